@@ -1,0 +1,8 @@
+from django.apps import AppConfig
+
+
+class CoordinatorConfig(AppConfig):
+    name = "coordinator"
+
+    def ready(self) -> None:
+        from coordinator import tasks  # noqa: F401 - registers the kinds of jobs

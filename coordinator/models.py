@@ -1,0 +1,238 @@
+"""What Levee knows of the lake: watched prefixes, commit stores, buckets, Delta tables and what was found in them.
+
+Rows are snapshots with `observed_at`, written by coordinator.observation; pages read nothing else.
+"""
+
+from django.db import models
+from django.db.models import Q
+
+from coordinator.protocols.verdict import Severity, State
+from lake.delta.facts import Mechanism
+
+STATES = [(state.value, state.value) for state in State]
+
+
+class Observed(models.Model):
+    """Fields of everything that a pass reads: what state it is in, when it was read, and the last refusal."""
+
+    state = models.CharField(max_length=16, choices=STATES, default=State.NOT_CHECKED)
+    state_rank = models.PositiveSmallIntegerField(default=State.NOT_CHECKED.rank, help_text="0 is worst")
+    summary = models.TextField(blank=True, help_text="One sentence, as diagnosis says it")
+    observed_at = models.DateTimeField(null=True, help_text="Last complete reading")
+    error_at = models.DateTimeField(null=True, help_text="Last failed reading; older readings stay as they are")
+    error_code = models.CharField(max_length=128, blank=True)
+    error_text = models.TextField(blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class Watch(models.Model):
+    """A prefix in which Levee looks for Delta tables."""
+
+    connection = models.ForeignKey("connections.Connection", on_delete=models.CASCADE, related_name="watches")
+    uri = models.CharField(max_length=1024, help_text="s3a://bucket/prefix/")
+    listed_at = models.DateTimeField(null=True)
+    error_code = models.CharField(max_length=128, blank=True)
+    error_text = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("uri",)
+        constraints = [models.UniqueConstraint(fields=["connection", "uri"], name="watch_once")]
+
+    def __str__(self) -> str:
+        return self.uri
+
+
+class CommitStore(Observed):
+    """A DynamoDB table through which commits go."""
+
+    class Kind(models.TextChoices):
+        LOG_STORE = "log_store", "Log store"
+        COMMIT_COORDINATOR = "commit_coordinator", "Coordinator"
+
+    connection = models.ForeignKey("connections.Connection", on_delete=models.CASCADE, related_name="stores")
+    name = models.CharField(max_length=255)
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    facts = models.JSONField(default=dict, help_text="lake.aws.dynamodb.StoreDescription as JSON")
+    scanned_at = models.DateTimeField(null=True, help_text="Last scan for Delta tables nobody named")
+    scanned_items = models.BigIntegerField(null=True)
+
+    class Meta:
+        ordering = ("state_rank", "name")
+        constraints = [models.UniqueConstraint(fields=["connection", "name"], name="store_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Bucket(Observed):
+    """An S3 bucket that holds Delta tables: what S3 may delete on its own."""
+
+    connection = models.ForeignKey("connections.Connection", on_delete=models.CASCADE, related_name="buckets")
+    name = models.CharField(max_length=63)
+    facts = models.JSONField(default=dict, help_text="lake.aws.buckets.BucketDescription as JSON")
+
+    class Meta:
+        ordering = ("state_rank", "name")
+        constraints = [models.UniqueConstraint(fields=["connection", "name"], name="bucket_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class DeltaTable(Observed):
+    """A Delta table: one root under which a `_delta_log/` lies, or to which an item of a commit store points."""
+
+    connection = models.ForeignKey("connections.Connection", on_delete=models.CASCADE, related_name="tables")
+    bucket = models.CharField(max_length=63)
+    prefix = models.CharField(max_length=1024, help_text="Key of the root without slashes at its ends")
+    uri = models.CharField(max_length=1100, help_text="s3a:// form, as pages and commands name the table")
+    name = models.CharField(max_length=512, help_text="Last two parts of the path, joined by a dot")
+    mechanism = models.CharField(
+        max_length=20, choices=[(m.value, m.value) for m in Mechanism], default=Mechanism.UNKNOWN
+    )
+    store = models.ForeignKey(CommitStore, null=True, on_delete=models.SET_NULL, related_name="tables")
+    lock_domains = models.JSONField(default=list, help_text="Each tablePath under which entries exist, as stored")
+    published_version = models.BigIntegerField(null=True)
+    accepted_version = models.BigIntegerField(null=True)
+    unpublished_count = models.PositiveIntegerField(default=0)
+    oldest_unpublished_at = models.DateTimeField(null=True)
+    last_commit_at = models.DateTimeField(null=True)
+    oldest_version = models.BigIntegerField(null=True, help_text="First version whose file is still in the log")
+    checkpoint_version = models.BigIntegerField(null=True)
+    log_files = models.PositiveIntegerField(default=0)
+    log_bytes = models.BigIntegerField(default=0)
+    delta_id = models.CharField(max_length=64, blank=True, help_text="metaData.id")
+    reader_version = models.PositiveSmallIntegerField(null=True)
+    writer_version = models.PositiveSmallIntegerField(null=True)
+    features = models.JSONField(default=list, help_text="Union of reader and writer features, sorted")
+    properties = models.JSONField(default=dict)
+    partition_columns = models.JSONField(default=list)
+    protocol_version_read = models.BigIntegerField(null=True, help_text="Version up to which protocol was replayed")
+    registrations = models.JSONField(default=list, help_text="Coordinator items of this path, as JSON")
+    problems = models.JSONField(default=list, help_text="[{place, reason}] of what could not be read")
+    fingerprint = models.CharField(max_length=64, blank=True, help_text="Hash of the tail listing and newest entry")
+    listed_at = models.DateTimeField(null=True, help_text="Last listing of the whole log")
+    changed_at = models.DateTimeField(null=True, help_text="Last pass that found something new")
+    first_seen_at = models.DateTimeField(auto_now_add=True)
+    gone_at = models.DateTimeField(null=True, help_text="Log and items have vanished; the row is kept")
+
+    class Meta:
+        ordering = ("state_rank", "name", "id")
+        constraints = [models.UniqueConstraint(fields=["connection", "bucket", "prefix"], name="table_once")]
+        indexes = [
+            models.Index(fields=["state_rank", "name", "id"], name="table_worst_first"),
+            models.Index(fields=["name", "id"], name="table_by_name"),
+            models.Index(fields=["published_version", "id"], name="table_by_version"),
+            models.Index(fields=["last_commit_at", "id"], name="table_by_last_commit"),
+            models.Index(fields=["oldest_unpublished_at", "id"], name="table_by_unpublished"),
+            models.Index(fields=["mechanism", "state_rank", "name", "id"], name="table_by_mechanism"),
+            models.Index(fields=["bucket", "state_rank", "name", "id"], name="table_by_bucket"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Commit(models.Model):
+    """One version of a table: its published file and what that file says of itself."""
+
+    table = models.ForeignKey(DeltaTable, on_delete=models.CASCADE, related_name="commits")
+    version = models.BigIntegerField()
+    published = models.BooleanField(help_text="<version>.json exists")
+    size = models.BigIntegerField(null=True)
+    modified_at = models.DateTimeField(null=True)
+    etag = models.CharField(max_length=64, blank=True)
+    committed_at = models.DateTimeField(null=True, help_text="In-commit timestamp, else the writer's clock")
+    operation = models.CharField(max_length=64, blank=True)
+    engine = models.CharField(max_length=128, blank=True)
+    added_files = models.PositiveIntegerField(null=True)
+    removed_files = models.PositiveIntegerField(null=True)
+    has_checkpoint = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ("-version",)
+        constraints = [models.UniqueConstraint(fields=["table", "version"], name="commit_once")]
+        indexes = [models.Index(fields=["table", "modified_at"], name="commit_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.table_id}@{self.version}"
+
+
+class Entry(models.Model):
+    """An item of a log store, or an element of a registration's commits, as it stood when last read."""
+
+    table = models.ForeignKey(DeltaTable, on_delete=models.CASCADE, related_name="entries")
+    store = models.ForeignKey(CommitStore, on_delete=models.CASCADE, related_name="entries")
+    lock_domain = models.CharField(max_length=1100, help_text="tablePath or tableId, as stored")
+    version = models.BigIntegerField()
+    code = models.CharField(max_length=8, help_text="State of the tables C and K")
+    published = models.BooleanField(null=True)
+    file = models.CharField(max_length=1100, blank=True, help_text="Temp or staged file, relative to _delta_log/")
+    file_present = models.BooleanField(null=True)
+    file_size = models.BigIntegerField(null=True)
+    complete = models.BooleanField(null=True)
+    expire_time = models.BigIntegerField(null=True, help_text="Epoch seconds")
+    commit_time = models.BigIntegerField(null=True, help_text="Epoch seconds; written by releases up to 2.1")
+    written_at = models.DateTimeField(null=True)
+    problems = models.JSONField(default=list)
+    observed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-version", "lock_domain")
+        constraints = [
+            models.UniqueConstraint(fields=["table", "lock_domain", "version"], name="entry_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.lock_domain}@{self.version}"
+
+
+class TableFinding(models.Model):
+    """A finding of one table over time: opened, seen again, resolved."""
+
+    table = models.ForeignKey(DeltaTable, on_delete=models.CASCADE, related_name="findings")
+    code = models.CharField(max_length=32)
+    version = models.BigIntegerField(null=True)
+    key = models.CharField(max_length=64, help_text="code@version: one open row each")
+    severity = models.CharField(max_length=8, choices=[(s.value, s.value) for s in Severity])
+    state = models.CharField(max_length=16, choices=STATES)
+    state_rank = models.PositiveSmallIntegerField()
+    summary = models.TextField()
+    meaning = models.TextField(blank=True)
+    evidence = models.JSONField(default=dict)
+    repairs = models.JSONField(default=list)
+    opened_at = models.DateTimeField()
+    seen_at = models.DateTimeField()
+    resolved_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("state_rank", "version", "id")
+        constraints = [
+            models.UniqueConstraint(fields=["table", "key"], condition=Q(resolved_at=None), name="finding_open_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.summary}"
+
+
+class ObservationPass(models.Model):
+    """One look at one connection: how long it took, what it cost, what it could not read."""
+
+    connection = models.ForeignKey("connections.Connection", on_delete=models.CASCADE, related_name="passes")
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+    tables_seen = models.PositiveIntegerField(default=0)
+    tables_changed = models.PositiveIntegerField(default=0)
+    tables_failed = models.PositiveIntegerField(default=0)
+    requests = models.PositiveIntegerField(default=0)
+    error_code = models.CharField(max_length=128, blank=True)
+    error_text = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("-started_at",)
+        indexes = [models.Index(fields=["connection", "-started_at"], name="pass_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.connection_id} {self.started_at:%Y-%m-%d %H:%M:%S}"

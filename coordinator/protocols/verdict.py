@@ -1,0 +1,82 @@
+"""What diagnosis says of a table: states, findings, and the sentence that could be read out on a call."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """The state of a table, store or bucket. The order is worst first and is the sort order of every list."""
+
+    BLOCKED = "blocked"
+    UNSAFE = "unsafe"
+    ATTENTION = "attention"
+    NOT_CHECKED = "not_checked"
+    UNBACKFILLED = "unbackfilled"
+    PENDING = "pending"
+    HEALTHY = "healthy"
+
+    @property
+    def rank(self) -> int:
+        """0 is worst; stored beside the state so that databases sort by it."""
+        return list(State).index(self)
+
+
+class Severity(StrEnum):
+    """How loud a finding is."""
+
+    CRITICAL = "critical"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is or may go wrong. `code` is C0-C11, K0-K12 or a word such as foreign-writer.
+
+    `summary` is one plain sentence; `meaning` says what happens if nobody acts; `evidence` is what was read, JSON-ready;
+    `repairs` are the names of safe repairs. `state` is what this finding makes of the table.
+    """
+
+    code: str
+    severity: Severity
+    state: State
+    summary: str
+    version: int | None = None
+    meaning: str = ""
+    evidence: Mapping[str, object] = field(default_factory=dict)
+    repairs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EntryVerdict:
+    """One entry of a log store or coordinator beside its file. `code` is the state of the tables C and K.
+
+    `file` is relative to `_delta_log/`; `file_size` and `file_present` are None where the file was not looked at.
+    """
+
+    version: int
+    code: str
+    published: bool | None
+    file: str
+    lock_domain: str
+    complete: bool | None
+    expire_time: int | None = None
+    file_present: bool | None = None
+    file_size: int | None = None
+    written_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The diagnosis of one table: `findings` worst first; `summary` is the worst one's sentence or says all is well."""
+
+    state: State
+    summary: str
+    published_version: int | None
+    accepted_version: int | None
+    entries: tuple[EntryVerdict, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    unpublished: tuple[int, ...] = ()
+    oldest_unpublished_at: datetime | None = None

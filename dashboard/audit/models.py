@@ -1,0 +1,35 @@
+"""The audit log: who did what to what, from where, and how it ended. Rows are only ever added."""
+
+from django.conf import settings
+from django.db import models
+
+
+class AuditEntry(models.Model):
+    """One act or refusal. Labels and names are copied so that history outlives what it speaks of."""
+
+    at = models.DateTimeField(db_index=True)
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.DO_NOTHING, db_constraint=False
+    )
+    actor_name = models.CharField(max_length=150, help_text="A person's name, schedule or command")
+    source = models.CharField(max_length=16, help_text="page, command, worker")
+    ip = models.GenericIPAddressField(null=True, blank=True)
+    user_agent = models.CharField(max_length=400, blank=True)
+    request_id = models.CharField(max_length=64, blank=True)
+    action = models.CharField(max_length=64, help_text="Namespaced verb, such as lake.observe")
+    target_type = models.CharField(max_length=32, blank=True)
+    target_id = models.CharField(max_length=64, blank=True)
+    target_label = models.CharField(max_length=2048, blank=True)
+    before = models.JSONField(default=dict)
+    after = models.JSONField(default=dict)
+    outcome = models.CharField(max_length=16, help_text="requested, done, refused, failed")
+    detail = models.TextField(blank=True)
+    job_id = models.UUIDField(null=True, blank=True, db_index=True)
+    aws_request_ids = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ("-id",)
+        indexes = [models.Index(fields=["action", "-id"], name="audit_action_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M} {self.actor_name} {self.action} {self.target_label}"

@@ -1,0 +1,21 @@
+"""Connections: an AWS account and region that Levee may read. Credentials come from the standard AWS chain."""
+
+from django.db import models
+
+
+class Connection(models.Model):
+    """An account and region; `access()` in dashboard.connections.access turns it into a way to talk to AWS."""
+
+    name = models.CharField(max_length=64, unique=True)
+    region = models.CharField(max_length=32)
+    role_arn = models.CharField(max_length=256, blank=True, help_text="Role to assume; empty: the chain's own identity")
+    external_id = models.CharField(max_length=256, blank=True)
+    endpoint_url = models.CharField(max_length=256, blank=True)
+    dynamodb_endpoint_url = models.CharField(max_length=256, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name

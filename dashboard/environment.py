@@ -1,0 +1,104 @@
+"""Typed readers of environment variables that fail loudly, naming the variable."""
+
+import os
+import secrets
+from pathlib import Path
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+def env_bool(name: str, default: bool) -> bool:
+    """Read 1/0, true/false, yes/no; anything else raises ImproperlyConfigured."""
+    text = os.environ.get(name, "").strip().lower()
+    if not text:
+        return default
+    if text in {"1", "true", "yes", "on"}:
+        return True
+    if text in {"0", "false", "no", "off"}:
+        return False
+    raise ImproperlyConfigured(f"{name} is {text!r}: write 1 or 0.")
+
+
+def env_int(name: str, default: int) -> int:
+    """Read a whole number; anything else raises ImproperlyConfigured."""
+    text = os.environ.get(name, "").strip()
+    try:
+        return int(text) if text else default
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} is {text!r}: write a whole number.") from None
+
+
+def env_list(name: str, default: str = "") -> list[str]:
+    """Read a comma-separated list without empty parts."""
+    return [part.strip() for part in os.environ.get(name, default).split(",") if part.strip()]
+
+
+def env_secret(name: str, file: Path) -> str:
+    """Return the secret in NAME, or in the file NAME_FILE names, or one made once and kept in `file`, mode 600."""
+    if value := os.environ.get(name):
+        return value
+    if path := os.environ.get(f"{name}_FILE"):
+        try:
+            return Path(path).read_text().strip()
+        except OSError as error:
+            raise ImproperlyConfigured(f"{name}_FILE names {path}, which cannot be read: {error.strerror}.") from error
+    return kept_secret(file)
+
+
+def kept_secret(file: Path) -> str:
+    """Return the random text kept in `file`; the first caller makes it, two at once agree on one."""
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        return _wait_for_text(file)
+    with os.fdopen(descriptor, "w") as out:
+        out.write(secrets.token_urlsafe(48))
+    return file.read_text()
+
+
+def _wait_for_text(file: Path) -> str:
+    for _ in range(1000):
+        if text := file.read_text():
+            return text
+    raise ImproperlyConfigured(f"{file} is empty: delete it, and a new secret is made at the next start.")
+
+
+def database(url: str, home: Path) -> dict[str, object]:
+    """Turn DATABASE_URL into Django's settings; without one, SQLite in WAL mode under LEVEE_HOME."""
+    if not url:
+        return _sqlite(home / "levee.sqlite3")
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite":
+        return _sqlite(Path(unquote(parts.path)))
+    if parts.scheme not in {"postgres", "postgresql"}:
+        raise ImproperlyConfigured(f"DATABASE_URL begins with {parts.scheme}://: use postgresql:// or sqlite:///.")
+    return _postgresql(parts)
+
+
+def _sqlite(file: Path) -> dict[str, object]:
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": str(file),
+        "OPTIONS": {
+            "timeout": 30,
+            "transaction_mode": "IMMEDIATE",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+        },
+    }
+
+
+def _postgresql(parts: SplitResult) -> dict[str, object]:
+    options = dict(parse_qsl(parts.query))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": options.pop("host", None) or unquote(parts.hostname or ""),
+        "PORT": str(parts.port or ""),
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": options,
+    }

@@ -1,0 +1,101 @@
+"""Jobs: one row is the truth about one piece of work; Celery only delivers it."""
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+
+class JobState(models.TextChoices):
+    """The states of a job: queued → running → succeeded | failed | cancelled | lost, with cancelling between."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+
+
+ACTIVE = (JobState.QUEUED, JobState.RUNNING, JobState.CANCELLING)
+FINISHED = (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED, JobState.LOST)
+
+
+class Job(models.Model):
+    """One piece of work on one target. Every change of state is a conditional UPDATE in dashboard.jobs.lifecycle."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    kind = models.CharField(max_length=64, help_text="Name in the job registry, such as observe")
+    title = models.CharField(max_length=200, help_text="What a person reads: Observe the lake")
+    queue = models.CharField(max_length=16, default="default")
+    connection = models.ForeignKey("connections.Connection", null=True, blank=True, on_delete=models.SET_NULL)
+    target_type = models.CharField(max_length=32, blank=True, help_text="table, store, bucket, plan; empty: the lake")
+    target_id = models.CharField(max_length=64, blank=True)
+    target_label = models.CharField(max_length=2048, blank=True, help_text="Kept although the target may go")
+    target_key = models.CharField(max_length=128, help_text="connection:type:id, what the one active job per kind holds")
+    params = models.JSONField(default=dict)
+    state = models.CharField(max_length=16, choices=JobState.choices, default=JobState.QUEUED)
+    steps = models.JSONField(default=list, help_text="[{name, state: next|running|done|failed, detail, started, ended}]")
+    done = models.BigIntegerField(default=0)
+    total = models.BigIntegerField(null=True, help_text="Unknown while null")
+    bytes_done = models.BigIntegerField(default=0)
+    message = models.TextField(blank=True, help_text="The current or final sentence about this job")
+    result = models.JSONField(default=dict)
+    error_code = models.CharField(max_length=128, blank=True)
+    error_text = models.TextField(blank=True)
+    requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    requested_by_name = models.CharField(max_length=150, help_text="A person's name, schedule or command")
+    reason = models.CharField(max_length=500, blank=True)
+    idempotency_key = models.CharField(max_length=128, null=True, unique=True)  # noqa: DJ001 - null: no key, many may have none
+    created_at = models.DateTimeField(auto_now_add=True)
+    enqueued_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)
+    heartbeat_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    cancel_requested_by = models.CharField(max_length=150, blank=True)
+    cancel_requested_at = models.DateTimeField(null=True)
+    worker = models.CharField(max_length=128, blank=True)
+    attempt = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+        indexes = [
+            models.Index(fields=["-created_at", "-id"], name="job_newest"),
+            models.Index(fields=["state", "-created_at", "-id"], name="job_state_newest"),
+            models.Index(fields=["target_type", "target_id", "-created_at"], name="job_target_newest"),
+        ]
+        constraints = [
+            # Two of the same work on the same thing would only fight; the second click finds the first job.
+            models.UniqueConstraint(
+                fields=["kind", "target_key"],
+                condition=Q(state__in=[state.value for state in ACTIVE]),
+                name="job_one_active_per_target",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title} {self.id}"
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state in FINISHED
+
+
+class JobEvent(models.Model):
+    """One line of a job's visible log."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events")
+    at = models.DateTimeField()
+    level = models.CharField(max_length=5, default="INFO", help_text="INFO, WARN or ERROR")
+    step = models.CharField(max_length=16, blank=True)
+    text = models.TextField()
+    data: models.JSONField[Any, Any] = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self) -> str:
+        return self.text

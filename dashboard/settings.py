@@ -1,0 +1,161 @@
+"""Settings of the console. Every choice a deployment makes is an environment variable; docs/operating.md lists them."""
+
+import os
+from pathlib import Path
+
+from csp.constants import NONE, SELF
+
+from dashboard.environment import database, env_bool, env_int, env_list, env_secret
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+LEVEE_HOME = Path(os.environ.get("LEVEE_HOME", BASE_DIR / "var")).resolve()
+LEVEE_HOME.mkdir(parents=True, exist_ok=True)
+
+DEBUG = env_bool("LEVEE_DEBUG", False)
+SECRET_KEY = env_secret("LEVEE_SECRET_KEY", LEVEE_HOME / "secret-key")
+ALLOWED_HOSTS = env_list("LEVEE_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
+CSRF_TRUSTED_ORIGINS = env_list("LEVEE_TRUSTED_ORIGINS")
+
+# The lake: what workers may talk to and how often they look.
+ALLOWED_ENDPOINTS = env_list("LEVEE_ALLOWED_ENDPOINTS")
+SANDBOX_ENDPOINT_FILE = LEVEE_HOME / "sandbox" / "endpoint"
+OBSERVE_EVERY_SECONDS = env_int("LEVEE_OBSERVE_EVERY_SECONDS", 60)
+OBSERVE_THREADS = env_int("LEVEE_OBSERVE_THREADS", 32)
+READ_ONLY = env_bool("LEVEE_READ_ONLY", False)
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "csp",
+    "django_htmx",
+    "template_partials.apps.SimpleAppConfig",
+    "dashboard.web",
+    "dashboard.accounts",
+    "dashboard.connections",
+    "dashboard.jobs",
+    "dashboard.audit",
+    "coordinator",
+    "backups",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "dashboard.web.middleware.PageHeadersMiddleware",
+]
+
+ROOT_URLCONF = "dashboard.urls"
+WSGI_APPLICATION = "dashboard.wsgi.application"
+
+_LOADERS = [
+    ("template_partials.loader.Loader", [
+        ("django.template.loaders.cached.Loader", [
+            "django.template.loaders.filesystem.Loader",
+            "django.template.loaders.app_directories.Loader",
+        ]),
+    ]),
+]  # fmt: skip
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "OPTIONS": {
+            "loaders": _LOADERS,
+            "builtins": ["template_partials.templatetags.partials", "dashboard.web.templatetags.levee"],
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "dashboard.web.context.console",
+            ],
+        },
+    }
+]
+
+DATABASES = {"default": database(os.environ.get("DATABASE_URL", ""), LEVEE_HOME)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "tables"
+LOGOUT_REDIRECT_URL = "login"
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = LEVEE_HOME / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+# Sessions and transport. HTTPS is switched on by the deployment that has it.
+HTTPS = env_bool("LEVEE_HTTPS", False)
+SESSION_COOKIE_AGE = 8 * 3600
+SESSION_SAVE_EVERY_REQUEST = False
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "dashboard.web.errors.csrf_failure"
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
+SECURE_HSTS_PRELOAD = HTTPS
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env_bool("LEVEE_BEHIND_PROXY", False) else None
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+    }
+}
+
+# Celery delivers; the Job row is the truth (docs/architecture.md, Jobs).
+REDIS_URL = os.environ.get("REDIS_URL", f"redis+socket://{LEVEE_HOME}/redis/redis.sock")
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(levelname)s %(name)s %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["console"], "level": "INFO"},
+    "loggers": {
+        "botocore": {"level": "WARNING"},
+        "urllib3": {"level": "WARNING"},
+        "django.request": {"level": "ERROR"},
+    },
+}

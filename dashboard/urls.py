@@ -1,0 +1,17 @@
+"""Every address of the console: the shell's own and those of the apps."""
+
+from django.urls import include, path
+from django.views.generic import RedirectView
+
+urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="tables"), name="home"),
+    path("", include("dashboard.accounts.urls")),
+    path("", include("dashboard.web.urls")),
+    path("jobs/", include("dashboard.jobs.urls")),
+    path("audit/", include("dashboard.audit.urls")),
+    path("", include("coordinator.urls")),
+]
+
+handler403 = "dashboard.web.errors.forbidden"
+handler404 = "dashboard.web.errors.not_found"
+handler500 = "dashboard.web.errors.server_error"
