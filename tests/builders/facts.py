@@ -1,0 +1,213 @@
+"""TableFacts in one line, for every test that needs a Delta table that was read.
+
+Ages are seconds before `NOW`, the moment of observation. Names are relative to `_delta_log/`.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+
+from lake.delta.facts import (
+    CommitInfo,
+    CoordinatorCommit,
+    LogListing,
+    LogObject,
+    LogStoreEntry,
+    Mechanism,
+    Problem,
+    Registration,
+    TableFacts,
+    TableProtocol,
+)
+
+NOW = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
+URI = "s3a://lake/orders"
+TABLE_ID = "7426cd0a-31b2-4c44-9c3e-0d8f4e1f6a55"
+DAY = 86_400
+
+
+def commit_name(version: int) -> str:
+    return f"{version:020d}.json"
+
+
+def temp_name(version: int, token: str = "7f3c9b52") -> str:
+    return f".tmp/{commit_name(version)}.{token}"
+
+
+def staged_name(version: int, token: str = "c02e88d1", folder: str = "_staged_commits") -> str:
+    return f"{folder}/{version:020d}.{token}.json"
+
+
+def log_object(name: str, *, size: int = 1_000, age: float = 3_600, etag: str = "e") -> LogObject:
+    return LogObject(name=name, size=size, modified_at=NOW - timedelta(seconds=age), etag=etag)
+
+
+def listing(
+    commits: Iterable[int] = range(4),
+    *,
+    age: float = 3_600,
+    ages: Mapping[int, float] | None = None,
+    temp: Iterable[LogObject | str] | None = (),
+    staged: Iterable[LogObject | str] | None = (),
+    checkpoints: Iterable[int] = (),
+    from_version: int = 0,
+) -> LogListing:
+    """A listing with `<v>.json` for each of `commits`; `temp` and `staged` of None mean folders that were not listed."""
+    by_version = {v: log_object(commit_name(v), age=(ages or {}).get(v, age)) for v in commits}
+    return LogListing(
+        from_version=from_version,
+        commits=by_version,
+        checkpoints={v: (log_object(f"{v:020d}.checkpoint.parquet"),) for v in checkpoints},
+        temp_files=_objects(temp),
+        staged=_objects(staged),
+    )
+
+
+def _objects(given: Iterable[LogObject | str] | None) -> tuple[LogObject, ...] | None:
+    if given is None:
+        return None
+    return tuple(log_object(one) if isinstance(one, str) else one for one in given)
+
+
+def entry(
+    version: int | None,
+    *,
+    complete: bool | None = True,
+    temp: str | None = None,
+    path: str = URI,
+    expire_time: int | None = -1,
+    commit_time: int | None = None,
+    problems: tuple[str, ...] = (),
+) -> LogStoreEntry:
+    """A log store entry; a complete one expires a day after the usual age of its file unless `expire_time` says more."""
+    if expire_time == -1:
+        expire_time = int(NOW.timestamp()) - 3_600 + DAY if complete else None
+    return LogStoreEntry(
+        table_path=path,
+        file_name=commit_name(version or 0),
+        version=version,
+        temp_path=temp if temp is not None else temp_name(version or 0),
+        complete=complete,
+        expire_time=expire_time,
+        commit_time=commit_time,
+        problems=problems,
+    )
+
+
+def coordinator_commit(version: int, *, name: str | None = None, size: int | None = 1_000) -> CoordinatorCommit:
+    """An element of a registration's list whose staged file is `staged_name(version)`."""
+    stamp = int(NOW.timestamp() * 1_000) - 3_600_000
+    file_name = name if name is not None else staged_name(version).partition("/")[2]
+    return CoordinatorCommit(version, file_name, size, stamp, stamp)
+
+
+def registration(
+    table_version: int | None,
+    *commits: CoordinatorCommit,
+    table_id: str = TABLE_ID,
+    path: str = URI,
+    accepting: bool | None = True,
+    accepted: bool | None = True,
+    schema_version: int | None = 1,
+    problems: tuple[str, ...] = (),
+) -> Registration:
+    stamp = int(NOW.timestamp() * 1_000) - 3_600_000 if accepted else None
+    return Registration(
+        table_id, path, table_version, stamp, accepting, accepted, schema_version, tuple(commits), problems
+    )
+
+
+def protocol(
+    *, properties: Mapping[str, str] | None = None, features: tuple[str, ...] = (), version: int = 0
+) -> TableProtocol:
+    return TableProtocol(version, 3, 7, features, features, properties=dict(properties or {}))
+
+
+def coordinated_protocol(table_id: str = TABLE_ID) -> TableProtocol:
+    """Protocol and properties of a table that names the DynamoDB commit coordinator."""
+    return protocol(
+        properties={
+            "delta.coordinatedCommits.commitCoordinator-preview": "dynamodb",
+            "delta.coordinatedCommits.commitCoordinatorConf-preview": json.dumps({"dynamoDBTableName": "commits"}),
+            "delta.coordinatedCommits.tableConf-preview": json.dumps({"tableId": table_id}),
+        },
+        features=("coordinatedCommits-preview", "inCommitTimestamp", "vacuumProtocolCheck"),
+    )
+
+
+def table_facts(
+    log: LogListing | None = None,
+    *,
+    mechanism: Mechanism = Mechanism.SINGLE_DRIVER,
+    entries: Iterable[LogStoreEntry] = (),
+    registrations: Iterable[Registration] = (),
+    table_protocol: TableProtocol | None = None,
+    heads: Mapping[str, LogObject | None] | None = None,
+    equal_bytes: Mapping[int, bool] | None = None,
+    engines: Mapping[int, str] | None = None,
+    problems: Iterable[Problem] = (),
+    uri: str = URI,
+    ttl_seconds: int = DAY,
+) -> TableFacts:
+    """Facts of one table; `entries` are grouped by their own path, `engines` become commit infos."""
+    domains: dict[str, tuple[LogStoreEntry, ...]] = {}
+    for one in entries:
+        domains[one.table_path] = (*domains.get(one.table_path, ()), one)
+    return TableFacts(
+        uri=uri,
+        mechanism=mechanism,
+        observed_at=NOW,
+        listing=log if log is not None else listing(),
+        entries=domains,
+        registrations=tuple(registrations),
+        protocol=table_protocol if table_protocol is not None else protocol(),
+        commit_infos={v: CommitInfo(version=v, engine=engine) for v, engine in (engines or {}).items()},
+        heads=dict(heads or {}),
+        equal_bytes=dict(equal_bytes or {}),
+        problems=tuple(problems),
+        ttl_seconds=ttl_seconds,
+    )
+
+
+def log_store_facts(
+    log: LogListing | None,
+    *entries: LogStoreEntry,
+    heads: Mapping[str, LogObject | None] | None = None,
+    equal_bytes: Mapping[int, bool] | None = None,
+    engines: Mapping[int, str] | None = None,
+    registrations: Iterable[Registration] = (),
+    ttl_seconds: int = DAY,
+) -> TableFacts:
+    """A table whose commits go through the log store."""
+    return table_facts(
+        log,
+        mechanism=Mechanism.LOG_STORE,
+        entries=entries,
+        heads=heads,
+        equal_bytes=equal_bytes,
+        engines=engines,
+        registrations=registrations,
+        ttl_seconds=ttl_seconds,
+    )
+
+
+def coordinated_facts(
+    log: LogListing | None,
+    *registrations: Registration,
+    heads: Mapping[str, LogObject | None] | None = None,
+    equal_bytes: Mapping[int, bool] | None = None,
+    entries: Iterable[LogStoreEntry] = (),
+    table_id: str = TABLE_ID,
+    problems: Iterable[Problem] = (),
+) -> TableFacts:
+    """A table whose newest metadata names the commit coordinator and the registration `table_id`."""
+    return table_facts(
+        log,
+        mechanism=Mechanism.COORDINATED_COMMITS,
+        registrations=registrations,
+        table_protocol=coordinated_protocol(table_id),
+        heads=heads,
+        equal_bytes=equal_bytes,
+        entries=entries,
+        problems=problems,
+    )
