@@ -1,7 +1,6 @@
 """Jobs: one row is the truth about one piece of work; Celery only delivers it."""
 
 import uuid
-from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -35,10 +34,14 @@ class Job(models.Model):
     target_type = models.CharField(max_length=32, blank=True, help_text="table, store, bucket, plan; empty: the lake")
     target_id = models.CharField(max_length=64, blank=True)
     target_label = models.CharField(max_length=2048, blank=True, help_text="Kept although the target may go")
-    target_key = models.CharField(max_length=128, help_text="connection:type:id, what the one active job per kind holds")
+    target_key = models.CharField(
+        max_length=128, help_text="connection:type:id, what the one active job per kind holds"
+    )
     params = models.JSONField(default=dict)
     state = models.CharField(max_length=16, choices=JobState.choices, default=JobState.QUEUED)
-    steps = models.JSONField(default=list, help_text="[{name, state: next|running|done|failed, detail, started, ended}]")
+    steps = models.JSONField(
+        default=list, help_text="[{name, state: next|running|done|failed, detail, started, ended}]"
+    )
     done = models.BigIntegerField(default=0)
     total = models.BigIntegerField(null=True, help_text="Unknown while null")
     bytes_done = models.BigIntegerField(default=0)
@@ -92,7 +95,7 @@ class JobEvent(models.Model):
     level = models.CharField(max_length=5, default="INFO", help_text="INFO, WARN or ERROR")
     step = models.CharField(max_length=16, blank=True)
     text = models.TextField()
-    data: models.JSONField[Any, Any] = models.JSONField(default=dict)
+    data = models.JSONField(default=dict)
 
     class Meta:
         ordering = ("id",)

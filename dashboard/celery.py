@@ -1,0 +1,60 @@
+"""Celery: the messenger between the console and its workers. The Job row is the truth; a lost message does no harm."""
+
+import os
+
+from celery import Celery
+from django.conf import settings
+from kombu import Queue
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
+
+# Longer than any short task: Redis hands a message to a second worker when the first keeps it longer than this.
+VISIBILITY_TIMEOUT_SECONDS = 2 * 3600
+REAP_EVERY_SECONDS = 60
+
+app = Celery("levee")
+app.conf.update(
+    broker_url=settings.REDIS_URL,
+    broker_connection_retry_on_startup=True,
+    broker_transport_options={
+        "visibility_timeout": VISIBILITY_TIMEOUT_SECONDS,
+        "global_keyprefix": "levee:",
+        "socket_keepalive": True,
+        "socket_connect_timeout": 5,
+        "health_check_interval": 30,
+    },
+    visibility_timeout=VISIBILITY_TIMEOUT_SECONDS,
+    result_backend=None,
+    result_backend_transport_options={"visibility_timeout": VISIBILITY_TIMEOUT_SECONDS},
+    accept_content=["json"],
+    task_serializer="json",
+    # A killed worker loses its message; the reaper sees the silent row. Late acknowledgement would run a job twice.
+    task_acks_late=False,
+    task_ignore_result=True,
+    task_track_started=False,
+    task_publish_retry_policy={"max_retries": 1, "interval_start": 0.1, "interval_step": 0.1},
+    worker_prefetch_multiplier=1,
+    worker_max_tasks_per_child=200,
+    worker_soft_shutdown_timeout=30,
+    worker_hijack_root_logger=False,
+    task_default_queue="default",
+    task_create_missing_queues=False,
+    task_queues=[Queue(name) for name in ("default", "aws", "spark", "alerts")],
+    timezone="UTC",
+    enable_utc=True,
+    beat_schedule_filename=str(settings.LEVEE_HOME / "celerybeat-schedule"),
+    # A tick that waited longer than its period is worth nothing: the next one is there already.
+    beat_schedule={
+        "reap": {
+            "task": "dashboard.jobs.tasks.reap",
+            "schedule": REAP_EVERY_SECONDS,
+            "options": {"expires": REAP_EVERY_SECONDS, "queue": "default"},
+        },
+        "observe": {
+            "task": "coordinator.tasks.observe_tick",
+            "schedule": settings.OBSERVE_EVERY_SECONDS,
+            "options": {"expires": settings.OBSERVE_EVERY_SECONDS, "queue": "default"},
+        },
+    },
+)
+app.autodiscover_tasks()

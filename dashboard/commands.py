@@ -1,0 +1,90 @@
+"""What every command shares: `--json`, one document on stdout, diagnostics on stderr, exit codes 0, 1 and 2."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import OperationalError, ProgrammingError
+
+
+class Failed(CommandError):
+    """The command was understood and did not succeed: its sentence goes to stderr, exit code 1."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence, returncode=1)
+
+
+class UsageError(CommandError):
+    """The command was asked for something that makes no sense: its sentence goes to stderr, exit code 2."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence, returncode=2)
+
+
+class DocumentEncoder(DjangoJSONEncoder):
+    """JSON of times (ISO 8601, UTC), UUIDs, decimals, sets and dataclasses."""
+
+    def default(self, o: Any) -> Any:
+        if is_dataclass(o) and not isinstance(o, type):
+            return asdict(o)
+        if isinstance(o, set | frozenset):
+            return sorted(o)
+        return super().default(o)
+
+
+class JsonCommand(BaseCommand):
+    """A command that prints text for people or, with `--json`, one document for machines.
+
+    A subclass extends `add_arguments` (calling super) and in `handle` calls `emit` once. `Failed`, `UsageError`, a
+    refused permission and an unreachable database end in one sentence on stderr; `call_command` sees a CommandError.
+    """
+
+    requires_system_checks: Sequence[str] = []  # type: ignore[assignment]  # the checks need templates and cost 0.3 s
+    as_json = False
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        self.as_json = bool(options.get("json"))
+        try:
+            return self._execute(*args, **options)
+        except CommandError as error:
+            if not self._called_from_command_line or options.get("traceback"):
+                raise
+            self.note(str(error))
+            sys.exit(error.returncode)
+
+    def _execute(self, *args: Any, **options: Any) -> str | None:
+        try:
+            return super().execute(*args, **options)
+        except PermissionDenied as error:
+            raise Failed(str(error)) from error
+        except (OperationalError, ProgrammingError) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise Failed(
+                f"The database cannot be used ({reason}). Run `levee migrate`, and check DATABASE_URL."
+            ) from error
+
+    def emit(self, data: Any, text: str | Iterable[str]) -> None:
+        """Print `data` as JSON if asked to, else `text`: one string or lines."""
+        if self.as_json:
+            self.stdout.write(json.dumps(data, cls=DocumentEncoder, ensure_ascii=False, indent=2))
+            return
+        self.stdout.write(text if isinstance(text, str) else "\n".join(text))
+
+    def note(self, sentence: str) -> None:
+        """Say something about the work on stderr, where it cannot spoil the document."""
+        self.stderr.write(sentence, self.style.NOTICE if self.stderr.isatty() else None)
+
+
+def columns(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Lay rows out under their headers, two blanks between columns; None becomes a hyphen."""
+    cells = [list(headers), *(["-" if cell is None else str(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[index]) for row in cells) for index in range(len(headers))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]

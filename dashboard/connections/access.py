@@ -1,0 +1,61 @@
+"""From a declared connection to a way into AWS, through the endpoints that the deployment allows and no others."""
+
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from dashboard.connections.models import Connection
+from lake.aws.access import Access
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class EndpointNotAllowed(Exception):
+    """A connection names an endpoint that LEVEE_ALLOWED_ENDPOINTS does not list."""
+
+    def __init__(self, connection: str, endpoint: str) -> None:
+        super().__init__(
+            f"Connection {connection} names the endpoint {endpoint}, which this deployment does not allow: "
+            f"add it to LEVEE_ALLOWED_ENDPOINTS, or take it out of the connection."
+        )
+        self.endpoint = endpoint
+
+
+def lake_access(connection: Connection) -> Access:
+    """Return the access of a connection; raises EndpointNotAllowed. AWS's own endpoints need no permission."""
+    endpoints = [url for url in (connection.endpoint_url, connection.dynamodb_endpoint_url) if url]
+    sandbox = sandbox_origin()
+    allowed = {_origin(url) for url in settings.ALLOWED_ENDPOINTS} | ({sandbox} if sandbox else set())
+    for url in endpoints:
+        if _origin(url) is None or _origin(url) not in allowed:
+            raise EndpointNotAllowed(connection.name, url)
+    in_sandbox = bool(connection.endpoint_url) and {_origin(url) for url in endpoints} == {sandbox}
+    return Access(
+        region=connection.region,
+        role_arn=connection.role_arn,
+        external_id=connection.external_id,
+        endpoint_url=connection.endpoint_url,
+        dynamodb_endpoint_url=connection.dynamodb_endpoint_url,
+        static_credentials=("sandbox", "sandbox") if in_sandbox else None,
+    )
+
+
+def sandbox_origin() -> tuple[str, str, int] | None:
+    """Return the origin of the sandbox that runs under the same LEVEE_HOME, or None without one."""
+    try:
+        return _origin(settings.SANDBOX_ENDPOINT_FILE.read_text().strip())
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _origin(url: str) -> tuple[str, str, int] | None:
+    """Return scheme, host and port; None for what is no plain http(s) origin, a name or a path in it included."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    plain = parts.path in {"", "/"} and not (parts.query or parts.fragment or "@" in parts.netloc)
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or not plain:
+        return None
+    return parts.scheme, parts.hostname, port or _DEFAULT_PORTS[parts.scheme]

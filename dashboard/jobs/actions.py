@@ -1,0 +1,190 @@
+"""What may be done with jobs: submit one, run one in the foreground, cancel one."""
+
+import os
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.roles import require
+from dashboard.audit.log import record
+from dashboard.connections.models import Connection
+from dashboard.jobs import lifecycle
+from dashboard.jobs.delivery import deliver
+from dashboard.jobs.execution import execute, record_outcome
+from dashboard.jobs.models import ACTIVE, Job, JobState
+from dashboard.jobs.registry import JobKind, kind_named
+
+POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a job works on: type (table, store, bucket, plan), primary key, and the label that outlives it."""
+
+    type: str = ""
+    id: str = ""
+    label: str = ""
+
+
+class JobBusy(Exception):
+    """Another job of the same kind holds the target and did not end in time."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(f"Job {job.pk} ({job.title}) is still {job.state}: wait for it, or cancel it.")
+        self.job = job
+
+
+def submit(
+    actor: Actor,
+    kind: str,
+    title: str,
+    *,
+    connection: Connection | None = None,
+    target: Target | None = None,
+    params: Mapping[str, Any] | None = None,
+    idempotency_key: str | None = None,
+    reason: str = "",
+) -> Job:
+    """Queue a job and return it; the message leaves when the caller's transaction commits.
+
+    The active job of the same kind and target, or any with the same idempotency key, is returned instead of a second.
+    Raises NotAllowed if the kind's verb is not the actor's, UnknownKind for a name nobody registered.
+    """
+    draft = _draft(actor, kind_named(kind), title, connection, target, params, idempotency_key, reason)
+    job, is_new = _create(actor, draft)
+    if is_new:
+        transaction.on_commit(lambda: _deliver_new(job))
+    return job
+
+
+def run_in_foreground(
+    actor: Actor,
+    kind: str,
+    title: str,
+    *,
+    connection: Connection | None = None,
+    target: Target | None = None,
+    params: Mapping[str, Any] | None = None,
+    idempotency_key: str | None = None,
+    reason: str = "",
+    wait_seconds: float = 600,
+) -> Job:
+    """Do the work here and now under the same row, claim and audit; returns the finished job.
+
+    While another process works on the same kind and target this waits, then does its own; a queued one is taken over.
+    Raises what submit raises, and JobBusy after `wait_seconds`. Not to be called inside a transaction.
+    """
+    deadline = time.monotonic() + wait_seconds
+    while True:
+        draft = _draft(actor, kind_named(kind), title, connection, target, params, idempotency_key, reason)
+        job, _ = _create(actor, draft)
+        if execute(job.pk, _this_process()):
+            job.refresh_from_db()
+            return job
+        _wait_until_finished(job, deadline)
+        if idempotency_key and job.idempotency_key == idempotency_key:
+            return job
+
+
+def cancel(actor: Actor, job: Job) -> bool:
+    """Ask a job to stop; False: it is finished, or has been asked. Raises NotAllowed."""
+    require(actor, "job.cancel", target=job.title)
+    with transaction.atomic():
+        if not lifecycle.request_cancel(job.pk, actor.name):
+            return False
+        job.refresh_from_db()
+        record(actor, "job.cancel", target_type="job", target_id=str(job.pk), target_label=job.title, job=job)
+        if job.state == JobState.CANCELLED:
+            record_outcome(job.pk)
+    return True
+
+
+def _draft(
+    actor: Actor,
+    kind: JobKind,
+    title: str,
+    connection: Connection | None,
+    target: Target | None,
+    params: Mapping[str, Any] | None,
+    idempotency_key: str | None,
+    reason: str,
+) -> Job:
+    target = target or Target()
+    return Job(
+        kind=kind.name,
+        title=title[:200],
+        queue=kind.queue,
+        connection=connection,
+        target_type=target.type,
+        target_id=target.id,
+        target_label=target.label[:2048],
+        target_key=f"{connection.pk if connection else ''}:{target.type}:{target.id}",
+        params=dict(params or {}),
+        requested_by=actor.user,
+        requested_by_name=actor.name[:150],
+        reason=reason[:500],
+        idempotency_key=idempotency_key,
+    )
+
+
+def _create(actor: Actor, draft: Job) -> tuple[Job, bool]:
+    """Insert the job unless one stands in its place; the database's own constraints decide between two at once."""
+    kind = kind_named(draft.kind)
+    if kind.verb:
+        require(actor, kind.verb, target=draft.target_label)
+    for last_try in (False, False, True):
+        if standing := _standing(draft):
+            return standing, False
+        try:
+            with transaction.atomic():
+                draft.save(force_insert=True)
+                _record_request(actor, kind, draft)
+            return draft, True
+        except IntegrityError:  # another was inserted since we looked; it may even have ended before we look again
+            if last_try:
+                raise
+    raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _standing(draft: Job) -> Job | None:
+    if draft.idempotency_key and (job := Job.objects.filter(idempotency_key=draft.idempotency_key).first()):
+        return job
+    return Job.objects.filter(kind=draft.kind, target_key=draft.target_key, state__in=ACTIVE).first()
+
+
+def _record_request(actor: Actor, kind: JobKind, job: Job) -> None:
+    """The schedule's looks at the lake are in the list of jobs; the audit log keeps what somebody asked for."""
+    if actor.source == "schedule":
+        return
+    record(
+        actor,
+        kind.action,
+        target_type=job.target_type,
+        target_id=job.target_id,
+        target_label=job.target_label,
+        after=job.params,
+        outcome="requested",
+        detail=job.reason,
+        job=job,
+    )
+
+
+def _deliver_new(job: Job) -> None:
+    deliver(job.pk, job.queue)
+
+
+def _wait_until_finished(job: Job, deadline: float) -> None:
+    while not job.is_finished:
+        if time.monotonic() >= deadline:
+            raise JobBusy(job)
+        time.sleep(POLL_SECONDS)
+        job.refresh_from_db()
+
+
+def _this_process() -> str:
+    return f"{socket.gethostname()}/{os.getpid()}"

@@ -1,0 +1,108 @@
+"""What a running job holds: its parameters, and ways to say what it does and to hear that it should stop."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.utils import timezone
+
+from dashboard.jobs import lifecycle
+from dashboard.jobs.models import Job, JobEvent, JobState
+
+WRITE_EVERY_SECONDS = 1.0
+
+
+class JobCancelled(Exception):
+    """The job was asked to stop, or was given up, and stops here."""
+
+
+@dataclass
+class Step:
+    """One line of the list of steps; `detail` may be set at any time while it runs."""
+
+    name: str
+    state: str = "running"
+    detail: str = ""
+    started: str = ""
+    ended: str = ""
+
+
+class JobContext:
+    """Handed to the function of a job's kind. Use it from the thread that runs the job: it writes to the database.
+
+    `job` is the row as it was claimed; `params` are what `submit` was given. Steps are few: each is stored at once.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.params: dict[str, Any] = job.params
+        self.results: dict[str, Any] = {}
+        self._steps: list[Step] = []
+        self._counters: dict[str, Any] = {}
+        self._written_at = float("-inf")
+        self._asked_at = float("-inf")
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[Step]:
+        """Declare a step as it begins; it is done at the end of the block, failed if the block raises."""
+        self.check_cancelled()
+        step = Step(name, started=_now())
+        self._steps.append(step)
+        self._store()
+        try:
+            yield step
+        except BaseException:
+            step.state = "failed"
+            raise
+        else:
+            step.state = "done"
+        finally:
+            step.ended = _now()
+            self._store()
+
+    def progress(self, done: int, total: int | None, bytes_done: int = 0) -> None:
+        """Say how far the work is; written at most once a second and at the end of each step. `total` None: unknown."""
+        self._counters = {"done": done, "total": total, "bytes_done": bytes_done}
+        if time.monotonic() - self._written_at >= WRITE_EVERY_SECONDS:
+            self._store()
+
+    def say(self, message: str) -> None:
+        """Set the sentence that stands above the progress while the job runs; written with the next progress."""
+        self._counters = {**self._counters, "message": message}
+
+    def log(self, text: str, level: str = "INFO", step: str = "", **data: Any) -> None:
+        """Add a line to the visible log; `level` is INFO, WARN or ERROR, `step` a short word of at most 16 letters."""
+        JobEvent.objects.create(
+            job_id=self.job.pk, at=timezone.now(), level=level[:5], step=step[:16], text=text, data=data
+        )
+
+    def check_cancelled(self) -> None:
+        """Raise JobCancelled if someone asked to stop or the job was given up; looks at most once a second."""
+        if time.monotonic() - self._asked_at < WRITE_EVERY_SECONDS:
+            return
+        state = Job.objects.values_list("state", flat=True).filter(pk=self.job.pk).first()
+        if state != JobState.RUNNING:
+            raise JobCancelled
+        self._asked_at = time.monotonic()
+
+    def result(self, **values: Any) -> None:
+        """Add to the result that is stored when the job ends, whichever way it ends."""
+        self.results.update(values)
+
+    def closing_fields(self) -> dict[str, Any]:
+        """Return what is to be stored together with the final state."""
+        counters = {name: value for name, value in self._counters.items() if name != "message"}
+        return {**counters, "steps": self._steps_as_json(), "result": self.results}
+
+    def _store(self) -> None:
+        self._written_at = time.monotonic()
+        lifecycle.save_progress(self.job.pk, steps=self._steps_as_json(), **self._counters)
+
+    def _steps_as_json(self) -> list[dict[str, str]]:
+        return [asdict(step) for step in self._steps]
+
+
+def _now() -> str:
+    return timezone.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")

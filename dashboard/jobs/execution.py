@@ -1,0 +1,121 @@
+"""One job from claim to outcome, the same for a worker and for a command in the foreground."""
+
+import logging
+import threading
+from uuid import UUID
+
+from django.db import Error as DatabaseError
+from django.db import close_old_connections, connection
+
+from dashboard.accounts.actor import Actor
+from dashboard.audit.log import Outcome, record
+from dashboard.jobs import lifecycle
+from dashboard.jobs.context import JobCancelled, JobContext
+from dashboard.jobs.models import Job, JobState
+from dashboard.jobs.registry import kind_named
+from lake.aws.errors import AwsError
+
+HEARTBEAT_SECONDS = 10.0
+
+logger = logging.getLogger(__name__)
+
+
+def execute(job_id: UUID, worker: str) -> bool:
+    """Claim, run and record the outcome; False: somebody else has the job. Raises only what ends the process."""
+    if not lifecycle.claim(job_id, worker):
+        return False
+    job = Job.objects.get(pk=job_id)
+    context = JobContext(job)
+    try:
+        with Heartbeat(job_id):
+            message = kind_named(job.kind).run(context)
+    except JobCancelled:
+        lifecycle.stop(job_id, "Cancelled before it was done.", **context.closing_fields())
+    except (KeyboardInterrupt, SystemExit):
+        lifecycle.stop(job_id, "Interrupted: the process that ran it was stopped.", **context.closing_fields())
+        record_outcome(job_id)
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a job raises is its outcome
+        _fail(context, error)
+    else:
+        lifecycle.finish(job_id, message, **context.closing_fields())
+    record_outcome(job_id)
+    return True
+
+
+def record_outcome(job_id: UUID) -> None:
+    """Write the end of a job to the audit log, if its beginning stands there; the schedule's own looks do not."""
+    job = Job.objects.select_related("requested_by").get(pk=job_id)
+    if job.requested_by_name == Actor.schedule().name and job.requested_by is None:
+        return
+    outcome: Outcome = "done" if job.state == JobState.SUCCEEDED else "failed"
+    record(
+        Actor.worker(job.requested_by_name, job.requested_by),
+        audit_action(job.kind),
+        target_type=job.target_type,
+        target_id=job.target_id,
+        target_label=job.target_label,
+        outcome=outcome,
+        detail=f"{JobState(job.state).label}: {job.message}",
+        job=job,
+        aws_request_ids=job.result.get("aws_request_ids", []),
+    )
+
+
+def audit_action(kind: str) -> str:
+    """Return what the audit log calls a kind, also one that this release does not know."""
+    try:
+        return kind_named(kind).action
+    except LookupError:
+        return f"job.{kind}"
+
+
+def _fail(context: JobContext, error: Exception) -> None:
+    if isinstance(error, AwsError):
+        code, text = error.code, str(error)
+        context.result(aws_request_ids=[error.request_id] if error.request_id else [])
+    else:
+        logger.exception("Job %s (%s) failed", context.job.pk, context.job.kind)
+        code, text = type(error).__name__, first_sentence(error)
+    context.log(text, level="ERROR")
+    lifecycle.fail(context.job.pk, code, text, **context.closing_fields())
+
+
+def first_sentence(error: Exception) -> str:
+    """Return an exception's first line, ended by a full stop; its type where it says nothing."""
+    lines = str(error).strip().splitlines()
+    text = lines[0].strip()[:500] if lines else f"{type(error).__name__} without a message"
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+class Heartbeat:
+    """Keeps a job's heartbeat fresh from a thread of its own, so that one long step does not look like death."""
+
+    def __init__(self, job_id: UUID, every_seconds: float = HEARTBEAT_SECONDS) -> None:
+        self._job_id = job_id
+        self._every_seconds = every_seconds
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{job_id}", daemon=True)
+
+    def __enter__(self) -> "Heartbeat":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._thread.join(timeout=self._every_seconds)
+
+    def _beat(self) -> None:
+        try:
+            while not self._stopped.wait(self._every_seconds):
+                self._beat_once()
+        finally:
+            connection.close()
+
+    def _beat_once(self) -> None:
+        try:
+            close_old_connections()
+            if not lifecycle.heartbeat(self._job_id):
+                self._stopped.set()
+        except DatabaseError as error:  # the next beat tries again; nine may fail before the job counts as lost
+            logger.warning("Heartbeat of job %s failed: %s", self._job_id, error)

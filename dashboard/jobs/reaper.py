@@ -1,0 +1,70 @@
+"""The reaper: jobs whose message went astray are delivered again, jobs whose worker fell silent are lost."""
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+from django.utils import timezone
+
+from dashboard.accounts.actor import Actor
+from dashboard.jobs import lifecycle
+from dashboard.jobs.delivery import deliver
+from dashboard.jobs.execution import record_outcome
+from dashboard.jobs.models import Job, JobEvent, JobState
+
+UNCLAIMED_AFTER = timedelta(minutes=2)
+SILENT_AFTER = timedelta(seconds=90)
+KEEP_SCHEDULED = timedelta(days=7)
+PRUNE_AT_ONCE = 500
+
+logger = logging.getLogger(__name__)
+
+
+def reap() -> None:
+    """Do one round; safe to run in several processes at once, since every change is conditional."""
+    now = timezone.now()
+    deliver_unclaimed(now)
+    lose_silent(now)
+    prune_scheduled(now)
+
+
+def deliver_unclaimed(now: datetime) -> int:
+    """Send the message of each queued job again whose last one left two minutes ago; returns how many."""
+    limit = now - UNCLAIMED_AFTER
+    unclaimed = Job.objects.filter(state=JobState.QUEUED).filter(
+        Q(enqueued_at__lt=limit) | Q(enqueued_at=None, created_at__lt=limit)
+    )
+    return sum(deliver(job.pk, job.queue, job.enqueued_at) for job in unclaimed.order_by("created_at"))
+
+
+def lose_silent(now: datetime) -> int:
+    """End each job that has had no heartbeat for 90 seconds; returns how many."""
+    limit = now - SILENT_AFTER
+    silent = Job.objects.filter(state__in=lifecycle.ALIVE).filter(Q(heartbeat_at__lt=limit) | Q(heartbeat_at=None))
+    return sum(_lose(job, limit) for job in silent)
+
+
+def prune_scheduled(now: datetime) -> int:
+    """Remove the schedule's own succeeded jobs after a week, some at a time; what people asked for stays."""
+    old = Job.objects.filter(
+        state=JobState.SUCCEEDED,
+        created_at__lt=now - KEEP_SCHEDULED,
+        requested_by=None,
+        requested_by_name=Actor.schedule().name,
+    )
+    removed, _ = Job.objects.filter(pk__in=list(old.values_list("pk", flat=True)[:PRUNE_AT_ONCE])).delete()
+    return removed
+
+
+def _lose(job: Job, limit: datetime) -> bool:
+    seen = f"{job.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC" if job.heartbeat_at else "never"
+    asked = f" {job.cancel_requested_by} had asked it to stop." if job.cancel_requested_by else ""
+    message = (
+        f"Worker {job.worker or 'unknown'} stopped answering, last heard {seen}; what it was doing is not known.{asked}"
+    )
+    if not lifecycle.lose(job.pk, limit, message):
+        return False
+    logger.warning("Job %s is lost: %s", job.pk, message)
+    JobEvent.objects.create(job=job, at=timezone.now(), level="ERROR", text=message)
+    record_outcome(job.pk)
+    return True

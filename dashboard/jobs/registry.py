@@ -1,0 +1,56 @@
+"""The kinds of jobs: a name, the queue that carries it, the verb it stands for, and the function that does it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dashboard.jobs.context import JobContext
+
+Run = Callable[["JobContext"], str]
+
+
+@dataclass(frozen=True)
+class JobKind:
+    """What the registry knows of a kind. `verb` is checked against PERMISSIONS; empty: no permission of its own."""
+
+    name: str
+    queue: str
+    verb: str
+    run: Run
+
+    @property
+    def action(self) -> str:
+        """What the audit log calls it."""
+        return self.verb or f"job.{self.name}"
+
+
+class UnknownKind(LookupError):
+    """A job names a kind that no installed app registers."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"No installed app knows jobs of the kind {name!r}: is this worker of another release?")
+
+
+_kinds: dict[str, JobKind] = {}
+
+
+def job_kind(name: str, *, queue: str = "default", verb: str = "") -> Callable[[Run], Run]:
+    """Register the decorated function as the work of a kind; it returns the job's final sentence."""
+
+    def register(run: Run) -> Run:
+        known = _kinds.get(name)
+        if known and (known.run.__module__, known.run.__qualname__) != (run.__module__, run.__qualname__):
+            raise ValueError(f"Two functions claim jobs of the kind {name!r}.")
+        _kinds[name] = JobKind(name, queue, verb, run)
+        return run
+
+    return register
+
+
+def kind_named(name: str) -> JobKind:
+    """Return the kind; raises UnknownKind."""
+    try:
+        return _kinds[name]
+    except KeyError:
+        raise UnknownKind(name) from None

@@ -1,0 +1,27 @@
+"""Celery's entry points to jobs."""
+
+import logging
+import os
+from typing import Any
+from uuid import UUID
+
+from dashboard.celery import app
+from dashboard.jobs import reaper
+from dashboard.jobs.execution import execute
+
+logger = logging.getLogger(__name__)
+
+
+@app.task(name="dashboard.jobs.tasks.run_job", bind=True)
+def run_job(self: Any, job_id: str) -> None:
+    """Run one job; its outcome is in its row, so nothing is raised to Celery."""
+    try:
+        execute(UUID(job_id), f"{self.request.hostname or 'worker'}/{os.getpid()}")
+    except Exception:
+        logger.exception("Job %s could not be claimed or its outcome not be stored", job_id)
+
+
+@app.task(name="dashboard.jobs.tasks.reap")
+def reap() -> None:
+    """Look after jobs whose message or worker is gone."""
+    reaper.reap()
