@@ -1,0 +1,97 @@
+"""Where a Delta table is: its URI, the S3 key behind it, and the spellings under which log stores may hold it."""
+
+import re
+from dataclasses import dataclass
+from typing import Self
+
+SCHEMES = ("s3a", "s3", "s3n")
+LONGEST_KEY = 1_024
+
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
+
+
+@dataclass(frozen=True, slots=True)
+class TableUri:
+    """A table root. `key` is the S3 key as it is, neither encoded nor decoded, without a trailing slash.
+
+    An empty `key` is a table at the root of its bucket.
+    """
+
+    scheme: str
+    bucket: str
+    key: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `s3a://bucket/key` (or s3, s3n); user info and trailing slashes are dropped, the key stays literal.
+
+        Raises ValueError with one sentence where the text names no place on S3.
+        """
+        match = _URI.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{_shown(text)} is not a URI; write s3a://bucket/path.")
+        scheme, authority, path = match[1].lower(), match[2], match[3]
+        if scheme not in SCHEMES:
+            raise ValueError(f"{_shown(text)} has the scheme {_shown(scheme)}; a table on S3 has s3a, s3 or s3n.")
+        return cls(scheme, _bucket(authority.rpartition("@")[2]), _key(path))
+
+    @property
+    def s3a(self) -> str:
+        """The canonical spelling, as Hadoop writes it; only a bucket's root keeps its slash."""
+        return self._spelled("s3a")
+
+    @property
+    def log_key(self) -> str:
+        """The key prefix of the log folder, slash included."""
+        return f"{self.key}/_delta_log/" if self.key else "_delta_log/"
+
+    @property
+    def name(self) -> str:
+        """A short name: the last two parts of the path, or the bucket for a table at its root."""
+        return ".".join([part for part in self.key.split("/") if part][-2:]) or self.bucket
+
+    def spellings(self) -> tuple[str, ...]:
+        """The forms under which log stores hold this table: each scheme is a lock domain of its own."""
+        return tuple(self._spelled(scheme) for scheme in SCHEMES)
+
+    def _spelled(self, scheme: str) -> str:
+        return f"{scheme}://{self.bucket}/{self.key}"
+
+
+def same_table(a: str | TableUri, b: str | TableUri) -> bool:
+    """Whether both name the same place on S3, however spelled; a text that is no table URI names none."""
+    try:
+        first, second = _parsed(a), _parsed(b)
+    except ValueError:
+        return False
+    return (first.bucket, first.key) == (second.bucket, second.key)
+
+
+def _parsed(uri: str | TableUri) -> TableUri:
+    return uri if isinstance(uri, TableUri) else TableUri.parse(uri)
+
+
+def _bucket(name: str) -> str:
+    if not name:
+        raise ValueError("The URI names no bucket; write s3a://bucket/path.")
+    if not _BUCKET.fullmatch(name):
+        raise ValueError(f"{_shown(name)} is not a bucket name; it has letters, digits, dots, dashes and underscores.")
+    return name
+
+
+def _key(path: str) -> str:
+    key = path[1:].rstrip("/")
+    try:
+        size = len(key.encode())
+    except UnicodeEncodeError as error:
+        raise ValueError(f"The path {_shown(path)} is not valid Unicode; S3 keys are UTF-8.") from error
+    if size > LONGEST_KEY:
+        raise ValueError(f"The path is {size} bytes long; an S3 key has at most {LONGEST_KEY}.")
+    if "\0" in key:
+        raise ValueError(f"The path {_shown(path)} holds a NUL character, which cannot be stored; rename the folder.")
+    return key
+
+
+def _shown(text: str) -> str:
+    return ascii(text if len(text) <= 80 else text[:79] + "…")

@@ -1,0 +1,103 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lake.delta.uri import TableUri, same_table
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a", "s3n", "S3A"])
+def test_every_scheme_of_hadoop_for_s3_is_read(scheme):
+    assert TableUri.parse(f"{scheme}://lake/sales/orders") == TableUri(scheme.lower(), "lake", "sales/orders")
+
+
+def test_the_canonical_spelling_is_s3a():
+    assert TableUri.parse("s3://lake/sales/orders").s3a == "s3a://lake/sales/orders"
+
+
+def test_the_log_is_a_folder_of_the_table():
+    assert TableUri.parse("s3://lake/sales/orders").log_key == "sales/orders/_delta_log/"
+
+
+def test_a_table_at_the_root_of_a_bucket_keeps_the_slash_hadoop_gives_it():
+    uri = TableUri.parse("s3a://lake")
+    assert (uri.s3a, uri.log_key, uri.name) == ("s3a://lake/", "_delta_log/", "lake")
+    assert TableUri.parse("s3a://lake/") == uri
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("s3a://lake/warehouse/sales/orders", "sales.orders"),
+        ("s3a://lake/orders", "orders"),
+        ("s3a://lake/a//b", "a.b"),
+    ],
+)
+def test_a_table_is_named_by_the_end_of_its_path(text, name):
+    assert TableUri.parse(text).name == name
+
+
+def test_user_info_is_dropped():
+    assert TableUri.parse("s3a://key:secret@lake/t").s3a == "s3a://lake/t"
+
+
+def test_trailing_slashes_are_dropped():
+    assert TableUri.parse("s3a://lake/t//").key == "t"
+
+
+@pytest.mark.parametrize("key", ["bücher/größe", "two words", "a%20b", "x=1?y#z", "tab\there", "日本/表", " lead"])
+def test_the_key_is_kept_to_the_letter(key):
+    assert TableUri.parse(f"s3a://lake/{key}").key == key
+
+
+def test_spellings_are_the_lock_domains_of_one_table():
+    assert TableUri.parse("s3n://lake/t").spellings() == ("s3a://lake/t", "s3://lake/t", "s3n://lake/t")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "is not a URI"),
+        ("lake/t", "is not a URI"),
+        ("s3a:/lake/t", "is not a URI"),
+        (" s3a://lake/t", "is not a URI"),
+        ("hdfs://lake/t", "has the scheme 'hdfs'"),
+        ("file:///tmp/t", "has the scheme 'file'"),
+        ("s3a://", "names no bucket"),
+        ("s3a:///t", "names no bucket"),
+        ("s3a://user@/t", "names no bucket"),
+        ("s3a://lake:9000/t", "is not a bucket name"),
+        ("s3a://la ke/t", "is not a bucket name"),
+        ("s3a://../t", "is not a bucket name"),
+        ("s3a://lake\n/t", "is not a bucket name"),
+        ("s3a://lake/t\0", "NUL"),
+        ("s3a://lake/\ud800", "not valid Unicode"),
+        ("s3a://lake/" + "é" * 513, "1026 bytes long"),
+    ],
+)
+def test_what_names_no_table_is_refused_in_a_sentence(text, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        TableUri.parse(text)
+
+
+def test_scheme_user_info_and_slash_do_not_make_another_table():
+    assert same_table("s3://user@lake/t/", TableUri.parse("s3a://lake/t"))
+
+
+@pytest.mark.parametrize("other", ["s3a://lake/T", "s3a://lake2/t", "s3a://lake/t/u", "lake/t", ""])
+def test_another_place_is_another_table(other):
+    assert not same_table("s3a://lake/t", other)
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused_with_a_value_error(text):
+    try:
+        uri = TableUri.parse(text)
+    except ValueError:
+        return
+    assert TableUri.parse(uri.s3a).key == uri.key
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=200))
+def test_every_key_survives_its_canonical_spelling(key):
+    key = key.rstrip("/")
+    assert TableUri.parse(TableUri("s3a", "lake", key).s3a).key == key
