@@ -6,6 +6,7 @@ from pathlib import Path
 from csp.constants import NONE, SELF
 
 from dashboard.environment import database, env_bool, env_int, env_list, env_secret
+from dashboard.processes.redis import broker_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 LEVEE_HOME = Path(os.environ.get("LEVEE_HOME", BASE_DIR / "var")).resolve()
@@ -145,7 +146,7 @@ CONTENT_SECURITY_POLICY = {
 }
 
 # Celery delivers; the Job row is the truth (docs/architecture.md, Jobs).
-REDIS_URL = os.environ.get("REDIS_URL", f"redis+socket://{LEVEE_HOME}/redis/redis.sock")
+REDIS_URL = os.environ.get("REDIS_URL") or broker_url(LEVEE_HOME)
 
 LOGGING = {
     "version": 1,

@@ -1,0 +1,36 @@
+# Levee. `make run` and `make test` do all set-up themselves.
+
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
+VENV_PYTHON := .venv/bin/python
+
+.PHONY: help setup run test check bench lock clean python
+
+help: ## say what can be made
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 16
+
+python:
+	@test -n "$(PYTHON)" || { echo "Levee needs Python 3.11 or newer as python3: install it (on Debian: apt-get install python3)."; exit 1; }
+
+setup: python ## install everything that run needs, once
+	@$(PYTHON) -m tools.setup
+
+run: setup ## serve the console with a sandbox lake (PORT=8000, LEVEE_HOME=var)
+	@exec .venv/bin/levee run
+
+test: python ## run every test (ARGS="tests/lake -k commit" for some)
+	@$(PYTHON) -m tools.setup --dynamodb-local
+	@$(VENV_PYTHON) -m tools.test $(ARGS)
+
+check: setup ## run ruff, mypy, the import contract and the other checks (ARGS=types for one)
+	@$(VENV_PYTHON) -m tools.check $(ARGS)
+
+bench: setup ## measure against the peers
+	@$(VENV_PYTHON) -m benchmarks $(ARGS)
+
+lock: setup ## compile requirements/*.in to *.txt with hashes
+	@$(VENV_PYTHON) -m tools.lock
+
+clean: ## remove what make made, but not var/, where Levee keeps its data
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -not -path './var/*' -prune -exec rm -rf {} +

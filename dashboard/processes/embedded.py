@@ -1,0 +1,133 @@
+"""An embedded Levee: everything on this machine, started in order, watched, and stopped together."""
+
+import http.client
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from dashboard.processes import programs, redis
+from dashboard.processes.lock import RunError, free_port, home_lock, is_free, require_free
+from dashboard.processes.preparation import prepare_console, prepare_people
+from dashboard.processes.strays import end_strays
+from dashboard.processes.supervisor import Supervisor
+
+ROLES = "admin, operator or viewer"
+SANDBOX_OBSERVES_EVERY_SECONDS = "10"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the operator chose: where, on which port, with or without a sandbox lake and a Redis of its own."""
+
+    home: Path
+    port: int
+    with_sandbox: bool
+    with_redis: bool
+
+    @property
+    def lake_file(self) -> Path:
+        """Where the sandbox writes what `apply` declares, once its lake is there."""
+        return self.home / "sandbox" / "lake.toml"
+
+    @property
+    def endpoint_file(self) -> Path:
+        """Where the sandbox writes the origin it serves on."""
+        return self.home / "sandbox" / "endpoint"
+
+
+def run(choices: Choices, supervisor: Supervisor) -> None:
+    """Start everything, watch it until a signal asks for the end, and stop everything.
+
+    Raises:
+        RunError: the port or the folder is taken, or a process cannot be brought up; nothing is left running.
+    """
+    with home_lock(choices.home):
+        require_free(choices.port)
+        _end_leftovers(choices, supervisor)
+        supervisor.obey_signals()
+        try:
+            _start(choices, supervisor)
+            supervisor.watch()
+        finally:
+            supervisor.say("stopping")
+            supervisor.stop()
+            supervisor.say("stopped")
+
+
+def _end_leftovers(choices: Choices, supervisor: Supervisor) -> None:
+    if choices.with_redis:
+        redis.shut_down(choices.home)
+    if count := end_strays(choices.home, patience=2.0):
+        supervisor.say(f"ended {count} processes that an earlier run left behind when it was killed")
+
+
+def _start(choices: Choices, supervisor: Supervisor) -> None:
+    if choices.with_redis:
+        _start_redis(choices, supervisor)
+    if choices.with_sandbox:
+        _start_sandbox(choices, supervisor)
+    prepare_console(supervisor.say)
+    password = prepare_people(choices.home) if choices.with_sandbox else ""
+    for program in (programs.web(choices.port), *programs.workers(), programs.beat(choices.home)):
+        supervisor.start(program)
+    supervisor.wait_until(
+        lambda: _answers(choices.port), 60, "The web process did not answer within 60 s: see its lines."
+    )
+    if supervisor.stopping:
+        return
+    supervisor.say(f"Levee is at http://127.0.0.1:{choices.port}/")
+    if choices.with_sandbox:
+        supervisor.say(f"Sign in as {ROLES} with the password {password}")
+        _declare_sandbox_lake(choices, supervisor)
+
+
+def _start_redis(choices: Choices, supervisor: Supervisor) -> None:
+    server = redis.find_server()
+    if server is None:
+        raise RunError(redis.NO_SERVER)
+    try:
+        redis.prepare(choices.home)
+    except OSError as error:
+        raise RunError(f"Redis has no folder for its data and socket: {error}") from error
+    supervisor.start(programs.redis_server(server, choices.home))
+    supervisor.wait_until(lambda: redis.answers(choices.home), 60, "Redis did not answer within 60 s: see its lines.")
+
+
+def _start_sandbox(choices: Choices, supervisor: Supervisor) -> None:
+    # Both files tell the others that a lake is there; those of an earlier run would tell it too soon.
+    port = _sandbox_port(choices.endpoint_file)
+    choices.endpoint_file.unlink(missing_ok=True)
+    choices.lake_file.unlink(missing_ok=True)
+    os.environ.setdefault("LEVEE_OBSERVE_EVERY_SECONDS", SANDBOX_OBSERVES_EVERY_SECONDS)
+    supervisor.start(programs.sandbox(choices.home, port))
+
+
+def _sandbox_port(endpoint_file: Path) -> int:
+    """Return the port of the last start while it is free, because the stored connection names it."""
+    try:
+        port = int(endpoint_file.read_text().strip().rpartition(":")[2])
+    except (OSError, ValueError):
+        return free_port()
+    return port if is_free(port) else free_port()
+
+
+def _declare_sandbox_lake(choices: Choices, supervisor: Supervisor) -> None:
+    supervisor.wait_until(choices.lake_file.exists, 120, "The sandbox made no lake within 120 s: see its lines.")
+    for program in (
+        programs.command("apply", str(choices.lake_file), "--apply"),
+        programs.command("observe", "--enqueue"),
+    ):
+        if not supervisor.stopping and supervisor.run_once(program) != 0:
+            supervisor.say(f"{program.name} failed: the sandbox lake is not shown before it succeeds.")
+            return
+
+
+def _answers(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request("GET", "/healthz")
+        return connection.getresponse().status < 500
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

@@ -1,0 +1,67 @@
+"""The command line of every process that an embedded Levee consists of."""
+
+import sys
+from pathlib import Path
+
+from dashboard.processes import redis
+from dashboard.processes.supervisor import CHECKOUT, Program
+
+WEB_WORKERS = 2
+AWS_THREADS = 8
+
+
+def redis_server(server: Path, home: Path) -> Program:
+    """The broker; the workers need it until they have ended."""
+    return Program("redis", redis.command(server, home), stops_last=True)
+
+
+def sandbox(home: Path, port: int) -> Program:
+    """The lake on this machine."""
+    return Program("sandbox", (*_python("sandbox"), "--port", str(port), "--home", str(home / "sandbox")))
+
+
+def web(port: int) -> Program:
+    """The console's pages, on loopback alone."""
+    command = (
+        *_python("gunicorn"),
+        "dashboard.wsgi",
+        f"--bind=127.0.0.1:{port}",
+        f"--workers={WEB_WORKERS}",
+        "--graceful-timeout=5",
+        "--no-control-socket",
+    )
+    return Program("web", command)
+
+
+def workers() -> tuple[Program, ...]:
+    """One worker for each kind of waiting: on the database, on AWS, on Spark."""
+    return (
+        _worker("default", "default,alerts", "--pool=prefork", "--concurrency=1"),
+        _worker("aws", "aws", "--pool=threads", f"--concurrency={AWS_THREADS}"),
+        _worker("spark", "spark", "--pool=prefork", "--concurrency=1"),
+    )
+
+
+def beat(home: Path) -> Program:
+    """The clock that ticks; its memory of the last ticks lies under LEVEE_HOME."""
+    schedule = home / "beat" / "schedule"
+    schedule.parent.mkdir(parents=True, exist_ok=True)
+    return Program("beat", (*_celery("beat"), f"--schedule={schedule}", "--pidfile=", "--loglevel=WARNING"))
+
+
+def command(name: str, *words: str) -> Program:
+    """One of Levee's own commands, as a program that ends."""
+    return Program(name, (sys.executable, str(CHECKOUT / "manage.py"), name, *words))
+
+
+def _worker(name: str, queues: str, *options: str) -> Program:
+    words = (f"--queues={queues}", f"--hostname={name}@%h", *options, "--without-gossip", "--without-mingle")
+    return Program(f"worker-{name}", (*_celery("worker"), *words, "--loglevel=WARNING"))
+
+
+def _celery(verb: str) -> tuple[str, ...]:
+    return (*_python("celery"), "--app=dashboard.celery", verb)
+
+
+def _python(module: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", module)

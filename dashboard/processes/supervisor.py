@@ -1,0 +1,202 @@
+"""Start processes, tell their lines apart, start again what dies, and leave nothing behind.
+
+A process that dies is said and started again, because a console that is left alone for weeks has to outlive one
+worker that the kernel killed; one that dies at once three times in a row has a fault that starting again cannot mend,
+and stops everything.
+"""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+from dashboard.processes.lock import RunError
+from dashboard.processes.strays import MARK, end_strays
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+QUICK_DEATH_SECONDS = 10.0
+QUICK_DEATHS_ALLOWED = 3
+LOOK_EVERY_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command line that runs under a name; `stops_last` for what the others need in order to stop well."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    stops_last: bool = False
+
+
+@dataclass
+class _Running:
+    program: Program
+    child: subprocess.Popen[bytes]
+    reader: threading.Thread
+    started_at: float
+    stays: bool
+    quick_deaths: int = 0
+
+
+class Supervisor:
+    """The processes of one LEVEE_HOME; `patience` is how many seconds each may take to stop before it is killed."""
+
+    def __init__(self, home: Path, out: TextIO, *, patience: float = 10.0, name_width: int = 14) -> None:
+        self.home = home
+        self.patience = patience
+        self._out = out
+        self._name_width = name_width
+        self._printing = threading.Lock()
+        self._running: list[_Running] = []
+        self._stop_requests = 0
+
+    # -- what is said
+
+    def say(self, text: str, name: str = "levee") -> None:
+        """Print one line under a process's name; a terminal that has gone is no reason to fail."""
+        with self._printing, suppress(OSError, ValueError):
+            self._out.write(f"{name:<{self._name_width}} | {text}\n")
+            self._out.flush()
+
+    # -- starting
+
+    def start(self, program: Program) -> None:
+        """Start a program that is meant to stay."""
+        self._running.append(self._spawn(program, stays=True))
+
+    def run_once(self, program: Program) -> int:
+        """Run a program that is meant to end, and return its exit code; a stop request ends it."""
+        running = self._spawn(program, stays=False)
+        self._running.append(running)
+        while running.child.poll() is None and not self.stopping:
+            self.look_after()
+            time.sleep(LOOK_EVERY_SECONDS)
+        if not self.stopping:
+            self._running.remove(running)
+            running.reader.join(timeout=1)
+        return running.child.returncode or 0
+
+    def wait_until(self, ready: Callable[[], bool], seconds: float, sentence: str) -> None:
+        """Wait for `ready`, at most `seconds`; a stop request ends the waiting.
+
+        Raises:
+            RunError: with `sentence`, when the time is over.
+        """
+        until = time.monotonic() + seconds
+        while not self.stopping and not ready():
+            if time.monotonic() > until:
+                raise RunError(sentence)
+            self.look_after()
+            time.sleep(LOOK_EVERY_SECONDS)
+
+    def _spawn(self, program: Program, *, stays: bool) -> _Running:
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1", **program.environment, MARK: str(self.home)}
+        child = subprocess.Popen(
+            program.command,
+            cwd=CHECKOUT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C in the terminal reaches this process alone, which then stops them in order
+        )
+        reader = threading.Thread(target=self._relay, args=(program.name, child), daemon=True)
+        reader.start()
+        return _Running(program, child, reader, time.monotonic(), stays)
+
+    def _relay(self, name: str, child: subprocess.Popen[bytes]) -> None:
+        assert child.stdout is not None  # noqa: S101 - Popen was asked for a pipe
+        for line in child.stdout:
+            self.say(line.decode(errors="replace").rstrip(), name)
+
+    # -- watching
+
+    @property
+    def stopping(self) -> bool:
+        """Whether a signal has asked for the end."""
+        return self._stop_requests > 0
+
+    def request_stop(self, *_signal: object) -> None:
+        """Ask for the end; asking again takes the patience away. Serves as a signal handler."""
+        self._stop_requests += 1
+
+    def obey_signals(self) -> None:
+        """Let Ctrl-C, a termination and a closed terminal ask for the end."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self.request_stop)
+
+    def watch(self) -> None:
+        """Look after the processes until a signal asks for the end."""
+        while not self.stopping:
+            self.look_after()
+            time.sleep(LOOK_EVERY_SECONDS)
+
+    def look_after(self) -> None:
+        """Start again what has died.
+
+        Raises:
+            RunError: a process died at once, several times in a row.
+        """
+        for place, running in enumerate(self._running):
+            code = running.child.poll()
+            if running.stays and code is not None and not self.stopping:
+                self._running[place] = self._start_again(running, code)
+
+    def _start_again(self, dead: _Running, code: int) -> _Running:
+        name = dead.program.name
+        quick = time.monotonic() - dead.started_at < QUICK_DEATH_SECONDS
+        deaths = dead.quick_deaths + 1 if quick else 0
+        if deaths >= QUICK_DEATHS_ALLOWED:
+            raise RunError(
+                f"{name} ended {deaths} times right after its start ({_how(code)}): its lines above say why."
+            )
+        self.say(f"{name} ended ({_how(code)}) and is started again.")
+        _kill_group(dead.child, signal.SIGKILL)
+        running = self._spawn(dead.program, stays=True)
+        running.quick_deaths = deaths
+        return running
+
+    # -- stopping
+
+    def stop(self) -> None:
+        """End every process and every descendant: the asked-for way first, by force once patience is over."""
+        for last in (False, True):
+            self._stop_these([running for running in self._running if running.program.stops_last is last])
+        patience = 0.0 if self._stop_requests > 1 else 2.0
+        end_strays(self.home, patience)
+        for running in self._running:
+            running.reader.join(timeout=1)
+        self._running.clear()
+
+    def _stop_these(self, these: list[_Running]) -> None:
+        # The leader alone is asked: a Celery or gunicorn parent ends its children itself, after their work.
+        for running in reversed(these):
+            with suppress(ProcessLookupError):
+                running.child.terminate()
+        until = time.monotonic() + self.patience
+        while time.monotonic() < until and self._stop_requests < 2:
+            if all(running.child.poll() is not None for running in these):
+                break
+            time.sleep(0.05)
+        for running in these:
+            if running.child.poll() is None:
+                self.say(f"{running.program.name} did not stop and is killed.")
+            _kill_group(running.child, signal.SIGKILL)
+            running.child.wait()
+
+
+def _kill_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    # A group outlives its leader for as long as one member lives, and its number is not given away before that.
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, number)
+
+
+def _how(code: int) -> str:
+    return f"by signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

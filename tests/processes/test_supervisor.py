@@ -1,0 +1,114 @@
+import os
+import signal
+import time
+
+import pytest
+
+from dashboard.processes.lock import RunError
+from dashboard.processes.strays import strays
+from tests.processes.builders import STUBBORN_GRANDCHILD, in_background, python, wait_for
+
+SLEEPS = "import time; time.sleep(600)"
+SAYS_AND_SLEEPS = "print('ready', flush=True)\nimport time; time.sleep(600)"
+
+
+def test_each_line_carries_the_name_of_its_process(tmp_path, supervisor):
+    boss, out = supervisor(tmp_path)
+    boss.run_once(python("web", "print('one'); print('two')", tmp_path))
+    assert out.getvalue().splitlines() == ["web            | one", "web            | two"]
+
+
+def test_a_program_that_ends_gives_its_exit_code(tmp_path, supervisor):
+    boss, _ = supervisor(tmp_path)
+    assert boss.run_once(python("apply", "raise SystemExit(3)", tmp_path)) == 3
+
+
+def test_stopping_ends_every_process(tmp_path, supervisor):
+    boss, _ = supervisor(tmp_path)
+    for name in ("web", "beat"):
+        boss.start(python(name, SLEEPS, tmp_path))
+    wait_for(lambda: len(strays(tmp_path)) == 2)
+    boss.stop()
+    assert strays(tmp_path) == set()
+
+
+def test_a_grandchild_that_ignores_signals_in_a_session_of_its_own_is_ended(tmp_path, supervisor):
+    boss, out = supervisor(tmp_path)
+    boss.start(python("worker-spark", STUBBORN_GRANDCHILD, tmp_path))
+    wait_for(lambda: "grandchild is up" in out.getvalue())
+    assert len(strays(tmp_path)) == 2
+    boss.stop()
+    assert strays(tmp_path) == set()
+
+
+def test_a_process_that_ignores_the_request_is_killed_after_the_patience(tmp_path, supervisor):
+    boss, out = supervisor(tmp_path, patience=0.3)
+    code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + SAYS_AND_SLEEPS
+    boss.start(python("web", code, tmp_path))
+    wait_for(lambda: "ready" in out.getvalue())
+    boss.stop()
+    assert "web did not stop and is killed." in out.getvalue()
+    assert strays(tmp_path) == set()
+
+
+def test_a_second_request_takes_the_patience_away(tmp_path, supervisor):
+    boss, out = supervisor(tmp_path, patience=600)
+    code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + SAYS_AND_SLEEPS
+    boss.start(python("web", code, tmp_path))
+    wait_for(lambda: "ready" in out.getvalue())
+    boss.request_stop()
+    boss.request_stop()
+    started = time.monotonic()
+    boss.stop()
+    assert time.monotonic() - started < 10
+    assert strays(tmp_path) == set()
+
+
+def test_what_stops_last_outlives_the_others(tmp_path, supervisor):
+    boss, out = supervisor(tmp_path)
+    goodbye = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: (time.sleep({0}), print('{1} ends', flush=True), sys.exit()))\n"
+    ) + SAYS_AND_SLEEPS
+    boss.start(python("redis", goodbye.format(0, "redis"), tmp_path, stops_last=True))
+    boss.start(python("web", goodbye.format(0.5, "web"), tmp_path))
+    wait_for(lambda: out.getvalue().count("ready") == 2)
+    boss.stop()
+    assert out.getvalue().index("web ends") < out.getvalue().index("redis ends")
+
+
+def test_a_process_that_is_killed_is_said_and_started_again(tmp_path, supervisor):
+    boss, out = supervisor(tmp_path)
+    boss.start(python("worker-aws", SAYS_AND_SLEEPS, tmp_path))
+    wait_for(lambda: "ready" in out.getvalue())
+    (first,) = strays(tmp_path)
+    watching = in_background(boss.watch)
+    os.kill(first, signal.SIGKILL)
+    wait_for(lambda: out.getvalue().count("ready") == 2)
+    boss.request_stop()
+    watching.join(timeout=5)
+    boss.stop()
+    assert "worker-aws ended (by signal SIGKILL) and is started again." in out.getvalue()
+
+
+def test_a_process_that_dies_at_once_every_time_stops_everything(tmp_path, supervisor):
+    boss, _ = supervisor(tmp_path)
+    boss.start(python("beat", "raise SystemExit(2)", tmp_path))
+    try:
+        with pytest.raises(RunError, match=r"beat ended 3 times right after its start \(exit code 2\)"):
+            boss.watch()
+    finally:
+        boss.stop()
+
+
+def test_waiting_in_vain_ends_with_the_given_sentence(tmp_path, supervisor):
+    boss, _ = supervisor(tmp_path)
+    with pytest.raises(RunError, match="Nobody answered"):
+        boss.wait_until(lambda: False, 0.2, "Nobody answered.")
+
+
+def test_a_stop_request_ends_the_waiting(tmp_path, supervisor):
+    boss, _ = supervisor(tmp_path)
+    boss.request_stop()
+    boss.wait_until(lambda: False, 600, "Nobody answered.")
+    assert boss.stopping

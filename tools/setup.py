@@ -1,0 +1,102 @@
+"""`make setup`: a virtual environment with the locked packages, the `levee` command, Java and the Spark jars.
+
+Every step looks first whether it has been done, so a second run is quick and downloads nothing. Runs on the machine's
+own Python, before any package is there.
+"""
+
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+
+from tools.machine import CHECKOUT, SetupError, apt_install, require_java, say
+
+VENV = CHECKOUT / ".venv"
+PYTHON = VENV / "bin" / "python"
+REQUIREMENTS = CHECKOUT / "requirements" / "dev.txt"
+UV_REQUIREMENTS = CHECKOUT / "requirements" / "uv.txt"
+STAMP = VENV / "levee-setup"
+
+
+def main() -> int:
+    """Do what is missing; exit 1 with one sentence when something cannot be had."""
+    try:
+        require_java()
+        fingerprint = _fingerprint()
+        if not (STAMP.exists() and PYTHON.exists() and STAMP.read_text() == fingerprint):
+            _install_packages()
+            _write_levee_command()
+            STAMP.write_text(fingerprint)
+    except SetupError as error:
+        say(str(error))
+        return 1
+    return subprocess.run([PYTHON, "-m", "lake.spark.jars", *sys.argv[1:]], cwd=CHECKOUT, check=False).returncode
+
+
+def _fingerprint() -> str:
+    """Digest what makes the environment another one: the locks, the Python, and the path that its scripts hold."""
+    digest = hashlib.sha256()
+    for part in (REQUIREMENTS.read_bytes(), UV_REQUIREMENTS.read_bytes(), sys.version.encode(), os.fsencode(CHECKOUT)):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _install_packages() -> None:
+    uv = uv_on_path()
+    if not _environment_has_this_python():
+        _make_environment(uv)
+    if not uv:
+        say("installing uv")
+        words = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(UV_REQUIREMENTS)]
+        _run([str(PYTHON), *words], "install uv")
+        uv = str(VENV / "bin" / "uv")
+    say("installing the locked Python packages")
+    words = ["pip", "install", "--quiet", "--python", str(PYTHON), "--require-hashes", "-r", str(REQUIREMENTS)]
+    _run([uv, *words], "install the Python packages")
+
+
+def uv_on_path() -> str:
+    """Return a uv that works, or an empty text; a version manager's placeholder is on PATH without working."""
+    uv = shutil.which("uv") or ""
+    return uv if uv and subprocess.run([uv, "--version"], capture_output=True, check=False).returncode == 0 else ""
+
+
+def _environment_has_this_python() -> bool:
+    if not PYTHON.exists():
+        return False
+    words = [str(PYTHON), "-c", "import sys; print(sys.version)"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return done.returncode == 0 and done.stdout.strip() == sys.version.strip()
+
+
+def _make_environment(uv: str) -> None:
+    if uv:
+        words = [uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(VENV)]
+        _run(words, "make a virtual environment")
+        return
+    words = [sys.executable, "-m", "venv", "--clear", str(VENV)]
+    if subprocess.run(words, stdout=subprocess.DEVNULL, check=False).returncode == 0:
+        return
+    # Debian keeps the part of Python that brings pip into an environment in a package of its own.
+    apt_install(f"python3.{sys.version_info.minor}-venv", "python3-venv")
+    _run(words, "make a virtual environment (on Debian: apt-get install python3-venv)")
+
+
+def _write_levee_command() -> None:
+    command = VENV / "bin" / "levee"
+    words = shlex.join([str(PYTHON), str(CHECKOUT / "manage.py")])
+    command.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    command.chmod(0o755)
+
+
+def _run(words: list[str], purpose: str) -> None:
+    # Only the Python that was chosen counts: uv would otherwise fetch one of its own.
+    environment = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    if subprocess.run(words, env=environment, check=False).returncode != 0:
+        raise SetupError(f"Could not {purpose}: the lines above say why; a second make setup goes on from here.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
