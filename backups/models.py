@@ -14,7 +14,9 @@ class Plan(models.Model):
     connection = models.ForeignKey("connections.Connection", on_delete=models.PROTECT, related_name="plans")
     vault_connection = models.ForeignKey("connections.Connection", on_delete=models.PROTECT, related_name="vault_plans")
     source = models.CharField(max_length=1100, help_text="s3a:// URI")
-    destination = models.CharField(max_length=1100, help_text="s3a:// URI; {date} in the bucket's name: one per snapshot")
+    destination = models.CharField(
+        max_length=1100, help_text="s3a:// URI; {date} in the bucket's name: one per snapshot"
+    )
     inventory = models.CharField(max_length=1100, blank=True, help_text="s3a:// URI; empty: the source is listed")
     minimum_lag_hours = models.PositiveIntegerField(default=24)
     engine = models.CharField(max_length=16, choices=Engine.choices, default=Engine.S3_BATCH)

@@ -104,9 +104,11 @@ class DeltaTable(Observed):
     log_files = models.PositiveIntegerField(default=0)
     log_bytes = models.BigIntegerField(default=0)
     delta_id = models.CharField(max_length=64, blank=True, help_text="metaData.id")
+    delta_name = models.CharField(max_length=512, blank=True, help_text="metaData.name")
     reader_version = models.PositiveSmallIntegerField(null=True)
     writer_version = models.PositiveSmallIntegerField(null=True)
-    features = models.JSONField(default=list, help_text="Union of reader and writer features, sorted")
+    reader_features = models.JSONField(default=list)
+    writer_features = models.JSONField(default=list)
     properties = models.JSONField(default=dict)
     partition_columns = models.JSONField(default=list)
     protocol_version_read = models.BigIntegerField(null=True, help_text="Version up to which protocol was replayed")
@@ -133,6 +135,11 @@ class DeltaTable(Observed):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def features(self) -> list[str]:
+        """Reader and writer features together, sorted."""
+        return sorted({*self.reader_features, *self.writer_features})
 
 
 class Commit(models.Model):

@@ -11,12 +11,12 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class EndpointNotAllowed(Exception):
-    """A connection names an endpoint that LEVEE_ALLOWED_ENDPOINTS does not list."""
+    """An endpoint is neither listed in LEVEE_ALLOWED_ENDPOINTS nor the sandbox of this Levee."""
 
-    def __init__(self, connection: str, endpoint: str) -> None:
+    def __init__(self, endpoint: str) -> None:
         super().__init__(
-            f"Connection {connection} names the endpoint {endpoint}, which this deployment does not allow: "
-            f"add it to LEVEE_ALLOWED_ENDPOINTS, or take it out of the connection."
+            f"The endpoint {endpoint} is not allowed here: add its origin to LEVEE_ALLOWED_ENDPOINTS, "
+            f"or take it out of the connection."
         )
         self.endpoint = endpoint
 
@@ -24,12 +24,9 @@ class EndpointNotAllowed(Exception):
 def lake_access(connection: Connection) -> Access:
     """Return the access of a connection; raises EndpointNotAllowed. AWS's own endpoints need no permission."""
     endpoints = [url for url in (connection.endpoint_url, connection.dynamodb_endpoint_url) if url]
-    sandbox = sandbox_origin()
-    allowed = {_origin(url) for url in settings.ALLOWED_ENDPOINTS} | ({sandbox} if sandbox else set())
     for url in endpoints:
-        if _origin(url) is None or _origin(url) not in allowed:
-            raise EndpointNotAllowed(connection.name, url)
-    in_sandbox = bool(connection.endpoint_url) and {_origin(url) for url in endpoints} == {sandbox}
+        require_allowed(url)
+    in_sandbox = bool(connection.endpoint_url) and {_origin(url) for url in endpoints} == {sandbox_origin()}
     return Access(
         region=connection.region,
         role_arn=connection.role_arn,
@@ -37,6 +34,22 @@ def lake_access(connection: Connection) -> Access:
         endpoint_url=connection.endpoint_url,
         dynamodb_endpoint_url=connection.dynamodb_endpoint_url,
         static_credentials=("sandbox", "sandbox") if in_sandbox else None,
+    )
+
+
+def require_allowed(endpoint: str) -> None:
+    """Raise EndpointNotAllowed unless the deployment lets workers talk to this origin."""
+    origin = _origin(endpoint)
+    allowed = {_origin(url) for url in settings.ALLOWED_ENDPOINTS} | {sandbox_origin()}
+    if origin is None or origin not in allowed:
+        raise EndpointNotAllowed(endpoint)
+
+
+def is_allowed(url: str) -> bool:
+    """Say whether this deployment allows an endpoint: it is listed, or it is the sandbox of the same LEVEE_HOME."""
+    origin = _origin(url)
+    return origin is not None and (
+        origin == sandbox_origin() or origin in {_origin(allowed) for allowed in settings.ALLOWED_ENDPOINTS}
     )
 
 

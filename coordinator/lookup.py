@@ -1,0 +1,67 @@
+"""Finding what a command names: connections, tables, stores and buckets; a name that fits nothing is said at once."""
+
+from typing import TypeVar
+
+from django.db.models import Model, QuerySet
+
+from coordinator.models import Bucket, CommitStore, DeltaTable
+from dashboard.commands import Failed, UsageError
+from dashboard.connections.models import Connection
+from lake.delta.uri import TableUri
+
+Row = TypeVar("Row", bound=Model)
+
+
+def connections() -> list[Connection]:
+    """All connections. Raises Failed where none is declared."""
+    found = list(Connection.objects.all())
+    if not found:
+        raise Failed("No connection is declared: write [connections.NAME] into a file for `levee apply`.")
+    return found
+
+
+def connection_named(name: str) -> Connection:
+    """Return the connection. Raises UsageError naming those there are."""
+    found = Connection.objects.filter(name=name).first()
+    if found is None:
+        known = ", ".join(Connection.objects.values_list("name", flat=True)) or "none yet"
+        raise UsageError(f"No connection is called {name!r}. Declared: {known}.")
+    return found
+
+
+def place_of(uri: str) -> TableUri:
+    """Parse a table's URI. Raises UsageError."""
+    try:
+        return TableUri.parse(uri)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def find_table(uri: str, connection: Connection | None = None) -> DeltaTable:
+    """Return the table at a URI, however its scheme is spelled. Raises Failed or UsageError."""
+    place = place_of(uri)
+    tables = DeltaTable.objects.select_related("connection", "store").filter(bucket=place.bucket, prefix=place.key)
+    return _only(tables, connection.name if connection else None, f"table at {place.s3a}", "`levee observe` looks anew")
+
+
+def find_store(name: str, connection: str | None) -> CommitStore:
+    """Return the commit store of a name. Raises Failed or UsageError."""
+    stores = CommitStore.objects.select_related("connection").filter(name=name)
+    return _only(stores, connection, f"commit store {name}", "`levee stores` lists them")
+
+
+def find_bucket(name: str, connection: str | None) -> Bucket:
+    """Return the bucket of a name. Raises Failed or UsageError."""
+    buckets = Bucket.objects.select_related("connection").filter(name=name)
+    return _only(buckets, connection, f"bucket {name}", "`levee buckets` lists them")
+
+
+def _only(rows: QuerySet[Row], connection: str | None, what: str, hint: str) -> Row:
+    if connection is not None:
+        rows = rows.filter(connection__name=connection)
+    found = list(rows[:2])
+    if not found:
+        raise Failed(f"Levee knows no {what}: {hint}.")
+    if len(found) > 1:
+        raise UsageError(f"Several connections have a {what}: add --connection NAME.")
+    return found[0]

@@ -1,0 +1,74 @@
+"""`levee observe`: one look at the lake, in the foreground."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from coordinator.actions import observe_lake, observe_lake_now, observe_table, observe_table_now
+from coordinator.lookup import connection_named, connections, find_table, place_of
+from dashboard.accounts.actor import Actor
+from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.connections.models import Connection
+from dashboard.jobs.models import Job, JobState
+
+
+class Command(JsonCommand):
+    """Read DynamoDB and S3 and store what is found; needs neither server nor worker."""
+
+    help = "Look at the lake once: every connection, one of them, or one table."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--connection", metavar="NAME", help="look at this connection only")
+        parser.add_argument("--table", metavar="URI", help="read this table in full, and nothing else")
+        parser.add_argument("--full", action="store_true", help="list every log from its start, changed or not")
+        parser.add_argument("--enqueue", action="store_true", help="hand the work to the workers")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        named = connection_named(options["connection"]) if options["connection"] else None
+        if options["table"]:
+            jobs = [self._one_table(options["table"], named, enqueue=options["enqueue"])]
+        else:
+            chosen = [named] if named else connections()
+            look = observe_lake if options["enqueue"] else observe_lake_now
+            jobs = [look(Actor.command(), connection, in_full=options["full"]) for connection in chosen]
+        self.emit(
+            {"jobs": [_as_json(job) for job in jobs]},
+            [f"{job.connection}: {_closing(job)}" for job in jobs],
+        )
+        if any(job.is_finished and job.state != JobState.SUCCEEDED for job in jobs):
+            raise Failed("Not everything could be read: see above and `levee job ID`.")
+
+    def _one_table(self, uri: str, connection: Connection | None, *, enqueue: bool) -> Job:
+        if enqueue:
+            return observe_table(Actor.command(), find_table(uri, connection))
+        chosen = connection or _only_connection_of(uri)
+        return observe_table_now(Actor.command(), chosen, place_of(uri))
+
+
+def _only_connection_of(uri: str) -> Connection:
+    """The connection that knows the table, else the only one there is."""
+    place = place_of(uri)
+    known = list(Connection.objects.filter(tables__bucket=place.bucket, tables__prefix=place.key).distinct())
+    candidates = known or connections()
+    if len(candidates) > 1:
+        names = ", ".join(connection.name for connection in candidates)
+        raise UsageError(f"{uri} may belong to several connections ({names}): add --connection NAME.")
+    return candidates[0]
+
+
+def _closing(job: Job) -> str:
+    if not job.is_finished:
+        return f"queued as job {job.pk}"
+    return job.message if job.state == JobState.SUCCEEDED else f"{job.state}: {job.error_text or job.message}"
+
+
+def _as_json(job: Job) -> dict[str, Any]:
+    return {
+        "id": str(job.pk),
+        "connection": job.connection.name if job.connection else None,
+        "target": job.target_label,
+        "state": job.state,
+        "message": job.message,
+        "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
+        "result": job.result,
+    }

@@ -1,0 +1,24 @@
+"""`levee stores`: the commit stores."""
+
+from typing import Any
+
+from coordinator.documents import store_document
+from coordinator.models import CommitStore
+from dashboard.commands import JsonCommand, columns
+
+
+class Command(JsonCommand):
+    """Print what the database holds of the commit stores, worst first; reads no AWS."""
+
+    help = "List the commit stores with their settings, TTL and states."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        documents = [store_document(store) for store in CommitStore.objects.select_related("connection")]
+        self.emit(documents, _as_text(documents))
+
+
+def _as_text(documents: list[dict[str, Any]]) -> list[str]:
+    if not documents:
+        return ["No commit store is declared: write [[stores]] into a file for `levee apply`."]
+    rows = [(d["state"], d["kind"], d["tables"], f"{d['connection']}/{d['name']}", d["summary"]) for d in documents]
+    return columns(("STATE", "KIND", "TABLES", "STORE", "SUMMARY"), rows)

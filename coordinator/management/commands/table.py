@@ -1,0 +1,53 @@
+"""`levee table URI`: one table."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from coordinator.documents import table_document
+from coordinator.lookup import connection_named, find_table
+from dashboard.commands import JsonCommand, columns
+
+
+class Command(JsonCommand):
+    """Print what the database holds of one table; reads no AWS."""
+
+    help = "Show one Delta table: mechanism, versions, entries and findings."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("uri", help="s3a://bucket/path; s3:// and s3n:// name the same table")
+        parser.add_argument("--connection", metavar="NAME", help="where several connections see the same bucket")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        named = connection_named(options["connection"]) if options["connection"] else None
+        document = table_document(find_table(options["uri"], named))
+        self.emit(document, _as_text(document))
+
+
+def _as_text(document: dict[str, Any]) -> list[str]:
+    through = document["store"] or "no commit store"
+    lines = [
+        f"{document['uri']}: {document['state']}",
+        document["summary"],
+        "",
+        f"commits through  {document['mechanism']} ({through})",
+        f"accepted         {_or_unknown(document['accepted_version'])}",
+        f"published        {_or_unknown(document['published_version'])}",
+        f"observed         {_or_unknown(document['observed_at'])}",
+    ]
+    for finding in document["findings"]:
+        lines += ["", f"{finding['code']} ({finding['severity']}): {finding['summary']}", finding["meaning"]]
+        if finding["repairs"]:
+            lines.append(f"repairs: {', '.join(finding['repairs'])}")
+    if document["entries"]:
+        lines += ["", *_entry_lines(document["entries"])]
+    return lines
+
+
+def _entry_lines(entries: list[dict[str, Any]]) -> list[str]:
+    rows = [(e["version"], e["state"], e["complete"], e["published"], e["file"]) for e in entries]
+    return columns(("VERSION", "STATE", "COMPLETE", "PUBLISHED", "FILE"), rows)
+
+
+def _or_unknown(value: object) -> object:
+    return "unknown" if value is None else value

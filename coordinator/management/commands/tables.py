@@ -1,0 +1,55 @@
+"""`levee tables`: the list."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.db.models import Q
+
+from coordinator.documents import table_line
+from coordinator.models import DeltaTable
+from coordinator.protocols.verdict import State
+from dashboard.commands import JsonCommand, columns
+
+
+class Command(JsonCommand):
+    """Print what the database holds, worst first; reads no AWS."""
+
+    help = "List the Delta tables, worst first, with their states and versions."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--state", choices=[state.value for state in State], help="only tables in this state")
+        parser.add_argument("--search", metavar="TEXT", help="only tables whose name, path or id holds this text")
+        parser.add_argument("--connection", metavar="NAME", help="only tables of this connection")
+        parser.add_argument("--gone", action="store_true", help="also tables that have vanished")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        tables = DeltaTable.objects.select_related("connection", "store")
+        if not options["gone"]:
+            tables = tables.filter(gone_at=None)
+        if options["state"]:
+            tables = tables.filter(state=options["state"])
+        if options["connection"]:
+            tables = tables.filter(connection__name=options["connection"])
+        if text := options["search"]:
+            tables = tables.filter(Q(uri__icontains=text) | Q(name__icontains=text) | Q(delta_id__iexact=text))
+        lines = [table_line(table) for table in tables.order_by("state_rank", "name", "pk")]
+        self.emit(lines, _as_text(lines))
+
+
+def _as_text(lines: list[dict[str, Any]]) -> list[str]:
+    if not lines:
+        return ["No table matches. `levee observe` looks at the lake, `levee apply` declares where to look."]
+    return columns(
+        ("STATE", "PUBLISHED", "ACCEPTED", "THROUGH", "TABLE"),
+        [
+            (
+                line["state"],
+                line["published_version"],
+                line["accepted_version"],
+                line["store"] or line["mechanism"],
+                line["uri"],
+            )
+            for line in lines
+        ],
+    )

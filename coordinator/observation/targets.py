@@ -1,0 +1,97 @@
+"""What a pass looks at: a table's root, what the database knows of it, and what the commit stores said."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from coordinator.models import DeltaTable
+from coordinator.protocols.verdict import State
+from lake.delta.coordinator_items import coordinator_table_id
+from lake.delta.facts import Mechanism, TableProtocol
+from lake.delta.uri import TableUri
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTable:
+    """A table as the database holds it since the last pass."""
+
+    id: int
+    mechanism: Mechanism
+    state: State
+    fingerprint: str
+    published_version: int | None
+    protocol: TableProtocol | None
+    lock_domains: tuple[str, ...]
+    store_name: str
+    coordinator_table_id: str
+    listed_at: datetime | None
+    observed_at: datetime | None
+    oldest_unpublished_at: datetime | None
+    has_error: bool
+    is_gone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One table to look at in a pass; `known` is None for a table seen for the first time."""
+
+    uri: TableUri
+    known: KnownTable | None = None
+
+
+@dataclass(slots=True)
+class TargetBook:
+    """Tables of one connection by place, so that a path named in three ways is read once."""
+
+    known: Mapping[tuple[str, str], KnownTable]
+    targets: dict[tuple[str, str], Target] = field(default_factory=dict)
+
+    def add(self, uri: TableUri) -> None:
+        place = (uri.bucket, uri.key)
+        if place not in self.targets:
+            self.targets[place] = Target(uri, self.known.get(place))
+
+    def add_known(self) -> None:
+        """Every table the database holds is looked at, so that one that vanished is noticed."""
+        for bucket, key in self.known:
+            self.add(TableUri("s3a", bucket, key))
+
+
+def known_tables(tables: Iterable[DeltaTable]) -> dict[tuple[str, str], KnownTable]:
+    """Return what the database knows by (bucket, key)."""
+    return {(table.bucket, table.prefix): _known(table) for table in tables}
+
+
+def _known(table: DeltaTable) -> KnownTable:
+    return KnownTable(
+        id=table.pk,
+        mechanism=Mechanism(table.mechanism),
+        state=State(table.state),
+        fingerprint=table.fingerprint,
+        published_version=table.published_version,
+        protocol=_protocol(table),
+        lock_domains=tuple(table.lock_domains),
+        store_name=table.store.name if table.store else "",
+        coordinator_table_id=coordinator_table_id(table.properties),
+        listed_at=table.listed_at,
+        observed_at=table.observed_at,
+        oldest_unpublished_at=table.oldest_unpublished_at,
+        has_error=bool(table.error_code),
+        is_gone=table.gone_at is not None,
+    )
+
+
+def _protocol(table: DeltaTable) -> TableProtocol | None:
+    if table.protocol_version_read is None or table.reader_version is None or table.writer_version is None:
+        return None
+    return TableProtocol(
+        version=table.protocol_version_read,
+        reader_version=table.reader_version,
+        writer_version=table.writer_version,
+        reader_features=tuple(table.reader_features),
+        writer_features=tuple(table.writer_features),
+        table_id=table.delta_id,
+        name=table.delta_name,
+        partition_columns=tuple(table.partition_columns),
+        properties=table.properties,
+    )

@@ -1,0 +1,100 @@
+"""Work of the coordinator app: the kinds of jobs and the tick that looks at the lake."""
+
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+from celery import shared_task
+from django.conf import settings
+
+from coordinator.models import Watch
+from coordinator.observation.passes import PassResult, observe_connection, observe_one_table
+from dashboard.accounts.actor import Actor
+from dashboard.connections.access import lake_access
+from dashboard.connections.models import Connection
+from dashboard.jobs.context import JobContext
+from dashboard.jobs.registry import job_kind
+from lake.aws.access import open_lake
+from lake.delta.uri import TableUri
+
+
+@job_kind("observe", queue="aws", verb="lake.observe")
+def observe(context: JobContext) -> str:
+    """One look at a whole connection; params: in_full."""
+    connection = _connection(context)
+    access = lake_access(connection)
+    with open_lake(access, parallel=settings.OBSERVE_THREADS) as lake, PassSteps(context) as steps:
+        result = observe_connection(
+            connection,
+            lake,
+            threads=settings.OBSERVE_THREADS,
+            in_full=bool(context.params.get("in_full")),
+            progress=steps,
+        )
+    context.result(requests=result.requests, read_units=result.read_units, problems=list(result.problems))
+    for problem in result.problems:
+        context.log(problem, level="WARN")
+    return sentence(result)
+
+
+@job_kind("observe-table", queue="aws", verb="lake.observe")
+def observe_table(context: JobContext) -> str:
+    """One look at one table in full; params: uri."""
+    connection = _connection(context)
+    with open_lake(lake_access(connection)) as lake, context.step("Read the table"):
+        reading = observe_one_table(connection, lake, TableUri.parse(context.params["uri"]))
+    context.result(requests=lake.requests.total)
+    if reading.error is not None:
+        raise reading.error
+    return reading.verdict.summary if reading.verdict else "Nothing is there: no log, and no entry in a commit store."
+
+
+@shared_task
+def observe_tick() -> None:
+    """Submit a look at every connection that watches or has stores; one under way already is not doubled."""
+    from coordinator.actions import observe_lake
+
+    for connection in Connection.objects.all():
+        if connection.stores.exists() or Watch.objects.filter(connection=connection).exists():
+            observe_lake(Actor.schedule(), connection)
+
+
+class PassSteps:
+    """Turns the progress of a pass into the steps of its job; stops the pass when the job is cancelled."""
+
+    def __init__(self, context: JobContext) -> None:
+        self._context = context
+        self._running = ExitStack()
+        self._name = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._running.__exit__(kind, error, trace)
+
+    def __call__(self, step: str, done: int, total: int | None) -> None:
+        self._context.check_cancelled()
+        if step != self._name:
+            self._running.close()
+            self._running.enter_context(self._context.step(step))
+            self._name = step
+        self._context.progress(done, total)
+
+
+def sentence(result: PassResult) -> str:
+    """Say in one sentence what a pass did."""
+    failed = f", {result.tables_failed:,} could not be read" if result.tables_failed else ""
+    return (
+        f"Looked at {result.tables_seen:,} tables: {result.tables_changed:,} read anew{failed}; "
+        f"{result.requests:,} requests to AWS."
+    )
+
+
+def _connection(context: JobContext) -> Connection:
+    connection = context.job.connection
+    if connection is None:
+        raise LookupError("The connection of this job has been removed: nothing to look at.")
+    return connection
