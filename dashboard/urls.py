@@ -12,6 +12,7 @@ urlpatterns = [
     path("", include("coordinator.urls")),
 ]
 
+handler400 = "dashboard.web.errors.bad_request"
 handler403 = "dashboard.web.errors.forbidden"
 handler404 = "dashboard.web.errors.not_found"
 handler500 = "dashboard.web.errors.server_error"

@@ -4,3 +4,8 @@ from django.apps import AppConfig
 class WebConfig(AppConfig):
     name = "dashboard.web"
     label = "web"
+
+    def ready(self) -> None:
+        from dashboard.web.entries import register_navigation
+
+        register_navigation()

@@ -1,0 +1,97 @@
+"""What every page may use as `console`: navigation with counts, scope, role, theme, read-only mode.
+
+Everything is computed when a template first asks for it, so a fragment without navigation costs no query.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import reverse
+
+from dashboard.accounts.roles import role_of
+from dashboard.connections.models import Connection
+from dashboard.web.navigation import GROUPS, NavCount, NavItem, registered
+from dashboard.web.scope import current_connection
+from dashboard.web.states import LAKE, Look, look_of
+
+THEMES = ("light", "dark")
+
+
+@dataclass(frozen=True, slots=True)
+class NavEntry:
+    """One entry as the template shows it."""
+
+    label: str
+    url: str
+    icon: str
+    is_current: bool
+    count: NavCount | None
+
+    @property
+    def look(self) -> Look | None:
+        return look_of(self.count.state) if self.count else None
+
+
+@dataclass(frozen=True, slots=True)
+class NavGroup:
+    """A headed group of entries."""
+
+    name: str
+    entries: tuple[NavEntry, ...]
+
+
+class Console:
+    """The shell's view of one request."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self._request = request
+
+    @cached_property
+    def navigation(self) -> tuple[NavGroup, ...]:
+        entries = [(item.group, self._entry(item)) for item in registered()]
+        groups = (NavGroup(name, tuple(entry for group, entry in entries if group == name)) for name in GROUPS)
+        return tuple(group for group in groups if group.entries)
+
+    def _entry(self, item: NavItem) -> NavEntry:
+        url = reverse(item.url_name)
+        connection = self.connection.pk if self.connection else None
+        count = item.count(connection) if item.count else None
+        return NavEntry(item.label, url, item.icon, self._request.path.startswith(url), count)
+
+    @cached_property
+    def worst_state(self) -> str:
+        """The worst state of the lake that the navigation counts, for the favicon; empty when none is counted."""
+        counted = {entry.count.state for group in self.navigation for entry in group.entries if entry.count is not None}
+        return min((state for state in counted if state in LAKE), key=lambda state: LAKE[state].rank, default="")
+
+    @cached_property
+    def connection(self) -> Connection | None:
+        return current_connection(self._request)
+
+    @cached_property
+    def connections(self) -> tuple[Connection, ...]:
+        return tuple(Connection.objects.all())
+
+    @cached_property
+    def role(self) -> str:
+        user = getattr(self._request, "user", None)
+        role = role_of(user) if user is not None and user.is_authenticated else None
+        return role.value if role else ""
+
+    @property
+    def read_only(self) -> bool:
+        return bool(settings.READ_ONLY)
+
+    @cached_property
+    def theme(self) -> str:
+        """light or dark when the person has pinned one, else empty: the system decides."""
+        session = getattr(self._request, "session", None)
+        chosen = session.get("theme", "") if session is not None else ""
+        return chosen if chosen in THEMES else ""
+
+
+def console(request: HttpRequest) -> dict[str, Console]:
+    """The context processor."""
+    return {"console": Console(request)}

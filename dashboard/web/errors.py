@@ -1,0 +1,69 @@
+"""Pages nobody hopes to see: one sentence of what happened and one of what to do, never a traceback.
+
+A fragment gets the same sentence as a toast, so that a dead button says why and the page around it stays.
+"""
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.views.decorators.csrf import requires_csrf_token
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """400: the address or the form says something that no page of the console sends."""
+    return _page(
+        request, 400, "The request could not be read.", "Nothing was changed. Go back and load the page again."
+    )
+
+
+def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """403: the role does not reach, in the words of the refusal."""
+    reason = str(exception) if isinstance(exception, PermissionDenied) else ""
+    return _page(request, 403, "Your role does not allow this.", reason or "Nothing was changed.")
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """404: nothing there, or nothing that this person may know of."""
+    return _page(
+        request, 404, "There is nothing at this address.", "It may have been renamed, or its connection was removed."
+    )
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500: a fault of the console. Rendered without the database, which may be what failed."""
+    return _page(
+        request,
+        500,
+        "Levee failed to answer.",
+        "The lake was not asked. The server's log has the details under the request id below.",
+    )
+
+
+@requires_csrf_token
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403 for a form whose token is absent or old, which a sign-in in another tab can cause."""
+    return _page(
+        request,
+        403,
+        "The form was too old to be trusted.",
+        "Nothing was changed. Load the page again and repeat what you did; this happens after signing in elsewhere.",
+    )
+
+
+def _page(request: HttpRequest, status: int, headline: str, advice: str) -> HttpResponse:
+    context = {
+        "status": status,
+        "headline": headline,
+        "advice": advice,
+        "request_id": getattr(request, "request_id", ""),
+    }
+    # The header itself is asked: the fault may lie before HtmxMiddleware.
+    if request.headers.get("HX-Request") == "true":
+        toast = render_to_string("components/error_toast.html", context)
+        return HttpResponse(toast, status=status, headers={"HX-Retarget": "#toasts", "HX-Reswap": "beforeend"})
+    if status == 500:
+        return HttpResponse(render_to_string("500.html", {**context, "layout": "gate.html"}), status=500)
+    user = getattr(request, "user", None)
+    layout = "base.html" if user is not None and user.is_authenticated else "gate.html"
+    return render(request, f"{status}.html", {**context, "layout": layout}, status=status)

@@ -1,0 +1,31 @@
+"""Pages of the shell itself: the vocabulary of states, and the choice of the connection in scope."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST, require_safe
+
+from dashboard.web.scope import choose_connection
+from dashboard.web.states import JOBS, LAKE, VERSIONS
+
+
+@require_safe
+def states(request: HttpRequest) -> HttpResponse:
+    """Show every state with its shape, word and meaning, and each small part of the pages once."""
+    vocabulary = (
+        ("Tables, stores, buckets", LAKE),
+        ("Versions", VERSIONS),
+        ("Jobs", JOBS),
+    )
+    return render(request, "states.html", {"vocabulary": vocabulary})
+
+
+@require_POST
+def scope(request: HttpRequest) -> HttpResponse:
+    """Narrow lists and counts to one connection, or to none, and go back to where the choice was made."""
+    choose_connection(request, request.POST.get("connection", ""))
+    back = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(
+        back, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return redirect(back if is_ours else "tables")

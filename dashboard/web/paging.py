@@ -1,0 +1,169 @@
+"""Keyset pages: a list continues after the last row that was shown, so depth costs nothing and nothing is counted.
+
+A page's address carries `after`, an opaque cursor of the last row's sort values. Whatever does not decode to values of
+the right types for the list's own sort is treated as absent: a stale or hostile address shows the first page.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+from django.db import models
+from django.db.models import F, Q, QuerySet
+from django.db.models.expressions import OrderBy
+from django.utils.dateparse import parse_datetime
+
+Row = TypeVar("Row", bound=models.Model)
+
+SIZES = (20, 50, 100, 200)
+_LONGEST_CURSOR = 8_192
+_INTEGER_LIMIT = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of an order: a field of the model and its direction. Unknown (null) values come last either way."""
+
+    field: str
+    descending: bool = False
+    nullable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """A total order that a list offers under `key`; its last column is unique and never null.
+
+    `descending` says that it runs against the order it was declared with, which `?sort=-key` asks for.
+    """
+
+    key: str
+    columns: tuple[Column, ...]
+    descending: bool = False
+
+    @property
+    def name(self) -> str:
+        """What stands in ?sort=."""
+        return f"-{self.key}" if self.descending else self.key
+
+    def reversed(self) -> "Sort":
+        """The same columns in the other direction; unknown values still come last."""
+        columns = tuple(replace(column, descending=not column.descending) for column in self.columns)
+        return replace(self, columns=columns, descending=not self.descending)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Row]):
+    """One page of rows. `next_after` continues the list and is empty on the last page."""
+
+    rows: tuple[Row, ...]
+    next_after: str
+    is_first: bool
+    size: int
+    sort: Sort
+
+
+def choose_sort(offered: Sequence[Sort], text: str) -> Sort:
+    """Return the offered sort that `text` names, reversed for a leading minus; the first one for anything else."""
+    by_key: Mapping[str, Sort] = {sort.key: sort for sort in offered}
+    sort = by_key.get(text.removeprefix("-"), offered[0])
+    return sort.reversed() if text == f"-{sort.key}" else sort
+
+
+def choose_size(text: str, default: int = SIZES[1]) -> int:
+    """Return the page size that `text` names when it is offered (SIZES), else the default."""
+    return int(text) if text in {str(size) for size in SIZES} else default
+
+
+def keyset_page(queryset: QuerySet[Row], sort: Sort, after: str, size: int) -> Page[Row]:
+    """Return up to `size` rows in the order of `sort`, beginning after the cursor `after` (empty: at the beginning)."""
+    values = _read_cursor(queryset.model, sort, after)
+    ordered = queryset.order_by(*(_order(column) for column in sort.columns))
+    if values is not None:
+        ordered = ordered.filter(_beyond(sort.columns, values))
+    rows = tuple(ordered[: size + 1])
+    has_more = len(rows) > size
+    rows = rows[:size]
+    next_after = _write_cursor(sort, rows[-1]) if has_more else ""
+    return Page(rows=rows, next_after=next_after, is_first=values is None, size=size, sort=sort)
+
+
+def _order(column: Column) -> OrderBy:
+    nulls_last = True if column.nullable else None
+    field = F(column.field)
+    return field.desc(nulls_last=nulls_last) if column.descending else field.asc(nulls_last=nulls_last)
+
+
+def _beyond(columns: Sequence[Column], values: Sequence[Any]) -> Q:
+    """Say: the first column lies beyond its value, or equals it and the rest lies beyond theirs."""
+    column, value = columns[0], values[0]
+    beyond = _beyond_one(column, value)
+    if len(columns) == 1:
+        return beyond
+    same = Q(**{f"{column.field}__isnull": True}) if value is None else Q(**{column.field: value})
+    return beyond | (same & _beyond(columns[1:], values[1:]))
+
+
+def _beyond_one(column: Column, value: Any) -> Q:
+    if value is None:
+        return Q(pk__in=[])
+    beyond = Q(**{f"{column.field}__{'lt' if column.descending else 'gt'}": value})
+    return beyond | Q(**{f"{column.field}__isnull": True}) if column.nullable else beyond
+
+
+def _write_cursor(sort: Sort, row: models.Model) -> str:
+    values = [_to_wire(getattr(row, column.field)) for column in sort.columns]
+    packed = json.dumps([sort.name, *values], ensure_ascii=False, separators=(",", ":")).encode()
+    return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def _to_wire(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, UUID) else value
+
+
+def _read_cursor(model: type[models.Model], sort: Sort, after: str) -> list[Any] | None:
+    """Return the values of a cursor that belongs to this sort, or None for anything else."""
+    if not after or len(after) > _LONGEST_CURSOR:
+        return None
+    try:
+        parts = json.loads(base64.b64decode(after + "=" * (-len(after) % 4), altchars=b"-_", validate=True))
+        name, *values = parts
+        if name != sort.name or len(values) != len(sort.columns):
+            return None
+        return [_from_wire(model, column, value) for column, value in zip(sort.columns, values, strict=True)]
+    except (ValueError, TypeError, RecursionError, binascii.Error):
+        return None
+
+
+def _from_wire(model: type[models.Model], column: Column, value: Any) -> Any:
+    """Return the value as the column's field keeps it; ValueError when it cannot come from such a field."""
+    field = model._meta.get_field(column.field)
+    if value is None and column.nullable:
+        return None
+    if isinstance(field, models.IntegerField):
+        return _whole_number(value)
+    if not isinstance(value, str) or "\0" in value:
+        raise ValueError(value)
+    value.encode()
+    if isinstance(field, models.DateTimeField):
+        return _moment(value)
+    return UUID(value) if isinstance(field, models.UUIDField) else value
+
+
+def _whole_number(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not -_INTEGER_LIMIT <= value < _INTEGER_LIMIT:
+        raise ValueError(value)
+    return value
+
+
+def _moment(value: str) -> datetime:
+    moment = parse_datetime(value)
+    if moment is None or moment.tzinfo is None:
+        raise ValueError(value)
+    return moment

@@ -1,0 +1,112 @@
+"""The small parts of every page: icons, state badges, times and numbers. A builtin: templates need no load tag."""
+
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+from django import template
+from django.template import Context
+from django.templatetags.static import static
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from dashboard.web import text
+from dashboard.web.paging import Sort
+from dashboard.web.states import LAKE, look_of
+
+register = template.Library()
+register.filter("thousands", text.thousands)
+register.filter("filesize_b", text.file_size)
+register.filter("duration", text.duration)
+
+# The favicon cannot read the stylesheet: the tones of levee.css that hold on light and dark browser chrome alike.
+_FAVICON_COLOURS = {"crit": "#d0342b", "warn": "#b86a00", "held": "#7a64d6", "idle": "#7d858c", "ok": "#2b8a57"}
+_FAVICON_SHAPES = {
+    "s-blocked": "M5 1h6l4 4v6l-4 4H5l-4-4V5z",
+    "s-unsafe": "M8 .5l6.5 2.5v5c0 3.5-2.5 6-6.5 7.5C4 14 1.5 11.5 1.5 8V3z",
+    "s-attention": "M8 1l7.5 13.5H.5z",
+    "s-unbackfilled": "M2 1h12a1 1 0 0 1 1 1v12a1 1 0 0 1-1 1H2a1 1 0 0 1-1-1V2a1 1 0 0 1 1-1z",
+}
+_FAVICON_DISC = "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1z"
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """Draw one symbol of icons.svg, such as s-ok. Assistive technology skips it: a word has to stand beside it."""
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("icons.svg"), name)
+
+
+@register.simple_tag
+def badge(state: object, word: object = "") -> SafeString:
+    """Show a state as shape and word; `word` replaces the state's own word where a sentence needs another."""
+    look = look_of(state)
+    tone = f"{look.tone} loud" if look.loud else look.tone
+    return format_html('<span class="badge {}">{}{}</span>', tone, icon(look.shape), word or look.word)
+
+
+@register.filter
+def tone(state: object) -> str:
+    """Return the tone class of a state: ok, held, warn, crit, live or idle."""
+    return look_of(state).tone
+
+
+@register.filter
+def shape(state: object) -> str:
+    """Return the symbol of a state, for {% icon state|shape %}."""
+    return look_of(state).shape
+
+
+@register.filter
+def word(state: object) -> str:
+    """Return the word of a state."""
+    return look_of(state).word
+
+
+@register.simple_tag
+def ago(moment: datetime | None, empty: str = text.UNKNOWN) -> SafeString:
+    """Write a time relative to now with the exact UTC as its title; without one, `empty` in grey."""
+    if moment is None:
+        return format_html('<span class="dim">{}</span>', empty)
+    stamp = text.utc(moment)
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        stamp.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        text.exact(stamp),
+        text.relative(stamp, datetime.now(UTC)),
+    )
+
+
+@register.simple_tag
+def exact(moment: datetime | None, empty: str = text.UNKNOWN) -> SafeString:
+    """Write a time in full, 2026-11-20 09:41:58 UTC; without one, `empty` in grey."""
+    if moment is None:
+        return format_html('<span class="dim">{}</span>', empty)
+    stamp = text.utc(moment)
+    datetime_value = stamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return format_html('<time datetime="{}">{}</time>', datetime_value, text.exact(stamp))
+
+
+@register.simple_tag(takes_context=True)
+def favicon(context: Context) -> SafeString:
+    """Link the favicon of the worst state: `worst_state` of the page, else the worst that the navigation counts."""
+    console = context.get("console")
+    state = str(context.get("worst_state") or getattr(console, "worst_state", "") or "healthy")
+    look = LAKE.get(state, LAKE["healthy"])
+    drawing = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="{_FAVICON_COLOURS[look.tone]}" '
+        f'd="{_FAVICON_SHAPES.get(look.shape, _FAVICON_DISC)}"/></svg>'
+    )
+    return format_html('<link rel="icon" href="data:image/svg+xml,{}">', quote(drawing))
+
+
+@register.inclusion_tag("components/sort_header.html", takes_context=True)
+def sort_header(context: Context, key: str, label: str, sort: Sort, css: str = "") -> dict[str, object]:
+    """Head a column with a link that sorts by `key`, and by its reverse when the list is sorted by it already."""
+    active = sort.key == key
+    return {
+        "request": context.get("request"),
+        "label": label,
+        "css": css,
+        "active": active,
+        "descending": active and sort.descending,
+        "next_sort": f"-{key}" if active and not sort.descending else key,
+    }

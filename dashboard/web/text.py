@@ -1,0 +1,70 @@
+"""Numbers and times as pages and mails write them. Pure functions; what is unknown is written Unknown, never 0."""
+
+from datetime import UTC, datetime, timedelta
+
+UNKNOWN = "Unknown"
+_SIZES = ("B", "KB", "MB", "GB", "TB", "PB", "EB")
+
+
+def thousands(number: object) -> str:
+    """Write a whole number with separators, 1,042; text stays as it is, None is Unknown."""
+    if number is None or number == "":
+        return UNKNOWN
+    return f"{number:,}" if isinstance(number, int) else str(number)
+
+
+def file_size(size: object) -> str:
+    """Write bytes in decimal units: 4,212 B below 10 kB, then 47 KB, 61.4 GB; None is Unknown."""
+    if not isinstance(size, int | float):
+        return UNKNOWN
+    if abs(size) < 10_000:
+        return f"{int(size):,} B"
+    scaled, unit = float(size), 0
+    while abs(scaled) >= 999.5 and unit < len(_SIZES) - 1:
+        scaled, unit = scaled / 1000, unit + 1
+    return f"{scaled:.1f} {_SIZES[unit]}" if abs(scaled) < 99.95 and unit > 1 else f"{scaled:,.0f} {_SIZES[unit]}"
+
+
+def duration(length: object) -> str:
+    """Write a timedelta or seconds: 0.1 s, 21 s, 3 min 20 s, 2 h 5 min, 4 d 3 h; None is Unknown."""
+    if isinstance(length, timedelta):
+        length = length.total_seconds()
+    if not isinstance(length, int | float):
+        return UNKNOWN
+    if length < 9.95:
+        return f"{max(length, 0):.1f} s"
+    seconds = round(length)
+    for unit, name, part, part_name in ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s")):
+        if seconds >= unit:
+            rest = seconds % unit // part
+            return f"{seconds // unit} {name}" + (f" {rest} {part_name}" if rest else "")
+    return f"{seconds} s"
+
+
+def relative(moment: datetime, now: datetime) -> str:
+    """Write how far `moment` lies from `now`: 12 s ago, 41 min ago, 31 h ago, 3 d ago, in 22 h, or its date."""
+    seconds = (now - moment).total_seconds()
+    length = abs(seconds)
+    if length < 1:
+        return "now"
+    if length < 60:
+        span = f"{int(length)} s"
+    elif length < 3_600:
+        span = f"{int(length // 60)} min"
+    elif length < 48 * 3_600:
+        span = f"{int(length // 3_600)} h"
+    elif length < 60 * 86_400:
+        span = f"{int(length // 86_400)} d"
+    else:
+        return f"{utc(moment):%d %b %Y}"
+    return f"{span} ago" if seconds > 0 else f"in {span}"
+
+
+def exact(moment: datetime) -> str:
+    """Write the moment to the second, 2026-11-20 09:41:58 UTC."""
+    return f"{utc(moment):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def utc(moment: datetime) -> datetime:
+    """Return the moment in UTC; one without a zone is taken to be UTC already."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -1,0 +1,37 @@
+// Conveniences only: every page works without this file.
+"use strict";
+document.documentElement.classList.add("js");
+
+// "/" goes to the page's search, unless a person is writing.
+document.addEventListener("keydown", (event) => {
+  const writing = event.target.closest("input, textarea, select, [contenteditable]");
+  const search = document.querySelector("input[type=search]");
+  if (event.key !== "/" || writing || !search || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  search.select();
+  search.focus();
+});
+
+// A filter form without htmx submits itself when one of its choices changes.
+document.addEventListener("change", (event) => {
+  const form = event.target.closest("form.filters");
+  if (form && !form.hasAttribute("hx-get") && event.target.matches("select, [type=checkbox], [type=radio]")) {
+    form.requestSubmit();
+  }
+});
+
+// Nobody looks at a hidden tab, so nothing is asked for it; a poll comes back with its next tick.
+document.addEventListener("htmx:config:request", (event) => {
+  if (document.hidden && event.detail.ctx.request.method === "GET") event.preventDefault();
+});
+
+// The bar says that answers stopped coming, and goes when one comes.
+const offline = (lost) => {
+  const bar = document.getElementById("offline");
+  if (bar && bar.hidden === lost) bar.hidden = !lost;
+};
+const isGatewayFault = (event) => event.detail.ctx?.response?.status >= 502;
+document.addEventListener("htmx:error", (event) => { if (event.detail.ctx) offline(true); });
+document.addEventListener("htmx:after:request", (event) => offline(isGatewayFault(event)));
+window.addEventListener("offline", () => offline(true));
+window.addEventListener("online", () => offline(false));
