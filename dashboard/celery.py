@@ -4,7 +4,6 @@ import os
 
 from celery import Celery
 from django.conf import settings
-from kombu import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 
@@ -39,10 +38,9 @@ app.conf.update(
     worker_hijack_root_logger=False,
     task_default_queue="default",
     task_create_missing_queues=False,
-    task_queues=[Queue(name) for name in ("default", "aws", "spark", "alerts")],
+    task_queues={name: {"exchange": name, "routing_key": name} for name in ("default", "aws", "spark", "alerts")},
     timezone="UTC",
     enable_utc=True,
-    beat_schedule_filename=str(settings.LEVEE_HOME / "celerybeat-schedule"),
     # A tick that waited longer than its period is worth nothing: the next one is there already.
     beat_schedule={
         "reap": {

@@ -46,6 +46,7 @@ class JsonCommand(BaseCommand):
 
     requires_system_checks: Sequence[str] = []  # type: ignore[assignment]  # the checks need templates and cost 0.3 s
     as_json = False
+    _called_from_command_line: bool = False  # set by BaseCommand; its stubs do not know it
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")

@@ -54,3 +54,8 @@ def kind_named(name: str) -> JobKind:
         return _kinds[name]
     except KeyError:
         raise UnknownKind(name) from None
+
+
+def kind_names() -> tuple[str, ...]:
+    """Return the names of all kinds, sorted."""
+    return tuple(sorted(_kinds))

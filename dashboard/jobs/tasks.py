@@ -12,7 +12,7 @@ from dashboard.jobs.execution import execute
 logger = logging.getLogger(__name__)
 
 
-@app.task(name="dashboard.jobs.tasks.run_job", bind=True)
+@app.task(name="dashboard.jobs.tasks.run_job", bind=True)  # type: ignore[untyped-decorator]
 def run_job(self: Any, job_id: str) -> None:
     """Run one job; its outcome is in its row, so nothing is raised to Celery."""
     try:
@@ -21,7 +21,7 @@ def run_job(self: Any, job_id: str) -> None:
         logger.exception("Job %s could not be claimed or its outcome not be stored", job_id)
 
 
-@app.task(name="dashboard.jobs.tasks.reap")
+@app.task(name="dashboard.jobs.tasks.reap")  # type: ignore[untyped-decorator]
 def reap() -> None:
     """Look after jobs whose message or worker is gone."""
     reaper.reap()

@@ -1,0 +1,71 @@
+"""Reading the audit log, newest first."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q
+
+from dashboard.audit.models import AuditEntry, AuditQuerySet
+from dashboard.web.paging import Column, Page, Sort, keyset_page
+
+NEWEST = Sort("newest", (Column("id", descending=True),))
+OUTCOMES = ("requested", "done", "refused", "failed")
+ACTIONS = ("account.sign_in", "account.sign_out", "job.cancel", "lake.declare", "lake.observe", "people.manage")
+
+
+@dataclass(frozen=True)
+class AuditFilter:
+    """What to look for; an empty field does not narrow. `action` may end in a dot: lake. means all of the lake."""
+
+    actor: str = ""
+    action: str = ""
+    target: str = ""
+    outcome: str = ""
+    text: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        return self == AuditFilter()
+
+
+def audit_entries(wanted: AuditFilter) -> AuditQuerySet:
+    """Return the matching rows, unordered."""
+    rows = AuditEntry.objects.all()
+    if wanted.actor:
+        rows = rows.filter(actor_name=wanted.actor)
+    if wanted.action:
+        exact = not wanted.action.endswith(".")
+        rows = rows.filter(action=wanted.action) if exact else rows.filter(action__startswith=wanted.action)
+    if wanted.target:
+        rows = rows.filter(Q(target_label__icontains=wanted.target) | Q(target_id=wanted.target))
+    if wanted.outcome:
+        rows = rows.filter(outcome=wanted.outcome)
+    if wanted.text:
+        words = ("actor_name", "action", "target_label", "detail")
+        rows = rows.filter(Q.create([(f"{word}__icontains", wanted.text) for word in words], connector=Q.OR))
+    return rows
+
+
+def audit_page(wanted: AuditFilter, after: str, size: int) -> Page[AuditEntry]:
+    """Return one page, newest first; `after` is the cursor that the page before gave."""
+    return keyset_page(audit_entries(wanted), NEWEST, after, size)
+
+
+def as_document(entry: AuditEntry) -> dict[str, Any]:
+    """Return an entry as the command prints it."""
+    return {
+        "id": entry.pk,
+        "at": entry.at,
+        "actor": entry.actor_name,
+        "source": entry.source,
+        "ip": entry.ip,
+        "request_id": entry.request_id,
+        "action": entry.action,
+        "target": {"type": entry.target_type, "id": entry.target_id, "label": entry.target_label},
+        "before": entry.before,
+        "after": entry.after,
+        "outcome": entry.outcome,
+        "detail": entry.detail,
+        "job": entry.job_id,
+        "aws_request_ids": entry.aws_request_ids,
+    }

@@ -1,0 +1,99 @@
+"""Pages of jobs."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from dashboard.accounts.actor import Actor
+from dashboard.jobs import queries
+from dashboard.jobs.actions import cancel
+from dashboard.jobs.models import Job, JobState
+from dashboard.jobs.queries import JobFilter
+from dashboard.jobs.registry import kind_names
+from dashboard.web.paging import choose_size
+from dashboard.web.scope import current_connection
+
+POLL_SECONDS = 2
+EVENTS_SHOWN = 500
+
+
+@require_safe
+def jobs(request: HttpRequest) -> HttpResponse:
+    """List jobs, newest first; ?state (one of JobState, or active) and ?kind narrow, ?after continues.
+
+    Context of `jobs/list.html`: `page` (paging.Page of Job), `wanted` (JobFilter), `states` and `kinds` (the choices
+    of the two selects, as words). Whatever is not offered is treated as absent.
+    """
+    states, kinds = ("active", *JobState.values), kind_names()
+    connection = current_connection(request)
+    wanted = JobFilter(
+        state=_offered(request, "state", states),
+        kind=_offered(request, "kind", kinds),
+        connection=connection.pk if connection else None,
+    )
+    page = queries.job_page(wanted, request.GET.get("after", ""), choose_size(request.GET.get("size", "")))
+    return render(request, "jobs/list.html", {"page": page, "wanted": wanted, "states": states, "kinds": kinds})
+
+
+@require_safe
+def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Show one job. Context of `jobs/detail.html`, and of its partial `job` that the progress fragment renders:
+
+    `job` (the row), `events` (JobEvent, oldest first, the newest 500), `events_left_out` (how many older ones are only
+    in the text), `steps` (queries.StepRow: name, state, detail, elapsed), `elapsed` (timedelta or None), `can_cancel`
+    (active, not asked before, and the role reaches), `poll_seconds` (None when the job has ended: no more polling).
+    """
+    return render(request, "jobs/detail.html", _context(request, job_id))
+
+
+@require_safe
+def job_progress(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """The polled part of the job page: the partial `job` of `jobs/detail.html`."""
+    return render(request, "jobs/detail.html#job", _context(request, job_id))
+
+
+@require_safe
+def job_log(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """The whole log as plain text, a line each: time, level, step, text."""
+    found = get_object_or_404(Job, pk=job_id)
+    lines = (
+        f"{event.at:%Y-%m-%dT%H:%M:%S.%f} {event.level:5} {event.step:16} {event.text}\n"
+        for event in found.events.all().iterator()
+    )
+    return HttpResponse("".join(lines), content_type="text/plain; charset=utf-8")
+
+
+@require_POST
+def job_cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Ask the job to stop, then show it: the fragment for htmx, the page otherwise."""
+    found = get_object_or_404(Job, pk=job_id)
+    if not cancel(Actor.from_request(request), found):
+        messages.info(request, "Nothing was changed: the job has ended, or was asked to stop before.")
+    if getattr(request, "htmx", False):
+        return render(request, "jobs/detail.html#job", _context(request, job_id))
+    return redirect("job", job_id)
+
+
+def _context(request: HttpRequest, job_id: UUID) -> dict[str, Any]:
+    found = get_object_or_404(Job.objects.select_related("connection"), pk=job_id)
+    newest = list(found.events.order_by("-id")[: EVENTS_SHOWN + 1])
+    left_out = found.events.count() - EVENTS_SHOWN if len(newest) > EVENTS_SHOWN else 0
+    is_stoppable = found.state in {JobState.QUEUED, JobState.RUNNING}
+    return {
+        "job": found,
+        "events": newest[:EVENTS_SHOWN][::-1],
+        "events_left_out": left_out,
+        "steps": queries.steps_of(found),
+        "elapsed": queries.elapsed(found),
+        "can_cancel": is_stoppable and Actor.from_request(request).may("job.cancel"),
+        "poll_seconds": None if found.is_finished else POLL_SECONDS,
+    }
+
+
+def _offered(request: HttpRequest, name: str, choices: tuple[str, ...]) -> str:
+    given = request.GET.get(name, "")
+    return given if given in choices else ""

@@ -1,0 +1,49 @@
+"""Is the console alive, and can it work? For load balancers and supervisors; says no version to strangers."""
+
+import redis
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_safe
+
+PING_SECONDS = 2
+
+
+@require_safe
+@login_not_required
+def healthz(request: HttpRequest) -> HttpResponse:
+    """200 while the process answers at all."""
+    return HttpResponse("ok\n", content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+@login_not_required
+def readyz(request: HttpRequest) -> JsonResponse:
+    """200 when database and broker answer, else 503; the JSON says which: {"database": true, "redis": false}."""
+    answers = {"database": _database_answers(), "redis": _redis_answers()}
+    return JsonResponse(answers, status=200 if all(answers.values()) else 503)
+
+
+def redis_client_url(broker_url: str) -> str:
+    """Turn Celery's spelling of a broker on a unix socket into the one of the redis client."""
+    scheme, separator, rest = broker_url.partition("+socket://")
+    return f"unix://{rest}" if separator and scheme == "redis" else broker_url
+
+
+def _database_answers() -> bool:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return False
+    return True
+
+
+def _redis_answers() -> bool:
+    url = redis_client_url(settings.REDIS_URL)
+    try:
+        with redis.Redis.from_url(url, socket_timeout=PING_SECONDS, socket_connect_timeout=PING_SECONDS) as client:
+            return bool(client.ping())
+    except (redis.RedisError, OSError):
+        return False
