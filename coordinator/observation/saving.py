@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 
@@ -15,6 +14,7 @@ from coordinator.observation.rows import moment, save_commits, save_entries
 from coordinator.protocols.verdict import Finding, Severity, State, Verdict
 from dashboard.connections.models import Connection
 from lake.aws.errors import AwsError
+from lake.delta.coordinator_properties import coordinator_store_name
 from lake.delta.facts import Mechanism, TableFacts
 
 CHUNK = 50
@@ -168,13 +168,3 @@ def _store_of(
             (stores[domain.store] for domain in reading.witness.domains.values() if domain.store in stores), None
         )
     return None
-
-
-def coordinator_store_name(properties: dict[str, Any]) -> str:
-    """Return the DynamoDB table that the table's properties name as its coordinator; "" where they name none."""
-    try:
-        conf = json.loads(properties.get("delta.coordinatedCommits.commitCoordinatorConf-preview", "{}"))
-    except ValueError:
-        return ""
-    name = conf.get("dynamoDBTableName") if isinstance(conf, dict) else None
-    return name if isinstance(name, str) else ""

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from coordinator.models import DeltaTable
 from coordinator.protocols.verdict import State
-from lake.delta.coordinator_items import coordinator_table_id
+from lake.delta.coordinator_properties import coordinator_table_id
 from lake.delta.facts import Mechanism, TableProtocol
 from lake.delta.uri import TableUri
 

@@ -1,0 +1,173 @@
+"""Reading files of one table's log: what protocol, properties and commit infos need, each object once."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from coordinator.observation.targets import Target
+from coordinator.observation.witnesses import StoreWitness
+from lake.aws.access import Lake
+from lake.aws.errors import AwsError
+from lake.delta.actions import Commit, read_commit
+from lake.delta.checkpoint import read_checkpoint_state
+from lake.delta.checksum import Checksum, read_checksum
+from lake.delta.coordinator_properties import coordinator_table_id
+from lake.delta.facts import CommitInfo, LogListing, LogObject, Problem, Registration, TableProtocol
+from lake.delta.names import commit_name
+from lake.delta.replay import HoldsState, ProtocolReads, fold_protocol, plan_protocol_reads, plan_staged_reads
+from lake.delta.state import MetadataAction, ProtocolAction, StateParts
+
+Found = TypeVar("Found")
+
+NEWEST_DESCRIBED = 10
+"""Commits whose own words (operation, engine) are read at first sight; later ones are read as they appear."""
+MOST_DESCRIBED = 50
+"""New commits described in one pass; a table that made more since the last look shows the newest of them."""
+MOST_COMMIT_BYTES = 64 << 20
+"""A larger commit is read up to here: writers put protocol and metaData before the files they add."""
+
+
+class LogReader:
+    """Reads for one table in one pass. What cannot be read goes to `problems`; a refusal by AWS is raised."""
+
+    def __init__(self, lake: Lake, target: Target, listing: LogListing) -> None:
+        self.problems: list[Problem] = []
+        self._lake = lake
+        self._target = target
+        self._listing = listing
+        self._commits: dict[str, Commit | None] = {}
+
+    def protocol(self, witness: StoreWitness) -> TableProtocol | None:
+        """Replay protocol and metaData up to the newest published version, then over accepted staged commits."""
+        parts = self._published_parts()
+        published = fold_protocol(parts)
+        if published is None:
+            return None
+        registration = _registration_of(published, witness.registrations)
+        if registration is None:
+            return published
+        return fold_protocol([*parts, *self._staged_parts(registration)]) or published
+
+    def commit_infos(self) -> dict[int, CommitInfo]:
+        """Read what the newest commits say of themselves; of a known table, those that are new."""
+        known = self._target.known
+        if known is None or known.published_version is None:
+            wanted = sorted(self._listing.commits)[-NEWEST_DESCRIBED:]
+        else:
+            newer = sorted(version for version in self._listing.commits if version > known.published_version)
+            wanted = (newer or sorted(self._listing.commits)[-1:])[-MOST_DESCRIBED:]
+        read = (self._commit(version, commit_name(version), self._listing.commits[version].size) for version in wanted)
+        staged = (commit for commit in self._commits.values() if commit is not None)
+        return {commit.version: commit.info for commit in (*staged, *read) if commit is not None}
+
+    def heads(self, names: Iterable[str]) -> dict[str, LogObject | None]:
+        """Look up single objects, names relative to `_delta_log/`; None for one that is absent."""
+        return {name: self._head(name) for name in names}
+
+    def comparisons(self, wanted: Iterable[tuple[int, str, str]]) -> dict[int, bool]:
+        """Compare the bytes of two objects for each version asked for."""
+        return {version: self._bytes(one) == self._bytes(other) for version, one, other in wanted}
+
+    def _published_parts(self) -> list[HoldsState]:
+        known = self._target.known.protocol if self._target.known else None
+        listing = self._listing
+        while True:
+            plan = plan_protocol_reads(listing, known_version=known.version if known else None)
+            parts = self._parts(plan, known)
+            unreadable = (plan.checksum or plan.checkpoint) and not _is_whole(parts)
+            if not unreadable or plan.anchor_version is None:
+                self.problems += plan.problems
+                return parts
+            listing = _without_anchor(listing, plan)
+
+    def _parts(self, plan: ProtocolReads, known: TableProtocol | None) -> list[HoldsState]:
+        parts: list[HoldsState] = []
+        if known is not None and plan.anchor_version == known.version:
+            parts.append(_as_parts(known))
+        if plan.checksum is not None:
+            parts.append(self._checksum(plan.anchor_version or 0, plan.checksum))
+        for found in plan.checkpoint:
+            parts.append(self._checkpoint(found))
+        for version, found in plan.commits:
+            if commit := self._commit(version, found.name, found.size):
+                parts.append(commit)
+        return parts
+
+    def _staged_parts(self, registration: Registration) -> list[HoldsState]:
+        plan = plan_staged_reads(self._listing, registration)
+        parts: list[HoldsState] = []
+        for read in plan.commits:
+            commit = next((c for name in read.names if (c := self._commit(read.version, name, None))), None)
+            if commit is None:
+                break
+            parts.append(commit)
+        return parts
+
+    def _checksum(self, version: int, found: LogObject) -> Checksum:
+        data = self._bytes(found.name)
+        return read_checksum(version, data) if data is not None else Checksum(version)
+
+    def _checkpoint(self, found: LogObject) -> StateParts:
+        key = self._key(found.name)
+
+        def read_range(first: int, last: int) -> bytes:
+            return self._lake.s3.get(self._target.uri.bucket, key, first=first, last=last).data
+
+        state = read_checkpoint_state(read_range, found.size, found.name)
+        self.problems += state.problems
+        return state
+
+    def _commit(self, version: int, name: str, size: int | None) -> Commit | None:
+        if name not in self._commits:
+            data = self._bytes(name, size)
+            commit = read_commit(version, data, name=name) if data is not None else None
+            self.problems += commit.problems if commit else ()
+            self._commits[name] = commit
+        return self._commits[name]
+
+    def _bytes(self, name: str, size: int | None = None) -> bytes | None:
+        """The object's bytes; None where it has gone since it was listed."""
+        first, last = (0, MOST_COMMIT_BYTES - 1) if size is not None and size > MOST_COMMIT_BYTES else (None, None)
+        try:
+            data = self._lake.s3.get(self._target.uri.bucket, self._key(name), first=first, last=last).data
+        except AwsError as error:
+            if error.is_missing:
+                return None
+            raise
+        return data if last is None else data[: data.rfind(b"\n") + 1]
+
+    def _head(self, name: str) -> LogObject | None:
+        found = self._lake.s3.head(self._target.uri.bucket, self._key(name))
+        return LogObject(name, found.size, found.modified_at, found.etag) if found else None
+
+    def _key(self, name: str) -> str:
+        return self._target.uri.log_key + name
+
+
+def _registration_of(protocol: TableProtocol, registrations: tuple[Registration, ...]) -> Registration | None:
+    table_id = coordinator_table_id(protocol.properties)
+    return next((found for found in registrations if found.table_id == table_id), None)
+
+
+def _is_whole(parts: Iterable[HoldsState]) -> bool:
+    return fold_protocol(parts) is not None
+
+
+def _without_anchor(listing: LogListing, plan: ProtocolReads) -> LogListing:
+    """Leave out a starting point that could not be read, so that the next plan takes an older one."""
+    if plan.checksum is not None:
+        return replace(listing, checksums=_without(listing.checksums, plan.anchor_version))
+    return replace(listing, checkpoints=_without(listing.checkpoints, plan.anchor_version))
+
+
+def _without(found: Mapping[int, Found], version: int | None) -> dict[int, Found]:
+    return {key: value for key, value in found.items() if key != version}
+
+
+def _as_parts(known: TableProtocol) -> StateParts:
+    properties: Mapping[str, str] = known.properties
+    return StateParts(
+        known.version,
+        ProtocolAction(known.reader_version, known.writer_version, known.reader_features, known.writer_features),
+        MetadataAction(known.table_id, known.name, known.partition_columns, properties, known.created_at),
+    )

@@ -1,0 +1,103 @@
+"""`levee apply FILE`."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from backups.models import Plan
+from dashboard.audit.models import AuditEntry
+from dashboard.connections.models import Connection
+
+pytestmark = pytest.mark.django_db
+
+LAKE = """
+[connections.prod]
+region = "us-west-2"
+role_arn = "arn:aws:iam::111111111111:role/levee"
+
+[[watch]]
+connection = "prod"
+uri = "s3a://acme-lake-prod/warehouse/"
+
+[[stores]]
+connection = "prod"
+name = "delta_log"
+kind = "log_store"
+
+[[plans]]
+name = "warehouse-daily"
+connection = "prod"
+source = "s3a://acme-lake-prod/warehouse/"
+destination = "s3a://acme-vault/warehouse/"
+inventory = "s3a://acme-manifests/acme-lake-prod/daily/"
+minimum_lag_hours = 24
+engine = "s3-batch"
+schedule = "0 3 * * *"
+objective_hours = 36
+cost_ceiling_usd = 40.0
+keep = { daily = 14, weekly = 8, monthly = 12 }
+"""
+
+
+@pytest.fixture
+def apply(tmp_path, capsys):
+    def run(text: str, *options: str) -> str:
+        file = tmp_path / "lake.toml"
+        file.write_text(text)
+        call_command("apply", str(file), *options)
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_without_apply_the_difference_is_printed_and_nothing_is_stored(apply):
+    printed = apply(LAKE)
+
+    assert "add connection prod" in printed
+    assert "Nothing is stored yet: add --apply." in printed
+    assert not Connection.objects.exists()
+
+
+def test_apply_stores_the_whole_file_and_audits_it(apply):
+    apply(LAKE, "--apply")
+
+    assert Plan.objects.get().vault_connection == Connection.objects.get()
+    assert AuditEntry.objects.get().action == "lake.declare"
+
+
+def test_applying_twice_has_nothing_to_change(apply):
+    apply(LAKE, "--apply")
+
+    assert apply(LAKE, "--apply").strip() == "Nothing to change: the declaration is stored already."
+    assert AuditEntry.objects.count() == 1
+
+
+def test_json_names_every_change(apply):
+    changes = json.loads(apply(LAKE, "--json"))["changes"]
+
+    assert [change["what"] for change in changes] == ["connection", "watch", "store", "plan"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[connections.prod\n", "it is not valid TOML"),
+        ("[buckets]\n", "it has an unknown section 'buckets'"),
+        (LAKE.replace("schedule =", "shedule ="), "plans[0] has an unknown key 'shedule'"),
+        (LAKE.replace('"0 3 * * *"', '"daily"'), "plans[0].schedule: 'daily' is not a cron line"),
+        (LAKE.replace("cost_ceiling_usd = 40.0", "cost_ceiling_usd = 0"), "plans[0].cost_ceiling_usd: 0 is not above"),
+        (LAKE.replace("monthly = 12", "yearly = 1"), "plans[0].keep has an unknown key 'yearly'"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_nothing_is_stored(apply, text, sentence):
+    with pytest.raises(CommandError) as refusal:
+        apply(text, "--apply")
+
+    assert sentence in str(refusal.value)
+    assert not Connection.objects.exists()
+
+
+def test_a_missing_file_is_said(tmp_path):
+    with pytest.raises(CommandError, match="cannot be read: No such file"):
+        call_command("apply", str(tmp_path / "none.toml"))
