@@ -8,6 +8,7 @@ import hashlib
 import os
 import shlex
 import shutil
+import ssl
 import subprocess
 import sys
 
@@ -92,10 +93,18 @@ def _write_levee_command() -> None:
 
 
 def _run(words: list[str], purpose: str) -> None:
-    # Only the Python that was chosen counts: uv would otherwise fetch one of its own.
-    environment = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    if subprocess.run(words, env=environment, check=False).returncode != 0:
+    if subprocess.run(words, env={**_installers_environment(), **os.environ}, check=False).returncode != 0:
         raise SetupError(f"Could not {purpose}: the lines above say why; a second make setup goes on from here.")
+
+
+def _installers_environment() -> dict[str, str]:
+    # Only the Python that was chosen counts: uv would otherwise fetch one of its own.
+    variables = {"UV_PYTHON_DOWNLOADS": "never", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    # Behind a proxy that signs with its own authority the machine knows it, and uv's built-in list does not.
+    paths = ssl.get_default_verify_paths()
+    if paths.cafile or (paths.capath and any(os.scandir(paths.capath))):
+        variables["UV_SYSTEM_CERTS"] = "1"
+    return variables
 
 
 if __name__ == "__main__":

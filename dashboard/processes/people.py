@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from django.contrib.auth.models import Group, User
-from django.db import transaction
+from django.contrib.auth.models import User
 
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.people import save_person
 from dashboard.accounts.roles import Role
 from dashboard.environment import kept_secret
 
@@ -15,15 +16,7 @@ def ensure_sandbox_people(password_file: Path) -> str:
     A person who exists is left as they are, so a password that an admin has changed stays changed.
     """
     password = kept_secret(password_file)
-    with transaction.atomic():
-        for role in Role:
-            _ensure_person(role, password)
+    for role in Role:
+        if not User.objects.filter(username=role.value).exists():
+            save_person(Actor.command(), role.value, role, password)
     return password
-
-
-def _ensure_person(role: Role, password: str) -> None:
-    if User.objects.filter(username=role.value).exists():
-        return
-    person = User.objects.create_user(role.value, password=password)
-    group, _ = Group.objects.get_or_create(name=role.value)
-    person.groups.add(group)

@@ -1,0 +1,54 @@
+"""What docker-compose.yml promises, read as data: the file itself is tried by whoever deploys it."""
+
+import re
+
+import pytest
+import yaml
+from django.conf import settings
+
+from dashboard.celery import app
+
+TEXT = (settings.BASE_DIR / "docker-compose.yml").read_text()
+SERVICES = yaml.safe_load(TEXT)["services"]
+
+
+def test_every_queue_has_a_worker():
+    commands = " ".join(str(service.get("command", "")) for service in SERVICES.values())
+    served = {queue for names in re.findall(r"--queues=(\S+)", commands) for queue in names.split(",")}
+    assert served == {queue.name for queue in app.conf.task_queues}
+
+
+@pytest.mark.parametrize("name", sorted(set(SERVICES) - {"migrate"}))
+def test_every_service_that_stays_has_a_health_check(name):
+    assert SERVICES[name]["healthcheck"]["test"]
+
+
+def test_every_published_port_is_on_loopback():
+    ports = [port for service in SERVICES.values() for port in service.get("ports", ())]
+    assert ports
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_no_secret_has_a_value_in_the_file():
+    values = [
+        value
+        for service in SERVICES.values()
+        for name, value in service.get("environment", {}).items()
+        if re.search("SECRET|PASSWORD|TOKEN|ACCESS_KEY", name)
+    ]
+    given = [value for value in values if value is not None]  # None: passed through from the shell
+    assert given
+    assert all("${" in value and ":?" in value for value in given)
+
+
+def test_the_sandbox_is_started_only_when_asked_for():
+    assert SERVICES["sandbox"]["profiles"] == ["sandbox"]
+
+
+def test_every_variable_that_settings_read_is_in_the_operators_guide():
+    sources = [settings.BASE_DIR / "dashboard" / name for name in ("settings.py", "web/management/commands/run.py")]
+    read = {name for file in sources for name in re.findall(r'"([A-Z][A-Z_]*[A-Z])"[,)]', file.read_text())}
+    names = {name for name in read if name.startswith("LEVEE_")} | {"PORT", "DATABASE_URL", "REDIS_URL"}
+    guide = (settings.BASE_DIR / "docs" / "operating.md").read_text()
+    assert len(names) > 10
+    assert [name for name in sorted(names) if f"`{name}`" not in guide] == []
