@@ -1,0 +1,269 @@
+"""The pinned jars: fetched once by the Ivy that pyspark ships, checked against `jars.lock`, kept in LEVEE_HOME/jars."""
+
+import argparse
+import fcntl
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+LOCK = Path(__file__).with_name("jars.lock")
+CONFIGURATIONS = ("spark", "dynamodb-local")
+FETCH_SECONDS = 900
+
+# No host is named: Ivy's ibiblio resolver has its own default, and the cache is ours, so nothing that lies in a
+# developer's own Maven or Ivy folders is ever consulted.
+IVY_SETTINGS = """<ivysettings>
+  <settings defaultResolver="central"/>
+  <caches defaultCacheDir="${levee.ivy.cache}"/>
+  <resolvers><ibiblio name="central" m2compatible="true" usepoms="false" useMavenMetadata="false"/></resolvers>
+</ivysettings>
+"""
+
+
+class JarsError(Exception):
+    """The jars cannot be had; the text is one sentence that says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jar:
+    """One line of the lock file: where Ivy finds the file, and the SHA-256 its content must have."""
+
+    configuration: str
+    organisation: str
+    name: str
+    revision: str
+    extension: str
+    sha256: str
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.name}-{self.revision}.{self.extension}"
+
+
+def read_lock(text: str) -> tuple[Jar, ...]:
+    """Read the lines of a lock file; a malformed one raises JarsError with its number."""
+    lines = enumerate(text.splitlines(), start=1)
+    return tuple(_read_line(line, number) for number, line in lines if line.strip() and not line.startswith("#"))
+
+
+def _read_line(line: str, number: int) -> Jar:
+    try:
+        configuration, coordinates, sha256 = line.split()
+        path, _, extension = coordinates.partition("@")
+        organisation, name, revision = path.split(":")
+    except ValueError:
+        raise JarsError(f"jars.lock line {number} is not 'configuration organisation:name:revision sha256'.") from None
+    return Jar(configuration, organisation, name, revision, extension or "jar", sha256)
+
+
+def class_path(home: Path, configuration: str = "spark") -> str:
+    """Return the class path entry that holds every jar of one configuration."""
+    return f"{_folder(home, configuration)}/*"
+
+
+def fetch(
+    home: Path,
+    configurations: Sequence[str] = ("spark",),
+    *,
+    lock: Path = LOCK,
+    ivy: Path | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> None:
+    """Make sure that LEVEE_HOME/jars/<configuration>/ holds exactly the pinned files, downloading what is missing.
+
+    Where nothing has changed since the last call this only looks at file sizes and times. Two processes at once wait
+    for each other. Raises JarsError: no Java, no network, a file with another checksum.
+    """
+    jars = read_lock(lock.read_text())
+    folder = home / "jars"
+    folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder / "fetch.lock"):
+        for configuration in configurations:
+            wanted = tuple(jar for jar in jars if jar.configuration == configuration)
+            if not wanted:
+                raise JarsError(f"{lock.name} names no jars for the configuration {configuration!r}.")
+            if _is_ready(_folder(home, configuration), wanted):
+                continue
+            if not _all_verify(_folder(home, configuration), wanted):
+                say(f"fetching {len(wanted)} jars for {configuration}")
+                _download(folder, configuration, wanted, ivy or bundled_ivy())
+            _finish(_folder(home, configuration), wanted)
+
+
+def bundled_ivy() -> Path:
+    """Find the Ivy jar inside the installed pyspark without importing it."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise JarsError("pyspark is not installed, and its Ivy fetches the jars: run make setup.")
+    found = sorted((Path(spec.origin).parent / "jars").glob("ivy-*.jar"))
+    if not found:
+        raise JarsError(f"There is no ivy-*.jar in {Path(spec.origin).parent / 'jars'}: install pyspark anew.")
+    return found[-1]
+
+
+def java_command() -> str:
+    """Return the path of `java`: JAVA_HOME's if that is set, else the one on PATH; JarsError where there is none."""
+    java_home = os.environ.get("JAVA_HOME", "")
+    candidate = shutil.which("java", path=str(Path(java_home) / "bin")) if java_home else shutil.which("java")
+    if candidate is None:
+        where = f"in JAVA_HOME ({java_home})" if java_home else "on PATH"
+        raise JarsError(f"No java was found {where}: install a full Java 17 or newer, such as openjdk-17-jre-headless.")
+    return candidate
+
+
+def _folder(home: Path, configuration: str) -> Path:
+    return home / "jars" / configuration
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _is_ready(folder: Path, wanted: Sequence[Jar]) -> bool:
+    """Compare sizes and times with the stamp of the last check: a fraction of what hashing the files takes."""
+    try:
+        return bool(json.loads((folder / "stamp.json").read_text()) == _stamp(folder, wanted))
+    except (OSError, ValueError):
+        return False
+
+
+def _stamp(folder: Path, wanted: Sequence[Jar]) -> dict[str, list[str | int]]:
+    stats = {jar: (folder / jar.file_name).stat() for jar in wanted}
+    return {jar.file_name: [jar.sha256, stat.st_size, stat.st_mtime_ns] for jar, stat in stats.items()}
+
+
+def _all_verify(folder: Path, wanted: Sequence[Jar]) -> bool:
+    paths = [(folder / jar.file_name, jar) for jar in wanted]
+    return all(path.is_file() and _sha256(path) == jar.sha256 for path, jar in paths)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _download(folder: Path, configuration: str, wanted: Sequence[Jar], ivy: Path) -> None:
+    """Retrieve into a folder aside, verify there, then move each file into place."""
+    incoming = folder / "incoming"
+    shutil.rmtree(incoming, ignore_errors=True)
+    _run_ivy(folder, configuration, wanted, ivy)
+    try:
+        _verify(incoming, wanted)
+        target = folder / configuration
+        target.mkdir(exist_ok=True)
+        for jar in wanted:
+            (incoming / jar.file_name).replace(target / jar.file_name)
+    finally:
+        # A file with a wrong checksum must not be served from the cache again, and a right one is in place.
+        shutil.rmtree(incoming, ignore_errors=True)
+        shutil.rmtree(folder / "cache", ignore_errors=True)
+
+
+def _run_ivy(folder: Path, configuration: str, wanted: Sequence[Jar], ivy: Path) -> None:
+    (folder / "ivysettings.xml").write_text(IVY_SETTINGS)
+    (folder / "ivy.xml").write_text(ivy_module(wanted))
+    command = [
+        java_command(),
+        f"-Dlevee.ivy.cache={folder / 'cache'}",
+        *("-jar", str(ivy), "-warn"),
+        *("-settings", str(folder / "ivysettings.xml"), "-ivy", str(folder / "ivy.xml"), "-confs", configuration),
+        *("-retrieve", f"{folder}/incoming/[artifact]-[revision].[ext]"),
+    ]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise JarsError(f"Fetching the {configuration} jars took over {FETCH_SECONDS} s: try again.") from None
+    if done.returncode != 0:
+        raise JarsError(_why_ivy_failed(configuration, done.stdout + done.stderr))
+
+
+def ivy_module(wanted: Sequence[Jar]) -> str:
+    """Write the Ivy module that asks for exactly these files, nothing they depend on."""
+    configurations = sorted({jar.configuration for jar in wanted})
+    declared = "".join(f"<conf name={quoteattr(name)}/>" for name in configurations)
+    return (
+        '<ivy-module version="2.0"><info organisation="levee" module="jars"/>\n'
+        f"<configurations>{declared}</configurations>\n<dependencies>\n"
+        + "".join(_dependency(jar) for jar in wanted)
+        + "</dependencies></ivy-module>\n"
+    )
+
+
+def _dependency(jar: Jar) -> str:
+    named = f"org={quoteattr(jar.organisation)} name={quoteattr(jar.name)} rev={quoteattr(jar.revision)}"
+    kind = quoteattr(jar.extension)
+    artifact = f"<artifact name={quoteattr(jar.name)} type={kind} ext={kind}/>"
+    conf = quoteattr(f"{jar.configuration}->default")
+    return f'<dependency {named} transitive="false" conf={conf}>{artifact}</dependency>\n'
+
+
+def _why_ivy_failed(configuration: str, output: str) -> str:
+    lines = [line.strip(" \t:") for line in output.splitlines()]
+    access = next((line for line in lines if "access error" in line or "Exception" in line), "")
+    missing = next((line for line in lines if line.endswith("not found") or "unresolved dependency" in line), "")
+    said = access or missing or next((line for line in reversed(lines) if line), "nothing")
+    cure = "check the network (a proxy goes into JAVA_TOOL_OPTIONS as -Dhttps.proxyHost and -Dhttps.proxyPort)"
+    return f"The {configuration} jars could not be fetched: {cure} and try again; Ivy said: {said}"
+
+
+def _verify(folder: Path, wanted: Sequence[Jar]) -> None:
+    for jar in wanted:
+        path = folder / jar.file_name
+        if not path.is_file():
+            raise JarsError(f"{jar.file_name} was not delivered although Ivy reported no error: try again.")
+        if (found := _sha256(path)) != jar.sha256:
+            raise JarsError(
+                f"{jar.file_name} has the SHA-256 {found} where jars.lock wants {jar.sha256}: "
+                "it was discarded; try again, and if it differs again ask whoever runs the network or mirror between."
+            )
+
+
+def _finish(folder: Path, wanted: Sequence[Jar]) -> None:
+    """Remove files that are not pinned, which would be on the class path too, and write the stamp."""
+    names = {jar.file_name for jar in wanted}
+    for path in folder.iterdir():
+        if path.name not in names and path.is_file():
+            path.unlink()
+    stamp = folder / "stamp.json.new"
+    stamp.write_text(json.dumps(_stamp(folder, wanted)))
+    stamp.replace(folder / "stamp.json")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Fetch the jars into LEVEE_HOME, `var` beside the program by default; exit 1 with one sentence on failure."""
+    parser = argparse.ArgumentParser(prog="python -m lake.spark.jars", description="Fetch the pinned jars.")
+    parser.add_argument("--dynamodb-local", action="store_true", help="also fetch DynamoDB Local, which tests use")
+    options = parser.parse_args(arguments)
+    home = Path(os.environ.get("LEVEE_HOME") or LOCK.parents[2] / "var").resolve()
+    try:
+        fetch(
+            home,
+            CONFIGURATIONS if options.dynamodb_local else CONFIGURATIONS[:1],
+            say=lambda line: _say(f"jars: {line}"),
+        )
+    except JarsError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    _say(f"jars: ready in {home / 'jars'}")
+    return 0
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""Serve the sandbox lake and fill it: `python -m sandbox --port N --home DIRECTORY [--no-spark]`."""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from werkzeug.serving import BaseWSGIServer
+
+from sandbox import ground, server
+from sandbox.client import REGION, Client
+from sandbox.log_store_tables import SAMPLES, temp_prefixes
+
+
+class Seeding:
+    """Fills a served sandbox: log store tables in this process, Spark's tables in a child process."""
+
+    def __init__(self, origin: str, home: Path, *, spark: bool) -> None:
+        self.origin = origin
+        self.home = home
+        self.spark = spark
+        self.child: subprocess.Popen[bytes] | None = None
+        self.ended = False
+
+    def run(self) -> None:
+        started = time.monotonic()
+        client = Client(self.origin)
+        ground.lay(client, temp_prefixes(ground.PROD))
+        if self.spark:
+            self._start_spark()
+        for sample in SAMPLES:
+            sample.make(client)
+            say(f"{sample.uri}: {sample.says}")
+        code = self.child.wait() if self.child else 0
+        if code == 0:
+            say(f"all tables are there after {time.monotonic() - started:.1f} s")
+        elif not self.ended:
+            say(f"Spark did not make all of its tables; {self.home / 'sandbox' / 'spark.log'} says why")
+
+    def end(self) -> None:
+        """End Spark with its JVM, which share a process group of their own."""
+        self.ended = True
+        if self.child and self.child.poll() is None:
+            os.killpg(self.child.pid, signal.SIGKILL)
+            self.child.wait()
+
+    def _start_spark(self) -> None:
+        command = [sys.executable, "-m", "sandbox.spark_tables", "--origin", self.origin, "--home", str(self.home)]
+        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"sandbox: {line}\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Serve until SIGTERM or SIGINT; exit 1 with one sentence where the port is taken."""
+    parser = argparse.ArgumentParser(
+        prog="python -m sandbox", description="A lake on this machine, with sample tables."
+    )
+    parser.add_argument("--port", type=int, required=True, help="loopback port; 0 takes any free one")
+    parser.add_argument(
+        "--home", type=Path, required=True, help="LEVEE_HOME: sandbox/ below it holds endpoint and logs"
+    )
+    parser.add_argument("--no-spark", action="store_true", help="leave out the tables that real Spark writes")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGINT, _end)
+    try:
+        served = server.bind(options.port)
+    except (OSError, SystemExit):
+        sys.stderr.write(f"sandbox: port {options.port} is taken: choose another with --port.\n")
+        return 1
+    serve(served, options.home.resolve(), spark=not options.no_spark)
+    return 0
+
+
+def serve(served: BaseWSGIServer, home: Path, *, spark: bool) -> None:
+    """Announce the bound server in HOME/sandbox, fill it in a thread, and serve until interrupted."""
+    origin = server.origin(served)
+    folder = home / "sandbox"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / "lake.toml", ground.declaration(origin, REGION))
+    write_whole(folder / "endpoint", origin)
+    say(f"S3, DynamoDB and STS on {origin}")
+    seeding = Seeding(origin, home, spark=spark)
+    Thread(target=seeding.run, name="seeding", daemon=True).start()
+    try:
+        served.serve_forever()
+    finally:
+        (folder / "endpoint").unlink(missing_ok=True)
+        seeding.end()
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees all of it or none."""
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(text)
+    new.replace(path)
+
+
+def _end(number: int, frame: Any) -> None:
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""The sample tables of the log stores: fifteen tables, each in a state of its own."""
+
+import time
+from dataclasses import dataclass
+
+from sandbox import growth
+from sandbox.client import Client
+from sandbox.delta_files import Shape
+from sandbox.ground import DELTA_LOG, DELTA_LOG_2022, DELTA_LOG_FINANCE, FINANCE, PROD, RAW, TMP_DAYS
+from sandbox.growth import Growth, Mishap
+from sandbox.log_store_writer import LogStoreTable
+
+ORDERS = Shape(("order_id long", "channel string", "amount double", "ordered_at timestamp"))
+LEDGER = Shape(("entry_id long", "account string", "amount double", "booked_on date"))
+EVENTS = Shape(("event_id long", "kind string", "seen_at timestamp"))
+SESSIONS = Shape(("session_id long", "country string", "seconds double", "day date"), partition_by=("day",))
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A table to make: `commits` laid down over `hours`, then what happened to it. `says` is for the log."""
+
+    bucket: str
+    key: str
+    store: str
+    shape: Shape
+    commits: int
+    hours: float
+    happened: Mishap
+    says: str
+    ended_hours_ago: float = 3
+
+    @property
+    def uri(self) -> str:
+        return f"s3a://{self.bucket}/{self.key}"
+
+    def make(self, client: Client) -> None:
+        grown = Growth(LogStoreTable(client, self.store, self.bucket, self.key), self.shape)
+        grown.history(
+            self._times(),
+            ttl_works=self.store == DELTA_LOG,
+            keep_temp_files_after=time.time() - TMP_DAYS * 86_400 if self.bucket == PROD else 0,
+        )
+        self.happened(grown)
+
+    def _times(self) -> list[float]:
+        """Spread the commits evenly up to the time the laid-down history ends."""
+        end = time.time() - self.ended_hours_ago * 3600
+        return [end - (self.commits - 1 - number) * self.hours * 3600 / self.commits for number in range(self.commits)]
+
+
+SAMPLES = (
+    Sample(PROD, "warehouse/sales/orders", DELTA_LOG, ORDERS, 59, 240, growth.none, "healthy, 60 commits"),
+    Sample(
+        PROD, "warehouse/sales/order_items", DELTA_LOG, ORDERS, 14, 30, growth.pending_unpublished, "pending, no file"
+    ),
+    Sample(PROD, "warehouse/sales/refunds", DELTA_LOG, ORDERS, 9, 48, growth.pending_published, "pending, published"),
+    Sample(PROD, "warehouse/web/sessions", DELTA_LOG, SESSIONS, 11, 96, growth.none, "healthy, partitioned by day"),
+    Sample(PROD, "warehouse/inventory/stock_levels", DELTA_LOG, ORDERS, 17, 20, growth.lost_file, "a lost file"),
+    Sample(
+        PROD, "warehouse/inventory/reservations", DELTA_LOG, ORDERS, 7, 20, growth.spinning_writer, "a spinning writer"
+    ),
+    Sample(PROD, "warehouse/marketing/campaigns", DELTA_LOG, EVENTS, 6, 16, growth.stale_entry, "a stale entry"),
+    Sample(
+        PROD, "warehouse/marketing/email_sends", DELTA_LOG, EVENTS, 5, 12, growth.losing_writers, "temp files of losers"
+    ),
+    Sample(PROD, "warehouse/export/Kundenaufträge 2026", DELTA_LOG, ORDERS, 4, 60, growth.none, "spaces and unicode"),
+    Sample(RAW, "events/clicks", DELTA_LOG, EVENTS, 12, 18, growth.foreign_writer, "someone bypasses the log store"),
+    Sample(RAW, "events/page_views", DELTA_LOG, EVENTS, 8, 15, growth.two_domains, "written as s3a:// and as s3://"),
+    Sample(RAW, "legacy/customers_2022", DELTA_LOG_2022, ORDERS, 3, 90, growth.old_writer, "an old writer's entries"),
+    Sample(RAW, "landing/crm_contacts", DELTA_LOG, EVENTS, 0, 0, growth.never_created, "never created"),
+    Sample(FINANCE, "ledger/payments", DELTA_LOG_FINANCE, LEDGER, 21, 200, growth.none, "healthy, store without TTL"),
+    Sample(FINANCE, "ledger/journal_entries", DELTA_LOG_FINANCE, LEDGER, 10, 70, growth.lost_commit, "a lost commit"),
+    Sample(FINANCE, "ledger/invoices", DELTA_LOG_FINANCE, LEDGER, 5, 30, growth.lost_temp_file, "a lost temp file", 98),
+)
+
+
+def temp_prefixes(bucket: str) -> list[str]:
+    """Return the `.tmp/` prefix of each sample table in a bucket, for its lifecycle rule."""
+    return [f"{sample.key}/_delta_log/.tmp/" for sample in SAMPLES if sample.bucket == bucket]

@@ -1,0 +1,94 @@
+"""S3, DynamoDB and STS on one loopback port: moto's server application behind two thin layers."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from threading import Thread
+from typing import Any
+from urllib.parse import unquote
+
+from moto.core import DEFAULT_ACCOUNT_ID
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from moto.s3.models import s3_backends
+from werkzeug.serving import BaseWSGIServer, make_server
+
+from sandbox.client import REGION
+from sandbox.legacy_dynamodb import Application, Environ, LegacyDynamoDB
+
+_MODIFIED_AT = "HTTP_X_SANDBOX_MODIFIED_AT"
+
+
+class OneRegion:
+    """WSGI layer: DynamoDB requests signed for us-east-1 count as the sandbox's region.
+
+    The AWS SDK v1 inside Delta's coordinator derives its signing region from the endpoint's host name and falls back to
+    us-east-1 for a loopback address; moto files tables by that region, so its tables would be out of everyone's sight.
+    """
+
+    def __init__(self, application: Application) -> None:
+        self.application = application
+
+    def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
+        if signed := environ.get("HTTP_AUTHORIZATION"):
+            environ["HTTP_AUTHORIZATION"] = signed.replace("/us-east-1/dynamodb/", f"/{REGION}/dynamodb/")
+        return self.application(environ, start_response)
+
+
+class Backdating:
+    """WSGI layer: a PUT with X-Sandbox-Modified-At (epoch seconds) leaves an object of that age."""
+
+    def __init__(self, application: Application) -> None:
+        self.application = application
+
+    def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
+        stamp = environ.pop(_MODIFIED_AT, None)
+        answer = self.application(environ, start_response)
+        if stamp is not None and environ["REQUEST_METHOD"] == "PUT":
+            _, bucket, key = _path(environ).split("/", 2)
+            stored = s3_backends[DEFAULT_ACCOUNT_ID]["aws"].get_bucket(bucket).keys.get(key)
+            if stored is not None:
+                stored.last_modified = datetime.fromtimestamp(float(stamp), UTC).replace(tzinfo=None)
+        return answer
+
+
+def _path(environ: Environ) -> str:
+    return unquote(environ["RAW_URI"].partition("?")[0])
+
+
+class _Handler(MotoRequestHandler):  # type: ignore[misc]  # moto comes without types
+    """Says nothing of each request, and sends answers at once instead of waiting for the peer's acknowledgement."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        pass
+
+
+def application() -> Application:
+    """Return the whole sandbox as one WSGI application."""
+    moto: Callable[..., Iterable[bytes]] = DomainDispatcherApplication(create_backend_app)
+    return OneRegion(LegacyDynamoDB(Backdating(moto)))
+
+
+def bind(port: int) -> BaseWSGIServer:
+    """Bind the sandbox to 127.0.0.1; port 0 takes any free one. OSError where the port is taken."""
+    return make_server("127.0.0.1", port, application(), threaded=True, request_handler=_Handler)
+
+
+def origin(server: BaseWSGIServer) -> str:
+    return f"http://127.0.0.1:{server.server_port}"
+
+
+@contextmanager
+def running(port: int = 0) -> Iterator[str]:
+    """Serve in a thread for as long as the block lasts; gives the origin."""
+    server = bind(port)
+    thread = Thread(target=server.serve_forever, name="sandbox", daemon=True)
+    thread.start()
+    try:
+        yield origin(server)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
