@@ -40,7 +40,7 @@ class PageHeadersMiddleware:
 
 
 def _answer_to_htmx(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-    """Turn a redirect into a change of page, since fetch would follow it and put a whole page into a fragment's place."""
+    """Turn a redirect into a change of page: fetch would follow it and put a whole page into a fragment's place."""
     location = response.headers.get("Location", "")
     if 300 <= response.status_code < 400 and location:
         return _change_page(request, response, location)

@@ -1,6 +1,7 @@
 """The small parts of every page: icons, state badges, times and numbers. A builtin: templates need no load tag."""
 
 from datetime import UTC, datetime
+from json import dumps
 from urllib.parse import quote
 
 from django import template
@@ -59,6 +60,42 @@ def shape(state: object) -> str:
 def word(state: object) -> str:
     """Return the word of a state."""
     return look_of(state).word
+
+
+@register.filter
+def meaning(state: object) -> str:
+    """Return what a state means, in the words of the vocabulary."""
+    return look_of(state).meaning
+
+
+@register.filter
+def words(name: object) -> str:
+    """Write a key such as tables_changed as words: Tables changed."""
+    return str(name).replace("_", " ").capitalize()
+
+
+@register.filter
+def json(value: object) -> str:
+    """Write a value as indented JSON, for a pre element; escaped like any text."""
+    return dumps(value, indent=2, ensure_ascii=False, sort_keys=True, default=str)
+
+
+@register.filter
+def milliseconds(moment: datetime) -> str:
+    """Write the thousandths of a moment's second: 042."""
+    return f"{moment.microsecond // 1000:03}"
+
+
+@register.filter
+def slice_id(identifier: object) -> str:
+    """Write the first eight characters of a job's id, as people say it."""
+    return str(identifier)[:8]
+
+
+@register.simple_tag
+def took(started: datetime | None, ended: datetime | None) -> str:
+    """Write how long something took, or has taken so far; nothing before it begins."""
+    return text.duration((ended or datetime.now(UTC)) - started) if started else ""
 
 
 @register.simple_tag
