@@ -1,0 +1,83 @@
+"""Opening a lake: one account and region, its credentials and its endpoints."""
+
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+import botocore.session
+from botocore.exceptions import BotoCoreError
+
+from lake.aws.counting import RequestCount
+from lake.aws.credentials import ChainCredentials, RoleCredentials, StaticCredentials
+from lake.aws.dynamodb import DynamoDB
+from lake.aws.endpoints import Endpoints
+from lake.aws.errors import AwsError
+from lake.aws.s3 import S3
+from lake.aws.transport import Transport
+from lake.aws.wire import Credentials, Patience, Wire
+
+
+@dataclass(frozen=True)
+class Access:
+    """How a lake is reached. Empty endpoints mean AWS's own; `endpoint_url` serves S3, STS and, unless
+    `dynamodb_endpoint_url` is given, DynamoDB. `static_credentials` is (key id, secret) and replaces the AWS chain.
+    """
+
+    region: str
+    role_arn: str = ""
+    external_id: str = ""
+    endpoint_url: str = ""
+    dynamodb_endpoint_url: str = ""
+    static_credentials: tuple[str, str] | None = field(default=None, repr=False)
+
+
+class Lake:
+    """An open lake; its parts may be used by many threads at once. Close it, or use it as a context manager."""
+
+    def __init__(self, s3: S3, dynamodb: DynamoDB, requests: RequestCount, transport: Transport) -> None:
+        self.s3 = s3
+        self.dynamodb = dynamodb
+        self.requests = requests
+        self._transport = transport
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_lake(access: Access, *, parallel: int = 32, patience: Patience | None = None) -> Lake:
+    """Open a lake for up to `parallel` requests at once. Nothing is sent yet.
+
+    Raises AwsError UnknownRegion for a region that no AWS partition has, and BadConfiguration for shared AWS files
+    that cannot be read.
+    """
+    patience = patience or Patience()
+    requests = RequestCount()
+    session = botocore.session.Session()
+    try:
+        endpoints = Endpoints(access.endpoint_url, access.dynamodb_endpoint_url)
+        transport = Transport(session, parallel, patience.connect, patience.read)
+    except BotoCoreError as error:
+        raise AwsError("BadConfiguration", f"the AWS configuration files cannot be used: {error}") from error
+    own = _own_credentials(access, session)
+    wire = Wire(transport, own, requests, patience)
+    if access.role_arn:
+        sts = endpoints.origin("sts", access.region)
+        role = RoleCredentials(wire, sts, access.region, access.role_arn, access.external_id)
+        wire = Wire(transport, role, requests, patience)
+    endpoints.origin("s3", access.region)
+    dynamodb = DynamoDB(wire, endpoints.origin("dynamodb", access.region), access.region, requests)
+    return Lake(S3(wire, endpoints, access.region), dynamodb, requests, transport)
+
+
+def _own_credentials(access: Access, session: botocore.session.Session) -> Credentials:
+    if access.static_credentials:
+        return StaticCredentials(*access.static_credentials)
+    return ChainCredentials(session)

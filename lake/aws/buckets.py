@@ -1,0 +1,96 @@
+"""The settings of a bucket that commits and backups depend on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import botocore.parsers
+import botocore.session
+import orjson
+
+from lake.aws.access import Lake
+from lake.aws.answers import Answer, malformed
+from lake.aws.errors import AwsError
+
+# What S3 answers where a bucket simply has no such configuration.
+NONE_CONFIGURED = frozenset({"NoSuchLifecycleConfiguration", "ReplicationConfigurationNotFoundError"})
+
+
+@dataclass(frozen=True)
+class BucketDescription:
+    """Settings of one bucket; None marks a fact that could not be read, its reason in `unknown` as (fact, reason).
+
+    `versioning` is "Enabled", "Suspended" or "Off". `lifecycle_rules` are S3's rules in the shape of the AWS SDKs'
+    JSON, dates as ISO 8601 text; an empty tuple means that there are none.
+    """
+
+    name: str
+    region: str
+    versioning: str | None = None
+    mfa_delete: bool | None = None
+    lifecycle_rules: tuple[dict[str, Any], ...] | None = None
+    replication: bool | None = None
+    unknown: tuple[tuple[str, str], ...] = ()
+
+
+def describe_bucket(lake: Lake, name: str) -> BucketDescription:
+    """Versioning, lifecycle and replication of a bucket. Raises AwsError where the bucket is missing or unreachable."""
+    facts: dict[str, Any] = {}
+    unknown: list[tuple[str, str]] = []
+    for fact, read in (("versioning", _versioning), ("lifecycle", _lifecycle), ("replication", _replication)):
+        try:
+            facts |= read(lake, name)
+        except AwsError as error:
+            if error.is_missing or error.code == "ConnectionFailed":
+                raise
+            unknown.append((fact, str(error)))
+    return BucketDescription(name=name, region=lake.s3.region_of(name), unknown=tuple(unknown), **facts)
+
+
+def _versioning(lake: Lake, name: str) -> dict[str, Any]:
+    said = _read(lake, name, "GetBucketVersioning", "versioning")
+    return {"versioning": said.get("Status") or "Off", "mfa_delete": said.get("MFADelete") == "Enabled"}
+
+
+def _lifecycle(lake: Lake, name: str) -> dict[str, Any]:
+    said = _or_none(lambda: _read(lake, name, "GetBucketLifecycleConfiguration", "lifecycle"))
+    return {"lifecycle_rules": tuple(said.get("Rules", ()))}
+
+
+def _replication(lake: Lake, name: str) -> dict[str, Any]:
+    said = _or_none(lambda: _read(lake, name, "GetBucketReplication", "replication"))
+    rules = said.get("ReplicationConfiguration", {}).get("Rules", ())
+    return {"replication": any(rule.get("Status") == "Enabled" for rule in rules)}
+
+
+def _or_none(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return read()
+    except AwsError as error:
+        if error.code in NONE_CONFIGURED:
+            return {}
+        raise
+
+
+def _read(lake: Lake, name: str, operation: str, subresource: str) -> dict[str, Any]:
+    target = f"s3://{name}"
+    answer = lake.s3.ask(f"s3:{operation}", name, "", query={subresource: ""}, target=target)
+    return _parse(answer, operation, target)
+
+
+def _parse(answer: Answer, operation: str, target: str) -> dict[str, Any]:
+    shape = _s3_model().operation_model(operation).output_shape
+    parser = botocore.parsers.create_parser("rest-xml")
+    try:
+        said = parser.parse({"status_code": 200, "headers": answer.headers, "body": answer.body}, shape)
+    except botocore.parsers.ResponseParserError as error:
+        raise malformed(answer, f"the configuration is not well-formed: {error}", f"s3:{operation}", target) from error
+    said.pop("ResponseMetadata", None)
+    plain: dict[str, Any] = orjson.loads(orjson.dumps(said))
+    return plain
+
+
+@cache
+def _s3_model() -> Any:
+    return botocore.session.Session().get_service_model("s3")

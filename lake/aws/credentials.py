@@ -1,0 +1,107 @@
+"""Whose keys sign: the standard AWS chain, keys given outright, or a role taken through STS and renewed in time."""
+
+import threading
+from typing import Any
+from urllib.parse import urlencode
+
+import botocore.credentials
+import botocore.session
+from botocore.exceptions import BotoCoreError
+
+from lake.aws.answers import malformed, read_error, xml_text
+from lake.aws.endpoints import Place
+from lake.aws.errors import AwsError
+from lake.aws.wire import Request, Wire
+
+SESSION_NAME = "levee"
+
+
+class ChainCredentials:
+    """Environment, profile, container or instance role, in botocore's order; looked up at the first request.
+
+    A failure is kept: asking the instance metadata service anew for each of many requests would cost seconds each.
+    """
+
+    def __init__(self, session: botocore.session.Session) -> None:
+        self._session = session
+        self._lock = threading.Lock()
+        self._found: Any = None
+        self._failure: AwsError | None = None
+
+    def frozen(self) -> Any:
+        with self._lock:
+            if self._failure:
+                raise self._failure
+            try:
+                self._found = self._found or self._session.get_credentials()
+            except BotoCoreError as error:
+                self._failure = AwsError("NoCredentials", f"the AWS credentials cannot be loaded: {error}")
+                raise self._failure from error
+            if self._found is None:
+                self._failure = AwsError(
+                    "NoCredentials",
+                    "no AWS credentials were found in the environment, the shared files or an instance role; "
+                    "give the process one of them",
+                )
+                raise self._failure
+        return _freeze(self._found)
+
+
+class StaticCredentials:
+    """A key pair given outright, as for an endpoint of one's own."""
+
+    def __init__(self, key_id: str, secret: str) -> None:
+        self._pair = botocore.credentials.Credentials(key_id, secret).get_frozen_credentials()
+
+    def frozen(self) -> Any:
+        return self._pair
+
+
+class RoleCredentials:
+    """A role taken with the credentials of `wire` (STS AssumeRole), taken anew before its hour ends."""
+
+    def __init__(self, wire: Wire, origin: str, region: str, role_arn: str, external_id: str) -> None:
+        self._wire = wire
+        self._role_arn = role_arn
+        form = {
+            "Action": "AssumeRole",
+            "Version": "2011-06-15",
+            "RoleArn": role_arn,
+            "RoleSessionName": SESSION_NAME,
+        } | ({"ExternalId": external_id} if external_id else {})
+        self._request = Request(
+            operation="sts:AssumeRole",
+            target=role_arn,
+            place=Place(origin, "/"),
+            region=region,
+            method="POST",
+            headers={"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"},
+            body=urlencode(form).encode(),
+        )
+        self._renewed = botocore.credentials.DeferredRefreshableCredentials(
+            refresh_using=self._assume, method="assume-role"
+        )
+
+    def frozen(self) -> Any:
+        return _freeze(self._renewed)
+
+    def _assume(self) -> dict[str, str]:
+        answer = self._wire.send(self._request)
+        if answer.status != 200:
+            raise read_error(answer, "sts:AssumeRole", self._role_arn)
+        parts = {
+            "access_key": xml_text(answer.body, b"AccessKeyId"),
+            "secret_key": xml_text(answer.body, b"SecretAccessKey"),
+            "token": xml_text(answer.body, b"SessionToken"),
+            "expiry_time": xml_text(answer.body, b"Expiration"),
+        }
+        if not all(parts.values()):
+            raise malformed(answer, "STS answered without credentials", "sts:AssumeRole", self._role_arn)
+        return parts
+
+
+def _freeze(credentials: Any) -> Any:
+    try:
+        return credentials.get_frozen_credentials()
+    except BotoCoreError as error:
+        raise AwsError("NoCredentials", f"the AWS credentials cannot be renewed: {error}") from error

@@ -1,0 +1,147 @@
+"""Reads of DynamoDB in its wire form: items by key, a hash key's items in order, whole tables in parallel segments."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from lake.aws.answers import Answer, malformed, read_error
+from lake.aws.counting import RequestCount
+from lake.aws.endpoints import Place
+from lake.aws.errors import AwsError
+from lake.aws.parallel import merge
+from lake.aws.store_description import StoreDescription, describe_store
+from lake.aws.wire import Request, Wire
+
+__all__ = ["DynamoDB", "Item", "StoreDescription"]
+
+Item = dict[str, dict[str, Any]]
+API_VERSION = "DynamoDB_20120810"
+
+
+class DynamoDB:
+    """DynamoDB of one connection. Items are as on the wire: {"complete": {"S": "true"}}."""
+
+    def __init__(self, wire: Wire, origin: str, region: str, requests: RequestCount) -> None:
+        self._wire = wire
+        self._place = Place(origin, "/")
+        self._region = region
+        self._requests = requests
+
+    def get_item(self, table: str, key: Item) -> Item | None:
+        """The item of that key, read strongly consistent, or None. Raises AwsError."""
+        body = {"TableName": table, "Key": key, "ConsistentRead": True, "ReturnConsumedCapacity": "TOTAL"}
+        said = self.ask("GetItem", body)
+        self._count(said)
+        item: Item | None = said.get("Item")
+        return item
+
+    def query(
+        self,
+        table: str,
+        hash_name: str,
+        hash_value: str,
+        *,
+        range_name: str = "",
+        at_least: str = "",
+        newest_first: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[tuple[Item, ...]]:
+        """Pages of the items under one hash key, ordered by range key, read strongly consistent.
+
+        With `range_name` and `at_least`, only range keys from `at_least` on; `limit` bounds the items in all. Raises
+        AwsError.
+        """
+        condition, names, values = "#h = :h", {"#h": hash_name}, {":h": {"S": hash_value}}
+        if range_name and at_least:
+            condition += " AND #r >= :r"
+            names["#r"] = range_name
+            values[":r"] = {"S": at_least}
+        body: dict[str, Any] = {
+            "TableName": table,
+            "ConsistentRead": True,
+            "KeyConditionExpression": condition,
+            "ExpressionAttributeNames": names,
+            "ExpressionAttributeValues": values,
+            "ScanIndexForward": not newest_first,
+        }
+        left = limit
+        while left is None or left > 0:
+            if left is not None:
+                body["Limit"] = left
+            items, following = self._page("Query", body)
+            yield items
+            if not following:
+                return
+            body["ExclusiveStartKey"] = following
+            left = None if left is None else left - len(items)
+
+    def scan(self, table: str, *, segments: int = 4, consistent: bool = True) -> Iterator[tuple[Item, ...]]:
+        """Pages of the whole table as they arrive from `segments` threads, in no order.
+
+        A segment that fails ends the scan with its AwsError; closing the iterator early stops the threads.
+        """
+        return merge([self._segment(table, number, segments, consistent) for number in range(segments)])
+
+    def describe(self, name: str) -> StoreDescription:
+        """The table's settings. Raises AwsError where DescribeTable itself fails; the rest may stay unknown."""
+        return describe_store(self.ask, name)
+
+    def ask(self, operation: str, body: dict[str, Any]) -> dict[str, Any]:
+        """One DynamoDB operation as a JSON object each way. Raises AwsError for every answer but a JSON object."""
+        name = f"dynamodb:{operation}"
+        target = f"DynamoDB table {body['TableName']}" if "TableName" in body else str(body.get("ResourceArn", ""))
+        answer = self._wire.send(
+            Request(
+                operation=name,
+                target=target,
+                place=self._place,
+                region=self._region,
+                method="POST",
+                headers={
+                    "Content-Type": "application/x-amz-json-1.0",
+                    "X-Amz-Target": f"{API_VERSION}.{operation}",
+                },
+                body=orjson.dumps(body),
+            )
+        )
+        if answer.status != 200:
+            raise read_error(answer, name, target)
+        return _json_object(answer, name, target)
+
+    def _segment(self, table: str, number: int, segments: int, consistent: bool) -> Iterator[tuple[Item, ...]]:
+        body: dict[str, Any] = {"TableName": table, "ConsistentRead": consistent}
+        if segments > 1:
+            body |= {"Segment": number, "TotalSegments": segments}
+        while True:
+            items, following = self._page("Scan", body)
+            yield items
+            if not following:
+                return
+            body["ExclusiveStartKey"] = following
+
+    def _page(self, operation: str, body: dict[str, Any]) -> tuple[tuple[Item, ...], Item | None]:
+        said = self.ask(operation, {**body, "ReturnConsumedCapacity": "TOTAL"})
+        self._count(said)
+        items = said.get("Items")
+        if not isinstance(items, list):
+            target = f"DynamoDB table {body['TableName']}"
+            raise AwsError(
+                "MalformedAnswer", "the answer has no list of items", operation=f"dynamodb:{operation}", target=target
+            )
+        return tuple(items), said.get("LastEvaluatedKey")
+
+    def _count(self, said: dict[str, Any]) -> None:
+        consumed = said.get("ConsumedCapacity")
+        if isinstance(consumed, dict):
+            self._requests.add_read_units(float(consumed.get("CapacityUnits", 0)))
+
+
+def _json_object(answer: Answer, operation: str, target: str) -> dict[str, Any]:
+    try:
+        said = orjson.loads(answer.body)
+    except orjson.JSONDecodeError as error:
+        raise malformed(answer, f"the answer is not JSON: {error}", operation, target) from error
+    if not isinstance(said, dict):
+        raise malformed(answer, "the answer is not a JSON object", operation, target)
+    return said

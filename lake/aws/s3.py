@@ -1,0 +1,196 @@
+"""Reads of S3: listings, objects and their ranges, heads. A bucket in another region is followed there once."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from lake.aws.answers import Answer, malformed, read_error, xml_text
+from lake.aws.endpoints import Endpoints
+from lake.aws.errors import AwsError
+from lake.aws.list_page import ListingError, ListPage, ObjectSummary, bare_etag, read_list_page
+from lake.aws.wire import Request, Wire
+
+__all__ = ["S3", "ListPage", "ObjectBody", "ObjectSummary"]
+
+WRONG_REGION_STATUSES = frozenset({301, 307, 400})
+CONTENT_RANGE = re.compile(r"bytes \d+-\d+/(\d+)")
+EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectBody:
+    """What a GET brought: `data` is the bytes asked for, `size` the bytes of the whole object."""
+
+    data: bytes
+    size: int
+    etag: str
+    modified_at: datetime
+
+
+class S3:
+    """S3 of one connection; remembers the region of each bucket that turned out to lie elsewhere."""
+
+    def __init__(self, wire: Wire, endpoints: Endpoints, region: str) -> None:
+        self._wire = wire
+        self._endpoints = endpoints
+        self._region = region
+        self._regions: dict[str, str] = {}
+
+    def list(
+        self, bucket: str, prefix: str, *, start_after: str = "", delimiter: str = "", max_keys: int = 1000
+    ) -> Iterator[ListPage]:
+        """Pages of keys under `prefix`, each asked for when it is wanted (ListObjectsV2).
+
+        `start_after` is an exclusive bound on the key, `max_keys` the size of a page. Raises AwsError.
+        """
+        options = {
+            "delimiter": delimiter,
+            "encoding-type": "url",
+            "list-type": "2",
+            "max-keys": str(max_keys),
+            "prefix": prefix,
+            "start-after": start_after,
+        }
+        query = {name: value for name, value in options.items() if value}
+        target = f"s3://{bucket}/{prefix}"
+        token = ""
+        while True:
+            answer = self.ask("s3:ListObjectsV2", bucket, "", query=query, target=target)
+            try:
+                page, following = read_list_page(answer.body)
+            except ListingError as reason:
+                raise malformed(answer, str(reason), "s3:ListObjectsV2", target) from reason
+            yield page
+            if not following:
+                return
+            if following == token:
+                raise malformed(answer, "the listing repeats its continuation token", "s3:ListObjectsV2", target)
+            token = following
+            query["continuation-token"] = token
+
+    def get(self, bucket: str, key: str, *, first: int | None = None, last: int | None = None) -> ObjectBody:
+        """The object, or its bytes `first` to `last` (both included); `first=-n` means the last n bytes.
+
+        A range of an empty object is empty. Raises AwsError: NoSuchKey where it is absent, InvalidRange where `first`
+        lies behind its end.
+        """
+        span = _range(first, last)
+        headers = {"Range": span} if span else {}
+        target = f"s3://{bucket}/{key}"
+        try:
+            answer = self.ask("s3:GetObject", bucket, key, headers=headers, target=target)
+        except AwsError as error:
+            # No byte of an empty object can be asked for: S3 answers 416 even to its last n bytes.
+            if error.code != "InvalidRange" or (first or 0) > 0:
+                raise
+            answer = self.ask("s3:GetObject", bucket, key, target=target)
+        return ObjectBody(
+            data=answer.body,
+            size=_whole_size(answer),
+            etag=bare_etag(answer.headers.get("etag", "")),
+            modified_at=_modified_at(answer),
+        )
+
+    def head(self, bucket: str, key: str) -> ObjectSummary | None:
+        """The object's summary, or None where it is absent. Raises AwsError.
+
+        Without s3:ListBucket, S3 says AccessDenied of an absent object.
+        """
+        try:
+            answer = self.ask("s3:HeadObject", bucket, key, method="HEAD", target=f"s3://{bucket}/{key}")
+        except AwsError as error:
+            if error.code in {"NotFound", "NoSuchKey"}:
+                return None
+            raise
+        etag = bare_etag(answer.headers.get("etag", ""))
+        return ObjectSummary(key, int(answer.headers.get("content-length", 0)), _modified_at(answer), etag)
+
+    def ask(
+        self,
+        operation: str,
+        bucket: str,
+        key: str,
+        *,
+        target: str,
+        method: str = "GET",
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """One S3 request, in the bucket's own region. Raises AwsError for every answer outside 2xx."""
+        region = self.region_of(bucket)
+        request = Request(
+            operation=operation,
+            target=target,
+            place=self._endpoints.bucket(bucket, key, region),
+            region=region,
+            method=method,
+            query=tuple((query or {}).items()),
+            headers=headers or {},
+        )
+        answer = self._wire.send(request)
+        named = _named_region(answer)
+        if named and named != region:
+            answer = self._follow(request, bucket, key, named)
+        if 200 <= answer.status < 300:
+            return answer
+        if answer.status in {301, 307}:
+            raise _redirected(answer, operation, target, named or region)
+        raise read_error(answer, operation, target)
+
+    def region_of(self, bucket: str) -> str:
+        """The region in which the bucket last answered; that of the connection before it was asked."""
+        return self._regions.get(bucket, self._region)
+
+    def _follow(self, request: Request, bucket: str, key: str, named: str) -> Answer:
+        place = self._endpoints.bucket(bucket, key, named)
+        answer = self._wire.send(replace(request, place=place, region=named))
+        again = _named_region(answer)
+        if again and again != named:
+            raise _wrong_region(answer, request, again)
+        self._regions[bucket] = named
+        return answer
+
+
+def _range(first: int | None, last: int | None) -> str:
+    if first is not None and first < 0:
+        return f"bytes={first}"
+    if first is None and last is None:
+        return ""
+    return f"bytes={first or 0}-{'' if last is None else last}"
+
+
+def _whole_size(answer: Answer) -> int:
+    ranged = CONTENT_RANGE.fullmatch(answer.headers.get("content-range", ""))
+    return int(ranged.group(1)) if ranged else len(answer.body)
+
+
+def _modified_at(answer: Answer) -> datetime:
+    try:
+        return parsedate_to_datetime(answer.headers["last-modified"]).astimezone(UTC)
+    except (KeyError, ValueError):
+        return EPOCH
+
+
+def _named_region(answer: Answer) -> str:
+    """The region that an answer of the wrong one names; HEAD answers name it in a header alone."""
+    if answer.status not in WRONG_REGION_STATUSES:
+        return ""
+    return answer.headers.get("x-amz-bucket-region", "") or xml_text(answer.body, b"Region")
+
+
+def _wrong_region(answer: Answer, request: Request, again: str) -> AwsError:
+    error = read_error(answer, request.operation, request.target)
+    message = (
+        f"{request.region} refers to another region, and that one to {again}; "
+        f"set the region and endpoint of the connection to those of the bucket"
+    )
+    return AwsError("WrongRegion", message, error.request_id, request.operation, "", request.target)
+
+
+def _redirected(answer: Answer, operation: str, target: str, asked: str) -> AwsError:
+    error = read_error(answer, operation, target)
+    elsewhere = answer.headers.get("location", "") or xml_text(answer.body, b"Endpoint") or "an unnamed endpoint"
+    message = f"{asked} refers to {elsewhere} without naming a region, and such a reference is not followed"
+    return AwsError("WrongRegion", message, error.request_id, operation, "", target)

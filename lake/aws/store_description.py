@@ -1,0 +1,118 @@
+"""What DynamoDB says of a table's settings. A setting that cannot be read is unknown, with the reason."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from lake.aws.errors import AwsError
+
+Ask = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class StoreDescription:
+    """Settings of one DynamoDB table; None marks a fact that the endpoint does not state.
+
+    `key_schema` holds (attribute, "HASH" or "RANGE", type "S", "N" or "B"). Capacities are units per second, 0 on
+    demand. `item_count` and `size_bytes` are DynamoDB's own, up to six hours old. `unknown` holds (fact, reason) for
+    each fact whose operation failed: "time to live" and "point-in-time recovery".
+    """
+
+    name: str
+    arn: str
+    status: str
+    key_schema: tuple[tuple[str, str, str], ...]
+    billing: str
+    read_capacity: int
+    write_capacity: int
+    item_count: int
+    size_bytes: int
+    created_at: datetime | None
+    deletion_protection: bool | None = None
+    ttl_status: str | None = None
+    ttl_attribute: str | None = None
+    point_in_time_recovery: bool | None = None
+    table_class: str | None = None
+    stream_view: str | None = None
+    global_indexes: tuple[str, ...] = ()
+    local_indexes: tuple[str, ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
+
+
+def describe_store(ask: Ask, name: str) -> StoreDescription:
+    """DescribeTable, DescribeTimeToLive and DescribeContinuousBackups. Raises AwsError where the first fails."""
+    said = ask("DescribeTable", {"TableName": name})
+    try:
+        facts = _table_facts(said["Table"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise AwsError(
+            "MalformedAnswer",
+            f"the description lacks or garbles {error}",
+            operation="dynamodb:DescribeTable",
+            target=f"DynamoDB table {name}",
+        ) from error
+    unknown: list[tuple[str, str]] = []
+    for fact, read in (("time to live", _time_to_live), ("point-in-time recovery", _recovery)):
+        try:
+            facts |= read(ask, name)
+        except AwsError as error:
+            unknown.append((fact, str(error)))
+    return StoreDescription(**facts, unknown=tuple(unknown))
+
+
+def _table_facts(table: dict[str, Any]) -> dict[str, Any]:
+    throughput = table.get("ProvisionedThroughput", {})
+    return {
+        "name": str(table["TableName"]),
+        "arn": str(table.get("TableArn", "")),
+        "status": str(table["TableStatus"]),
+        "key_schema": _key_schema(table),
+        "billing": _billing(table),
+        "read_capacity": int(throughput.get("ReadCapacityUnits", 0)),
+        "write_capacity": int(throughput.get("WriteCapacityUnits", 0)),
+        "item_count": int(table.get("ItemCount", 0)),
+        "size_bytes": int(table.get("TableSizeBytes", 0)),
+        "created_at": _moment(table.get("CreationDateTime")),
+        "deletion_protection": table.get("DeletionProtectionEnabled"),
+        "table_class": table.get("TableClassSummary", {}).get("TableClass"),
+        "stream_view": _stream_view(table),
+        "global_indexes": _index_names(table, "GlobalSecondaryIndexes"),
+        "local_indexes": _index_names(table, "LocalSecondaryIndexes"),
+    }
+
+
+def _key_schema(table: dict[str, Any]) -> tuple[tuple[str, str, str], ...]:
+    types = {each["AttributeName"]: each["AttributeType"] for each in table.get("AttributeDefinitions", ())}
+    return tuple(
+        (each["AttributeName"], each["KeyType"], types.get(each["AttributeName"], "")) for each in table["KeySchema"]
+    )
+
+
+def _billing(table: dict[str, Any]) -> str:
+    on_demand = table.get("BillingModeSummary", {}).get("BillingMode") == "PAY_PER_REQUEST"
+    return "on_demand" if on_demand else "provisioned"
+
+
+def _moment(seconds: Any) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(float(seconds), UTC)
+
+
+def _stream_view(table: dict[str, Any]) -> str | None:
+    stream = table.get("StreamSpecification") or {}
+    return str(stream.get("StreamViewType")) if stream.get("StreamEnabled") else None
+
+
+def _index_names(table: dict[str, Any], kind: str) -> tuple[str, ...]:
+    return tuple(sorted(str(each["IndexName"]) for each in table.get(kind) or ()))
+
+
+def _time_to_live(ask: Ask, name: str) -> dict[str, Any]:
+    said = ask("DescribeTimeToLive", {"TableName": name}).get("TimeToLiveDescription", {})
+    return {"ttl_status": said.get("TimeToLiveStatus"), "ttl_attribute": said.get("AttributeName")}
+
+
+def _recovery(ask: Ask, name: str) -> dict[str, Any]:
+    said = ask("DescribeContinuousBackups", {"TableName": name}).get("ContinuousBackupsDescription", {})
+    status = said.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus")
+    return {"point_in_time_recovery": None if status is None else status == "ENABLED"}

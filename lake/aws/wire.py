@@ -1,0 +1,135 @@
+"""Signed requests to AWS: bounded retries with full jitter, every attempt counted."""
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from botocore.auth import S3SigV4Auth, SigV4Auth
+from botocore.awsrequest import AWSRequest
+
+from lake.aws.answers import Answer, read_error
+from lake.aws.counting import RequestCount
+from lake.aws.endpoints import Place
+from lake.aws.errors import THROTTLED, AwsError
+from lake.aws.transport import Transport, UnreachableError
+
+PASSING_STATUSES = frozenset({429, 500, 502, 503, 504})
+# DynamoDB throttles with status 400, S3 reports a slow sender so.
+PASSING_CODES = THROTTLED | {"InternalError", "InternalServerError", "RequestTimeout", "RequestTimeoutException"}
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait and how often to ask. Times are seconds.
+
+    The pause before attempt n+1 is drawn evenly from 0 to `first_pause` doubled n-1 times, at most `longest_pause`. No
+    attempt begins once `total` has passed since the first.
+    """
+
+    connect: float = 5.0
+    read: float = 30.0
+    attempts: int = 6
+    first_pause: float = 0.1
+    longest_pause: float = 5.0
+    total: float = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request before signing. `operation` is "service:Operation"; `target` is what error sentences name."""
+
+    operation: str
+    target: str
+    place: Place
+    region: str
+    method: str = "GET"
+    query: tuple[tuple[str, str], ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    @property
+    def service(self) -> str:
+        return self.operation.partition(":")[0]
+
+    @property
+    def path_and_query(self) -> str:
+        if not self.query:
+            return self.place.path
+        pairs = (f"{quote(name, safe='-_.~')}={quote(value, safe='-_.~')}" for name, value in self.query)
+        return f"{self.place.path}?{'&'.join(pairs)}"
+
+
+class Credentials(Protocol):
+    """Where the keys of a request come from; may refresh them."""
+
+    def frozen(self) -> Any:
+        """The botocore ReadOnlyCredentials of this moment. Raises AwsError."""
+
+
+class Wire:
+    """Sends requests and brings back the final answer, whatever its status; safe to share between threads.
+
+    Every operation here is a read or takes a role, so that sending one again is always safe.
+    """
+
+    def __init__(
+        self, transport: Transport, credentials: Credentials, requests: RequestCount, patience: Patience
+    ) -> None:
+        self._transport = transport
+        self._credentials = credentials
+        self._requests = requests
+        self._patience = patience
+
+    def send(self, request: Request) -> Answer:
+        """The answer, after retries. Raises AwsError where none came or no credentials are at hand."""
+        started = time.monotonic()
+        for attempt in range(1, self._patience.attempts + 1):
+            out_of_time = time.monotonic() - started >= self._patience.total
+            last = out_of_time or attempt == self._patience.attempts
+            try:
+                answer = self._attempt(request)
+            except UnreachableError as reason:
+                if last or not reason.may_pass:
+                    raise _no_answer(request, reason, attempt) from reason
+            else:
+                if last or not _passes(answer, request):
+                    return answer
+            self._pause(attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _attempt(self, request: Request) -> Answer:
+        headers = self._sign(request)
+        self._requests.add_request(request.operation)
+        return self._transport.send(request.method, request.place.origin, request.path_and_query, headers, request.body)
+
+    def _sign(self, request: Request) -> dict[str, str]:
+        signer = S3SigV4Auth if request.service == "s3" else SigV4Auth
+        unsigned = AWSRequest(
+            method=request.method,
+            url=request.place.origin + request.path_and_query,
+            headers={**request.headers, "User-Agent": "levee"},
+            data=request.body,
+        )
+        signer(self._credentials.frozen(), request.service, request.region).add_auth(unsigned)
+        return dict(unsigned.headers.items())
+
+    def _pause(self, attempt: int) -> None:
+        most = min(self._patience.longest_pause, self._patience.first_pause * 2 ** (attempt - 1))
+        time.sleep(random.uniform(0, most))  # noqa: S311 - jitter, not a secret
+
+
+def _passes(answer: Answer, request: Request) -> bool:
+    if answer.status < 400:
+        return False
+    if answer.status in PASSING_STATUSES:
+        return True
+    return read_error(answer, request.operation, request.target).code in PASSING_CODES
+
+
+def _no_answer(request: Request, reason: UnreachableError, attempts: int) -> AwsError:
+    times = "1 attempt" if attempts == 1 else f"{attempts} attempts"
+    message = f"{request.place.origin} gave no answer in {times}: {reason}"
+    return AwsError("ConnectionFailed", message, operation=request.operation, target=request.target)

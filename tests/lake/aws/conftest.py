@@ -1,0 +1,93 @@
+"""A whole S3, DynamoDB and STS in this process, one for the session; every test brings its own bucket and table."""
+
+import threading
+import uuid
+from collections.abc import Iterator
+
+import boto3
+import pytest
+from moto.server import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import make_server
+
+from lake.aws.access import Access, Lake, open_lake
+from tests.lake.aws.stub import StubServer, quick
+
+KEYS = {"aws_access_key_id": "sandbox", "aws_secret_access_key": "sandbox", "region_name": "us-east-1"}
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch, tmp_path):
+    """No test sees the credentials, profiles or proxies of the machine it runs on."""
+    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+
+
+@pytest.fixture(scope="session")
+def endpoint() -> Iterator[str]:
+    server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join(timeout=5)
+
+
+@pytest.fixture
+def lake(endpoint) -> Iterator[Lake]:
+    with open_lake(Access("us-east-1", endpoint_url=endpoint, static_credentials=("sandbox", "sandbox"))) as opened:
+        yield opened
+
+
+@pytest.fixture
+def s3(endpoint):
+    """boto3's S3, to arrange with."""
+    return boto3.client("s3", endpoint_url=endpoint, **KEYS)
+
+
+@pytest.fixture
+def dynamodb(endpoint):
+    """boto3's DynamoDB, to arrange with."""
+    return boto3.client("dynamodb", endpoint_url=endpoint, **KEYS)
+
+
+@pytest.fixture
+def bucket(s3) -> str:
+    name = f"lake-{uuid.uuid4().hex[:12]}"
+    s3.create_bucket(Bucket=name)
+    return name
+
+
+@pytest.fixture
+def log_store(dynamodb) -> str:
+    """A table with the key schema of a log store."""
+    name = f"delta_log_{uuid.uuid4().hex[:12]}"
+    dynamodb.create_table(
+        TableName=name,
+        KeySchema=[
+            {"AttributeName": "tablePath", "KeyType": "HASH"},
+            {"AttributeName": "fileName", "KeyType": "RANGE"},
+        ],
+        AttributeDefinitions=[
+            {"AttributeName": "tablePath", "AttributeType": "S"},
+            {"AttributeName": "fileName", "AttributeType": "S"},
+        ],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    return name
+
+
+@pytest.fixture
+def stub() -> Iterator[StubServer]:
+    """An endpoint that answers exactly as scripted."""
+    server = StubServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def stub_lake(stub) -> Iterator[Lake]:
+    with quick(stub.url) as opened:
+        yield opened

@@ -1,0 +1,121 @@
+"""Where credentials come from, and roles."""
+
+from datetime import UTC, datetime, timedelta
+from urllib.parse import parse_qs
+
+import boto3
+import pytest
+
+from lake.aws.access import Access, open_lake
+from lake.aws.errors import AwsError
+from tests.lake.aws.conftest import KEYS
+from tests.lake.aws.stub import Reply, quick
+
+ROLE = "arn:aws:iam::123456789012:role/levee"
+OBJECT = Reply(body=b"1")
+
+
+def assumed(minutes, key_id="ASIAROLE"):
+    until = (datetime.now(UTC) + timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return Reply(
+        body=f"<AssumeRoleResponse xmlns='https://sts.amazonaws.com/doc/2011-06-15/'><AssumeRoleResult><Credentials>"
+        f"<AccessKeyId>{key_id}</AccessKeyId><SecretAccessKey>s+/=</SecretAccessKey><SessionToken>tok&amp;en</SessionToken>"
+        f"<Expiration>{until}</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>".encode()
+    )
+
+
+def signer(heard):
+    return heard.headers["authorization"].partition("Credential=")[2].partition("/")[0]
+
+
+def test_keys_of_the_environment_sign(stub, monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "from-environment")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    stub.play(OBJECT)
+    with quick(stub.url, static_credentials=None) as lake:
+        lake.s3.get("lake", "k")
+    assert signer(stub.heard[0]) == "from-environment"
+
+
+def test_keys_of_a_profile_sign(stub, monkeypatch, tmp_path):
+    (tmp_path / "credentials").write_text("[team]\naws_access_key_id=of-team\naws_secret_access_key=secret\n")
+    monkeypatch.setenv("AWS_PROFILE", "team")
+    stub.play(OBJECT)
+    with quick(stub.url, static_credentials=None) as lake:
+        lake.s3.get("lake", "k")
+    assert signer(stub.heard[0]) == "of-team"
+
+
+def test_without_credentials_one_sentence_says_so(stub):
+    with (
+        quick(stub.url, static_credentials=None) as lake,
+        pytest.raises(AwsError, match="no AWS credentials were found") as raised,
+    ):
+        lake.s3.get("lake", "k")
+    assert raised.value.code == "NoCredentials"
+    assert stub.heard == []
+
+
+def test_an_unknown_profile_is_one_error(stub, monkeypatch):
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    with pytest.raises(AwsError, match="nobody"):
+        quick(stub.url, static_credentials=None).s3.get("lake", "k")
+
+
+def test_an_unknown_region_is_refused_at_opening():
+    with pytest.raises(AwsError) as raised:
+        open_lake(Access("moon"))
+    assert raised.value.code == "UnknownRegion"
+
+
+def test_a_role_is_taken_with_its_external_id(stub):
+    stub.play(assumed(60), OBJECT)
+    with quick(stub.url, role_arn=ROLE, external_id="e x") as lake:
+        lake.s3.get("lake", "k")
+        lake.s3.get("lake", "k")
+    form = parse_qs(stub.heard[0].body.decode())
+    assert (form["RoleArn"], form["ExternalId"]) == ([ROLE], ["e x"])
+    assert [signer(heard) for heard in stub.heard] == ["key", "ASIAROLE", "ASIAROLE"]
+    assert stub.heard[1].headers["x-amz-security-token"] == "tok&en"
+
+
+def test_a_role_is_taken_anew_before_it_ends(stub):
+    stub.play(assumed(5, "ASIAFIRST"), OBJECT, assumed(60, "ASIASECOND"), OBJECT)
+    with quick(stub.url, role_arn=ROLE) as lake:
+        lake.s3.get("lake", "k")
+        lake.s3.get("lake", "k")
+    assert [signer(heard) for heard in stub.heard] == ["key", "ASIAFIRST", "key", "ASIASECOND"]
+
+
+def test_a_refused_role_names_the_missing_permission(stub):
+    said = "User: arn:aws:iam::1:user/u is not authorized to perform: sts:AssumeRole on resource: " + ROLE
+    stub.play(
+        Reply(
+            403,
+            f"<ErrorResponse><Error><Code>AccessDenied</Code><Message>{said}</Message></Error></ErrorResponse>".encode(),
+        )
+    )
+    with quick(stub.url, role_arn=ROLE) as lake, pytest.raises(AwsError) as raised:
+        lake.s3.get("lake", "k")
+    assert (raised.value.permission, raised.value.operation) == ("sts:AssumeRole", "sts:AssumeRole")
+
+
+def test_a_role_of_a_whole_sts_reads_a_bucket(endpoint, s3, bucket):
+    s3.put_object(Bucket=bucket, Key="k", Body=b"1")
+    access = Access(
+        "us-east-1", role_arn=ROLE, external_id="x", endpoint_url=endpoint, static_credentials=("sandbox", "sandbox")
+    )
+    with open_lake(access) as lake:
+        assert lake.s3.get(bucket, "k").data == b"1"
+        assert lake.requests.by_operation == {"sts:AssumeRole": 1, "s3:GetObject": 1}
+
+
+def test_secrets_are_not_in_an_access_repr():
+    assert "hush" not in repr(Access("us-east-1", static_credentials=("id", "hush")))
+
+
+def test_dynamodb_may_live_elsewhere(endpoint, stub, dynamodb, log_store):
+    with quick(stub.url, dynamodb_endpoint_url=endpoint) as lake:
+        assert lake.dynamodb.describe(log_store).name == log_store
+    assert stub.heard == []
+    assert boto3.client("dynamodb", endpoint_url=endpoint, **KEYS).describe_table(TableName=log_store)
