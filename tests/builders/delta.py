@@ -181,7 +181,7 @@ def incomplete_item(version: int, table_path: str = "s3a://lake/sales/orders", *
     return log_store_item(version, table_path, **({"complete": {"S": "false"}, "expireTime": None} | changes))
 
 
-def coordinator_commit(version: int, **changes: Any) -> Json:
+def coordinator_commit(version: int, /, **changes: Any) -> Json:
     """One element of a registration's `commits` in wire form; keywords replace attributes, None leaves one out."""
     element: Json = {
         "version": {"N": str(version)},

@@ -1,0 +1,62 @@
+"""Reading a version's `.crc` file: protocol, metaData and counts, written beside the commit by Spark.
+
+Source: PROTOCOL.md of Delta 4.4.0, "Version Checksum File"; `inCommitTimestampOpt` is Spark's own field.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from lake.delta.facts import Problem
+from lake.delta.names import checksum_name
+from lake.delta.state import MetadataAction, ProtocolAction, StateReader, as_long
+
+
+@dataclass(frozen=True, slots=True)
+class Checksum:
+    """The state of a table at `version` as its writer summed it up; what the file leaves out is None."""
+
+    version: int
+    protocol: ProtocolAction | None = None
+    metadata: MetadataAction | None = None
+    table_size_bytes: int | None = None
+    num_files: int | None = None
+    in_commit_timestamp: int | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+def read_checksum(version: int, data: bytes) -> Checksum:
+    """Read a `.crc` file. Never raises: what cannot be read is None, with a problem."""
+    name = checksum_name(version)
+    try:
+        content = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return Checksum(version, problems=(Problem(name, "The file is not whole JSON; it may be cut off."),))
+    if not isinstance(content, dict):
+        return Checksum(version, problems=(Problem(name, "The file is not a JSON object."),))
+    return _checksum(version, content, StateReader(name))
+
+
+def _checksum(version: int, content: dict[str, Any], reader: StateReader) -> Checksum:
+    protocol = reader.protocol(content["protocol"]) if content.get("protocol") is not None else None
+    metadata = reader.metadata(content["metadata"]) if content.get("metadata") is not None else None
+    counts = {name: _count(content, name, reader) for name in ("tableSizeBytes", "numFiles", "inCommitTimestampOpt")}
+    return Checksum(
+        version=version,
+        protocol=protocol,
+        metadata=metadata,
+        table_size_bytes=counts["tableSizeBytes"],
+        num_files=counts["numFiles"],
+        in_commit_timestamp=counts["inCommitTimestampOpt"],
+        problems=tuple(reader.problems),
+    )
+
+
+def _count(content: dict[str, Any], name: str, reader: StateReader) -> int | None:
+    value = content.get(name)
+    number = as_long(value)
+    if value is not None and (number is None or number < 0):
+        reader.problems.append(Problem(reader.place, f"{name} is not a whole number from 0 to 2^63 - 1."))
+        return None
+    return number

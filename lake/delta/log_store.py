@@ -1,0 +1,79 @@
+"""Items of S3DynamoDBLogStore and of delta-rs up to 1.6.0: one for each commit, in the partition of its table's path.
+
+Source: `ExternalCommitEntry` and `S3DynamoDBLogStore` of delta-storage-s3-dynamodb 2.2 to 4.4.
+"""
+
+from lake.delta.facts import LogStoreEntry
+from lake.delta.names import NameKind, commit_name, parse_name
+from lake.delta.wire import AttributeReader, shown
+
+
+def expected_keys() -> tuple[tuple[str, str, str], ...]:
+    """The key schema such a DynamoDB table must have: (attribute, HASH or RANGE, type)."""
+    return (("tablePath", "HASH", "S"), ("fileName", "RANGE", "S"))
+
+
+def entry_key(table_path: str, version: int) -> dict[str, dict[str, str]]:
+    """The wire key of one commit's item. Raises ValueError for a version that no log can have."""
+    return {"tablePath": {"S": table_path}, "fileName": {"S": commit_name(version)}}
+
+
+def read_entry(item: object) -> LogStoreEntry:
+    """Read an item in wire form. Never raises: what is not as the protocol has it is named in `problems`.
+
+    `temp_path` is None where following it could leave `_delta_log/`.
+    """
+    reader = AttributeReader(item)
+    table_path = reader.text("tablePath") or ""
+    file_name = reader.text("fileName") or ""
+    version = _version(reader, file_name)
+    return LogStoreEntry(
+        table_path=table_path,
+        file_name=file_name,
+        version=version,
+        temp_path=_temp_path(reader, version),
+        complete=_complete(reader),
+        expire_time=reader.integer("expireTime", required=False),
+        commit_time=reader.integer("commitTime", required=False),
+        problems=tuple(reader.problems),
+    )
+
+
+def _version(reader: AttributeReader, file_name: str) -> int | None:
+    parsed = parse_name(file_name)
+    if parsed.kind is NameKind.COMMIT:
+        return parsed.version
+    if file_name:
+        reader.note("fileName", f"is {shown(file_name)}, not a commit's name such as {commit_name(0)}.")
+    return None
+
+
+def _temp_path(reader: AttributeReader, version: int | None) -> str | None:
+    path = reader.text("tempPath")
+    if path is None:
+        return None
+    if not is_inside_log(path):
+        reader.note("tempPath", f"is {shown(path)}, which is no plain path below _delta_log/.")
+        return None
+    parsed = parse_name(path)
+    if parsed.kind is not NameKind.TEMP or not parsed.unique:
+        reader.note("tempPath", f"is {shown(path)}, not the name of a temp file.")
+    elif version is not None and parsed.version not in (None, version):
+        reader.note("tempPath", f"is {shown(path)}, the temp file of another version.")
+    return path
+
+
+def _complete(reader: AttributeReader) -> bool | None:
+    """Upstream compares the text, so a BOOL, or "True", means something else to each program that reads it."""
+    text = reader.text("complete")
+    if text in ("true", "false"):
+        return text == "true"
+    if text is not None:
+        reader.note("complete", f'is {shown(text)}, not the text "true" or "false".')
+    return None
+
+
+def is_inside_log(path: str) -> bool:
+    """Whether a relative path taken from an item names something below `_delta_log/` and nothing else."""
+    parts = path.split("/")
+    return path.isprintable() and "\\" not in path and not any(part in ("", ".", "..") for part in parts)
