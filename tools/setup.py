@@ -30,6 +30,7 @@ def main() -> int:
             _install_packages()
             _write_levee_command()
             STAMP.write_text(fingerprint)
+        _require_redis()
     except SetupError as error:
         say(str(error))
         return 1
@@ -83,6 +84,22 @@ def _make_environment(uv: str) -> None:
     # Debian keeps the part of Python that brings pip into an environment in a package of its own.
     apt_install(f"python3.{sys.version_info.minor}-venv", "python3-venv")
     _run(words, "make a virtual environment (on Debian: apt-get install python3-venv)")
+
+
+def _require_redis() -> None:
+    """Make sure of a redis-server where no wheel carries one for this Python or processor."""
+    if not _redis_sentence():
+        return
+    apt_install("redis-server")
+    if sentence := _redis_sentence():
+        raise SetupError(sentence)
+
+
+def _redis_sentence() -> str:
+    """Ask the console's own code, which knows where it looks; empty when it finds a server."""
+    code = "from dashboard.processes import redis; print('' if redis.find_server() else redis.NO_SERVER)"
+    words = [str(PYTHON), "-c", code]
+    return subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _write_levee_command() -> None:

@@ -2,6 +2,7 @@
 
 import http.client
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,12 +27,12 @@ class Choices:
 
     @property
     def lake_file(self) -> Path:
-        """Where the sandbox writes what `apply` declares, once its lake is there."""
+        """Where the sandbox writes what `apply` declares."""
         return self.home / "sandbox" / "lake.toml"
 
     @property
     def endpoint_file(self) -> Path:
-        """Where the sandbox writes the origin it serves on."""
+        """Where the sandbox writes the origin it serves on, after everything else is in place."""
         return self.home / "sandbox" / "endpoint"
 
 
@@ -94,25 +95,25 @@ def _start_redis(choices: Choices, supervisor: Supervisor) -> None:
 
 
 def _start_sandbox(choices: Choices, supervisor: Supervisor) -> None:
-    # Both files tell the others that a lake is there; those of an earlier run would tell it too soon.
-    port = _sandbox_port(choices.endpoint_file)
-    choices.endpoint_file.unlink(missing_ok=True)
-    choices.lake_file.unlink(missing_ok=True)
+    choices.endpoint_file.unlink(missing_ok=True)  # one that a killed run left would announce the lake too soon
+    port = _sandbox_port(choices.home / "sandbox" / "port")
     os.environ.setdefault("LEVEE_OBSERVE_EVERY_SECONDS", SANDBOX_OBSERVES_EVERY_SECONDS)
     supervisor.start(programs.sandbox(choices.home, port))
 
 
-def _sandbox_port(endpoint_file: Path) -> int:
-    """Return the port of the last start while it is free, because the stored connection names it."""
-    try:
-        port = int(endpoint_file.read_text().strip().rpartition(":")[2])
-    except (OSError, ValueError):
-        return free_port()
-    return port if is_free(port) else free_port()
+def _sandbox_port(kept: Path) -> int:
+    """Return the port of the last start while it is free, because the stored connection names it, or another."""
+    with suppress(OSError, ValueError):
+        if is_free(port := int(kept.read_text())):
+            return port
+    port = free_port()
+    kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    kept.write_text(str(port))
+    return port
 
 
 def _declare_sandbox_lake(choices: Choices, supervisor: Supervisor) -> None:
-    supervisor.wait_until(choices.lake_file.exists, 120, "The sandbox made no lake within 120 s: see its lines.")
+    supervisor.wait_until(choices.endpoint_file.exists, 120, "The sandbox made no lake within 120 s: see its lines.")
     for program in (
         programs.command("apply", str(choices.lake_file), "--apply"),
         programs.command("observe", "--enqueue"),

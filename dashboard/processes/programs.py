@@ -17,7 +17,7 @@ def redis_server(server: Path, home: Path) -> Program:
 
 def sandbox(home: Path, port: int) -> Program:
     """The lake on this machine."""
-    return Program("sandbox", (*_python("sandbox"), "--port", str(port), "--home", str(home / "sandbox")))
+    return Program("sandbox", (*_python("sandbox"), "--port", str(port), "--home", str(home)))
 
 
 def web(port: int) -> Program:

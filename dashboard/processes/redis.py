@@ -14,7 +14,7 @@ LONGEST_SOCKET_PATH = 103
 
 NO_SERVER = (
     "Levee needs a redis-server and found none: install one so that it is on PATH "
-    "(on Debian: apt-get install redis-server), or name a running Redis in REDIS_URL."
+    "(on Debian: apt-get install redis-server)."
 )
 
 
