@@ -30,12 +30,12 @@ def commit_name(version: int) -> str:
     return f"{version:020d}.json"
 
 
-def temp_name(version: int, token: str = "7f3c9b52") -> str:
-    return f".tmp/{commit_name(version)}.{token}"
+def temp_name(version: int, uid: str = "7f3c9b52") -> str:
+    return f".tmp/{commit_name(version)}.{uid}"
 
 
-def staged_name(version: int, token: str = "c02e88d1", folder: str = "_staged_commits") -> str:
-    return f"{folder}/{version:020d}.{token}.json"
+def staged_name(version: int, uid: str = "c02e88d1", folder: str = "_staged_commits") -> str:
+    return f"{folder}/{version:020d}.{uid}.json"
 
 
 def log_object(name: str, *, size: int = 1_000, age: float = 3_600, etag: str = "e") -> LogObject:
@@ -52,7 +52,7 @@ def listing(
     checkpoints: Iterable[int] = (),
     from_version: int = 0,
 ) -> LogListing:
-    """A listing with `<v>.json` for each of `commits`; `temp` and `staged` of None mean folders that were not listed."""
+    """A listing with `<v>.json` for each of `commits`; `temp` or `staged` of None: folders that were not listed."""
     by_version = {v: log_object(commit_name(v), age=(ages or {}).get(v, age)) for v in commits}
     return LogListing(
         from_version=from_version,
@@ -79,7 +79,7 @@ def entry(
     commit_time: int | None = None,
     problems: tuple[str, ...] = (),
 ) -> LogStoreEntry:
-    """A log store entry; a complete one expires a day after the usual age of its file unless `expire_time` says more."""
+    """A log store entry; a complete one expires a day after the usual age of its file unless told otherwise."""
     if expire_time == -1:
         expire_time = int(NOW.timestamp()) - 3_600 + DAY if complete else None
     return LogStoreEntry(

@@ -1,0 +1,234 @@
+"""The states K0 to K12 of the DynamoDB commit coordinator (Delta 3.3 to 4.4, `DynamoDBCommitCoordinatorClient`).
+
+The registration's `tableVersion` is the decision; `commits` lists accepted commits not yet cleared. A list that is not
+empty does not mean unbackfilled and an empty one does not mean backfilled: the published file is always asked.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from coordinator.protocols import coordinated_commits_findings as findings
+from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, Judgement, join, malformed, undecided
+from coordinator.protocols.litter import litter_finding, spin_finding
+from coordinator.protocols.log_view import LogView
+from coordinator.protocols.mechanism import coordinator_store, registration_id
+from coordinator.protocols.names import is_version, same_place, staged_file_version
+from coordinator.protocols.registrations import SeenCommit, element_problems, missing_runs, seen_commits
+from coordinator.protocols.verdict import EntryVerdict, Finding
+from lake.delta.coordinator_properties import TABLE_CONF
+from lake.delta.facts import Mechanism, Registration
+
+SCHEMA_VERSION = 1
+UNKNOWN = "unknown"
+
+
+def judge_coordinated_commits(view: LogView) -> Judgement:
+    """Every registration of the table in its state; whatever the items hold, nothing is raised."""
+    facts = view.facts
+    if view.unread("registrations"):
+        return Judgement()
+    if facts.mechanism is not Mechanism.COORDINATED_COMMITS:
+        return join((_judge_others(view, facts.registrations, None), _staged_files(view)))
+    table_id = registration_id(facts.protocol)
+    if table_id is None:
+        missing = f"no tableId could be read from {TABLE_CONF} of the newest metadata"
+        return Judgement(findings=(undecided("Which registration is this table's", missing),))
+    current = next((one for one in facts.registrations if one.table_id == table_id), None)
+    others = tuple(one for one in facts.registrations if one is not current)
+    if current is None:
+        lost = Judgement(findings=(findings.registration_missing(table_id, coordinator_store(facts.protocol)),))
+        return join((lost, _judge_others(view, others, table_id), _staged_files(view)))
+    return join((judge_current(view, current), _judge_others(view, others, table_id), _staged_files(view)))
+
+
+def judge_current(view: LogView, registration: Registration) -> Judgement:
+    """The registration that the newest metadata names."""
+    found = _item_findings(registration)
+    if not same_place(registration.path, view.facts.uri):
+        return Judgement(findings=(*found, findings.path_differs(view, registration)))
+    version, started = registration.table_version, registration.has_accepted_commits
+    if registration.schema_version not in (SCHEMA_VERSION, None):
+        missing = f"schemaVersion is {registration.schema_version}, and only {SCHEMA_VERSION} is known"
+        return Judgement(findings=(*found, undecided("The registration", missing)))
+    if version is None or not is_version(version):
+        missing = "tableVersion of the registration is not a version that Delta can have"
+        return Judgement(findings=(*found, undecided("The newest accepted version", missing)))
+    if started is None and version not in view.published:
+        missing = "hasAcceptedCommits of the registration is neither true nor false"
+        return Judgement(findings=(*found, undecided("The newest accepted version", missing)))
+    if started is False:
+        return Judgement(findings=(*found, findings.not_started(registration)))
+    return join((Judgement(findings=tuple(found)), _judge_accepted(view, registration, version)))
+
+
+def _judge_accepted(view: LogView, registration: Registration, version: int) -> Judgement:
+    """`tableVersion` beside the published log, then the list."""
+    listed = judge_list(view, registration)
+    found: list[Finding] = []
+    entries: tuple[EntryVerdict, ...] = ()
+    unpublished: dict[int, datetime | None] = {}
+    in_list = {one.version for one in seen_commits(view, registration)}
+    if view.newest is not None and version < view.newest:
+        found.append(findings.behind(registration, version, view.newest))
+    file = view.file(version)
+    if version not in in_list and not view.is_cleaned(version):
+        if file.present is None:
+            found.append(undecided("The newest accepted version", f"{file.name} was not looked up", version))
+        elif not file.present:
+            found.append(findings.list_cleared_too_early(view, registration, version))
+            entries = (_k6_entry(registration, version),)
+            unpublished[version] = _moment(registration.table_timestamp)
+    if runs := missing_runs(in_list, view.base, version):
+        found.append(findings.list_not_contiguous(registration, version, runs))
+    if registration.accepting_commits is False and view.facts.protocol and view.facts.protocol.version >= version:
+        found.append(findings.refuses_commits(registration))
+    return join((listed, Judgement(entries, tuple(found), version, unpublished)))
+
+
+def judge_list(view: LogView, registration: Registration) -> Judgement:
+    """Each listed commit in its state: K3, K4, K7 or K12, or unknown where its files were not looked up."""
+    seen = seen_commits(view, registration)
+    pairs = [(one, code_of(view, one)) for one in seen]
+    by_code: dict[str, list[SeenCommit]] = {}
+    for one, code in pairs:
+        by_code.setdefault(code, []).append(one)
+    found: list[Finding] = []
+    stale = by_code.get("K4", [])
+    found += [findings.bytes_differ(one) for one in stale if _differs(view, one)][-MOST_FINDINGS:]
+    if same := [one for one in stale if not _differs(view, one)]:
+        found.append(findings.list_not_cleared(view, registration, same))
+    found += [findings.staged_file_lost(one) for one in by_code.get("K7", [])[-MOST_FINDINGS:]]
+    waiting = [*by_code.get("K3", []), *by_code.get("K12", [])]
+    found += [findings.size_differs(one) for one in waiting if one.size_differs][-MOST_FINDINGS:]
+    if waiting := [one for one in waiting if not one.size_differs]:
+        found.append(findings.unbackfilled(view, waiting))
+    for one in by_code.get(UNKNOWN, [])[-MOST_FINDINGS:]:
+        found.append(_undecided(one))
+    return Judgement(
+        entries=tuple(_entry(registration, one, code) for one, code in pairs),
+        findings=tuple(found),
+        accepted=max((one.version for one in seen), default=None),
+        unpublished={one.version: one.written_at for one, code in pairs if code != "K4" and not one.file.present},
+    )
+
+
+def code_of(view: LogView, seen: SeenCommit) -> str:
+    """The state of one listed commit."""
+    if seen.file.present or view.is_cleaned(seen.version):
+        return "K4"
+    if seen.file.present is None or seen.staged is None or seen.staged.present is None:
+        return UNKNOWN
+    if not seen.staged.present:
+        return "K7"
+    return "K12" if in_other_folder(view, seen) else "K3"
+
+
+def in_other_folder(view: LogView, seen: SeenCommit) -> bool:
+    """Whether a staged file lies in one folder while a newer or equal one of another commit lies in the other."""
+    if seen.staged is None or not seen.staged.present:
+        return False
+    folder = seen.staged.name.partition("/")[0]
+    return any(
+        (staged_file_version(file.name) or -1) >= seen.version and file.name.partition("/")[0] != folder
+        for file in view.facts.listing.staged or ()
+    )
+
+
+def _differs(view: LogView, seen: SeenCommit) -> bool:
+    return seen.staged is not None and view.equal(seen.version, seen.file, seen.staged) is False
+
+
+def _undecided(seen: SeenCommit) -> Finding:
+    if seen.file.present is None:
+        missing = f"{seen.file.name} was not looked up"
+    elif seen.staged is None:
+        missing = f"fsName {seen.commit.file_name!r} is not the name of a staged file of this version"
+    else:
+        missing = f"the staged file {seen.commit.file_name} was not looked up"
+    return undecided(f"The state of commit {seen.version:,}", missing, seen.version)
+
+
+def _item_findings(registration: Registration) -> list[Finding]:
+    problems = [*registration.problems, *element_problems(registration)]
+    return [malformed(f"Registration {registration.table_id}", problems)] if problems else []
+
+
+def _judge_others(view: LogView, others: Sequence[Registration], current_id: str | None) -> Judgement:
+    """Registrations that the newest metadata does not name: orphans, downgraded ones, and ones that still accept."""
+    found: list[Finding] = []
+    parts: list[Judgement] = []
+    if view.facts.protocol is None and others:
+        return Judgement(findings=(undecided("Whether the table uses its registration", "its metadata was not read"),))
+    if len(others) + (current_id is not None) > 1:
+        found.append(findings.several_registrations(view.facts.registrations, current_id))
+    for one in others:
+        found += _item_findings(one)
+        if one.has_accepted_commits is False:
+            found.append(findings.orphan(one))
+        elif one.accepting_commits is False:
+            found.append(findings.downgraded(one))
+            parts.append(judge_list(view, one))
+        else:
+            found.append(findings.accepts_without_table(one))
+    return join((Judgement(findings=tuple(found)), *parts))
+
+
+def _staged_files(view: LogView) -> Judgement:
+    """K2, staged files of no accepted commit; both folders in use; and the trail of spinning writers."""
+    files = view.facts.listing.staged or ()
+    if not files:
+        return Judgement()
+    accepted = _accepted_version(view.facts.registrations)
+    named = {commit.file_name for one in view.facts.registrations for commit in one.commits}
+    above = [
+        file
+        for file in files
+        if accepted is not None
+        and (staged_file_version(file.name) or -1) > accepted
+        and file.name.rpartition("/")[2] not in named
+    ]
+    found = [
+        litter_finding(view, above, "K2", "staged file", QUIET_SECONDS),
+        spin_finding(view, files, staged_file_version, "staged files"),
+        findings.both_folders(files),
+    ]
+    return Judgement(findings=tuple(finding for finding in found if finding))
+
+
+def _accepted_version(registrations: Sequence[Registration]) -> int | None:
+    versions: Mapping[str, int | None] = {one.table_id: one.table_version for one in registrations}
+    return max((v for v in versions.values() if v is not None and is_version(v)), default=None)
+
+
+def _entry(registration: Registration, seen: SeenCommit, code: str) -> EntryVerdict:
+    staged = seen.staged
+    return EntryVerdict(
+        version=seen.version,
+        code=code,
+        published=seen.file.present,
+        file=staged.name if staged else seen.commit.file_name,
+        lock_domain=registration.table_id,
+        complete=None,
+        file_present=staged.present if staged else None,
+        file_size=staged.size if staged else None,
+        written_at=seen.written_at,
+    )
+
+
+def _k6_entry(registration: Registration, version: int) -> EntryVerdict:
+    return EntryVerdict(
+        version=version,
+        code="K6",
+        published=False,
+        file="",
+        lock_domain=registration.table_id,
+        complete=None,
+        written_at=_moment(registration.table_timestamp),
+    )
+
+
+def _moment(milliseconds: int | None) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(milliseconds / 1_000, UTC) if milliseconds is not None else None
+    except (OverflowError, OSError, ValueError):
+        return None

@@ -1,0 +1,328 @@
+"""Findings of registrations and their listed commits: the sentence, what follows, the evidence and the repairs."""
+
+from collections.abc import Iterable, Sequence
+
+from coordinator.protocols.judgement import GRACE_SECONDS
+from coordinator.protocols.log_store_entries import look_evidence
+from coordinator.protocols.log_view import LogView
+from coordinator.protocols.names import STAGED_FOLDERS
+from coordinator.protocols.registrations import SeenCommit
+from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.wording import counted, duration, thousands, verb, version_list
+from lake.delta.facts import LogObject, Registration
+
+
+def item_evidence(registration: Registration) -> dict[str, object]:
+    """The item as read, without its list."""
+    return {
+        "tableId": registration.table_id,
+        "path": registration.path,
+        "tableVersion": registration.table_version,
+        "tableTimestamp": registration.table_timestamp,
+        "acceptingCommits": registration.accepting_commits,
+        "hasAcceptedCommits": registration.has_accepted_commits,
+        "schemaVersion": registration.schema_version,
+        "commits": len(registration.commits),
+    }
+
+
+def commit_evidence(seen: SeenCommit) -> dict[str, object]:
+    """One element of the list and its files."""
+    element = {
+        "version": seen.version,
+        "fsName": seen.commit.file_name,
+        "fsLength": seen.commit.size,
+        "timestamp": seen.commit.in_commit_timestamp,
+    }
+    return {"dynamodb": element, "s3": [look_evidence(look) for look in (seen.file, seen.staged) if look]}
+
+
+def unbackfilled(view: LogView, waiting: Sequence[SeenCommit]) -> Finding:
+    """K3 for all commits that wait: accepted, staged, and without their own file."""
+    versions = [one.version for one in waiting]
+    newest = max(waiting, key=lambda one: one.version)
+    oldest = max((view.age(one.written_at) or 0 for one in waiting), default=0)
+    many = len(versions)
+    below = [version for version in versions if version < view.base]
+    named = f"{verb(many, 'Commit', 'Commits')} {version_list(versions)}"
+    what = f"{named} {verb(many, 'is', 'are')} accepted and not backfilled."
+    if below:
+        effect = "Later versions are published, so readers stop at the gap."
+    else:
+        stay = f"stay at {thousands(view.base)}" if view.base >= 0 else "find no table"
+        effect = f"Delta readers see {verb(many, 'it', 'them')}; Trino and Athena {stay}."
+    quiet = Severity.INFO if oldest < GRACE_SECONDS else Severity.WARNING
+    return Finding(
+        "K3",
+        Severity.CRITICAL if below else quiet,
+        State.BLOCKED if below else State.UNBACKFILLED,
+        f"{what} {effect}",
+        newest.version,
+        "The next commit backfills them; until then readers that do not ask the coordinator see an older table. "
+        "Deleting a staged file or its entry would lose the commit.",
+        {
+            "versions": sorted(versions)[-100:],
+            "count": many,
+            "oldest_age": duration(oldest),
+            "commits": [commit_evidence(one) for one in waiting[-5:]],
+        },
+        ("backfill",),
+    )
+
+
+def list_not_cleared(view: LogView, registration: Registration, same: Sequence[SeenCommit]) -> Finding:
+    """K4: listed commits whose files exist. A list of a downgraded item is never cleared by anyone."""
+    versions = [one.version for one in same]
+    many = len(versions)
+    ages = [view.age(one.file.modified_at) for one in same]
+    young = all(age is not None and age < GRACE_SECONDS for age in ages)
+    nobody = registration.accepting_commits is False
+    calm = young and not nobody
+    return Finding(
+        "K4",
+        Severity.INFO if calm else Severity.WARNING,
+        State.HEALTHY if calm else State.ATTENTION,
+        f"{verb(many, 'Commit', 'Commits')} {version_list(versions)} {verb(many, 'is', 'are')} backfilled and still "
+        "listed by the coordinator.",
+        max(versions),
+        "Readers are not affected. "
+        + (
+            "The registration accepts no commits any more, so nobody clears its list."
+            if nobody
+            else "The next commit clears the list."
+        ),
+        {"registration": item_evidence(registration), "versions": versions[-100:], "count": many},
+        ("clear-entries",),
+    )
+
+
+def bytes_differ(seen: SeenCommit) -> Finding:
+    """K4 with different bytes: the published file is not the one the coordinator accepted."""
+    return Finding(
+        "K4",
+        Severity.CRITICAL,
+        State.UNSAFE,
+        f"Version {thousands(seen.version)} was written twice: {seen.version}.json differs from the staged file that "
+        "the coordinator accepted.",
+        seen.version,
+        "Outside readers see other rows than the accepted ones. Clearing the list would hide that; keep both files "
+        "until the loss is understood.",
+        {**commit_evidence(seen), "bytes_equal": False},
+    )
+
+
+def staged_file_lost(seen: SeenCommit) -> Finding:
+    """K7: accepted, and neither the staged nor the published file exists."""
+    return Finding(
+        "K7",
+        Severity.CRITICAL,
+        State.BLOCKED,
+        f"Commit {thousands(seen.version)} is accepted, but its staged file {seen.commit.file_name} is gone and it was "
+        "never backfilled. Every read fails with FAILED_READ_FILE.",
+        seen.version,
+        "Bring the staged file back from versioning or a backup; it must be as long as fsLength says. Dropping the "
+        "entry would lose the commit.",
+        commit_evidence(seen),
+    )
+
+
+def size_differs(seen: SeenCommit) -> Finding:
+    """An unbackfilled commit whose staged file is not as long as the item says."""
+    found = seen.staged.size if seen.staged else None
+    return Finding(
+        "staged-size-differs",
+        Severity.CRITICAL,
+        State.UNSAFE,
+        f"The staged file of commit {thousands(seen.version)} holds {found:,} B, and the coordinator accepted "
+        f"{seen.commit.size:,} B.",
+        seen.version,
+        "Somebody replaced the file after it was accepted. It must not be backfilled; bring the accepted one back "
+        "from versioning or a backup.",
+        commit_evidence(seen),
+    )
+
+
+def list_cleared_too_early(view: LogView, registration: Registration, version: int) -> Finding:
+    """K6: `tableVersion` without file and without list element."""
+    candidates = view.staged_of(version)
+    looked = view.facts.listing.staged is not None
+    seen = thousands(view.base) if view.base >= 0 else "no table"
+    if not looked:
+        rest = "The staged files were not listed."
+    elif candidates:
+        rest = f"{counted(len(candidates), 'staged file')} of that version {verb(len(candidates), 'is', 'are')} there."
+    else:
+        rest = "No staged file of that version is there."
+    return Finding(
+        "K6",
+        Severity.CRITICAL,
+        State.BLOCKED,
+        f"The coordinator stands at {thousands(version)} and no longer lists it, and {version}.json does not exist. "
+        f"Readers silently see {seen}; writers retry without end. {rest}",
+        version,
+        "Nothing heals this by itself. The accepted file is the one whose inCommitTimestamp equals tableTimestamp; "
+        "lowering tableVersion would lose the commit.",
+        {
+            "registration": item_evidence(registration),
+            "published_version": view.newest,
+            "staged": [file.name for file in candidates[:20]] if looked else None,
+        },
+        ("publish-accepted-staged-file",) if candidates else (),
+    )
+
+
+def list_not_contiguous(registration: Registration, version: int, runs: Sequence[tuple[int, int]]) -> Finding:
+    """Accepted versions below `tableVersion` that are neither published nor listed."""
+    named = ", ".join(thousands(a) if a == b else f"{thousands(a)} to {thousands(b)}" for a, b in runs[:3])
+    return Finding(
+        "list-not-contiguous",
+        Severity.CRITICAL,
+        State.BLOCKED,
+        f"The coordinator accepted versions up to {thousands(version)}, and {named} "
+        f"{verb(sum(b - a + 1 for a, b in runs), 'is', 'are')} neither published nor listed.",
+        runs[-1][1],
+        "Readers stop at the gap or stay below it. The staged files of the missing versions have to be found first.",
+        {
+            "registration": item_evidence(registration),
+            "missing": [{"first": first, "last": last} for first, last in runs[:20]],
+        },
+    )
+
+
+def behind(registration: Registration, version: int, newest: int) -> Finding:
+    """K9: the item is older than the log."""
+    return Finding(
+        "K9",
+        Severity.CRITICAL,
+        State.BLOCKED,
+        f"The coordinator stands at {thousands(version)}, below the published {thousands(newest)}. Reads work; every "
+        f'write stops with "Commit version {newest + 1} is not valid. Expected version: {version + 1}."',
+        version,
+        "The item was probably restored from an older backup. Writes fail until tableVersion is raised.",
+        {"registration": item_evidence(registration), "published_version": newest},
+        ("raise-coordinator-version",),
+    )
+
+
+def registration_missing(table_id: str, store: str | None) -> Finding:
+    """K8: the metadata names a registration that does not exist."""
+    return Finding(
+        "K8",
+        Severity.CRITICAL,
+        State.BLOCKED,
+        f"The table names registration {table_id}, and {store or 'the coordinator'} holds no such item. Reads, writes "
+        "and DROP FEATURE all fail.",
+        meaning="The item has to be made again with the newest contiguous version, after its staged files were "
+        "looked at. A guessed version loses commits.",
+        evidence={"tableId": table_id, "store": store},
+        repairs=("re-register",),
+    )
+
+
+def path_differs(view: LogView, registration: Registration) -> Finding:
+    """A copy: the registration belongs to another path, and the coordinator refuses writes from here."""
+    return Finding(
+        "path-differs",
+        Severity.CRITICAL,
+        State.BLOCKED,
+        f"The table names a registration of {registration.path}. This is a copy of that table: reads work, every "
+        "write is refused.",
+        meaning="Each refused write leaves one staged file. Skipping the path check would write into the original's "
+        "versions.",
+        evidence={"registration": item_evidence(registration), "uri": view.facts.uri},
+    )
+
+
+def not_started(registration: Registration) -> Finding:
+    """K1: registered, and no commit has gone through the coordinator yet."""
+    return Finding(
+        "K1",
+        Severity.INFO,
+        State.HEALTHY,
+        "The table is registered; no commit has gone through the coordinator yet.",
+        meaning="Normal until the first commit after the upgrade.",
+        evidence={"registration": item_evidence(registration)},
+    )
+
+
+def refuses_commits(registration: Registration) -> Finding:
+    """The metadata still names a registration that was closed."""
+    return Finding(
+        "refuses-commits",
+        Severity.CRITICAL,
+        State.BLOCKED,
+        'The registration accepts no commits, and the newest metadata still names it: every write stops with "not '
+        'accepting any new commits".',
+        meaning="Reads work. The item or the metadata was put back from an older copy.",
+        evidence={"registration": item_evidence(registration)},
+    )
+
+
+def orphan(registration: Registration) -> Finding:
+    """K0: left by an upgrade that lost its race."""
+    return Finding(
+        "K0",
+        Severity.INFO,
+        State.HEALTHY,
+        f"Registration {registration.table_id} belongs to no table: an upgrade that lost its race left it.",
+        meaning="It costs nothing and does no harm. It must stay while an upgrade may be running.",
+        evidence={"registration": item_evidence(registration)},
+        repairs=() if registration.commits else ("remove-orphans",),
+    )
+
+
+def downgraded(registration: Registration) -> Finding:
+    """K10: the item that a dropped table leaves."""
+    return Finding(
+        "K10",
+        Severity.INFO,
+        State.HEALTHY,
+        f"Registration {registration.table_id} is closed: the table left its coordinator.",
+        meaning="Spark applications that hold an older state of the table still ask for it, so it stays.",
+        evidence={"registration": item_evidence(registration)},
+    )
+
+
+def accepts_without_table(registration: Registration) -> Finding:
+    """An item that accepts commits although the newest metadata does not name it."""
+    return Finding(
+        "accepts-without-table",
+        Severity.WARNING,
+        State.ATTENTION,
+        f"Registration {registration.table_id} accepts commits, and the newest metadata does not name it.",
+        meaning="An application with an old state of the table could still commit through it, past all others.",
+        evidence={"registration": item_evidence(registration)},
+    )
+
+
+def several_registrations(registrations: Sequence[Registration], current_id: str | None) -> Finding:
+    """K11: several items of one path; the metadata says which one counts."""
+    counts = f"the newest metadata names {current_id}" if current_id else "the newest metadata names none of them"
+    return Finding(
+        "K11",
+        Severity.INFO,
+        State.HEALTHY,
+        f"{counted(len(registrations), 'registration')} name this path; {counts}.",
+        meaning="Normal after a table left its coordinator and came back.",
+        evidence={"registrations": [item_evidence(one) for one in registrations[:20]]},
+    )
+
+
+def both_folders(files: Iterable[LogObject]) -> Finding | None:
+    """K12: staged files in both folders, so that writers of Delta 3.3 and 4.x are at work."""
+    counts = dict.fromkeys(STAGED_FOLDERS, 0)
+    for file in files:
+        folder = file.name.partition("/")[0]
+        counts[folder] = counts.get(folder, 0) + 1
+    if not all(counts[folder] for folder in STAGED_FOLDERS):
+        return None
+    return Finding(
+        "K12",
+        Severity.WARNING,
+        State.ATTENTION,
+        "Staged files lie in _staged_commits and in _commits: writers of Delta 4.x and of 3.3 share this table.",
+        meaning="The coordinator holds file names only, so each release looks in its own folder and misses "
+        "unbackfilled commits of the other. Backfill, then keep to one release.",
+        evidence={"files": counts},
+        repairs=("backfill",),
+    )

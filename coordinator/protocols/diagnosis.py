@@ -1,0 +1,68 @@
+"""The verdict on one table: every part of the diagnosis over one set of facts."""
+
+from coordinator.protocols.coordinated_commits import judge_coordinated_commits
+from coordinator.protocols.foreign_writers import judge_foreign_writers
+from coordinator.protocols.judgement import Judgement, join, worst_first, worst_state
+from coordinator.protocols.log_store import judge_log_store
+from coordinator.protocols.log_view import LogView
+from coordinator.protocols.published_log import judge_published_log
+from coordinator.protocols.single_driver import judge_without_store
+from coordinator.protocols.verdict import Finding, Severity, State, Verdict
+from coordinator.protocols.wording import thousands
+from lake.delta.facts import Mechanism, TableFacts
+
+
+def diagnose(facts: TableFacts) -> Verdict:
+    """Judge a table. Pure; raises nothing, whatever the facts hold.
+
+    The facts have to be read in this order, each read consistent: the listing, then items, then the objects of
+    `needed_facts.wanted_heads`. Then no commit made meanwhile looks lost or foreign. Entries have to reach back as far
+    as `ttl_seconds`. A problem whose place begins with the word `listing`, `entries`, `registrations`, `protocol`
+    or `DynamoDB` says that this fact was not read at all.
+    """
+    view = LogView(facts)
+    judged = join(
+        (
+            judge_published_log(view),
+            judge_log_store(view),
+            judge_coordinated_commits(view),
+            judge_foreign_writers(view),
+            judge_without_store(view),
+            _both_mechanisms(view),
+        )
+    )
+    findings = worst_first(judged.findings)
+    state = worst_state(findings)
+    accepted = max((v for v in (judged.accepted, view.newest) if v is not None), default=None)
+    moments = [moment for moment in judged.unpublished.values() if moment]
+    return Verdict(
+        state=state,
+        summary=findings[0].summary if state is not State.HEALTHY else _all_is_well(view),
+        published_version=view.newest,
+        accepted_version=accepted,
+        entries=tuple(sorted(judged.entries, key=lambda entry: (-entry.version, entry.lock_domain))),
+        findings=findings,
+        unpublished=tuple(sorted(judged.unpublished)),
+        oldest_unpublished_at=min(moments, default=None),
+    )
+
+
+def _both_mechanisms(view: LogView) -> Judgement:
+    facts = view.facts
+    if facts.mechanism is not Mechanism.COORDINATED_COMMITS or not any(facts.entries.values()):
+        return Judgement()
+    finding = Finding(
+        "both-mechanisms",
+        Severity.INFO,
+        State.HEALTHY,
+        "Log store entries exist beside the registration: they are from commits made without the coordinator.",
+        meaning="Coordinated commits leave no entries, so gaps between entries are normal here.",
+        evidence={"lock_domains": sorted(facts.entries)},
+    )
+    return Judgement(findings=(finding,))
+
+
+def _all_is_well(view: LogView) -> str:
+    if view.newest is None:
+        return "No commit has been published."
+    return f"Every commit up to {thousands(view.newest)} is published."

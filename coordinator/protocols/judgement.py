@@ -1,0 +1,88 @@
+"""What one part of the diagnosis contributes to a table's verdict, and how findings are ordered."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from coordinator.protocols.verdict import EntryVerdict, Finding, Severity, State
+
+GRACE_SECONDS = 60
+"""A commit that is younger than this may still be in its writer's hands; it is shown, and not as a warning."""
+
+QUIET_SECONDS = 86_400
+"""Files that belong to no commit may be removed once they are older than the longest possible commit."""
+
+MOST_FINDINGS = 20
+"""Findings of one code that are listed singly; the rest is drawn together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Entries, findings, the newest version DynamoDB accepted, and accepted versions without file with their time."""
+
+    entries: tuple[EntryVerdict, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    accepted: int | None = None
+    unpublished: Mapping[int, datetime | None] = field(default_factory=dict)
+
+
+def join(parts: Iterable[Judgement]) -> Judgement:
+    """All parts as one; the highest accepted version counts."""
+    kept = tuple(parts)
+    unpublished: dict[int, datetime | None] = {}
+    for part in kept:
+        unpublished.update(part.unpublished)
+    return Judgement(
+        entries=tuple(entry for part in kept for entry in part.entries),
+        findings=tuple(finding for part in kept for finding in part.findings),
+        accepted=max((part.accepted for part in kept if part.accepted is not None), default=None),
+        unpublished=unpublished,
+    )
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings by state, then severity, then newest version."""
+    severities = list(Severity)
+    return tuple(
+        sorted(
+            findings,
+            key=lambda f: (
+                f.state.rank,
+                severities.index(f.severity),
+                -(f.version if f.version is not None else -1),
+                f.code,
+            ),
+        )
+    )
+
+
+def worst_state(findings: Iterable[Finding]) -> State:
+    """The state that the worst of the findings makes; healthy without any."""
+    return min((finding.state for finding in findings), key=lambda state: state.rank, default=State.HEALTHY)
+
+
+def undecided(about: str, missing: str, version: int | None = None) -> Finding:
+    """A state that the facts do not decide: `about` is the subject, `missing` the fact that would decide it."""
+    return Finding(
+        code="undecided",
+        severity=Severity.WARNING,
+        state=State.NOT_CHECKED,
+        summary=f"{about} cannot be decided: {missing}.",
+        version=version,
+        meaning="Nothing is concluded until that fact has been read.",
+        evidence={"missing": missing},
+    )
+
+
+def malformed(place: str, problems: Iterable[str], version: int | None = None) -> Finding:
+    """An item or file whose content is not as the protocol has it; each problem names its attribute."""
+    listed = list(problems)
+    return Finding(
+        code="malformed-item",
+        severity=Severity.WARNING,
+        state=State.ATTENTION,
+        summary=f"{place} is malformed: {'; '.join(listed).rstrip('.')}.",
+        version=version,
+        meaning="Levee concludes nothing from the attributes named here and changes nothing that rests on them.",
+        evidence={"problems": listed},
+    )

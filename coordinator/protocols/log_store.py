@@ -1,0 +1,160 @@
+"""The states C0 to C11 of S3DynamoDBLogStore (delta-storage-s3-dynamodb 2.2 to 4.4, `BaseExternalLogStore`).
+
+An entry is the decision, the published file its announcement. Readers repair only the newest entry of their lock
+domain, writers only the one before theirs; whatever is wrong elsewhere stays until somebody acts.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from coordinator.protocols.judgement import MOST_FINDINGS, Judgement, undecided
+from coordinator.protocols.log_store_entries import SeenEntry, malformed_items, own_domains, seen_entries
+from coordinator.protocols.log_store_findings import (
+    bytes_differ,
+    incomplete,
+    leftovers,
+    lost,
+    pending,
+    recovery_fails,
+    stale,
+    table_cannot_be_created,
+    unmeasured_loss,
+)
+from coordinator.protocols.log_store_items import expiry_findings, lock_domain_findings, temp_file_findings
+from coordinator.protocols.log_view import LogView
+from coordinator.protocols.verdict import EntryVerdict, Finding
+from coordinator.protocols.wording import thousands
+
+UNKNOWN = "unknown"
+"""Code of an entry whose state the facts do not decide."""
+
+UNPUBLISHED_CODES = ("C2", "C6", "C7", "C10", "C11", UNKNOWN)
+
+
+def judge_log_store(view: LogView) -> Judgement:
+    """Every entry in its state, with what is wrong; whatever the items hold, nothing is raised."""
+    if view.unread("entries"):
+        return Judgement()
+    seen = seen_entries(view)
+    reach = publishable_up_to(view, seen)
+    codes = [code_of(view, one) for one in seen]
+    left_over = bool(seen) and view.is_empty is True and codes != ["C10"]
+    found = [leftovers(view, seen)] if left_over else _entry_findings(view, seen, codes, reach)
+    found += malformed_items(view)
+    found += lock_domain_findings(view, seen, own_domains(view))
+    found += expiry_findings(seen)
+    found += temp_file_findings(view, seen)
+    return Judgement(
+        entries=tuple(entry_verdict(one, code) for one, code in zip(seen, codes, strict=True)),
+        findings=tuple(found),
+        accepted=max((one.version for one in seen), default=None),
+        unpublished={} if left_over else _unpublished(seen, codes),
+    )
+
+
+def code_of(view: LogView, seen: SeenEntry) -> str:
+    """The state of one entry, or `UNKNOWN` where a fact is missing."""
+    if seen.entry.complete is None or seen.file.present is None:
+        return UNKNOWN
+    if seen.entry.complete:
+        return _code_of_complete(view, seen)
+    if seen.file.present:
+        return "C4" if seen.newest else "C9"
+    if view.is_cleaned(seen.version):
+        return "C9"
+    if seen.has_temp is None:
+        return UNKNOWN
+    if seen.has_temp:
+        return "C2"
+    return "C10" if seen.version == 0 and view.base == -1 else "C11"
+
+
+def _code_of_complete(view: LogView, seen: SeenEntry) -> str:
+    if seen.file.present or view.is_cleaned(seen.version):
+        return "C5"
+    if seen.has_temp is None:
+        return UNKNOWN
+    return "C6" if seen.has_temp else "C7"
+
+
+def publishable_up_to(view: LogView, seen: Sequence[SeenEntry]) -> int:
+    """The highest version up to which each unpublished version has an entry with its temp file, without a gap."""
+    with_temp = {one.version for one in seen if one.has_temp}
+    reach = view.base
+    while reach + 1 in with_temp:
+        reach += 1
+    return reach
+
+
+def entry_verdict(seen: SeenEntry, code: str) -> EntryVerdict:
+    """The entry as pages list it."""
+    return EntryVerdict(
+        version=seen.version,
+        code=code,
+        published=seen.file.present,
+        file=seen.entry.temp_path or "",
+        lock_domain=seen.entry.table_path,
+        complete=seen.entry.complete,
+        expire_time=seen.entry.expire_time,
+        file_present=seen.has_temp,
+        file_size=seen.temp.size if seen.temp else None,
+        written_at=seen.written_at,
+    )
+
+
+def _unpublished(seen: Sequence[SeenEntry], codes: Sequence[str]) -> dict[int, datetime | None]:
+    return {
+        one.version: one.written_at
+        for one, code in zip(seen, codes, strict=True)
+        if code in UNPUBLISHED_CODES and one.file.present is False
+    }
+
+
+def _entry_findings(view: LogView, seen: Sequence[SeenEntry], codes: Sequence[str], reach: int) -> list[Finding]:
+    """Findings of single entries, newest first and bounded; stale entries are drawn together."""
+    found: list[Finding] = []
+    old: list[SeenEntry] = []
+    for one, code in sorted(zip(seen, codes, strict=True), key=lambda pair: -pair[0].version):
+        if code in ("C4", "C5", "C9") and one.temp and view.equal(one.version, one.file, one.temp) is False:
+            found.append(bytes_differ(one, code))
+        elif code == "C9":
+            old.append(one)
+        elif len(found) < MOST_FINDINGS and (finding := _finding(view, one, code, reach)):
+            found.append(finding)
+    return [*found, stale(old)] if old else found
+
+
+def _finding(view: LogView, seen: SeenEntry, code: str, reach: int) -> Finding | None:
+    bridged = seen.version <= reach
+    match code:
+        case "C2":
+            return pending(view, seen, bridged)
+        case "C4":
+            return incomplete(view, seen)
+        case "C6" | "C7":
+            return lost(view, seen, code, bridged)
+        case "C10":
+            return table_cannot_be_created(seen)
+        case "C11":
+            return recovery_fails(view, seen)
+        case "unknown":
+            return _undecided(view, seen)
+    return None
+
+
+def _undecided(view: LogView, seen: SeenEntry) -> Finding | None:
+    """What is missing; nothing for older complete entries, which neither readers nor writers look at."""
+    about = f"The state of commit {thousands(seen.version)}"
+    if seen.entry.complete is None:
+        return undecided(about, 'its entry\'s attribute complete is neither "true" nor "false"', seen.version)
+    if seen.file.present is None:
+        if seen.entry.complete and not seen.newest:
+            return None
+        return undecided(about, f"{seen.file.name} was not looked up", seen.version)
+    if seen.temp is None:
+        missing = "the entry names no temp file of this version"
+    else:
+        missing = f"the temp file {seen.temp.name} was not looked up"
+    if seen.entry.complete:
+        return unmeasured_loss(view, seen, missing)
+    return undecided(about, missing, seen.version)

@@ -1,0 +1,119 @@
+"""Log store entries beside the two files each of them speaks of."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from coordinator.protocols.judgement import malformed
+from coordinator.protocols.log_view import LogView, Look
+from coordinator.protocols.names import is_temp_of, is_version, look_alike, same_place
+from coordinator.protocols.verdict import Finding
+from coordinator.protocols.wording import thousands
+from lake.delta.facts import LogStoreEntry
+
+
+@dataclass(frozen=True, slots=True)
+class SeenEntry:
+    """A sound entry: `temp` is None where it names no usable temp file, `newest` is of its lock domain."""
+
+    entry: LogStoreEntry
+    version: int
+    file: Look
+    temp: Look | None
+    newest: bool
+
+    @property
+    def has_temp(self) -> bool | None:
+        """Whether the temp file is there; None where that is not known."""
+        return self.temp.present if self.temp else None
+
+    @property
+    def written_at(self) -> datetime | None:
+        """When the writer wrote the temp file, else when the published file was written."""
+        return (self.temp.modified_at if self.temp else None) or self.file.modified_at
+
+    @property
+    def evidence(self) -> dict[str, object]:
+        """The item and its files as read."""
+        item = {
+            "tablePath": self.entry.table_path,
+            "fileName": self.entry.file_name,
+            "tempPath": self.entry.temp_path,
+            "complete": self.entry.complete,
+            "expireTime": self.entry.expire_time,
+        }
+        looks = [look for look in (self.file, self.temp) if look]
+        return {"dynamodb": item, "s3": [look_evidence(look) for look in looks]}
+
+
+def look_evidence(look: Look) -> dict[str, object]:
+    """One object as JSON: its name, whether it is there, its size in bytes and when it was written."""
+    written = look.modified_at.isoformat() if look.modified_at else None
+    return {"name": look.name, "present": look.present, "size": look.size, "modified_at": written}
+
+
+def own_domains(view: LogView) -> dict[str, tuple[LogStoreEntry, ...]]:
+    """Entries by lock domain, without those of other tables."""
+    return {path: entries for path, entries in view.facts.entries.items() if same_place(path, view.facts.uri)}
+
+
+def seen_entries(view: LogView) -> list[SeenEntry]:
+    """Entries that can be looked up, of every lock domain of the table."""
+    return [one for entries in own_domains(view).values() for one in _seen(view, _by_version(entries))]
+
+
+def _by_version(entries: Iterable[LogStoreEntry]) -> dict[int, LogStoreEntry]:
+    """Entries by version; of two with one version the first counts, the other is reported as malformed."""
+    sound: dict[int, LogStoreEntry] = {}
+    for entry in entries:
+        if entry.version is not None and is_version(entry.version):
+            sound.setdefault(entry.version, entry)
+    return sound
+
+
+def _seen(view: LogView, entries: Mapping[int, LogStoreEntry]) -> Iterator[SeenEntry]:
+    newest = max(entries, default=None)
+    for version, entry in sorted(entries.items()):
+        temp = view.temp(entry.temp_path) if entry.temp_path and is_temp_of(entry.temp_path, version) else None
+        yield SeenEntry(entry, version, view.file(version), temp, version == newest)
+
+
+def malformed_items(view: LogView) -> list[Finding]:
+    """Items whose attributes are not as the protocol has them, and partitions of other tables."""
+    own = own_domains(view)
+    found = []
+    for path in view.facts.entries:
+        if path not in own and not look_alike(path, view.facts.uri):
+            found.append(malformed(f"Partition {path}", ["tablePath is not this table, so its entries are left out"]))
+    for path, entries in own.items():
+        versions: set[int] = set()
+        for entry in entries:
+            problems = [*entry.problems, *(p for p in _problems(entry, versions) if not _is_named(p, entry.problems))]
+            if problems:
+                place = (
+                    f"Entry {thousands(entry.version) if entry.version is not None else entry.file_name!r} of {path}"
+                )
+                found.append(malformed(place, problems, entry.version if is_version(entry.version) else None))
+            if entry.version is not None:
+                versions.add(entry.version)
+    return found
+
+
+def _is_named(problem: str, named: Iterable[str]) -> bool:
+    """Whether the reader of the item has already said something of the attribute."""
+    attribute = problem.partition(" ")[0]
+    return any(one.partition(" ")[0] == attribute for one in named)
+
+
+def _problems(entry: LogStoreEntry, versions: set[int]) -> Iterator[str]:
+    if not is_version(entry.version) or entry.version is None:
+        yield f"fileName {entry.file_name!r} is not the name of a commit file"
+        return
+    if entry.version in versions:
+        yield "a second item holds the same version"
+    if entry.temp_path is None:
+        yield "tempPath is absent"
+    elif not is_temp_of(entry.temp_path, entry.version):
+        yield f"tempPath {entry.temp_path!r} is not a temp file of this version"
+    if entry.complete is None:
+        yield 'complete is neither the text "true" nor "false"'

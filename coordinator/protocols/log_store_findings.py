@@ -1,0 +1,220 @@
+"""Findings of single log store entries: the sentence, what follows if nobody acts, the evidence and the repairs."""
+
+from collections.abc import Sequence
+
+from coordinator.protocols.judgement import GRACE_SECONDS
+from coordinator.protocols.log_store_entries import SeenEntry
+from coordinator.protocols.log_view import LogView
+from coordinator.protocols.names import is_moved_temp
+from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.wording import counted, duration, thousands, verb, version_list
+
+
+def newest_in_words(view: LogView) -> str:
+    """What readers see: the newest published version, or that there is no table."""
+    return thousands(view.base) if view.base >= 0 else "no table"
+
+
+def pending(view: LogView, seen: SeenEntry, bridged: bool) -> Finding:
+    """C2: accepted, not published; worse where other versions exist above it or are missing below it."""
+    name = thousands(seen.version)
+    if view.newest is not None and seen.version < view.newest:
+        return Finding(
+            "C2",
+            Severity.CRITICAL,
+            State.BLOCKED,
+            f"Commit {name} is accepted but not published, and later versions exist: readers stop at the gap.",
+            seen.version,
+            "Readers and writers repair the newest entry only, so the gap stays until the commit is published.",
+            seen.evidence,
+            ("publish-commit",),
+        )
+    if not bridged or _jumps(view, seen):
+        return _above_a_gap(view, seen, bridged)
+    age = view.age(seen.written_at)
+    young = age is not None and age < GRACE_SECONDS
+    return Finding(
+        "C2",
+        Severity.INFO if young else Severity.WARNING,
+        State.PENDING,
+        f"Commit {name} is accepted but not published. The next reader will publish it; you can do it now.",
+        seen.version,
+        f"Until it is published, readers without the log store (Trino, Athena, deltalake) see {newest_in_words(view)}. "
+        "No data is lost while its temp file is there.",
+        {**seen.evidence, "age": duration(age) if age is not None else None},
+        ("publish-commit",),
+    )
+
+
+def _jumps(view: LogView, seen: SeenEntry) -> bool:
+    return seen.version > view.base + 1
+
+
+def _above_a_gap(view: LogView, seen: SeenEntry, bridged: bool) -> Finding:
+    return Finding(
+        "rewind-leftover",
+        Severity.CRITICAL,
+        State.BLOCKED,
+        f"Entry {thousands(seen.version)} is incomplete and stands above a gap: the published log ends at "
+        f"{newest_in_words(view)}. The next reader will publish it there and make the table unreadable.",
+        seen.version,
+        "Once it is published above the gap, readers stop with DELTA_VERSIONS_NOT_CONTIGUOUS.",
+        seen.evidence,
+        ("publish-commit",) if bridged else (),
+    )
+
+
+def incomplete(view: LogView, seen: SeenEntry) -> Finding:
+    """C4: published, entry still incomplete. Harmless, so it weighs only once no writer can be at work on it."""
+    age = view.age(seen.file.modified_at)
+    young = age is not None and age < GRACE_SECONDS
+    proven = seen.has_temp is True or (seen.temp is not None and is_moved_temp(seen.temp.name))
+    compared = "" if proven else " Its temp file is gone or was not looked up, so the bytes cannot be compared."
+    return Finding(
+        "C4",
+        Severity.INFO if young else Severity.WARNING,
+        State.HEALTHY if young else State.ATTENTION,
+        f"Commit {thousands(seen.version)} is published, and its entry still says incomplete.{compared}",
+        seen.version,
+        "Every reader sees the commit. The next reader or writer with the log store marks the entry complete, "
+        "without comparing the bytes.",
+        {**seen.evidence, "bytes_equal": view.facts.equal_bytes.get(seen.version)},
+        ("complete-entry",) if proven else (),
+    )
+
+
+def bytes_differ(seen: SeenEntry, code: str) -> Finding:
+    """Two writers won one version: the published file is not the one that the entry accepted."""
+    sizes = (seen.file.size, seen.temp.size if seen.temp else None)
+    return Finding(
+        "C4" if code == "C4" else "bytes-differ",
+        Severity.CRITICAL,
+        State.UNSAFE,
+        f"Version {thousands(seen.version)} was written twice: {seen.version}.json differs from the temp file that "
+        "its entry names.",
+        seen.version,
+        "Two writers won this version, so the rows of the accepted one are not in the table. Completing the entry "
+        "would hide that; keep both files until the loss is understood.",
+        {**seen.evidence, "sizes": list(sizes), "bytes_equal": False},
+    )
+
+
+def lost(view: LogView, seen: SeenEntry, code: str, repairable: bool) -> Finding:
+    """C6 and C7: complete in DynamoDB, no published file; C6 still has the temp file."""
+    name = thousands(seen.version)
+    rest = "The temp file survives." if code == "C6" else "The temp file that the entry names is gone too."
+    what = f"Commit {name} is complete in DynamoDB, but {seen.version}.json is gone."
+    state, severity = State.BLOCKED, Severity.CRITICAL
+    if view.newest is not None and seen.version < view.newest:
+        if view.checkpoint is not None and view.checkpoint >= seen.version:
+            state, severity = State.ATTENTION, Severity.WARNING
+            effect = f"Checkpoint {thousands(view.checkpoint)} covers it, so only time travel fails."
+        else:
+            effect = "Later versions exist, so readers stop at the gap."
+        repairable = code == "C6"
+    else:
+        effect = f"Readers silently see {newest_in_words(view)}; writers retry without end."
+    return Finding(
+        code,
+        severity,
+        state,
+        f"{what} {effect} {rest}",
+        seen.version,
+        "Nothing heals this by itself: readers trust the entry, and each retry of a writer leaves one more temp file. "
+        "Deleting the entry would let another commit take this version.",
+        {**seen.evidence, "published_version": view.newest},
+        ("republish-file",) if code == "C6" and repairable else (),
+    )
+
+
+def unmeasured_loss(view: LogView, seen: SeenEntry, missing: str) -> Finding:
+    """C6 or C7: the published file is gone for certain, the temp file is not known."""
+    return Finding(
+        "undecided",
+        Severity.CRITICAL,
+        State.BLOCKED,
+        f"Commit {thousands(seen.version)} is complete in DynamoDB, but {seen.version}.json is gone. Readers silently "
+        f"see {newest_in_words(view)}. Whether it can be republished cannot be decided: {missing}.",
+        seen.version,
+        "Writers retry without end until the file is back.",
+        {**seen.evidence, "missing": missing},
+    )
+
+
+def recovery_fails(view: LogView, seen: SeenEntry) -> Finding:
+    """C11: the newest entry cannot be recovered, so that each listing fails; older ones leave a gap behind."""
+    name = thousands(seen.version)
+    meaning = (
+        "Bring the temp file back from versioning or a backup and publish it. Abandoning the entry makes the table "
+        f"usable again and loses commit {name}, which its writer may have reported as done. Do not create a table "
+        "at this path."
+    )
+    if not seen.newest:
+        summary = f"Entry {name} is incomplete, its file and its temp file are gone, and newer entries exist."
+    elif view.base < 0:
+        summary = f"Readers get DELTA_TABLE_NOT_FOUND: entry {name} is incomplete and its temp file is gone."
+    else:
+        summary = (
+            f"Readers get DELTA_TABLE_NOT_FOUND although the table is intact up to {thousands(view.base)}: "
+            f"entry {name} is incomplete and its temp file is gone."
+        )
+    return Finding(
+        "C11",
+        Severity.CRITICAL,
+        State.BLOCKED,
+        summary,
+        seen.version,
+        meaning,
+        seen.evidence,
+        ("abandon-commit",) if seen.newest else (),
+    )
+
+
+def table_cannot_be_created(seen: SeenEntry) -> Finding:
+    """C10: an incomplete entry 0 without its temp file, and nothing published."""
+    return Finding(
+        "C10",
+        Severity.CRITICAL,
+        State.BLOCKED,
+        "No table can be created here: entry 0 is incomplete, its temp file is gone, and nothing is published.",
+        seen.version,
+        "Recovery fails on every listing. The entry may be removed only while the whole _delta_log/ is empty.",
+        seen.evidence,
+        ("abandon-commit",),
+    )
+
+
+def stale(seen: Sequence[SeenEntry]) -> Finding:
+    """C9: incomplete entries below the newest; drawn together."""
+    newest = max(seen, key=lambda one: one.version)
+    versions = [one.version for one in seen]
+    many = len(versions)
+    return Finding(
+        "C9",
+        Severity.WARNING,
+        State.ATTENTION,
+        f"{verb(many, 'Entry', 'Entries')} {version_list(versions)} still {verb(many, 'says', 'say')} incomplete "
+        "although newer ones exist.",
+        newest.version,
+        "Readers are not affected. Nothing repairs such an entry, and without expireTime it never leaves; it comes "
+        "from a writer that skipped the protocol or from an edit.",
+        {**newest.evidence, "versions": sorted(versions)[-100:], "count": many},
+        ("complete-entry",) if any(one.has_temp and one.file.present for one in seen) else (),
+    )
+
+
+def leftovers(view: LogView, seen: Sequence[SeenEntry]) -> Finding:
+    """Entries of a table whose whole log is gone."""
+    versions = [one.version for one in seen]
+    return Finding(
+        "leftover-entries",
+        Severity.CRITICAL,
+        State.BLOCKED,
+        f"{counted(len(versions), 'entry remains', 'entries remain')} although _delta_log/ is empty: no table can be "
+        "created here.",
+        max(versions),
+        'CREATE TABLE stops with "Old entries for table ... still exist", or the first commit after it retries without '
+        "end.",
+        {"versions": sorted(versions)[-100:], "count": len(versions), "path": view.facts.uri},
+        ("remove-orphans",),
+    )

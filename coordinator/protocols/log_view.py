@@ -1,0 +1,148 @@
+"""Look-ups in what was read of `_delta_log/`: present, absent, or not looked at."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from coordinator.protocols.names import (
+    STAGED_FOLDERS,
+    is_version,
+    staged_file_version,
+)
+from lake.delta.facts import LogObject, Problem, TableFacts
+from lake.delta.names import NameKind, commit_name, parse_name
+from lake.delta.replay import usable_checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One object: `present` is None where nobody looked; `name` is relative to `_delta_log/`."""
+
+    name: str
+    present: bool | None
+    object: LogObject | None = None
+
+    @property
+    def size(self) -> int | None:
+        return self.object.size if self.object else None
+
+    @property
+    def modified_at(self) -> datetime | None:
+        return self.object.modified_at if self.object else None
+
+
+@dataclass(frozen=True)
+class LogView:
+    """A table's facts with the questions that both protocols ask of them.
+
+    Objects that were looked up singly are newer than the listing and win over it. Versions that Delta cannot have are
+    left out.
+    """
+
+    facts: TableFacts
+
+    @cached_property
+    def published(self) -> Mapping[int, LogObject]:
+        """`<version>.json` by version."""
+        listed = {v: o for v, o in self.facts.listing.commits.items() if is_version(v)}
+        for name, found in self.facts.heads.items():
+            parsed = parse_name(name)
+            if parsed.kind is not NameKind.COMMIT or parsed.version is None:
+                continue
+            if found is None:
+                listed.pop(parsed.version, None)
+            else:
+                listed[parsed.version] = found
+        return listed
+
+    @cached_property
+    def newest(self) -> int | None:
+        return max(self.published, default=None)
+
+    @cached_property
+    def base(self) -> int:
+        """The version on which the next commit stands: the newest published one, -1 for a log without any.
+
+        Where only a tail without commits was listed, it is the version before that tail.
+        """
+        return self.newest if self.newest is not None else self.facts.listing.from_version - 1
+
+    @cached_property
+    def oldest(self) -> int | None:
+        return min(self.published, default=None)
+
+    @cached_property
+    def checkpoint(self) -> int | None:
+        """Newest version with a whole checkpoint."""
+        return max((v for v, parts in self.facts.listing.checkpoints.items() if usable_checkpoint(parts)), default=None)
+
+    @cached_property
+    def is_empty(self) -> bool | None:
+        """Whether nothing at all lies under `_delta_log/`; None where not all of it was listed."""
+        log = self.facts.listing
+        if log.commits or log.checkpoints or log.checksums or log.compacted or log.last_checkpoint or log.other:
+            return False
+        if log.temp_files or log.staged:
+            return False
+        return None if log.from_version or log.temp_files is None or log.staged is None else True
+
+    def file(self, version: int) -> Look:
+        """The published file of a version."""
+        name = commit_name(version)
+        if version in self.published:
+            return Look(name, True, self.published[version])
+        if name in self.facts.heads or version >= self.facts.listing.from_version:
+            return Look(name, False)
+        return Look(name, None)
+
+    def temp(self, name: str) -> Look:
+        """A temp file, by the name its entry gives."""
+        if name in self.facts.heads:
+            return Look(name, self.facts.heads[name] is not None, self.facts.heads[name])
+        found = self._temp_files.get(name)
+        if found is not None:
+            return Look(name, True, found)
+        return Look(name, None if self.facts.listing.temp_files is None else False)
+
+    def staged(self, file_name: str) -> Look:
+        """A staged file in whichever of the two folders holds it; the first folder's name where neither does."""
+        names = [f"{folder}/{file_name}" for folder in STAGED_FOLDERS]
+        for name in names:
+            found = self.facts.heads[name] if name in self.facts.heads else self._staged_files.get(name)
+            if found is not None:
+                return Look(name, True, found)
+        looked_at_all = self.facts.listing.staged is not None or all(name in self.facts.heads for name in names)
+        return Look(names[0], False if looked_at_all else None)
+
+    def staged_of(self, version: int) -> tuple[LogObject, ...]:
+        """Every staged file of a version, in either folder."""
+        return tuple(o for o in self._staged_files.values() if staged_file_version(o.name) == version)
+
+    def is_cleaned(self, version: int) -> bool:
+        """Whether log clean-up explains that the version has no file: later ones exist and a checkpoint covers it."""
+        if self.oldest is None or version >= self.oldest:
+            return False
+        return self.facts.listing.from_version > version or (self.checkpoint is not None and self.checkpoint >= version)
+
+    def age(self, moment: datetime | None) -> float | None:
+        """Seconds between a moment and the observation."""
+        return (self.facts.observed_at - moment).total_seconds() if moment else None
+
+    def equal(self, version: int, one: Look, other: Look) -> bool | None:
+        """Whether two copies of a commit hold the same bytes; None where they were not compared."""
+        if one.object and other.object and one.object.size != other.object.size:
+            return False
+        return self.facts.equal_bytes.get(version)
+
+    def unread(self, what: str) -> Problem | None:
+        """The problem that kept a whole fact (listing, entries, registrations, protocol) from being read."""
+        return next((p for p in self.facts.problems if p.place == what or p.place.startswith(f"{what} ")), None)
+
+    @cached_property
+    def _temp_files(self) -> Mapping[str, LogObject]:
+        return {o.name: o for o in self.facts.listing.temp_files or ()}
+
+    @cached_property
+    def _staged_files(self) -> Mapping[str, LogObject]:
+        return {o.name: o for o in self.facts.listing.staged or ()}

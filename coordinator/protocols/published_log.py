@@ -1,0 +1,109 @@
+"""The published log by itself: versions without a gap, a start that can be read, parts that could not be read."""
+
+from itertools import pairwise
+
+from coordinator.protocols.judgement import Judgement
+from coordinator.protocols.log_view import LogView
+from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.wording import counted, thousands, verb
+from lake.delta.facts import Problem
+
+WHOLE_FACTS = ("listing", "entries", "registrations", "protocol", "DynamoDB")
+"""First words of places that mean a fact was not read at all; any other place is one object, item or attribute."""
+
+
+def judge_published_log(view: LogView) -> Judgement:
+    """Findings that need no commit store."""
+    return Judgement(findings=(*_holes(view), *_start(view), *_empty(view), *_problems(view)))
+
+
+def holes(view: LogView) -> list[tuple[int, int]]:
+    """First and last version of each gap between two published versions, ascending."""
+    versions = sorted(view.published)
+    return [(a + 1, b - 1) for a, b in pairwise(versions) if b > a + 1]
+
+
+def _holes(view: LogView) -> list[Finding]:
+    gaps = holes(view)
+    if not gaps:
+        return []
+    needed = [gap for gap in gaps if view.checkpoint is None or gap[1] > view.checkpoint]
+    count = sum(last - first + 1 for first, last in gaps)
+    named = ", ".join(thousands(a) if a == b else f"{thousands(a)} to {thousands(b)}" for a, b in gaps[-3:])
+    what = f"{verb(count, 'Version', 'Versions')} {named} {verb(count, 'has', 'have')} no file, and later ones exist"
+    if needed:
+        summary = f"{what}. Readers stop with DELTA_VERSIONS_NOT_CONTIGUOUS."
+        meaning = "The table stays unreadable until each missing version has its own file again."
+    else:
+        summary = f"{what}. Checkpoint {thousands(view.checkpoint or 0)} covers it, so only time travel fails."
+        meaning = "The newest state reads as usual; the versions in the gap cannot be read any more."
+    return [
+        Finding(
+            code="version-hole",
+            severity=Severity.CRITICAL if needed else Severity.WARNING,
+            state=State.BLOCKED if needed else State.ATTENTION,
+            summary=summary,
+            version=(needed or gaps)[-1][1],
+            meaning=meaning,
+            evidence={"missing": [{"first": a, "last": b} for a, b in gaps[-20:]], "checkpoint": view.checkpoint},
+        )
+    ]
+
+
+def _start(view: LogView) -> list[Finding]:
+    oldest = view.oldest
+    if oldest is None or oldest == 0 or view.facts.listing.from_version > 0:
+        return []
+    if view.checkpoint is not None and view.checkpoint >= oldest - 1:
+        return []
+    return [
+        Finding(
+            code="log-start-missing",
+            severity=Severity.CRITICAL,
+            state=State.BLOCKED,
+            summary=f"The log starts at {thousands(oldest)} and no whole checkpoint replaces what came before: "
+            "no reader can build the table.",
+            version=oldest,
+            meaning="The table stays unreadable until a checkpoint or the missing files are brought back.",
+            evidence={"oldest_file": oldest, "checkpoint": view.checkpoint},
+        )
+    ]
+
+
+def _empty(view: LogView) -> list[Finding]:
+    if view.published or view.facts.listing.from_version > 0 or view.unread("listing"):
+        return []
+    return [
+        Finding(
+            code="empty-log",
+            severity=Severity.WARNING,
+            state=State.ATTENTION,
+            summary="No commit file lies under _delta_log/: readers find no Delta table here.",
+            meaning="Either the table was dropped, or its log was deleted.",
+            evidence={"checkpoint": view.checkpoint},
+        )
+    ]
+
+
+def _problems(view: LogView) -> list[Finding]:
+    findings = []
+    whole = [p for p in view.facts.problems if p.place.partition(" ")[0] in WHOLE_FACTS]
+    parts = [p for p in view.facts.problems if p not in whole]
+    if whole:
+        findings.append(_unreadable(whole, State.NOT_CHECKED, "not-read"))
+    if parts:
+        findings.append(_unreadable(parts, State.ATTENTION, "unreadable"))
+    return findings
+
+
+def _unreadable(problems: list[Problem], state: State, code: str) -> Finding:
+    first = problems[0]
+    more = f" {counted(len(problems) - 1, 'more place')} could not be read." if len(problems) > 1 else ""
+    return Finding(
+        code=code,
+        severity=Severity.WARNING,
+        state=state,
+        summary=f"{first.place} could not be read: {first.reason.rstrip('.')}.{more}",
+        meaning="What follows from these parts is not known; the rest of the verdict stands.",
+        evidence={"problems": [{"place": p.place, "reason": p.reason} for p in problems[:100]]},
+    )

@@ -1,0 +1,57 @@
+"""Numbers, ages and versions as Levee's sentences write them."""
+
+from collections.abc import Iterable, Sequence
+
+MINUTE = 60
+HOUR = 3_600
+DAY = 86_400
+
+
+def thousands(number: int) -> str:
+    """A version or a count in prose: 1,042."""
+    return f"{number:,}"
+
+
+def duration(seconds: float) -> str:
+    """A length of time, rounded down to its largest unit: 45 s, 17 min, 5 h, 3 d."""
+    whole = max(0, int(seconds))
+    for size, unit in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min")):
+        if whole >= size:
+            return f"{whole // size:,} {unit}"
+    return f"{whole} s"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """A count and its noun: 1 entry, 2 entries."""
+    return f"{thousands(count)} {one if count == 1 else many or one + 's'}"
+
+
+def verb(count: int, one: str, many: str) -> str:
+    """The form of a verb or noun that fits the count."""
+    return one if count == 1 else many
+
+
+def joined(parts: Sequence[str], word: str = "and") -> str:
+    """Parts of a sentence: "a", "a and b", "a, b and c"."""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} {word} {parts[-1]}"
+
+
+def version_list(versions: Iterable[int], most: int = 3) -> str:
+    """Versions in prose, runs drawn together: "5", "5 to 9", "5, 7 and 4 more"."""
+    runs = runs_of(versions)
+    shown = [thousands(a) if a == b else f"{thousands(a)} to {thousands(b)}" for a, b in runs[:most]]
+    rest = sum(b - a + 1 for a, b in runs[most:])
+    return joined([*shown, f"{thousands(rest)} more"] if rest else shown)
+
+
+def runs_of(versions: Iterable[int]) -> list[tuple[int, int]]:
+    """First and last of each run of consecutive versions, ascending."""
+    runs: list[tuple[int, int]] = []
+    for version in sorted(set(versions)):
+        if runs and runs[-1][1] == version - 1:
+            runs[-1] = (runs[-1][0], version)
+        else:
+            runs.append((version, version))
+    return runs
