@@ -1,0 +1,36 @@
+"""What the lists accept in their address, checked."""
+
+from typing import Any
+
+from django import forms
+
+from coordinator.protocols.verdict import State
+from coordinator.queries.table_list import GONE, MECHANISM_WORDS, UNPUBLISHED, TableFilter
+from dashboard.web.states import look_of
+
+_STATES = [(state.value, look_of(state).word) for state in State]
+_MECHANISMS = [("", "Any mechanism"), *((mechanism.value, word) for mechanism, word in MECHANISM_WORDS.items())]
+
+
+class TableFilterForm(forms.Form):
+    """Filters of the tables list. Every field may be missing; `all` is the same as no state."""
+
+    state = forms.ChoiceField(
+        required=False, choices=[("all", "All"), *_STATES, (UNPUBLISHED, "Not published"), (GONE, "Gone")]
+    )
+    q = forms.CharField(required=False, max_length=1_100)
+    mechanism = forms.ChoiceField(required=False, choices=_MECHANISMS)
+    bucket = forms.CharField(required=False, max_length=63)
+    connection = forms.CharField(required=False, max_length=64)
+    store = forms.IntegerField(required=False, min_value=1)
+
+    def chosen(self) -> TableFilter:
+        """The filter; call it on a valid form only."""
+        values: dict[str, Any] = dict(self.cleaned_data)
+        if values["state"] == "all":
+            values["state"] = ""
+        return TableFilter(**values)
+
+    def refusals(self) -> list[str]:
+        """One sentence for each field that cannot be read."""
+        return [f"{field}: {' '.join(str(error) for error in errors)}" for field, errors in self.errors.items()]

@@ -1,0 +1,38 @@
+"""The lake's entries in the navigation, each with the number of things in the worst state that needs a look."""
+
+from django.db.models import Count, Model
+
+from coordinator.models import Bucket, CommitStore, DeltaTable
+from coordinator.protocols.verdict import State
+from dashboard.web.navigation import NavCount, NavItem, register
+
+# Further down the list a table works and nothing can be lost; a number there would only be noise.
+_LOUD = (State.BLOCKED, State.UNSAFE, State.ATTENTION)
+
+
+def register_navigation() -> None:
+    register(
+        NavItem("Lake", "Tables", "tables", "i-table", 10, _tables),
+        NavItem("Lake", "Commit stores", "stores", "i-store", 20, _stores),
+        NavItem("Lake", "Buckets", "buckets", "i-bucket", 30, _buckets),
+    )
+
+
+def _tables(connection_id: int | None) -> NavCount | None:
+    return _worst(DeltaTable, connection_id, gone_at=None)
+
+
+def _stores(connection_id: int | None) -> NavCount | None:
+    return _worst(CommitStore, connection_id)
+
+
+def _buckets(connection_id: int | None) -> NavCount | None:
+    return _worst(Bucket, connection_id)
+
+
+def _worst(model: type[Model], connection_id: int | None, **narrow: None) -> NavCount | None:
+    things = model._default_manager.filter(state_rank__in=[state.rank for state in _LOUD], **narrow)
+    if connection_id is not None:
+        things = things.filter(connection_id=connection_id)
+    counts = dict(things.values_list("state_rank").annotate(number=Count("pk")).order_by())
+    return next((NavCount(state.value, counts[state.rank]) for state in _LOUD if state.rank in counts), None)

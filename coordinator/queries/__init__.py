@@ -1,0 +1,1 @@
+"""Reads for pages: typed rows from the stored snapshots. Every list is paged by key and backed by an index."""

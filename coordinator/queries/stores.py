@@ -1,0 +1,148 @@
+"""Commit stores and buckets as pages show them: the facts that were read, in words; unread facts are Unknown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count
+
+from coordinator.lifecycle_rules import RuleRow, rule_rows
+from coordinator.models import Bucket, CommitStore, DeltaTable
+from coordinator.protocols.verdict import State
+from lake.delta.facts import Mechanism
+
+MOST_RULES = 1_000
+TABLES_SHOWN = 20
+UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRow:
+    """One DynamoDB table. Words are ready to show; `items` and `size` are None where they are not known."""
+
+    store: CommitStore
+    tables: int
+    capacity: str
+    capacity_note: str
+    ttl: str
+    ttl_attribute: str
+    ttl_note: str
+    recovery: str
+    protection: str
+    items: int | None
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class BucketRow:
+    """One bucket. `rules` is None where the rules could not be read."""
+
+    bucket: Bucket
+    tables: int
+    versioning: str
+    rules: tuple[RuleRow, ...] | None
+    rules_on_temp: tuple[str, ...]
+
+    @property
+    def rules_share(self) -> float:
+        """Percent of the thousand rules that a bucket can have."""
+        return 100 * len(self.rules or ()) / MOST_RULES
+
+
+def store_rows(stores: Sequence[CommitStore]) -> list[StoreRow]:
+    counts = _table_counts("store_id", [store.pk for store in stores])
+    return [_store_row(store, counts.get(store.pk, 0)) for store in stores]
+
+
+def bucket_rows(buckets: Sequence[Bucket]) -> list[BucketRow]:
+    listed = DeltaTable.objects.filter(gone_at=None, bucket__in=[bucket.name for bucket in buckets])
+    found = listed.values_list("connection_id", "bucket").annotate(number=Count("id")).order_by()
+    counts = {(connection, name): number for connection, name, number in found}
+    return [_bucket_row(bucket, counts.get((bucket.connection_id, bucket.name), 0)) for bucket in buckets]
+
+
+def worst_tables(**of: Any) -> list[DeltaTable]:
+    return list(DeltaTable.objects.filter(gone_at=None, **of).order_by("state_rank", "name", "id")[:TABLES_SHOWN])
+
+
+def unknown_facts(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Facts that could not be read, each with the reason S3 or DynamoDB gave."""
+    found = facts.get("unknown")
+    pairs = found if isinstance(found, list | tuple) else []
+    return [(str(pair[0]), str(pair[1])) for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2]
+
+
+def key_schema(facts: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Attribute, role and type of each key part."""
+    found = facts.get("key_schema")
+    parts = found if isinstance(found, list | tuple) else []
+    return [(str(p[0]), str(p[1]), str(p[2])) for p in parts if isinstance(p, list | tuple) and len(p) >= 3]
+
+
+def guarded_tables() -> int:
+    """Tables whose commits go through a commit store."""
+    through = [Mechanism.LOG_STORE, Mechanism.COORDINATED_COMMITS]
+    return DeltaTable.objects.filter(gone_at=None, mechanism__in=through).count()
+
+
+def worst(things: Sequence[CommitStore] | Sequence[Bucket]) -> CommitStore | Bucket | None:
+    """The one whose sentence heads the page; None where all are healthy."""
+    troubled = [thing for thing in things if thing.state != State.HEALTHY]
+    return min(troubled, key=lambda thing: (thing.state_rank, thing.name), default=None)
+
+
+def on_or_off(value: object) -> str:
+    return UNKNOWN if value is None else ("On" if value else "Off")
+
+
+def _store_row(store: CommitStore, tables: int) -> StoreRow:
+    facts = store.facts if isinstance(store.facts, dict) else {}
+    capacity, capacity_note = _capacity(facts)
+    ttl, attribute, ttl_note = _ttl(store, facts)
+    return StoreRow(
+        store=store,
+        tables=tables,
+        capacity=capacity,
+        capacity_note=capacity_note,
+        ttl=ttl,
+        ttl_attribute=attribute,
+        ttl_note=ttl_note,
+        recovery=on_or_off(facts.get("point_in_time_recovery")),
+        protection=on_or_off(facts.get("deletion_protection")),
+        items=facts.get("item_count"),
+        size=facts.get("size_bytes"),
+    )
+
+
+def _capacity(facts: Mapping[str, Any]) -> tuple[str, str]:
+    if facts.get("billing") == "on_demand":
+        return "On-demand", ""
+    read, write = facts.get("read_capacity"), facts.get("write_capacity")
+    if facts.get("billing") == "provisioned" and read is not None and write is not None:
+        return f"{read:,} read, {write:,} write", "provisioned"
+    return UNKNOWN, ""
+
+
+def _ttl(store: CommitStore, facts: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Word, attribute and remark. A coordinator's item is the truth about its table: TTL would delete it."""
+    note = "must stay off" if store.kind == CommitStore.Kind.COMMIT_COORDINATOR else ""
+    status = str(facts.get("ttl_status") or "").upper()
+    words = {"ENABLED": "On", "ENABLING": "Turning on", "DISABLING": "Turning off", "DISABLED": "Off"}
+    attribute = str(facts.get("ttl_attribute") or "") if status != "DISABLED" else ""
+    return words.get(status, UNKNOWN), attribute, note
+
+
+def _bucket_row(bucket: Bucket, tables: int) -> BucketRow:
+    facts = bucket.facts if isinstance(bucket.facts, dict) else {}
+    versioning = str(facts.get("versioning") or UNKNOWN)
+    if facts.get("mfa_delete"):
+        versioning += ", MFA delete"
+    raw = facts.get("lifecycle_rules")
+    rules = tuple(rule_rows(raw)) if isinstance(raw, list) else None
+    on_temp = tuple(rule.id or "(no id)" for rule in rules or () if any(".tmp" in text for text in rule.applies_to))
+    return BucketRow(bucket=bucket, tables=tables, versioning=versioning, rules=rules, rules_on_temp=on_temp)
+
+
+def _table_counts(field: str, ids: Sequence[int]) -> dict[int, int]:
+    listed = DeltaTable.objects.filter(gone_at=None, **{f"{field}__in": ids})
+    return dict(listed.values_list(field).annotate(number=Count("id")).order_by())

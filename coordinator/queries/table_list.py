@@ -1,0 +1,223 @@
+"""The list of tables: filters, counts by state, one page of rows, and the whole query for exports.
+
+A table that is gone is listed only where it is asked for (`state=gone`), and counted nowhere else.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models.functions import Cast, Substr
+
+from coordinator.charts import Sparkline, hour_of, sparkline
+from coordinator.documents import table_line
+from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, ObservationPass, TableFinding
+from coordinator.protocols.verdict import State
+from dashboard.connections.models import Connection
+from dashboard.web.paging import Column, Page, Sort, keyset_page
+from lake.delta.facts import Mechanism
+
+GONE = "gone"
+UNPUBLISHED = "unpublished"
+EXPORT_CHUNK = 1_000
+
+_ID = Column("id")
+SORTS = (
+    Sort("state", (Column("state_rank"), Column("name"), _ID)),
+    Sort("name", (Column("name"), _ID)),
+    Sort("version", (Column("published_version", nullable=True), _ID)),
+    Sort("last", (Column("last_commit_at", nullable=True), _ID)),
+    Sort("waiting", (Column("oldest_unpublished_at", nullable=True), _ID)),
+)
+SORT_WORDS = {
+    "state": "worst first",
+    "-state": "healthy first",
+    "name": "by name",
+    "-name": "by name, backwards",
+    "version": "lowest version first",
+    "-version": "highest version first",
+    "last": "longest without a commit first",
+    "-last": "newest commit first",
+    "waiting": "longest unpublished first",
+    "-waiting": "newest unpublished first",
+}
+MECHANISM_WORDS = {
+    Mechanism.LOG_STORE: "Log store",
+    Mechanism.COORDINATED_COMMITS: "Coordinated",
+    Mechanism.SINGLE_DRIVER: "Single driver",
+    Mechanism.CATALOG_MANAGED: "Catalogue",
+    Mechanism.UNKNOWN: "Unknown",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TableFilter:
+    """What the list shows. Empty fields do not narrow; `q` is a part of a name, path or table id."""
+
+    state: str = ""
+    q: str = ""
+    mechanism: str = ""
+    bucket: str = ""
+    connection: str = ""
+    store: int | None = None
+
+    @property
+    def narrows(self) -> bool:
+        return self != TableFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One row of the list. `sparkline` is None where the table's log was never read; `look_at` is a version to open."""
+
+    table: DeltaTable
+    sparkline: Sparkline | None
+    look_at: int | None
+
+    @property
+    def mechanism(self) -> str:
+        return MECHANISM_WORDS[Mechanism(self.table.mechanism)]
+
+    @property
+    def is_read(self) -> bool:
+        return self.table.observed_at is not None
+
+    @property
+    def is_troubled(self) -> bool:
+        return self.table.state != State.HEALTHY or bool(self.table.gone_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How old the reading of a connection is, and what stopped the newest one, if anything did."""
+
+    connection: Connection
+    finished_at: datetime | None
+    error_text: str
+
+
+def filtered(chosen: TableFilter) -> "QuerySet[DeltaTable]":
+    """Every table that `chosen` lets through, in no order."""
+    tables = DeltaTable.objects.filter(gone_at__isnull=chosen.state != GONE)
+    if chosen.state == UNPUBLISHED:
+        tables = tables.filter(unpublished_count__gt=0)
+    elif chosen.state and chosen.state != GONE:
+        tables = tables.filter(state_rank=State(chosen.state).rank)
+    exact = {
+        "mechanism": chosen.mechanism,
+        "bucket": chosen.bucket,
+        "connection__name": chosen.connection,
+        "store": chosen.store,
+    }
+    tables = tables.filter(**{field: value for field, value in exact.items() if value})
+    return tables.filter(_matches(chosen.q)) if chosen.q else tables
+
+
+def table_page(chosen: TableFilter, sort: Sort, after: str, size: int) -> "Page[DeltaTable]":
+    return keyset_page(filtered(chosen).select_related("store", "connection"), sort, after, size)
+
+
+def tally(chosen: TableFilter) -> dict[str, int]:
+    """Counts by state of what the other filters let through, with `all` and `gone`."""
+    counts = dict.fromkeys([*(state.value for state in State)], 0)
+    ranks = list(State)
+    listed = filtered(replace(chosen, state="")).values_list("state_rank").annotate(number=Count("id")).order_by()
+    for rank, number in listed:
+        counts[ranks[rank].value] = number
+    gone = filtered(replace(chosen, state=GONE)).count()
+    return {"all": sum(counts.values()), **counts, GONE: gone}
+
+
+def table_rows(tables: Sequence[DeltaTable], now: datetime) -> list[TableRow]:
+    """Rows with their commits of the last day and the version that their sentence speaks of: two queries in all."""
+    ids = [table.pk for table in tables]
+    hourly, versions = commits_per_hour(ids, now), _worst_versions(ids)
+    return [
+        TableRow(
+            table=table,
+            sparkline=table_sparkline(table, hourly.get(table.pk, {}), now),
+            look_at=versions.get(table.pk),
+        )
+        for table in tables
+    ]
+
+
+def table_sparkline(table: DeltaTable, counts: Mapping[datetime, int], now: datetime) -> Sparkline | None:
+    if table.observed_at is None:
+        return None
+    return sparkline(counts, now=now, held_since=table.oldest_unpublished_at if table.unpublished_count else None)
+
+
+def commits_per_hour(table_ids: Sequence[int], now: datetime) -> dict[int, dict[datetime, int]]:
+    """Published commits of the last 24 hours by table and hour.
+
+    Grouped on the first thirteen characters of the timestamp, which both databases write alike in UTC: truncating
+    through the ORM would call back into Python for each of perhaps 100,000 rows on SQLite.
+    """
+    since = hour_of(now) - timedelta(hours=23)
+    hour = Substr(Cast("modified_at", TextField()), 1, 13)
+    commits = Commit.objects.filter(table_id__in=table_ids, modified_at__gte=since)
+    counts: defaultdict[int, dict[datetime, int]] = defaultdict(dict)
+    for table_id, text, number in commits.values_list("table_id", hour).annotate(number=Count("id")).order_by():
+        counts[table_id][datetime.strptime(text, "%Y-%m-%d %H").replace(tzinfo=UTC)] = number
+    return counts
+
+
+def export_rows(chosen: TableFilter, sort: Sort) -> Iterator[dict[str, Any]]:
+    """The same query as the list, whole, as plain values; read page by page, so that memory stays flat."""
+    after = ""
+    while True:
+        page = table_page(chosen, sort, after, EXPORT_CHUNK)
+        yield from map(table_line, page.rows)
+        if not page.next_after:
+            return
+        after = page.next_after
+
+
+def readings(connection: str = "") -> list[Reading]:
+    """The newest finished pass of each connection, in one query."""
+    finished = ObservationPass.objects.filter(connection=OuterRef("pk"), finished_at__isnull=False)
+    newest = finished.order_by("-started_at")
+    connections = Connection.objects.annotate(
+        finished_at=Subquery(newest.values("finished_at")[:1]), error_text=Subquery(newest.values("error_text")[:1])
+    )
+    if connection:
+        connections = connections.filter(name=connection)
+    return [Reading(found, found.finished_at, found.error_text or "") for found in connections]
+
+
+def oldest_reading(found: Sequence[Reading]) -> datetime | None:
+    """A page is as old as the oldest reading on it."""
+    return min((reading.finished_at for reading in found if reading.finished_at), default=None)
+
+
+def bucket_names() -> list[str]:
+    return list(Bucket.objects.order_by("name").values_list("name", flat=True).distinct())
+
+
+def counts_of_the_lake() -> dict[str, int]:
+    return {"buckets": Bucket.objects.count(), "stores": CommitStore.objects.count()}
+
+
+def _matches(q: str) -> Q:
+    """A part of the name or path, or the beginning of Delta's table id; s3:// and s3n:// are read as s3a://."""
+    scheme, separator, rest = q.partition("://")
+    path = f"s3a://{rest.rstrip('/')}" if separator and scheme in ("s3", "s3n", "s3a") else q
+    return Q(name__icontains=q) | Q(uri__icontains=path) | Q(delta_id__istartswith=q)
+
+
+def _worst_versions(table_ids: Sequence[int]) -> dict[int, int]:
+    """The version of each table's worst open finding that names one."""
+    findings = (
+        TableFinding.objects.filter(table_id__in=table_ids, resolved_at=None, version__isnull=False)
+        .values("table_id", "state_rank")
+        .annotate(first=Min("version"))
+        .order_by("state_rank")
+    )
+    versions: dict[int, int] = {}
+    for finding in findings:
+        versions.setdefault(finding["table_id"], finding["first"])
+    return versions

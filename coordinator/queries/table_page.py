@@ -1,0 +1,254 @@
+"""One table: head, verdict, newest versions, entries, jobs and activity, from stored rows."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import QuerySet
+
+from coordinator.charts import NEWEST_VERSIONS, Timeline, timeline
+from coordinator.documents import open_findings
+from coordinator.models import Commit, DeltaTable, Entry, TableFinding
+from coordinator.protocols.verdict import State
+from coordinator.queries.evidence import EvidenceRow, evidence, short
+from coordinator.queries.table_list import MECHANISM_WORDS
+from coordinator.versions import FOREIGN_CODE, VersionRow, VersionState, entry_state, join_versions
+from dashboard.audit.models import AuditEntry
+from dashboard.jobs.models import Job
+from dashboard.jobs.queries import NEWEST, elapsed
+from dashboard.web.paging import Column, Page, Sort, keyset_page
+from lake.delta.facts import Mechanism
+
+NEWEST_ENTRIES = 5
+NEWEST_JOBS = 5
+ALSO_SHOWN = 3
+TARGET_TYPE = "table"
+
+_VERSIONS = Sort("version", (Column("version", descending=True), Column("id", descending=True)))
+_ACTIVITY = Sort("at", (Column("id", descending=True),))
+
+# Properties that say how commits are made and how long the log and removed files are kept.
+_DURATIONS = {"delta.logRetentionDuration": "30 days", "delta.deletedFileRetentionDuration": "7 days"}
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictView:
+    """The sentence that could be read out on a call. `also` are further findings, `more` how many stay unsaid."""
+
+    state: str
+    sentence: str
+    meaning: str
+    look_at: int | None
+    also: tuple[TableFinding, ...] = ()
+    more: int = 0
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRow:
+    """One entry as lists show it. `expires_at` is when TTL may take it."""
+
+    entry: Entry
+    state: VersionState
+    expires_at: datetime | None
+
+    @property
+    def short_file(self) -> str:
+        return short(self.entry.file.rpartition("/")[2])
+
+    @property
+    def is_coordinated(self) -> bool:
+        return self.entry.code.startswith("K")
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """One job with how long it took, or has been going on."""
+
+    job: Job
+    took: timedelta | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """All that the first tab shows."""
+
+    verdict: VerdictView
+    evidence: list[EvidenceRow]
+    timeline: Timeline | None
+    entries: list[EntryRow]
+    findings: list[TableFinding]
+    jobs: list[JobRow]
+    facts: list[tuple[str, str]]
+
+
+def head(table_id: int) -> "QuerySet[DeltaTable]":
+    return DeltaTable.objects.filter(pk=table_id).select_related("store", "connection")
+
+
+def overview(table: DeltaTable) -> Overview:
+    findings = open_findings(table)
+    versions = newest_versions(table, findings)
+    entries = list(table.entries.select_related("store")[:NEWEST_ENTRIES])
+    return Overview(
+        verdict=verdict(table, findings),
+        evidence=evidence(table, versions),
+        timeline=timeline(versions, published=table.published_version, has_store=has_store(table)),
+        entries=entry_rows(entries),
+        findings=findings,
+        jobs=job_rows(jobs_of(table)[:NEWEST_JOBS]),
+        facts=protocol_facts(table),
+    )
+
+
+def has_store(table: DeltaTable) -> bool:
+    return table.mechanism in (Mechanism.LOG_STORE, Mechanism.COORDINATED_COMMITS)
+
+
+def verdict(table: DeltaTable, findings: Sequence[TableFinding]) -> VerdictView:
+    """The worst finding's sentence, or the table's own; a table that is gone or was never read says that first."""
+    if table.gone_at:
+        return VerdictView(
+            state=State.NOT_CHECKED,
+            sentence="This table is gone: neither its log nor its entries were there when Levee last looked.",
+            meaning="What was read before is kept below and stays as it was.",
+            look_at=None,
+        )
+    if table.observed_at is None:
+        return VerdictView(
+            state=State.NOT_CHECKED,
+            sentence=table.summary or "This table has not been read yet.",
+            meaning=table.error_text or "Its state is Unknown until the next pass, or until somebody observes it.",
+            look_at=None,
+        )
+    worst, rest = (findings[0], findings[1:]) if findings else (None, [])
+    return VerdictView(
+        state=table.state,
+        sentence=(worst.summary if worst else table.summary) or "Every accepted commit is published.",
+        meaning=worst.meaning if worst else "",
+        look_at=worst.version if worst else None,
+        also=tuple(rest[:ALSO_SHOWN]),
+        more=max(len(rest) - ALSO_SHOWN, 0),
+        refused=bool(table.error_at and table.error_at > table.observed_at),
+    )
+
+
+def newest_versions(table: DeltaTable, findings: Sequence[TableFinding]) -> list[VersionRow]:
+    """The newest versions that have a file or an entry, oldest first; at most as many as the timeline draws.
+
+    A version that a coordinator accepted and no longer lists has neither (K6): it is missing, and shown as such.
+    """
+    commits = list(table.commits.all()[:NEWEST_VERSIONS])
+    first = commits[-1].version if len(commits) == NEWEST_VERSIONS else 0
+    entries = list(table.entries.filter(version__gte=first)[: 4 * NEWEST_VERSIONS])
+    rows = join_versions(commits, entries, mechanism=table.mechanism, foreign=foreign_versions(findings))
+    accepted = table.accepted_version
+    if rows and accepted is not None and accepted > rows[-1].version:
+        rows.append(VersionRow(version=accepted, state=VersionState.MISSING, commit=None, entries=()))
+    return rows[-NEWEST_VERSIONS:]
+
+
+def foreign_versions(findings: Sequence[TableFinding]) -> set[int]:
+    return {finding.version for finding in findings if finding.code == FOREIGN_CODE and finding.version is not None}
+
+
+def commit_page(table: DeltaTable, after: str, size: int) -> tuple[Page[Commit], list[VersionRow]]:
+    """One page of versions, newest first. The first page also holds accepted versions that have no file yet."""
+    page = keyset_page(table.commits.all(), _VERSIONS, after, size)
+    entries = table.entries.all()
+    if page.next_after:
+        entries = entries.filter(version__gte=page.rows[-1].version)
+    if page.rows and not page.is_first:
+        entries = entries.filter(version__lte=page.rows[0].version)
+    versions = join_versions(
+        page.rows,
+        entries[: 4 * size],
+        mechanism=table.mechanism,
+        foreign=foreign_versions(open_findings(table)),
+    )
+    return page, versions[::-1]
+
+
+def one_version(table: DeltaTable, version: int) -> tuple[VersionRow, list[TableFinding]] | None:
+    """The version with its findings, open ones first; None where neither file, entry nor finding is known."""
+    commits = list(table.commits.filter(version=version))
+    entries = list(table.entries.filter(version=version).select_related("store"))
+    findings = sorted(table.findings.filter(version=version), key=lambda finding: finding.resolved_at is not None)
+    if not (commits or entries or findings):
+        return None
+    open_ones = [finding for finding in findings if finding.resolved_at is None]
+    foreign = foreign_versions(open_ones)
+    rows = join_versions(commits, entries, mechanism=table.mechanism, foreign=foreign)
+    row = rows[0] if rows else VersionRow(version=version, state=VersionState.MISSING, commit=None, entries=())
+    return row, findings
+
+
+def neighbours(table: DeltaTable, version: int) -> tuple[int | None, int | None]:
+    """The versions before and after that are stored."""
+    before = table.commits.filter(version__lt=version).values_list("version", flat=True).first()
+    after = table.commits.filter(version__gt=version).order_by("version").values_list("version", flat=True).first()
+    return before, after
+
+
+def entry_page(table: DeltaTable, after: str, size: int, *, unpublished: bool) -> tuple[Page[Entry], list[EntryRow]]:
+    entries = table.entries.select_related("store")
+    if unpublished:
+        entries = entries.exclude(published=True)
+    page = keyset_page(entries, _VERSIONS, after, size)
+    return page, entry_rows(page.rows)
+
+
+def entry_rows(entries: Sequence[Entry]) -> list[EntryRow]:
+    return [EntryRow(entry=entry, state=entry_state(entry), expires_at=_expiry(entry)) for entry in entries]
+
+
+def jobs_of(table: DeltaTable) -> "QuerySet[Job]":
+    return Job.objects.filter(target_type=TARGET_TYPE, target_id=str(table.pk)).order_by("-created_at", "-id")
+
+
+def job_rows(jobs: Iterable[Job]) -> list[JobRow]:
+    return [JobRow(job, elapsed(job)) for job in jobs]
+
+
+def job_page(table: DeltaTable, after: str, size: int) -> Page[Job]:
+    return keyset_page(jobs_of(table), NEWEST, after, size)
+
+
+def activity_page(table: DeltaTable, after: str, size: int) -> Page[AuditEntry]:
+    entries = AuditEntry.objects.filter(target_type=TARGET_TYPE, target_id=str(table.pk))
+    return keyset_page(entries, _ACTIVITY, after, size)
+
+
+def tab_counts(table: DeltaTable) -> dict[str, int]:
+    return {"commits": table.commits.count(), "entries": table.entries.count(), "jobs": jobs_of(table).count()}
+
+
+def mechanism_word(table: DeltaTable) -> str:
+    return MECHANISM_WORDS[Mechanism(table.mechanism)]
+
+
+def protocol_facts(table: DeltaTable) -> list[tuple[str, str]]:
+    """Name and value of what the protocol and the properties say; unread facts are Unknown."""
+    read = table.protocol_version_read is not None
+    properties = table.properties if isinstance(table.properties, dict) else {}
+    times = "On" if str(properties.get("delta.enableInCommitTimestamps", "")).lower() == "true" else "Off"
+    versions = f"reader {table.reader_version}, writer {table.writer_version}"
+    kept = [str(properties.get(key, default)) for key, default in _DURATIONS.items()]
+    columns = ", ".join(map(str, table.partition_columns)) or "None"
+    return [
+        ("Protocol", versions if table.reader_version is not None else "Unknown"),
+        ("In-commit times", times if read else "Unknown"),
+        ("Partitioned by", columns if read else "Unknown"),
+        ("Log kept", kept[0].removeprefix("interval ") if read else "Unknown"),
+        ("Removed files", f"kept {kept[1].removeprefix('interval ')}" if read else "Unknown"),
+    ]
+
+
+def _expiry(entry: Entry) -> datetime | None:
+    """The epoch seconds of `expireTime` as a moment; None for none, and for a number that is no time."""
+    if entry.expire_time is None:
+        return None
+    try:
+        return datetime.fromtimestamp(0, tz=entry.observed_at.tzinfo) + timedelta(seconds=entry.expire_time)
+    except OverflowError:
+        return None

@@ -1,0 +1,22 @@
+"""Addresses of the lake's pages."""
+
+from django.urls import path
+
+from coordinator.views import observe, stores, table, table_list
+
+urlpatterns = [
+    path("tables/", table_list.tables, name="tables"),
+    path("tables/<int:table_id>/", table.overview, name="table"),
+    path("tables/<int:table_id>/verdict/", table.verdict, name="table-verdict"),
+    path("tables/<int:table_id>/commits/", table.commits, name="table-commits"),
+    path("tables/<int:table_id>/commits/<int:version>/", table.commit, name="table-commit"),
+    path("tables/<int:table_id>/entries/", table.entries, name="table-entries"),
+    path("tables/<int:table_id>/jobs/", table.jobs, name="table-jobs"),
+    path("tables/<int:table_id>/activity/", table.activity, name="table-activity"),
+    path("tables/<int:table_id>/observe/", observe.observe_table, name="table-observe"),
+    path("observe/", observe.observe_lake, name="observe"),
+    path("stores/", stores.stores, name="stores"),
+    path("stores/<int:store_id>/", stores.store, name="store"),
+    path("buckets/", stores.buckets, name="buckets"),
+    path("buckets/<int:bucket_id>/", stores.bucket, name="bucket"),
+]

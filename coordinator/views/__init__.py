@@ -1,0 +1,1 @@
+"""Pages of the lake: parse, ask a query or an action, render. Nothing here talks to AWS."""

@@ -1,0 +1,115 @@
+"""Pages of one table: overview, commits, entries, jobs and activity."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from coordinator.documents import open_findings
+from coordinator.models import DeltaTable
+from coordinator.queries import table_page as queries
+from coordinator.queries.table_list import GONE, UNPUBLISHED
+from dashboard.accounts.actor import Actor
+from dashboard.web.paging import SIZES, choose_size
+
+
+@require_safe
+def overview(request: HttpRequest, table_id: int) -> HttpResponse:
+    table = _table(table_id)
+    found = queries.overview(table)
+    may_observe = Actor.from_request(request).may("lake.observe")
+    context = {"overview": found, "verdict": found.verdict, "shown": _shown(table), "may_observe": may_observe}
+    return render(request, "coordinator/table.html", _frame(table, "overview") | context)
+
+
+@require_safe
+def verdict(request: HttpRequest, table_id: int) -> HttpResponse:
+    """The verdict alone, which the overview asks for every 15 s; it says when the rest of the page is older."""
+    table = _table(table_id)
+    found = queries.verdict(table, open_findings(table))
+    shown = request.GET.get("shown", "")
+    context = {"table": table, "verdict": found, "shown": shown, "moved_on": bool(shown) and shown != _shown(table)}
+    return render(request, "coordinator/table_verdict_update.html", context)
+
+
+@require_safe
+def commits(request: HttpRequest, table_id: int) -> HttpResponse:
+    table = _table(table_id)
+    page, versions = queries.commit_page(table, *_place(request))
+    return render(
+        request, "coordinator/table_commits.html", _frame(table, "commits") | {"page": page, "versions": versions}
+    )
+
+
+@require_safe
+def commit(request: HttpRequest, table_id: int, version: int) -> HttpResponse:
+    table = _table(table_id)
+    found = queries.one_version(table, version)
+    if found is None:
+        raise Http404(f"Nothing is known of version {version} of {table.uri}.")
+    row, findings = found
+    before, after = queries.neighbours(table, version)
+    context = {
+        "row": row,
+        "entries": queries.entry_rows(row.entries),
+        "findings": findings,
+        "before": before,
+        "after": after,
+    }
+    return render(request, "coordinator/table_commit.html", _frame(table, "commits") | context)
+
+
+@require_safe
+def entries(request: HttpRequest, table_id: int) -> HttpResponse:
+    table = _table(table_id)
+    unpublished = request.GET.get("state") == UNPUBLISHED
+    page, rows = queries.entry_page(table, *_place(request), unpublished=unpublished)
+    context = {"page": page, "rows": rows, "unpublished": unpublished}
+    return render(request, "coordinator/table_entries.html", _frame(table, "entries") | context)
+
+
+@require_safe
+def jobs(request: HttpRequest, table_id: int) -> HttpResponse:
+    table = _table(table_id)
+    page = queries.job_page(table, *_place(request))
+    return render(
+        request,
+        "coordinator/table_jobs.html",
+        _frame(table, "jobs") | {"page": page, "jobs": queries.job_rows(page.rows)},
+    )
+
+
+@require_safe
+def activity(request: HttpRequest, table_id: int) -> HttpResponse:
+    table = _table(table_id)
+    page = queries.activity_page(table, *_place(request))
+    return render(request, "coordinator/table_activity.html", _frame(table, "activity") | {"page": page})
+
+
+def _table(table_id: int) -> DeltaTable:
+    return get_object_or_404(queries.head(table_id))
+
+
+def _place(request: HttpRequest) -> tuple[str, int]:
+    """Where in a list the address points: its cursor and the size of a page."""
+    return request.GET.get("after", ""), choose_size(request.GET.get("size", ""))
+
+
+def _frame(table: DeltaTable, tab: str) -> dict[str, Any]:
+    """What the head and the tabs show on each page of a table."""
+    return {
+        "table": table,
+        "tab": tab,
+        "counts": queries.tab_counts(table),
+        "mechanism": queries.mechanism_word(table),
+        "state_word": "Gone" if table.gone_at else "",
+        "worst_state": table.state,
+        "gone_filter": GONE,
+        "sizes": SIZES,
+    }
+
+
+def _shown(table: DeltaTable) -> str:
+    """What a page was made of, short enough for an address: it changes when the evidence has to be read again."""
+    return f"{table.state}.{table.published_version}.{table.accepted_version}.{bool(table.gone_at)}"

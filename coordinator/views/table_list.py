@@ -1,0 +1,121 @@
+"""The tables list: filters and sort in the address, worst first, exported as it stands."""
+
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from coordinator.forms import TableFilterForm
+from coordinator.protocols.verdict import State
+from coordinator.queries import table_list as queries
+from coordinator.queries.table_list import GONE, SORT_WORDS, SORTS, UNPUBLISHED, TableFilter
+from coordinator.views.exports import FORMATS, export
+from dashboard.accounts.actor import Actor
+from dashboard.connections.models import Connection
+from dashboard.web.paging import SIZES, Sort, choose_size, choose_sort
+from dashboard.web.scope import current_connection
+from dashboard.web.states import look_of
+
+_NOTES = {
+    "all": "everything listed",
+    State.BLOCKED: "reads or writes fail",
+    State.UNSAFE: "a commit can be lost",
+    State.ATTENTION: "works, needs tidying",
+    State.NOT_CHECKED: "last check failed",
+    State.UNBACKFILLED: "not backfilled yet",
+    State.PENDING: "not published yet",
+    State.HEALTHY: "published, guarded",
+}
+
+
+@require_safe
+def tables(request: HttpRequest) -> HttpResponseBase:
+    form = TableFilterForm(request.GET)
+    if not form.is_valid():
+        return render(request, "coordinator/tables_refused.html", {"refusals": form.refusals()}, status=422)
+    chosen = _scoped(request, form.chosen())
+    sort = choose_sort(SORTS, request.GET.get("sort", ""))
+    if request.GET.get("format") in FORMATS:
+        return export(queries.export_rows(chosen, sort), request.GET["format"], "tables")
+    context = _context(request, chosen, sort)
+    if not _wants_rows_only(request):
+        return render(request, "coordinator/tables.html", context)
+    response = render(request, "coordinator/tables_update.html", context)
+    response["HX-Push-Url"] = _clean_address(request)
+    return response
+
+
+def _scoped(request: HttpRequest, chosen: TableFilter) -> TableFilter:
+    """The connection named in the address, else the one that the person looks at."""
+    scope = None if chosen.connection else current_connection(request)
+    return replace(chosen, connection=scope.name) if scope else chosen
+
+
+def _wants_rows_only(request: HttpRequest) -> bool:
+    htmx = getattr(request, "htmx", None)
+    return bool(htmx) and str(getattr(htmx, "target", "") or "").endswith("results")
+
+
+def _clean_address(request: HttpRequest) -> str:
+    """The address without fields that were left empty, as it goes into the browser's history."""
+    filled = [(name, value) for name, value in request.GET.items() if value and name != "after"]
+    return f"{reverse('tables')}?{urlencode(filled)}" if filled else reverse("tables")
+
+
+def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str, Any]:
+    size = choose_size(request.GET.get("size", ""), default=SIZES[0])
+    page = queries.table_page(chosen, sort, request.GET.get("after", ""), size)
+    counts = queries.tally(chosen)
+    readings = queries.readings(chosen.connection)
+    return {
+        "chosen": chosen,
+        "page": page,
+        "rows": queries.table_rows(page.rows, timezone.now()),
+        "sort": sort,
+        "sort_word": SORT_WORDS[sort.name],
+        "sizes": SIZES,
+        "matching": _matching(chosen, counts),
+        "tally": _tally(chosen, counts),
+        "gone": counts[GONE],
+        "worst_state": next((state.value for state in State if counts[state.value]), State.HEALTHY.value),
+        "worst_count": next((counts[state.value] for state in State if counts[state.value]), 0),
+        "of_the_lake": queries.counts_of_the_lake(),
+        "buckets": queries.bucket_names(),
+        "mechanisms": queries.MECHANISM_WORDS.items(),
+        "readings": readings,
+        "read_at": queries.oldest_reading(readings),
+        "observable": _observable(chosen),
+        "may_observe": Actor.from_request(request).may("lake.observe"),
+        "narrowed_beyond_state": replace(chosen, state="").narrows,
+    }
+
+
+def _tally(chosen: TableFilter, counts: dict[str, int]) -> list[dict[str, Any]]:
+    """One door per state. A state without tables keeps its place, so that nothing moves when it gets one."""
+    current = chosen.state or "all"
+    return [
+        {
+            "state": str(state),
+            "word": "All" if state == "all" else look_of(state).word,
+            "number": counts[str(state)],
+            "note": note,
+            "current": current == state,
+        }
+        for state, note in _NOTES.items()
+    ]
+
+
+def _matching(chosen: TableFilter, counts: dict[str, int]) -> int | None:
+    """How many rows the whole list has; None where no count is at hand."""
+    return None if chosen.state == UNPUBLISHED else counts[chosen.state or "all"]
+
+
+def _observable(chosen: TableFilter) -> list[Connection]:
+    connections = Connection.objects.all()
+    return list(connections.filter(name=chosen.connection) if chosen.connection else connections)
