@@ -20,16 +20,13 @@ from lake.delta.state import MetadataAction, ProtocolAction, StateParts, StateRe
 
 # Up to this size one request for the whole object is quicker than two or three for its parts.
 WHOLE_BYTES = 1 << 20
-# Beyond these a file is not what it claims to be, and memory is worth more than its answer.
-MOST_JSON_BYTES = 64 << 20
-MOST_COLUMN_BYTES = 64 << 20
-MOST_FOOTER_BYTES = 64 << 20
+# Fetched at a time beyond that: the footer of most checkpoints, and both columns of a row group, fit.
+READ_AHEAD_BYTES = 64 << 10
+# Beyond this a file is not what it claims to be, and memory is worth more than its answer.
+MOST_FETCHED_BYTES = 64 << 20
 
-_TAIL_BYTES = 64 << 10
-# Neighbouring columns this close are fetched in one request.
-_GAP_BYTES = 256 << 10
 _MAGIC = b"PAR1"
-_COLUMNS = {"protocol": "protocol.minReaderVersion", "metaData": "metaData.id"}
+_COLUMNS = ("protocol", "metaData")
 
 ReadRange = Callable[[int, int], bytes]
 
@@ -58,14 +55,14 @@ def read_checkpoint_state(read_range: ReadRange, size: int, name: str) -> StateP
 
 
 def _json_state(read_range: ReadRange, size: int, name: str, version: int) -> StateParts:
-    if size > MOST_JSON_BYTES:
-        raise _UnreadableError(f"The checkpoint has {size} bytes of JSON; at most {MOST_JSON_BYTES} are read.")
+    if size > MOST_FETCHED_BYTES:
+        raise _UnreadableError(f"The checkpoint has {size} bytes of JSON; at most {MOST_FETCHED_BYTES} are read.")
     commit = read_commit(version, read_range(0, size - 1), name=name)
     return StateParts(version, commit.protocol, commit.metadata, commit.problems)
 
 
 def _parquet_state(read_range: ReadRange, size: int, name: str, version: int) -> StateParts:
-    file = RangedFile(read_range, size)
+    file = RangedFile(read_range, size, READ_AHEAD_BYTES, MOST_FETCHED_BYTES)
     _fetch_footer(file)
     reader = StateReader(name)
     protocol: ProtocolAction | None = None
@@ -81,76 +78,60 @@ def _parquet_state(read_range: ReadRange, size: int, name: str, version: int) ->
 def _fetch_footer(file: RangedFile) -> None:
     if file.size <= WHOLE_BYTES:
         file.fetch(0, file.size - 1)
-    tail = file.fetch(max(0, file.size - _TAIL_BYTES), file.size - 1)
+    tail = file.fetch(max(0, file.size - READ_AHEAD_BYTES), file.size - 1)
     if len(tail) < 12 or tail[-4:] != _MAGIC:
         raise _UnreadableError("The file does not end as parquet does; it is cut off or another kind of file.")
     length = int.from_bytes(tail[-8:-4], "little")
-    if length > min(MOST_FOOTER_BYTES, file.size - 12):
+    if length > min(MOST_FETCHED_BYTES, file.size - 12):
         raise _UnreadableError(f"The parquet footer claims {length} bytes, which cannot be.")
     file.fetch(file.size - 8 - length, file.size - 1)
 
 
-def _rows(file: RangedFile) -> list[tuple[str, Any]]:
-    """The rows of both columns that hold something, as (column, decoded value), in the order of the file."""
-    rows: list[tuple[str, Any]] = []
-    with _as_unreadable():
-        parquet = pq.ParquetFile(file)
-        present = [column for column in _COLUMNS if column in parquet.schema_arrow.names]
-        groups = [parquet.metadata.row_group(position) for position in range(parquet.metadata.num_row_groups)]
-        wanted_by_group = [_wanted(group, present) for group in groups]
-        spans = [_spans(group, wanted) for group, wanted in zip(groups, wanted_by_group, strict=True)]
-    for position, wanted in enumerate(wanted_by_group):
-        _fetch_columns(file, spans[position])
-        with _as_unreadable():
-            table = parquet.read_row_group(position, columns=wanted, use_threads=False) if wanted else None
-            rows.extend((column, _last(table.column(column))) for column in wanted if table is not None)
-    return [(column, row) for column, row in rows if row is not None]
+def _rows(file: RangedFile) -> Iterator[tuple[str, Any]]:
+    """The values of both columns, as (column, decoded value), up to the row group where both have been seen.
+
+    Row groups are not skipped by their statistics: pyarrow's accessors for those end the process on a damaged footer.
+    """
+    parquet = _opened(file)
+    # In the order of the file, so that the second column is in the bytes fetched for the first.
+    wanted = [column for column in dict.fromkeys(parquet.schema_arrow.names) if column in _COLUMNS]
+    for group in range(parquet.metadata.num_row_groups):
+        if not wanted:
+            return
+        with _as_unreadable(file):
+            table = parquet.read_row_group(group, columns=wanted, use_threads=False)
+            values = {column: _last(table.column(column)) for column in wanted}
+        found = {column: value for column, value in values.items() if value is not None}
+        yield from found.items()
+        wanted = [column for column in wanted if column not in found]
+
+
+def _opened(file: RangedFile) -> Any:
+    with _as_unreadable(file):
+        parquet = pq.ParquetFile(file, pre_buffer=False)
+        # Decoded here, so that a schema that cannot be is refused under the same guard.
+        _ = parquet.schema_arrow
+        return parquet
 
 
 @contextmanager
-def _as_unreadable() -> Iterator[None]:
+def _as_unreadable(file: RangedFile) -> Iterator[None]:
+    """Turn what pyarrow raises into one sentence, but never an error of the store that came through it."""
     try:
         yield
-    except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
+    except (
+        pa.ArrowException,
+        PieceMissingError,
+        OSError,
+        ValueError,
+        LookupError,
+        ArithmeticError,
+        MemoryError,
+    ) as error:
+        if file.store_error is not None:
+            raise file.store_error from None
         first_line = str(error).partition("\n")[0].rstrip(".")
         raise _UnreadableError(f"The parquet cannot be read: {first_line or type(error).__name__}.") from error
-
-
-def _wanted(row_group: Any, present: list[str]) -> list[str]:
-    """The columns of a row group that are not, by its statistics, null throughout."""
-    nulls = {}
-    for position in range(row_group.num_columns):
-        chunk = row_group.column(position)
-        statistics = chunk.statistics
-        if statistics is not None and statistics.has_null_count:
-            nulls[chunk.path_in_schema] = statistics.null_count == chunk.num_values
-    return [column for column in present if not nulls.get(_COLUMNS[column], False)]
-
-
-def _spans(row_group: Any, wanted: list[str]) -> list[tuple[int, int]]:
-    """First and last byte of the chunks of the wanted columns, neighbours together."""
-    chunks = [row_group.column(position) for position in range(row_group.num_columns)]
-    merged: list[tuple[int, int]] = []
-    for first, last in sorted(_span(chunk) for chunk in chunks if chunk.path_in_schema.split(".")[0] in wanted):
-        if merged and first - merged[-1][1] <= _GAP_BYTES:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], last))
-        else:
-            merged.append((first, last))
-    return merged
-
-
-def _fetch_columns(file: RangedFile, spans: list[tuple[int, int]]) -> None:
-    if sum(last - first + 1 for first, last in spans) > MOST_COLUMN_BYTES:
-        raise _UnreadableError(f"Columns protocol and metaData are said to take more than {MOST_COLUMN_BYTES} bytes.")
-    for first, last in spans:
-        file.fetch(first, last)
-
-
-def _span(chunk: Any) -> tuple[int, int]:
-    first = chunk.data_page_offset
-    if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
-        first = min(first, chunk.dictionary_page_offset)
-    return first, first + chunk.total_compressed_size - 1
 
 
 def _last(column: Any) -> Any:
