@@ -63,6 +63,7 @@ class RoleCredentials:
     def __init__(self, wire: Wire, origin: str, region: str, role_arn: str, external_id: str) -> None:
         self._wire = wire
         self._role_arn = role_arn
+        self._refusal: AwsError | None = None
         form = {
             "Action": "AssumeRole",
             "Version": "2011-06-15",
@@ -86,9 +87,14 @@ class RoleCredentials:
         return _freeze(self._renewed)
 
     def _assume(self) -> dict[str, str]:
+        # A refusal is kept: hundreds of tables would each ask again, one after another.
+        if self._refusal:
+            raise self._refusal
         answer = self._wire.send(self._request)
         if answer.status != 200:
-            raise read_error(answer, "sts:AssumeRole", self._role_arn)
+            error = read_error(answer, "sts:AssumeRole", self._role_arn)
+            self._refusal = error if error.is_access_denied else None
+            raise error
         parts = {
             "access_key": xml_text(answer.body, b"AccessKeyId"),
             "secret_key": xml_text(answer.body, b"SecretAccessKey"),

@@ -65,16 +65,7 @@ class DynamoDB:
             "ExpressionAttributeValues": values,
             "ScanIndexForward": not newest_first,
         }
-        left = limit
-        while left is None or left > 0:
-            if left is not None:
-                body["Limit"] = left
-            items, following = self._page("Query", body)
-            yield items
-            if not following:
-                return
-            body["ExclusiveStartKey"] = following
-            left = None if left is None else left - len(items)
+        yield from self._pages("Query", body, limit)
 
     def scan(self, table: str, *, segments: int = 4, consistent: bool = True) -> Iterator[tuple[Item, ...]]:
         """Pages of the whole table as they arrive from `segments` threads, in no order.
@@ -91,6 +82,10 @@ class DynamoDB:
         """One DynamoDB operation as a JSON object each way. Raises AwsError for every answer but a JSON object."""
         name = f"dynamodb:{operation}"
         target = f"DynamoDB table {body['TableName']}" if "TableName" in body else str(body.get("ResourceArn", ""))
+        try:
+            text = orjson.dumps(body)
+        except orjson.JSONEncodeError as error:
+            raise AwsError("InvalidName", f"it cannot be asked for: {error}", operation=name, target=target) from error
         answer = self._wire.send(
             Request(
                 operation=name,
@@ -102,7 +97,7 @@ class DynamoDB:
                     "Content-Type": "application/x-amz-json-1.0",
                     "X-Amz-Target": f"{API_VERSION}.{operation}",
                 },
-                body=orjson.dumps(body),
+                body=text,
             )
         )
         if answer.status != 200:
@@ -113,22 +108,28 @@ class DynamoDB:
         body: dict[str, Any] = {"TableName": table, "ConsistentRead": consistent}
         if segments > 1:
             body |= {"Segment": number, "TotalSegments": segments}
-        while True:
-            items, following = self._page("Scan", body)
+        yield from self._pages("Scan", body)
+
+    def _pages(self, operation: str, body: dict[str, Any], limit: int | None = None) -> Iterator[tuple[Item, ...]]:
+        left = limit
+        while left is None or left > 0:
+            if left is not None:
+                body["Limit"] = left
+            items, following = self._page(operation, body)
             yield items
             if not following:
                 return
+            if following == body.get("ExclusiveStartKey"):
+                raise _unreadable(operation, body, "the answer repeats the key at which the page before it ended")
             body["ExclusiveStartKey"] = following
+            left = None if left is None else left - len(items)
 
     def _page(self, operation: str, body: dict[str, Any]) -> tuple[tuple[Item, ...], Item | None]:
         said = self.ask(operation, {**body, "ReturnConsumedCapacity": "TOTAL"})
         self._count(said)
         items = said.get("Items")
         if not isinstance(items, list):
-            target = f"DynamoDB table {body['TableName']}"
-            raise AwsError(
-                "MalformedAnswer", "the answer has no list of items", operation=f"dynamodb:{operation}", target=target
-            )
+            raise _unreadable(operation, body, "the answer has no list of items")
         return tuple(items), said.get("LastEvaluatedKey")
 
     def _count(self, said: dict[str, Any]) -> None:
@@ -145,3 +146,9 @@ def _json_object(answer: Answer, operation: str, target: str) -> dict[str, Any]:
     if not isinstance(said, dict):
         raise malformed(answer, "the answer is not a JSON object", operation, target)
     return said
+
+
+def _unreadable(operation: str, body: dict[str, Any], reason: str) -> AwsError:
+    return AwsError(
+        "MalformedAnswer", reason, operation=f"dynamodb:{operation}", target=f"DynamoDB table {body['TableName']}"
+    )

@@ -33,9 +33,9 @@ NAMED_ACTION = re.compile(r"not authorized to perform:? ([a-z0-9-]+:[A-Za-z]+)")
 class AwsError(Exception):
     """A request that did not give its answer.
 
-    `code` is AWS's own error code, or one of ours: ConnectionFailed, MalformedAnswer, NoCredentials, UnknownRegion,
-    WrongRegion. `operation` is "service:Operation", `target` the bucket, object or table asked for, `request_id` what
-    AWS support wants to hear. `permission` is the IAM action that is missing, or "".
+    `code` is AWS's own error code, or one of ours: BadConfiguration, ConnectionFailed, InvalidName, MalformedAnswer,
+    NoCredentials, UnknownRegion, WrongRegion. `operation` is "service:Operation", `target` the bucket, object or table
+    asked for, `request_id` what AWS support wants to hear. `permission` is the IAM action that is missing, or "".
     """
 
     def __init__(

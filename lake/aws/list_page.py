@@ -15,8 +15,7 @@ from xml.parsers import expat
 NAMESPACE_END = "\n"
 CONTENTS = re.compile(
     r"<Contents>\s*<Key>([^<]*)</Key>\s*<LastModified>([^<]+)</LastModified>\s*<ETag>([^<]*)</ETag>"
-    r"(?:(?!</?Contents>|<Size>).)*<Size>(\d+)</Size>",
-    re.DOTALL,
+    r"[^<]*(?:<(?!Size>|/?Contents>)[^<]*)*<Size>(\d+)</Size>"
 )
 PREFIXES = re.compile(r"<CommonPrefixes>\s*<Prefix>([^<]*)</Prefix>\s*</CommonPrefixes>")
 TRUNCATED = re.compile(r"<IsTruncated>\s*true\s*</IsTruncated>", re.IGNORECASE)
@@ -57,7 +56,7 @@ def read_list_page(body: bytes) -> tuple[ListPage, str]:
     page = _read_usual(text) or _read_any(body)
     try:
         return page.finish()
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise ListingError(f"the listing holds a value that cannot be read: {error}") from error
 
 

@@ -15,8 +15,8 @@ from lake.aws.wire import Request, Wire
 __all__ = ["S3", "ListPage", "ObjectBody", "ObjectSummary"]
 
 WRONG_REGION_STATUSES = frozenset({301, 307, 400})
+REGION_NAME = re.compile(r"[a-z0-9-]+")
 CONTENT_RANGE = re.compile(r"bytes \d+-\d+/(\d+)")
-EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +90,26 @@ class S3:
             data=answer.body,
             size=_whole_size(answer),
             etag=bare_etag(answer.headers.get("etag", "")),
-            modified_at=_modified_at(answer),
+            modified_at=_modified_at(answer, "s3:GetObject", target),
         )
 
     def head(self, bucket: str, key: str) -> ObjectSummary | None:
-        """The object's summary, or None where it is absent. Raises AwsError.
+        """The object's summary, or None where it or its bucket is absent. Raises AwsError.
 
         Without s3:ListBucket, S3 says AccessDenied of an absent object.
         """
+        target = f"s3://{bucket}/{key}"
         try:
-            answer = self.ask("s3:HeadObject", bucket, key, method="HEAD", target=f"s3://{bucket}/{key}")
+            answer = self.ask("s3:HeadObject", bucket, key, method="HEAD", target=target)
         except AwsError as error:
             if error.code in {"NotFound", "NoSuchKey"}:
                 return None
             raise
-        etag = bare_etag(answer.headers.get("etag", ""))
-        return ObjectSummary(key, int(answer.headers.get("content-length", 0)), _modified_at(answer), etag)
+        size = answer.headers.get("content-length", "")
+        if not size.isdecimal():
+            raise malformed(answer, "the answer does not state the object's size", "s3:HeadObject", target)
+        modified_at = _modified_at(answer, "s3:HeadObject", target)
+        return ObjectSummary(key, int(size), modified_at, bare_etag(answer.headers.get("etag", "")))
 
     def ask(
         self,
@@ -119,6 +123,7 @@ class S3:
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """One S3 request, in the bucket's own region. Raises AwsError for every answer outside 2xx."""
+        _check_names(operation, bucket, key, target, query or {})
         region = self.region_of(bucket)
         request = Request(
             operation=operation,
@@ -153,6 +158,20 @@ class S3:
         return answer
 
 
+def _check_names(operation: str, bucket: str, key: str, target: str, query: Mapping[str, str]) -> None:
+    """Refuse what S3 would take for another question, such as an empty key for a listing of the bucket."""
+    if not bucket:
+        raise AwsError("InvalidName", "the name of a bucket is empty", "", operation, "", target)
+    if not key and operation in {"s3:GetObject", "s3:HeadObject"}:
+        raise AwsError("InvalidName", "the key of an object is empty", "", operation, "", target)
+    try:
+        "".join((bucket, key, *query.values())).encode()
+    except UnicodeEncodeError as error:
+        raise AwsError(
+            "InvalidName", f"it is not valid Unicode: {error.reason}", "", operation, "", ascii(target)
+        ) from error
+
+
 def _range(first: int | None, last: int | None) -> str:
     if first is not None and first < 0:
         return f"bytes={first}"
@@ -166,18 +185,19 @@ def _whole_size(answer: Answer) -> int:
     return int(ranged.group(1)) if ranged else len(answer.body)
 
 
-def _modified_at(answer: Answer) -> datetime:
+def _modified_at(answer: Answer, operation: str, target: str) -> datetime:
     try:
         return parsedate_to_datetime(answer.headers["last-modified"]).astimezone(UTC)
-    except (KeyError, ValueError):
-        return EPOCH
+    except (KeyError, ValueError, OverflowError) as error:
+        raise malformed(answer, "the answer does not state when the object was modified", operation, target) from error
 
 
 def _named_region(answer: Answer) -> str:
     """The region that an answer of the wrong one names; HEAD answers name it in a header alone."""
     if answer.status not in WRONG_REGION_STATUSES:
         return ""
-    return answer.headers.get("x-amz-bucket-region", "") or xml_text(answer.body, b"Region")
+    named = answer.headers.get("x-amz-bucket-region", "") or xml_text(answer.body, b"Region")
+    return named if REGION_NAME.fullmatch(named) else ""
 
 
 def _wrong_region(answer: Answer, request: Request, again: str) -> AwsError:

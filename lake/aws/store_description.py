@@ -45,7 +45,7 @@ def describe_store(ask: Ask, name: str) -> StoreDescription:
     said = ask("DescribeTable", {"TableName": name})
     try:
         facts = _table_facts(said["Table"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
         raise AwsError(
             "MalformedAnswer",
             f"the description lacks or garbles {error}",
@@ -62,7 +62,7 @@ def describe_store(ask: Ask, name: str) -> StoreDescription:
 
 
 def _table_facts(table: dict[str, Any]) -> dict[str, Any]:
-    throughput = table.get("ProvisionedThroughput", {})
+    throughput = table.get("ProvisionedThroughput") or {}
     return {
         "name": str(table["TableName"]),
         "arn": str(table.get("TableArn", "")),
@@ -75,7 +75,7 @@ def _table_facts(table: dict[str, Any]) -> dict[str, Any]:
         "size_bytes": int(table.get("TableSizeBytes", 0)),
         "created_at": _moment(table.get("CreationDateTime")),
         "deletion_protection": table.get("DeletionProtectionEnabled"),
-        "table_class": table.get("TableClassSummary", {}).get("TableClass"),
+        "table_class": (table.get("TableClassSummary") or {}).get("TableClass"),
         "stream_view": _stream_view(table),
         "global_indexes": _index_names(table, "GlobalSecondaryIndexes"),
         "local_indexes": _index_names(table, "LocalSecondaryIndexes"),
@@ -90,7 +90,7 @@ def _key_schema(table: dict[str, Any]) -> tuple[tuple[str, str, str], ...]:
 
 
 def _billing(table: dict[str, Any]) -> str:
-    on_demand = table.get("BillingModeSummary", {}).get("BillingMode") == "PAY_PER_REQUEST"
+    on_demand = (table.get("BillingModeSummary") or {}).get("BillingMode") == "PAY_PER_REQUEST"
     return "on_demand" if on_demand else "provisioned"
 
 
@@ -108,11 +108,11 @@ def _index_names(table: dict[str, Any], kind: str) -> tuple[str, ...]:
 
 
 def _time_to_live(ask: Ask, name: str) -> dict[str, Any]:
-    said = ask("DescribeTimeToLive", {"TableName": name}).get("TimeToLiveDescription", {})
+    said = ask("DescribeTimeToLive", {"TableName": name}).get("TimeToLiveDescription") or {}
     return {"ttl_status": said.get("TimeToLiveStatus"), "ttl_attribute": said.get("AttributeName")}
 
 
 def _recovery(ask: Ask, name: str) -> dict[str, Any]:
-    said = ask("DescribeContinuousBackups", {"TableName": name}).get("ContinuousBackupsDescription", {})
-    status = said.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus")
+    said = ask("DescribeContinuousBackups", {"TableName": name}).get("ContinuousBackupsDescription") or {}
+    status = (said.get("PointInTimeRecoveryDescription") or {}).get("PointInTimeRecoveryStatus")
     return {"point_in_time_recovery": None if status is None else status == "ENABLED"}

@@ -80,6 +80,8 @@ class Transport:
 
     def _unreachable(self, error: exceptions.HTTPError) -> UnreachableError:
         match error:
+            case exceptions.ProxyError():
+                return UnreachableError(f"the proxy was of no help: {error.original_error}", may_pass=True)
             case exceptions.SSLError():
                 return UnreachableError(f"TLS could not be agreed on: {error}", may_pass=False)
             case exceptions.LocationValueError():

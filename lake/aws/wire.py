@@ -4,6 +4,7 @@ import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Protocol
 from urllib.parse import quote
 
@@ -13,12 +14,12 @@ from botocore.awsrequest import AWSRequest
 from lake.aws.answers import Answer, read_error
 from lake.aws.counting import RequestCount
 from lake.aws.endpoints import Place
-from lake.aws.errors import THROTTLED, AwsError
+from lake.aws.errors import AwsError
 from lake.aws.transport import Transport, UnreachableError
 
 PASSING_STATUSES = frozenset({429, 500, 502, 503, 504})
-# DynamoDB throttles with status 400, S3 reports a slow sender so.
-PASSING_CODES = THROTTLED | {"InternalError", "InternalServerError", "RequestTimeout", "RequestTimeoutException"}
+# Those that may come with status 400.
+PASSING_CODES = frozenset({"InternalError", "InternalServerError", "RequestTimeout", "RequestTimeoutException"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +27,16 @@ class Patience:
     """How long to wait and how often to ask. Times are seconds.
 
     The pause before attempt n+1 is drawn evenly from 0 to `first_pause` doubled n-1 times, at most `longest_pause`. No
-    attempt begins once `total` has passed since the first.
+    attempt begins once `total` has passed since the first. A throttled request is asked `throttled_attempts` times: one
+    page of a log store created with 5 read units takes them all for most of a minute.
     """
 
     connect: float = 5.0
     read: float = 30.0
     attempts: int = 6
+    throttled_attempts: int = 12
     first_pause: float = 0.1
-    longest_pause: float = 5.0
+    longest_pause: float = 20.0
     total: float = 90.0
 
 
@@ -86,19 +89,19 @@ class Wire:
     def send(self, request: Request) -> Answer:
         """The answer, after retries. Raises AwsError where none came or no credentials are at hand."""
         started = time.monotonic()
-        for attempt in range(1, self._patience.attempts + 1):
-            out_of_time = time.monotonic() - started >= self._patience.total
-            last = out_of_time or attempt == self._patience.attempts
+        for attempt in count(1):
             try:
                 answer = self._attempt(request)
             except UnreachableError as reason:
-                if last or not reason.may_pass:
+                late = time.monotonic() - started >= self._patience.total
+                if late or not reason.may_pass or attempt >= self._patience.attempts:
                     raise _no_answer(request, reason, attempt) from reason
             else:
-                if last or not _passes(answer, request):
+                late = time.monotonic() - started >= self._patience.total
+                if late or attempt >= self._attempts_for(answer, request):
                     return answer
             self._pause(attempt)
-        raise AssertionError("the last attempt returns or raises")
+        raise AssertionError("unreachable")
 
     def _attempt(self, request: Request) -> Answer:
         headers = self._sign(request)
@@ -116,17 +119,18 @@ class Wire:
         signer(self._credentials.frozen(), request.service, request.region).add_auth(unsigned)
         return dict(unsigned.headers.items())
 
+    def _attempts_for(self, answer: Answer, request: Request) -> int:
+        if answer.status < 400:
+            return 1
+        error = read_error(answer, request.operation, request.target)
+        if error.is_throttle:
+            return self._patience.throttled_attempts
+        passing = answer.status in PASSING_STATUSES or error.code in PASSING_CODES
+        return self._patience.attempts if passing else 1
+
     def _pause(self, attempt: int) -> None:
         most = min(self._patience.longest_pause, self._patience.first_pause * 2 ** (attempt - 1))
         time.sleep(random.uniform(0, most))  # noqa: S311 - jitter, not a secret
-
-
-def _passes(answer: Answer, request: Request) -> bool:
-    if answer.status < 400:
-        return False
-    if answer.status in PASSING_STATUSES:
-        return True
-    return read_error(answer, request.operation, request.target).code in PASSING_CODES
 
 
 def _no_answer(request: Request, reason: UnreachableError, attempts: int) -> AwsError:

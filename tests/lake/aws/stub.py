@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from lake.aws.access import Access, Lake, open_lake
 from lake.aws.wire import Patience
 
-QUICK = Patience(connect=2.0, read=0.3, attempts=4, first_pause=0.001, longest_pause=0.002, total=20.0)
+QUICK = Patience(
+    connect=2.0, read=0.3, attempts=4, throttled_attempts=6, first_pause=0.001, longest_pause=0.002, total=20.0
+)
 
 
 def quick(url: str, **access: object) -> Lake:
@@ -93,7 +95,7 @@ class StubServer:
 
 
 def _hear(stream) -> Heard | None:
-    first = stream.readline().decode().split()
+    first = stream.readline().decode("latin-1").split()
     if len(first) != 3:
         return None
     headers = {}

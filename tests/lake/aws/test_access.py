@@ -12,7 +12,7 @@ from tests.lake.aws.conftest import KEYS
 from tests.lake.aws.stub import Reply, quick
 
 ROLE = "arn:aws:iam::123456789012:role/levee"
-OBJECT = Reply(body=b"1")
+OBJECT = Reply(body=b"1", headers={"Last-Modified": "Fri, 20 Nov 2026 10:00:00 GMT"})
 
 
 def assumed(minutes, key_id="ASIAROLE"):
@@ -87,7 +87,7 @@ def test_a_role_is_taken_anew_before_it_ends(stub):
     assert [signer(heard) for heard in stub.heard] == ["key", "ASIAFIRST", "key", "ASIASECOND"]
 
 
-def test_a_refused_role_names_the_missing_permission(stub):
+def test_a_refused_role_names_the_missing_permission_and_is_asked_for_once(stub):
     said = "User: arn:aws:iam::1:user/u is not authorized to perform: sts:AssumeRole on resource: " + ROLE
     stub.play(
         Reply(
@@ -95,8 +95,11 @@ def test_a_refused_role_names_the_missing_permission(stub):
             f"<ErrorResponse><Error><Code>AccessDenied</Code><Message>{said}</Message></Error></ErrorResponse>".encode(),
         )
     )
-    with quick(stub.url, role_arn=ROLE) as lake, pytest.raises(AwsError) as raised:
-        lake.s3.get("lake", "k")
+    with quick(stub.url, role_arn=ROLE) as lake:
+        for _ in range(3):
+            with pytest.raises(AwsError) as raised:
+                lake.s3.get("lake", "k")
+    assert len(stub.heard) == 1
     assert (raised.value.permission, raised.value.operation) == ("sts:AssumeRole", "sts:AssumeRole")
 
 

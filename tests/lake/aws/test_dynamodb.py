@@ -118,9 +118,10 @@ def test_a_failing_segment_ends_the_scan(stub, stub_lake):
 
 
 def test_closing_a_scan_early_stops_its_threads(stub, stub_lake):
-    stub.answer(
-        lambda heard, number: Reply(body=orjson.dumps({"Items": [entry()], "LastEvaluatedKey": key_of(entry())}))
-    )
+    def page(heard, number):
+        return Reply(body=orjson.dumps({"Items": [entry()], "LastEvaluatedKey": key_of(entry(version=number))}))
+
+    stub.answer(page)
     before = set(threading.enumerate())
     pages = stub_lake.dynamodb.scan("t", segments=4)
     next(pages)
@@ -187,3 +188,15 @@ def test_a_garbled_description_is_one_error(stub, stub_lake):
     stub.play(Reply(body=b'{"Table":{"TableName":"t"}}'))
     with pytest.raises(AwsError, match="TableStatus"):
         stub_lake.dynamodb.describe("t")
+
+
+def test_a_scan_that_goes_round_in_circles_is_one_error(stub, stub_lake):
+    stub.play(Reply(body=orjson.dumps({"Items": [entry()], "LastEvaluatedKey": key_of(entry())})))
+    with pytest.raises(AwsError, match="repeats the key"):
+        list(stub_lake.dynamodb.scan("t", segments=1))
+
+
+def test_a_key_that_is_not_unicode_is_one_error(stub_lake):
+    with pytest.raises(AwsError) as raised:
+        stub_lake.dynamodb.get_item("t", {"tablePath": {"S": "\ud800"}})
+    assert raised.value.code == "InvalidName"

@@ -1,10 +1,12 @@
 """A hostile endpoint: what is asked again, what is given up, and what is then said."""
 
 import socket
+from dataclasses import replace
 
 import orjson
 import pytest
 
+from lake.aws.access import Access, open_lake
 from lake.aws.errors import AwsError
 from tests.lake.aws.stub import QUICK, Reply, quick
 
@@ -61,11 +63,60 @@ def test_dynamodb_throttling_is_asked_again(stub, stub_lake, code):
     assert stub_lake.requests.by_operation == {"dynamodb:Query": 2}
 
 
-def test_retries_are_bounded_and_throttling_is_named(stub, stub_lake):
+def test_retries_are_bounded(stub, stub_lake):
+    stub.play(Reply(500))
+    failure(lambda: list_once(stub_lake))
+    assert len(stub.heard) == stub_lake.requests.total == QUICK.attempts
+
+
+def test_throttling_is_waited_for_longer_and_named(stub, stub_lake):
     stub.play(SLOW_DOWN)
     error = failure(lambda: list_once(stub_lake))
     assert error.is_throttle
-    assert len(stub.heard) == stub_lake.requests.total == QUICK.attempts
+    assert len(stub.heard) == QUICK.throttled_attempts > QUICK.attempts
+
+
+def test_no_attempt_begins_after_the_total_time(stub):
+    stub.play(Reply(500))
+    access = Access("us-east-1", endpoint_url=stub.url, static_credentials=("key", "secret"))
+    with open_lake(access, patience=replace(QUICK, total=0.0)) as lake:
+        failure(lambda: list_once(lake))
+    assert len(stub.heard) == 1
+
+
+def test_tls_that_cannot_be_agreed_on_is_not_tried_again(stub):
+    with quick(stub.url.replace("http:", "https:")) as lake:
+        error = failure(lambda: list_once(lake))
+        assert lake.requests.total == 1
+    assert "TLS could not be agreed on" in str(error)
+
+
+def test_amazon_is_reached_through_the_proxy_of_the_environment(stub, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", stub.url)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    stub.play(Reply(403))
+    with quick("") as lake:
+        assert "the proxy was of no help" in str(failure(lambda: list_once(lake)))
+    assert (stub.heard[0].method, stub.heard[0].target) == ("CONNECT", "lake.s3.us-east-1.amazonaws.com:443")
+
+
+@pytest.mark.parametrize(("bucket", "key"), [("", "k"), ("lake", ""), ("lake", "\ud800")])
+def test_a_name_that_cannot_be_asked_for_is_one_error(stub, stub_lake, bucket, key):
+    assert failure(lambda: stub_lake.s3.get(bucket, key)).code == "InvalidName"
+    assert stub.heard == []
+
+
+@pytest.mark.parametrize("headers", [{}, {"Last-Modified": "lately"}])
+def test_an_object_without_a_time_is_one_error(stub, stub_lake, headers):
+    stub.play(Reply(body=b"1", headers=headers))
+    assert "does not state when" in str(failure(lambda: stub_lake.s3.get("lake", "k")))
+
+
+def test_a_region_that_is_no_name_is_not_followed(stub, stub_lake):
+    stub.play(Reply(400, b"<Error><Code>AuthorizationHeaderMalformed</Code><Region>x\r\nEvil: 1</Region></Error>"))
+    assert failure(lambda: list_once(stub_lake)).code == "AuthorizationHeaderMalformed"
+    assert len(stub.heard) == 1
 
 
 def test_a_slow_server_is_given_up(stub, stub_lake):
