@@ -9,6 +9,9 @@ from dashboard.processes.supervisor import CHECKOUT, Program
 WEB_WORKERS = 2
 AWS_THREADS = 8
 
+# Celery warns root of pickled messages; these workers accept JSON alone.
+_WITHOUT_ROOT_WARNING = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
+
 
 def redis_server(server: Path, home: Path) -> Program:
     """The broker; the workers need it until they have ended."""
@@ -56,11 +59,11 @@ def command(name: str, *words: str) -> Program:
 
 def _worker(name: str, queues: str, *options: str) -> Program:
     words = (f"--queues={queues}", f"--hostname={name}@%h", *options, "--without-gossip", "--without-mingle")
-    return Program(f"worker-{name}", (*_celery("worker"), *words, "--loglevel=WARNING"))
+    return Program(f"worker-{name}", (*_celery("worker"), *words, "--loglevel=WARNING"), _WITHOUT_ROOT_WARNING)
 
 
 def _celery(verb: str) -> tuple[str, ...]:
-    return (*_python("celery"), "--app=dashboard.celery", verb)
+    return (*_python("celery"), "--quiet", "--app=dashboard.celery", verb)
 
 
 def _python(module: str) -> tuple[str, ...]:

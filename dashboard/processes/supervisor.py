@@ -114,7 +114,8 @@ class Supervisor:
     def _relay(self, name: str, child: subprocess.Popen[bytes]) -> None:
         assert child.stdout is not None  # noqa: S101 - Popen was asked for a pipe
         for line in child.stdout:
-            self.say(line.decode(errors="replace").rstrip(), name)
+            if text := line.decode(errors="replace").rstrip():
+                self.say(text, name)
 
     # -- watching
 

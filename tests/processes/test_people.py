@@ -30,3 +30,12 @@ def test_a_changed_password_stays_changed(tmp_path):
     admin.save()
     ensure_sandbox_people(tmp_path / "sign-in")
     assert authenticate(username="admin", password="chosen by the admin") == admin
+
+
+def test_a_new_password_is_made_when_the_file_is_gone(tmp_path):
+    file = tmp_path / "sign-in"
+    old = ensure_sandbox_people(file)
+    file.unlink()
+    new = ensure_sandbox_people(file)
+    assert new != old
+    assert authenticate(username="viewer", password=new)

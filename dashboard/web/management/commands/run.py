@@ -5,19 +5,18 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
 
+from dashboard.commands import Failed, JsonCommand
 from dashboard.environment import env_bool
 from dashboard.processes.embedded import Choices, run
 from dashboard.processes.lock import RunError, chosen_port
 from dashboard.processes.supervisor import Supervisor
 
 
-class Command(BaseCommand):
+class Command(JsonCommand):
     """Run the console, its workers, Redis and the sandbox lake until Ctrl-C."""
 
     help = "Run the console, its workers, Redis and a sandbox lake on this machine until Ctrl-C."
-    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--no-sandbox", action="store_true", help="without the sandbox lake (or LEVEE_SANDBOX=0)")
@@ -35,4 +34,4 @@ class Command(BaseCommand):
             )
             run(choices, Supervisor(home, self.stdout._out))
         except RunError as error:
-            raise CommandError(str(error)) from error
+            raise Failed(str(error)) from error

@@ -1,0 +1,96 @@
+"""The real command with its real processes, without the sandbox."""
+
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+from django.conf import settings
+
+from dashboard.processes import redis
+from dashboard.processes.lock import free_port
+from dashboard.processes.strays import strays
+from tests.processes.builders import in_background, short_folder, wait_for
+
+NAMES = ("redis", "web", "worker-default", "worker-aws", "worker-spark", "beat")
+
+
+def started(home, port, *options):
+    environment = {**os.environ, "LEVEE_HOME": str(home), "PORT": str(port), "LEVEE_SANDBOX": "0"}
+    for name in ("REDIS_URL", "DATABASE_URL"):
+        environment.pop(name, None)
+    words = [sys.executable, str(settings.BASE_DIR / "manage.py"), "run", *options]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        words, cwd="/", env=environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+    )
+
+
+@contextmanager
+def running(home, port):
+    """A Levee that answers; gives its process and the lines it has printed so far."""
+    process, lines = started(home, port), []
+    in_background(lambda: lines.extend(iter(process.stdout.readline, "")))
+    try:
+        wait_for(lambda: process.poll() is not None or any("Levee is at" in line for line in lines))
+        assert process.poll() is None, process.stderr.read()
+        yield process, lines
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=30)
+
+
+def status(port, path):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_everything_comes_up_and_nothing_is_left_behind(number):
+    with short_folder() as home:
+        port = free_port()
+        with running(home, port) as (process, lines):
+            assert status(port, "/readyz") == 200
+            assert f"levee          | Levee is at http://127.0.0.1:{port}/\n" in lines
+            wait_for(lambda: len(strays(home)) >= len(NAMES) - 1)  # redis-server hides its environment
+            process.send_signal(number)
+            assert process.wait(timeout=30) == 0
+        assert strays(home) == set()
+        assert not redis.answers(home)
+
+
+def test_a_second_run_in_the_same_home_is_refused():
+    with short_folder() as home, running(home, free_port()):
+        second = started(home, free_port())
+        _, sentence = second.communicate(timeout=30)
+        assert second.returncode == 1
+        assert sentence.startswith(f"Levee already runs in {home}")
+
+
+def test_a_killed_run_is_cleared_away_by_the_next():
+    with short_folder() as home:
+        with running(home, free_port()) as (process, _):
+            process.kill()
+            process.wait()
+        assert strays(home)
+        with running(home, free_port()) as (_, lines):
+            assert any("that an earlier run left behind" in line for line in lines)
+        assert strays(home) == set()
+
+
+def test_a_taken_port_ends_the_start_with_one_sentence():
+    with short_folder() as home, socket.create_server(("127.0.0.1", 0)) as taken:
+        process = started(home, taken.getsockname()[1])
+        printed, sentence = process.communicate(timeout=30)
+        assert process.returncode == 1
+        assert printed == ""
+        assert sentence.count("\n") == 1
+        assert "is taken" in sentence
