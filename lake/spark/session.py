@@ -34,7 +34,7 @@ def _local_settings(jars: str, scratch: Path, cores: int) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={scratch} -XX:+UseSerialGC",
+        "spark.driver.extraJavaOptions": f'-Dderby.system.home="{scratch}" -XX:+UseSerialGC',
         "spark.local.dir": str(scratch),
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
