@@ -1,0 +1,120 @@
+"""Pages nobody hopes to see."""
+
+from unittest.mock import patch
+
+import pytest
+from django.core.exceptions import BadRequest, PermissionDenied
+from django.db import DatabaseError
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, RequestFactory, override_settings
+from django.urls import include, path
+
+from dashboard.accounts.roles import NotAllowed, Role
+from dashboard.web import errors
+from tests.builders.people import person, signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+def broken(request: HttpRequest) -> HttpResponse:
+    raise RuntimeError("secret-detail")
+
+
+def refused(request: HttpRequest) -> HttpResponse:
+    raise NotAllowed("lake.observe", Role.OPERATOR)
+
+
+def unreadable(request: HttpRequest) -> HttpResponse:
+    raise BadRequest("secret-detail")
+
+
+urlpatterns = [
+    path("broken/", broken),
+    path("refused/", refused),
+    path("unreadable/", unreadable),
+    path("", include("dashboard.urls")),
+]
+handler400 = errors.bad_request
+handler403 = errors.forbidden
+handler404 = errors.not_found
+handler500 = errors.server_error
+HERE = override_settings(ROOT_URLCONF=__name__)
+
+
+def visitor() -> Client:
+    client = Client(raise_request_exception=False)
+    client.force_login(person(Role.VIEWER))
+    return client
+
+
+def test_an_unknown_address_is_a_page_with_a_way_on() -> None:
+    response = signed_in(Role.VIEWER).get("/nowhere/")
+    assert response.status_code == 404
+    assert "There is nothing at this address." in response.content.decode()
+
+
+def test_a_stranger_learns_nothing_from_an_unknown_address() -> None:
+    response = Client().get("/nowhere/")
+    html = response.content.decode()
+    assert response.status_code == 404
+    assert 'id="nav"' not in html
+    assert "/audit/" not in html
+
+
+def test_a_stranger_is_sent_to_sign_in() -> None:
+    response = Client().get("/states/")
+    assert (response.status_code, response["Location"]) == (302, "/login/?next=/states/")
+
+
+@HERE
+def test_a_refusal_names_the_role_that_is_needed() -> None:
+    response = visitor().get("/refused/")
+    assert response.status_code == 403
+    assert "lake.observe needs the role operator." in response.content.decode()
+
+
+@HERE
+@pytest.mark.parametrize(("address", "status"), [("/broken/", 500), ("/unreadable/", 400)])
+def test_a_fault_is_a_sentence_without_its_inside(address: str, status: int) -> None:
+    response = visitor().get(address)
+    html = response.content.decode()
+    assert response.status_code == status
+    assert "secret-detail" not in html
+    assert "Traceback" not in html
+    assert response["X-Request-ID"] in html
+
+
+def test_the_page_of_a_fault_needs_no_database() -> None:
+    request = RequestFactory().get("/tables/")
+    with patch("django.db.models.query.QuerySet._fetch_all", side_effect=DatabaseError):
+        response = errors.server_error(request)
+    assert response.status_code == 500
+    assert b"Levee failed to answer." in response.content
+
+
+@HERE
+@pytest.mark.parametrize(
+    ("address", "status"), [("/broken/", 500), ("/refused/", 403), ("/nowhere/", 404), ("/unreadable/", 400)]
+)
+def test_a_fragment_gets_the_sentence_as_a_toast(address: str, status: int) -> None:
+    response = visitor().get(address, headers={"HX-Request": "true"})
+    html = response.content.decode()
+    assert response.status_code == status
+    assert (response["HX-Retarget"], response["HX-Reswap"]) == ("#toasts", "beforeend")
+    assert html.startswith('<p class="toast crit" role="alert">')
+    assert "<html" not in html
+
+
+def test_a_form_without_its_token_changes_nothing_and_says_so() -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(person(Role.VIEWER))
+    response = client.post("/me/", {"theme": "dark"})
+    assert response.status_code == 403
+    assert "The form was too old to be trusted." in response.content.decode()
+    assert "theme" not in client.session
+
+
+def test_a_hostile_reason_is_text() -> None:
+    request = RequestFactory().get("/x/", headers={"HX-Request": "true"})
+    html = errors.forbidden(request, PermissionDenied("<script>x</script>")).content.decode()
+    assert "<script>" not in html

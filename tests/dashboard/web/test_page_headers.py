@@ -1,0 +1,84 @@
+"""Headers of every page, and what htmx is told instead of a redirect."""
+
+import pytest
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, override_settings
+from django.urls import include, path
+
+from dashboard.accounts.roles import Role
+from tests.builders.people import signed_in
+
+pytestmark = pytest.mark.django_db
+
+POLICY = {
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+}
+
+
+def leave_a_message(request: HttpRequest) -> HttpResponse:
+    messages.error(request, "<b>Nothing</b> was changed.")
+    return HttpResponse("<p>fragment</p>")
+
+
+urlpatterns = [path("message/", leave_a_message), path("", include("dashboard.urls"))]
+
+
+@pytest.mark.parametrize("address", ["/states/", "/jobs/", "/audit/", "/me/", "/login/", "/nowhere/"])
+def test_every_page_carries_the_policy_and_stays_out_of_caches(address: str) -> None:
+    response = signed_in(Role.VIEWER).get(address, follow=True)
+    assert set(response["Content-Security-Policy"].split("; ")) == POLICY
+    assert response["Cache-Control"] == "no-store"
+    assert "HX-Request" in response["Vary"]
+    assert "camera=()" in response["Permissions-Policy"]
+    assert response["X-Request-ID"]
+
+
+def test_an_expired_session_sends_the_whole_page_to_sign_in() -> None:
+    response = Client().get(
+        "/jobs/5f1e08c2-77a4-4c40-b2f9-1a6b0e9d33c8/progress/",
+        headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/jobs/?state=running"},
+    )
+    assert response.status_code == 200
+    assert response["HX-Redirect"] == f"{settings.FORCE_SCRIPT_NAME or ''}/login/?next=/jobs/%3Fstate%3Drunning"
+    assert "Location" not in response
+
+
+def test_a_foreign_address_is_no_way_back() -> None:
+    response = Client().get("/jobs/", headers={"HX-Request": "true", "HX-Current-URL": "https://evil.example/x"})
+    assert "evil" not in response["HX-Redirect"]
+
+
+def test_any_redirect_of_a_fragment_changes_the_page() -> None:
+    response = signed_in(Role.VIEWER).post("/me/", {"theme": "dark"}, headers={"HX-Request": "true"})
+    assert response["HX-Redirect"] == "/me/"
+
+
+def test_an_ordinary_redirect_stays_one() -> None:
+    response = signed_in(Role.VIEWER).post("/me/", {"theme": "dark"})
+    assert (response.status_code, response["Location"]) == (302, "/me/")
+
+
+@override_settings(ROOT_URLCONF=__name__)
+def test_a_fragment_brings_its_messages_out_of_band() -> None:
+    html = signed_in(Role.VIEWER).get("/message/", headers={"HX-Request": "true"}).content.decode()
+    assert html.startswith("<p>fragment</p>")
+    assert '<div id="toasts" hx-swap-oob="beforeend">' in html
+    assert 'class="toast crit" role="alert"' in html
+    assert "&lt;b&gt;Nothing&lt;/b&gt; was changed." in html
+
+
+@override_settings(ROOT_URLCONF=__name__)
+def test_a_message_is_shown_once() -> None:
+    client = signed_in(Role.VIEWER)
+    client.get("/message/", headers={"HX-Request": "true"})
+    assert "was changed" not in client.get("/me/").content.decode()

@@ -1,0 +1,155 @@
+"""Keyset pages against a naive sort, and against addresses that nobody's page has written."""
+
+import base64
+import json
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dashboard.jobs.models import Job
+from dashboard.web.paging import Column, Sort, choose_size, choose_sort, keyset_page
+
+pytestmark = pytest.mark.django_db
+
+TOTAL = Sort("total", (Column("total", nullable=True), Column("title"), Column("id")))
+BEAT = Sort("beat", (Column("heartbeat_at", descending=True, nullable=True), Column("id", descending=True)))
+TITLE = Sort("title", (Column("title"), Column("total", descending=True, nullable=True), Column("id")))
+SORTS = (TOTAL, BEAT, TITLE, TOTAL.reversed(), BEAT.reversed(), TITLE.reversed())
+
+# Few values, so that most rows tie with another one.
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from([None, -3, 0, 7, 2**63 - 1]),
+        st.sampled_from([None, *(datetime(2026, 11, day, 9, 41, 58, 102, tzinfo=UTC) for day in (1, 2, 3))]),
+        st.sampled_from(["a", "b", "bb"]),
+    ),
+    max_size=12,
+)
+
+
+def store(rows: Iterable[tuple[int | None, datetime | None, str]]) -> list[Job]:
+    Job.objects.all().delete()
+    jobs = [
+        Job(kind="observe", title=title, target_key=":", state="succeeded", total=total, heartbeat_at=beat)
+        for total, beat, title in rows
+    ]
+    return Job.objects.bulk_create(jobs)
+
+
+def naive(jobs: list[Job], sort: Sort) -> list[Job]:
+    for column in reversed(sort.columns):
+        known = [job for job in jobs if getattr(job, column.field) is not None]
+        unknown = [job for job in jobs if getattr(job, column.field) is None]
+        key: Callable[[Job], Any] = lambda job, field=column.field: getattr(job, field)  # noqa: E731
+        jobs = sorted(known, key=key, reverse=column.descending) + unknown
+    return jobs
+
+
+def walk(sort: Sort, size: int) -> list[Job]:
+    rows: list[Job] = []
+    after = ""
+    while True:
+        page = keyset_page(Job.objects.all(), sort, after, size)
+        assert len(page.rows) == size or not page.next_after
+        rows += page.rows
+        after = page.next_after
+        if not after:
+            return rows
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS, sort=st.sampled_from(SORTS), size=st.integers(1, 5))
+def test_the_pages_together_are_the_sorted_list(rows: list[Any], sort: Sort, size: int) -> None:
+    jobs = store(rows)
+    assert [job.pk for job in walk(sort, size)] == [job.pk for job in naive(jobs, sort)]
+
+
+def test_a_row_added_before_the_cursor_moves_nothing() -> None:
+    store([(1, None, "a"), (2, None, "a"), (3, None, "a")])
+    first = keyset_page(Job.objects.all(), TOTAL, "", 2)
+    Job.objects.create(kind="observe", title="a", target_key=":", state="succeeded", total=0)
+    second = keyset_page(Job.objects.all(), TOTAL, first.next_after, 2)
+    assert [job.total for job in second.rows] == [3]
+
+
+def test_a_page_costs_one_query_and_counts_nothing() -> None:
+    store([(n, None, "a") for n in range(9)])
+    after = keyset_page(Job.objects.all(), TOTAL, "", 3).next_after
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        keyset_page(Job.objects.all(), TOTAL, after, 3)
+    assert len(queries) == 1
+    assert "COUNT" not in queries[0]["sql"].upper()
+
+
+def cursor(*parts: Any) -> str:
+    return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
+
+
+A_UUID = "5f1e08c2-77a4-4c40-b2f9-1a6b0e9d33c8"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "garbage",
+        "....",
+        "é",
+        "A" * 10_000,
+        base64.urlsafe_b64encode(b"[" * 4000).decode(),
+        cursor(),
+        cursor("beat", None, A_UUID),
+        cursor("-total", 1, "a", A_UUID),
+        cursor("total", 1, "a"),
+        cursor("total", 1, "a", A_UUID, 5),
+        cursor("total", "1", "a", A_UUID),
+        cursor("total", True, "a", A_UUID),
+        cursor("total", 2**63, "a", A_UUID),
+        cursor("total", 1.5, "a", A_UUID),
+        cursor("total", float("inf"), "a", A_UUID),
+        cursor("total", 1, None, A_UUID),
+        cursor("total", 1, ["a"], A_UUID),
+        cursor("total", 1, "\0", A_UUID),
+        cursor("total", 1, "\ud800", A_UUID),
+        cursor("total", 1, "a", "not a uuid"),
+        cursor("total", 1, "a", None),
+    ],
+)
+def test_a_cursor_that_is_not_ours_shows_the_first_page(after: str) -> None:
+    store([(1, None, "a"), (2, None, "b")])
+    page = keyset_page(Job.objects.all(), TOTAL, after, 1)
+    assert page.is_first
+    assert [job.total for job in page.rows] == [1]
+
+
+@pytest.mark.parametrize("moment", ["yesterday", "2026-11-20T09:41:58", "2026-99-99T00:00:00Z", 5])
+def test_a_moment_without_a_zone_or_meaning_shows_the_first_page(moment: object) -> None:
+    store([(1, datetime(2026, 11, 1, tzinfo=UTC), "a")])
+    assert keyset_page(Job.objects.all(), BEAT, cursor("beat", moment, A_UUID), 1).is_first
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(after=st.one_of(st.text(), st.binary().map(lambda data: base64.urlsafe_b64encode(data).decode())))
+def test_no_text_after_breaks_a_list(after: str) -> None:
+    keyset_page(Job.objects.all(), BEAT, after, 1)
+
+
+def test_a_sort_is_one_that_the_list_offers_or_its_reverse() -> None:
+    offered = (TOTAL, TITLE)
+    assert choose_sort(offered, "title") is TITLE
+    assert choose_sort(offered, "-title") == TITLE.reversed()
+    assert choose_sort(offered, "-title").name == "-title"
+    for text in ("", "-", "--title", "password", "title,id"):
+        assert choose_sort(offered, text) is TOTAL
+
+
+def test_a_size_is_one_of_the_offered_ones() -> None:
+    assert choose_size("20") == 20
+    assert [choose_size(text) for text in ("", "0", "-1", "1000000", "5e1", "\u0665\u0660")] == [50] * 6
