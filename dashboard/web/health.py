@@ -28,7 +28,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
 def redis_client_url(broker_url: str) -> str:
     """Turn Celery's spelling of a broker on a unix socket into the one of the redis client."""
     scheme, separator, rest = broker_url.partition("+socket://")
-    return f"unix://{rest}" if separator and scheme == "redis" else broker_url
+    return f"unix://{rest.replace('virtual_host=', 'db=')}" if separator and scheme == "redis" else broker_url
 
 
 def _database_answers() -> bool:

@@ -1,0 +1,78 @@
+"""Who may do what."""
+
+import pytest
+from django.contrib.auth.models import AnonymousUser, Group, User
+
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.roles import PERMISSIONS, NotAllowed, Role, require, role_of
+from dashboard.audit.models import AuditEntry
+from tests.builders.people import actor, person
+
+pytestmark = pytest.mark.django_db
+
+TABLE = {
+    "lake.observe": (False, True, True),
+    "job.cancel": (False, True, True),
+    "lake.declare": (False, False, True),
+    "people.manage": (False, False, True),
+}
+
+
+def test_the_table_names_every_verb() -> None:
+    assert set(TABLE) == set(PERMISSIONS)
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_each_role_may_what_the_table_says(role: Role) -> None:
+    somebody = actor(role)
+    assert {verb: somebody.may(verb) for verb in TABLE} == {verb: may[role.level] for verb, may in TABLE.items()}
+
+
+@pytest.mark.parametrize("somebody", [Actor.command(), Actor.schedule()])
+def test_the_command_line_and_the_schedule_may_all(somebody: Actor) -> None:
+    assert all(somebody.may(verb) for verb in PERMISSIONS)
+
+
+def test_a_person_without_a_group_may_nothing() -> None:
+    assert not any(actor(None).may(verb) for verb in PERMISSIONS)
+
+
+def test_a_group_that_is_no_role_gives_none() -> None:
+    user = person(None)
+    user.groups.add(Group.objects.create(name="superheroes"))
+    assert role_of(user) is None
+
+
+def test_the_highest_of_several_roles_counts() -> None:
+    user = person(Role.VIEWER)
+    user.groups.add(Group.objects.get(name="operator"))
+    assert role_of(user) is Role.OPERATOR
+
+
+def test_a_disabled_person_and_a_stranger_have_no_role() -> None:
+    user = person(Role.ADMIN)
+    user.is_active = False
+    assert role_of(user) is None
+    assert role_of(AnonymousUser()) is None
+
+
+def test_the_migrations_make_a_group_of_each_role() -> None:
+    assert set(Group.objects.values_list("name", flat=True)) >= {role.value for role in Role}
+
+
+def test_a_refusal_is_raised_and_audited() -> None:
+    viewer = actor(Role.VIEWER)
+    with pytest.raises(NotAllowed, match=r"lake\.declare needs the role admin"):
+        require(viewer, "lake.declare", target="lake.toml")
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.outcome, entry.actor_name) == ("lake.declare", "refused", "viewer")
+    assert (entry.target_label, entry.ip, entry.request_id) == ("lake.toml", "192.0.2.7", "r1")
+
+
+def test_a_permission_that_is_given_leaves_no_row() -> None:
+    require(actor(Role.ADMIN), "lake.declare")
+    assert not AuditEntry.objects.exists()
+
+
+def test_a_superuser_is_an_admin() -> None:
+    assert role_of(User(is_superuser=True)) is Role.ADMIN

@@ -1,0 +1,156 @@
+"""Signing in and out, and where one lands."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.accounts.roles import Role
+from dashboard.accounts.throttle import TRIES_PER_ADDRESS, TRIES_PER_NAME
+from dashboard.accounts.views import safe_path
+from dashboard.audit.models import AuditEntry
+from tests.builders.people import PASSWORD, person, signed_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("bare_templates")]
+
+
+def sign_in(client: Client, password: str = PASSWORD, name: str = "admin", landing: str = "") -> Any:
+    return client.post("/login/", {"username": name, "password": password, "next": landing})
+
+
+@pytest.mark.parametrize("path", ["/jobs/", "/audit/?action=lake.observe", "/me/", "/"])
+def test_known_pages_are_places_to_land_on(path: str) -> None:
+    assert safe_path(path) == path
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "https://evil.example/",
+        "//evil.example/jobs/",
+        "/\\evil.example/",
+        "///evil.example",
+        "http:///evil.example",
+        "javascript:alert(1)",
+        "/nothing/here/",
+        "/login/?next=/login/",
+        "/logout/",
+        "/jobs/\r\nSet-Cookie: a=b",
+        "jobs/",
+        "",
+    ],
+)
+def test_everything_else_is_no_place_to_land_on(path: str) -> None:
+    assert safe_path(path) == ""
+
+
+@pytest.mark.parametrize(("landing", "lands_on"), [("/jobs/", "/jobs/"), ("https://evil.example/", "/tables/")])
+def test_one_lands_on_the_page_one_wanted_or_on_the_tables(landing: str, lands_on: str) -> None:
+    person()
+    response = sign_in(Client(), landing=landing)
+    assert (response.status_code, response["Location"]) == (302, lands_on)
+
+
+def test_the_session_key_changes_at_sign_in() -> None:
+    person()
+    client = Client()
+    client.get("/login/")
+    session = client.session
+    session["before"] = True
+    session.save()
+    client.cookies["sessionid"] = key_before = session.session_key
+    sign_in(client)
+    assert client.session.session_key != key_before
+
+
+def test_sign_in_sign_out_and_failure_are_audited() -> None:
+    person()
+    client = Client()
+    sign_in(client, password="wrong")
+    sign_in(client)
+    client.post("/logout/")
+    rows = AuditEntry.objects.order_by("id").values_list("action", "outcome", "actor_name", "target_label")
+    assert list(rows) == [
+        ("account.sign_in", "refused", "anonymous", "admin"),
+        ("account.sign_in", "done", "admin", "admin"),
+        ("account.sign_out", "done", "admin", "admin"),
+    ]
+
+
+def test_a_password_is_never_audited() -> None:
+    person()
+    sign_in(Client(), password="my secret typed wrong")
+    entry = AuditEntry.objects.get()
+    assert "my secret" not in f"{entry.detail}{entry.before}{entry.after}{entry.target_label}"
+
+
+def test_an_unknown_name_and_a_wrong_password_read_the_same() -> None:
+    person()
+    sentences = {
+        str(sign_in(Client(), password="wrong", name=name).context["form"].non_field_errors())
+        for name in ("admin", "nobody")
+    }
+    assert len(sentences) == 1
+
+
+def test_signing_out_needs_a_post() -> None:
+    client = signed_in()
+    assert client.get("/logout/").status_code == 405
+    assert client.get("/me/").status_code == 200
+
+
+def test_a_name_pauses_after_too_many_tries_and_no_longer_than_the_window() -> None:
+    person()
+    client = Client()
+    for _ in range(TRIES_PER_NAME):
+        sign_in(client, password="wrong")
+    assert "Too many tries" in str(sign_in(client).context["form"].non_field_errors())
+    with time_machine.travel(timezone.now() + timedelta(minutes=16)):
+        assert sign_in(client).status_code == 302
+
+
+def test_a_stranger_elsewhere_cannot_lock_somebody_out() -> None:
+    person()
+    for _ in range(TRIES_PER_NAME):
+        sign_in(Client(REMOTE_ADDR="203.0.113.9"), password="wrong")
+    assert sign_in(Client()).status_code == 302
+
+
+def test_an_address_pauses_whatever_names_it_tries() -> None:
+    person()
+    client = Client()
+    for number in range(TRIES_PER_ADDRESS):
+        sign_in(client, password="wrong", name=f"guess-{number}")
+    assert sign_in(client).status_code == 200
+
+
+def test_a_form_without_its_token_is_refused() -> None:
+    person()
+    client = Client(enforce_csrf_checks=True)
+    assert sign_in(client).status_code == 403
+    assert "_auth_user_id" not in client.session
+
+
+def test_me_shows_role_and_times() -> None:
+    person(Role.OPERATOR)
+    client = Client()
+    sign_in(client, name="operator")
+    context = client.get("/me/").context
+    assert context["role"] == "operator"
+    assert context["signed_in_at"] <= timezone.now() < context["session_ends_at"]
+
+
+def test_the_theme_is_kept_in_the_session() -> None:
+    client = signed_in()
+    assert client.post("/me/", {"theme": "dark"}).status_code == 302
+    assert client.session["theme"] == "dark"
+    assert client.get("/me/").context["form"]["theme"].value() == "dark"
+
+
+def test_an_unknown_theme_changes_nothing() -> None:
+    client = signed_in()
+    assert client.post("/me/", {"theme": "<img onerror=alert(1)>"}).status_code == 400
+    assert "theme" not in client.session

@@ -1,0 +1,91 @@
+"""Reading the audit log, on its page and on the command line."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.roles import Role
+from dashboard.audit.log import record
+from dashboard.audit.queries import AuditFilter, audit_entries
+from tests.builders.people import signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def history() -> None:
+    maya = Actor(name="maya", source="page")
+    record(maya, "lake.observe", target_label="s3a://lake/orders", outcome="requested")
+    record(maya, "lake.declare", target_label="lake.toml", outcome="refused", detail="needs the role admin")
+    record(Actor.command(), "people.manage", target_label="sam")
+
+
+@pytest.mark.usefixtures("history")
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (AuditFilter(), 3),
+        (AuditFilter(actor="maya"), 2),
+        (AuditFilter(action="lake.observe"), 1),
+        (AuditFilter(action="lake."), 2),
+        (AuditFilter(target="ORDERS"), 1),
+        (AuditFilter(outcome="refused"), 1),
+        (AuditFilter(text="role admin"), 1),
+        (AuditFilter(actor="maya", outcome="done"), 0),
+    ],
+)
+def test_each_filter_narrows(wanted: AuditFilter, found: int) -> None:
+    assert audit_entries(wanted).count() == found
+
+
+@pytest.mark.usefixtures("bare_templates")
+def test_pages_continue_where_the_last_one_ended() -> None:
+    for number in range(45):
+        record(Actor.command(), "lake.observe", target_label=str(number))
+    client = signed_in(Role.VIEWER)
+    first = client.get("/audit/?size=20").context["page"]
+    second = client.get("/audit/", {"size": "20", "after": first.next_after}).context["page"]
+    assert [entry.target_label for entry in first.rows] == [str(number) for number in range(44, 24, -1)]
+    assert [entry.target_label for entry in second.rows] == [str(number) for number in range(24, 4, -1)]
+
+
+@pytest.mark.usefixtures("bare_templates")
+@pytest.mark.parametrize(
+    "query", ["after=garbage", "after=%00", "text=%00", "outcome=nonsense", "size=-1", "action=%F0%9F"]
+)
+def test_a_hostile_address_is_an_ordinary_page(query: str) -> None:
+    assert signed_in(Role.VIEWER).get(f"/audit/?{query}").status_code == 200
+
+
+def test_a_stranger_is_sent_to_sign_in() -> None:
+    assert Client().get("/audit/")["Location"] == "/login/?next=/audit/"
+
+
+def run(*words: str) -> Any:
+    out = io.StringIO()
+    call_command("audit", "--json", *words, stdout=out)
+    return json.loads(out.getvalue())
+
+
+@pytest.mark.usefixtures("history")
+def test_the_command_prints_one_document_newest_first() -> None:
+    entries = run("--limit", "2")
+    assert [entry["action"] for entry in entries] == ["people.manage", "lake.declare"]
+    assert entries[1]["outcome"] == "refused"
+    assert entries[0]["target"] == {"type": "", "id": "", "label": "sam"}
+
+
+@pytest.mark.usefixtures("history")
+def test_the_command_filters_by_action() -> None:
+    assert [entry["action"] for entry in run("--action", "lake.")] == ["lake.declare", "lake.observe"]
+
+
+def test_a_limit_of_nothing_is_a_mistake_of_usage() -> None:
+    with pytest.raises(CommandError) as caught:
+        run("--limit", "0")
+    assert caught.value.returncode == 2

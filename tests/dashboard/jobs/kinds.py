@@ -1,0 +1,54 @@
+"""Kinds of jobs that only tests know."""
+
+import time
+
+from dashboard.jobs.context import JobContext
+from dashboard.jobs.registry import job_kind
+from lake.aws.errors import AwsError
+
+LONGEST_WAIT_SECONDS = 60
+
+
+@job_kind("test-count", queue="aws")
+def count(context: JobContext) -> str:
+    """Count to params["to"] in two steps."""
+    number = int(context.params.get("to", 3))
+    with context.step("Count") as step:
+        for done in range(1, number + 1):
+            context.progress(done, number, bytes_done=done * 10)
+        step.detail = f"{number} of {number}."
+    with context.step("Write down"):
+        context.log("Counted.", step="count", number=number)
+    context.result(counted=number)
+    return f"Counted to {number}."
+
+
+@job_kind("test-wait", queue="aws")
+def wait(context: JobContext) -> str:
+    """Wait to be cancelled, or for a minute."""
+    with context.step("Wait"):
+        deadline = time.monotonic() + LONGEST_WAIT_SECONDS
+        while time.monotonic() < deadline:
+            context.check_cancelled()
+            time.sleep(0.05)
+    return "Nobody came."
+
+
+@job_kind("test-fail", queue="aws")
+def fail(context: JobContext) -> str:
+    """Fail in the middle of a step, with a message of two lines."""
+    with context.step("Fail"):
+        raise ValueError("The log ends in line 3\nand nobody knows why")
+
+
+@job_kind("test-refused", queue="aws")
+def refused(context: JobContext) -> str:
+    """Be refused by AWS."""
+    with context.step("Ask"):
+        raise AwsError("AccessDenied", "not authorised", request_id="REQ1", operation="s3:ListObjectsV2")
+
+
+@job_kind("test-observe", queue="aws", verb="lake.observe")
+def observe(context: JobContext) -> str:
+    """Stand in for work that needs a permission."""
+    return "Looked."

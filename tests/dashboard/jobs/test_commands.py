@@ -1,0 +1,79 @@
+"""`levee jobs` and `levee job`."""
+
+import io
+import json
+import uuid
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from dashboard.jobs.models import JobEvent
+from tests.dashboard.jobs.builders import job
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*words: str) -> Any:
+    out = io.StringIO()
+    call_command(*words, "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def text(*words: str) -> str:
+    out = io.StringIO()
+    call_command(*words, stdout=out)
+    return out.getvalue()
+
+
+def test_a_job_is_one_document_with_its_log() -> None:
+    made = job("failed", target_type="table", target_id="7", target_label="s3a://lake/orders", done=3, total=4)
+    made.error_code, made.error_text = "AccessDenied", "Refused."
+    made.save()
+    JobEvent.objects.create(job=made, at=timezone.now(), text="read", data={"n": 1})
+    document = run("job", str(made.pk))
+    assert set(document) >= {
+        *("id", "kind", "title", "state", "target", "steps", "done", "total", "message", "error"),
+        *("created_at", "started_at", "finished_at", "requested_by", "events"),
+    }
+    assert (document["id"], document["state"]) == (str(made.pk), "failed")
+    assert document["target"] == {"type": "table", "id": "7", "label": "s3a://lake/orders"}
+    assert document["error"] == {"code": "AccessDenied", "text": "Refused."}
+    assert (document["events"][0]["text"], document["events"][0]["data"]) == ("read", {"n": 1})
+    assert document["created_at"].endswith("Z")
+
+
+def test_a_job_without_an_error_says_so_with_null() -> None:
+    assert run("job", str(job().pk))["error"] is None
+
+
+def test_jobs_filter_by_state() -> None:
+    running, _ = job("running"), job("failed")
+    assert [row["id"] for row in run("jobs", "--state", "active")] == [str(running.pk)]
+    assert len(run("jobs")) == 2
+    assert len(run("jobs", "--limit", "1")) == 1
+
+
+def test_text_names_steps_and_log() -> None:
+    made = job("running", title="Observe the lake", steps=[{"name": "Read", "state": "running", "detail": "3 of 9"}])
+    JobEvent.objects.create(job=made, at=timezone.now(), text="a line")
+    printed = text("job", str(made.pk))
+    assert "Observe the lake" in printed
+    assert "Read  3 of 9" in printed
+    assert "a line" in printed
+    assert str(made.pk) in text("jobs")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("job", str(uuid.uuid4())), 1),
+        (("job", "nonsense"), 2),
+        (("jobs", "--limit", "0"), 2),
+    ],
+)
+def test_exit_codes(words: tuple[str, ...], code: int) -> None:
+    with pytest.raises(CommandError) as caught:
+        run(*words)
+    assert caught.value.returncode == code

@@ -1,0 +1,151 @@
+"""Pages of jobs: what they hand to their templates, and who may press what."""
+
+import uuid
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+import tests.dashboard.jobs.kinds  # noqa: F401 - registers the kinds
+from dashboard.accounts.roles import Role
+from dashboard.connections.models import Connection
+from dashboard.jobs import views
+from dashboard.jobs.models import JobEvent
+from tests.builders.people import signed_in
+from tests.dashboard.jobs.builders import ago, job
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("bare_templates")]
+
+
+def shown(path: str, role: Role = Role.VIEWER) -> Any:
+    response = signed_in(role).get(path)
+    assert response.status_code == 200
+    return response.context
+
+
+def titles(path: str) -> list[str]:
+    return [row.title for row in shown(path)["page"].rows]
+
+
+def test_jobs_are_listed_newest_first_and_continue() -> None:
+    for number in range(25):
+        job(title=str(number), created_at=ago(minutes=30 - number))
+    first = shown("/jobs/?size=20")["page"]
+    assert [row.title for row in first.rows] == [str(number) for number in range(24, 4, -1)]
+    assert titles(f"/jobs/?size=20&after={first.next_after}") == ["4", "3", "2", "1", "0"]
+
+
+def test_jobs_narrow_by_state_and_kind() -> None:
+    job("failed", title="failed", kind="test-fail")
+    job("running", title="running")
+    assert titles("/jobs/?state=failed") == ["failed"]
+    assert titles("/jobs/?state=active") == ["running"]
+    assert titles("/jobs/?kind=test-fail") == ["failed"]
+    assert len(titles("/jobs/?state=nonsense&kind=nonsense&after=nonsense")) == 2
+
+
+def test_jobs_narrow_to_the_connection_in_scope() -> None:
+    prod = Connection.objects.create(name="prod", region="eu-west-1")
+    job(title="of prod", connection=prod)
+    job(title="of all")
+    client = signed_in(Role.VIEWER)
+    client.post("/scope/", {"connection": "prod"})
+    assert [row.title for row in client.get("/jobs/").context["page"].rows] == ["of prod"]
+
+
+def test_the_list_costs_the_same_however_long_it_is(django_assert_max_num_queries: Any) -> None:
+    for _ in range(30):
+        job()
+    client = signed_in(Role.VIEWER)
+    with django_assert_max_num_queries(4):
+        client.get("/jobs/")
+
+
+def test_a_running_job_is_polled_and_shows_its_steps() -> None:
+    step = {"name": "Read", "state": "running", "detail": "", "started": ago(seconds=3).isoformat(), "ended": ""}
+    context = shown(f"/jobs/{job('running', steps=[step]).pk}/")
+    assert context["poll_seconds"] == 2
+    assert context["elapsed"].total_seconds() == pytest.approx(5, abs=2)
+    assert [(row.name, row.state) for row in context["steps"]] == [("Read", "running")]
+    assert context["steps"][0].elapsed.total_seconds() == pytest.approx(3, abs=2)
+
+
+def test_a_finished_job_is_not_polled_and_an_unfinished_step_was_lost_with_it() -> None:
+    step = {"name": "Read", "state": "running", "detail": "", "started": ago(seconds=3).isoformat(), "ended": ""}
+    context = shown(f"/jobs/{job('lost', steps=[step], finished_at=timezone.now()).pk}/")
+    assert context["poll_seconds"] is None
+    assert context["steps"][0].state == "lost"
+
+
+@pytest.mark.parametrize(
+    ("state", "role", "may"),
+    [
+        ("queued", Role.OPERATOR, True),
+        ("running", Role.ADMIN, True),
+        ("running", Role.VIEWER, False),
+        ("cancelling", Role.OPERATOR, False),
+        ("succeeded", Role.ADMIN, False),
+    ],
+)
+def test_the_cancel_button_is_there_for_those_who_may(state: str, role: Role, may: bool) -> None:
+    assert shown(f"/jobs/{job(state).pk}/", role)["can_cancel"] == may
+
+
+def test_the_fragment_is_the_partial_alone() -> None:
+    made = job("running")
+    response = signed_in(Role.VIEWER).get(f"/jobs/{made.pk}/progress/")
+    assert response.content == b"job running"
+
+
+def test_the_log_is_plain_text_line_by_line() -> None:
+    made = job()
+    for text in ("first", "<img onerror=alert(1)>"):
+        JobEvent.objects.create(job=made, at=timezone.now(), text=text, step="read")
+    response = signed_in(Role.VIEWER).get(f"/jobs/{made.pk}/log.txt")
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    lines = response.content.decode().splitlines()
+    assert [line.split()[1:4] for line in lines] == [["INFO", "read", "first"], ["INFO", "read", "<img"]]
+
+
+def test_a_long_log_shows_its_end_and_says_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "EVENTS_SHOWN", 2)
+    made = job()
+    for text in ("a", "b", "c"):
+        JobEvent.objects.create(job=made, at=timezone.now(), text=text)
+    context = shown(f"/jobs/{made.pk}/")
+    assert [event.text for event in context["events"]] == ["b", "c"]
+    assert context["events_left_out"] == 1
+
+
+def test_cancelling_asks_the_job_and_goes_back_to_its_page() -> None:
+    made = job("running")
+    response = signed_in(Role.OPERATOR).post(f"/jobs/{made.pk}/cancel/")
+    made.refresh_from_db()
+    assert (response.status_code, response["Location"]) == (302, f"/jobs/{made.pk}/")
+    assert made.state == "cancelling"
+
+
+def test_cancelling_through_htmx_answers_with_the_fragment() -> None:
+    made = job("queued")
+    response = signed_in(Role.OPERATOR).post(f"/jobs/{made.pk}/cancel/", headers={"HX-Request": "true"})
+    assert response.content.startswith(b"job cancelled")
+
+
+def test_cancelling_needs_a_post_and_the_role() -> None:
+    made = job("running")
+    assert signed_in(Role.OPERATOR).get(f"/jobs/{made.pk}/cancel/").status_code == 405
+    assert signed_in(Role.VIEWER).post(f"/jobs/{made.pk}/cancel/").status_code == 403
+    made.refresh_from_db()
+    assert made.state == "running"
+
+
+@pytest.mark.parametrize("page", ["", "progress/", "log.txt"])
+def test_an_unknown_job_is_not_found(page: str) -> None:
+    assert signed_in(Role.VIEWER).get(f"/jobs/{uuid.uuid4()}/{page}").status_code == 404
+
+
+@pytest.mark.parametrize("page", ["", "ID/", "ID/progress/", "ID/log.txt"])
+def test_a_stranger_is_sent_to_sign_in(page: str) -> None:
+    path = f"/jobs/{page}".replace("ID", str(uuid.uuid4()))
+    assert Client().get(path)["Location"].startswith("/login/?next=/jobs/")

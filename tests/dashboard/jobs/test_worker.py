@@ -1,0 +1,149 @@
+"""Real workers, a real Redis and a database in a file: what no test inside one process can show."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+from redis.exceptions import RedisError
+
+from dashboard.processes.redis import command as redis_command
+from dashboard.processes.redis import find_server, prepare, socket_path
+
+PATIENCE_SECONDS = 60
+
+
+class Deployment:
+    """A home of its own with Redis and database; the worker is started by the test."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}},
+            "LEVEE_HOME": str(home),
+        }
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
+        with (self.home / "log.txt").open("ab") as log:
+            process = subprocess.Popen(words, env=self.environment, stdout=log, stderr=log, start_new_session=True)
+        self.processes.append(process)
+        return process
+
+    def start_redis(self) -> None:
+        server = find_server()
+        assert server is not None
+        prepare(self.home)
+        self.start(*redis_command(server, self.home))
+        self.until(self._redis_answers)
+
+    def start_worker(self, pool: str = "prefork") -> subprocess.Popen[bytes]:
+        words = ("-A", "tests.dashboard.jobs.worker_app", "worker", "-Q", "aws", "-c", "1", "--pool", pool)
+        return self.start(sys.executable, "-m", "celery", *words, "--without-gossip", "--without-mingle", "-l", "INFO")
+
+    def run(self, *words: str) -> Any:
+        """Run a Python program in this home and return its JSON."""
+        done = subprocess.run([sys.executable, *words], env=self.environment, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+        return json.loads(done.stdout) if done.stdout else None
+
+    def outside(self, verb: str, argument: str) -> Any:
+        return self.run("-m", "tests.dashboard.jobs.outside", verb, argument)
+
+    def job(self, job_id: str) -> dict[str, Any]:
+        return self.run("manage.py", "job", job_id, "--json")
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not holds():
+            alive = all(process.poll() in {None, 0, -signal.SIGKILL} for process in self.processes)
+            assert alive and time.monotonic() < deadline, (self.home / "log.txt").read_text()[-4000:]  # noqa: PT018
+            time.sleep(0.1)
+
+    def end(self) -> None:
+        for process in reversed(self.processes):
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait(timeout=10)
+
+    def _redis_answers(self) -> bool:
+        try:
+            with Redis(unix_socket_path=str(socket_path(self.home))) as client:
+                return bool(client.ping())
+        except RedisError:
+            return False
+
+
+@pytest.fixture(scope="module")
+def deployment() -> Iterator[Deployment]:
+    with tempfile.TemporaryDirectory(prefix="levee-") as folder:
+        made = Deployment(Path(folder))
+        try:
+            made.run("manage.py", "migrate", "--verbosity=0")
+            made.start_redis()
+            yield made
+        finally:
+            made.end()
+
+
+def test_of_eight_claims_at_once_one_wins(deployment: Deployment) -> None:
+    job_id = deployment.outside("submit", "test-fail")
+    assert sorted(deployment.outside("claim_at_once", job_id)) == [False] * 7 + [True]
+    assert deployment.outside("reap_in", "91") == 1
+
+
+def test_eight_submits_at_once_are_one_job(deployment: Deployment) -> None:
+    ids = deployment.outside("submit_at_once", "test-refused")
+    assert (len(ids), len(set(ids))) == (8, 1)
+    assert deployment.outside("cancel", ids[0])
+
+
+@pytest.mark.parametrize("pool", ["prefork", "threads"])
+def test_a_worker_runs_a_job_and_obeys_a_cancel(deployment: Deployment, pool: str) -> None:
+    worker = deployment.start_worker(pool)
+    counting, waiting = deployment.outside("submit", "test-count"), deployment.outside("submit", "test-wait")
+
+    deployment.until(lambda: deployment.job(counting)["state"] == "succeeded")
+    document = deployment.job(counting)
+    assert (document["message"], document["result"]) == ("Counted to 3.", {"counted": 3})
+    assert [event["text"] for event in document["events"]] == ["Counted."]
+
+    deployment.until(lambda: deployment.job(waiting)["state"] == "running")
+    assert deployment.outside("cancel", waiting)
+    deployment.until(lambda: deployment.job(waiting)["state"] == "cancelled")
+
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(timeout=PATIENCE_SECONDS) == 0
+
+
+def test_a_job_whose_worker_was_killed_is_lost_and_another_may_follow(deployment: Deployment) -> None:
+    worker = deployment.start_worker()
+    job_id = deployment.outside("submit", "test-wait")
+    deployment.until(lambda: deployment.job(job_id)["state"] == "running")
+    os.killpg(worker.pid, signal.SIGKILL)
+    worker.wait(timeout=10)
+
+    assert deployment.outside("reap_in", "60") == 0
+    assert deployment.outside("reap_in", "91") == 1
+    document = deployment.job(job_id)
+    assert document["state"] == "lost"
+    assert "stopped answering" in document["message"]
+    assert deployment.outside("submit", "test-wait") != job_id
+
+
+def test_the_database_of_a_fresh_home_guards_the_audit_log(deployment: Deployment) -> None:
+    deployment.outside("submit", "test-count")
+    with closing(sqlite3.connect(deployment.home / "levee.sqlite3")) as database:
+        for statement in ("DELETE FROM audit_auditentry", "UPDATE audit_auditentry SET detail = 'x'"):
+            with pytest.raises(sqlite3.IntegrityError, match="only grows"):
+                database.execute(statement)
