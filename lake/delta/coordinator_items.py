@@ -15,11 +15,6 @@ def expected_keys() -> tuple[tuple[str, str, str], ...]:
     return (("tableId", "HASH", "S"),)
 
 
-def registration_key(table_id: str) -> dict[str, dict[str, str]]:
-    """The wire key of one registration."""
-    return {"tableId": {"S": table_id}}
-
-
 def read_registration(item: object) -> Registration:
     """Read an item in wire form. Never raises: what is not as the coordinator has it is named in `problems`.
 

@@ -13,11 +13,6 @@ def expected_keys() -> tuple[tuple[str, str, str], ...]:
     return (("tablePath", "HASH", "S"), ("fileName", "RANGE", "S"))
 
 
-def entry_key(table_path: str, version: int) -> dict[str, dict[str, str]]:
-    """The wire key of one commit's item. Raises ValueError for a version that no log can have."""
-    return {"tablePath": {"S": table_path}, "fileName": {"S": commit_name(version)}}
-
-
 def read_entry(item: object) -> LogStoreEntry:
     """Read an item in wire form. Never raises: what is not as the protocol has it is named in `problems`.
 

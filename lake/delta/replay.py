@@ -62,18 +62,14 @@ class StagedReads:
 
 
 def plan_protocol_reads(
-    listing: LogListing,
-    *,
-    use_checksum: bool = True,
-    known_version: int | None = None,
-    most_commits: int = MOST_COMMITS,
+    listing: LogListing, *, known_version: int | None = None, most_commits: int = MOST_COMMITS
 ) -> ProtocolReads:
     """Name the objects that tell protocol and metaData at the newest version which the log leads to without a gap.
 
     The start is the newest of `known_version` (whose state the caller holds already), the newest `.crc` that is not
-    above the newest version, and the newest usable checkpoint. Plan again with `use_checksum=False` where the `.crc`
-    turned out unreadable or without protocol or metadata. Without a start, commits are read from the first on. At most
-    `most_commits` commits are planned, the oldest first, so that the answer is right for the version that it names.
+    above the newest version, and the newest usable checkpoint. Where that object turns out unreadable or without
+    protocol or metaData, leave it out of the listing and plan again. Without a start, commits are read from the first
+    on. At most `most_commits` are planned, the oldest first, so that the answer is right for the version that it names.
     """
     checkpoints = {
         version: usable for version, found in listing.checkpoints.items() if (usable := usable_checkpoint(found))
@@ -81,7 +77,7 @@ def plan_protocol_reads(
     newest = max((*listing.commits, *checkpoints), default=None)
     if newest is None:
         return ProtocolReads(None)
-    anchor = _anchor(listing, checkpoints, newest, use_checksum, known_version)
+    anchor = _anchor(listing, checkpoints, newest, known_version)
     first = min(listing.commits) if anchor is None else anchor.version + 1
     run = _run(listing.commits, first)
     read = run[:most_commits]
@@ -179,14 +175,13 @@ def _anchor(
     listing: LogListing,
     checkpoints: Mapping[int, tuple[LogObject, ...]],
     newest: int,
-    use_checksum: bool,
     known_version: int | None,
 ) -> _Anchor | None:
     anchors = []
     if known_version is not None and known_version <= newest:
         anchors.append(_Anchor(known_version))
     checksum = max((version for version in listing.checksums if version <= newest), default=None)
-    if use_checksum and checksum is not None:
+    if checksum is not None:
         anchors.append(_Anchor(checksum, checksum=listing.checksums[checksum]))
     if checkpoints:
         anchors.append(_Anchor(max(checkpoints), checkpoint=checkpoints[max(checkpoints)]))

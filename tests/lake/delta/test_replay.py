@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lake.delta.actions import read_commit
+from lake.delta.checkpoint import read_checkpoint_state
 from lake.delta.checksum import read_checksum
 from lake.delta.coordinator_items import read_registration
 from lake.delta.listing import read_listing
@@ -12,6 +13,8 @@ from lake.delta.state import StateParts
 from tests.builders.delta import (
     UUID,
     ListedObject,
+    add,
+    checkpoint_bytes,
     commit_bytes,
     coordinator_commit,
     crc_bytes,
@@ -79,11 +82,6 @@ def test_a_checkpoint_is_read_where_there_is_no_checksum():
 def test_a_newer_checkpoint_beats_an_older_checksum():
     plan = plan_protocol_reads(log(range(13), checksum_name(5), classic(10)))
     assert (plan.anchor_version, plan.checksum) == (10, None)
-
-
-def test_a_checksum_that_proved_useless_is_left_out_of_the_next_plan():
-    plan = plan_protocol_reads(log(range(13), checksum_name(12), classic(10)), use_checksum=False)
-    assert (plan.anchor_version, plan.checksum, versions(plan)) == (10, None, [11, 12])
 
 
 def test_a_checkpoint_may_stand_without_its_commit():
@@ -201,6 +199,18 @@ def test_the_newest_protocol_and_metadata_win_whatever_the_order():
 def test_a_checksum_is_a_start_like_any_other():
     state = fold_protocol([read_checksum(9, crc_bytes()), read_commit(10, commit_bytes(protocol(2, 5)))])
     assert (state.version, state.writer_version, state.table_id) == (10, 5, UUID)
+
+
+def test_the_parts_of_a_checkpoint_may_hold_one_half_each():
+    contents = {part(3, 1, 2): checkpoint_bytes(add(), metadata()), part(3, 2, 2): checkpoint_bytes(protocol(2, 5))}
+    plan = plan_protocol_reads(log(range(4), *contents))
+    data = {found.name: contents[found.name] for found in plan.checkpoint}
+    parts = [
+        read_checkpoint_state(lambda first, last, of=name: data[of][first : last + 1], len(data[name]), name)
+        for name in data
+    ]
+    state = fold_protocol(parts)
+    assert (len(parts), state.version, state.writer_version, state.table_id) == (2, 3, 5, UUID)
 
 
 @pytest.mark.parametrize("parts", [[], [StateParts(3)], [read_commit(0, commit_bytes(protocol()))]])
