@@ -75,6 +75,7 @@ def serve_data(
         ready, told = fork.Pipe(duplex=False)
         worker = fork.Process(target=_work, args=(port, buckets, tables, latency, told), daemon=True)
         worker.start()
+        told.close()
         workers.append(worker)
         starts.append(ready)
     for ready in starts:

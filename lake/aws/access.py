@@ -1,5 +1,6 @@
 """Opening a lake: one account and region, its credentials and its endpoints."""
 
+import os
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -61,11 +62,8 @@ def open_lake(access: Access, *, parallel: int = 32, patience: Patience | None =
     patience = patience or Patience()
     requests = RequestCount()
     session = botocore.session.Session()
-    try:
-        endpoints = Endpoints(access.endpoint_url, access.dynamodb_endpoint_url)
-        transport = Transport(session, parallel, patience.connect, patience.read)
-    except BotoCoreError as error:
-        raise AwsError("BadConfiguration", f"the AWS configuration files cannot be used: {error}") from error
+    endpoints = Endpoints(access.endpoint_url, access.dynamodb_endpoint_url)
+    transport = Transport(_ca_bundle(access, session), parallel, patience.connect, patience.read)
     own = _own_credentials(access, session)
     wire = Wire(transport, own, requests, patience)
     if access.role_arn:
@@ -81,3 +79,13 @@ def _own_credentials(access: Access, session: botocore.session.Session) -> Crede
     if access.static_credentials:
         return StaticCredentials(*access.static_credentials)
     return ChainCredentials(session)
+
+
+def _ca_bundle(access: Access, session: botocore.session.Session) -> str:
+    """The certificates that AWS_CA_BUNDLE or the profile names; keys given outright need no profile to be in order."""
+    if access.static_credentials:
+        return os.environ.get("AWS_CA_BUNDLE", "")
+    try:
+        return session.get_config_variable("ca_bundle") or ""
+    except BotoCoreError as error:
+        raise AwsError("BadConfiguration", f"the AWS configuration files cannot be used: {error}") from error

@@ -26,25 +26,27 @@ class ChainCredentials:
         self._session = session
         self._lock = threading.Lock()
         self._found: Any = None
-        self._failure: AwsError | None = None
+        self._failure = ""
 
     def frozen(self) -> Any:
         with self._lock:
+            if not self._failure and self._found is None:
+                self._look_up()
             if self._failure:
-                raise self._failure
-            try:
-                self._found = self._found or self._session.get_credentials()
-            except BotoCoreError as error:
-                self._failure = AwsError("NoCredentials", f"the AWS credentials cannot be loaded: {error}")
-                raise self._failure from error
-            if self._found is None:
-                self._failure = AwsError(
-                    "NoCredentials",
-                    "no AWS credentials were found in the environment, the shared files or an instance role; "
-                    "give the process one of them",
-                )
-                raise self._failure
+                raise AwsError("NoCredentials", self._failure)
         return _freeze(self._found)
+
+    def _look_up(self) -> None:
+        try:
+            self._found = self._session.get_credentials()
+        except BotoCoreError as error:
+            self._failure = f"the AWS credentials cannot be loaded: {error}"
+            return
+        if self._found is None:
+            self._failure = (
+                "no AWS credentials were found in the environment, the shared files or an instance role; "
+                "give the process one of them"
+            )
 
 
 class StaticCredentials:
@@ -89,7 +91,7 @@ class RoleCredentials:
     def _assume(self) -> dict[str, str]:
         # A refusal is kept: hundreds of tables would each ask again, one after another.
         if self._refusal:
-            raise self._refusal
+            raise AwsError(*self._refusal.args)
         answer = self._wire.send(self._request)
         if answer.status != 200:
             error = read_error(answer, "sts:AssumeRole", self._role_arn)

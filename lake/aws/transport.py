@@ -2,8 +2,8 @@
 
 import threading
 from collections.abc import Mapping
+from typing import Any
 
-import botocore.session
 import urllib3
 from botocore.httpsession import get_cert_path
 from botocore.utils import get_environ_proxies
@@ -25,15 +25,16 @@ class UnreachableError(Exception):
 class Transport:
     """One pool per host, shared by all threads; keeps up to `parallel` connections to each open.
 
-    Times are seconds. HTTPS goes through the proxy that HTTPS_PROXY and NO_PROXY name; plain HTTP, which only an
-    endpoint of one's own speaks, goes straight.
+    Times are seconds. `ca_bundle` is a file of certificates to trust, or "" for those that botocore trusts. HTTPS goes
+    through the proxy that HTTPS_PROXY and NO_PROXY name; plain HTTP, which only an endpoint of one's own speaks, goes
+    straight.
     """
 
-    def __init__(self, session: botocore.session.Session, parallel: int, connect: float, read: float) -> None:
-        self._options = {
+    def __init__(self, ca_bundle: str, parallel: int, connect: float, read: float) -> None:
+        self._options: dict[str, Any] = {
             "num_pools": MOST_HOSTS,
             "maxsize": parallel,
-            "ca_certs": session.get_config_variable("ca_bundle") or get_cert_path(True),
+            "ca_certs": ca_bundle or get_cert_path(True),
         }
         self._timeout = urllib3.Timeout(connect=connect, read=read)
         self._direct = urllib3.PoolManager(**self._options)

@@ -1,5 +1,6 @@
 """A whole S3, DynamoDB and STS in this process, one for the session; every test brings its own bucket and table."""
 
+import os
 import threading
 import uuid
 from collections.abc import Iterator
@@ -18,8 +19,9 @@ KEYS = {"aws_access_key_id": "sandbox", "aws_secret_access_key": "sandbox", "reg
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch, tmp_path):
     """No test sees the credentials, profiles or proxies of the machine it runs on."""
-    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CA_BUNDLE"):
-        monkeypatch.delenv(name, raising=False)
+    for name in list(os.environ):
+        if name.startswith("AWS_") or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))

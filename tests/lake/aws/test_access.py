@@ -1,5 +1,6 @@
 """Where credentials come from, and roles."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs
 
@@ -62,6 +63,12 @@ def test_an_unknown_profile_is_one_error(stub, monkeypatch):
         quick(stub.url, static_credentials=None).s3.get("lake", "k")
 
 
+def test_keys_given_outright_need_no_profile(stub, monkeypatch):
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    stub.play(OBJECT)
+    assert quick(stub.url).s3.get("lake", "k").data == b"1"
+
+
 def test_an_unknown_region_is_refused_at_opening():
     with pytest.raises(AwsError) as raised:
         open_lake(Access("moon"))
@@ -77,6 +84,13 @@ def test_a_role_is_taken_with_its_external_id(stub):
     assert (form["RoleArn"], form["ExternalId"]) == ([ROLE], ["e x"])
     assert [signer(heard) for heard in stub.heard] == ["key", "ASIAROLE", "ASIAROLE"]
     assert stub.heard[1].headers["x-amz-security-token"] == "tok&en"
+
+
+def test_many_threads_take_a_role_once(stub):
+    stub.answer(lambda heard, number: assumed(60) if b"AssumeRole" in heard.body else OBJECT)
+    with quick(stub.url, role_arn=ROLE) as lake, ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda _: lake.s3.get("lake", "k"), range(32)))
+        assert lake.requests.by_operation == {"sts:AssumeRole": 1, "s3:GetObject": 32}
 
 
 def test_a_role_is_taken_anew_before_it_ends(stub):

@@ -1,0 +1,73 @@
+"""Signatures as a server checks them: reckoned anew from what arrived (AWS General Reference, Signature Version 4)."""
+
+import hashlib
+import hmac
+import re
+
+import pytest
+
+from lake.aws.errors import AwsError
+from tests.lake.aws.stub import Heard, Reply, quick
+from tests.lake.aws.test_s3 import HOSTILE_KEYS
+
+AUTHORIZATION = re.compile(
+    r"AWS4-HMAC-SHA256 Credential=key/(?P<scope>[^,]+), SignedHeaders=(?P<names>[^,]+), Signature=(?P<signature>\w+)"
+)
+REFUSED = Reply(404, b"<Error><Code>NoSuchKey</Code></Error>")
+
+
+def expected_signature(heard: Heard, scope: str, names: str) -> str:
+    path, _, query = heard.target.partition("?")
+    headers = "".join(f"{name}:{heard.headers[name]}\n" for name in names.split(";"))
+    digest = hashlib.sha256(heard.body).hexdigest()
+    canonical = "\n".join([heard.method, path, "&".join(sorted(query.split("&"))), headers, names, digest])
+    text = "\n".join(
+        ["AWS4-HMAC-SHA256", heard.headers["x-amz-date"], scope, hashlib.sha256(canonical.encode()).hexdigest()]
+    )
+    key = b"AWS4secret"
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return hmac.digest(key, text.encode(), "sha256").hex()
+
+
+def assert_signed(heard: Heard, service: str) -> None:
+    said = AUTHORIZATION.fullmatch(heard.headers["authorization"])
+    assert said
+    assert said["scope"].endswith(f"/us-east-1/{service}/aws4_request")
+    assert {"host", "x-amz-date"} <= set(said["names"].split(";"))
+    assert said["signature"] == expected_signature(heard, said["scope"], said["names"])
+
+
+@pytest.mark.parametrize("key", [*HOSTILE_KEYS, "line\nbreak", "/leading", "."])
+def test_a_hostile_key_is_signed_as_it_is_sent(stub, stub_lake, key):
+    stub.play(REFUSED)
+    assert stub_lake.s3.head("lake", key) is None
+    assert_signed(stub.heard[0], "s3")
+
+
+@pytest.mark.parametrize("prefix", HOSTILE_KEYS)
+def test_a_listing_is_signed_as_it_is_sent(stub, stub_lake, prefix):
+    stub.play(Reply(body=b"<ListBucketResult></ListBucketResult>"))
+    list(stub_lake.s3.list("lake", prefix, start_after=prefix, delimiter="/"))
+    assert_signed(stub.heard[0], "s3")
+
+
+def test_a_range_and_a_configuration_are_signed(stub, stub_lake):
+    stub.play(Reply(206, b"1", headers={"Last-Modified": "Fri, 20 Nov 2026 10:00:00 GMT"}))
+    stub_lake.s3.get("lake", "k", first=-1)
+    stub_lake.s3.ask("s3:GetBucketVersioning", "lake", "", query={"versioning": ""}, target="s3://lake")
+    for heard in stub.heard:
+        assert_signed(heard, "s3")
+
+
+def test_a_query_is_signed(stub, stub_lake):
+    stub.play(Reply(body=b'{"Items":[]}'))
+    list(stub_lake.dynamodb.query("delta_log", "tablePath", "s3a://lake/ü"))
+    assert_signed(stub.heard[0], "dynamodb")
+
+
+def test_the_taking_of_a_role_is_signed(stub):
+    stub.play(Reply(403, b"<Error><Code>AccessDenied</Code></Error>"))
+    with quick(stub.url, role_arn="arn:aws:iam::1:role/levee") as lake, pytest.raises(AwsError, match="sts:AssumeRole"):
+        lake.s3.get("lake", "k")
+    assert_signed(stub.heard[0], "sts")
