@@ -161,13 +161,14 @@ def watch_uri(text: str) -> str:
 
 def _check_references(declaration: LakeDeclaration) -> None:
     names = declaration.connection_names()
-    for section, rows in (("watch", declaration.watches), ("stores", declaration.stores)):
-        for number, row in enumerate(rows):
-            if row.connection not in names:
-                raise DeclarationError(
-                    f"{section}[{number}].connection names {row.connection!r}, which is not declared: "
-                    f"add [connections.{row.connection}] or name one of {', '.join(sorted(names)) or 'none yet'}."
-                )
+    named = [(f"watch[{number}]", watch.connection) for number, watch in enumerate(declaration.watches)]
+    named += [(f"stores[{number}]", store.connection) for number, store in enumerate(declaration.stores)]
+    for place, connection in named:
+        if connection not in names:
+            raise DeclarationError(
+                f"{place}.connection names {connection!r}, which is not declared: "
+                f"add [connections.{connection}] or name one of {', '.join(sorted(names)) or 'none yet'}."
+            )
 
 
 def _endpoint_complaint(url: str) -> str:

@@ -49,7 +49,7 @@ def observe_table(context: JobContext) -> str:
     return reading.verdict.summary if reading.verdict else "Nothing is there: no log, and no entry in a commit store."
 
 
-@shared_task
+@shared_task  # type: ignore[untyped-decorator]
 def observe_tick() -> None:
     """Submit a look at every connection that watches or has stores; one under way already is not doubled."""
     from coordinator.actions import observe_lake

@@ -16,7 +16,8 @@ from coordinator.observation.witnesses import (
     newest_of_stores,
     tail_start,
 )
-from coordinator.protocols.diagnosis import decide_mechanism, diagnose
+from coordinator.protocols.diagnosis import diagnose
+from coordinator.protocols.mechanism import decide_mechanism
 from coordinator.protocols.needed_facts import wanted_comparisons, wanted_heads
 from coordinator.protocols.verdict import State, Verdict
 from lake.aws.access import Lake

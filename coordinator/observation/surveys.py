@@ -72,7 +72,8 @@ class Survey:
     coordinators: tuple[CoordinatorSurvey, ...] = ()
 
     def failed(self) -> tuple[LogStoreSurvey | CoordinatorSurvey, ...]:
-        return tuple(store for store in (*self.log_stores, *self.coordinators) if store.error)
+        stores: tuple[LogStoreSurvey | CoordinatorSurvey, ...] = (*self.log_stores, *self.coordinators)
+        return tuple(store for store in stores if store.error)
 
 
 def scan_log_store(dynamodb: DynamoDB, name: str) -> LogStoreSurvey:

@@ -1,11 +1,10 @@
 """`levee apply FILE`: declare connections, watched prefixes, commit stores and backup plans."""
 
 import tomllib
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from backups.declaration import plan_changes, read_plans, store_plans
@@ -23,7 +22,7 @@ class Command(JsonCommand):
 
     help = "Declare connections, watched prefixes, commit stores and backup plans from a TOML file."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("file", type=Path)
         parser.add_argument("--apply", action="store_true", help="store the declaration; without it nothing changes")

@@ -1,7 +1,8 @@
 """`levee bucket NAME`: one bucket."""
 
-from argparse import ArgumentParser
 from typing import Any
+
+from django.core.management.base import CommandParser
 
 from coordinator.documents import bucket_document
 from coordinator.lookup import find_bucket
@@ -13,7 +14,7 @@ class Command(JsonCommand):
 
     help = "Show one bucket: lifecycle rules, versioning, findings."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name")
         parser.add_argument("--connection", metavar="NAME", help="where several connections see a bucket of this name")

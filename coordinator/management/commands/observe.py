@@ -1,7 +1,8 @@
 """`levee observe`: one look at the lake, in the foreground."""
 
-from argparse import ArgumentParser
 from typing import Any
+
+from django.core.management.base import CommandParser
 
 from coordinator.actions import observe_lake, observe_lake_now, observe_table, observe_table_now
 from coordinator.lookup import connection_named, connections, find_table, place_of
@@ -16,7 +17,7 @@ class Command(JsonCommand):
 
     help = "Look at the lake once: every connection, one of them, or one table."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--connection", metavar="NAME", help="look at this connection only")
         parser.add_argument("--table", metavar="URI", help="read this table in full, and nothing else")

@@ -1,7 +1,8 @@
 """`levee store NAME`: one commit store."""
 
-from argparse import ArgumentParser
 from typing import Any
+
+from django.core.management.base import CommandParser
 
 from coordinator.documents import store_document
 from coordinator.lookup import find_store
@@ -13,7 +14,7 @@ class Command(JsonCommand):
 
     help = "Show one commit store: key schema, capacity, TTL, recovery, findings."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name")
         parser.add_argument("--connection", metavar="NAME", help="where several connections have a store of this name")

@@ -1,7 +1,8 @@
 """`levee table URI`: one table."""
 
-from argparse import ArgumentParser
 from typing import Any
+
+from django.core.management.base import CommandParser
 
 from coordinator.documents import table_document
 from coordinator.lookup import connection_named, find_table
@@ -13,7 +14,7 @@ class Command(JsonCommand):
 
     help = "Show one Delta table: mechanism, versions, entries and findings."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("uri", help="s3a://bucket/path; s3:// and s3n:// name the same table")
         parser.add_argument("--connection", metavar="NAME", help="where several connections see the same bucket")

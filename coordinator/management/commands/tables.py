@@ -1,8 +1,8 @@
 """`levee tables`: the list."""
 
-from argparse import ArgumentParser
 from typing import Any
 
+from django.core.management.base import CommandParser
 from django.db.models import Q
 
 from coordinator.documents import table_line
@@ -16,7 +16,7 @@ class Command(JsonCommand):
 
     help = "List the Delta tables, worst first, with their states and versions."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--state", choices=[state.value for state in State], help="only tables in this state")
         parser.add_argument("--search", metavar="TEXT", help="only tables whose name, path or id holds this text")

@@ -1,0 +1,186 @@
+"""Observing 500 tables of 20 commits: a first pass and an unchanged pass, against boto3 and deltalake in a loop.
+
+The peer lists each log, queries the table's entries and opens it with deltalake; it has no memory, so its unchanged
+pass is its first pass again. Both report, for each table, the published version, the newest entry and the protocol.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import boto3
+import deltalake
+
+from benchmarks.harness import Contest, compete, print_table
+from benchmarks.standin import Standin, serve
+
+TABLES = 500
+COMMITS = 20
+CHECKPOINT = 10
+LATENCY_SECONDS = 0.005
+PEER = "boto3 + deltalake"
+STORE = "delta_log"
+BUCKET = "lake"
+MODIFIED = 1_790_000_000_000
+
+
+def main() -> None:
+    """Run both contests with `TABLES` tables and print their tables and the requests of each pass."""
+    roots = [f"warehouse/t{number:04d}" for number in range(TABLES)]
+    with serve(_objects(roots), {STORE: _items(roots)}, latency=LATENCY_SECONDS) as standin, _console():
+        levee = _Levee(standin)
+        levee.first_pass()
+        contestants = {
+            "levee, first pass": levee.first_pass,
+            "levee, unchanged pass": levee.unchanged_pass,
+            PEER: lambda: _peer(standin, roots),
+        }
+        before = standin.cpu_seconds()
+        contest = compete(contestants)
+        walls = sum(lap.wall for laps in contest.laps.values() for lap in laps)
+        for name, target in (("levee, first pass", 3), ("levee, unchanged pass", 10)):
+            pair = Contest({name: contest.laps[name], PEER: contest.laps[PEER]})
+            print_table(f"Observing {TABLES} tables of {COMMITS} commits", pair, product=name, target=target)
+        print(f"levee, first pass: {levee.first_requests / TABLES:.2f} requests a table")
+        print(f"levee, unchanged pass: {levee.unchanged_requests / TABLES:.2f} requests a table")
+        busy = (standin.cpu_seconds() - before) / walls
+        print(f"stand-in: {busy:.0%} of a core, {LATENCY_SECONDS * 1000:g} ms a request")
+
+
+Answers = dict[str, tuple[int | None, bool | None, int | None]]
+
+
+class _Levee:
+    """The product: passes over one connection each, in a database of their own."""
+
+    def __init__(self, standin: Standin) -> None:
+        self._endpoint = standin.url
+        self._passes = 0
+        self._known: Any = None
+        self.first_requests = 0
+        self.unchanged_requests = 0
+
+    def first_pass(self) -> Answers:
+        from coordinator.models import CommitStore, Watch
+        from dashboard.connections.models import Connection
+
+        self._passes += 1
+        connection = Connection.objects.create(
+            name=f"pass-{self._passes}", region="us-east-1", endpoint_url=self._endpoint
+        )
+        Watch.objects.create(connection=connection, uri=f"s3a://{BUCKET}/warehouse/")
+        CommitStore.objects.create(connection=connection, name=STORE, kind=CommitStore.Kind.LOG_STORE)
+        self.first_requests = self._observe(connection)
+        self._known = self._known or connection
+        return self._answers(connection)
+
+    def unchanged_pass(self) -> Answers:
+        self.unchanged_requests = self._observe(self._known)
+        return self._answers(self._known)
+
+    def _observe(self, connection: Any) -> int:
+        from coordinator.observation.passes import observe_connection
+        from lake.aws.access import Access, open_lake
+
+        access = Access("us-east-1", endpoint_url=self._endpoint, static_credentials=("bench", "bench"))
+        with open_lake(access) as lake:
+            return observe_connection(connection, lake, threads=32).requests
+
+    def _answers(self, connection: Any) -> Answers:
+        from coordinator.models import DeltaTable, Entry
+
+        complete = dict(
+            Entry.objects.filter(table__connection=connection, version=COMMITS - 1).values_list("table_id", "complete")
+        )
+        tables = DeltaTable.objects.filter(connection=connection).order_by("prefix")
+        return {t.prefix: (t.published_version, complete[t.pk], t.reader_version) for t in tables}
+
+
+def _peer(standin: Standin, roots: list[str]) -> Answers:
+    keys = {"aws_access_key_id": "bench", "aws_secret_access_key": "bench", "region_name": "us-east-1"}
+    s3 = boto3.client("s3", endpoint_url=standin.url, **keys)
+    dynamodb = boto3.client("dynamodb", endpoint_url=standin.url, **keys)
+    return {root: _peer_table(s3, dynamodb, standin.url, root) for root in roots}
+
+
+def _peer_table(s3: Any, dynamodb: Any, url: str, root: str) -> tuple[int | None, bool | None, int | None]:
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{root}/_delta_log/")
+    names = [found["Key"].rsplit("/", 1)[-1] for page in pages for found in page.get("Contents", [])]
+    newest = max(int(name[:20]) for name in names if name.endswith(".json") and name[:20].isdigit())
+    items = dynamodb.query(
+        TableName=STORE,
+        ConsistentRead=True,
+        KeyConditionExpression="tablePath = :path",
+        ExpressionAttributeValues={":path": {"S": f"s3a://{BUCKET}/{root}"}},
+    )["Items"]
+    table = deltalake.DeltaTable(
+        f"s3://{BUCKET}/{root}",
+        storage_options={
+            "AWS_ENDPOINT_URL": url,
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "bench",
+            "AWS_SECRET_ACCESS_KEY": "bench",
+        },
+        without_files=True,
+    )
+    assert table.version() == newest
+    return newest, items[-1]["complete"]["S"] == "true", table.protocol().min_reader_version
+
+
+@contextmanager
+def _console() -> Iterator[None]:
+    """Levee with an empty SQLite database in a folder of its own."""
+    with tempfile.TemporaryDirectory() as home:
+        os.environ.update(LEVEE_HOME=home, DJANGO_SETTINGS_MODULE="dashboard.settings")
+        import django
+        from django.core.management import call_command
+
+        django.setup()
+        call_command("migrate", verbosity=0)
+        yield
+
+
+def _objects(roots: list[str]) -> dict[tuple[str, str], bytes]:
+    log = _log()
+    return {(BUCKET, f"{root}/_delta_log/{name}"): body for root in roots for name, body in log.items()}
+
+
+def _log() -> dict[str, bytes]:
+    """The files of one log as deltalake writes them, and a `.crc` for each version as Spark adds."""
+    import pyarrow as pa
+
+    with tempfile.TemporaryDirectory() as folder:
+        rows = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
+        for version in range(COMMITS):
+            deltalake.write_deltalake(folder, rows, mode="append")
+            if version == CHECKPOINT:
+                deltalake.DeltaTable(folder).create_checkpoint()
+        files = {file.name: file.read_bytes() for file in (Path(folder) / "_delta_log").iterdir() if file.is_file()}
+    actions = [json.loads(line) for line in files[f"{0:020d}.json"].splitlines()]
+    state = {key: value for action in actions for key, value in action.items() if key in {"protocol", "metaData"}}
+    for version in range(COMMITS):
+        crc = {"tableSizeBytes": 500 * (version + 1), "numFiles": version + 1, "numMetadata": 1, "numProtocol": 1}
+        files[f"{version:020d}.crc"] = json.dumps(
+            crc | {"metadata": state["metaData"], "protocol": state["protocol"]}
+        ).encode()
+    return files
+
+
+def _items(roots: list[str]) -> list[dict[str, Any]]:
+    return [_item(root, version) for root in roots for version in range(COMMITS)]
+
+
+def _item(root: str, version: int) -> dict[str, Any]:
+    name = f"{version:020d}.json"
+    return {
+        "tablePath": {"S": f"s3a://{BUCKET}/{root}"},
+        "fileName": {"S": name},
+        "tempPath": {"S": f".tmp/{name}.6a3b6a0e-7d6f-4c7b-9f43-0a4f2c8f2f11"},
+        "complete": {"S": "true"},
+        "expireTime": {"N": str(MODIFIED // 1000)},
+    }

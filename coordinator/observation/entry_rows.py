@@ -1,0 +1,83 @@
+"""Entry rows: items of log stores and elements of registrations, as judged."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from django.db.models import QuerySet
+
+from coordinator.models import CommitStore, DeltaTable, Entry
+from coordinator.observation.reading import Reading
+from coordinator.protocols.verdict import EntryVerdict, Verdict
+from lake.delta.facts import LogStoreEntry, TableFacts
+
+_FIELDS = [
+    "store", "code", "published", "file", "file_present", "file_size", "complete",
+    "expire_time", "commit_time", "written_at", "problems", "observed_at",
+]  # fmt: skip
+
+
+def save_entries(pairs: Sequence[tuple[DeltaTable, Reading]], stores: Mapping[str, CommitStore]) -> None:
+    """Upsert the entries as judged, and remove those that the reading would have seen and did not see."""
+    rows = [
+        row
+        for table, reading in pairs
+        if reading.facts is not None and reading.verdict is not None
+        for row in _rows(table, reading, reading.facts, reading.verdict, stores)
+    ]
+    Entry.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        update_fields=_FIELDS,
+        unique_fields=["table", "lock_domain", "version"],
+        batch_size=500,
+    )
+    for table, reading in pairs:
+        if reading.target.known is not None and reading.facts is not None:
+            _unseen(table, reading, reading.facts).delete()
+
+
+def _rows(
+    table: DeltaTable, reading: Reading, facts: TableFacts, verdict: Verdict, stores: Mapping[str, CommitStore]
+) -> Iterator[Entry]:
+    originals = {(domain, entry.version): entry for domain, entries in facts.entries.items() for entry in entries}
+    judged = {(entry.lock_domain, entry.version): entry for entry in verdict.entries if 0 <= entry.version < 2**63}
+    for (domain, version), entry in judged.items():
+        store = _store(table, reading, domain, stores)
+        if store is not None:
+            yield _row(table, store, reading, entry, originals.get((domain, version)))
+
+
+def _row(
+    table: DeltaTable, store: CommitStore, reading: Reading, judged: EntryVerdict, original: LogStoreEntry | None
+) -> Entry:
+    return Entry(
+        table=table,
+        store=store,
+        lock_domain=judged.lock_domain,
+        version=judged.version,
+        code=judged.code,
+        published=judged.published,
+        file=judged.file[:1100],
+        file_present=judged.file_present,
+        file_size=judged.file_size,
+        complete=judged.complete,
+        expire_time=_within_64_bits(judged.expire_time),
+        commit_time=_within_64_bits(original.commit_time) if original else None,
+        written_at=judged.written_at,
+        problems=list(original.problems) if original else [],
+        observed_at=reading.observed_at,
+    )
+
+
+def _unseen(table: DeltaTable, reading: Reading, facts: TableFacts) -> QuerySet[Entry]:
+    unseen = table.entries.exclude(observed_at=reading.observed_at)
+    return unseen if reading.whole_log else unseen.filter(version__gte=facts.listing.from_version)
+
+
+def _store(table: DeltaTable, reading: Reading, domain: str, stores: Mapping[str, CommitStore]) -> CommitStore | None:
+    if reading.witness and domain in reading.witness.domains:
+        return stores.get(reading.witness.domains[domain].store)
+    return table.store or next((s for s in stores.values() if s.kind == CommitStore.Kind.COMMIT_COORDINATOR), None)
+
+
+def _within_64_bits(number: int | None) -> int | None:
+    return number if number is not None and -(2**63) <= number < 2**63 else None
