@@ -7,14 +7,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
+from urllib3.exceptions import HTTPError
 from werkzeug.serving import BaseWSGIServer
 
 from sandbox import ground, server
-from sandbox.client import REGION, Client
+from sandbox.client import REGION, Client, ClientError
 from sandbox.log_store_tables import SAMPLES, temp_prefixes
+
+ending = Event()
 
 
 class Seeding:
@@ -25,9 +28,16 @@ class Seeding:
         self.home = home
         self.spark = spark
         self.child: subprocess.Popen[bytes] | None = None
-        self.ended = False
 
     def run(self) -> None:
+        """Fill the lake; an error while the sandbox is being ended is that end and nothing else."""
+        try:
+            self._fill()
+        except (ClientError, HTTPError):
+            if not ending.is_set():
+                raise
+
+    def _fill(self) -> None:
         started = time.monotonic()
         client = Client(self.origin)
         ground.lay(client, temp_prefixes(ground.PROD))
@@ -39,12 +49,11 @@ class Seeding:
         code = self.child.wait() if self.child else 0
         if code == 0:
             say(f"all tables are there after {time.monotonic() - started:.1f} s")
-        elif not self.ended:
+        elif not ending.is_set():
             say(f"Spark did not make all of its tables; {self.home / 'sandbox' / 'spark.log'} says why")
 
     def end(self) -> None:
         """End Spark with its JVM, which share a process group of their own."""
-        self.ended = True
         if self.child and self.child.poll() is None:
             os.killpg(self.child.pid, signal.SIGKILL)
             self.child.wait()
@@ -74,7 +83,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, _end)
     try:
         served = server.bind(options.port)
-    except (OSError, SystemExit):
+    except OSError:
         sys.stderr.write(f"sandbox: port {options.port} is taken: choose another with --port.\n")
         return 1
     serve(served, options.home.resolve(), spark=not options.no_spark)
@@ -86,12 +95,12 @@ def serve(served: BaseWSGIServer, home: Path, *, spark: bool) -> None:
     origin = server.origin(served)
     folder = home / "sandbox"
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / "lake.toml", ground.declaration(origin, REGION))
-    write_whole(folder / "endpoint", origin)
-    say(f"S3, DynamoDB and STS on {origin}")
     seeding = Seeding(origin, home, spark=spark)
-    Thread(target=seeding.run, name="seeding", daemon=True).start()
     try:
+        write_whole(folder / "lake.toml", ground.declaration(origin, REGION))
+        write_whole(folder / "endpoint", origin)
+        say(f"S3, DynamoDB and STS on {origin}")
+        Thread(target=seeding.run, name="seeding", daemon=True).start()
         served.serve_forever()
     finally:
         (folder / "endpoint").unlink(missing_ok=True)
@@ -106,6 +115,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def _end(number: int, frame: Any) -> None:
+    ending.set()
     sys.exit(0)
 
 

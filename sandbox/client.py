@@ -73,9 +73,9 @@ class Client:
     def delete(self, bucket: str, key: str) -> None:
         self._s3("DELETE", bucket, key)
 
-    def list(self, bucket: str, prefix: str) -> Iterator[tuple[str, int]]:
+    def list(self, bucket: str, prefix: str, *, page_size: int = 1000) -> Iterator[tuple[str, int]]:
         """Yield (key, size in bytes) of every object under a prefix, in the order of the keys."""
-        query = {"list-type": "2", "prefix": prefix}
+        query = {"list-type": "2", "prefix": prefix, "max-keys": str(page_size)}
         while True:
             root = ElementTree.fromstring(self._s3("GET", bucket, query=query).data)  # noqa: S314 - a local server's answer
             space = root.tag.partition("}")[0] + "}" if root.tag.startswith("{") else ""
@@ -91,7 +91,7 @@ class Client:
         headers = {
             "Content-Type": "application/x-amz-json-1.0",
             "X-Amz-Target": f"DynamoDB_20120810.{operation}",
-            "Authorization": self._authorization("dynamodb"),
+            "Authorization": authorization(self.region, "dynamodb"),
         }
         answer = self._pool.request(
             "POST", f"{self.dynamodb_origin}/", body=json.dumps(parameters).encode(), headers=headers
@@ -114,7 +114,7 @@ class Client:
     ) -> urllib3.BaseHTTPResponse:
         path = f"/{bucket}/{quote(key)}" if key else f"/{bucket}"
         url = f"{self.origin}{path}" + (f"?{urlencode(query)}" if query else "")
-        signed = {"Authorization": self._authorization("s3"), **(headers or {})}
+        signed = {"Authorization": authorization(self.region, "s3"), **(headers or {})}
         answer = self._pool.request(method, url, body=data, headers=signed)
         if answer.status >= 300:
             text = answer.data.decode(errors="replace")
@@ -123,6 +123,8 @@ class Client:
             raise ClientError(f"{method} s3://{bucket}/{key}", answer.status, code, message)
         return answer
 
-    def _authorization(self, service: str) -> str:
-        scope = f"sandbox/20200101/{self.region}/{service}/aws4_request"
-        return f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
+
+def authorization(region: str, service: str) -> str:
+    """Write an Authorization header that names region and service and signs nothing."""
+    scope = f"sandbox/20200101/{region}/{service}/aws4_request"
+    return f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"

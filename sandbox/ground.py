@@ -35,7 +35,8 @@ def lay(client: Client, tmp_prefixes: list[str]) -> None:
     """Create buckets and commit stores; `tmp_prefixes` of the production bucket get a rule that clears temp files."""
     for bucket in (PROD, RAW, FINANCE):
         client.create_bucket(bucket)
-    client.configure_bucket(PROD, "lifecycle", _lifecycle([(prefix, TMP_DAYS) for prefix in tmp_prefixes]))
+    if tmp_prefixes:
+        client.configure_bucket(PROD, "lifecycle", _lifecycle([(prefix, TMP_DAYS) for prefix in tmp_prefixes]))
     # A rule someone wrote for exports, whose prefix takes in the whole ledger, logs included.
     client.configure_bucket(FINANCE, "lifecycle", _lifecycle([("ledger/", 90)]))
     client.configure_bucket(FINANCE, "versioning", _versioning("Enabled"))

@@ -1,5 +1,6 @@
 """S3, DynamoDB and STS on one loopback port: moto's server application behind two thin layers."""
 
+import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -73,16 +74,21 @@ def application() -> Application:
 
 def bind(port: int) -> BaseWSGIServer:
     """Bind the sandbox to 127.0.0.1; port 0 takes any free one. OSError where the port is taken."""
-    return make_server("127.0.0.1", port, application(), threaded=True, request_handler=_Handler)
+    # Our own socket: werkzeug prints advice and leaves the process where a port is taken.
+    with socket.create_server(("127.0.0.1", port), backlog=128) as bound:
+        taken: int = bound.getsockname()[1]
+        return make_server(
+            "127.0.0.1", taken, application(), threaded=True, request_handler=_Handler, fd=bound.fileno()
+        )
 
 
 def origin(server: BaseWSGIServer) -> str:
-    return f"http://127.0.0.1:{server.server_port}"
+    return f"http://127.0.0.1:{server.port}"
 
 
 @contextmanager
 def running(port: int = 0) -> Iterator[str]:
-    """Serve in a thread for as long as the block lasts; gives the origin."""
+    """Serve in a thread for as long as the block lasts; gives the origin. Servers of one process share one lake."""
     server = bind(port)
     thread = Thread(target=server.serve_forever, name="sandbox", daemon=True)
     thread.start()

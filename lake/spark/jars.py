@@ -133,8 +133,10 @@ def _alone(path: Path) -> Iterator[None]:
 
 def _is_ready(folder: Path, wanted: Sequence[Jar]) -> bool:
     """Compare sizes and times with the stamp of the last check: a fraction of what hashing the files takes."""
+    expected = {jar.file_name for jar in wanted} | {"stamp.json"}
     try:
-        return bool(json.loads((folder / "stamp.json").read_text()) == _stamp(folder, wanted))
+        present = {path.name for path in folder.iterdir()}
+        return present == expected and bool(json.loads((folder / "stamp.json").read_text()) == _stamp(folder, wanted))
     except (OSError, ValueError):
         return False
 

@@ -1,0 +1,79 @@
+"""`python -m sandbox` as another process sees it."""
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.sandboxlake import end, start_sandbox, wait_for
+
+
+def group_is_empty(group: int, seconds: float = 10) -> bool:
+    """Wait until no process of the group is left."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def group_of_spark(sandbox: int) -> int:
+    """Find the child that makes Spark's tables; it leads a process group of its own."""
+    children = Path(f"/proc/{sandbox}/task")
+    found = [int(child) for task in children.iterdir() for child in (task / "children").read_text().split()]
+    return next(child for child in found if os.getpgid(child) == child)
+
+
+def test_the_endpoint_is_announced_and_taken_back(tmp_path: Path) -> None:
+    process = start_sandbox(tmp_path, "--no-spark")
+    line = wait_for(process, "S3, DynamoDB and STS on")[-1]
+    assert (tmp_path / "sandbox" / "endpoint").read_text() == line.split()[-1]
+    assert line.split()[-1] in (tmp_path / "sandbox" / "lake.toml").read_text()
+    assert end(process) == 0
+    assert not (tmp_path / "sandbox" / "endpoint").exists()
+
+
+def test_a_taken_port_is_said_in_one_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    process = start_sandbox(tmp_path, "--no-spark")
+    try:
+        port = wait_for(process, "S3, DynamoDB and STS on")[-1].strip().rpartition(":")[2]
+        second = start_sandbox(tmp_path / "second", "--no-spark", "--port", port)
+        assert second.wait(timeout=20) == 1
+        assert capfd.readouterr().err == f"sandbox: port {port} is taken: choose another with --port.\n"
+    finally:
+        end(process)
+
+
+def has_jvm(group: int, seconds: float = 30) -> bool:
+    """Wait until the group's JVM runs."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        for name in Path("/proc").glob("[0-9]*/comm"):
+            with suppress(OSError):
+                if name.read_text() == "java\n" and os.getpgid(int(name.parent.name)) == group:
+                    return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("killed", [False, True], ids=["asked to end", "killed"])
+def test_spark_and_its_jvm_end_with_the_sandbox(tmp_path: Path, killed: bool) -> None:
+    from tests.sparksession import JARS_HOME
+
+    (tmp_path / "jars").symlink_to(JARS_HOME / "jars")
+    process = start_sandbox(tmp_path)
+    wait_for(process, "ledger/invoices")
+    spark = group_of_spark(process.pid)
+    assert has_jvm(spark)
+    if killed:
+        process.kill()
+        process.wait(timeout=20)
+    else:
+        assert end(process) == 0
+    assert group_is_empty(spark)

@@ -1,0 +1,73 @@
+from datetime import UTC, datetime
+
+import pytest
+import urllib3
+
+from sandbox.client import Client, ClientError, authorization
+from sandbox.server import bind
+from tests.sandboxlake import sandbox_lake
+
+
+@pytest.fixture(scope="module")
+def client() -> Client:
+    client = sandbox_lake()
+    client.create_bucket("lake")
+    return client
+
+
+def test_an_object_comes_back_under_a_name_with_spaces_and_unicode(client: Client) -> None:
+    client.put("lake", "Kundenaufträge 2026/a+b%20c", b"data")
+    assert client.get("lake", "Kundenaufträge 2026/a+b%20c") == b"data"
+    assert list(client.list("lake", "Kundenaufträge")) == [("Kundenaufträge 2026/a+b%20c", 4)]
+
+
+def test_a_long_listing_is_read_to_its_end(client: Client) -> None:
+    for number in range(5):
+        client.put("lake", f"many/{number}", b"")
+    assert [key for key, _ in client.list("lake", "many/", page_size=2)] == [f"many/{number}" for number in range(5)]
+
+
+def test_a_second_conditional_put_is_refused(client: Client) -> None:
+    client.put("lake", "once", b"first", only_new=True)
+    with pytest.raises(ClientError, match="PreconditionFailed"):
+        client.put("lake", "once", b"second", only_new=True)
+
+
+def test_an_object_can_be_dated_back(client: Client) -> None:
+    moment = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    client.put("lake", "old file", b"", modified_at=moment.timestamp())
+    signed = {"Authorization": authorization("us-west-2", "s3")}
+    answer = urllib3.request("HEAD", f"{client.origin}/lake/old%20file", headers=signed)
+    assert answer.headers["Last-Modified"] == "Sun, 01 Mar 2026 12:00:00 GMT"
+
+
+def test_a_request_signed_for_the_sdks_fallback_region_reaches_the_same_tables(client: Client) -> None:
+    Client(client.origin, region="us-east-1").dynamodb(
+        "CreateTable",
+        TableName="from_java",
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+    )
+    assert "from_java" in client.dynamodb("ListTables")["TableNames"]
+
+
+def test_another_region_stays_another_region(client: Client) -> None:
+    assert Client(client.origin, region="eu-west-1").dynamodb("ListTables")["TableNames"] == []
+
+
+def test_sts_answers_who_is_asking(client: Client) -> None:
+    headers = {
+        "Authorization": authorization("us-west-2", "sts"),
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+    body = "Action=GetCallerIdentity&Version=2011-06-15"
+    assert b"<Account>" in urllib3.request("POST", f"{client.origin}/", body=body, headers=headers).data
+
+
+def test_the_sandbox_listens_on_loopback_only() -> None:
+    server = bind(0)
+    try:
+        assert server.server_address[0] == "127.0.0.1"
+    finally:
+        server.server_close()

@@ -1,0 +1,52 @@
+"""One warm Spark on the shared sandbox for every test that needs it: a cold start takes eight seconds.
+
+A test module asks for the `spark_lake` fixture and marks itself
+`pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]`, so that parallel runs keep it in one worker.
+"""
+
+import atexit
+import functools
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dashboard import settings as deployment
+from tests.sandboxlake import sandbox_lake
+
+if TYPE_CHECKING:
+    from sandbox.spark_tables import SparkLake
+
+# The home that set-up put the jars into; tests have an empty one.
+JARS_HOME: Path = deployment.LEVEE_HOME
+
+
+@pytest.fixture(scope="session")
+def spark_lake() -> "SparkLake":
+    """Return Spark and a client of the shared sandbox; tests share both and use tables of their own."""
+    return _started()
+
+
+@functools.cache
+def _started() -> "SparkLake":
+    from lake.spark.jars import class_path, fetch
+    from lake.spark.session import LakeEndpoint, session_settings, start_session
+    from sandbox.client import REGION
+    from sandbox.spark_tables import SparkLake
+
+    fetch(JARS_HOME)
+    client = sandbox_lake()
+    stack = ExitStack()
+    atexit.register(stack.close)
+    scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="levee-spark-")))
+    endpoint = LakeEndpoint(REGION, client.origin, environment_credentials=True)
+    settings = session_settings(endpoint, jars=class_path(JARS_HOME), scratch=scratch)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", "sandbox")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "sandbox")
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        spark = start_session(settings, "levee-tests")
+    stack.callback(spark.stop)
+    return SparkLake(spark, client)
