@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import require
@@ -17,6 +18,7 @@ from dashboard.jobs import lifecycle
 from dashboard.jobs.delivery import deliver
 from dashboard.jobs.execution import execute, record_outcome
 from dashboard.jobs.models import ACTIVE, Job, JobState
+from dashboard.jobs.reaper import lose_if_silent
 from dashboard.jobs.registry import JobKind, kind_named
 
 POLL_SECONDS = 0.5
@@ -52,7 +54,8 @@ def submit(
 ) -> Job:
     """Queue a job and return it; the message leaves when the caller's transaction commits.
 
-    The active job of the same kind and target, or any with the same idempotency key, is returned instead of a second.
+    The active job of the same kind and target, or any with the same idempotency key, is returned instead of a second;
+    one whose worker has been silent for 90 seconds is ended as lost and does not count.
     Raises NotAllowed if the kind's verb is not the actor's, UnknownKind for a name nobody registered.
     """
     draft = _draft(actor, kind_named(kind), title, connection, target, params, idempotency_key, reason)
@@ -154,7 +157,9 @@ def _create(actor: Actor, draft: Job) -> tuple[Job, bool]:
 def _standing(draft: Job) -> Job | None:
     if draft.idempotency_key and (job := Job.objects.filter(idempotency_key=draft.idempotency_key).first()):
         return job
-    return Job.objects.filter(kind=draft.kind, target_key=draft.target_key, state__in=ACTIVE).first()
+    active = Job.objects.filter(kind=draft.kind, target_key=draft.target_key, state__in=ACTIVE).first()
+    # No reaper may be running, as with commands alone; a dead worker must not hold the target then.
+    return None if active and lose_if_silent(active, timezone.now()) else active
 
 
 def _record_request(actor: Actor, kind: JobKind, job: Job) -> None:
@@ -184,6 +189,7 @@ def _wait_until_finished(job: Job, deadline: float) -> None:
             raise JobBusy(job)
         time.sleep(POLL_SECONDS)
         job.refresh_from_db()
+        lose_if_silent(job, timezone.now())
 
 
 def _this_process() -> str:

@@ -1,5 +1,6 @@
 """What a running job holds: its parameters, and ways to say what it does and to hear that it should stop."""
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +15,20 @@ from dashboard.jobs.models import Job, JobEvent, JobState
 WRITE_EVERY_SECONDS = 1.0
 
 
+# Set when this process has been told to end: its jobs stop at their next safe place instead of being killed at one.
+process_is_ending = threading.Event()
+
+
 class JobCancelled(Exception):
     """The job was asked to stop, or was given up, and stops here."""
+
+    message = "Cancelled before it was done."
+
+
+class JobInterrupted(JobCancelled):
+    """The process that runs the job has been told to end."""
+
+    message = "Interrupted: the process that ran it was stopped."
 
 
 @dataclass
@@ -79,7 +92,12 @@ class JobContext:
         )
 
     def check_cancelled(self) -> None:
-        """Raise JobCancelled if someone asked to stop or the job was given up; looks at most once a second."""
+        """Raise JobCancelled if someone asked to stop, the job was given up, or its process is to end.
+
+        The database is asked at most once a second.
+        """
+        if process_is_ending.is_set():
+            raise JobInterrupted
         if time.monotonic() - self._asked_at < WRITE_EVERY_SECONDS:
             return
         state = Job.objects.values_list("state", flat=True).filter(pk=self.job.pk).first()

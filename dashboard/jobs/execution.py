@@ -10,7 +10,7 @@ from django.db import close_old_connections, connection
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import Outcome, record
 from dashboard.jobs import lifecycle
-from dashboard.jobs.context import JobCancelled, JobContext
+from dashboard.jobs.context import JobCancelled, JobContext, JobInterrupted
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.registry import kind_named
 from lake.aws.errors import AwsError
@@ -29,10 +29,10 @@ def execute(job_id: UUID, worker: str) -> bool:
     try:
         with Heartbeat(job_id):
             message = kind_named(job.kind).run(context)
-    except JobCancelled:
-        lifecycle.stop(job_id, "Cancelled before it was done.", **context.closing_fields())
+    except JobCancelled as reason:
+        lifecycle.stop(job_id, reason.message, **context.closing_fields())
     except (KeyboardInterrupt, SystemExit):
-        lifecycle.stop(job_id, "Interrupted: the process that ran it was stopped.", **context.closing_fields())
+        lifecycle.stop(job_id, JobInterrupted.message, **context.closing_fields())
         record_outcome(job_id)
         raise
     except Exception as error:  # noqa: BLE001 - whatever a job raises is its outcome

@@ -41,7 +41,7 @@ def lose_silent(now: datetime) -> int:
     """End each job that has had no heartbeat for 90 seconds; returns how many."""
     limit = now - SILENT_AFTER
     silent = Job.objects.filter(state__in=lifecycle.ALIVE).filter(Q(heartbeat_at__lt=limit) | Q(heartbeat_at=None))
-    return sum(_lose(job, limit) for job in silent)
+    return sum(lose_if_silent(job, now) for job in silent)
 
 
 def prune_scheduled(now: datetime) -> int:
@@ -56,7 +56,11 @@ def prune_scheduled(now: datetime) -> int:
     return removed
 
 
-def _lose(job: Job, limit: datetime) -> bool:
+def lose_if_silent(job: Job, now: datetime) -> bool:
+    """End this job if it has had no heartbeat for 90 seconds; says whether it did."""
+    limit = now - SILENT_AFTER
+    if job.state not in lifecycle.ALIVE or (job.heartbeat_at and job.heartbeat_at >= limit):
+        return False
     seen = f"{job.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC" if job.heartbeat_at else "never"
     asked = f" {job.cancel_requested_by} had asked it to stop." if job.cancel_requested_by else ""
     message = (

@@ -5,8 +5,11 @@ import os
 from typing import Any
 from uuid import UUID
 
+from celery.signals import worker_shutting_down
+
 from dashboard.celery import app
 from dashboard.jobs import reaper
+from dashboard.jobs.context import process_is_ending
 from dashboard.jobs.execution import execute
 
 logger = logging.getLogger(__name__)
@@ -25,3 +28,9 @@ def run_job(self: Any, job_id: str) -> None:
 def reap() -> None:
     """Look after jobs whose message or worker is gone."""
     reaper.reap()
+
+
+@worker_shutting_down.connect  # type: ignore[untyped-decorator]
+def stop_jobs(**_: Any) -> None:
+    """Let the jobs of a thread pool end by themselves; the children of a prefork pool end when their work is done."""
+    process_is_ending.set()

@@ -17,7 +17,7 @@ from dashboard.jobs.actions import JobBusy, Target, cancel, run_in_foreground, s
 from dashboard.jobs.models import Job
 from dashboard.jobs.registry import UnknownKind
 from tests.builders.people import actor
-from tests.dashboard.jobs.builders import job
+from tests.dashboard.jobs.builders import ago, job
 
 pytestmark = pytest.mark.django_db
 COMMAND = Actor.command()
@@ -154,6 +154,15 @@ def test_the_foreground_waits_for_the_same_work_elsewhere_then_does_its_own(monk
     made = run_in_foreground(COMMAND, "test-count", "Count")
     assert made.pk != other.pk
     assert made.state == "succeeded"
+
+
+def test_a_dead_worker_does_not_hold_its_target() -> None:
+    dead = submit(COMMAND, "test-count", "Count")
+    lifecycle.claim(dead.pk, "elsewhere")
+    Job.objects.filter(pk=dead.pk).update(heartbeat_at=ago(seconds=91))
+    made = run_in_foreground(COMMAND, "test-count", "Count", wait_seconds=0)
+    dead.refresh_from_db()
+    assert (dead.state, made.state) == ("lost", "succeeded")
 
 
 def test_the_foreground_gives_up_after_the_time_it_was_given() -> None:

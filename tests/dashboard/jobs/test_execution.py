@@ -136,6 +136,14 @@ def test_a_running_step_is_visible_from_its_beginning() -> None:
         assert [(step["name"], step["state"]) for step in made.steps] == [("Read", "running")]
 
 
+def test_a_process_that_is_to_end_stops_its_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    ending = threading.Event()
+    ending.set()
+    monkeypatch.setattr(context_module, "process_is_ending", ending)
+    made = ran("test-count")
+    assert (made.state, made.message) == ("cancelled", "Interrupted: the process that ran it was stopped.")
+
+
 def test_a_context_hears_that_its_job_was_given_up() -> None:
     with pytest.raises(JobCancelled):
         JobContext(job("lost")).check_cancelled()

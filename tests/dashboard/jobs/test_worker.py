@@ -126,6 +126,15 @@ def test_a_worker_runs_a_job_and_obeys_a_cancel(deployment: Deployment, pool: st
     assert worker.wait(timeout=PATIENCE_SECONDS) == 0
 
 
+def test_a_worker_of_threads_that_is_stopped_stops_its_jobs(deployment: Deployment) -> None:
+    worker = deployment.start_worker("threads")
+    job_id = deployment.outside("submit", "test-wait")
+    deployment.until(lambda: deployment.job(job_id)["state"] == "running")
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(timeout=PATIENCE_SECONDS) == 0
+    assert deployment.job(job_id)["message"] == "Interrupted: the process that ran it was stopped."
+
+
 def test_a_job_whose_worker_was_killed_is_lost_and_another_may_follow(deployment: Deployment) -> None:
     worker = deployment.start_worker()
     job_id = deployment.outside("submit", "test-wait")
