@@ -66,10 +66,10 @@ def _new_row(connection: Connection, reading: Reading) -> DeltaTable:
 
 def _save_rows(tables: list[DeltaTable]) -> None:
     """Update known rows; insert new ones, which another process may have inserted meanwhile."""
+    new = [table for table in tables if table._state.adding]
     for table in tables:
-        if table.pk is not None:
+        if not table._state.adding:
             table.save()
-    new = [table for table in tables if table.pk is None]
     if new:
         DeltaTable.objects.bulk_create(
             new, update_conflicts=True, update_fields=_ALL_BUT_PLACE, unique_fields=list(_PLACE)
