@@ -212,5 +212,5 @@ def _wrong_region(answer: Answer, request: Request, again: str) -> AwsError:
 def _redirected(answer: Answer, operation: str, target: str, asked: str) -> AwsError:
     error = read_error(answer, operation, target)
     elsewhere = answer.headers.get("location", "") or xml_text(answer.body, b"Endpoint") or "an unnamed endpoint"
-    message = f"{asked} refers to {elsewhere} without naming a region, and such a reference is not followed"
+    message = f"{asked} refers to {elsewhere}, and without another region's name that is not followed"
     return AwsError("WrongRegion", message, error.request_id, operation, "", target)

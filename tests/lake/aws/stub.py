@@ -11,12 +11,13 @@ from lake.aws.wire import Patience
 QUICK = Patience(
     connect=2.0, read=0.3, attempts=4, throttled_attempts=6, first_pause=0.001, longest_pause=0.002, total=20.0
 )
+TLS_HANDSHAKE = b"\x16"
 
 
-def quick(url: str, **access: object) -> Lake:
+def quick(url: str, *, patience: Patience = QUICK, **access: object) -> Lake:
     """A lake at that endpoint which waits milliseconds between attempts."""
     given = {"static_credentials": ("key", "secret"), "endpoint_url": url, **access}
-    return open_lake(Access("us-east-1", **given), patience=QUICK)
+    return open_lake(Access("us-east-1", **given), patience=patience)
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,9 @@ class StubServer:
     def _serve(self, connection: socket.socket) -> None:
         with connection, connection.makefile("rb") as stream:
             try:
+                if connection.recv(1, socket.MSG_PEEK) == TLS_HANDSHAKE:
+                    connection.recv(65536)
+                    connection.sendall(Reply(400).encode())
                 while heard := _hear(stream):
                     self.heard.append(heard)
                     reply = self._script(heard, len(self.heard) - 1)

@@ -6,10 +6,10 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from lake.aws.access import Access, open_lake
 from lake.aws.errors import AwsError
 from tests.lake.aws.stub import QUICK, Reply, quick
 
+HASTY = replace(QUICK, read=0.5, attempts=2)
 LISTED = Reply(body=b"<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>")
 EMPTY = Reply(body=b'{"Items":[]}')
 SLOW_DOWN = Reply(503, b"<Error><Code>SlowDown</Code><Message>Reduce your rate</Message></Error>")
@@ -44,7 +44,6 @@ def failure(act):
         Reply(400, b"<Error><Code>RequestTimeout</Code></Error>"),
         Reply(body=LISTED.body, cut=20),
         Reply(body=LISTED.body, cut=0),
-        Reply(silent=True),
     ],
 )
 def test_passing_trouble_of_s3_is_asked_again(stub, stub_lake, trouble):
@@ -78,8 +77,7 @@ def test_throttling_is_waited_for_longer_and_named(stub, stub_lake):
 
 def test_no_attempt_begins_after_the_total_time(stub):
     stub.play(Reply(500))
-    access = Access("us-east-1", endpoint_url=stub.url, static_credentials=("key", "secret"))
-    with open_lake(access, patience=replace(QUICK, total=0.0)) as lake:
+    with quick(stub.url, patience=replace(QUICK, total=0.0)) as lake:
         failure(lambda: list_once(lake))
     assert len(stub.heard) == 1
 
@@ -117,12 +115,19 @@ def test_a_region_that_is_no_name_is_not_followed(stub, stub_lake):
     assert len(stub.heard) == 1
 
 
-def test_a_slow_server_is_given_up(stub, stub_lake):
+def test_a_slow_server_is_asked_again(stub):
+    stub.play(Reply(silent=True), LISTED)
+    with quick(stub.url, patience=HASTY) as lake:
+        assert len(list_once(lake)) == 1
+
+
+def test_a_server_that_stays_silent_is_given_up(stub):
     stub.play(Reply(silent=True))
-    error = failure(lambda: list_once(stub_lake))
+    with quick(stub.url, patience=HASTY) as lake:
+        error = failure(lambda: list_once(lake))
     assert error.code == "ConnectionFailed"
     assert stub.url in str(error)
-    assert "nothing was sent for 0.3 s" in str(error)
+    assert "nothing was sent for 0.5 s" in str(error)
 
 
 def test_a_body_that_always_breaks_off_is_given_up(stub, stub_lake):
