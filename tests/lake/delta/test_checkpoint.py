@@ -4,10 +4,10 @@ from random import Random
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from lake.delta.checkpoint import WHOLE_BYTES, read_checkpoint_state
+from lake.delta.checkpoint import READ_AHEAD_BYTES, WHOLE_BYTES, read_checkpoint_state
 from lake.delta.ranged_file import PieceMissingError, RangedFile
 from lake.delta.state import ProtocolAction
 from tests.builders.delta import (
@@ -53,12 +53,16 @@ def reason(data, name=NAME):
     return problem.reason
 
 
+def adds(count):
+    """So many `add` actions with names that do not compress."""
+    random = Random(7)
+    return [add(f"part-{random.getrandbits(128):032x}.parquet") for _ in range(count)]
+
+
 @pytest.fixture(scope="module")
 def large():
     """A checkpoint of some megabytes in several row groups, the state somewhere in the middle."""
-    random = Random(7)
-    names = [f"part-{random.getrandbits(128):032x}.parquet" for _ in range(60_000)]
-    actions = [add(name) for name in names]
+    actions = adds(60_000)
     middle = [protocol(3, 7, readerFeatures=["deletionVectors"]), metadata(properties={"delta.appendOnly": "true"})]
     return checkpoint_bytes(*actions[:30_000], *middle, *actions[30_000:], row_group_size=20_000)
 
@@ -73,10 +77,11 @@ def test_protocol_and_metadata_are_read():
     assert found.problems == ()
 
 
-def test_a_small_checkpoint_is_read_in_one_request():
-    small = Object(checkpoint_bytes())
-    small.state()
-    assert small.ranges == [(0, small.size - 1)]
+def test_a_checkpoint_of_up_to_a_mebibyte_is_read_in_one_request():
+    medium = Object(checkpoint_bytes(*adds(5_000), protocol(), metadata()))
+    assert READ_AHEAD_BYTES < medium.size < WHOLE_BYTES
+    medium.state()
+    assert medium.ranges == [(0, medium.size - 1)]
 
 
 def test_of_a_large_checkpoint_only_the_footer_and_two_columns_are_read(large):
@@ -86,6 +91,12 @@ def test_of_a_large_checkpoint_only_the_footer_and_two_columns_are_read(large):
     assert (found.protocol.reader_version, found.metadata.properties) == (3, {"delta.appendOnly": "true"})
     assert len(checkpoint.ranges) <= 3
     assert checkpoint.bytes_read < checkpoint.size / 10
+
+
+def test_row_groups_after_the_one_with_the_state_are_not_read():
+    checkpoint = Object(checkpoint_bytes(protocol(), metadata(), *adds(60_000), row_group_size=20_000))
+    assert checkpoint.state().metadata.table_id == UUID
+    assert len(checkpoint.ranges) == 2
 
 
 def test_a_part_of_a_checkpoint_may_hold_no_state():
@@ -152,7 +163,7 @@ def test_a_footer_of_noise_is_a_problem():
     )
 
 
-def test_a_damaged_column_is_a_problem(large):
+def test_a_damaged_column_is_a_problem():
     data = checkpoint_bytes()
     assert state(data[:4] + b"\xff" * (len(data) // 2) + data[4 + len(data) // 2 :]).problems
 
@@ -210,7 +221,6 @@ def test_any_bytes_are_read(data, name):
 WHOLE = checkpoint_bytes()
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), min_size=1, max_size=6))
 def test_a_checkpoint_with_damaged_bytes_is_read_or_named(damage):
     data = bytearray(WHOLE)
