@@ -73,6 +73,8 @@ def _start(view: LogView) -> list[Finding]:
 def _empty(view: LogView) -> list[Finding]:
     if view.published or view.facts.listing.from_version > 0 or view.unread("listing"):
         return []
+    if any(view.facts.entries.values()):
+        return []  # the entries say more: a first commit that waits, or leftovers of a dropped table
     return [
         Finding(
             code="empty-log",

@@ -1,0 +1,178 @@
+"""What the settings of a commit store do to the commits that go through it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from coordinator.protocols.assessment import (
+    Assessment,
+    as_mapping,
+    assessed,
+    not_checked,
+    note,
+    unread_facts,
+    unread_finding,
+)
+from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.wording import thousands
+from lake.delta import coordinator_items, log_store
+
+LOG_STORE = "log_store"
+COMMIT_COORDINATOR = "commit_coordinator"
+TTL_ATTRIBUTE = "expireTime"
+OLD_TTL_ATTRIBUTE = "commitTime"
+AT_WORK = ("ACTIVE", "UPDATING")
+"""DynamoDB serves reads and writes in these states; an update of settings does not interrupt them."""
+
+_EXPECTED_KEYS = {LOG_STORE: log_store.expected_keys, COMMIT_COORDINATOR: coordinator_items.expected_keys}
+
+
+def diagnose_store(kind: str, description: object, error: str = "") -> Assessment:
+    """Judge one DynamoDB table by `lake.aws.dynamodb.StoreDescription`, or the same as JSON.
+
+    `kind` is "log_store" or "commit_coordinator". `error` is the refusal where nothing could be described.
+    """
+    if error:
+        return not_checked(error)
+    facts = as_mapping(description)
+    if not facts:
+        return not_checked("the description of the DynamoDB table is empty.")
+    findings = [*_keys(kind, facts), *_status(facts), *_time_to_live(kind, facts), *_capacity(facts)]
+    findings += _protection(facts)
+    findings += [unread_finding(fact, reason) for fact, reason in unread_facts(facts).items()]
+    return assessed(findings, "Its keys and its TTL are as its writers need them.")
+
+
+def _keys(kind: str, facts: Mapping[str, Any]) -> list[Finding]:
+    expected = _EXPECTED_KEYS[kind]() if kind in _EXPECTED_KEYS else ()
+    keys = facts.get("key_schema")
+    found = tuple(tuple(key) for key in keys if isinstance(key, list | tuple)) if isinstance(keys, list | tuple) else ()
+    if not expected or found == expected:
+        return []
+    noun = "log store" if kind == LOG_STORE else "commit coordinator"
+    return [
+        Finding(
+            "wrong-key-schema",
+            Severity.CRITICAL,
+            State.BLOCKED,
+            f"Its key is {_in_words(found)}; a {noun} needs {_in_words(expected)}.",
+            meaning="Every commit through this store fails. A key cannot be changed: writers need another DynamoDB "
+            "table, or the store is declared with the wrong kind.",
+            evidence={"found": [list(key) for key in found], "expected": [list(key) for key in expected]},
+        )
+    ]
+
+
+def _in_words(keys: tuple[tuple[Any, ...], ...]) -> str:
+    words = [" ".join(str(part) for part in (*key[1:2], *key[:1], *(f"({t})" for t in key[2:3]))) for key in keys]
+    return ", ".join(words) or "empty"
+
+
+def _status(facts: Mapping[str, Any]) -> list[Finding]:
+    status = facts.get("status")
+    if status in AT_WORK:
+        return []
+    return [
+        Finding(
+            "not-active",
+            Severity.CRITICAL,
+            State.BLOCKED,
+            f"DynamoDB says {status or 'nothing'} of this table, not ACTIVE: commits through it fail.",
+            meaning="While it is being created, this passes by itself. A deleted or archived table takes every "
+            "unpublished commit with it.",
+            evidence={"status": status},
+        )
+    ]
+
+
+def _time_to_live(kind: str, facts: Mapping[str, Any]) -> list[Finding]:
+    status, attribute = facts.get("ttl_status"), facts.get("ttl_attribute") or ""
+    if "time to live" in unread_facts(facts):
+        return []
+    if status is None:
+        return [note("ttl-unknown", "Whether TTL is on is not known: the endpoint does not state it.")]
+    if kind == COMMIT_COORDINATOR:
+        return [_coordinator_expires(attribute, status)] if status != "DISABLED" else []
+    if status == "DISABLED":
+        return [_ttl_off(facts)]
+    if attribute == OLD_TTL_ATTRIBUTE:
+        return [_ttl_on_commit_time(status)]
+    if attribute != TTL_ATTRIBUTE:
+        return [_ttl_elsewhere(attribute, status)]
+    if status == "ENABLED":
+        return []
+    return [
+        note("ttl-changing", f"TTL on expireTime is {str(status).lower()}; that takes up to an hour.", status=status)
+    ]
+
+
+def _ttl_off(facts: Mapping[str, Any]) -> Finding:
+    items = facts.get("item_count")
+    count = f" About {thousands(items)} are there now." if isinstance(items, int) else ""
+    return Finding(
+        "ttl-off",
+        Severity.WARNING,
+        State.ATTENTION,
+        f"TTL is off, so finished entries never leave.{count}",
+        meaning="No commit is at risk. The store grows with every commit, and writers never switch TTL on.",
+        evidence={"ttl_status": facts.get("ttl_status"), "item_count": items},
+    )
+
+
+def _ttl_on_commit_time(status: object) -> Finding:
+    return Finding(
+        "ttl-on-commit-time",
+        Severity.CRITICAL,
+        State.UNSAFE,
+        "TTL is on commitTime, which writers up to Delta 2.1 set to the moment of the commit. DynamoDB may delete an "
+        "entry while its commit is being published, and a second writer can then overwrite it.",
+        meaning="A commit can be lost without an error (fixed in Delta 2.2.0 with expireTime). DynamoDB allows one TTL "
+        "attribute at a time: TTL on commitTime has to be off before it can be on expireTime.",
+        evidence={"ttl_attribute": OLD_TTL_ATTRIBUTE, "ttl_status": status},
+    )
+
+
+def _ttl_elsewhere(attribute: str, status: object) -> Finding:
+    return Finding(
+        "ttl-wrong-attribute",
+        Severity.CRITICAL,
+        State.UNSAFE,
+        f"TTL is on {attribute or 'an unnamed attribute'}, not on expireTime. Entries that carry it may be deleted at "
+        "any moment; all others never leave.",
+        meaning="An entry deleted before its commit is published lets another commit take its version.",
+        evidence={"ttl_attribute": attribute, "ttl_status": status},
+    )
+
+
+def _coordinator_expires(attribute: str, status: object) -> Finding:
+    return Finding(
+        "ttl-on-coordinator",
+        Severity.CRITICAL,
+        State.UNSAFE,
+        f"TTL is on {attribute or 'an unnamed attribute'} of a coordinator. Registrations must never expire: a table "
+        "whose item is deleted can be neither read nor written.",
+        meaning="Items with that attribute may vanish at any moment, with the commits they list. TTL must be off here.",
+        evidence={"ttl_attribute": attribute, "ttl_status": status},
+    )
+
+
+def _capacity(facts: Mapping[str, Any]) -> list[Finding]:
+    if facts.get("billing") != "provisioned" or (facts.get("read_capacity"), facts.get("write_capacity")) != (5, 5):
+        return []
+    return [
+        note(
+            "created-by-a-writer",
+            "It still has the 5 reads and 5 writes a second that a writer gave it on creation.",
+            "Writers are throttled above that; on demand there is no such limit.",
+        )
+    ]
+
+
+def _protection(facts: Mapping[str, Any]) -> list[Finding]:
+    found = []
+    if facts.get("point_in_time_recovery") is False:
+        meaning = "Without it a deleted or edited item cannot be brought back."
+        found.append(note("no-point-in-time-recovery", "Point-in-time recovery is off.", meaning))
+    if facts.get("deletion_protection") is False:
+        meaning = "One call can delete the store, with every commit not yet published."
+        found.append(note("no-deletion-protection", "Deletion protection is off.", meaning))
+    return found

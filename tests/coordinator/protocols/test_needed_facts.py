@@ -1,0 +1,95 @@
+"""What diagnosis asks to be looked up."""
+
+from coordinator.protocols.needed_facts import MOST_LOOKUPS, wanted_comparisons, wanted_heads
+from tests.builders.facts import (
+    commit_name,
+    coordinated_facts,
+    coordinator_commit,
+    entry,
+    listing,
+    log_store_facts,
+    registration,
+    staged_name,
+    temp_name,
+)
+
+
+def test_a_healthy_table_needs_nothing_more() -> None:
+    facts = log_store_facts(listing(temp=None), *(entry(v) for v in range(4)))
+
+    assert wanted_heads(facts) == ()
+    assert wanted_comparisons(facts) == ()
+
+
+def test_a_pending_entry_needs_its_temp_file_and_then_its_file() -> None:
+    facts = log_store_facts(listing(range(3), temp=None), entry(2), entry(3, complete=False))
+
+    assert wanted_heads(facts) == (temp_name(3), commit_name(3))
+
+
+def test_what_was_looked_up_is_not_wanted_again() -> None:
+    heads = {temp_name(3): None, commit_name(3): None}
+    facts = log_store_facts(listing(range(3), temp=None), entry(3, complete=False), heads=heads)
+
+    assert wanted_heads(facts) == ()
+
+
+def test_an_old_incomplete_entry_below_a_partial_listing_is_looked_up() -> None:
+    facts = log_store_facts(listing([8, 9], from_version=8, temp=None), entry(2, complete=False), entry(9))
+
+    assert wanted_heads(facts) == (temp_name(2), commit_name(2))
+
+
+def test_old_complete_entries_below_a_partial_listing_are_not_looked_up() -> None:
+    facts = log_store_facts(listing([8, 9], from_version=8, temp=None), *(entry(v) for v in range(10)))
+
+    assert wanted_heads(facts) == ()
+
+
+def test_the_newest_entry_below_a_partial_listing_is_looked_up() -> None:
+    facts = log_store_facts(listing([8, 9], from_version=8, temp=None), entry(5))
+
+    assert wanted_heads(facts) == (temp_name(5), commit_name(5))
+
+
+def test_an_unbackfilled_commit_is_looked_up_in_both_folders() -> None:
+    facts = coordinated_facts(listing(staged=None), registration(4, coordinator_commit(4)))
+
+    assert wanted_heads(facts) == (commit_name(4), staged_name(4), staged_name(4, folder="_commits"))
+
+
+def test_the_accepted_version_is_looked_up_although_the_list_is_empty() -> None:
+    assert wanted_heads(coordinated_facts(listing(), registration(4))) == (commit_name(4),)
+
+
+def test_an_edited_item_cannot_point_elsewhere() -> None:
+    tricked = entry(4, complete=False, temp="../../other/_delta_log/.tmp/x")
+    listed = coordinator_commit(4, name="../../../secret.json")
+
+    assert wanted_heads(log_store_facts(listing(), tricked)) == (commit_name(4),)
+    assert wanted_heads(coordinated_facts(listing(), registration(3, listed))) == (commit_name(4),)
+
+
+def test_look_ups_are_bounded_and_newest_first() -> None:
+    facts = log_store_facts(listing(range(1)), *(entry(v) for v in range(1, 500)))
+
+    assert len(wanted_heads(facts)) == MOST_LOOKUPS
+    assert wanted_heads(facts)[:2] == (temp_name(499), commit_name(499))
+
+
+def test_copies_of_an_incomplete_entry_are_to_be_compared() -> None:
+    facts = log_store_facts(listing(temp=[temp_name(1), temp_name(3)]), entry(1, complete=False), entry(3))
+
+    assert wanted_comparisons(facts) == ((1, temp_name(1), commit_name(1)),)
+
+
+def test_a_listed_commit_that_is_published_is_to_be_compared() -> None:
+    facts = coordinated_facts(listing(staged=[staged_name(3)]), registration(3, coordinator_commit(3)))
+
+    assert wanted_comparisons(facts) == ((3, staged_name(3), commit_name(3)),)
+
+
+def test_a_comparison_that_was_made_is_not_wanted_again() -> None:
+    facts = log_store_facts(listing(temp=[temp_name(3)]), entry(3, complete=False), equal_bytes={3: True})
+
+    assert wanted_comparisons(facts) == ()
