@@ -129,7 +129,10 @@ def answer(request: Request, buckets: Mapping[str, Bucket], tables: Mapping[str,
         return _xml_error(404, "NoSuchBucket", request.method)
     if key:
         return _object(request, bucket, key)
-    return _listing(bucket, dict(parse_qsl(query, keep_blank_values=True)))
+    asked = dict(parse_qsl(query, keep_blank_values=True))
+    if "list-type" not in asked:
+        return _xml_error(501, "NotImplemented", request.method)
+    return _listing(bucket, asked)
 
 
 def _respond(status: int, content_type: str, *body: bytes, more: str = "") -> tuple[bytes, ...]:
@@ -222,6 +225,8 @@ def _answer_dynamodb(request: Request, tables: Mapping[str, StoredTable]) -> tup
             return _query(table, asked)
         case "GetItem":
             return _get_item(table, asked)
+        case "DescribeTable":
+            return _description(table)
     return _json_error("UnknownOperationException")
 
 
@@ -285,6 +290,20 @@ def _get_item(table: StoredTable, asked: Mapping[str, Any]) -> tuple[bytes, ...]
     if asked.get("ReturnConsumedCapacity", "NONE") != "NONE":
         parts.append(_consumed(table, 1.0 if asked.get("ConsistentRead") else 0.5))
     return _respond(200, "application/x-amz-json-1.0", b"{" + b",".join(parts) + b"}")
+
+
+def _description(table: StoredTable) -> tuple[bytes, ...]:
+    keys = ((table.hash_name, "HASH"), (table.range_name, "RANGE"))
+    described = {
+        "TableName": table.name,
+        "TableStatus": "ACTIVE",
+        "KeySchema": [{"AttributeName": name, "KeyType": kind} for name, kind in keys],
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name, _ in keys],
+        "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
+        "ItemCount": len(table),
+        "TableSizeBytes": len(table.block),
+    }
+    return _respond(200, "application/x-amz-json-1.0", orjson.dumps({"Table": described}))
 
 
 def _consumed(table: StoredTable, units: float) -> bytes:

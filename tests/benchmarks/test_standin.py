@@ -5,6 +5,7 @@ import pytest
 from benchmarks.dynamodb_scan import entries, scan_with_boto3, scan_with_levee
 from benchmarks.standin import serve
 from lake.aws.access import Access, open_lake
+from lake.aws.buckets import describe_bucket
 
 OBJECTS = {("lake", key): key.encode() for key in ("a b/1", "a b/2", "c/1+", "c/2", "d", "é/😀")}
 ITEMS = list(entries(1_200))
@@ -64,6 +65,16 @@ def test_an_item_is_found_by_its_key(lake):
     key = {name: ITEMS[7][name] for name in ("tablePath", "fileName")}
     assert lake.dynamodb.get_item("delta_log", key) == ITEMS[7]
     assert lake.dynamodb.get_item("delta_log", key | {"fileName": {"S": "x"}}) is None
+
+
+def test_a_table_describes_its_keys(lake):
+    store = lake.dynamodb.describe("delta_log")
+    assert [name for name, *_ in store.key_schema] == ["tablePath", "fileName"]
+    assert store.item_count == len(ITEMS)
+
+
+def test_settings_of_a_bucket_are_unknown(lake):
+    assert len(describe_bucket(lake, "lake").unknown) == 3
 
 
 def test_both_scans_see_every_item(standin):
