@@ -84,6 +84,8 @@ def test_a_finished_job_is_polled_no_more_and_announced() -> None:
     assert 'hx-trigger="every 2s"' in client.get(f"/jobs/{running.pk}/progress/").content.decode()
     fragment = client.get(f"/jobs/{done.pk}/progress/", headers={"HX-Request": "true"}).content.decode()
     assert "hx-get" not in fragment
+    assert "<title>Succeeded · Observe the lake · Levee</title>" in fragment
+    assert 'id="fresh" hx-swap-oob="innerHTML">Ended ' in fragment
     assert 'id="announce" hx-swap-oob="innerHTML">Observe the lake: Succeeded.' in fragment
 
 
