@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import ceil
 
 from coordinator.versions import UNPUBLISHED, VersionRow, VersionState
 
@@ -118,11 +119,14 @@ def timeline(rows: Sequence[VersionRow], *, published: int | None, has_store: bo
         return None
     columns = tuple(_column(row, LANE_WIDTH + COLUMN * place, has_store) for place, row in enumerate(rows))
     water = _water(rows, published)
+    labels = _labels(rows, water, published)
+    ticks = _ticks(rows)
+    right = LANE_WIDTH + COLUMN * len(rows) + 24
     return Timeline(
-        width=LANE_WIDTH + COLUMN * max(len(rows), 8) + 24,
+        width=ceil(max(right, *(_span(label)[1] + 4 for label in labels), *(tick.label_x + 76 for tick in ticks))),
         columns=columns,
-        labels=_labels(rows, water, published),
-        ticks=_ticks(rows),
+        labels=labels,
+        ticks=ticks,
         water=water,
         legend=_legend(rows, has_store),
         summary=_summary(rows, published),
@@ -162,17 +166,17 @@ def _entry_shapes(row: VersionRow, x: int) -> tuple[Shape, ...]:
 
 def _water(rows: Sequence[VersionRow], published: int | None) -> int | None:
     """The left edge of the first version that is not published, where every later one waits too."""
-    if published is None or rows[-1].version <= published:
+    if published is None or rows[-1].file_present or rows[-1].version <= published:
         return None
     behind = sum(1 for row in rows if row.version <= published)
     return LANE_WIDTH + COLUMN * behind
 
 
 def _labels(rows: Sequence[VersionRow], water: int | None, published: int | None) -> tuple[Label, ...]:
-    """Names of the versions that need a look, the published line, then round versions where there is room."""
+    """The newest version that needs a look, the published line, then other versions where there is room."""
     wanted = [_tag(row, place, len(rows)) for place, row in reversed(list(enumerate(rows))) if row.state in _TONES]
     if water is not None and published is not None:
-        wanted.append(Label(water - 6, f"published to {published:,}", "end"))
+        wanted.insert(1, _water_label(water, published, wanted[0]))
     round_ones = [place for place, row in enumerate(rows) if row.version % 10 == 0]
     wanted += [Label(_middle(place), f"{rows[place].version:,}") for place in round_ones]
     placed: list[Label] = []
@@ -182,10 +186,16 @@ def _labels(rows: Sequence[VersionRow], water: int | None, published: int | None
     return tuple(sorted(placed, key=lambda label: label.x))
 
 
+def _water_label(water: int, published: int, newest: Label) -> Label:
+    """Left of its line; right of the newest version's name where the history is too short for that."""
+    label = Label(water - 6, f"published to {published:,}", "end")
+    return label if _span(label)[0] >= LANE_WIDTH else Label(_span(newest)[1] + 8, label.text, "start")
+
+
 def _tag(row: VersionRow, place: int, count: int) -> Label:
     """The newest column's name starts at its edge, so that a long number does not run into the published line."""
     tone, text = _TONES[row.state], f"{row.version:,}"
-    if place == count - 1 and len(text) <= 6:
+    if place == count - 1:
         return Label(LANE_WIDTH + COLUMN * place + 2, text, "start", tone)
     return Label(_middle(place), text, "middle", tone)
 

@@ -1,0 +1,179 @@
+"""Commit stores and buckets: facts as they were read, and Unknown for those that were not."""
+
+import re
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from coordinator.lifecycle_rules import rule_rows
+from coordinator.models import CommitStore
+from dashboard.accounts.roles import Role
+from tests.builders.lake import NOW, bucket_facts, make_bucket, make_store, make_table, store_facts
+from tests.builders.people import signed_in
+
+pytestmark = pytest.mark.django_db
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def client() -> Client:
+    return signed_in(Role.VIEWER)
+
+
+def test_a_store_shows_its_settings(client: Client) -> None:
+    make_store(facts=store_facts(billing="provisioned", read_capacity=5, write_capacity=5, deletion_protection=False))
+
+    html = client.get("/stores/").content.decode()
+
+    for said in ("5 read, 5 write", "On, <code>expireTime</code>", "≈ 241,306", "118 MB", "Off"):
+        assert said in html
+
+
+def test_a_coordinator_says_that_its_ttl_must_stay_off(client: Client) -> None:
+    facts = store_facts(ttl_status="DISABLED", ttl_attribute=None)
+    make_store("delta_commits", kind=CommitStore.Kind.COMMIT_COORDINATOR, facts=facts)
+
+    assert "must stay off" in client.get("/stores/").content.decode()
+
+
+def test_a_store_that_could_not_be_read_is_unknown_with_its_refusal(client: Client) -> None:
+    store = make_store(
+        facts={}, observed_at=None, state="not_checked", error_at=NOW, error_text="DescribeTable denied."
+    )
+
+    for address in ("/stores/", f"/stores/{store.pk}/"):
+        html = client.get(address).content.decode()
+        assert html.count("Unknown") >= 5
+        assert "DescribeTable denied." in html
+
+
+def test_the_worst_store_heads_the_page(client: Client) -> None:
+    make_store("a_healthy")
+    make_store("z_unsafe", state="unsafe", summary="TTL is on commitTime.")
+
+    html = client.get("/stores/").content.decode()
+
+    assert re.search(r'<h2 id="verdict-title">z_unsafe: TTL is on commitTime.</h2>', html)
+
+
+def test_the_number_of_tables_opens_their_list_and_leaves_out_the_gone(client: Client) -> None:
+    store = make_store()
+    make_table("s3a://lake/x/here", store=store)
+    make_table("s3a://lake/x/gone", store=store, gone_at=NOW)
+
+    assert f'<a href="/tables/?store={store.pk}">1</a>' in client.get("/stores/").content.decode()
+
+
+def test_a_store_page_lists_its_tables_worst_first(client: Client) -> None:
+    store = make_store()
+    make_table("s3a://lake/x/fine", store=store)
+    make_table("s3a://lake/x/stuck", store=store, state="blocked")
+
+    html = client.get(f"/stores/{store.pk}/").content.decode()
+
+    assert html.index("x.stuck") < html.index("x.fine")
+    assert "RANGE" in html
+
+
+def test_a_bucket_shows_every_rule_as_read(client: Client) -> None:
+    rule = {"ID": "tmp-1d", "Status": "Enabled", "Filter": {"Prefix": "t/_delta_log/.tmp/"}, "Expiration": {"Days": 1}}
+    whole = {"ID": "all", "Status": "Disabled", "Filter": {}, "Transitions": [{"Days": 30, "StorageClass": "GLACIER"}]}
+    bucket = make_bucket(facts=bucket_facts(lifecycle_rules=[rule, whole], versioning="Suspended"))
+    make_table()
+
+    html = client.get(f"/buckets/{bucket.pk}/").content.decode()
+
+    for said in ("tmp-1d", "Expires objects after 1 day", "The whole bucket", "Moves objects to GLACIER after 30 days"):
+        assert said in html
+    assert "&quot;Prefix&quot;: &quot;t/_delta_log/.tmp/&quot;" in html
+    assert "sales.orders" in html
+    assert "tmp-1d" in client.get("/buckets/").content.decode()
+
+
+def test_rules_that_could_not_be_read_are_unknown_and_not_none(client: Client) -> None:
+    unknown = [["lifecycle_rules", "AccessDenied: s3:GetLifecycleConfiguration is missing."]]
+    bucket = make_bucket(facts=bucket_facts(lifecycle_rules=None, versioning=None, unknown=unknown))
+
+    html = client.get(f"/buckets/{bucket.pk}/").content.decode()
+
+    assert "the rules could not be read" in html
+    assert "s3:GetLifecycleConfiguration is missing." in html
+    assert "Unknown" in client.get("/buckets/").content.decode()
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {},
+        {"lifecycle_rules": ["not a rule", None, {"Filter": "x", "Expiration": [], "Transitions": {"a": 1}}]},
+        {"key_schema": [["a"]], "unknown": [["only one"], "text"], "lifecycle_rules": "text"},
+    ],
+)
+def test_facts_of_an_unexpected_shape_do_not_break_a_page(client: Client, facts: dict[str, object]) -> None:
+    bucket, store = make_bucket(facts=facts), make_store(facts=facts)
+
+    for address in ("/buckets/", f"/buckets/{bucket.pk}/", "/stores/", f"/stores/{store.pk}/"):
+        assert client.get(address).status_code == 200
+
+
+def test_hostile_facts_are_shown_as_text(client: Client) -> None:
+    rule = {"ID": HOSTILE, "Status": "Enabled", "Filter": {"Prefix": HOSTILE}, "Expiration": {"Date": HOSTILE}}
+    bucket = make_bucket("lake", facts=bucket_facts(lifecycle_rules=[rule], region=HOSTILE), summary=HOSTILE)
+    store = make_store(facts=store_facts(arn=HOSTILE, ttl_attribute=HOSTILE), state="unsafe", summary=HOSTILE)
+
+    for address in ("/buckets/", f"/buckets/{bucket.pk}/", "/stores/", f"/stores/{store.pk}/"):
+        html = client.get(address).content.decode()
+        assert HOSTILE not in html
+        assert "&lt;script&gt;" in html
+
+
+@pytest.mark.parametrize("address", ["/stores/987654/", "/buckets/987654/"])
+def test_an_unknown_thing_is_not_found(client: Client, address: str) -> None:
+    assert client.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(("address", "said"), [("/stores/", "No commit store yet"), ("/buckets/", "No bucket yet")])
+def test_nothing_yet_says_what_to_do(client: Client, address: str, said: str) -> None:
+    html = client.get(address).content.decode()
+
+    assert said in html
+    assert "levee apply" in html
+
+
+def test_the_lists_take_the_same_number_of_queries_however_many_there_are(client: Client) -> None:
+    def queries(names: range) -> list[int]:
+        for name in names:
+            make_table(f"s3a://bucket-{name}/x/t", store=make_store(f"store-{name}"))
+            make_bucket(f"bucket-{name}")
+        counts = []
+        for address in ("/stores/", "/buckets/"):
+            with CaptureQueriesContext(connection) as captured:
+                client.get(address)
+            counts.append(len(captured))
+        return counts
+
+    assert queries(range(1)) == queries(range(1, 20))
+
+
+def test_a_rule_with_every_act_is_put_into_words() -> None:
+    rule = {
+        "ID": "r",
+        "Status": "Enabled",
+        "Filter": {"And": {"Prefix": "old/", "Tags": [{"Key": "k", "Value": "v"}], "ObjectSizeGreaterThan": 5}},
+        "Expiration": {"ExpiredObjectDeleteMarker": True},
+        "NoncurrentVersionExpiration": {"NoncurrentDays": 90, "NewerNoncurrentVersions": 2},
+        "NoncurrentVersionTransitions": [{"NoncurrentDays": 30, "StorageClass": "GLACIER"}],
+        "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7},
+    }
+
+    (row,) = rule_rows([rule])
+
+    assert row.applies_to == ("old/", "tag k = v", "larger than 5 B")
+    assert row.does == (
+        "removes lone delete markers",
+        "deletes old versions after 90 days, keeps 2",
+        "moves old versions to GLACIER",
+        "aborts unfinished uploads after 7 days",
+    )

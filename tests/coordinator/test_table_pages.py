@@ -1,0 +1,263 @@
+"""The pages of one table: verdict, evidence, versions, entries, jobs, activity."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from coordinator.models import DeltaTable
+from dashboard.accounts.roles import Role
+from dashboard.audit.log import record
+from dashboard.jobs.models import Job
+from tests.builders.lake import NOW, make_commit, make_entry, make_finding, make_pending, make_store, make_table
+from tests.builders.people import actor, person, signed_in
+
+pytestmark = pytest.mark.django_db
+HOSTILE = '<script>alert("1")</script>\u202e'
+TABS = ("", "verdict/", "commits/", "commits/42/", "entries/", "jobs/", "activity/")
+
+
+@pytest.fixture
+def client() -> Client:
+    return signed_in(Role.OPERATOR)
+
+
+def page(client: Client, table: DeltaTable, tab: str = "") -> str:
+    answer = client.get(f"/tables/{table.pk}/{tab}")
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def pending_table() -> DeltaTable:
+    table = make_table(state="pending", store=make_store(), accepted_version=42, unpublished_count=1)
+    make_commit(table, 41)
+    make_entry(table, 41)
+    make_pending(table, 42, file_size=4212)
+    make_finding(table, summary="Commit 42 is accepted but not published.", meaning="No data is lost.")
+    return table
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_an_unknown_table_is_not_found(client: Client, tab: str) -> None:
+    assert client.get(f"/tables/987654/{tab}").status_code == 404
+
+
+@pytest.mark.parametrize("version", [7, 2**63, 10**30])
+def test_an_unknown_version_is_not_found(client: Client, version: int) -> None:
+    assert client.get(f"/tables/{make_table().pk}/commits/{version}/").status_code == 404
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_hostile_text_is_shown_as_text_on_every_tab(client: Client, tab: str) -> None:
+    table = make_table(f"s3a://lake/x/{HOSTILE}", state="pending", summary=HOSTILE, properties={HOSTILE: HOSTILE})
+    make_commit(table, 42, operation=HOSTILE, engine=HOSTILE, etag=HOSTILE)
+    make_entry(table, 42, file=HOSTILE, problems=[HOSTILE], lock_domain=HOSTILE)
+    make_finding(table, summary=HOSTILE, meaning=HOSTILE)
+    record(actor(), "lake.observe", target_type="table", target_id=str(table.pk), detail=HOSTILE)
+
+    html = page(client, table, tab)
+
+    assert "<script>alert" not in html
+    assert "&lt;script&gt;alert" in html
+
+
+def test_the_verdict_is_the_worst_finding_with_the_others_below(client: Client) -> None:
+    table = pending_table()
+    make_finding(table, "foreign-writer", 31, state="healthy", summary="Version 31 was written without an entry.")
+
+    html = page(client, table)
+
+    assert re.search(
+        r'<h2 id="verdict-title">Commit 42 is accepted but not published.</h2>\s*<p>No data is lost.', html
+    )
+    assert re.search(r'class="also".*Version 31 was written without an entry.', html)
+
+
+def test_the_evidence_puts_both_witnesses_side_by_side(client: Client) -> None:
+    html = page(client, pending_table())
+
+    row = re.search(r'<tr class="held differs"><th scope="row">Commit 42</th>(.*?)</tr>', html, re.DOTALL)
+    assert row is not None
+    assert "complete =" in row[1]
+    assert "&quot;false&quot;" in row[1]
+    assert "…0042.json" in row[1]
+    assert "absent" in row[1]
+    assert "Not published" in row[1]
+
+
+def test_the_timeline_draws_both_lanes_and_where_publishing_has_come_to(client: Client) -> None:
+    html = page(client, pending_table())
+
+    assert "Version 42: pending: accepted, not published" in html
+    assert "published to 41" in html
+    assert 'class="water"' in html
+
+
+def test_an_unread_table_is_unknown_and_never_zero(client: Client) -> None:
+    table = make_table(observed_at=None, state="not_checked", published_version=None, accepted_version=None)
+
+    html = page(client, table)
+    head = html.partition('class="facts across"')[2].partition("</dl>")[0]
+
+    assert "This table has not been read yet." in html
+    assert head.count("Unknown") == 2
+    assert "No evidence yet" in html
+
+
+def test_a_failed_reading_is_said_beside_what_was_read_before(client: Client) -> None:
+    table = make_table(
+        error_at=NOW + timedelta(minutes=1), error_code="AccessDenied", error_text="s3:ListBucket denied."
+    )
+
+    html = page(client, table)
+
+    assert "s3:ListBucket denied." in html
+    assert "What is shown was read" in html
+
+
+@pytest.mark.parametrize("tab", ["", "commits/", "entries/", "jobs/", "activity/"])
+def test_a_gone_table_says_so_and_keeps_its_pages(client: Client, tab: str) -> None:
+    table = make_table(gone_at=NOW, state="blocked")
+    make_commit(table)
+
+    html = page(client, table, tab)
+
+    assert "This table is gone" in html
+    assert "<title>" in html
+    assert "Gone · Levee" in html
+
+
+def test_the_polled_verdict_is_a_fragment_that_polls_on(client: Client) -> None:
+    html = page(client, pending_table(), "verdict/")
+
+    assert html.lstrip().startswith('<section class="verdict section" id="verdict"')
+    assert 'hx-trigger="every 15s"' in html
+    assert "<html" not in html
+    assert "Moved on" not in html
+
+
+def test_the_polled_verdict_says_when_the_page_around_it_is_older(client: Client) -> None:
+    table = pending_table()
+    shown = re.search(r'hx-get="([^"]+shown=[^"]+)"', page(client, table))
+    assert shown is not None
+    DeltaTable.objects.update(published_version=42)
+
+    html = client.get(shown[1]).content.decode()
+
+    assert "older than this verdict" in html
+
+
+def test_a_gone_table_is_polled_no_more(client: Client) -> None:
+    assert "hx-trigger" not in page(client, make_table(gone_at=NOW), "verdict/")
+
+
+def test_walking_the_commits_shows_each_version_once_with_accepted_ones_first(client: Client) -> None:
+    table = make_table(accepted_version=50)
+    for version in range(50):
+        make_commit(table, version)
+    make_pending(table, 50)
+
+    link = rf'<td class="num"><a href="/tables/{table.pk}/commits/(\d+)/"'
+    seen: list[int] = []
+    tab = "commits/?size=20"
+    while tab:
+        html = page(client, table, tab)
+        seen += [int(found) for found in re.findall(link, html)]
+        following = re.search(r'<a class="button" href="(\?[^"]+)">Next', html)
+        tab = "commits/" + following[1].replace("&amp;", "&") if following else ""
+
+    assert seen == list(range(50, -1, -1))
+
+
+def test_one_commit_shows_its_file_its_entry_and_what_the_file_says(client: Client) -> None:
+    table = pending_table()
+    make_commit(table, 40, operation="MERGE", added_files=6, has_checkpoint=True, etag="9b2cf535")
+
+    html = page(client, table, "commits/40/")
+
+    for said in ("00000000000000000040.json", "MERGE", "At this version", "9b2cf535", "3,871 B", "After: 41"):
+        assert said in html
+
+
+def test_an_accepted_version_without_a_file_has_a_page(client: Client) -> None:
+    html = page(client, pending_table(), "commits/42/")
+
+    assert "<b>No</b>" in html
+    assert "…0042.json.7f3c9b52" in html
+    assert "Commit 42 is accepted but not published." in html
+
+
+def test_entries_can_be_narrowed_to_those_that_wait(client: Client) -> None:
+    table = pending_table()
+
+    assert page(client, table, "entries/").count("<code title=") == 2
+    assert page(client, table, "entries/?state=unpublished").count("<code title=") == 1
+
+
+def test_an_expiry_beyond_any_calendar_does_not_break_the_page(client: Client) -> None:
+    table = make_table()
+    make_entry(table, 41, expire_time=2**62)
+
+    assert "no expireTime" in page(client, table, "entries/")
+
+
+def test_jobs_and_acts_on_the_table_are_listed(client: Client) -> None:
+    table = make_table()
+    here = {"kind": "observe-table", "target_type": "table", "requested_by_name": "operator"}
+    Job.objects.create(title="Observe this one", target_id=str(table.pk), target_key="a", **here)
+    Job.objects.create(title="Observe another", target_id="0", target_key="b", **here)
+    record(actor(), "lake.observe", target_type="table", target_id=str(table.pk), outcome="requested")
+
+    jobs = page(client, table, "jobs/")
+
+    assert "Observe this one" in jobs
+    assert "Observe another" not in jobs
+    assert "lake.observe" in page(client, table, "activity/")
+
+
+def test_observing_carries_a_csrf_token_and_leads_to_the_job(client: Client) -> None:
+    table = make_table()
+
+    form = page(client, table).partition(f'action="/tables/{table.pk}/observe/"')[2].partition("</form>")[0]
+    answer = client.post(f"/tables/{table.pk}/observe/")
+
+    job = Job.objects.get(target_id=str(table.pk))
+    assert "csrfmiddlewaretoken" in form
+    assert (answer.status_code, answer["Location"]) == (303, f"/jobs/{job.pk}/")
+
+
+def test_a_viewer_may_look_and_not_observe() -> None:
+    table = make_table()
+    viewer = signed_in(Role.VIEWER)
+
+    assert "Needs the operator role." in page(viewer, table)
+    assert viewer.post(f"/tables/{table.pk}/observe/").status_code == 403
+    assert not Job.objects.exists()
+
+
+def test_a_form_without_its_token_is_refused() -> None:
+    table = make_table()
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(person(Role.OPERATOR))
+
+    assert strict.post(f"/tables/{table.pk}/observe/").status_code == 403
+
+
+@pytest.mark.parametrize("tab", ["", "commits/", "entries/", "jobs/", "activity/", "verdict/"])
+def test_a_tab_takes_the_same_number_of_queries_however_much_there_is(client: Client, tab: str) -> None:
+    table = make_table(store=make_store())
+
+    def queries_after(versions: range) -> int:
+        for version in versions:
+            make_commit(table, version)
+            make_entry(table, version)
+            make_finding(table, version=version)
+            record(actor(), "lake.observe", target_type="table", target_id=str(table.pk))
+        with CaptureQueriesContext(connection) as captured:
+            page(client, table, tab)
+        return len(captured)
+
+    assert queries_after(range(1)) == queries_after(range(1, 30)) <= 25
