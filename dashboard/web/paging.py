@@ -84,7 +84,7 @@ def keyset_page(queryset: QuerySet[Row], sort: Sort, after: str, size: int) -> P
     values = _read_cursor(queryset.model, sort, after)
     ordered = queryset.order_by(*(_order(column) for column in sort.columns))
     if values is not None:
-        ordered = ordered.filter(_beyond(sort.columns, values))
+        ordered = ordered.filter(_start(sort.columns[0], values[0]), _beyond(sort.columns, values))
     rows = tuple(ordered[: size + 1])
     has_more = len(rows) > size
     rows = rows[:size]
@@ -96,6 +96,13 @@ def _order(column: Column) -> OrderBy:
     nulls_last = True if column.nullable else None
     field = F(column.field)
     return field.desc(nulls_last=nulls_last) if column.descending else field.asc(nulls_last=nulls_last)
+
+
+def _start(column: Column, value: Any) -> Q:
+    """Say where an index on the first column may begin; databases do not find that in the alternatives of `_beyond`."""
+    if value is None:
+        return Q(**{f"{column.field}__isnull": True})
+    return Q() if column.nullable else Q(**{f"{column.field}__{'lte' if column.descending else 'gte'}": value})
 
 
 def _beyond(columns: Sequence[Column], values: Sequence[Any]) -> Q:

@@ -89,6 +89,15 @@ def test_a_page_costs_one_query_and_counts_nothing() -> None:
     assert "COUNT" not in queries[0]["sql"].upper()
 
 
+def test_a_deep_page_begins_in_the_index() -> None:
+    newest = Sort("newest", (Column("created_at", descending=True), Column("id", descending=True)))
+    store([(n, None, "a") for n in range(9)])
+    after = keyset_page(Job.objects.all(), newest, "", 3).next_after
+    with CaptureQueriesContext(connection) as queries:
+        assert [job.total for job in keyset_page(Job.objects.all(), newest, after, 3).rows]
+    assert '"created_at" <= ' in queries[0]["sql"]
+
+
 def cursor(*parts: Any) -> str:
     return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
 
