@@ -66,6 +66,8 @@ class JsonCommand(BaseCommand):
             return super().execute(*args, **options)
         except PermissionDenied as error:
             raise Failed(str(error)) from error
+        except KeyboardInterrupt as error:
+            raise Failed("Interrupted.") from error
         except (OperationalError, ProgrammingError) as error:
             reason = str(error).strip().splitlines()[0]
             raise Failed(

@@ -22,7 +22,7 @@ class Row:
 class Command(JsonCommand):
     """Raises what it is given, else prints one document."""
 
-    error: Exception | None = None
+    error: BaseException | None = None
 
     def handle(self, *args: Any, **options: Any) -> None:
         if self.error:
@@ -31,7 +31,7 @@ class Command(JsonCommand):
         self.emit({"at": datetime(2026, 11, 20, 10, tzinfo=UTC), "row": Row("a"), "set": {2, 1}}, ["line 1", "line 2"])
 
 
-def run_from_shell(error: Exception | None, *words: str) -> tuple[int, str, str]:
+def run_from_shell(error: BaseException | None, *words: str) -> tuple[int, str, str]:
     out, err = io.StringIO(), io.StringIO()
     command = Command(stdout=out, stderr=err)
     command.error = error
@@ -67,10 +67,11 @@ def test_without_json_the_text_is_printed() -> None:
         (Failed("It did not work."), 1, "It did not work.\n"),
         (UsageError("That makes no sense."), 2, "That makes no sense.\n"),
         (NotAllowed("lake.declare", Role.ADMIN), 1, "lake.declare needs the role admin."),
+        (KeyboardInterrupt(), 1, "Interrupted.\n"),
         (OperationalError("no such table: x"), 1, "The database cannot be used (no such table: x)."),
     ],
 )
-def test_a_failure_is_one_sentence_on_stderr_and_nothing_on_stdout(error: Exception, code: int, sentence: str) -> None:
+def test_a_failure_is_one_sentence_on_stderr_and_nothing_on_stdout(error: BaseException, code: int, sentence: str) -> None:
     ended, out, err = run_from_shell(error, "--json")
     assert (ended, out) == (code, "")
     assert err.startswith(sentence)
