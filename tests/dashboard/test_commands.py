@@ -71,7 +71,9 @@ def test_without_json_the_text_is_printed() -> None:
         (OperationalError("no such table: x"), 1, "The database cannot be used (no such table: x)."),
     ],
 )
-def test_a_failure_is_one_sentence_on_stderr_and_nothing_on_stdout(error: BaseException, code: int, sentence: str) -> None:
+def test_a_failure_is_one_sentence_on_stderr_and_nothing_on_stdout(
+    error: BaseException, code: int, sentence: str
+) -> None:
     ended, out, err = run_from_shell(error, "--json")
     assert (ended, out) == (code, "")
     assert err.startswith(sentence)
