@@ -18,12 +18,13 @@ SANDBOX_OBSERVES_EVERY_SECONDS = "10"
 
 @dataclass(frozen=True)
 class Choices:
-    """What the operator chose: where, on which port, with or without a sandbox lake and a Redis of its own."""
+    """What the operator chose: where, on which port, with or without sandbox, Spark and an own Redis."""
 
     home: Path
     port: int
     with_sandbox: bool
     with_redis: bool
+    with_spark: bool = True
 
     @property
     def lake_file(self) -> Path:
@@ -98,7 +99,7 @@ def _start_sandbox(choices: Choices, supervisor: Supervisor) -> None:
     choices.endpoint_file.unlink(missing_ok=True)  # one that a killed run left would announce the lake too soon
     port = _sandbox_port(choices.home / "sandbox" / "port")
     os.environ.setdefault("LEVEE_OBSERVE_EVERY_SECONDS", SANDBOX_OBSERVES_EVERY_SECONDS)
-    supervisor.start(programs.sandbox(choices.home, port))
+    supervisor.start(programs.sandbox(choices.home, port, spark=choices.with_spark))
 
 
 def _sandbox_port(kept: Path) -> int:

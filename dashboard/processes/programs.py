@@ -18,9 +18,10 @@ def redis_server(server: Path, home: Path) -> Program:
     return Program("redis", redis.command(server, home), stops_last=True)
 
 
-def sandbox(home: Path, port: int) -> Program:
-    """The lake on this machine."""
-    return Program("sandbox", (*_python("sandbox"), "--port", str(port), "--home", str(home)))
+def sandbox(home: Path, port: int, *, spark: bool = True) -> Program:
+    """The lake on this machine, with or without the tables that real Spark writes."""
+    without = () if spark else ("--no-spark",)
+    return Program("sandbox", (*_python("sandbox"), "--port", str(port), "--home", str(home), *without))
 
 
 def web(port: int) -> Program:

@@ -1,6 +1,7 @@
 """`levee run`: start everything on this machine and stop it with Ctrl-C."""
 
 import os
+import sys
 from argparse import ArgumentParser
 from typing import Any
 
@@ -20,6 +21,7 @@ class Command(JsonCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--no-sandbox", action="store_true", help="without the sandbox lake (or LEVEE_SANDBOX=0)")
+        parser.add_argument("--no-spark", action="store_true", help="a sandbox lake without the tables of real Spark")
 
     def handle(self, *_arguments: Any, **options: Any) -> None:
         home = settings.LEVEE_HOME
@@ -31,7 +33,8 @@ class Command(JsonCommand):
                 port=chosen_port(os.environ.get("PORT", "")),
                 with_sandbox=env_bool("LEVEE_SANDBOX", True) and not options["no_sandbox"],
                 with_redis=not os.environ.get("REDIS_URL"),
+                with_spark=not options["no_spark"],
             )
-            run(choices, Supervisor(home, self.stdout._out))
+            run(choices, Supervisor(home, sys.stdout))
         except RunError as error:
             raise Failed(str(error)) from error
