@@ -11,6 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import OperationalError, ProgrammingError
 
+from dashboard.jobs.actions import JobBusy
+
 
 class Failed(CommandError):
     """The command was understood and did not succeed: its sentence goes to stderr, exit code 1."""
@@ -41,7 +43,8 @@ class JsonCommand(BaseCommand):
     """A command that prints text for people or, with `--json`, one document for machines.
 
     A subclass extends `add_arguments` (calling super) and in `handle` calls `emit` once. `Failed`, `UsageError`, a
-    refused permission and an unreachable database end in one sentence on stderr; `call_command` sees a CommandError.
+    refused permission, a target that another job holds, Ctrl-C and an unreachable database end in one sentence on
+    stderr; `call_command` sees a CommandError.
     """
 
     requires_system_checks: Sequence[str] = []  # type: ignore[assignment]  # the checks need templates and cost 0.3 s
@@ -64,7 +67,7 @@ class JsonCommand(BaseCommand):
     def _execute(self, *args: Any, **options: Any) -> str | None:
         try:
             return super().execute(*args, **options)
-        except PermissionDenied as error:
+        except (PermissionDenied, JobBusy) as error:
             raise Failed(str(error)) from error
         except KeyboardInterrupt as error:
             raise Failed("Interrupted.") from error

@@ -12,6 +12,8 @@ from django.db import OperationalError
 
 from dashboard.accounts.roles import NotAllowed, Role
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
+from dashboard.jobs.actions import JobBusy
+from dashboard.jobs.models import Job
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ def test_without_json_the_text_is_printed() -> None:
         (Failed("It did not work."), 1, "It did not work.\n"),
         (UsageError("That makes no sense."), 2, "That makes no sense.\n"),
         (NotAllowed("lake.declare", Role.ADMIN), 1, "lake.declare needs the role admin."),
+        (JobBusy(Job(title="Observe prod", state="running")), 1, "Job "),
         (KeyboardInterrupt(), 1, "Interrupted.\n"),
         (OperationalError("no such table: x"), 1, "The database cannot be used (no such table: x)."),
     ],
