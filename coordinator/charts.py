@@ -14,7 +14,7 @@ from coordinator.versions import UNPUBLISHED, VersionRow, VersionState
 NEWEST_VERSIONS = 41
 LANE_WIDTH = 82
 COLUMN = 16
-HEIGHT = 92
+MARGIN = 24
 DIGIT = 6.4  # width of a tabular figure at 11 px, rounded up
 
 _TONES = {
@@ -121,9 +121,9 @@ def timeline(rows: Sequence[VersionRow], *, published: int | None, has_store: bo
     water = _water(rows, published)
     labels = _labels(rows, water, published)
     ticks = _ticks(rows)
-    right = LANE_WIDTH + COLUMN * len(rows) + 24
+    right = LANE_WIDTH + COLUMN * len(rows) + MARGIN
     return Timeline(
-        width=ceil(max(right, *(_span(label)[1] + 4 for label in labels), *(tick.label_x + 76 for tick in ticks))),
+        width=ceil(max(right, *(_span(label)[1] for label in labels), *(tick.label_x + 76 for tick in ticks))),
         columns=columns,
         labels=labels,
         ticks=ticks,
@@ -187,17 +187,21 @@ def _labels(rows: Sequence[VersionRow], water: int | None, published: int | None
 
 
 def _water_label(water: int, published: int, newest: Label) -> Label:
-    """Left of its line; right of the newest version's name where the history is too short for that."""
-    label = Label(water - 6, f"published to {published:,}", "end")
-    return label if _span(label)[0] >= LANE_WIDTH else Label(_span(newest)[1] + 8, label.text, "start")
+    """Left of its line and of the newest version's name; right of both where the history is too short for that."""
+    left, right = _span(newest)
+    label = Label(min(water, left) - 6, f"published to {published:,}", "end")
+    return label if _span(label)[0] >= LANE_WIDTH else Label(right + 8, label.text, "start")
 
 
 def _tag(row: VersionRow, place: int, count: int) -> Label:
-    """The newest column's name starts at its edge, so that a long number does not run into the published line."""
+    """A version's name over its column. The newest one's begins there, or ends at the edge where it is too long."""
     tone, text = _TONES[row.state], f"{row.version:,}"
-    if place == count - 1:
-        return Label(LANE_WIDTH + COLUMN * place + 2, text, "start", tone)
-    return Label(_middle(place), text, "middle", tone)
+    if place < count - 1:
+        return Label(_middle(place), text, "middle", tone)
+    left, edge = LANE_WIDTH + COLUMN * place + 2, LANE_WIDTH + COLUMN * count + MARGIN
+    if left + DIGIT * len(text) <= edge or count < len(text):
+        return Label(left, text, "start", tone)
+    return Label(edge, text, "end", tone)
 
 
 def _middle(place: int) -> float:

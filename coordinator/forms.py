@@ -22,7 +22,7 @@ class TableFilterForm(forms.Form):
     mechanism = forms.ChoiceField(required=False, choices=_MECHANISMS)
     bucket = forms.CharField(required=False, max_length=63)
     connection = forms.CharField(required=False, max_length=64)
-    store = forms.IntegerField(required=False, min_value=1)
+    store = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
 
     def chosen(self) -> TableFilter:
         """The filter; call it on a valid form only."""

@@ -103,7 +103,7 @@ def _coordinated(table: DeltaTable, versions: Sequence[VersionRow]) -> list[Evid
         rows.append(_single(newest, table))
     rows += [_registration_row(item, table) for item in table.registrations if isinstance(item, Mapping)]
     for version in _troubled(versions):
-        rows.append(_version_row(version))
+        rows.append(_version_row(version, absent="not in the item's list"))
         rows += [_temp_row(entry) for entry in version.entries]
     return rows
 
@@ -119,8 +119,8 @@ def _published_row(row: VersionRow) -> EvidenceRow:
     return EvidenceRow(f"Commit {row.version:,}", said, _file(row), together)
 
 
-def _version_row(row: VersionRow) -> EvidenceRow:
-    said = _words("no entry", strong=True)
+def _version_row(row: VersionRow, *, absent: str = "no entry") -> EvidenceRow:
+    said = _words(absent, strong=True)
     if row.entry and row.entry.code.startswith("K"):
         said = _words("in the item's list", note="accepted")
     elif row.entry:

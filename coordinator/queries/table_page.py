@@ -184,10 +184,12 @@ def one_version(table: DeltaTable, version: int) -> tuple[VersionRow, list[Table
 
 
 def neighbours(table: DeltaTable, version: int) -> tuple[int | None, int | None]:
-    """The versions before and after that are stored."""
-    before = table.commits.filter(version__lt=version).values_list("version", flat=True).first()
-    after = table.commits.filter(version__gt=version).order_by("version").values_list("version", flat=True).first()
-    return before, after
+    """The nearest versions before and after that have a file or an entry."""
+    found: list[list[int]] = [[], []]
+    for rows in (table.commits.all(), table.entries.all()):
+        found[0] += rows.filter(version__lt=version).order_by("-version").values_list("version", flat=True)[:1]
+        found[1] += rows.filter(version__gt=version).order_by("version").values_list("version", flat=True)[:1]
+    return max(found[0], default=None), min(found[1], default=None)
 
 
 def entry_page(table: DeltaTable, after: str, size: int, *, unpublished: bool) -> tuple[Page[Entry], list[EntryRow]]:

@@ -129,7 +129,9 @@ def test_hostile_facts_are_shown_as_text(client: Client) -> None:
         assert "&lt;script&gt;" in html
 
 
-@pytest.mark.parametrize("address", ["/stores/987654/", "/buckets/987654/"])
+@pytest.mark.parametrize(
+    "address", ["/stores/987654/", "/buckets/987654/", f"/stores/{10**30}/", f"/buckets/{10**30}/"]
+)
 def test_an_unknown_thing_is_not_found(client: Client, address: str) -> None:
     assert client.get(address).status_code == 404
 

@@ -81,7 +81,10 @@ def test_a_store_opens_the_list_of_its_tables(client: Client) -> None:
     assert shown(client, f"/tables/?store={store.pk}") == ["x.in"]
 
 
-@pytest.mark.parametrize("query", ["state=stuck", "mechanism=zookeeper", "store=x", "q=%00", "bucket=" + "b" * 64])
+@pytest.mark.parametrize(
+    "query",
+    ["state=stuck", "mechanism=zookeeper", "store=x", "store=99999999999999999999", "q=%00", "bucket=" + "b" * 64],
+)
 def test_a_filter_that_cannot_be_read_is_said_and_shows_no_rows(client: Client, query: str) -> None:
     make_table()
 

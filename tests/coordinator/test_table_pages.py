@@ -43,6 +43,7 @@ def pending_table() -> DeltaTable:
 @pytest.mark.parametrize("tab", TABS)
 def test_an_unknown_table_is_not_found(client: Client, tab: str) -> None:
     assert client.get(f"/tables/987654/{tab}").status_code == 404
+    assert client.get(f"/tables/{10**30}/{tab}").status_code == 404
 
 
 @pytest.mark.parametrize("version", [7, 2**63, 10**30])
@@ -183,8 +184,11 @@ def test_one_commit_shows_its_file_its_entry_and_what_the_file_says(client: Clie
 
 
 def test_an_accepted_version_without_a_file_has_a_page(client: Client) -> None:
-    html = page(client, pending_table(), "commits/42/")
+    table = pending_table()
 
+    html = page(client, table, "commits/42/")
+
+    assert "After: 42" in page(client, table, "commits/41/")
     assert "<b>No</b>" in html
     assert "…0042.json.7f3c9b52" in html
     assert "Commit 42 is accepted but not published." in html
