@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -18,7 +17,7 @@ class SetupError(Exception):
 
 def say(text: str) -> None:
     """Print one line at once."""
-    print(text, flush=True)  # noqa: T201
+    print(text, flush=True)
 
 
 def apt_may_install() -> bool:
@@ -72,8 +71,3 @@ def require_java() -> None:
 def find_chromium() -> str:
     """Return the path of Chromium or Chrome, or an empty text."""
     return next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), "")
-
-
-def run_python_module(*words: str) -> int:
-    """Run `python -m …` with this Python in the checkout and return its exit code."""
-    return subprocess.run([sys.executable, "-m", *words], cwd=CHECKOUT, check=False).returncode
