@@ -91,4 +91,7 @@ def test_a_listed_endpoint_is_taken(settings):
     settings.ALLOWED_ENDPOINTS = ["http://127.0.0.1:5000"]
     connection = {"region": "us-west-2", "endpoint_url": "http://127.0.0.1:5000"}
 
-    assert read_declaration({"connections": {"prod": connection}}).connections[0].endpoint_url == connection["endpoint_url"]
+    assert (
+        read_declaration({"connections": {"prod": connection}}).connections[0].endpoint_url
+        == connection["endpoint_url"]
+    )
