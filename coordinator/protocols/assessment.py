@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, is_dataclass
 from typing import Any, NamedTuple
 
-from coordinator.protocols.judgement import worst_first, worst_state
+from coordinator.protocols.judgement import without_doubles, worst_first, worst_state
 from coordinator.protocols.verdict import Finding, Severity, State
 
 
@@ -18,7 +18,7 @@ class Assessment(NamedTuple):
 
 def assessed(findings: Iterable[Finding], all_is_well: str) -> Assessment:
     """The worst finding's state and sentence; `all_is_well` where nothing is wrong."""
-    ordered = worst_first(findings)
+    ordered = without_doubles(worst_first(findings))
     state = worst_state(ordered)
     return Assessment(state, ordered[0].summary if state is not State.HEALTHY else all_is_well, ordered)
 

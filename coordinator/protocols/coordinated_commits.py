@@ -17,6 +17,7 @@ from coordinator.protocols.registrations import SeenCommit, element_problems, mi
 from coordinator.protocols.verdict import EntryVerdict, Finding
 from lake.delta.coordinator_properties import TABLE_CONF
 from lake.delta.facts import Mechanism, Registration
+from lake.delta.wire import shown
 
 SCHEMA_VERSION = 1
 UNKNOWN = "unknown"
@@ -128,10 +129,8 @@ def in_other_folder(view: LogView, seen: SeenCommit) -> bool:
     if seen.staged is None or not seen.staged.present:
         return False
     folder = seen.staged.name.partition("/")[0]
-    return any(
-        (staged_file_version(file.name) or -1) >= seen.version and file.name.partition("/")[0] != folder
-        for file in view.facts.listing.staged or ()
-    )
+    others = (version for other, version in view.newest_staged.items() if other != folder)
+    return max(others, default=-1) >= seen.version
 
 
 def _differs(view: LogView, seen: SeenCommit) -> bool:
@@ -142,7 +141,7 @@ def _undecided(seen: SeenCommit) -> Finding:
     if seen.file.present is None:
         missing = f"{seen.file.name} was not looked up"
     elif seen.staged is None:
-        missing = f"fsName {seen.commit.file_name!r} is not the name of a staged file of this version"
+        missing = f"fsName {shown(seen.commit.file_name)} is not the name of a staged file of this version"
     else:
         missing = f"the staged file {seen.commit.file_name} was not looked up"
     return undecided(f"The state of commit {seen.version:,}", missing, seen.version)

@@ -2,7 +2,7 @@
 
 from coordinator.protocols.coordinated_commits import judge_coordinated_commits
 from coordinator.protocols.foreign_writers import judge_foreign_writers
-from coordinator.protocols.judgement import Judgement, join, worst_first, worst_state
+from coordinator.protocols.judgement import Judgement, join, without_doubles, worst_first, worst_state
 from coordinator.protocols.log_store import judge_log_store
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.published_log import judge_published_log
@@ -31,7 +31,7 @@ def diagnose(facts: TableFacts) -> Verdict:
             _both_mechanisms(view),
         )
     )
-    findings = worst_first(judged.findings)
+    findings = without_doubles(worst_first(judged.findings))
     state = worst_state(findings)
     accepted = max((v for v in (judged.accepted, view.newest) if v is not None), default=None)
     moments = [moment for moment in judged.unpublished.values() if moment]

@@ -12,11 +12,12 @@ the entries themselves show.
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
-from coordinator.protocols.judgement import Judgement
+from coordinator.protocols.judgement import MOST_FINDINGS, Judgement
+from coordinator.protocols.log_store_entries import look_evidence
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_version, same_place
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import duration, thousands, version_list
+from coordinator.protocols.wording import thousands
 from lake.delta.facts import LogStoreEntry, Mechanism
 
 
@@ -55,7 +56,7 @@ def entry_life(view: LogView, entries: Collection[LogStoreEntry]) -> float:
 
 
 def judge_foreign_writers(view: LogView) -> Judgement:
-    """C8 where it is an alarm: one finding for all foreign versions."""
+    """C8 where it is an alarm: a finding for each foreign version, of very many the newest ones."""
     facts = view.facts
     if facts.mechanism is not Mechanism.LOG_STORE or view.unread("entries"):
         return Judgement()
@@ -76,30 +77,25 @@ def judge_foreign_writers(view: LogView) -> Judgement:
         entry_life(view, entries),
         after_version=max((version for version in coordinated if version is not None), default=-1),
     )
-    return Judgement(findings=(_finding(view, versions),)) if versions else Judgement()
+    return Judgement(findings=tuple(_finding(view, one, len(versions)) for one in versions[-MOST_FINDINGS:]))
 
 
-def _finding(view: LogView, versions: tuple[int, ...]) -> Finding:
-    newest = versions[-1]
-    info = view.facts.commit_infos.get(newest)
+def _finding(view: LogView, version: int, count: int) -> Finding:
+    info = view.facts.commit_infos.get(version)
     by = f" by {info.engine}" if info and info.engine else ""
-    if len(versions) == 1:
-        what = f"Version {thousands(newest)} was written without the log store{by}."
-    else:
-        engine = by or " by an unknown engine"
-        what = f"Versions {version_list(versions)} were written without the log store, the newest{engine}."
     return Finding(
         code="foreign-writer",
         severity=Severity.CRITICAL,
         state=State.UNSAFE,
-        summary=f"{what} Such a writer can overwrite a commit of Spark, or lose its own.",
-        version=newest,
+        summary=f"Version {thousands(version)} was written without the log store{by}. "
+        "Such a writer can overwrite a commit of Spark, or lose its own.",
+        version=version,
         meaning="The writer takes no lock. When it meets a locked writer on one version, the loser's rows are gone "
         "without an error.",
         evidence={
-            "versions": list(versions[-100:]),
-            "count": len(versions),
+            "s3": look_evidence(view.file(version)),
+            "dynamodb": None,
             "engine": info.engine if info else "",
-            "age": duration(view.age(view.published[newest].modified_at) or 0),
+            "foreign_versions": count,
         },
     )

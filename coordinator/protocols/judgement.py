@@ -1,16 +1,20 @@
 """What one part of the diagnosis contributes to a table's verdict, and how findings are ordered."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from coordinator.protocols.verdict import EntryVerdict, Finding, Severity, State
+from coordinator.protocols.wording import counted
 
 GRACE_SECONDS = 60
 """A commit that is younger than this may still be in its writer's hands; it is shown, and not as a warning."""
 
 QUIET_SECONDS = 86_400
 """Files that belong to no commit may be removed once they are older than the longest possible commit."""
+
+MOST_NAMED = 3
+"""Problems of one item that its sentence names; the evidence holds more."""
 
 MOST_FINDINGS = 20
 """Findings of one code that are listed singly; the rest is drawn together."""
@@ -56,6 +60,28 @@ def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     )
 
 
+def without_doubles(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings so that no two share code and version, which is what names them over time; the first of each stays.
+
+    What the others said is kept in its evidence as `also`, and their repairs are added to its own.
+    """
+    groups: dict[tuple[str, int | None], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.code, finding.version), []).append(finding)
+    return tuple(_with_others(first, others) for first, *others in groups.values())
+
+
+def _with_others(first: Finding, others: list[Finding]) -> Finding:
+    if not others:
+        return first
+    return replace(
+        first,
+        summary=f"{first.summary} {counted(len(others), 'more finding')} of this kind.",
+        evidence={**first.evidence, "also": [finding.summary for finding in others[:MOST_FINDINGS]]},
+        repairs=tuple(dict.fromkeys(repair for finding in (first, *others) for repair in finding.repairs)),
+    )
+
+
 def worst_state(findings: Iterable[Finding]) -> State:
     """The state that the worst of the findings makes; healthy without any."""
     return min((finding.state for finding in findings), key=lambda state: state.rank, default=State.HEALTHY)
@@ -77,12 +103,13 @@ def undecided(about: str, missing: str, version: int | None = None) -> Finding:
 def malformed(place: str, problems: Iterable[str], version: int | None = None) -> Finding:
     """An item or file whose content is not as the protocol has it; each problem names its attribute."""
     listed = list(problems)
+    more = f"; and {len(listed) - MOST_NAMED:,} more" if len(listed) > MOST_NAMED else ""
     return Finding(
         code="malformed-item",
         severity=Severity.WARNING,
         state=State.ATTENTION,
-        summary=f"{place} is malformed: {'; '.join(listed).rstrip('.')}.",
+        summary=f"{place} is malformed: {'; '.join(listed[:MOST_NAMED]).rstrip('.')}{more}.",
         version=version,
         meaning="Levee concludes nothing from the attributes named here and changes nothing that rests on them.",
-        evidence={"problems": listed},
+        evidence={"problems": listed[:100]},
     )

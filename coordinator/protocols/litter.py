@@ -1,6 +1,6 @@
 """Files that belong to no commit: the losers' leftovers, and the trail of writers that retry without end."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from coordinator.protocols.log_view import LogView
@@ -15,9 +15,11 @@ SPIN_WINDOW = timedelta(minutes=1)
 
 
 def spin_finding(
-    view: LogView, files: Iterable[LogObject], version_of: Callable[[str], int | None], what: str
+    view: LogView, files: Sequence[LogObject], version_of: Callable[[str], int | None], what: str
 ) -> Finding | None:
     """Many files of one unpublished version within a minute: its writers are spinning."""
+    if len(files) < SPIN_FILES:
+        return None
     times: dict[int, list[datetime]] = {}
     for file in files:
         version = version_of(file.name)

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from coordinator.protocols.judgement import malformed
+from coordinator.protocols.judgement import MOST_FINDINGS, malformed
 from coordinator.protocols.log_view import LogView, Look
 from coordinator.protocols.names import is_temp_of, is_version, look_alike, same_place
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import thousands
 from lake.delta.facts import LogStoreEntry
+from lake.delta.wire import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def _seen(view: LogView, entries: Mapping[int, LogStoreEntry]) -> Iterator[SeenE
 
 
 def malformed_items(view: LogView) -> list[Finding]:
-    """Items whose attributes are not as the protocol has them, and partitions of other tables."""
+    """Items whose attributes are not as the protocol has them, the newest; partitions of other tables."""
     own = own_domains(view)
     found = []
     for path in view.facts.entries:
@@ -90,13 +91,11 @@ def malformed_items(view: LogView) -> list[Finding]:
         for entry in entries:
             problems = [*entry.problems, *(p for p in _problems(entry, versions) if not _is_named(p, entry.problems))]
             if problems:
-                place = (
-                    f"Entry {thousands(entry.version) if entry.version is not None else entry.file_name!r} of {path}"
-                )
+                place = f"Entry {thousands(entry.version) if entry.version is not None else shown(entry.file_name)} of {path}"
                 found.append(malformed(place, problems, entry.version if is_version(entry.version) else None))
             if entry.version is not None:
                 versions.add(entry.version)
-    return found
+    return sorted(found, key=lambda one: -1 if one.version is None else one.version)[-MOST_FINDINGS:]
 
 
 def _is_named(problem: str, named: Iterable[str]) -> bool:
@@ -107,13 +106,13 @@ def _is_named(problem: str, named: Iterable[str]) -> bool:
 
 def _problems(entry: LogStoreEntry, versions: set[int]) -> Iterator[str]:
     if not is_version(entry.version) or entry.version is None:
-        yield f"fileName {entry.file_name!r} is not the name of a commit file"
+        yield f"fileName {shown(entry.file_name)} is not the name of a commit file"
         return
     if entry.version in versions:
         yield "a second item holds the same version"
     if entry.temp_path is None:
         yield "tempPath is absent"
     elif not is_temp_of(entry.temp_path, entry.version):
-        yield f"tempPath {entry.temp_path!r} is not a temp file of this version"
+        yield f"tempPath {shown(entry.temp_path)} is not a temp file of this version"
     if entry.complete is None:
         yield 'complete is neither the text "true" nor "false"'

@@ -119,6 +119,16 @@ class LogView:
         """Every staged file of a version, in either folder."""
         return tuple(o for o in self._staged_files.values() if staged_file_version(o.name) == version)
 
+    @cached_property
+    def newest_staged(self) -> Mapping[str, int]:
+        """The newest version staged in each folder that holds staged files."""
+        newest: dict[str, int] = {}
+        for name in self._staged_files:
+            folder, version = name.partition("/")[0], staged_file_version(name)
+            if version is not None:
+                newest[folder] = max(version, newest.get(folder, -1))
+        return newest
+
     def is_cleaned(self, version: int) -> bool:
         """Whether log clean-up explains that the version has no file: later ones exist and a checkpoint covers it."""
         if self.oldest is None or version >= self.oldest:

@@ -8,6 +8,7 @@ from coordinator.protocols.log_view import LogView, Look
 from coordinator.protocols.names import is_version, staged_file_version
 from coordinator.protocols.wording import runs_of
 from lake.delta.facts import CoordinatorCommit, Registration
+from lake.delta.wire import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def _element_problems(registration: Registration) -> Iterator[str]:
         if not is_version(commit.version):
             yield f"{place}.version {commit.version} is not a version that Delta can have"
         elif "/" in commit.file_name or staged_file_version(commit.file_name) != commit.version:
-            yield f"{place}.fsName {commit.file_name!r} is not a staged file of version {commit.version}"
+            yield f"{place}.fsName {shown(commit.file_name)} is not a staged file of version {commit.version}"
         if commit.version in versions:
             yield f"{place}.version {commit.version} is listed twice"
         versions.add(commit.version)

@@ -46,7 +46,7 @@ def test_a_version_older_than_every_entry_is_not_foreign() -> None:
 def test_a_log_store_table_whose_entries_are_all_gone_still_shows_young_foreign_versions() -> None:
     verdict = diagnose(log_store_facts(listing(ages={0: 9 * DAY, 1: 9 * DAY})))
 
-    assert verdict.findings[0].evidence["versions"] == [2, 3]
+    assert [(one.code, one.version) for one in verdict.findings] == [("foreign-writer", 3), ("foreign-writer", 2)]
 
 
 def test_a_shorter_life_that_entries_show_is_believed() -> None:
@@ -224,3 +224,19 @@ def test_only_a_commit_file_publishes_a_version() -> None:
     other = log_object("00000000000000000009.crc")
 
     assert diagnose(replace(table_facts(listing()), heads={other.name: other})).published_version == 3
+
+
+def test_findings_that_share_code_and_version_are_one() -> None:
+    orphans = [registration(2, table_id=name, accepted=False) for name in ("a", "b", "c")]
+    verdict = diagnose(table_facts(listing(), registrations=orphans))
+    (orphan,) = (one for one in verdict.findings if one.code == "K0")
+
+    assert orphan.summary.endswith("2 more findings of this kind.")
+    assert len(orphan.evidence["also"]) == 2
+    assert orphan.repairs == ("remove-orphans",)
+
+
+def test_very_many_malformed_items_are_bounded() -> None:
+    broken = [entry(v, temp="x") for v in range(500)]
+
+    assert len(diagnose(log_store_facts(listing(range(500)), *broken)).findings) < 30

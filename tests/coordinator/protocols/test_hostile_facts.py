@@ -112,6 +112,7 @@ def test_a_verdict_holds_together_whatever_was_read(given_facts: TableFacts) -> 
     assert verdict.findings == worst_first(verdict.findings)
     assert all(a.state.rank <= b.state.rank for a, b in pairwise(verdict.findings))
     assert verdict.state is (verdict.findings[0].state if verdict.findings else State.HEALTHY)
+    assert len({(one.code, one.version) for one in verdict.findings}) == len(verdict.findings)
     assert verdict.summary
     if verdict.published_version is not None:
         assert verdict.accepted_version is not None
