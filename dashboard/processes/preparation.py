@@ -22,7 +22,7 @@ def prepare_console(say: Callable[[str], None]) -> None:
     try:
         call_command("migrate", interactive=False, verbosity=0)
     except DatabaseFault as error:
-        raise RunError(f"The database cannot be brought up to date: {str(error).strip()}") from error
+        raise RunError(f"The database cannot be brought up to date: {' '.join(str(error).split())}") from error
     finally:
         connections.close_all()
     if static_files_are_stale():

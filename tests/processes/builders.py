@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dashboard.processes.supervisor import Program
 
-BOUND_SECONDS = 20.0
+BOUND_SECONDS = 60.0
 
 # Ignores the polite signals, in a session of its own: what a Spark worker's JVM would be at its worst.
 STUBBORN_GRANDCHILD = """

@@ -94,3 +94,14 @@ def test_a_taken_port_ends_the_start_with_one_sentence():
         assert printed == ""
         assert sentence.count("\n") == 1
         assert "is taken" in sentence
+
+
+@pytest.mark.parametrize(("name", "value"), [("LEVEE_DEBUG", "maybe"), ("LEVEE_SANDBOX", "perhaps"), ("PORT", "http")])
+def test_a_setting_that_cannot_be_read_ends_the_start_with_one_sentence_that_names_it(name, value):
+    with short_folder() as home:
+        environment = {**os.environ, "LEVEE_HOME": str(home), name: value}
+        words = [sys.executable, str(settings.BASE_DIR / "manage.py"), "run"]
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=30, check=False)
+        assert done.returncode == 1
+        assert done.stderr.startswith(name)
+        assert done.stderr.count("\n") == 1
