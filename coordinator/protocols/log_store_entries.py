@@ -91,7 +91,8 @@ def malformed_items(view: LogView) -> list[Finding]:
         for entry in entries:
             problems = [*entry.problems, *(p for p in _problems(entry, versions) if not _is_named(p, entry.problems))]
             if problems:
-                place = f"Entry {thousands(entry.version) if entry.version is not None else shown(entry.file_name)} of {path}"
+                named = thousands(entry.version) if entry.version is not None else shown(entry.file_name)
+                place = f"Entry {named} of {path}"
                 found.append(malformed(place, problems, entry.version if is_version(entry.version) else None))
             if entry.version is not None:
                 versions.add(entry.version)
