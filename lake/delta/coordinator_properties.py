@@ -24,7 +24,7 @@ def coordinator_store_name(properties: Mapping[str, str]) -> str:
 def _text_in_json(text: object, key: str) -> str:
     try:
         content = json.loads(text) if isinstance(text, str) else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     value = content.get(key) if isinstance(content, dict) else None
     return value if isinstance(value, str) else ""
