@@ -35,8 +35,8 @@ class Severity(StrEnum):
 class Finding:
     """Something that is or may go wrong. `code` is C0-C11, K0-K12 or a word such as foreign-writer.
 
-    `summary` is one plain sentence; `meaning` says what happens if nobody acts; `evidence` is what was read, JSON-ready.
-    `repairs` are the names of safe repairs. `state` is what this finding makes of the table.
+    `summary` is one plain sentence; `meaning` says what happens if nobody acts; `evidence` is what was read, ready
+    for JSON. `repairs` are the names of safe repairs. `state` is what this finding makes of the table.
     """
 
     code: str
