@@ -10,7 +10,7 @@ from coordinator.models import Commit, Entry
 from lake.delta.facts import Mechanism
 
 # Accepted, and the file it named is gone (delta-storage's crash states and those of the commit coordinator).
-LOST_CODES = frozenset({"C6", "C7", "C11", "K6", "K7"})
+LOST_CODES = frozenset({"C6", "C7", "C10", "C11", "K6", "K7"})
 FOREIGN_CODE = "foreign-writer"
 
 

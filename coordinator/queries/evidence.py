@@ -88,13 +88,34 @@ def commit_file(version: int) -> str:
 
 
 def _log_store(table: DeltaTable, versions: Sequence[VersionRow]) -> list[EvidenceRow]:
-    rows = []
+    rows = _lock_domains(table) + [_published_row(row) for row in _odd_published(versions)]
     if newest := _newest_published(versions):
         rows.append(_published_row(newest))
     for version in _troubled(versions):
         rows.append(_version_row(version))
         rows += [_temp_row(entry) for entry in version.entries]
     return [*rows, *_above(table, versions)]
+
+
+def _lock_domains(table: DeltaTable) -> list[EvidenceRow]:
+    """Entries under two spellings of one path, which do not exclude each other."""
+    if len(table.lock_domains) < 2:
+        return []
+    parts = tuple(Part(str(domain), code=True) for domain in table.lock_domains)
+    together = Mark("Two locks", "s-unsafe", "crit", differs=True)
+    return [EvidenceRow("Lock domains", Said(parts), _words("one table"), together)]
+
+
+def _odd_published(versions: Sequence[VersionRow]) -> list[VersionRow]:
+    """Published versions below the newest whose entry is absent without a reason, or still incomplete."""
+    newest = _newest_published(versions)
+    odd = [
+        row
+        for row in versions
+        if row is not newest
+        and (row.state == VersionState.FOREIGN_WRITER or (row.file_present and row.entry and not row.entry.complete))
+    ]
+    return odd[-TROUBLED_SHOWN:]
 
 
 def _coordinated(table: DeltaTable, versions: Sequence[VersionRow]) -> list[EvidenceRow]:

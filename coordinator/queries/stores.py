@@ -49,6 +49,21 @@ class BucketRow:
         return 100 * len(self.rules or ()) / MOST_RULES
 
 
+@dataclass(frozen=True, slots=True)
+class FindingLine:
+    """What diagnosis said of a store's or bucket's settings, worst first."""
+
+    state: str
+    summary: str
+    meaning: str
+
+
+def finding_lines(facts: Mapping[str, Any]) -> list[FindingLine]:
+    found = facts.get("findings")
+    kept = [finding for finding in found if isinstance(finding, Mapping)] if isinstance(found, list) else []
+    return [FindingLine(*(str(finding.get(key) or "") for key in ("state", "summary", "meaning"))) for finding in kept]
+
+
 def store_rows(stores: Sequence[CommitStore]) -> list[StoreRow]:
     counts = _table_counts("store_id", [store.pk for store in stores])
     return [_store_row(store, counts.get(store.pk, 0)) for store in stores]

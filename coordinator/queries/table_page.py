@@ -121,7 +121,8 @@ def verdict(table: DeltaTable, findings: Sequence[TableFinding]) -> VerdictView:
             meaning=table.error_text or "Its state is Unknown until the next pass, or until somebody observes it.",
             look_at=None,
         )
-    worst, rest = (findings[0], findings[1:]) if findings else (None, [])
+    worst = next((finding for finding in findings[:1] if finding.state != State.HEALTHY), None)
+    rest = findings[1:] if worst else findings
     return VerdictView(
         state=table.state,
         sentence=(worst.summary if worst else table.summary) or "Every accepted commit is published.",

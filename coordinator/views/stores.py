@@ -36,6 +36,7 @@ def store(request: HttpRequest, store_id: int) -> HttpResponse:
         "facts": facts,
         "key_schema": queries.key_schema(facts),
         "unknown": queries.unknown_facts(facts),
+        "findings": queries.finding_lines(facts),
         "tables": queries.worst_tables(store=found),
         "worst_state": found.state,
     }
@@ -67,6 +68,7 @@ def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
         "facts": facts,
         "replication": queries.on_or_off(facts.get("replication")),
         "unknown": queries.unknown_facts(facts),
+        "findings": queries.finding_lines(facts),
         "tables": queries.worst_tables(connection=found.connection_id, bucket=found.name),
         "worst_state": found.state,
     }

@@ -129,6 +129,21 @@ def test_hostile_facts_are_shown_as_text(client: Client) -> None:
         assert "&lt;script&gt;" in html
 
 
+def test_every_finding_of_a_store_stands_on_its_page(client: Client) -> None:
+    findings = [
+        {"state": "unsafe", "summary": "TTL is on commitTime.", "meaning": "Entries may go too early."},
+        {"state": "attention", "summary": "Recovery is off.", "meaning": ""},
+    ]
+    facts = store_facts(findings=findings)
+    store = make_store(state="unsafe", summary="TTL is on commitTime.", facts=facts)
+
+    html = client.get(f"/stores/{store.pk}/").content.decode()
+
+    assert html.count("TTL is on commitTime.") == 1
+    assert "<p>Entries may go too early.</p>" in html
+    assert "Also</span> Recovery is off." in html
+
+
 @pytest.mark.parametrize(
     "address", ["/stores/987654/", "/buckets/987654/", f"/stores/{10**30}/", f"/buckets/{10**30}/"]
 )

@@ -89,6 +89,29 @@ def test_the_evidence_puts_both_witnesses_side_by_side(client: Client) -> None:
     assert "Not published" in row[1]
 
 
+def test_the_evidence_names_what_the_verdict_speaks_of(client: Client) -> None:
+    table = make_table(state="unsafe", lock_domains=["s3://lake/sales/orders", "s3a://lake/sales/orders"])
+    for version in range(38, 42):
+        make_commit(table, version)
+    make_entry(table, 41)
+    make_entry(table, 40, complete=False, code="C9")
+    make_finding(table, "foreign-writer", 39, state="unsafe")
+
+    evidence = page(client, table).partition('class="evidence"')[2].partition("</table>")[0]
+
+    assert re.findall(r'differs"><th scope="row">(.*?)</th>', evidence) == ["Lock domains", "Commit 39", "Commit 40"]
+
+
+def test_a_note_on_a_healthy_table_does_not_become_its_verdict(client: Client) -> None:
+    table = make_table(summary="Every commit up to 41 is published.")
+    make_finding(table, "C1", None, state="healthy", summary="8 temp files belong to no accepted commit.")
+
+    html = page(client, table)
+
+    assert '<h2 id="verdict-title">Every commit up to 41 is published.</h2>' in html
+    assert "Note</span> 8 temp files belong to no accepted commit." in html
+
+
 def test_the_timeline_draws_both_lanes_and_where_publishing_has_come_to(client: Client) -> None:
     html = page(client, pending_table())
 
@@ -197,8 +220,8 @@ def test_an_accepted_version_without_a_file_has_a_page(client: Client) -> None:
 def test_entries_can_be_narrowed_to_those_that_wait(client: Client) -> None:
     table = pending_table()
 
-    assert page(client, table, "entries/").count("<code title=") == 2
-    assert page(client, table, "entries/?state=unpublished").count("<code title=") == 1
+    assert page(client, table, "entries/").count('<code class="nowrap" title=') == 2
+    assert page(client, table, "entries/?state=unpublished").count('<code class="nowrap" title=') == 1
 
 
 def test_an_expiry_beyond_any_calendar_does_not_break_the_page(client: Client) -> None:
