@@ -1,11 +1,12 @@
-"""Reads of DynamoDB in its wire form: items by key, a hash key's items in order, whole tables in parallel segments."""
+"""DynamoDB in its wire form: items by key, in order or by segments of a whole table, and writes on conditions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from lake.aws.answers import Answer, malformed, read_error
+from lake.aws.answers import Answer, malformed, read_error, request_id
 from lake.aws.counting import RequestCount
 from lake.aws.endpoints import Place
 from lake.aws.errors import AwsError
@@ -13,10 +14,18 @@ from lake.aws.parallel import merge
 from lake.aws.store_description import StoreDescription, describe_store
 from lake.aws.wire import Request, Wire
 
-__all__ = ["DynamoDB", "Item", "StoreDescription"]
+__all__ = ["DynamoDB", "Item", "ItemWrite", "StoreDescription"]
 
 Item = dict[str, dict[str, Any]]
 API_VERSION = "DynamoDB_20120810"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemWrite:
+    """What DynamoDB said of a write: `item` as it is after an update, as it was before a delete, None after a put."""
+
+    request_id: str
+    item: Item | None = None
 
 
 class DynamoDB:
@@ -78,8 +87,61 @@ class DynamoDB:
         """The table's settings. Raises AwsError where DescribeTable itself fails; the rest may stay unknown."""
         return describe_store(self.ask, name)
 
+    def update_item(
+        self, table: str, key: Item, *, update: str, condition: str, names: Mapping[str, str], values: Item
+    ) -> ItemWrite:
+        """Change an item by the expression `update` if `condition` holds.
+
+        Raises AwsError: is_condition_failed where it does not, which may be the work of this very write, sent again
+        because its first answer was lost.
+        """
+        body = {"Key": key, "UpdateExpression": update, "ReturnValues": "ALL_NEW"}
+        return self._write("UpdateItem", table, body, condition, names, values)
+
+    def put_item(
+        self,
+        table: str,
+        item: Item,
+        *,
+        condition: str,
+        names: Mapping[str, str] | None = None,
+        values: Item | None = None,
+    ) -> ItemWrite:
+        """Put a whole item if `condition` holds. Raises AwsError as `update_item`."""
+        return self._write("PutItem", table, {"Item": item}, condition, names or {}, values or {})
+
+    def delete_item(
+        self, table: str, key: Item, *, condition: str, names: Mapping[str, str], values: Item
+    ) -> ItemWrite:
+        """Delete an item if `condition` holds; of an absent item none that names a value does. Raises AwsError as
+        `update_item`.
+        """
+        return self._write("DeleteItem", table, {"Key": key, "ReturnValues": "ALL_OLD"}, condition, names, values)
+
+    def _write(
+        self,
+        operation: str,
+        table: str,
+        body: dict[str, Any],
+        condition: str,
+        names: Mapping[str, str],
+        values: Item,
+    ) -> ItemWrite:
+        body = {"TableName": table, "ConditionExpression": condition, **body}
+        # DynamoDB refuses either map where it is empty.
+        if names:
+            body["ExpressionAttributeNames"] = dict(names)
+        if values:
+            body["ExpressionAttributeValues"] = values
+        said, request = self._exchange(operation, body)
+        return ItemWrite(request, said.get("Attributes"))
+
     def ask(self, operation: str, body: dict[str, Any]) -> dict[str, Any]:
         """One DynamoDB operation as a JSON object each way. Raises AwsError for every answer but a JSON object."""
+        return self._exchange(operation, body)[0]
+
+    def _exchange(self, operation: str, body: dict[str, Any]) -> tuple[dict[str, Any], str]:
+        """The answer, and the request's id."""
         name = f"dynamodb:{operation}"
         target = f"DynamoDB table {body['TableName']}" if "TableName" in body else str(body.get("ResourceArn", ""))
         try:
@@ -102,7 +164,7 @@ class DynamoDB:
         )
         if answer.status != 200:
             raise read_error(answer, name, target)
-        return _json_object(answer, name, target)
+        return _json_object(answer, name, target), request_id(answer)
 
     def _segment(self, table: str, number: int, segments: int, consistent: bool) -> Iterator[tuple[Item, ...]]:
         body: dict[str, Any] = {"TableName": table, "ConsistentRead": consistent}

@@ -6,6 +6,7 @@ ACCESS_DENIED = frozenset({"AccessDenied", "AccessDeniedException", "Unauthorize
 MISSING = frozenset(
     {"NoSuchBucket", "NoSuchKey", "NoSuchVersion", "ResourceNotFoundException", "TableNotFoundException"}
 )
+CONDITION_FAILED = frozenset({"ConditionalCheckFailedException", "ConditionalRequestConflict", "PreconditionFailed"})
 THROTTLED = frozenset(
     {
         "BandwidthLimitExceeded",
@@ -33,9 +34,10 @@ NAMED_ACTION = re.compile(r"not authorized to perform:? ([a-z0-9-]+:[A-Za-z]+)")
 class AwsError(Exception):
     """A request that did not give its answer.
 
-    `code` is AWS's own error code, or one of ours: BadConfiguration, ConnectionFailed, InvalidName, MalformedAnswer,
-    NoCredentials, UnknownRegion, WrongRegion. `operation` is "service:Operation", `target` the bucket, object or table
-    asked for, `request_id` what AWS support wants to hear. `permission` is the IAM action that is missing, or "".
+    `code` is AWS's own error code, or one of ours: BadConfiguration, ConditionsUnsupported, ConnectionFailed,
+    InvalidName, MalformedAnswer, NoCredentials, UnknownRegion, WrongRegion. `operation` is "service:Operation",
+    `target` the bucket, object or table asked for, `request_id` what AWS support wants to hear. `permission` is the IAM
+    action that is missing, or "".
     """
 
     def __init__(
@@ -62,6 +64,15 @@ class AwsError(Exception):
     @property
     def is_missing(self) -> bool:
         return self.code in MISSING
+
+    @property
+    def is_condition_failed(self) -> bool:
+        """Whether a conditional write was refused for its condition: this request has written nothing.
+
+        An attempt before it may have: a write whose answer was lost is sent again and refused by its own success.
+        Whoever is refused reads what is there.
+        """
+        return self.code in CONDITION_FAILED
 
     @property
     def is_throttle(self) -> bool:

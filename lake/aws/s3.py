@@ -1,4 +1,4 @@
-"""Reads of S3: listings, objects and their ranges, heads. A bucket in another region is followed there once."""
+"""S3: listings, objects and their ranges, heads, conditional writes. A bucket elsewhere is followed there once."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from lake.aws.answers import Answer, malformed, read_error, xml_text
+from lake.aws.answers import Answer, malformed, read_error, request_id, xml_text
 from lake.aws.endpoints import Endpoints
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ListingError, ListPage, ObjectSummary, bare_etag, read_list_page
 from lake.aws.wire import Request, Wire
 
-__all__ = ["S3", "ListPage", "ObjectBody", "ObjectSummary"]
+__all__ = ["S3", "ListPage", "ObjectBody", "ObjectSummary", "ObjectWrite"]
 
 WRONG_REGION_STATUSES = frozenset({301, 307, 400})
+OBJECT_OPERATIONS = frozenset({"s3:DeleteObject", "s3:GetObject", "s3:HeadObject", "s3:PutObject"})
 REGION_NAME = re.compile(r"[a-z0-9-]+")
 CONTENT_RANGE = re.compile(r"bytes \d+-\d+/(\d+)")
 
@@ -27,6 +28,14 @@ class ObjectBody:
     size: int
     etag: str
     modified_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectWrite:
+    """What S3 said of a write: `etag` is the new object's, "" after a delete; `request_id` is what AWS support asks."""
+
+    request_id: str
+    etag: str = ""
 
 
 class S3:
@@ -111,6 +120,43 @@ class S3:
         modified_at = _modified_at(answer, "s3:HeadObject", target)
         return ObjectSummary(key, int(size), modified_at, bare_etag(answer.headers.get("etag", "")))
 
+    def put(self, bucket: str, key: str, data: bytes) -> ObjectWrite:
+        """Write an object where none is (If-None-Match: *); nothing is ever overwritten. At most 5 GiB.
+
+        Raises AwsError: is_condition_failed where the key exists, which may be this very write, sent again because its
+        first answer was lost; ConditionsUnsupported where the endpoint does not know the condition.
+        """
+        return self._write("s3:PutObject", "PUT", bucket, key, "If-None-Match", "*", data)
+
+    def delete(self, bucket: str, key: str, *, etag: str) -> ObjectWrite:
+        """Delete an object of that ETag, given without quotes (If-Match); an absent one counts as deleted.
+
+        Raises AwsError: is_condition_failed where it has another ETag; ConditionsUnsupported as `put`.
+        """
+        if not etag:
+            raise AwsError(
+                "InvalidName", "no ETag was given to delete it by", "", "s3:DeleteObject", "", f"s3://{bucket}/{key}"
+            )
+        try:
+            return self._write("s3:DeleteObject", "DELETE", bucket, key, "If-Match", f'"{etag}"', b"")
+        except AwsError as error:
+            if error.code in {"NotFound", "NoSuchKey"}:
+                return ObjectWrite(error.request_id)
+            raise
+
+    def _write(
+        self, operation: str, method: str, bucket: str, key: str, header: str, condition: str, data: bytes
+    ) -> ObjectWrite:
+        target = f"s3://{bucket}/{key}"
+        headers = {header: condition}
+        try:
+            answer = self.ask(operation, bucket, key, method=method, headers=headers, body=data, target=target)
+        except AwsError as error:
+            if _is_unknown_condition(error, header):
+                raise _conditions_unsupported(error, header) from error
+            raise
+        return ObjectWrite(request_id(answer), bare_etag(answer.headers.get("etag", "")))
+
     def ask(
         self,
         operation: str,
@@ -121,6 +167,7 @@ class S3:
         method: str = "GET",
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
     ) -> Answer:
         """One S3 request, in the bucket's own region. Raises AwsError for every answer outside 2xx."""
         _check_names(operation, bucket, key, target, query or {})
@@ -133,6 +180,7 @@ class S3:
             method=method,
             query=tuple((query or {}).items()),
             headers=headers or {},
+            body=body,
         )
         answer = self._wire.send(request)
         named = _named_region(answer)
@@ -159,10 +207,10 @@ class S3:
 
 
 def _check_names(operation: str, bucket: str, key: str, target: str, query: Mapping[str, str]) -> None:
-    """Refuse what S3 would take for another question, such as an empty key for a listing of the bucket."""
+    """Refuse what S3 would take for another question, such as an empty key for the bucket itself."""
     if not bucket:
         raise AwsError("InvalidName", "the name of a bucket is empty", "", operation, "", target)
-    if not key and operation in {"s3:GetObject", "s3:HeadObject"}:
+    if not key and operation in OBJECT_OPERATIONS:
         raise AwsError("InvalidName", "the key of an object is empty", "", operation, "", target)
     try:
         "".join((bucket, key, *query.values())).encode()
@@ -190,6 +238,21 @@ def _modified_at(answer: Answer, operation: str, target: str) -> datetime:
         return parsedate_to_datetime(answer.headers["last-modified"]).astimezone(UTC)
     except (KeyError, ValueError, OverflowError) as error:
         raise malformed(answer, "the answer does not state when the object was modified", operation, target) from error
+
+
+def _is_unknown_condition(error: AwsError, header: str) -> bool:
+    """Amazon's own word for it, or a refusal that names the header, as S3-compatible stores say it."""
+    if error.is_condition_failed or error.is_access_denied:
+        return False
+    return error.code in {"NotImplemented", "HTTP501"} or header.lower() in error.message.lower()
+
+
+def _conditions_unsupported(error: AwsError, header: str) -> AwsError:
+    message = (
+        f"the endpoint does not support conditional writes ({header}), and without them a write could replace a "
+        f"commit: nothing was written; use an S3 that supports them. It said: {error.message}"
+    )
+    return AwsError("ConditionsUnsupported", message, error.request_id, error.operation, "", error.target)
 
 
 def _named_region(answer: Answer) -> str:

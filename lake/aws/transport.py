@@ -1,5 +1,6 @@
 """Plain HTTP over kept-alive connections; knows certificates and proxies, nothing of AWS."""
 
+import io
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -49,8 +50,9 @@ class Transport:
             response = self._pool(origin).urlopen(
                 method,
                 target,
-                body=body or None,
-                headers=headers,
+                # A stream is sent piece by piece: whole bytes would have to be gone within one timeout.
+                body=io.BytesIO(body) if body else None,
+                headers={**headers, "Content-Length": str(len(body))} if body else headers,
                 timeout=self._timeout,
                 retries=False,
                 redirect=False,

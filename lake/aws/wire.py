@@ -18,8 +18,16 @@ from lake.aws.errors import AwsError
 from lake.aws.transport import Transport, UnreachableError
 
 PASSING_STATUSES = frozenset({429, 500, 502, 503, 504})
-# Those that may come with status 400.
-PASSING_CODES = frozenset({"InternalError", "InternalServerError", "RequestTimeout", "RequestTimeoutException"})
+# Those that may come with status 400 or, of conditional writes that met each other, 409.
+PASSING_CODES = frozenset(
+    {
+        "ConditionalRequestConflict",
+        "InternalError",
+        "InternalServerError",
+        "RequestTimeout",
+        "RequestTimeoutException",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +83,9 @@ class Credentials(Protocol):
 class Wire:
     """Sends requests and brings back the final answer, whatever its status; safe to share between threads.
 
-    Every operation here is a read or takes a role, so that sending one again is always safe.
+    Every operation here is a read, takes a role, or is a write on a condition that its own success makes false, so that
+    sending one again is always safe. Such a write whose answer was lost is refused the second time
+    (AwsError.is_condition_failed); what is there then, only the caller can judge.
     """
 
     def __init__(

@@ -1,0 +1,87 @@
+"""Conditional writes against a whole server: nothing overwritten, nothing deleted by mistake."""
+
+import pytest
+
+from lake.aws.errors import AwsError
+from tests.lake.aws.test_s3 import HOSTILE_KEYS
+
+KEY = {"tablePath": {"S": "s3a://lake/orders"}, "fileName": {"S": f"{7:020}.json"}}
+PENDING = KEY | {"complete": {"S": "false"}, "tempPath": {"S": ".tmp/x"}}
+IS_PENDING = {
+    "condition": "#c = :false AND #t = :t",
+    "names": {"#c": "complete", "#t": "tempPath"},
+    "values": {":false": {"S": "false"}, ":t": {"S": ".tmp/x"}},
+}
+
+
+def complete(lake, table):
+    values = IS_PENDING["values"] | {":true": {"S": "true"}}
+    return lake.dynamodb.update_item(table, KEY, update="SET #c = :true", **IS_PENDING | {"values": values})
+
+
+def refused(act):
+    with pytest.raises(AwsError) as raised:
+        act()
+    assert raised.value.is_condition_failed
+    return raised.value
+
+
+@pytest.mark.parametrize("key", HOSTILE_KEYS)
+def test_an_object_of_any_key_is_put_once(lake, bucket, key):
+    written = lake.s3.put(bucket, key, b"first")
+    refused(lambda: lake.s3.put(bucket, key, b"second"))
+    assert lake.s3.get(bucket, key).data == b"first"
+    assert lake.s3.head(bucket, key).etag == written.etag
+
+
+def test_an_empty_object_is_put(lake, bucket):
+    lake.s3.put(bucket, "k", b"")
+    assert lake.s3.head(bucket, "k").size == 0
+
+
+def test_a_large_object_arrives_whole(lake, bucket):
+    data = bytes(range(256)) * 40_000
+    lake.s3.put(bucket, "k", data)
+    assert lake.s3.get(bucket, "k").data == data
+
+
+def test_an_object_is_deleted_by_its_etag(lake, bucket):
+    etag = lake.s3.put(bucket, "k", b"1").etag
+    lake.s3.delete(bucket, "k", etag=etag)
+    assert lake.s3.head(bucket, "k") is None
+
+
+def test_an_object_of_another_etag_stays(lake, bucket):
+    lake.s3.put(bucket, "k", b"1")
+    refused(lambda: lake.s3.delete(bucket, "k", etag="0" * 32))
+    assert lake.s3.get(bucket, "k").data == b"1"
+
+
+def test_deleting_what_has_gone_is_no_error(lake, bucket):
+    assert lake.s3.delete(bucket, "k", etag="0" * 32).etag == ""
+
+
+def test_an_item_is_updated_while_its_condition_holds(lake, dynamodb, log_store):
+    dynamodb.put_item(TableName=log_store, Item=PENDING)
+    written = complete(lake, log_store)
+    assert written.item == PENDING | {"complete": {"S": "true"}}
+    assert written.request_id
+    refused(lambda: complete(lake, log_store))
+
+
+def test_an_update_does_not_bring_back_an_item_that_has_gone(lake, log_store):
+    refused(lambda: complete(lake, log_store))
+    assert lake.dynamodb.get_item(log_store, KEY) is None
+
+
+def test_an_item_is_put_once(lake, log_store):
+    absent = {"condition": "attribute_not_exists(#p)", "names": {"#p": "tablePath"}}
+    assert lake.dynamodb.put_item(log_store, PENDING, **absent).request_id
+    refused(lambda: lake.dynamodb.put_item(log_store, KEY, **absent))
+    assert lake.dynamodb.get_item(log_store, KEY) == PENDING
+
+
+def test_an_item_is_deleted_while_its_condition_holds(lake, dynamodb, log_store):
+    dynamodb.put_item(TableName=log_store, Item=PENDING)
+    assert lake.dynamodb.delete_item(log_store, KEY, **IS_PENDING).item == PENDING
+    refused(lambda: lake.dynamodb.delete_item(log_store, KEY, **IS_PENDING))
