@@ -21,13 +21,14 @@ class Store:
     kind: str
     ttl_attribute: str = ""
     on_demand: bool = True
+    point_in_time_recovery: bool = False
 
 
 STORES = (
-    Store(DELTA_LOG, "log_store", ttl_attribute="expireTime"),
+    Store(DELTA_LOG, "log_store", ttl_attribute="expireTime", point_in_time_recovery=True),
     Store(DELTA_LOG_2022, "log_store", ttl_attribute="commitTime", on_demand=False),
     Store(DELTA_LOG_FINANCE, "log_store", on_demand=False),
-    Store(DELTA_COMMITS, "commit_coordinator"),
+    Store(DELTA_COMMITS, "commit_coordinator", point_in_time_recovery=True),
 )
 
 
@@ -42,7 +43,7 @@ def lay(client: Client, tmp_prefixes: list[str]) -> None:
     client.configure_bucket(FINANCE, "versioning", _versioning("Enabled"))
     client.configure_bucket(RAW, "versioning", _versioning("Suspended"))
     for store in STORES:
-        _create(client, store)
+        create_store(client, store)
 
 
 def _lifecycle(rules: list[tuple[str, int]]) -> str:
@@ -58,7 +59,8 @@ def _versioning(status: str) -> str:
     return f"<VersioningConfiguration><Status>{status}</Status></VersioningConfiguration>"
 
 
-def _create(client: Client, store: Store) -> None:
+def create_store(client: Client, store: Store) -> None:
+    """Create one commit store; servers that lack TTL or recovery refuse only stores that ask for them."""
     keys = ("tablePath", "fileName") if store.kind == "log_store" else ("tableId",)
     capacity: dict[str, object] = {"BillingMode": "PAY_PER_REQUEST"}
     if not store.on_demand:
@@ -73,7 +75,7 @@ def _create(client: Client, store: Store) -> None:
     if store.ttl_attribute:
         setting = {"AttributeName": store.ttl_attribute, "Enabled": True}
         client.dynamodb("UpdateTimeToLive", TableName=store.name, TimeToLiveSpecification=setting)
-    if store.name in {DELTA_LOG, DELTA_COMMITS}:
+    if store.point_in_time_recovery:
         setting = {"PointInTimeRecoveryEnabled": True}
         client.dynamodb("UpdateContinuousBackups", TableName=store.name, PointInTimeRecoverySpecification=setting)
 

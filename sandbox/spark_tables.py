@@ -14,7 +14,7 @@ from threading import Thread
 from typing import Any, TextIO
 
 from lake.spark.jars import JarsError, class_path, fetch
-from lake.spark.session import LakeEndpoint, delta_path, quote_text, session_settings, start_session
+from lake.spark.session import SHORT_LIVED_JVM, LakeEndpoint, delta_path, quote_text, session_settings, start_session
 from sandbox.client import REGION, Client
 from sandbox.coordinated import lose_published, lose_staged, take_back_backfill
 from sandbox.delta_files import Shape, append, commit_bytes, creation, data_file
@@ -193,7 +193,8 @@ def with_spark(origin: str, home: Path, say: Callable[[str], None]) -> None:
     os.environ |= {"AWS_ACCESS_KEY_ID": "sandbox", "AWS_SECRET_ACCESS_KEY": "sandbox", "SPARK_LOCAL_IP": "127.0.0.1"}
     endpoint = LakeEndpoint(REGION, origin, environment_credentials=True)
     scratch = home / "sandbox" / "spark"
-    spark = start_session(session_settings(endpoint, jars=class_path(home), scratch=scratch, cores=4), "levee-sandbox")
+    settings = session_settings(endpoint, jars=class_path(home), scratch=scratch, cores=4, java_options=SHORT_LIVED_JVM)
+    spark = start_session(settings, "levee-sandbox")
     make_tables(SparkLake(spark, Client(origin)), say)
     spark.stop()
 

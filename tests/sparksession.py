@@ -32,7 +32,7 @@ def spark_lake() -> "SparkLake":
 @functools.cache
 def _started() -> "SparkLake":
     from lake.spark.jars import class_path, fetch
-    from lake.spark.session import LakeEndpoint, session_settings, start_session
+    from lake.spark.session import SHORT_LIVED_JVM, LakeEndpoint, session_settings, start_session
     from sandbox.client import REGION
     from sandbox.spark_tables import SparkLake
 
@@ -42,7 +42,7 @@ def _started() -> "SparkLake":
     atexit.register(stack.close)
     scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="levee-spark-")))
     endpoint = LakeEndpoint(REGION, client.origin, environment_credentials=True)
-    settings = session_settings(endpoint, jars=class_path(JARS_HOME), scratch=scratch)
+    settings = session_settings(endpoint, jars=class_path(JARS_HOME), scratch=scratch, java_options=SHORT_LIVED_JVM)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ACCESS_KEY_ID", "sandbox")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "sandbox")

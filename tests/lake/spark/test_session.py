@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from lake.spark.session import LakeEndpoint, delta_path, quote_text, session_settings
+from lake.spark.session import SHORT_LIVED_JVM, LakeEndpoint, delta_path, quote_text, session_settings
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,13 @@ def test_environment_credentials_reach_both_generations_of_the_sdk() -> None:
     found = settings(LakeEndpoint("us-west-2", "http://127.0.0.1:5000", environment_credentials=True))
     providers = [value for value in found.values() if value.endswith("EnvironmentVariableCredentialsProvider")]
     assert sorted(provider.split(".")[0] for provider in providers) == ["com", "software"]
+
+
+def test_java_options_are_added_to_our_own() -> None:
+    endpoint = LakeEndpoint("us-west-2")
+    found = session_settings(endpoint, jars="/jars/*", scratch=Path("/a home"), java_options=SHORT_LIVED_JVM)
+    assert found["spark.driver.extraJavaOptions"].startswith('-Dderby.system.home="/a home" ')
+    assert found["spark.driver.extraJavaOptions"].endswith(SHORT_LIVED_JVM)
 
 
 def test_a_session_listens_on_loopback_only_and_serves_no_pages() -> None:
