@@ -9,7 +9,6 @@ from django.db.models import Count
 from coordinator.lifecycle_rules import RuleRow, rule_rows
 from coordinator.models import Bucket, CommitStore, DeltaTable
 from coordinator.protocols.verdict import State
-from lake.delta.facts import Mechanism
 
 MOST_RULES = 1_000
 TABLES_SHOWN = 20
@@ -92,12 +91,6 @@ def key_schema(facts: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     found = facts.get("key_schema")
     parts = found if isinstance(found, list | tuple) else []
     return [(str(p[0]), str(p[1]), str(p[2])) for p in parts if isinstance(p, list | tuple) and len(p) >= 3]
-
-
-def guarded_tables() -> int:
-    """Tables whose commits go through a commit store."""
-    through = [Mechanism.LOG_STORE, Mechanism.COORDINATED_COMMITS]
-    return DeltaTable.objects.filter(gone_at=None, mechanism__in=through).count()
 
 
 def worst(things: Sequence[CommitStore] | Sequence[Bucket]) -> CommitStore | Bucket | None:

@@ -14,12 +14,12 @@ from dashboard.web.scope import current_connection
 def stores(request: HttpRequest) -> HttpResponse:
     scope = current_connection(request)
     found = list(CommitStore.objects.select_related("connection").filter(**({"connection": scope} if scope else {})))
-    worst = queries.worst(found)
+    rows, worst = queries.store_rows(found), queries.worst(found)
     context = {
-        "rows": queries.store_rows(found),
+        "rows": rows,
         "worst": worst,
         "worst_state": worst.state if worst else State.HEALTHY,
-        "guarded": queries.guarded_tables(),
+        "guarded": sum(row.tables for row in rows),
         "read_at": min((store.observed_at for store in found if store.observed_at), default=None),
         "several": len({store.connection_id for store in found}) > 1,
     }

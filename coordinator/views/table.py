@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from coordinator.documents import open_findings
 from coordinator.models import DeltaTable
 from coordinator.queries import table_page as queries
-from coordinator.queries.table_list import GONE, UNPUBLISHED
+from coordinator.queries.table_list import UNPUBLISHED
 from dashboard.accounts.actor import Actor
 from dashboard.web.paging import SIZES, choose_size
 
@@ -103,9 +103,7 @@ def _frame(table: DeltaTable, tab: str) -> dict[str, Any]:
         "tab": tab,
         "counts": queries.tab_counts(table),
         "mechanism": queries.mechanism_word(table),
-        "state_word": "Gone" if table.gone_at else "",
         "worst_state": table.state,
-        "gone_filter": GONE,
         "sizes": SIZES,
     }
 
