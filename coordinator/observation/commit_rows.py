@@ -15,7 +15,7 @@ _INFO_FIELDS = ["committed_at", "operation", "engine", "added_files", "removed_f
 
 
 def save_commits(pairs: Sequence[tuple[DeltaTable, Reading]]) -> None:
-    """Upsert a row for each published version seen; a listing of the whole log also removes what it no longer has."""
+    """Upsert a row for each published version seen; a listing of the whole log also removes what has changed or gone."""
     described: list[Commit] = []
     plain: list[Commit] = []
     for table, reading in pairs:
@@ -40,8 +40,8 @@ def _forget(table: DeltaTable, facts: TableFacts) -> None:
     listed = facts.listing.commits
     first, last = min(listed, default=0), max(listed, default=-1)
     table.commits.filter(Q(version__gt=last) | Q(version__lt=first)).delete()
-    held = set(table.commits.values_list("version", flat=True))
-    if vanished := held - set(listed):
+    held = table.commits.values_list("version", "etag")
+    if vanished := [version for version, etag in held if version not in listed or listed[version].etag[:64] != etag]:
         table.commits.filter(version__in=vanished).delete()
 
 
