@@ -15,7 +15,7 @@ _INFO_FIELDS = ["committed_at", "operation", "engine", "added_files", "removed_f
 
 
 def save_commits(pairs: Sequence[tuple[DeltaTable, Reading]]) -> None:
-    """Upsert a row for each published version seen; a listing of the whole log also removes what has changed or gone."""
+    """Upsert a row for each published version seen; listing the whole log also removes what changed or went."""
     described: list[Commit] = []
     plain: list[Commit] = []
     for table, reading in pairs:
