@@ -1,0 +1,34 @@
+"""The addresses of every page, with the rows of the sandbox lake in place of numbers."""
+
+from playwright.sync_api import Page
+
+PLAIN = ("/tables/", "/stores/", "/buckets/", "/jobs/", "/audit/", "/me/", "/states/")
+EMPTY = ("/tables/?q=no-such-table", "/jobs/?state=lost", "/audit/?outcome=failed")
+REFUSED = ("/nowhere/", "/tables/?mechanism=nonsense")
+TABLE = "inventory.stock_levels"
+NAMED = f'a.name:has(:text-is("{TABLE}"))'
+
+
+def every_page(page: Page) -> list[str]:
+    """Return one address of each kind of page, found by following links."""
+    table = link(page, "/tables/", NAMED)
+    commits = f"{table}commits/"
+    return [
+        *PLAIN,
+        *EMPTY,
+        *REFUSED,
+        table,
+        commits,
+        link(page, commits, "tbody td.num a"),
+        *(f"{table}{tab}/" for tab in ("entries", "jobs", "activity")),
+        *(link(page, listed, "a.name") for listed in ("/stores/", "/buckets/", "/jobs/")),
+    ]
+
+
+def link(page: Page, address: str, selector: str) -> str:
+    """Return where the first such link of a page leads."""
+    origin = "/".join(page.url.split("/")[:3])
+    page.goto(origin + address)
+    leads_to = page.locator(selector).first.get_attribute("href")
+    assert leads_to, f"{selector} on {address} leads nowhere"
+    return leads_to

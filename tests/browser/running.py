@@ -1,0 +1,124 @@
+"""A whole Levee as `levee run` starts it: its processes, its sandbox lake, and the proof that it leaves nothing."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+
+from dashboard.processes import redis
+from dashboard.processes.lock import free_port
+from dashboard.processes.strays import strays
+from sandbox.log_store_tables import SAMPLES
+
+MANAGE = str(Path(settings.BASE_DIR, "manage.py"))
+START_SECONDS = 120.0
+STOP_SECONDS = 60.0
+SIGN_IN = re.compile(r"Sign in as admin, operator or viewer with the password (\S+)")
+
+Process = tuple[int, str]  # its number and when it began: numbers are given away again
+
+
+@dataclass(frozen=True)
+class Levee:
+    """Where the console answers, and the password that the person of each role signs in with."""
+
+    url: str
+    password: str
+    home: Path
+
+
+@contextmanager
+def running_levee(home: Path) -> Iterator[Levee]:
+    """Start everything but Spark, give it once the list shows every sample, and end it as Ctrl-C does."""
+    port = free_port()
+    words = [sys.executable, MANAGE, "run", "--no-spark"]
+    process = subprocess.Popen(
+        words,
+        env=_environment(home, PORT=str(port)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    lines: list[str] = []
+    threading.Thread(target=lambda: lines.extend(process.stdout or ()), daemon=True).start()
+    started: set[Process] = set()
+    try:
+        _wait(lambda: process.poll() is not None or SIGN_IN.search("".join(lines)) is not None, "no sign-in", lines)
+        found = SIGN_IN.search("".join(lines))
+        assert found, "".join(lines)
+        _wait(lambda: _listed(home) >= {sample.uri for sample in SAMPLES}, "not every sample was listed", lines)
+        yield Levee(f"http://127.0.0.1:{port}", found.group(1), home)
+        started = _descendants(process.pid)
+    finally:
+        _stop(process)
+    assert len(started) >= 8, started  # redis, sandbox, web and a worker of it, three Celery workers, beat
+    assert process.returncode == 0, "".join(lines[-40:])
+    assert {left for left in started if _began(left[0]) == left[1]} == set()
+    assert strays(home) == set()
+    assert not redis.answers(home)
+
+
+def _environment(home: Path, **more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in {"REDIS_URL", "DATABASE_URL"}}
+    return {**kept, "LEVEE_HOME": str(home), **more}
+
+
+def _listed(home: Path) -> set[str]:
+    """The tables that the list shows as read."""
+    words = [sys.executable, MANAGE, "tables", "--json"]
+    done = subprocess.run(words, env=_environment(home), capture_output=True, text=True, check=True)
+    return {table["uri"] for table in json.loads(done.stdout) if table["observed_at"]}
+
+
+def _wait(happened: Callable[[], bool], sentence: str, lines: list[str]) -> None:
+    until = time.monotonic() + START_SECONDS
+    while not happened():
+        assert time.monotonic() < until, f"{sentence} within {START_SECONDS:.0f} s:\n{''.join(lines[-40:])}"
+        time.sleep(0.2)
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    try:
+        process.wait(timeout=STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _descendants(root: int) -> set[Process]:
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            children.setdefault(int(_stat(int(entry.parent.name))[1]), []).append(int(entry.parent.name))
+    waiting, found = [root], set()
+    while waiting:
+        for child in children.get(waiting.pop(), []):
+            waiting.append(child)
+            found.add((child, _began(child)))
+    return found
+
+
+def _began(number: int) -> str:
+    """When a process began, in the kernel's ticks; empty where it is gone or only its parent's memory of it is left."""
+    with suppress(OSError):
+        fields = _stat(number)
+        return "" if fields[0] == "Z" else fields[19]
+    return ""
+
+
+def _stat(number: int) -> list[str]:
+    """The fields of /proc/N/stat after the program's name, which may hold spaces."""
+    return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()

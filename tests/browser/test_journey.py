@@ -1,0 +1,78 @@
+"""From sign-in to the end of a job, in a real Chromium against a whole Levee."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from dashboard.accounts.roles import Role
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+LOST_FILE = "inventory.stock_levels"
+HEALTHY = "sales.orders"
+JOB_MS = 40_000
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["with-script", "without-script"])
+def test_from_sign_in_to_the_end_of_a_job(visit, javascript):
+    visitor = visit(javascript=javascript)
+    page = visitor.page
+    visitor.open("/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+    visitor.sign_in(Role.OPERATOR)
+    expect(page.get_by_role("link", name=HEALTHY, exact=True)).to_be_visible()
+
+    page.get_by_role("list", name="Filter by state").get_by_role("link", name="Blocked").click()
+    page.wait_for_url("**state=blocked**")
+    expect(page.get_by_role("link", name=HEALTHY, exact=True)).to_have_count(0)
+    page.get_by_role("searchbox").fill("stock")
+    if not javascript:
+        page.get_by_role("button", name="Apply").click()
+    page.wait_for_url(re.compile(r"state=blocked.*q=stock|q=stock.*state=blocked"))
+    expect(page.locator("a.name")).to_have_text([LOST_FILE])
+
+    page.get_by_role("link", name=LOST_FILE, exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(LOST_FILE)
+    expect(page.locator("#verdict")).to_contain_text("17")
+    page.get_by_role("navigation", name="This table").get_by_role("link", name="Entries").click()
+    page.get_by_role("table").get_by_role("link", name="17", exact=True).click()
+    expect(page.get_by_role("heading", name="Commit 17", exact=True)).to_be_visible()
+    expect(page.locator("main")).to_contain_text("Missing")
+
+    page.get_by_role("navigation", name="This table").get_by_role("link", name="Overview").click()
+    page.get_by_role("button", name="Observe now").click()
+    page.wait_for_url("**/jobs/*-*/")
+    if javascript:
+        page.evaluate("window.isTheSamePage = true")
+    expect(page.locator("#job .facts .badge").first).to_have_text("Succeeded", timeout=JOB_MS)
+    if javascript:
+        assert page.evaluate("window.isTheSamePage")
+    expect(page.locator("#job .facts")).to_contain_text([Role.OPERATOR.value, "observe"])
+
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/login/**")
+    visitor.open("/tables/")
+    page.wait_for_url("**/login/?next=/tables/")
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["with-script", "without-script"])
+def test_the_whole_lake_is_observed_from_the_list(visit, javascript):
+    visitor = visit(javascript=javascript)
+    visitor.sign_in(Role.OPERATOR)
+    visitor.page.get_by_role("button", name="Observe now").click()
+    visitor.page.wait_for_url("**/jobs/*-*/")
+    expect(visitor.page.locator("#job .facts .badge").first).to_have_text("Succeeded", timeout=JOB_MS)
+
+
+def test_back_brings_the_list_as_it_was_filtered(visit):
+    visitor = visit()
+    visitor.sign_in()
+    page = visitor.page
+    page.get_by_role("searchbox").fill("stock")
+    page.wait_for_url("**q=stock**")
+    page.get_by_role("link", name=LOST_FILE, exact=True).click()
+    page.wait_for_url("**/tables/*/")
+    page.go_back()
+    expect(page.locator("a.name")).to_have_text([LOST_FILE])
+    expect(page.get_by_role("searchbox")).to_have_value("stock")

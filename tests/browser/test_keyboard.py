@@ -1,0 +1,59 @@
+"""The console without a mouse."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+LOOK = "e => { const s = getComputedStyle(e); return [s.outlineStyle, s.outlineWidth, s.boxShadow].join(' ') }"
+MOST_TABS = 80
+
+
+def focused(page: Page) -> str:
+    return page.evaluate("document.activeElement.matches(':focus-visible') ? document.activeElement.innerText : ''")
+
+
+def tab_until(page: Page, selector: str) -> None:
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            return
+    raise AssertionError(f"Tab never reached {selector}")
+
+
+def test_from_sign_in_to_a_table(visit, levee):
+    page = visit().page
+    page.goto(levee.url)
+    page.keyboard.type("viewer")  # the name's field has the focus
+    page.keyboard.press("Tab")
+    page.keyboard.type(levee.password)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/tables/")
+
+    page.keyboard.press("Tab")
+    assert focused(page) == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.type("orders")
+    page.wait_for_url("**q=orders**")
+    expect(page.locator("a.name")).to_have_text(["sales.orders"])
+    tab_until(page, "a.name")
+    assert focused(page) == "sales.orders"
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("sales.orders")
+
+
+def test_focus_is_seen_wherever_it_stands(visit):
+    visitor = visit()
+    visitor.sign_in()
+    page, unseen = visitor.page, []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        where = page.locator("*:focus")
+        look = where.evaluate(LOOK)
+        if not ("solid" in look or "auto" in look) and look.endswith("none"):
+            unseen.append(where.evaluate("e => e.outerHTML.slice(0, 120)"))
+    assert unseen == []
