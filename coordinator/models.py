@@ -131,6 +131,8 @@ class DeltaTable(Observed):
             models.Index(fields=["oldest_unpublished_at", "id"], name="table_by_unpublished"),
             models.Index(fields=["mechanism", "state_rank", "name", "id"], name="table_by_mechanism"),
             models.Index(fields=["bucket", "state_rank", "name", "id"], name="table_by_bucket"),
+            models.Index(fields=["connection", "state_rank", "name", "id"], name="table_by_connection"),
+            models.Index(fields=["state_rank"], condition=Q(gone_at=None), name="table_tally"),
         ]
 
     def __str__(self) -> str:

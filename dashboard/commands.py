@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import OperationalError, ProgrammingError
 
+from dashboard.embedded_database import ensure_migrated
 from dashboard.jobs.actions import JobBusy
 
 
@@ -66,6 +67,7 @@ class JsonCommand(BaseCommand):
 
     def _execute(self, *args: Any, **options: Any) -> str | None:
         try:
+            ensure_migrated()
             return super().execute(*args, **options)
         except (PermissionDenied, JobBusy) as error:
             raise Failed(str(error)) from error

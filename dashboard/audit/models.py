@@ -55,7 +55,10 @@ class AuditEntry(models.Model):
 
     class Meta:
         ordering = ("-id",)
-        indexes = [models.Index(fields=["action", "-id"], name="audit_action_newest")]
+        indexes = [
+            models.Index(fields=["action", "-id"], name="audit_action_newest"),
+            models.Index(fields=["target_type", "target_id", "-id"], name="audit_target_newest"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M} {self.actor_name} {self.action} {self.target_label}"

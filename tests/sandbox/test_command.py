@@ -22,11 +22,17 @@ def group_is_empty(group: int, seconds: float = 10) -> bool:
     return False
 
 
-def group_of_spark(sandbox: int) -> int:
-    """Find the child that makes Spark's tables; it leads a process group of its own."""
-    children = Path(f"/proc/{sandbox}/task")
-    found = [int(child) for task in children.iterdir() for child in (task / "children").read_text().split()]
-    return next(child for child in found if os.getpgid(child) == child)
+def group_of_spark(sandbox: int, seconds: float = 30) -> int:
+    """Wait for the child that makes Spark's tables; it leads a process group of its own."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        for status in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                parent, group = map(int, status.read_text().rpartition(")")[2].split()[1:3])
+                if parent == sandbox and group == int(status.parent.name):
+                    return group
+        time.sleep(0.02)
+    raise AssertionError("the sandbox started no Spark")
 
 
 def test_the_endpoint_is_announced_and_taken_back(tmp_path: Path) -> None:
@@ -68,7 +74,7 @@ def test_spark_and_its_jvm_end_with_the_sandbox(tmp_path: Path, killed: bool) ->
 
     (tmp_path / "jars").symlink_to(JARS_HOME / "jars")
     process = start_sandbox(tmp_path)
-    wait_for(process, "ledger/invoices")
+    wait_for(process, "S3, DynamoDB and STS on")
     spark = group_of_spark(process.pid)
     assert has_jvm(spark)
     if killed:
