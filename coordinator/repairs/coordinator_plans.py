@@ -1,0 +1,230 @@
+"""Plans for commits of the DynamoDB commit coordinator: what may be done in the states K3, K4 and K6."""
+
+from collections.abc import Iterator, Sequence
+
+from coordinator.protocols.registrations import SeenCommit, seen_commits
+from coordinator.protocols.verdict import Finding
+from coordinator.protocols.wording import counted, thousands, version_list
+from coordinator.repairs.calls import Call, ClearCommits, Publish, RequireEqual
+from coordinator.repairs.plan import FileCheck, RepairName
+from coordinator.repairs.registration_plans import current_registration, why_not_rest_on
+from coordinator.repairs.staged_files import MOST_CANDIDATES, waiting_commits
+from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
+from coordinator.repairs.wire_form import in_order
+from lake.delta.facts import Registration
+
+
+def backfill(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+    """K3: publish every listed commit in order, then clear the list as it was read."""
+    title = "Backfill"
+    registration, reason = _listing_one(table, finding)
+    reason = reason or first_reason(_why_not_backfill(table, registration))
+    if reason or registration is None:
+        yield table.refuse(finding, RepairName.BACKFILL, title, reason)
+    else:
+        waiting = waiting_commits(table.view, registration)
+        yield table.plan(
+            finding,
+            RepairName.BACKFILL,
+            f"Backfill {counted(len(waiting), 'commit')}",
+            (*_published_or_compared(table, registration), _cleared(table, registration)),
+            (
+                f"Outside readers see {version_list(one.version for one in waiting)} from then on.",
+                "Deletes no file and leaves tableVersion as it is. If a writer moves on meanwhile, the list stays.",
+            ),
+        )
+    yield table.refuse(
+        finding,
+        RepairName.CLEAR_ENTRIES,
+        "Drop the entries",
+        "These commits are accepted and have no file of their own; without the entry no reader finds them.",
+    )
+    yield _no_lowering(table, finding)
+
+
+def clear_entries(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+    """K4: compare each published file with its staged one, then clear the list as it was read."""
+    title = "Clear the list"
+    registration, reason = _listing_one(table, finding)
+    reason = reason or first_reason(_why_not_clear(table, registration))
+    if reason or registration is None:
+        yield table.refuse(finding, RepairName.CLEAR_ENTRIES, title, reason)
+        return
+    yield table.plan(
+        finding,
+        RepairName.CLEAR_ENTRIES,
+        title,
+        (*_published_or_compared(table, registration), _cleared(table, registration)),
+        ("No reader sees a difference.", "Deletes no file. If a writer moves on meanwhile, the list stays."),
+    )
+
+
+def publish_accepted_staged_file(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+    """K6: the accepted staged file is the one whose in-commit timestamp the registration holds."""
+    version = finding.version if finding.version is not None else -1
+    title = f"Publish the accepted staged file of {thousands(version)}"
+    registration = current_registration(table)
+    matches = _matches(table, registration, version) if registration else []
+    reason = first_reason(_why_not_accepted(table, registration, version, matches))
+    if reason:
+        yield table.refuse(finding, RepairName.PUBLISH_ACCEPTED_STAGED_FILE, title, reason)
+    else:
+        accepted = matches[0]
+        yield table.plan(
+            finding,
+            RepairName.PUBLISH_ACCEPTED_STAGED_FILE,
+            title,
+            _copied(table, accepted, version),
+            (
+                f"{accepted.name} is the only staged file of this version with the accepted in-commit timestamp.",
+                f"Readers see version {thousands(version)} again, and writers stop retrying it. Deletes nothing.",
+            ),
+        )
+    yield _no_lowering(table, finding)
+
+
+def _listing_one(table: TableUnderRepair, finding: Finding) -> tuple[Registration | None, str]:
+    """The registration that lists the version of a finding."""
+    listing = [one for one in table.registrations if any(c.version == finding.version for c in one.commits)]
+    if len(listing) > 1:
+        return None, f"{counted(len(listing), 'registration')} list this version; only one of them can be right."
+    return (listing[0], "") if listing else (None, "No registration of this path lists it; look at the table again.")
+
+
+def _why_not_backfill(table: TableUnderRepair, registration: Registration | None) -> Iterator[str]:
+    yield from why_not_rest_on(table, registration)
+    if registration is None:
+        return
+    versions = [commit.version for commit in registration.commits]
+    if versions != list(range(versions[0], versions[0] + len(versions))) or versions[-1] != registration.table_version:
+        yield "The list is not contiguous up to tableVersion; find the staged files of the missing versions first."
+    if not table.view.file(versions[0]).present and not table.view.file(versions[0] - 1).present:
+        yield f"Version {thousands(versions[0] - 1)} is neither published nor listed; backfilling would leave a gap."
+    for one in seen_commits(table.view, registration):
+        yield _why_not_element(table, one)
+
+
+def _why_not_element(table: TableUnderRepair, seen: SeenCommit) -> str:
+    """Step 4 of a backfill: the staged file is the accepted one, whole and of this version."""
+    name = thousands(seen.version)
+    if seen.file.present:
+        return _why_not_equal(table, seen)
+    if seen.file.present is None or seen.staged is None or seen.staged.present is None:
+        return f"The files of commit {name} were not looked up; look at the table again."
+    if not seen.staged.present:
+        return f"The staged file of commit {name} is gone; bring it back from versioning or a backup."
+    if reason := table.why_not_copy(seen.staged.name):
+        return reason
+    check = table.check(seen.staged.name)
+    if check is None or check.size != seen.commit.size:
+        return f"The staged file of commit {name} is not as long as fsLength says; it is not the accepted one."
+    if check.in_commit_timestamp is None or check.in_commit_timestamp != seen.commit.in_commit_timestamp:
+        return f"The in-commit timestamp of {seen.staged.name} is not the accepted one."
+    if table.entries_of(seen.version):
+        return f"The log store holds an entry of version {name} as well; only one of them can be right."
+    return table.why_not_between(seen.staged.name, seen.version)
+
+
+def _why_not_equal(table: TableUnderRepair, seen: SeenCommit) -> str:
+    if seen.staged is None or not seen.staged.present:
+        return f"The staged file of commit {thousands(seen.version)} is gone, so the bytes cannot be compared."
+    if seen.size_differs or table.view.equal(seen.version, seen.file, seen.staged) is False:
+        return (
+            f"{seen.version}.json holds other bytes than the staged file that the coordinator accepted; clearing the "
+            "list would hide that."
+        )
+    return ""
+
+
+def _why_not_clear(table: TableUnderRepair, registration: Registration | None) -> Iterator[str]:
+    yield from why_not_rest_on(table, registration)
+    if registration is None:
+        return
+    if waiting := [one for one in seen_commits(table.view, registration) if not one.file.present]:
+        yield (
+            f"Commit {version_list(one.version for one in waiting)} is listed and not backfilled; clearing the list "
+            "first would lose it. Backfilling clears these entries as well."
+        )
+    for one in seen_commits(table.view, registration):
+        yield _why_not_equal(table, one)
+
+
+def _published_or_compared(table: TableUnderRepair, registration: Registration) -> tuple[Call, ...]:
+    calls: list[Call] = []
+    for one in seen_commits(table.view, registration):
+        check = table.check(one.staged.name) if one.staged else None
+        if one.file.present and one.staged:
+            calls.append(_equal(table, one.staged.name, one.version))
+        elif check:
+            calls.append(_copied(table, check, one.version)[0])
+    return tuple(calls)
+
+
+def _copied(table: TableUnderRepair, check: FileCheck, version: int) -> tuple[Call, ...]:
+    source, key = table.key(check.name), table.published_key(version)
+    return (
+        Publish(table.place.bucket, source, key, check.etag, check.size),
+        _equal(table, check.name, version),
+    )
+
+
+def _equal(table: TableUnderRepair, name: str, version: int) -> RequireEqual:
+    return RequireEqual(table.place.bucket, table.key(name), table.published_key(version))
+
+
+def _cleared(table: TableUnderRepair, registration: Registration) -> ClearCommits:
+    read = table.given.raw_registrations[registration.table_id]["commits"]
+    return ClearCommits(
+        table.given.coordinator,
+        registration.table_id,
+        registration.path,
+        registration.table_version if registration.table_version is not None else -1,
+        in_order(read),
+    )
+
+
+def _matches(table: TableUnderRepair, registration: Registration, version: int) -> list[FileCheck]:
+    """Staged files of the version with the accepted timestamp, one of those that hold the same bytes."""
+    checks = [table.check(file.name) for file in table.view.staged_of(version)]
+    by_bytes = {
+        one.sha256: one
+        for one in reversed(checks)
+        if one and not one.problems and one.in_commit_timestamp == registration.table_timestamp is not None
+    }
+    return list(by_bytes.values())
+
+
+def _why_not_accepted(
+    table: TableUnderRepair, registration: Registration | None, version: int, matches: Sequence[FileCheck]
+) -> Iterator[str]:
+    yield from why_not_rest_on(table, registration)
+    if registration is None:
+        return
+    if registration.table_version != version or any(one.version == version for one in registration.commits):
+        yield "The registration has moved on; look at the table again."
+    if table.view.file(version).present is not False:
+        yield f"{version}.json is there; look at the table again."
+    candidates = table.view.staged_of(version)
+    if len(candidates) > MOST_CANDIDATES:
+        yield f"{len(candidates):,} staged files of this version exist; no more than {MOST_CANDIDATES:,} are read."
+    if registration.table_timestamp is None:
+        yield "The registration holds no tableTimestamp, so no staged file can be told to be the accepted one."
+    if len(matches) != 1:
+        yield (
+            f"Of {counted(len(candidates), 'staged file')}, {len(matches)} with different bytes have the accepted "
+            "in-commit timestamp; exactly one must."
+        )
+        return
+    if table.entries_of(version):
+        yield f"The log store holds an entry of version {thousands(version)} as well; only one of them can be right."
+    yield table.why_not_here(matches[0].name, version)
+    yield table.why_not_copy(matches[0].name)
+
+
+def _no_lowering(table: TableUnderRepair, finding: Finding) -> Outcome:
+    return table.refuse(
+        finding,
+        RepairName.RAISE_COORDINATOR_VERSION,
+        "Lower tableVersion",
+        "tableVersion is the decision that a commit was accepted; lowering it lets another commit take its version.",
+    )

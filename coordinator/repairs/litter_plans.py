@@ -1,0 +1,198 @@
+"""Plans for what belongs to no commit: temp files (C1), staged files (K2) and registrations (K0)."""
+
+from collections.abc import Iterator, Sequence
+
+from coordinator.protocols.judgement import QUIET_SECONDS
+from coordinator.protocols.mechanism import registration_id
+from coordinator.protocols.names import staged_file_version, temp_file_version
+from coordinator.protocols.registrations import element_problems
+from coordinator.protocols.verdict import Finding
+from coordinator.protocols.wording import counted, duration, joined, thousands
+from coordinator.repairs.calls import DeleteLitter, DeleteRegistration
+from coordinator.repairs.plan import RepairName
+from coordinator.repairs.registration_plans import current_registration
+from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair
+from lake.delta.facts import LogObject, Registration
+from lake.delta.names import commit_name
+
+MOST_DELETED = 300
+"""Files that one plan deletes; the next plan takes the rest."""
+
+
+def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+    """C1: temp files of versions that went to another writer, or that were never prepared."""
+    files = table.view.facts.listing.temp_files or ()
+    litter = [file for file in files if is_litter(table, file)]
+    domains = sorted({one.entry.table_path for one in table.entries} & table.given.stores.keys())
+    reason = table.why_nothing() or _why_not_domains(domains) or ("" if litter else _none_quiet("temp file"))
+    title = "Remove temp files of no commit"
+    if reason:
+        yield table.refuse(finding, RepairName.REMOVE_ORPHANS, title, reason)
+    else:
+        path = domains[0]
+        calls = [
+            _deletion(
+                table, file, table.given.stores[path], entry=(path, commit_name(temp_file_version(file.name) or 0))
+            )
+            for file in litter[:MOST_DELETED]
+        ]
+        yield table.plan(finding, RepairName.REMOVE_ORPHANS, title, calls, _consequences(litter))
+    yield _never_published(table, finding)
+
+
+def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+    """K2: staged files of backfilled versions that hold other bytes than the accepted ones."""
+    registration = current_registration(table)
+    files = table.view.facts.listing.staged or ()
+    litter = [file for file in files if registration and is_loser(table, registration, file)]
+    reason = table.why_nothing() or _why_not_registration(table, registration)
+    if not reason and not litter:
+        reason = (
+            "Their versions are not backfilled yet, so a slow writer could still commit one of them; or they are "
+            f"younger than {duration(QUIET_SECONDS)}."
+        )
+    title = "Remove staged files of no commit"
+    if reason or registration is None:
+        yield table.refuse(finding, RepairName.REMOVE_ORPHANS, title, reason)
+    else:
+        store = table.given.coordinator
+        calls = [_deletion(table, file, store, registration=registration.table_id) for file in litter[:MOST_DELETED]]
+        yield table.plan(finding, RepairName.REMOVE_ORPHANS, title, calls, _consequences(litter))
+    yield _never_published(table, finding)
+
+
+def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+    """K0: registrations of upgrades that have lost their race for certain."""
+    current = registration_id(table.given.facts.protocol)
+    orphans = [one for one in table.registrations if one.has_accepted_commits is False and one.table_id != current]
+    gone = [one for one in orphans if is_lost_upgrade(table, one)]
+    reason = table.why_nothing()
+    if not reason and not gone:
+        reason = (
+            "An upgrade may still be running: it has lost its race only once its version is published and older than "
+            f"{duration(QUIET_SECONDS)}."
+        )
+    if not reason and not table.given.coordinator:
+        reason = "The DynamoDB table that holds the registration is not one of this connection."
+    title = "Remove registrations of no table"
+    if reason:
+        yield table.refuse(finding, RepairName.REMOVE_ORPHANS, title, reason)
+        return
+    calls = [DeleteRegistration(table.given.coordinator, one.table_id, one.path) for one in gone[:MOST_DELETED]]
+    names = joined([one.table_id for one in gone[:3]])
+    yield table.plan(
+        finding,
+        RepairName.REMOVE_ORPHANS,
+        title,
+        calls,
+        (f"Removes {counted(len(calls), 'registration')}, among them {names}.", "Deletes no file."),
+    )
+
+
+def is_litter(table: TableUnderRepair, file: LogObject) -> bool:
+    """Whether a temp file is of a version that another file holds, or that nothing shows to have been prepared."""
+    version = temp_file_version(file.name)
+    if version is None or not _is_quiet(table, file):
+        return False
+    entries = table.entries_of(version)
+    if entries:
+        return all(one.temp is not None and one.temp.name != file.name and not one.entry.problems for one in entries)
+    return version > _newest_trace(table) and not _is_malformed(table, version)
+
+
+def is_loser(table: TableUnderRepair, registration: Registration, file: LogObject) -> bool:
+    """Whether a staged file of a backfilled version is not a copy of the published one."""
+    version = staged_file_version(file.name)
+    if version is None or not _is_quiet(table, file) or registration.table_version is None:
+        return False
+    published = table.view.file(version).object
+    named = {commit.file_name for one in table.given.facts.registrations for commit in one.commits}
+    return (
+        published is not None
+        and version <= registration.table_version
+        and file.name.rpartition("/")[2] not in named
+        and (file.size, file.etag) != (published.size, published.etag)
+    )
+
+
+def is_lost_upgrade(table: TableUnderRepair, registration: Registration) -> bool:
+    """Whether the version that an upgrade was to write went to another commit long ago; an upgrade is not retried."""
+    version = registration.table_version
+    published = table.view.file(version).object if version is not None and version >= 0 else None
+    return (
+        published is not None
+        and _is_quiet(table, published)
+        and not registration.commits
+        and not registration.problems
+        and registration.table_id in table.given.raw_registrations
+    )
+
+
+def _newest_trace(table: TableUnderRepair) -> int:
+    """The newest version of which anything is left: a lost file of a commit may leave its checksum or checkpoint."""
+    log = table.given.facts.listing
+    ends = [int(file.name[21:41]) for file in log.compacted if file.name[21:41].isdecimal()]
+    entries = [one.version for one in table.entries]
+    return max((table.view.base, *log.checkpoints, *log.checksums, *ends, *entries))
+
+
+def _is_malformed(table: TableUnderRepair, version: int) -> bool:
+    """Whether some item of the version could not be told apart, so that it may name any file."""
+    domains = table.given.facts.entries.values()
+    return any(one.version == version and one.problems for domain in domains for one in domain)
+
+
+def _is_quiet(table: TableUnderRepair, file: LogObject) -> bool:
+    return (table.view.age(file.modified_at) or 0) > QUIET_SECONDS
+
+
+def _why_not_domains(domains: Sequence[str]) -> str:
+    if len(domains) == 1:
+        return ""
+    if not domains:
+        return "No entry of this table is known, so nothing tells in which lock domain a file may be named."
+    return f"Entries exist under {joined(domains)}; a file may be named in either."
+
+
+def _why_not_registration(table: TableUnderRepair, registration: Registration | None) -> str:
+    if registration is None or not table.given.coordinator:
+        return "The registration of this table was not read, so nothing tells which files it names."
+    problems = [*registration.problems, *element_problems(registration)]
+    return f"The registration is malformed, so nothing rests on it: {problems[0].rstrip('.')}." if problems else ""
+
+
+def _none_quiet(what: str) -> str:
+    return (
+        f"No {what} here is both of no commit for certain and older than {duration(QUIET_SECONDS)}, the longest that a "
+        "commit may take."
+    )
+
+
+def _deletion(
+    table: TableUnderRepair,
+    file: LogObject,
+    store: str,
+    *,
+    entry: tuple[str, str] | None = None,
+    registration: str = "",
+) -> DeleteLitter:
+    return DeleteLitter(table.place.bucket, table.key(file.name), file.etag, file.size, store, entry, registration)
+
+
+def _consequences(litter: Sequence[LogObject]) -> list[str]:
+    taken = litter[:MOST_DELETED]
+    sentences = [
+        f"Deletes {counted(len(taken), 'file')}, {sum(file.size for file in taken):,} B; no commit names any of them."
+    ]
+    if len(litter) > len(taken):
+        sentences.append(f"{thousands(len(litter) - len(taken))} more stay for the next time.")
+    return [*sentences, "A file that an item names after all stops the repair."]
+
+
+def _never_published(table: TableUnderRepair, finding: Finding) -> Outcome:
+    return table.refuse(
+        finding,
+        RepairName.PUBLISH_COMMIT,
+        "Publish one of them",
+        "None of these files was accepted; publishing one would invent a commit that its writer knows to have failed.",
+    )

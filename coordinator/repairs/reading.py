@@ -1,0 +1,91 @@
+"""Reading one table for a repair: everything anew and strongly consistent, and what would be copied in full."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from coordinator.observation.reading import Reading, read_table
+from coordinator.observation.surveys import Survey
+from coordinator.observation.targets import Target
+from coordinator.protocols.mechanism import coordinator_store
+from coordinator.protocols.verdict import Verdict
+from coordinator.repairs.calls import Item
+from coordinator.repairs.file_checks import check_file
+from coordinator.repairs.plan import FileCheck, RepairFacts
+from coordinator.repairs.planning import wanted_files
+from lake.aws.access import Lake
+from lake.aws.errors import AwsError
+from lake.delta.coordinator_items import read_registration
+from lake.delta.facts import TableFacts
+from lake.delta.uri import TableUri
+
+MOST_READINGS = 3
+"""How often a table is read because a writer moves its registration on between two reads."""
+
+
+def read_for_repair(lake: Lake, survey: Survey, target: Target, now: datetime) -> RepairFacts:
+    """Read the whole log, the items and the wanted files of one table. Raises AwsError.
+
+    The log stores of `survey` should not have been scanned (`partitions` None), so that entries are read after the
+    listing; its coordinators should have been just now, so that every registration of the path is known. The raw item
+    of a registration that is not what the facts say is left out, and no plan rests on it.
+    """
+    facts, verdict, stores, coordinator, raw = _read_items(lake, survey, target, now)
+    for _ in range(MOST_READINGS - 1):
+        if not coordinator or len(raw) == len(facts.registrations):
+            break
+        facts, verdict, stores, coordinator, raw = _read_items(lake, survey, target, now)
+    return RepairFacts(facts, verdict, stores, coordinator, raw, _read_files(lake, target.uri, facts, verdict))
+
+
+def _read_items(
+    lake: Lake, survey: Survey, target: Target, now: datetime
+) -> tuple[TableFacts, Verdict, Mapping[str, str], str, Mapping[str, Item]]:
+    reading = read_table(lake, survey, target, in_full=True)
+    if reading.facts is None or reading.verdict is None:
+        raise _cause(reading)
+    facts = replace(reading.facts, observed_at=now)
+    coordinator = _coordinator_of(survey, target, facts)
+    return facts, reading.verdict, reading.domain_stores, coordinator, _raw_registrations(lake, coordinator, facts)
+
+
+def _cause(reading: Reading) -> Exception:
+    if reading.error is not None:
+        return reading.error.cause
+    return AwsError("MalformedAnswer", f"{reading.target.uri.s3a} was not read in full")
+
+
+def _coordinator_of(survey: Survey, target: Target, facts: TableFacts) -> str:
+    """The coordinator that the properties name; of a table that left it, the one that still holds its registration."""
+    named = coordinator_store(facts.protocol)
+    if named:
+        return named if survey.coordinator(named) else ""
+    holding = [one.name for one in survey.coordinators if (one.registrations or {}).get(target.place)]
+    return holding[0] if len(holding) == 1 else ""
+
+
+def _raw_registrations(lake: Lake, coordinator: str, facts: TableFacts) -> Mapping[str, Item]:
+    if not coordinator:
+        return {}
+    raw: dict[str, Item] = {}
+    for registration in facts.registrations:
+        if not registration.table_id:
+            continue
+        item = lake.dynamodb.get_item(coordinator, {"tableId": {"S": registration.table_id}})
+        if item is not None and read_registration(item) == registration:
+            raw[registration.table_id] = item
+    return raw
+
+
+def _read_files(lake: Lake, uri: TableUri, facts: TableFacts, verdict: Verdict) -> Mapping[str, FileCheck | None]:
+    return {name: _read_file(lake, uri, name) for name in wanted_files(facts, verdict)}
+
+
+def _read_file(lake: Lake, uri: TableUri, name: str) -> FileCheck | None:
+    try:
+        body = lake.s3.get(uri.bucket, uri.log_key + name)
+    except AwsError as error:
+        if error.code == "NoSuchKey":
+            return None
+        raise
+    return check_file(name, body.data, body.etag)

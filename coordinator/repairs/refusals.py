@@ -1,0 +1,98 @@
+"""Findings for which there is no button, and why."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from coordinator.protocols.verdict import Finding
+from coordinator.protocols.wording import thousands
+from coordinator.repairs.plan import RepairName
+from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair
+
+Planner = Callable[[TableUnderRepair, Finding], Iterator[Outcome]]
+
+NO_BUTTON: Mapping[str, tuple[RepairName, str, str]] = {
+    "K7": (
+        RepairName.BACKFILL,
+        "Backfill {version}",
+        "The staged file is gone. Bring it back from versioning or a backup, as long as fsLength says; dropping the "
+        "entry would lose the commit.",
+    ),
+    "K10": (
+        RepairName.REMOVE_ORPHANS,
+        "Remove the closed registration",
+        "Spark applications that hold an older state of the table still ask for it, and would fail without it.",
+    ),
+    "K12": (
+        RepairName.BACKFILL,
+        "Backfill from both folders",
+        "What waits is backfilled under its own finding, from the folder where each file lies. The files stay until "
+        "log clean-up; keep to one release of Delta.",
+    ),
+    "staged-size-differs": (
+        RepairName.BACKFILL,
+        "Backfill {version}",
+        "The staged file is not as long as fsLength says, so it is not the one that was accepted.",
+    ),
+    "list-not-contiguous": (
+        RepairName.BACKFILL,
+        "Backfill up to {version}",
+        "Accepted versions are neither published nor listed, and nothing tells which staged files were accepted as "
+        "those. Bring their files back first.",
+    ),
+    "path-differs": (
+        RepairName.BACKFILL,
+        "Backfill this copy",
+        "The registration belongs to another table; writing for it would go into that table's versions.",
+    ),
+    "refuses-commits": (
+        RepairName.RE_REGISTER,
+        "Open the registration again",
+        "The item or the metadata is an older copy, and nothing tells which; opening it could let two sequences of "
+        "commits write one table.",
+    ),
+    "accepts-without-table": (
+        RepairName.REMOVE_ORPHANS,
+        "Remove the registration",
+        "It has accepted commits, so an application may still rely on it. Find and stop that application first.",
+    ),
+    "leftover-entries": (
+        RepairName.ABANDON_COMMIT,
+        "Delete the leftover entries",
+        "Nothing read here tells a table that was dropped from one whose log was lost, and the entries are the last "
+        "trace of its commits. Bring the log back, or create the table at another path.",
+    ),
+    "two-lock-domains": (
+        RepairName.REMOVE_ORPHANS,
+        "Remove one lock domain",
+        "Writers under either spelling rely on its entries. Set all writers to one spelling; the other domain's "
+        "finished entries then leave by TTL.",
+    ),
+    "foreign-writer": (
+        RepairName.COMPLETE_ENTRY,
+        "Give version {version} an entry",
+        "An entry made afterwards would claim a lock that nobody held. Set that writer to the log store, or stop it.",
+    ),
+    "malformed-item": (
+        RepairName.COMPLETE_ENTRY,
+        "Repair the malformed item",
+        "What the item means is not certain, and each writer reads it in its own way. Correct it by hand.",
+    ),
+    "version-hole": (
+        RepairName.REPUBLISH_FILE,
+        "Fill the gap",
+        "Only an item can tell which file was accepted as a version. Where one does, its own finding has the repair; "
+        "otherwise bring the missing files back from versioning or a backup.",
+    ),
+}
+
+
+def _refuse(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+    repair, title, reason = NO_BUTTON[finding.code]
+    version = thousands(finding.version) if finding.version is not None else "it"
+    yield table.refuse(finding, repair, title.format(version=version), reason)
+    if finding.code == "K7":
+        title = "Drop the entry"
+        reason = "The entry is all that says what was accepted; dropping it would lose the commit for certain."
+        yield table.refuse(finding, RepairName.CLEAR_ENTRIES, title, reason)
+
+
+PLANNERS: Mapping[str, Planner] = dict.fromkeys(NO_BUTTON, _refuse)

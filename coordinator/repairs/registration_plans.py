@@ -1,0 +1,166 @@
+"""Plans for registrations that are lost or older than the log: K8 and K9."""
+
+from collections.abc import Iterator
+
+from coordinator.protocols.mechanism import registration_id
+from coordinator.protocols.names import is_version
+from coordinator.protocols.registrations import element_problems, seen_commits
+from coordinator.protocols.verdict import Finding
+from coordinator.protocols.wording import counted, thousands
+from coordinator.repairs.calls import Call, Item, RaiseVersion, Register, RequireAbsent, SaveAside
+from coordinator.repairs.plan import RepairName
+from coordinator.repairs.rescue import rescued_object
+from coordinator.repairs.staged_files import MOST_CANDIDATES, staged_above
+from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
+from lake.delta.facts import Registration
+from lake.delta.names import commit_name
+
+SCHEMA_VERSION = 1
+FOLLOWING = "Stop the writers of this table first; check that no newer backup of the item exists."
+
+
+def raise_version(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+    """K9: raise `tableVersion` to the newest version to which the log leads without a gap."""
+    registration = current_registration(table)
+    goal = table.newest_contiguous()
+    title = f"Raise tableVersion to {thousands(goal)}" if goal is not None else "Raise tableVersion"
+    reason = first_reason(_why_not_raise(table, registration, goal))
+    time = _commit_time(table, goal)
+    if reason or registration is None or registration.table_version is None or goal is None or time is None:
+        yield table.refuse(finding, RepairName.RAISE_COORDINATOR_VERSION, title, reason)
+        return
+    kept, loses = _kept(table, RepairName.RAISE_COORDINATOR_VERSION, goal)
+    call = RaiseVersion(
+        table.given.coordinator,
+        registration.table_id,
+        registration.path,
+        registration.table_version,
+        goal,
+        time,
+    )
+    yield table.plan(
+        finding,
+        RepairName.RAISE_COORDINATOR_VERSION,
+        title,
+        (*kept, call),
+        (f"Writers continue with version {thousands(goal + 1)}. Deletes nothing.", FOLLOWING),
+        loses,
+    )
+
+
+def register_again(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+    """K8: put the registration back with the newest version to which the log leads without a gap."""
+    goal = table.newest_contiguous()
+    title = f"Register again at version {thousands(goal)}" if goal is not None else "Register again"
+    reason = first_reason(_why_not_register(table, goal))
+    time = _commit_time(table, goal)
+    table_id = registration_id(table.given.facts.protocol)
+    if reason or goal is None or time is None or table_id is None:
+        yield table.refuse(finding, RepairName.RE_REGISTER, title, reason)
+        return
+    kept, loses = _kept(table, RepairName.RE_REGISTER, goal)
+    item: Item = {
+        "tableId": {"S": table_id},
+        "path": {"S": table.given.facts.uri},
+        "acceptingCommits": {"BOOL": True},
+        "hasAcceptedCommits": {"BOOL": True},
+        "tableVersion": {"N": str(goal)},
+        "tableTimestamp": {"N": str(time)},
+        "schemaVersion": {"N": str(SCHEMA_VERSION)},
+        "commits": {"L": []},
+    }
+    yield table.plan(
+        finding,
+        RepairName.RE_REGISTER,
+        title,
+        (*kept, Register(table.given.coordinator, item)),
+        (
+            f"Reads work again, and writers continue with version {thousands(goal + 1)}.",
+            f"Its path is {table.given.facts.uri}; writers that spell the path otherwise are refused.",
+            FOLLOWING,
+        ),
+        loses,
+    )
+
+
+def current_registration(table: TableUnderRepair) -> Registration | None:
+    """The registration of this path that the newest metadata names."""
+    table_id = registration_id(table.given.facts.protocol)
+    return next((one for one in table.registrations if one.table_id == table_id), None)
+
+
+def why_not_rest_on(table: TableUnderRepair, registration: Registration | None) -> Iterator[str]:
+    yield table.why_nothing()
+    if registration is None:
+        yield "The registration that the newest metadata names does not belong to this path."
+        return
+    problems = [*registration.problems, *element_problems(registration)]
+    if problems:
+        yield f"The registration is malformed, so nothing rests on it: {problems[0].rstrip('.')}."
+    if registration.schema_version != SCHEMA_VERSION:
+        yield f"schemaVersion is {registration.schema_version}, and only {SCHEMA_VERSION} is known."
+    if registration.table_version is None or not is_version(registration.table_version):
+        yield "tableVersion is not a version that Delta can have."
+    if registration.has_accepted_commits is not True:
+        yield "hasAcceptedCommits is not true, so the list and the version of the registration do not count."
+    current = registration.table_id == registration_id(table.given.facts.protocol)
+    if not current and registration.accepting_commits is not False:
+        yield "The newest metadata does not name this registration, and it was not closed either."
+    if not table.given.coordinator or registration.table_id not in table.given.raw_registrations:
+        yield "The DynamoDB table that holds the registration is not one of this connection."
+
+
+def _why_not_raise(table: TableUnderRepair, registration: Registration | None, goal: int | None) -> Iterator[str]:
+    yield from why_not_rest_on(table, registration)
+    if registration is None:
+        return
+    version = registration.table_version
+    if goal is None or version is None or goal <= version:
+        yield "The published log does not lead above tableVersion without a gap; bring the missing files back first."
+    if any(not one.file.present for one in seen_commits(table.view, registration)):
+        yield "The registration lists commits without a published file; backfill them first."
+    yield from _why_no_goal(table, goal)
+
+
+def _why_not_register(table: TableUnderRepair, goal: int | None) -> Iterator[str]:
+    yield table.why_nothing()
+    if not table.given.coordinator:
+        yield "The DynamoDB table that the properties name is not a commit coordinator of this connection."
+    if current_registration(table) or registration_id(table.given.facts.protocol) in table.given.raw_registrations:
+        yield "The registration exists again; look at the table again."
+    protocol = table.given.facts.protocol
+    if protocol is None or goal is None or protocol.version != goal:
+        yield "The newest metadata was not read up to the newest published version."
+    yield from _why_no_goal(table, goal)
+
+
+def _why_no_goal(table: TableUnderRepair, goal: int | None) -> Iterator[str]:
+    if goal is None:
+        yield "The published log has no readable beginning; bring the missing files back first."
+        return
+    if goal != table.view.newest:
+        yield f"Version {thousands(goal + 1)} is missing and later ones exist; bring it back first."
+    if _commit_time(table, goal) is None:
+        yield f"{goal}.json could not be read as a commit with an in-commit timestamp."
+    if len(staged_above(table.view, goal)) > MOST_CANDIDATES:
+        yield f"More than {MOST_CANDIDATES:,} staged files lie above version {thousands(goal)}; look at them first."
+
+
+def _commit_time(table: TableUnderRepair, version: int | None) -> int | None:
+    check = table.check(commit_name(version)) if version is not None else None
+    return check.in_commit_timestamp if check and not check.problems else None
+
+
+def _kept(table: TableUnderRepair, repair: RepairName, goal: int) -> tuple[tuple[Call, ...], str]:
+    """Staged files above the goal may be commits that the lost item had accepted: they are kept, and named as lost."""
+    above = staged_above(table.view, goal)
+    if not above:
+        return (RequireAbsent(table.place.bucket, (table.published_key(goal + 1),)),), ""
+    folder = table.rescue_folder(repair, goal)
+    bucket = table.place.bucket
+    saved = tuple(SaveAside(bucket, rescued_object(folder, file.name), source=table.key(file.name)) for file in above)
+    loses = (
+        f"every commit above {thousands(goal)} that the coordinator had accepted: "
+        f"{counted(len(above), 'staged file')} may hold one, and nothing that is left tells which"
+    )
+    return (*saved, RequireAbsent(bucket, (table.published_key(goal + 1),))), loses

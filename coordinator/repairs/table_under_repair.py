@@ -1,0 +1,157 @@
+"""A table as planning sees it: its facts, its keys on S3, and what keeps a repair from being made."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
+from coordinator.protocols.log_view import LogView
+from coordinator.protocols.names import same_place
+from coordinator.protocols.published_log import WHOLE_FACTS
+from coordinator.protocols.verdict import Finding
+from coordinator.protocols.wording import thousands
+from coordinator.repairs.calls import Call
+from coordinator.repairs.plan import FileCheck, Plan, Refusal, RepairFacts, RepairName
+from coordinator.repairs.rescue import rescue_folder
+from lake.delta.facts import Mechanism, Registration
+from lake.delta.names import commit_name
+from lake.delta.uri import TableUri
+
+Outcome = Plan | Refusal
+
+
+@dataclass(frozen=True)
+class TableUnderRepair:
+    """The facts of one table with the questions that all plans ask. A reason is a sentence; "" means none."""
+
+    given: RepairFacts
+
+    @cached_property
+    def view(self) -> LogView:
+        return LogView(self.given.facts)
+
+    @cached_property
+    def place(self) -> TableUri:
+        """Where the table is. Raises ValueError for facts whose URI names no place on S3."""
+        return TableUri.parse(self.given.facts.uri)
+
+    @cached_property
+    def entries(self) -> tuple[SeenEntry, ...]:
+        """Log store entries of this table, of every lock domain."""
+        return tuple(seen_entries(self.view))
+
+    @cached_property
+    def registrations(self) -> tuple[Registration, ...]:
+        """Registrations whose path is this table; those of other paths are never touched."""
+        return tuple(one for one in self.given.facts.registrations if same_place(one.path, self.given.facts.uri))
+
+    def entries_of(self, version: int) -> tuple[SeenEntry, ...]:
+        return tuple(one for one in self.entries if one.version == version)
+
+    def key(self, name: str) -> str:
+        """The S3 key of a name relative to `_delta_log/`."""
+        return self.place.log_key + name
+
+    def published_key(self, version: int) -> str:
+        return self.key(commit_name(version))
+
+    def rescue_folder(self, repair: RepairName, version: int | None) -> str:
+        """The key prefix, slash included, under which a repair keeps copies."""
+        return rescue_folder(self.place, repair, version, self.given.facts.observed_at)
+
+    def check(self, name: str) -> FileCheck | None:
+        """What reading a whole file said; None where it is absent or was not asked for."""
+        return self.given.files.get(name)
+
+    def why_nothing(self) -> str:
+        """Why no repair of this table may be planned from these facts."""
+        facts = self.given.facts
+        unread = next((p for p in facts.problems if p.place.partition(" ")[0] in WHOLE_FACTS), None)
+        if unread:
+            return f"{unread.place} could not be read, so nothing is planned: {unread.reason.rstrip('.')}."
+        if facts.mechanism is Mechanism.CATALOG_MANAGED:
+            return "A catalog accepts this table's commits, and only that catalog may publish them."
+        if facts.listing.temp_files is None or facts.listing.staged is None:
+            return "The folders of _delta_log/ were not listed; look at the whole table again."
+        return ""
+
+    def why_not_copy(self, name: str) -> str:
+        """Why a temp or staged file may not be published, whatever its version."""
+        if name not in self.given.files:
+            return f"{name} was not read in full; look at the table again."
+        check = self.given.files[name]
+        if check is None:
+            return f"{name} is gone. Bring it back from versioning or a backup."
+        if check.problems:
+            return f"{name} is no whole commit: {check.problems[0].rstrip('.')}."
+        listed = self.view.temp(name).object or self.view.staged(name.rpartition("/")[2]).object
+        if listed and listed.name == name and listed.size != check.size:
+            return f"{name} changed while it was read; look at the table again."
+        return ""
+
+    def why_not_here(self, name: str, version: int) -> str:
+        """Why a file cannot follow the published version below it, or be followed by the one above it."""
+        return first_reason((*self._neighbours(version), self.why_not_between(name, version)))
+
+    def _neighbours(self, version: int) -> Iterator[str]:
+        log = self.given.facts.listing
+        if version == 0:
+            if self.view.published or log.checkpoints or log.checksums or log.compacted or log.last_checkpoint:
+                yield "A log that is not empty lacks version 0; a first commit does not belong there any more."
+        elif not self.view.file(version - 1).present:
+            yield f"Version {thousands(version - 1)} is not published, and {thousands(version)} would leave a gap."
+
+    def why_not_between(self, name: str, version: int) -> str:
+        """Why its time contradicts its neighbours': in-commit timestamps rise strictly (PROTOCOL.md)."""
+        own = self._time(name)
+        before, after = self._time(commit_name(version - 1)) if version else None, self._time(commit_name(version + 1))
+        if own is not None and before is not None and own <= before:
+            return f"The in-commit timestamp of {name} is not above that of version {thousands(version - 1)}."
+        if own is not None and after is not None and own >= after:
+            return f"The in-commit timestamp of {name} is not below that of version {thousands(version + 1)}."
+        return ""
+
+    def _time(self, name: str) -> int | None:
+        check = self.check(name)
+        return check.in_commit_timestamp if check else None
+
+    def newest_contiguous(self) -> int | None:
+        """The newest version to which the published log leads without a gap; None where it does not begin."""
+        published, checkpoint = self.view.published, self.view.checkpoint
+        oldest = self.view.oldest
+        if oldest is None or (oldest > 0 and (checkpoint is None or checkpoint < oldest - 1)):
+            return None
+        version = oldest if checkpoint is None or checkpoint < oldest else checkpoint
+        if version not in published:
+            return None
+        while version + 1 in published:
+            version += 1
+        return version
+
+    def plan(
+        self,
+        finding: Finding,
+        repair: RepairName,
+        title: str,
+        calls: Iterable[Call],
+        consequences: Iterable[str],
+        loses: str = "",
+    ) -> Plan:
+        return Plan(
+            repair,
+            finding.code,
+            finding.version,
+            self.given.facts.uri,
+            title,
+            tuple(calls),
+            tuple(consequences),
+            loses,
+        )
+
+    def refuse(self, finding: Finding, repair: RepairName, title: str, reason: str) -> Refusal:
+        return Refusal(repair, finding.code, finding.version, self.given.facts.uri, title, reason)
+
+
+def first_reason(reasons: Iterable[str]) -> str:
+    """The first reason there is; "" where none holds."""
+    return next((reason for reason in reasons if reason), "")
