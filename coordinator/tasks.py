@@ -45,7 +45,7 @@ def observe_table(context: JobContext) -> str:
         reading = observe_one_table(connection, lake, TableUri.parse(context.params["uri"]))
     context.result(requests=lake.requests.total)
     if reading.error is not None:
-        raise reading.error
+        raise reading.error.cause
     return reading.verdict.summary if reading.verdict else "Nothing is there: no log, and no entry in a commit store."
 
 

@@ -1,29 +1,36 @@
 """Commit rows: the versions in each log, and what their files say of themselves."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-
-from django.db.models import Q
 
 from coordinator.models import Commit, DeltaTable
 from coordinator.observation.reading import Reading
-from lake.delta.facts import CommitInfo, LogObject, TableFacts
+from coordinator.observation.storable import make_storable
+from lake.delta.facts import CommitInfo, LogListing, LogObject, TableFacts
 
 _YEAR_3000_MS = 32_503_680_000_000
 _FILE_FIELDS = ["published", "size", "modified_at", "etag", "has_checkpoint"]
 _INFO_FIELDS = ["committed_at", "operation", "engine", "added_files", "removed_files"]
+_BATCH = 500
+
+Held = Mapping[int, tuple[str, bool]]
+"""Version to ETag and whether a checkpoint lies beside it, as stored."""
 
 
 def save_commits(pairs: Sequence[tuple[DeltaTable, Reading]]) -> None:
-    """Upsert a row for each published version seen; listing the whole log also removes what changed or went."""
+    """Upsert a row for each published version that is new or another file; a listing of the whole log also removes
+    what has changed or gone.
+    """
+    held = _held([(table, reading.listing) for table, reading in pairs if reading.listing is not None])
     described: list[Commit] = []
     plain: list[Commit] = []
     for table, reading in pairs:
-        if reading.facts is None:
+        if reading.listing is None or reading.facts is None:
             continue
-        if reading.whole_log and reading.target.known is not None:
-            _forget(table, reading.facts)
-        for commit, is_described in _commits(table, reading.facts):
+        rows = held[table.pk]
+        _forget(table, reading.listing, rows, whole_log=reading.whole_log)
+        for commit, is_described in _commits(table, reading, reading.listing, reading.facts, rows):
             (described if is_described else plain).append(commit)
     _upsert(described, [*_FILE_FIELDS, *_INFO_FIELDS])
     _upsert(plain, _FILE_FIELDS)
@@ -36,28 +43,51 @@ def moment(milliseconds: int | None) -> datetime | None:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def _forget(table: DeltaTable, facts: TableFacts) -> None:
-    listed = facts.listing.commits
-    first, last = min(listed, default=0), max(listed, default=-1)
-    table.commits.filter(Q(version__gt=last) | Q(version__lt=first)).delete()
-    held = table.commits.values_list("version", "etag")
-    if vanished := [version for version, etag in held if version not in listed or listed[version].etag[:64] != etag]:
-        table.commits.filter(version__in=vanished).delete()
+def _held(listings: Sequence[tuple[DeltaTable, LogListing]]) -> defaultdict[int, dict[int, tuple[str, bool]]]:
+    held: defaultdict[int, dict[int, tuple[str, bool]]] = defaultdict(dict)
+    tails = [(table, listing) for table, listing in listings if listing.from_version > 0]
+    wholes = [table.pk for table, listing in listings if listing.from_version == 0]
+    rows = Commit.objects.filter(table__in=wholes).values_list("table_id", "version", "etag", "has_checkpoint")
+    for table_id, version, etag, has_checkpoint in rows.iterator():
+        held[table_id][version] = etag, has_checkpoint
+    for table, listing in tails:
+        tail = table.commits.filter(version__gte=listing.from_version)
+        held[table.pk] = {
+            version: (etag, has) for version, etag, has in tail.values_list("version", "etag", "has_checkpoint")
+        }
+    return held
+
+
+def _forget(table: DeltaTable, listing: LogListing, held: Held, *, whole_log: bool) -> None:
+    """Remove rows of versions that are gone, and of those whose file is another: its words were the old one's."""
+    vanished = [
+        version
+        for version, (etag, _) in held.items()
+        if (whole_log and version not in listing.commits)
+        or (version in listing.commits and listing.commits[version].etag[:64] != etag)
+    ]
+    for start in range(0, len(vanished), _BATCH):
+        table.commits.filter(version__in=vanished[start : start + _BATCH]).delete()
 
 
 def _upsert(commits: list[Commit], fields: list[str]) -> None:
     Commit.objects.bulk_create(
-        commits, update_conflicts=True, update_fields=fields, unique_fields=["table", "version"], batch_size=500
+        commits, update_conflicts=True, update_fields=fields, unique_fields=["table", "version"], batch_size=_BATCH
     )
 
 
-def _commits(table: DeltaTable, facts: TableFacts) -> Iterator[tuple[Commit, bool]]:
-    listing = facts.listing
+def _commits(
+    table: DeltaTable, reading: Reading, listing: LogListing, facts: TableFacts, held: Held
+) -> Iterator[tuple[Commit, bool]]:
     for version, found in listing.commits.items():
-        commit = _commit(table, version, found, has_checkpoint=version in listing.checkpoints)
         info = facts.commit_infos.get(version)
+        has_checkpoint = version in listing.checkpoints
+        if info is None and held.get(version) == (found.etag[:64], has_checkpoint):
+            continue
+        commit = _commit(table, version, found, has_checkpoint=has_checkpoint)
         if info is not None:
-            _describe(commit, info)
+            _describe(commit, info, counted=version not in reading.partly_read)
+        make_storable(commit)
         yield commit, info is not None
 
 
@@ -68,12 +98,13 @@ def _commit(table: DeltaTable, version: int, found: LogObject, *, has_checkpoint
         published=True,
         size=found.size,
         modified_at=found.modified_at,
-        etag=found.etag[:64],
+        etag=found.etag,
         has_checkpoint=has_checkpoint,
     )
 
 
-def _describe(commit: Commit, info: CommitInfo) -> None:
+def _describe(commit: Commit, info: CommitInfo, *, counted: bool) -> None:
     commit.committed_at = moment(info.in_commit_timestamp or info.timestamp)
-    commit.operation, commit.engine = info.operation[:64], info.engine[:128]
-    commit.added_files, commit.removed_files = info.added_files, info.removed_files
+    commit.operation, commit.engine = info.operation, info.engine
+    if counted:
+        commit.added_files, commit.removed_files = info.added_files, info.removed_files

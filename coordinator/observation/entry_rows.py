@@ -6,8 +6,9 @@ from django.db.models import QuerySet
 
 from coordinator.models import CommitStore, DeltaTable, Entry
 from coordinator.observation.reading import Reading
+from coordinator.observation.storable import make_storable
 from coordinator.protocols.verdict import EntryVerdict, Verdict
-from lake.delta.facts import LogStoreEntry, TableFacts
+from lake.delta.facts import LogListing, LogStoreEntry, TableFacts
 
 _FIELDS = [
     "store", "code", "published", "file", "file_present", "file_size", "complete",
@@ -17,22 +18,22 @@ _FIELDS = [
 
 def save_entries(pairs: Sequence[tuple[DeltaTable, Reading]], stores: Mapping[str, CommitStore]) -> None:
     """Upsert the entries as judged, and remove those that the reading would have seen and did not see."""
-    rows = [
-        row
-        for table, reading in pairs
-        if reading.facts is not None and reading.verdict is not None
-        for row in _rows(table, reading, reading.facts, reading.verdict, stores)
-    ]
+    rows: dict[tuple[int, str, int], Entry] = {}
+    for table, reading in pairs:
+        if reading.facts is not None and reading.verdict is not None:
+            for row in _rows(table, reading, reading.facts, reading.verdict, stores):
+                make_storable(row)
+                rows[table.pk, row.lock_domain, row.version] = row
     Entry.objects.bulk_create(
-        rows,
+        list(rows.values()),
         update_conflicts=True,
         update_fields=_FIELDS,
         unique_fields=["table", "lock_domain", "version"],
         batch_size=500,
     )
     for table, reading in pairs:
-        if reading.target.known is not None and reading.facts is not None:
-            _unseen(table, reading, reading.facts).delete()
+        if reading.listing is not None:
+            _unseen(table, reading, reading.listing).delete()
 
 
 def _rows(
@@ -56,28 +57,24 @@ def _row(
         version=judged.version,
         code=judged.code,
         published=judged.published,
-        file=judged.file[:1100],
+        file=judged.file,
         file_present=judged.file_present,
         file_size=judged.file_size,
         complete=judged.complete,
-        expire_time=_within_64_bits(judged.expire_time),
-        commit_time=_within_64_bits(original.commit_time) if original else None,
+        expire_time=judged.expire_time,
+        commit_time=original.commit_time if original else None,
         written_at=judged.written_at,
         problems=list(original.problems) if original else [],
         observed_at=reading.observed_at,
     )
 
 
-def _unseen(table: DeltaTable, reading: Reading, facts: TableFacts) -> QuerySet[Entry]:
+def _unseen(table: DeltaTable, reading: Reading, listing: LogListing) -> QuerySet[Entry]:
     unseen = table.entries.exclude(observed_at=reading.observed_at)
-    return unseen if reading.whole_log else unseen.filter(version__gte=facts.listing.from_version)
+    return unseen if reading.whole_log else unseen.filter(version__gte=listing.from_version)
 
 
 def _store(table: DeltaTable, reading: Reading, domain: str, stores: Mapping[str, CommitStore]) -> CommitStore | None:
-    if reading.witness and domain in reading.witness.domains:
-        return stores.get(reading.witness.domains[domain].store)
+    if domain in reading.domain_stores:
+        return stores.get(reading.domain_stores[domain])
     return table.store or next((s for s in stores.values() if s.kind == CommitStore.Kind.COMMIT_COORDINATOR), None)
-
-
-def _within_64_bits(number: int | None) -> int | None:
-    return number if number is not None and -(2**63) <= number < 2**63 else None

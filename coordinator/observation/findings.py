@@ -1,30 +1,45 @@
 """Findings over time: opened when first seen, seen again, resolved when a reading no longer finds them."""
 
-import json
-from collections.abc import Iterable
-from datetime import datetime
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 from coordinator.models import DeltaTable, TableFinding
+from coordinator.observation.reading import Reading
+from coordinator.observation.storable import make_storable
 from coordinator.protocols.verdict import Finding
 
+_TOLD = ("severity", "state", "state_rank", "summary", "meaning", "evidence", "repairs")
 
-def save_findings(
-    table: DeltaTable, findings: Iterable[Finding], now: datetime, *, resolve_others: bool = True
-) -> None:
-    """Open or refresh a row for each finding; resolve the open rows of this table that were not found again.
 
-    A failed reading proves nothing about older findings: it passes `resolve_others=False`.
+def save_findings(found: Sequence[tuple[DeltaTable, Iterable[Finding], Reading]]) -> None:
+    """Open or refresh a row for each finding; resolve the open rows of these tables that were not found again.
+
+    A failed reading proves nothing about older findings: it resolves none.
     """
-    open_rows = {row.key: row for row in table.findings.filter(resolved_at=None)}
-    for finding in findings:
-        key = finding_key(finding)
-        row = open_rows.pop(key, None) or TableFinding(table=table, key=key, opened_at=now)
-        _fill(row, finding, now)
-        row.save()
-    if resolve_others and open_rows:
-        TableFinding.objects.filter(pk__in=[row.pk for row in open_rows.values()], resolved_at=None).update(
-            resolved_at=now
-        )
+    open_rows: defaultdict[int, dict[str, TableFinding]] = defaultdict(dict)
+    tables = [table.pk for table, _, _ in found]
+    for held in TableFinding.objects.filter(table__in=tables, resolved_at=None):
+        open_rows[held.table_id][held.key] = held
+    new: list[TableFinding] = []
+    for table, findings, reading in found:
+        old = open_rows[table.pk]
+        seen: list[int] = []
+        for key, finding in _keyed(findings):
+            row = old.pop(key, None)
+            fresh = _row(table, key, finding, reading)
+            if row is None:
+                new.append(fresh)
+            elif _says_the_same(row, fresh):
+                seen.append(row.pk)
+            else:
+                fresh.pk, fresh.opened_at = row.pk, row.opened_at
+                fresh.save(force_update=True)
+        TableFinding.objects.filter(pk__in=seen).update(seen_at=reading.observed_at)
+        if old and reading.error is None:
+            TableFinding.objects.filter(pk__in=[held.pk for held in old.values()]).update(
+                resolved_at=reading.observed_at
+            )
+    TableFinding.objects.bulk_create(new)
 
 
 def finding_key(finding: Finding) -> str:
@@ -32,10 +47,34 @@ def finding_key(finding: Finding) -> str:
     return finding.code if finding.version is None else f"{finding.code}@{finding.version}"
 
 
-def _fill(row: TableFinding, finding: Finding, now: datetime) -> None:
-    row.code, row.version = finding.code, finding.version
-    row.severity, row.state, row.state_rank = finding.severity.value, finding.state.value, finding.state.rank
-    row.summary, row.meaning = finding.summary, finding.meaning
-    row.evidence = json.loads(json.dumps(finding.evidence, default=str))
-    row.repairs = list(finding.repairs)
-    row.seen_at = now
+def _keyed(findings: Iterable[Finding]) -> Iterable[tuple[str, Finding]]:
+    """Each finding with its key; of several with one key, as two lock domains may have, the later are numbered."""
+    counts: defaultdict[str, int] = defaultdict(int)
+    for finding in findings:
+        key = finding_key(finding)
+        counts[key] += 1
+        yield (key if counts[key] == 1 else f"{key}#{counts[key]}"), finding
+
+
+def _row(table: DeltaTable, key: str, finding: Finding, reading: Reading) -> TableFinding:
+    row = TableFinding(
+        table=table,
+        key=key,
+        code=finding.code,
+        version=finding.version,
+        severity=finding.severity.value,
+        state=finding.state.value,
+        state_rank=finding.state.rank,
+        summary=finding.summary,
+        meaning=finding.meaning,
+        evidence=dict(finding.evidence),
+        repairs=list(finding.repairs),
+        opened_at=reading.observed_at,
+        seen_at=reading.observed_at,
+    )
+    make_storable(row)
+    return row
+
+
+def _says_the_same(old: TableFinding, new: TableFinding) -> bool:
+    return all(getattr(old, name) == getattr(new, name) for name in _TOLD)

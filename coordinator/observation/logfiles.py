@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from coordinator.observation.targets import Target
-from coordinator.observation.witnesses import StoreWitness
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
+from lake.aws.s3 import ObjectBody
 from lake.delta.actions import Commit, read_commit
 from lake.delta.checkpoint import read_checkpoint_state
 from lake.delta.checksum import Checksum, read_checksum
@@ -23,7 +23,9 @@ NEWEST_DESCRIBED = 10
 """Commits whose own words (operation, engine) are read at first sight; later ones are read as they appear."""
 MOST_DESCRIBED = 50
 """New commits described in one pass; a table that made more since the last look shows the newest of them."""
-MOST_COMMIT_BYTES = 64 << 20
+MOST_ANCHORS = 5
+"""Checksums and checkpoints tried as a starting point, newest first, where they turn out to be unreadable."""
+MOST_COMMIT_BYTES = 32 << 20
 """A larger commit is read up to here: writers put protocol and metaData before the files they add."""
 
 
@@ -36,17 +38,23 @@ class LogReader:
         self._target = target
         self._listing = listing
         self._commits: dict[str, Commit | None] = {}
+        self._parts_read: list[HoldsState] = []
+        self.partly_read: set[int] = set()
 
-    def protocol(self, witness: StoreWitness) -> TableProtocol | None:
-        """Replay protocol and metaData up to the newest published version, then over accepted staged commits."""
-        parts = self._published_parts()
-        published = fold_protocol(parts)
+    def published_protocol(self) -> TableProtocol | None:
+        """Replay protocol and metaData up to the newest published version."""
+        self._parts_read = self._published_parts()
+        return fold_protocol(self._parts_read)
+
+    def accepted_protocol(self, registrations: tuple[Registration, ...]) -> TableProtocol | None:
+        """Replay them further, over the staged commits that the table's registration has accepted."""
+        published = fold_protocol(self._parts_read)
         if published is None:
             return None
-        registration = _registration_of(published, witness.registrations)
+        registration = _registration_of(published, registrations)
         if registration is None:
             return published
-        return fold_protocol([*parts, *self._staged_parts(registration)]) or published
+        return fold_protocol([*self._parts_read, *self._staged_parts(registration)]) or published
 
     def commit_infos(self) -> dict[int, CommitInfo]:
         """Read what the newest commits say of themselves; of a known table, those that are new."""
@@ -66,19 +74,21 @@ class LogReader:
 
     def comparisons(self, wanted: Iterable[tuple[int, str, str]]) -> dict[int, bool]:
         """Compare the bytes of two objects for each version asked for."""
-        return {version: self._bytes(one) == self._bytes(other) for version, one, other in wanted}
+        compared = ((version, self._are_equal(one, other)) for version, one, other in wanted)
+        return {version: equal for version, equal in compared if equal is not None}
 
     def _published_parts(self) -> list[HoldsState]:
         known = self._target.known.protocol if self._target.known else None
         listing = self._listing
-        while True:
+        for attempt in range(MOST_ANCHORS + 1):
             plan = plan_protocol_reads(listing, known_version=known.version if known else None)
             parts = self._parts(plan, known)
             unreadable = (plan.checksum or plan.checkpoint) and not _is_whole(parts)
-            if not unreadable or plan.anchor_version is None:
-                self.problems += plan.problems
-                return parts
+            if not unreadable or plan.anchor_version is None or attempt == MOST_ANCHORS:
+                break
             listing = _without_anchor(listing, plan)
+        self.problems += plan.problems
+        return parts
 
     def _parts(self, plan: ProtocolReads, known: TableProtocol | None) -> list[HoldsState]:
         parts: list[HoldsState] = []
@@ -113,28 +123,49 @@ class LogReader:
         def read_range(first: int, last: int) -> bytes:
             return self._lake.s3.get(self._target.uri.bucket, key, first=first, last=last).data
 
-        state = read_checkpoint_state(read_range, found.size, found.name)
+        try:
+            state = read_checkpoint_state(read_range, found.size, found.name)
+        except AwsError as error:
+            if not error.is_missing:
+                raise
+            state = StateParts(-1, problems=(Problem(found.name, "It was listed, and has gone since."),))
         self.problems += state.problems
         return state
 
     def _commit(self, version: int, name: str, size: int | None) -> Commit | None:
         if name not in self._commits:
-            data = self._bytes(name, size)
+            data = self._bytes(name)
+            if data is not None and size is not None and len(data) < size:
+                self.partly_read.add(version)
+                self.problems.append(Problem(name, f"Only the first {len(data):,} of its {size:,} bytes were read."))
             commit = read_commit(version, data, name=name) if data is not None else None
             self.problems += commit.problems if commit else ()
             self._commits[name] = commit
         return self._commits[name]
 
-    def _bytes(self, name: str, size: int | None = None) -> bytes | None:
-        """The object's bytes; None where it has gone since it was listed."""
-        first, last = (0, MOST_COMMIT_BYTES - 1) if size is not None and size > MOST_COMMIT_BYTES else (None, None)
+    def _bytes(self, name: str) -> bytes | None:
+        """The object's bytes, of a huge one those of its first whole lines; None where it has gone since listed."""
+        found = self._get(name)
+        if found is None or len(found.data) == found.size:
+            return found.data if found else None
+        return found.data[: found.data.rfind(b"\n") + 1]
+
+    def _are_equal(self, one: str, other: str) -> bool | None:
+        """Whether two objects hold the same bytes; None where one has gone or is too large to be compared."""
+        first, second = self._get(one), self._get(other)
+        if first is None or second is None:
+            return None
+        if first.size != second.size or first.data != second.data:
+            return False
+        return True if len(first.data) == first.size else None
+
+    def _get(self, name: str) -> ObjectBody | None:
         try:
-            data = self._lake.s3.get(self._target.uri.bucket, self._key(name), first=first, last=last).data
+            return self._lake.s3.get(self._target.uri.bucket, self._key(name), first=0, last=MOST_COMMIT_BYTES - 1)
         except AwsError as error:
             if error.is_missing:
                 return None
             raise
-        return data if last is None else data[: data.rfind(b"\n") + 1]
 
     def _head(self, name: str) -> LogObject | None:
         found = self._lake.s3.head(self._target.uri.bucket, self._key(name))

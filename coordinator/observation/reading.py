@@ -1,12 +1,15 @@
 """Reading one table: two requests where nothing has changed, otherwise all that diagnosis needs."""
 
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 
+from coordinator.observation.failures import Failure, failure_of
 from coordinator.observation.logfiles import LogReader
 from coordinator.observation.surveys import Survey
 from coordinator.observation.targets import KnownTable, Target
 from coordinator.observation.witnesses import (
+    DomainEntries,
     StoreWitness,
     all_of_stores,
     fingerprint,
@@ -14,6 +17,7 @@ from coordinator.observation.witnesses import (
     list_tail,
     list_whole_log,
     newest_of_stores,
+    read_named_registration,
     tail_start,
 )
 from coordinator.protocols.diagnosis import diagnose
@@ -21,9 +25,9 @@ from coordinator.protocols.mechanism import decide_mechanism
 from coordinator.protocols.needed_facts import wanted_comparisons, wanted_heads
 from coordinator.protocols.verdict import State, Verdict
 from lake.aws.access import Lake
-from lake.aws.errors import AwsError
 from lake.aws.s3 import ObjectSummary
-from lake.delta.facts import LogListing, LogStoreEntry, Mechanism, Problem, TableFacts
+from lake.delta.coordinator_properties import coordinator_store_name, coordinator_table_id
+from lake.delta.facts import LogListing, LogStoreEntry, Mechanism, Problem, TableFacts, TableProtocol
 from lake.delta.listing import read_listing
 
 WHOLE_LOG_EVERY = timedelta(hours=6)
@@ -36,74 +40,123 @@ YOUNG = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One table as read. Exactly one of the three holds: `unchanged`, `error`, or facts with their verdict."""
+    """One table as read. Exactly one of the three holds: `unchanged`, `error`, or facts with their verdict.
+
+    `listing` is the log as listed; the one in `facts` may be narrower. `store_name` is the commit store through which
+    the table's commits go, "" for none. `log_files` counts every object under `_delta_log/`. `partly_read` are
+    versions whose file was too large to be read to its end.
+    """
 
     target: Target
     observed_at: datetime
     unchanged: bool = False
-    error: AwsError | None = None
+    error: Failure | None = None
     facts: TableFacts | None = None
     verdict: Verdict | None = None
-    witness: StoreWitness | None = None
+    listing: LogListing | None = None
+    lock_domains: tuple[str, ...] = ()
+    domain_stores: Mapping[str, str] = field(default_factory=dict)
+    store_name: str = ""
     fingerprint: str = ""
     whole_log: bool = False
     log_files: int = 0
+    partly_read: frozenset[int] = frozenset()
 
     @property
     def is_gone(self) -> bool:
         """Neither the log nor a commit store holds anything of this table."""
         return (
             self.facts is not None
+            and self.listing is not None
             and self.whole_log
-            and not _holds_anything(self.facts.listing)
+            and not _holds_anything(self.listing)
             and not any(self.facts.entries.values())
         )
 
 
-def read_table(lake: Lake, survey: Survey, target: Target, now: datetime, *, in_full: bool = False) -> Reading:
-    """Look at one table; a refusal by AWS is part of the reading, not an exception."""
+def read_table(lake: Lake, survey: Survey, target: Target, *, in_full: bool = False) -> Reading:
+    """Look at one table; whatever goes wrong with it is part of the reading, not an exception."""
+    now = datetime.now(UTC)
     try:
-        known = target.known
-        if known is None or known.published_version is None or in_full or _is_due(known, now):
-            return _read_whole(lake, survey, target, now)
-        return _look(lake, survey, target, known, known.published_version, now)
-    except AwsError as error:
-        return Reading(target, now, error=error)
+        return _read(lake, survey, target, now, in_full=in_full)
+    except Exception as error:  # noqa: BLE001 - one table's trouble, whatever it is, must not end the pass
+        return Reading(target, now, error=failure_of(error, f"Reading {target.uri.s3a}"))
+
+
+def _read(lake: Lake, survey: Survey, target: Target, now: datetime, *, in_full: bool) -> Reading:
+    known = target.known
+    if known is None or known.published_version is None or in_full or _is_due(known, now):
+        return _read_whole(lake, survey, target, now)
+    if known.is_gone:
+        return _look_for_its_return(lake, survey, target, known, now)
+    return _look(lake, survey, target, known, known.published_version, now)
+
+
+def _look_for_its_return(lake: Lake, survey: Survey, target: Target, known: KnownTable, now: datetime) -> Reading:
+    if not list_whole_log(lake, target) and newest_of_stores(lake, survey, target, known).is_empty:
+        return Reading(target, now, unchanged=True)
+    return _read_whole(lake, survey, target, now)
 
 
 def _look(lake: Lake, survey: Survey, target: Target, known: KnownTable, newest: int, now: datetime) -> Reading:
     from_version = tail_start(newest)
-    witness = newest_of_stores(lake, survey, target)
+    witness = newest_of_stores(lake, survey, target, known)
     tail = list_tail(lake, target, from_version)
-    seen = fingerprint(witness, tail)
-    if seen == known.fingerprint:
+    if fingerprint(witness, known.newest_version, known.store_name, survey, tail) == known.fingerprint:
         return Reading(target, now, unchanged=True)
     listing = read_listing(tail, target.uri.log_key, from_version=from_version, folders_listed=False)
-    if newest not in listing.commits:
+    if _is_another(known, listing) or not _reaches(known, from_version):
         return _read_whole(lake, survey, target, now)
-    return _judge(lake, survey, target, listing, tail, now, whole_log=False)
+    return _judge(lake, survey, target, target, listing, tail, now, whole_log=False)
 
 
 def _read_whole(lake: Lake, survey: Survey, target: Target, now: datetime) -> Reading:
     objects = list_whole_log(lake, target)
     listing = read_listing(objects, target.uri.log_key, from_version=0, folders_listed=True)
-    return _judge(lake, survey, target, listing, objects, now, whole_log=True)
+    another = target.known is not None and _is_another(target.known, listing)
+    remembered = target.forgotten() if another else target
+    return _judge(lake, survey, target, remembered, listing, objects, now, whole_log=True)
+
+
+def _is_another(known: KnownTable, listing: LogListing) -> bool:
+    """Whether the log is not the one that was read: rewound, restored, or of a table made again at this place.
+
+    Then the newest known version is gone or another file, or even the oldest commit listed was written since the last
+    look although its version was there by then.
+    """
+    if known.published_version is None:
+        return False
+    found = listing.commits.get(known.published_version)
+    if found is None or (known.newest_etag and found.etag[: len(known.newest_etag)] != known.newest_etag):
+        return True
+    if known.observed_at is None:
+        return False
+    last_look = known.observed_at.replace(microsecond=0)  # S3 tells whole seconds
+    return listing.commits[min(listing.commits)].modified_at >= last_look
+
+
+def _reaches(known: KnownTable, from_version: int) -> bool:
+    """Whether a listing from that version on follows what was replayed of the protocol without a gap."""
+    return known.protocol is not None and known.protocol.version >= from_version - 1
 
 
 def _judge(
     lake: Lake,
     survey: Survey,
     target: Target,
+    remembered: Target,
     listing: LogListing,
     objects: tuple[ObjectSummary, ...],
     now: datetime,
     *,
     whole_log: bool,
 ) -> Reading:
-    witness = all_of_stores(lake, survey, target, listing.from_version)
-    reader = LogReader(lake, target, listing)
-    protocol = reader.protocol(witness)
-    mechanism = decide_mechanism(protocol, has_entries=any(d.entries for d in witness.domains.values()))
+    witness = all_of_stores(lake, survey, remembered, listing.from_version, listing.newest_version)
+    reader = LogReader(lake, remembered, listing)
+    published = reader.published_protocol()
+    witness = _with_named_registration(lake, survey, witness, published)
+    protocol = reader.accepted_protocol(witness.registrations)
+    mechanism = decide_mechanism(protocol, has_entries=_has_or_had_entries(remembered, witness))
     facts = TableFacts(
         uri=target.uri.s3a,
         mechanism=mechanism,
@@ -113,19 +166,59 @@ def _judge(
         registrations=witness.registrations,
         protocol=protocol,
         commit_infos=reader.commit_infos(),
-        problems=(*reader.problems, *_unread_stores(mechanism, survey)),
+        problems=(*reader.problems, *_store_problems(mechanism, survey, witness)),
     )
     facts = _with_missing_facts(facts, reader)
+    verdict = diagnose(facts)
+    store_name = _store_name(remembered, facts, witness)
     return Reading(
         target,
         now,
         facts=facts,
-        verdict=diagnose(facts),
-        witness=witness,
-        fingerprint=_fingerprint_of_next_look(witness, listing, objects, target),
+        verdict=verdict,
+        listing=listing,
+        lock_domains=_lock_domains(remembered, witness),
+        domain_stores={path: domain.store for path, domain in witness.domains.items()},
+        store_name=store_name,
+        fingerprint=_fingerprint_of_next_look(witness, verdict, store_name, survey, objects, target),
         whole_log=whole_log,
         log_files=len(objects),
+        partly_read=frozenset(reader.partly_read),
     )
+
+
+def _with_named_registration(
+    lake: Lake, survey: Survey, witness: StoreWitness, protocol: TableProtocol | None
+) -> StoreWitness:
+    if decide_mechanism(protocol, has_entries=False) is not Mechanism.COORDINATED_COMMITS or protocol is None:
+        return witness
+    table_id = coordinator_table_id(protocol.properties)
+    if not table_id:
+        return witness
+    return read_named_registration(lake, witness, survey, coordinator_store_name(protocol.properties), table_id)
+
+
+def _has_or_had_entries(target: Target, witness: StoreWitness) -> bool:
+    """Entries expire a day after their commit, so that a quiet table of a log store has none."""
+    return any(domain.entries for domain in witness.domains.values()) or bool(_lock_domains(target, witness))
+
+
+def _lock_domains(target: Target, witness: StoreWitness) -> tuple[str, ...]:
+    known = target.known.lock_domains if target.known else ()
+    return tuple(sorted({*known, *(path for path, domain in witness.domains.items() if domain.entries)}))
+
+
+def _store_name(target: Target, facts: TableFacts, witness: StoreWitness) -> str:
+    if facts.mechanism is Mechanism.COORDINATED_COMMITS and facts.protocol is not None:
+        return coordinator_store_name(facts.protocol.properties)
+    if facts.mechanism is Mechanism.LOG_STORE:
+        newest = max(witness.domains.values(), key=_newest_entry, default=None)
+        return newest.store if newest else target.known.store_name if target.known else ""
+    return ""
+
+
+def _newest_entry(domain: DomainEntries) -> int:
+    return max((entry.version for entry in domain.entries if entry.version is not None), default=-1)
 
 
 def _with_missing_facts(facts: TableFacts, reader: LogReader) -> TableFacts:
@@ -133,11 +226,14 @@ def _with_missing_facts(facts: TableFacts, reader: LogReader) -> TableFacts:
     return replace(facts, equal_bytes=reader.comparisons(wanted_comparisons(facts)))
 
 
-def _unread_stores(mechanism: Mechanism, survey: Survey) -> tuple[Problem, ...]:
+def _store_problems(mechanism: Mechanism, survey: Survey, witness: StoreWitness) -> tuple[Problem, ...]:
     """Stores that could not be read matter to a table of which no store is known: one of them may hold its entries."""
-    if mechanism not in {Mechanism.SINGLE_DRIVER, Mechanism.UNKNOWN}:
-        return ()
-    return tuple(Problem(f"DynamoDB table {store.name}", str(store.error)) for store in survey.failed())
+    homeless = mechanism in {Mechanism.SINGLE_DRIVER, Mechanism.UNKNOWN}
+    failed = (
+        [Problem(f"DynamoDB table {store.name}", str(store.error)) for store in survey.failed()] if homeless else []
+    )
+    asked = [problem for problem in witness.problems if homeless or not problem.place.startswith("DynamoDB")]
+    return tuple(dict.fromkeys((*asked, *failed)))
 
 
 def _in_window(entries: tuple[LogStoreEntry, ...], listing: LogListing) -> tuple[LogStoreEntry, ...]:
@@ -159,24 +255,30 @@ def _known_window(listing: LogListing, witness: StoreWitness) -> LogListing:
 
 
 def _fingerprint_of_next_look(
-    witness: StoreWitness, listing: LogListing, objects: tuple[ObjectSummary, ...], target: Target
+    witness: StoreWitness,
+    verdict: Verdict,
+    store_name: str,
+    survey: Survey,
+    objects: tuple[ObjectSummary, ...],
+    target: Target,
 ) -> str:
-    newest = listing.newest_version
-    if newest is None:
+    if verdict.published_version is None:
         return ""
-    start = tail_start(newest)
-    return fingerprint(witness, (found for found in objects if in_tail(found, target.uri.log_key, start)))
+    start = tail_start(verdict.published_version)
+    newest = max(verdict.accepted_version or 0, verdict.published_version)
+    tail = (found for found in objects if in_tail(found, target.uri.log_key, start))
+    return fingerprint(witness, newest, store_name, survey, tail)
 
 
 def _is_due(known: KnownTable, now: datetime) -> bool:
-    if known.listed_at is None or now - known.listed_at > WHOLE_LOG_EVERY or known.has_error or known.is_gone:
+    if known.listed_at is None or now - known.listed_at > WHOLE_LOG_EVERY or known.has_error:
         return True
-    if known.state is State.HEALTHY or known.observed_at is None:
+    if known.state is State.HEALTHY or known.observed_at is None or known.is_gone:
         return False
+    young_since = now - YOUNG
     grown_old = (
         known.oldest_unpublished_at is not None
-        and known.oldest_unpublished_at + YOUNG > known.observed_at
-        and known.oldest_unpublished_at + YOUNG <= now
+        and known.observed_at - YOUNG < known.oldest_unpublished_at <= young_since
     )
     return grown_old or now - known.listed_at > TROUBLED_EVERY
 

@@ -1,27 +1,24 @@
 """Storing what a pass read: rows are updated, never thrown away because a later reading failed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from django.db import transaction
+from django.utils import timezone
 
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.observation.commit_rows import save_commits
 from coordinator.observation.entry_rows import save_entries
+from coordinator.observation.failures import failure_of
 from coordinator.observation.findings import save_findings
 from coordinator.observation.reading import Reading
+from coordinator.observation.storable import make_storable
 from coordinator.observation.table_rows import failure_finding, fill
+from coordinator.protocols.verdict import Finding
 from dashboard.connections.models import Connection
 
 CHUNK = 50
 """Tables stored in one transaction: short enough that other writers of SQLite wait only milliseconds."""
-
-_PLACE = ("connection", "bucket", "prefix")
-_ALL_BUT_PLACE = [
-    field.name
-    for field in DeltaTable._meta.concrete_fields
-    if field.name not in {*_PLACE, "id", "first_seen_at", "uri", "name"}
-]
 
 
 def save_unchanged(table_ids: Iterable[int], now: datetime) -> None:
@@ -33,54 +30,75 @@ def save_unchanged(table_ids: Iterable[int], now: datetime) -> None:
         )
 
 
-@transaction.atomic
-def save_readings(connection: Connection, readings: Iterable[Reading]) -> None:
-    """Store changed and failed readings of one chunk; a place that never held a table gets no row."""
-    stores = {store.name: store for store in CommitStore.objects.filter(connection=connection)}
+def save_readings(connection: Connection, readings: Iterable[Reading]) -> int:
+    """Store changed and failed readings of one chunk; a place that never held a table gets no row.
+
+    Where the chunk as a whole cannot be stored, each table is stored by itself, and one that still cannot be keeps its
+    rows and says so. Returns how many those are. Raises what the database raises when it takes not even that.
+    """
     telling = [reading for reading in readings if reading.target.known is not None or not reading.is_gone]
-    tables = _rows(connection, telling)
-    for table, reading in zip(tables, telling, strict=True):
+    try:
+        _save(connection, telling)
+    except Exception:  # noqa: BLE001 - whatever one table does to the statement, the others are not to suffer
+        return sum(_save_alone(connection, reading) for reading in telling)
+    return 0
+
+
+def _save_alone(connection: Connection, reading: Reading) -> bool:
+    try:
+        _save(connection, [reading])
+    except Exception as error:  # noqa: BLE001 - stored as the table's failure, or raised again from there
+        failure = failure_of(error, f"Storing {reading.target.uri.s3a}")
+        _save(connection, [Reading(reading.target, reading.observed_at, error=failure)])
+        return True
+    return False
+
+
+@transaction.atomic
+def _save(connection: Connection, readings: Sequence[Reading]) -> None:
+    stores = {store.name: store for store in CommitStore.objects.filter(connection=connection)}
+    pairs = [(table, reading) for table, reading in _locked(connection, readings) if not _is_overtaken(table, reading)]
+    for table, reading in pairs:
         fill(table, reading, stores)
-    _save_rows(tables)
-    pairs = [(t, r) for t, r in zip(tables, telling, strict=True) if r.facts is not None and not r.is_gone]
-    save_commits(pairs)
-    save_entries(pairs, stores)
-    for table, reading in zip(tables, telling, strict=True):
-        _save_findings(table, reading)
+        make_storable(table)
+        table.save()
+    told = [(table, reading) for table, reading in pairs if reading.facts is not None and not reading.is_gone]
+    save_commits(told)
+    save_entries(told, stores)
+    save_findings([(table, _findings(table, reading), reading) for table, reading in pairs])
 
 
-def _rows(connection: Connection, readings: list[Reading]) -> list[DeltaTable]:
-    ids = [reading.target.known.id for reading in readings if reading.target.known is not None]
-    known = DeltaTable.objects.in_bulk(ids)
-    return [_known_row(known, reading) or _new_row(connection, reading) for reading in readings]
+def _locked(connection: Connection, readings: Sequence[Reading]) -> list[tuple[DeltaTable, Reading]]:
+    """The row of each reading, held until the end of the transaction; places seen for the first time get one.
 
-
-def _known_row(known: dict[int, DeltaTable], reading: Reading) -> DeltaTable | None:
-    return known.get(reading.target.known.id) if reading.target.known is not None else None
+    Another process may be storing the same table. Rows are taken in one order, so that neither waits for the other.
+    """
+    by_place = {reading.target.place: reading for reading in readings}
+    new = [_new_row(connection, reading) for reading in readings if reading.target.known is None]
+    DeltaTable.objects.bulk_create(new, ignore_conflicts=True)
+    rows = DeltaTable.objects.select_for_update().filter(
+        connection=connection,
+        bucket__in={bucket for bucket, _ in by_place},
+        prefix__in={prefix for _, prefix in by_place},
+    )
+    return [
+        (row, by_place[row.bucket, row.prefix]) for row in rows.order_by("pk") if (row.bucket, row.prefix) in by_place
+    ]
 
 
 def _new_row(connection: Connection, reading: Reading) -> DeltaTable:
     uri = reading.target.uri
-    return DeltaTable(connection=connection, bucket=uri.bucket, prefix=uri.key, uri=uri.s3a, name=uri.name[:512])
+    row = DeltaTable(connection=connection, bucket=uri.bucket, prefix=uri.key, uri=uri.s3a, name=uri.name)
+    make_storable(row)
+    return row
 
 
-def _save_rows(tables: list[DeltaTable]) -> None:
-    """Update known rows; insert new ones, which another process may have inserted meanwhile."""
-    new = [table for table in tables if table._state.adding]
-    for table in tables:
-        if not table._state.adding:
-            table.save()
-    if new:
-        DeltaTable.objects.bulk_create(
-            new, update_conflicts=True, update_fields=_ALL_BUT_PLACE, unique_fields=list(_PLACE)
-        )
+def _is_overtaken(table: DeltaTable, reading: Reading) -> bool:
+    """Whether a reading begun after this one is stored already; a time that is yet to come is a clock put back."""
+    return table.observed_at is not None and reading.observed_at < table.observed_at <= timezone.now()
 
 
-def _save_findings(table: DeltaTable, reading: Reading) -> None:
+def _findings(table: DeltaTable, reading: Reading) -> tuple[Finding, ...]:
     if reading.error is not None:
-        finding = failure_finding(table, reading.error)
-        save_findings(table, (finding,), reading.observed_at, resolve_others=False)
-    elif reading.is_gone or reading.verdict is None:
-        save_findings(table, (), reading.observed_at)
-    elif reading.target.known is not None or reading.verdict.findings:
-        save_findings(table, reading.verdict.findings, reading.observed_at)
+        return (failure_finding(table, reading.error),)
+    return () if reading.is_gone or reading.verdict is None else reading.verdict.findings

@@ -1,19 +1,29 @@
 """Reading whole commit stores: which Delta tables have entries or registrations in them."""
 
-from collections import deque
-from collections.abc import Mapping
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Event
 
-from lake.aws.dynamodb import DynamoDB, Item
+from lake.aws.dynamodb import DynamoDB
 from lake.aws.errors import AwsError
 from lake.delta.coordinator_items import read_registration
 from lake.delta.facts import LogStoreEntry, Registration
 from lake.delta.log_store import read_entry
 from lake.delta.uri import TableUri
+from lake.delta.wire import shown
 
 NEWEST_KEPT = 500
 """Entries kept of one partition, newest by name (eight hours of a commit a minute), beside older incomplete ones."""
 OLDER_INCOMPLETE_KEPT = 100
+MOST_STRAYS = 20
+"""Items that name no place in S3, said singly."""
+
+LONGEST_BUCKET = 63
+"""Characters of a bucket's name, by S3's own rules."""
+
+Place = tuple[str, str]
+"""Bucket and key: what all spellings of one table have in common."""
 
 
 @dataclass(slots=True)
@@ -44,24 +54,26 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class LogStoreSurvey:
-    """A log store in one pass. `partitions` is None where it was not scanned, or could not be (`error`)."""
+    """A log store in one pass. `partitions` is None where it was not scanned, or could not be (`error`).
+
+    `paths` are the `tablePath`s of each table, `strays` the sentences on those that name none.
+    """
 
     name: str
     partitions: Mapping[str, Partition] | None = None
     error: AwsError | None = None
-
-    def places(self) -> dict[str, TableUri | None]:
-        """Each tablePath with the table it names; None where it names no place in S3."""
-        return {path: _table_uri(path) for path in self.partitions or {}}
+    paths: Mapping[Place, tuple[str, ...]] = field(default_factory=dict)
+    strays: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorSurvey:
-    """A coordinator's DynamoDB table in one pass; `registrations` is None where it was not scanned or could not be."""
+    """A coordinator's DynamoDB table in one pass; `registrations`, by table, is None where it was not scanned."""
 
     name: str
-    registrations: tuple[Registration, ...] | None = None
+    registrations: Mapping[Place, tuple[Registration, ...]] | None = None
     error: AwsError | None = None
+    strays: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +87,34 @@ class Survey:
         stores: tuple[LogStoreSurvey | CoordinatorSurvey, ...] = (*self.log_stores, *self.coordinators)
         return tuple(store for store in stores if store.error)
 
+    def coordinator(self, name: str) -> CoordinatorSurvey | None:
+        return next((store for store in self.coordinators if store.name == name), None)
 
-def scan_log_store(dynamodb: DynamoDB, name: str) -> LogStoreSurvey:
-    """Read every item and group it by `tablePath`. A refusal is part of the survey, not an exception."""
+    def places(self) -> set[Place]:
+        """Every table that an item speaks of."""
+        places = {place for store in self.log_stores for place in store.paths}
+        return places | {place for store in self.coordinators for place in store.registrations or ()}
+
+    def strays(self) -> list[str]:
+        """Sentences on items that speak of no table."""
+        stores: tuple[LogStoreSurvey | CoordinatorSurvey, ...] = (*self.log_stores, *self.coordinators)
+        return [sentence for store in stores for sentence in store.strays]
+
+
+class Stopped(Exception):
+    """The pass that asked for a scan has ended."""
+
+
+def scan_log_store(dynamodb: DynamoDB, name: str, stopping: Event | None = None) -> LogStoreSurvey:
+    """Read every item and group it by `tablePath`. A refusal is part of the survey, not an exception.
+
+    Raises Stopped between two pages once `stopping` is set.
+    """
     partitions: dict[str, Partition] = {}
     try:
         for page in dynamodb.scan(name):
+            if stopping is not None and stopping.is_set():
+                raise Stopped
             for item in page:
                 entry = read_entry(item)
                 partition = partitions.get(entry.table_path)
@@ -89,16 +123,45 @@ def scan_log_store(dynamodb: DynamoDB, name: str) -> LogStoreSurvey:
                 partition.add(entry)
     except AwsError as error:
         return LogStoreSurvey(name, error=error)
-    return LogStoreSurvey(name, partitions)
+    paths: defaultdict[Place, list[str]] = defaultdict(list)
+    strays: list[str] = []
+    for path in partitions:
+        uri = table_uri(path)
+        if uri is None:
+            strays.append(f"{name} holds entries of {shown(path)}, which is no place in S3.")
+        else:
+            paths[uri.bucket, uri.key].append(path)
+    by_place = {place: tuple(sorted(found)) for place, found in paths.items()}
+    return LogStoreSurvey(name, partitions, None, by_place, _bounded(strays, name))
 
 
-def scan_coordinator(dynamodb: DynamoDB, name: str) -> CoordinatorSurvey:
-    """Read every registration. A refusal is part of the survey, not an exception."""
+def scan_coordinator(dynamodb: DynamoDB, name: str, stopping: Event | None = None) -> CoordinatorSurvey:
+    """Read every registration. A refusal is part of the survey, not an exception. Raises Stopped."""
+    found: list[Registration] = []
     try:
-        registrations = tuple(read_registration(item) for page in dynamodb.scan(name, segments=1) for item in page)
+        for page in dynamodb.scan(name, segments=1):
+            if stopping is not None and stopping.is_set():
+                raise Stopped
+            found += map(read_registration, page)
     except AwsError as error:
         return CoordinatorSurvey(name, error=error)
-    return CoordinatorSurvey(name, registrations)
+    return survey_of_registrations(name, found)
+
+
+def survey_of_registrations(name: str, registrations: Iterable[Registration]) -> CoordinatorSurvey:
+    """Sort registrations by the table that their path names."""
+    by_place: defaultdict[Place, list[Registration]] = defaultdict(list)
+    strays: list[str] = []
+    for registration in registrations:
+        uri = table_uri(registration.path)
+        if uri is None:
+            place = f"registration {shown(registration.table_id)} of {shown(registration.path)}"
+            strays.append(f"{name} holds {place}, which is no place in S3.")
+        else:
+            by_place[uri.bucket, uri.key].append(registration)
+    return CoordinatorSurvey(
+        name, {place: tuple(found) for place, found in by_place.items()}, None, _bounded(strays, name)
+    )
 
 
 def read_partition(dynamodb: DynamoDB, name: str, table_path: str, *, at_least: str = "") -> Partition:
@@ -110,15 +173,15 @@ def read_partition(dynamodb: DynamoDB, name: str, table_path: str, *, at_least: 
     return partition
 
 
-def newest_item(dynamodb: DynamoDB, name: str, table_path: str) -> Item | None:
-    """Query the newest item of one partition, consistently: one read unit. Raises AwsError."""
-    for page in dynamodb.query(name, "tablePath", table_path, newest_first=True, limit=1):
-        return page[0] if page else None
-    return None
-
-
-def _table_uri(path: str) -> TableUri | None:
+def table_uri(path: str) -> TableUri | None:
+    """The place that a `tablePath` or a registration names; None for one that Levee cannot look at."""
     try:
-        return TableUri.parse(path)
+        uri = TableUri.parse(path)
     except ValueError:
         return None
+    return uri if len(uri.bucket) <= LONGEST_BUCKET else None
+
+
+def _bounded(strays: Sequence[str], name: str) -> tuple[str, ...]:
+    more = len(strays) - MOST_STRAYS
+    return (*strays[:MOST_STRAYS], *([f"{name} holds {more:,} more that name no place in S3."] if more > 0 else []))

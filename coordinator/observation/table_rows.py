@@ -1,16 +1,14 @@
 """Filling the row of one table from one reading."""
 
-import json
 from dataclasses import asdict
 from datetime import datetime
 
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.observation.commit_rows import moment
+from coordinator.observation.failures import Failure
 from coordinator.observation.reading import Reading
 from coordinator.protocols.verdict import Finding, Severity, State, Verdict
-from lake.aws.errors import AwsError
-from lake.delta.coordinator_properties import coordinator_store_name
-from lake.delta.facts import Mechanism, TableFacts
+from lake.delta.facts import LogListing, TableFacts
 
 
 def fill(table: DeltaTable, reading: Reading, stores: dict[str, CommitStore]) -> None:
@@ -21,13 +19,13 @@ def fill(table: DeltaTable, reading: Reading, stores: dict[str, CommitStore]) ->
         _fill_gone(table, reading)
     elif reading.facts is not None and reading.verdict is not None:
         _fill_state(table, reading, reading.verdict)
-        _fill_log(table, reading, reading.facts, reading.verdict)
+        _fill_log(table, reading, reading.facts, reading.verdict, reading.listing or reading.facts.listing)
         _fill_protocol(table, reading.facts)
-        table.store = _store_of(table, reading, reading.facts, stores)
+        table.store = stores.get(reading.store_name)
 
 
-def failure_finding(table: DeltaTable, error: AwsError) -> Finding:
-    """The finding that stands for a failed reading."""
+def failure_finding(table: DeltaTable, error: Failure) -> Finding:
+    """The finding that stands for a reading that failed, or could not be stored."""
     return Finding(
         code="unreadable",
         severity=Severity.WARNING,
@@ -38,10 +36,10 @@ def failure_finding(table: DeltaTable, error: AwsError) -> Finding:
     )
 
 
-def _fill_failure(table: DeltaTable, reading: Reading, error: AwsError) -> None:
+def _fill_failure(table: DeltaTable, reading: Reading, error: Failure) -> None:
     table.state, table.state_rank = State.NOT_CHECKED.value, State.NOT_CHECKED.rank
     table.summary = f"The last check failed: {error}"
-    table.error_at, table.error_code, table.error_text = reading.observed_at, error.code, str(error)
+    table.error_at, table.error_code, table.error_text = reading.observed_at, error.code, error.text
 
 
 def _fill_gone(table: DeltaTable, reading: Reading) -> None:
@@ -62,13 +60,13 @@ def _fill_state(table: DeltaTable, reading: Reading, verdict: Verdict) -> None:
     table.error_at, table.error_code, table.error_text = None, "", ""
     table.gone_at = None
     table.fingerprint = reading.fingerprint
-    table.lock_domains = sorted(reading.witness.domains) if reading.witness else []
+    table.lock_domains = list(reading.lock_domains)
 
 
-def _fill_log(table: DeltaTable, reading: Reading, facts: TableFacts, verdict: Verdict) -> None:
-    listing = facts.listing
+def _fill_log(table: DeltaTable, reading: Reading, facts: TableFacts, verdict: Verdict, listing: LogListing) -> None:
     table.mechanism = facts.mechanism.value
     table.problems = [asdict(problem) for problem in facts.problems]
+    table.registrations = [asdict(registration) for registration in facts.registrations]
     table.last_commit_at = _last_commit_at(facts, verdict) or table.last_commit_at
     if listing.checkpoints:
         table.checkpoint_version = max(listing.checkpoints)
@@ -100,19 +98,6 @@ def _fill_protocol(table: DeltaTable, facts: TableFacts) -> None:
     table.protocol_version_read = protocol.version
     table.reader_version, table.writer_version = protocol.reader_version, protocol.writer_version
     table.reader_features, table.writer_features = list(protocol.reader_features), list(protocol.writer_features)
-    table.delta_id, table.delta_name = protocol.table_id[:64], protocol.name[:512]
+    table.delta_id, table.delta_name = protocol.table_id, protocol.name
     table.partition_columns = list(protocol.partition_columns)
     table.properties = dict(protocol.properties)
-    table.registrations = json.loads(json.dumps([asdict(registration) for registration in facts.registrations]))
-
-
-def _store_of(
-    table: DeltaTable, reading: Reading, facts: TableFacts, stores: dict[str, CommitStore]
-) -> CommitStore | None:
-    if facts.mechanism is Mechanism.COORDINATED_COMMITS:
-        return stores.get(coordinator_store_name(table.properties))
-    if facts.mechanism is Mechanism.LOG_STORE and reading.witness:
-        return next(
-            (stores[domain.store] for domain in reading.witness.domains.values() if domain.store in stores), None
-        )
-    return None

@@ -1,10 +1,12 @@
-"""What a pass looks at: a table's root, what the database knows of it, and what the commit stores said."""
+"""What a pass looks at: a table's root, and what the database knows of it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from coordinator.models import DeltaTable
+from django.db.models import OuterRef, QuerySet, Subquery
+
+from coordinator.models import Commit, DeltaTable
 from coordinator.protocols.verdict import State
 from lake.delta.coordinator_properties import coordinator_table_id
 from lake.delta.facts import Mechanism, TableProtocol
@@ -13,13 +15,18 @@ from lake.delta.uri import TableUri
 
 @dataclass(frozen=True, slots=True)
 class KnownTable:
-    """A table as the database holds it since the last pass."""
+    """A table as the database holds it since the last pass.
+
+    `newest_etag` is that of the newest published version's file; "" where it is not known.
+    """
 
     id: int
     mechanism: Mechanism
     state: State
     fingerprint: str
     published_version: int | None
+    accepted_version: int | None
+    newest_etag: str
     protocol: TableProtocol | None
     lock_domains: tuple[str, ...]
     store_name: str
@@ -30,6 +37,11 @@ class KnownTable:
     has_error: bool
     is_gone: bool
 
+    @property
+    def newest_version(self) -> int:
+        """The newest version that was accepted by anyone, 0 before the first."""
+        return max(self.accepted_version or 0, self.published_version or 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -37,6 +49,16 @@ class Target:
 
     uri: TableUri
     known: KnownTable | None = None
+
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.uri.bucket, self.uri.key
+
+    def forgotten(self) -> "Target":
+        """The same table without what an earlier one at this place left behind."""
+        if self.known is None:
+            return self
+        return replace(self, known=replace(self.known, published_version=None, protocol=None, lock_domains=()))
 
 
 @dataclass(slots=True)
@@ -56,10 +78,16 @@ class TargetBook:
         for bucket, key in self.known:
             self.add(TableUri("s3a", bucket, key))
 
+    def keys_of(self, bucket: str) -> set[str]:
+        """Keys of the bucket at which tables are known to stand."""
+        return {key for (held, key), table in self.known.items() if held == bucket and not table.is_gone}
 
-def known_tables(tables: Iterable[DeltaTable]) -> dict[tuple[str, str], KnownTable]:
-    """Return what the database knows by (bucket, key)."""
-    return {(table.bucket, table.prefix): _known(table) for table in tables}
+
+def known_tables(tables: QuerySet[DeltaTable]) -> dict[tuple[str, str], KnownTable]:
+    """Return what the database knows by (bucket, key); one query."""
+    newest = Commit.objects.filter(table=OuterRef("pk"), version=OuterRef("published_version")).values("etag")[:1]
+    rows: Iterable[DeltaTable] = tables.select_related("store").annotate(newest_etag=Subquery(newest))
+    return {(table.bucket, table.prefix): _known(table) for table in rows}
 
 
 def _known(table: DeltaTable) -> KnownTable:
@@ -69,6 +97,8 @@ def _known(table: DeltaTable) -> KnownTable:
         state=State(table.state),
         fingerprint=table.fingerprint,
         published_version=table.published_version,
+        accepted_version=table.accepted_version,
+        newest_etag=getattr(table, "newest_etag", None) or "",
         protocol=_protocol(table),
         lock_domains=tuple(table.lock_domains),
         store_name=table.store.name if table.store else "",

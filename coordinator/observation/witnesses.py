@@ -1,17 +1,17 @@
 """The two witnesses of a table's newest commits: the commit stores in DynamoDB and the log on S3."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
-from coordinator.observation.surveys import LogStoreSurvey, Partition, Survey, newest_item, read_partition
-from coordinator.observation.targets import Target
+from coordinator.observation.newest import read_newest
+from coordinator.observation.surveys import LogStoreSurvey, Partition, Survey, read_partition
+from coordinator.observation.targets import KnownTable, Target
 from lake.aws.access import Lake
-from lake.aws.dynamodb import Item
+from lake.aws.errors import AwsError
 from lake.aws.s3 import ObjectSummary
 from lake.delta.coordinator_items import read_registration
-from lake.delta.facts import LogStoreEntry, Mechanism, Registration
-from lake.delta.log_store import read_entry
+from lake.delta.facts import LogStoreEntry, Mechanism, Problem, Registration
 from lake.delta.names import commit_name
 
 TAIL = 10
@@ -29,13 +29,18 @@ class DomainEntries:
 
 @dataclass(frozen=True, slots=True)
 class StoreWitness:
-    """What the commit stores say of one table: entries by lock domain, and registrations of its path."""
+    """What the commit stores say of one table: entries by lock domain, and registrations of its path.
+
+    `problems` names stores that refused and are not known to be this table's.
+    """
 
     domains: Mapping[str, DomainEntries]
-    registrations: tuple[Registration, ...]
+    registrations: tuple[Registration, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
-    def newest_entries(self) -> tuple[LogStoreEntry, ...]:
-        return tuple(domain.entries[-1] for domain in self.domains.values() if domain.entries)
+    @property
+    def is_empty(self) -> bool:
+        return not self.registrations and not any(domain.entries for domain in self.domains.values())
 
 
 def tail_start(newest_version: int) -> int:
@@ -56,51 +61,88 @@ def list_whole_log(lake: Lake, target: Target) -> tuple[ObjectSummary, ...]:
     return tuple(found for page in pages for found in page.objects)
 
 
-def newest_of_stores(lake: Lake, survey: Survey, target: Target) -> StoreWitness:
-    """Read the newest entry of each lock domain and the registration the table names: at most one request each.
+def newest_of_stores(lake: Lake, survey: Survey, target: Target, known: KnownTable) -> StoreWitness:
+    """Read the newest entry of each lock domain or the registration the table names: one request for all of them.
 
     What the pass scanned is taken from the scan. Raises AwsError.
     """
     domains: dict[str, DomainEntries] = {}
+    asked: list[str] = []
     for store in survey.log_stores:
-        scanned = _scanned_domains(store, target)
-        if scanned is not None:
-            domains.update(scanned)
-            continue
-        for path in _expected_paths(store, target, only_known=True):
-            if item := newest_item(lake.dynamodb, store.name, path):
-                entry = read_entry(item)
-                domains[path] = DomainEntries(store.name, (entry,), entry.version or 0)
-    return StoreWitness(domains, _registrations(lake, survey, target))
+        if store.error is not None and store.name == known.store_name:
+            raise store.error
+        if store.partitions is not None:
+            domains.update(_scanned(store, target))
+        elif store.error is None and store.name == known.store_name:
+            asked += known.lock_domains
+    if asked:
+        found = read_newest(lake.dynamodb, known.store_name, asked, known.newest_version)
+        domains.update((path, DomainEntries(known.store_name, entries)) for path, entries in found.items())
+    return StoreWitness(domains, _known_registrations(lake, survey, target, known))
 
 
-def all_of_stores(lake: Lake, survey: Survey, target: Target, from_version: int) -> StoreWitness:
-    """Read entries from `from_version` on in every log store and under every spelling of the path. Raises AwsError."""
+def all_of_stores(lake: Lake, survey: Survey, target: Target, from_version: int, published: int | None) -> StoreWitness:
+    """Read entries from `from_version` on in every log store. Raises AwsError where the table's own store refuses.
+
+    The log was listed up to `published` before this: what the pass scanned earlier than that is read on.
+    """
+    known = target.known
     domains: dict[str, DomainEntries] = {}
+    problems: list[Problem] = []
     for store in survey.log_stores:
-        scanned = _scanned_domains(store, target)
-        if scanned is not None:
-            domains.update(scanned)
+        is_own = known is not None and known.store_name == store.name
+        try:
+            if store.error is not None:
+                raise store.error
+            found = _entries_of(lake, store, target, from_version, published)
+        except AwsError as error:
+            if is_own:
+                raise
+            problems.append(Problem(f"DynamoDB table {store.name}", str(error)))
             continue
-        for path in _expected_paths(store, target, only_known=False):
-            partition = read_partition(lake.dynamodb, store.name, path, at_least=commit_name(from_version))
-            if not partition.entries and from_version:
-                # The newest entry may be older than the window; the next look will ask for it and must find it known.
-                _add_newest(partition, newest_item(lake.dynamodb, store.name, path))
-            if partition.entries:
-                domains[path] = _domain(store.name, partition, from_version)
-    return StoreWitness(domains, _registrations(lake, survey, target))
+        for path in found.keys() & domains.keys():
+            other = domains[path].store
+            problems.append(Problem(f"DynamoDB table {store.name}", f"Entries of {path} lie in {other} as well."))
+        domains = {**found, **domains}
+    return StoreWitness(domains, _scanned_registrations(survey, target), tuple(problems))
 
 
-def fingerprint(witness: StoreWitness, tail: Iterable[ObjectSummary]) -> str:
-    """Return a short hash that changes whenever the newest entries, the registrations or the log's tail change."""
+def read_named_registration(
+    lake: Lake, witness: StoreWitness, survey: Survey, store: str, table_id: str
+) -> StoreWitness:
+    """Read afresh the registration that the table's own properties name. Raises AwsError.
+
+    The scan may be older than the listing that led here, and a registration made or moved on since would look lost.
+    """
+    others = tuple(one for one in witness.registrations if one.table_id != table_id)
+    coordinator = survey.coordinator(store)
+    if coordinator is None:
+        place = "registrations"
+        reason = f"The table names the DynamoDB table {store or 'of no name'} as its coordinator's: declare it."
+        return replace(witness, problems=(*witness.problems, Problem(place, reason)))
+    named = read_registration_of(lake, store, table_id)
+    return replace(witness, registrations=(*others, *([named] if named else [])))
+
+
+def fingerprint(
+    witness: StoreWitness, newest: int, own_store: str, survey: Survey, tail: Iterable[ObjectSummary]
+) -> str:
+    """Return a short hash that changes whenever the newest entries, the registrations or the log's tail change.
+
+    It covers what the next look will see: entries from the `newest` accepted version on, of stores that are scanned
+    and of the table's own.
+    """
     digest = hashlib.sha256()
-    for path in sorted(witness.domains):
-        digest.update(repr(witness.domains[path].entries[-1:]).encode())
-    for registration in sorted(witness.registrations, key=lambda r: r.table_id):
-        digest.update(repr(registration).encode())
+    scanned = {store.name for store in survey.log_stores if store.partitions is not None}
+    for path, domain in sorted(witness.domains.items()):
+        if domain.store in scanned or domain.store == own_store:
+            for entry in domain.entries:
+                if entry.version in (newest, newest + 1):
+                    digest.update(f"{path}\0{entry!r}\n".encode(errors="replace"))
+    for registration in sorted(witness.registrations, key=lambda one: one.table_id):
+        digest.update(f"{registration!r}\n".encode(errors="replace"))
     for found in tail:
-        digest.update(f"{found.key}\0{found.etag}\0{found.size}\n".encode())
+        digest.update(f"{found.key}\0{found.etag}\0{found.size}\n".encode(errors="replace"))
     return digest.hexdigest()[:32]
 
 
@@ -110,57 +152,82 @@ def in_tail(found: ObjectSummary, log_key: str, from_version: int) -> bool:
     return "/" not in name and name > f"{from_version:020d}"
 
 
-def read_named_registration(lake: Lake, store: str, table_id: str) -> Registration | None:
-    """GetItem of one registration, consistently. Raises AwsError."""
-    item = lake.dynamodb.get_item(store, {"tableId": {"S": table_id}})
-    return read_registration(item) if item else None
+def _entries_of(
+    lake: Lake, store: LogStoreSurvey, target: Target, from_version: int, published: int | None
+) -> dict[str, DomainEntries]:
+    if store.partitions is not None:
+        return _scanned(store, target, lambda path, partition: _read_on(lake, store.name, path, partition, published))
+    found: dict[str, DomainEntries] = {}
+    for path in _paths_to_ask(store, target, whole=from_version == 0):
+        at_least = commit_name(from_version) if from_version else ""
+        partition = read_partition(lake.dynamodb, store.name, path, at_least=at_least)
+        if partition.entries:
+            found[path] = _domain(store.name, partition, partition.entries, from_version)
+    return found
 
 
-def _scanned_domains(store: LogStoreSurvey, target: Target) -> dict[str, DomainEntries] | None:
-    if store.error is not None:
-        if target.known is not None and target.known.store_name == store.name:
-            raise store.error
-        return {}
-    if store.partitions is None:
-        return None
-    spellings = target.uri.spellings()
-    found = {
-        path: partition
-        for path, partition in store.partitions.items()
-        if path in spellings or path.rstrip("/") in spellings
-    }
-    return {path: _domain(store.name, partition, 0) for path, partition in found.items()}
+def _paths_to_ask(store: LogStoreSurvey, target: Target, *, whole: bool) -> list[str]:
+    """The lock domains that are known, and with the whole log every other spelling of the path as well."""
+    known = target.known
+    paths = list(known.lock_domains) if known is not None and known.store_name == store.name else []
+    return [*paths, *(path for path in target.uri.spellings() if whole and path not in paths)]
 
 
-def _domain(store: str, partition: Partition, from_version: int) -> DomainEntries:
-    entries = partition.entries
+ReadOn = Callable[[str, Partition], tuple[LogStoreEntry, ...]]
+
+
+def _scanned(store: LogStoreSurvey, target: Target, read_on: ReadOn | None = None) -> dict[str, DomainEntries]:
+    partitions = store.partitions or {}
+    found: dict[str, DomainEntries] = {}
+    for path in store.paths.get(target.place, ()):
+        partition = partitions[path]
+        entries = read_on(path, partition) if read_on else partition.entries
+        found[path] = _domain(store.name, partition, entries, 0)
+    return found
+
+
+def _read_on(
+    lake: Lake, store: str, path: str, partition: Partition, published: int | None
+) -> tuple[LogStoreEntry, ...]:
+    """The scanned entries, read again from where they can have moved: the log was listed after them."""
+    versions = [entry.version for entry in partition.newest if entry.version is not None]
+    incomplete = [entry.version for entry in partition.newest if not entry.complete and entry.version is not None]
+    newest = max(versions, default=-1)
+    if not incomplete and (published is None or published <= newest):
+        return partition.entries
+    start = min([*incomplete, max(newest, 0)])
+    fresh = read_partition(lake.dynamodb, store, path, at_least=commit_name(start))
+    kept = (entry for entry in partition.entries if entry.file_name < commit_name(start))
+    return (*kept, *fresh.entries)
+
+
+def _domain(store: str, partition: Partition, entries: tuple[LogStoreEntry, ...], from_version: int) -> DomainEntries:
     versions = [entry.version for entry in partition.newest if entry.version is not None]
     first = min(versions, default=0) if partition.truncated else from_version
     return DomainEntries(store, entries, first)
 
 
-def _add_newest(partition: Partition, item: Item | None) -> None:
-    if item is not None:
-        partition.add(read_entry(item))
+def _scanned_registrations(survey: Survey, target: Target) -> tuple[Registration, ...]:
+    return tuple(
+        registration
+        for store in survey.coordinators
+        if store.registrations is not None
+        for registration in store.registrations.get(target.place, ())
+    )
 
 
-def _expected_paths(store: LogStoreSurvey, target: Target, *, only_known: bool) -> tuple[str, ...]:
-    known = target.known
-    if known is not None and known.store_name == store.name and known.lock_domains:
-        return known.lock_domains
-    return () if only_known else target.uri.spellings()
+def _known_registrations(lake: Lake, survey: Survey, target: Target, known: KnownTable) -> tuple[Registration, ...]:
+    found = _scanned_registrations(survey, target)
+    store = survey.coordinator(known.store_name)
+    if known.mechanism is not Mechanism.COORDINATED_COMMITS or store is None or store.registrations is not None:
+        return found
+    if store.error is not None:
+        raise store.error
+    named = read_registration_of(lake, store.name, known.coordinator_table_id) if known.coordinator_table_id else None
+    return (*found, named) if named else found
 
 
-def _registrations(lake: Lake, survey: Survey, target: Target) -> tuple[Registration, ...]:
-    known = target.known
-    found: list[Registration] = []
-    for store in survey.coordinators:
-        if store.registrations is not None:
-            spellings = target.uri.spellings()
-            found += [r for r in store.registrations if r.path.rstrip("/") in spellings]
-        elif known is not None and known.mechanism is Mechanism.COORDINATED_COMMITS and known.coordinator_table_id:
-            if store.error is not None:
-                raise store.error
-            named = read_named_registration(lake, store.name, known.coordinator_table_id)
-            found += [named] if named else []
-    return tuple(found)
+def read_registration_of(lake: Lake, store: str, table_id: str) -> Registration | None:
+    """GetItem of one registration, consistently. Raises AwsError."""
+    item = lake.dynamodb.get_item(store, {"tableId": {"S": table_id}})
+    return read_registration(item) if item else None
