@@ -22,7 +22,7 @@ def group_is_empty(group: int, seconds: float = 10) -> bool:
     return False
 
 
-def group_of_spark(sandbox: int, seconds: float = 30) -> int:
+def group_of_spark(sandbox: int, seconds: float = 120) -> int:
     """Wait for the child that makes Spark's tables; it leads a process group of its own."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -55,7 +55,7 @@ def test_a_taken_port_is_said_in_one_sentence(tmp_path: Path, capfd: pytest.Capt
         end(process)
 
 
-def has_jvm(group: int, seconds: float = 30) -> bool:
+def has_jvm(group: int, seconds: float = 120) -> bool:
     """Wait until the group's JVM runs."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
