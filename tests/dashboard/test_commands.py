@@ -15,6 +15,8 @@ from dashboard.commands import Failed, JsonCommand, UsageError, columns
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 
+pytestmark = pytest.mark.django_db
+
 
 @dataclass(frozen=True)
 class Row:
