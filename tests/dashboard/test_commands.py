@@ -15,8 +15,6 @@ from dashboard.commands import Failed, JsonCommand, UsageError, columns
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 
-pytestmark = pytest.mark.django_db
-
 
 @dataclass(frozen=True)
 class Row:
@@ -46,7 +44,7 @@ def run_from_shell(error: BaseException | None, *words: str) -> tuple[int, str, 
     return 0, out.getvalue(), err.getvalue()
 
 
-pytestmark = pytest.mark.usefixtures("connections_stay_open")
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("connections_stay_open")]
 
 
 @pytest.fixture
