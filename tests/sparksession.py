@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dashboard import settings as deployment
+from tests.jars_home import JARS_HOME
 from tests.sandboxlake import sandbox_lake
 
 if TYPE_CHECKING:
     from sandbox.spark_tables import SparkLake
-
-# The home that set-up put the jars into; tests have an empty one.
-JARS_HOME: Path = deployment.LEVEE_HOME
 
 
 @pytest.fixture(scope="session")
