@@ -1,0 +1,102 @@
+"""One scene for each kind of call: `arrange` makes what its plan was made from, and returns it."""
+
+from coordinator.repairs.calls import (
+    Call,
+    ClearCommits,
+    CompleteEntry,
+    DeleteEntry,
+    DeleteLitter,
+    DeleteRegistration,
+    Publish,
+    RaiseVersion,
+    Register,
+    RequireAbsent,
+    RequireEmpty,
+    RequireEqual,
+    SaveAside,
+)
+from tests.builders.delta import UUID, incomplete_item, registration_item
+from tests.coordinator.repairs.world import COMMIT, LOG, URI, World, commit_key, staged_key, temp_key
+
+RESCUE = "sales/orders/_levee_rescue/20261120T094207Z-abandon-commit-7/"
+FRESH = {"hasAcceptedCommits": {"BOOL": False}, "tableTimestamp": None}
+
+
+def save_object(world: World) -> SaveAside:
+    world.put(temp_key(7))
+    return SaveAside(world.bucket, f"{RESCUE}object", source=temp_key(7))
+
+
+def save_item(world: World) -> SaveAside:
+    return SaveAside(world.bucket, f"{RESCUE}item.json", item=incomplete_item(7, URI))
+
+
+def publish(world: World) -> Publish:
+    etag = world.put(temp_key(7))
+    return Publish(world.bucket, temp_key(7), commit_key(7), etag, len(COMMIT))
+
+
+def require_equal(world: World) -> RequireEqual:
+    world.put(temp_key(7))
+    world.put(commit_key(7))
+    return RequireEqual(world.bucket, temp_key(7), commit_key(7))
+
+
+def require_absent(world: World) -> RequireAbsent:
+    return RequireAbsent(world.bucket, (commit_key(7), commit_key(8)))
+
+
+def require_empty(world: World) -> RequireEmpty:
+    world.put(f"{LOG}_staged_commits/", b"")
+    return RequireEmpty(world.bucket, LOG)
+
+
+def complete_entry(world: World) -> CompleteEntry:
+    item = world.enter(incomplete_item(7, URI))
+    return CompleteEntry(world.log_store, URI, item["fileName"]["S"], item["tempPath"]["S"], 86_400)
+
+
+def delete_entry(world: World) -> DeleteEntry:
+    item = world.enter(incomplete_item(7, URI))
+    return DeleteEntry(world.log_store, URI, item["fileName"]["S"], item["tempPath"]["S"])
+
+
+def clear_commits(world: World) -> ClearCommits:
+    item = world.enter(registration_item(7, (6, 7)))
+    return ClearCommits(world.coordinator, UUID, URI, 7, item["commits"])
+
+
+def raise_version(world: World) -> RaiseVersion:
+    world.enter(registration_item(4))
+    return RaiseVersion(world.coordinator, UUID, URI, 4, 7, 1_790_000_000_007)
+
+
+def register(world: World) -> Register:
+    return Register(world.coordinator, registration_item(7, acceptingCommits={"BOOL": True}))
+
+
+def delete_registration(world: World) -> DeleteRegistration:
+    world.enter(registration_item(7, **FRESH))
+    return DeleteRegistration(world.coordinator, UUID, URI)
+
+
+def delete_temp_file(world: World) -> DeleteLitter:
+    etag = world.put(temp_key(7))
+    world.enter(incomplete_item(7, URI, tempPath={"S": f".tmp/{7:020d}.json.another"}))
+    entry = (URI, f"{7:020d}.json")
+    return DeleteLitter(world.bucket, temp_key(7), etag, len(COMMIT), world.log_store, entry=entry)
+
+
+def delete_staged_file(world: World) -> DeleteLitter:
+    etag = world.put(staged_key(7))
+    world.enter(registration_item(8, (8,)))
+    return DeleteLitter(world.bucket, staged_key(7), etag, len(COMMIT), world.coordinator, registration=UUID)
+
+
+OBJECT_SCENES = [save_object, save_item, publish, delete_temp_file, delete_staged_file]
+ITEM_SCENES = [complete_entry, delete_entry, clear_commits, raise_version, register, delete_registration]
+REQUIREMENTS = [require_equal, require_absent, require_empty]
+WRITING_SCENES = [*OBJECT_SCENES, *ITEM_SCENES]
+SCENES = [*WRITING_SCENES, *REQUIREMENTS]
+
+KINDS: frozenset[type[Call]] = frozenset(scene.__annotations__["return"] for scene in SCENES)

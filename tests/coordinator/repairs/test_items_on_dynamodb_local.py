@@ -1,0 +1,204 @@
+"""Changes of items on Amazon's own DynamoDB Local, beside writers that speak as upstream's do.
+
+moto reads legacy parameters otherwise than DynamoDB does; what rests on them is proven here.
+"""
+
+import threading
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import boto3
+import pytest
+
+from coordinator.repairs.calls import ClearCommits, DeleteRegistration
+from coordinator.repairs.execution import Result
+from coordinator.repairs.lake_port import AwsRepairLake
+from lake.aws.access import Access, open_lake
+from tests.builders.delta import UUID, coordinator_commit, incomplete_item, registration_item
+from tests.coordinator.repairs.scenes import (
+    FRESH,
+    ITEM_SCENES,
+    clear_commits,
+    complete_entry,
+    delete_registration,
+    register,
+)
+from tests.coordinator.repairs.world import NOW, URI, Meddled, World, make
+from tests.dynamodb_local import dynamodb_local  # noqa: F401
+from tests.lake.aws.conftest import KEYS
+
+pytestmark = pytest.mark.xdist_group("dynamodb-local")
+
+RACERS = 16
+
+
+@pytest.fixture
+def world(dynamodb_local, s3) -> World:  # noqa: F811
+    """Items on DynamoDB Local; no object is asked for here."""
+    return World(s3, boto3.client("dynamodb", endpoint_url=dynamodb_local, **KEYS), uuid.uuid4().hex[:12])
+
+
+@pytest.fixture
+def local(dynamodb_local):  # noqa: F811
+    access = Access("us-east-1", dynamodb_endpoint_url=dynamodb_local, static_credentials=("sandbox", "sandbox"))
+    with open_lake(access) as lake:
+        yield AwsRepairLake(lake)
+
+
+def name(scene):
+    return scene.__name__
+
+
+def write_as_upstream(world: World, updates: dict, expected: dict) -> None:
+    """UpdateItem with the legacy parameters of the coordinator's client, AttributeUpdates and Expected."""
+    world.dynamodb.update_item(
+        TableName=world.coordinator,
+        Key={"tableId": {"S": UUID}},
+        AttributeUpdates={key: {"Action": action, "Value": value} for key, (action, value) in updates.items()},
+        Expected={key: {"Value": value} for key, value in expected.items()},
+    )
+
+
+def commit_as_upstream(world: World, version: int) -> None:
+    updates = {
+        "tableVersion": ("PUT", {"N": str(version)}),
+        "tableTimestamp": ("PUT", {"N": str(1_790_000_000_000 + version)}),
+        "hasAcceptedCommits": ("PUT", {"BOOL": True}),
+        "commits": ("ADD", {"L": [coordinator_commit(version)]}),
+    }
+    expected = {
+        "tableVersion": {"N": str(version - 1)},
+        "acceptingCommits": {"BOOL": True},
+        "path": {"S": URI},
+        "schemaVersion": {"N": "1"},
+    }
+    write_as_upstream(world, updates, expected)
+
+
+def clearing_of(world: World) -> ClearCommits:
+    [item] = world.items(world.coordinator)
+    return ClearCommits(world.coordinator, UUID, URI, int(item["tableVersion"]["N"]), item["commits"])
+
+
+@pytest.mark.parametrize("scene", ITEM_SCENES, ids=name)
+def test_a_call_is_done_once_and_then_already(world, local, scene):
+    call = scene(world)
+    assert make(call, local).result is Result.DONE
+    before = world.snapshot_of_items()
+    assert make(call, local).result is Result.ALREADY
+    assert world.snapshot_of_items() == before
+
+
+@pytest.mark.parametrize("scene", ITEM_SCENES, ids=name)
+def test_one_of_sixteen_racers_wins(world, local, scene):
+    call = scene(world)
+    start = threading.Barrier(RACERS)
+
+    def race(_):
+        start.wait(timeout=20)
+        return make(call, local).result
+
+    with ThreadPoolExecutor(RACERS) as pool:
+        results = list(pool.map(race, range(RACERS)))
+    assert sorted(results) == [Result.ALREADY] * (RACERS - 1) + [Result.DONE]
+
+
+def test_a_list_that_upstream_wrote_is_cleared_while_it_is_as_read(world, local):
+    world.enter(registration_item(5))
+    commit_as_upstream(world, 6)
+    commit_as_upstream(world, 7)
+    assert make(clearing_of(world), local).result is Result.DONE
+    [item] = world.items(world.coordinator)
+    assert (item["commits"], item["tableVersion"], item["hasAcceptedCommits"]) == (
+        {"L": []},
+        {"N": "7"},
+        {"BOOL": True},
+    )
+
+
+def test_a_commit_of_upstream_between_reading_and_clearing_stays(world, local):
+    world.enter(registration_item(5))
+    commit_as_upstream(world, 6)
+    call = clearing_of(world)
+    port = Meddled(local).before("update_item", lambda: commit_as_upstream(world, 7))
+    assert make(call, port).result is Result.STOPPED
+    [item] = world.items(world.coordinator)
+    assert len(item["commits"]["L"]) == 2
+
+
+def test_a_list_of_the_same_version_with_another_element_is_not_cleared(world, local):
+    call = clear_commits(world)
+    other = {"L": [coordinator_commit(6, fsLength={"N": "2"}), coordinator_commit(7)]}
+    assert make(replace(call, commits=other), local).result is Result.STOPPED
+
+
+def test_a_list_is_the_same_however_its_numbers_are_written(world, local):
+    call = clear_commits(world)
+    same = {"L": [coordinator_commit(version, fsLength={"N": "1000.0"}) for version in (6, 7)]}
+    assert make(replace(call, commits=same), local).result is Result.DONE
+
+
+def test_upstream_commits_after_its_list_was_cleared(world, local):
+    make(clear_commits(world), local)
+    commit_as_upstream(world, 8)
+    [item] = world.items(world.coordinator)
+    assert [element["M"]["version"] for element in item["commits"]["L"]] == [{"N": "8"}]
+
+
+def test_upstream_commits_to_a_registration_that_was_put(world, local):
+    make(register(world), local)
+    commit_as_upstream(world, 8)
+    [item] = world.items(world.coordinator)
+    assert item["tableVersion"] == {"N": "8"}
+
+
+def test_a_registration_that_upstream_wrote_and_never_used_is_deleted(world, local):
+    world.dynamodb.put_item(
+        TableName=world.coordinator,
+        Item=registration_item(7, **FRESH),
+        Expected={"tableId": {"Exists": False}},
+    )
+    assert make(DeleteRegistration(world.coordinator, UUID, URI), local).result is Result.DONE
+    assert world.items(world.coordinator) == []
+
+
+def test_a_first_commit_of_upstream_keeps_its_registration(world, local):
+    call = delete_registration(world)
+    outcome = make(call, Meddled(local).before("delete_item", lambda: commit_as_upstream(world, 8)))
+    assert (outcome.result, "hasAcceptedCommits BOOL" in outcome.sentence) == (Result.STOPPED, True)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"commits": None},
+        {"commits": {"S": ""}},
+        {"commits": {"N": "0"}},
+        {"commits": {"NULL": True}},
+        {"hasAcceptedCommits": {"S": "false"}},
+        {"hasAcceptedCommits": {"N": "0"}},
+        {"hasAcceptedCommits": None},
+    ],
+)
+def test_a_registration_of_wrong_types_is_left_as_it_is(world, local, changes):
+    call = delete_registration(world)
+    item = world.enter(registration_item(7, **FRESH | changes))
+    assert not make(call, local).may_go_on
+    assert world.items(world.coordinator) == [item]
+
+
+@pytest.mark.parametrize("complete", [{"BOOL": False}, {"N": "0"}, {"NULL": True}, {"S": "FALSE"}, None])
+def test_an_entry_whose_completion_is_of_the_wrong_type_is_left_as_it_is(world, local, complete):
+    call = complete_entry(world)
+    item = world.enter(incomplete_item(7, URI, complete=complete))
+    assert make(call, local).result is Result.STOPPED
+    assert world.items(world.log_store) == [item]
+
+
+def test_upstreams_unconditional_completion_beside_ours_leaves_one_complete_entry(world, local):
+    call = complete_entry(world)
+    completed = incomplete_item(7, URI, complete={"S": "true"}, expireTime={"N": str(NOW)})
+    outcome = make(call, Meddled(local).before("update_item", lambda: world.enter(completed)))
+    assert outcome.result is Result.ALREADY
+    assert world.items(world.log_store) == [completed]

@@ -1,0 +1,238 @@
+"""Copies that overwrite nothing: races, changed facts, bytes compared."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from coordinator.repairs import bytes_of
+from coordinator.repairs.calls import RequireEqual, SaveAside
+from coordinator.repairs.execution import Result
+from coordinator.repairs.objects import MOST_BYTES, item_document
+from tests.builders.delta import incomplete_item
+from tests.coordinator.repairs.scenes import (
+    RESCUE,
+    publish,
+    require_absent,
+    require_empty,
+    require_equal,
+    save_item,
+    save_object,
+)
+from tests.coordinator.repairs.world import COMMIT, LOG, URI, WRITES, commit_key, make, refusal, temp_key
+
+OTHER = COMMIT.replace(b"WRITE", b"MERGE")
+
+
+def wrote(port) -> list[str]:
+    return [method for method, *_ in port.asked if method in WRITES]
+
+
+def test_a_published_commit_has_the_bytes_of_its_source(world, port):
+    outcome = make(publish(world), port)
+    assert world.read(commit_key(7)) == COMMIT
+    assert "7.json was published from .tmp/7.json." in outcome.sentence
+
+
+def test_a_reader_that_published_first_loses_nothing(world, port):
+    call = publish(world)
+    outcome = make(call, port.before("put_if_absent", lambda: world.put(commit_key(7))))
+    assert outcome.result is Result.ALREADY
+    assert outcome.sentence == "7.json was published meanwhile; the bytes are equal."
+
+
+def test_a_commit_published_long_ago_is_not_sent_again(world, port):
+    call = publish(world)
+    world.put(commit_key(7))
+    assert make(call, port).result is Result.ALREADY
+    assert wrote(port) == []
+
+
+@pytest.mark.parametrize("moment", ["head", "put_if_absent"])
+def test_other_bytes_under_the_name_stop_the_repair_and_stay(world, port, moment):
+    call = publish(world)
+    outcome = make(call, port.before(moment, lambda: world.put(commit_key(7), OTHER)))
+    assert outcome.result is Result.STOPPED
+    assert f"from byte {COMMIT.index(b'WRITE')} on" in outcome.sentence
+    assert world.read(commit_key(7)) == OTHER
+
+
+def test_a_longer_file_of_the_same_beginning_has_other_bytes(world, port):
+    call = publish(world)
+    world.put(commit_key(7), COMMIT + b"\n")
+    assert f"from byte {len(COMMIT)} on" in make(call, port).sentence
+
+
+@pytest.mark.parametrize("moment", ["head", "get"])
+def test_a_source_that_vanishes_stops_the_repair(world, port, moment):
+    call = publish(world)
+    outcome = make(call, port.before(moment, lambda: world.delete(temp_key(7))))
+    assert outcome.result is Result.STOPPED
+    assert "nothing was written" in outcome.sentence
+    assert wrote(port) == []
+
+
+@pytest.mark.parametrize("moment", ["head", "get"])
+@pytest.mark.parametrize("data", [OTHER, COMMIT + b"{}", b""])
+def test_a_source_that_changes_stops_the_repair(world, port, moment, data):
+    call = publish(world)
+    outcome = make(call, port.before(moment, lambda: world.put(temp_key(7), data)))
+    assert outcome.result is Result.STOPPED
+    assert wrote(port) == []
+
+
+def test_a_writer_that_moved_its_temp_file_has_published_it(world, port):
+    call = publish(world)
+    world.put(commit_key(7))
+    world.delete(temp_key(7))
+    outcome = make(call, port)
+    assert (outcome.result, "the MD5 is equal" in outcome.sentence) == (Result.ALREADY, True)
+
+
+@pytest.mark.parametrize("etag", ["0" * 32, "9b2cf535f27731c974343645a3985328-2", ""])
+def test_without_its_source_a_file_of_another_etag_proves_nothing(world, port, etag):
+    call = replace(publish(world), etag=etag)
+    world.put(commit_key(7))
+    world.delete(temp_key(7))
+    outcome = make(call, port)
+    assert (outcome.result, "cannot be compared" in outcome.sentence) == (Result.STOPPED, True)
+
+
+def test_a_commit_that_is_replaced_after_it_was_written_is_not_called_done(world, port):
+    call = publish(world)
+    outcome = make(call, port.after("put_if_absent", lambda: world.put(commit_key(7), OTHER)))
+    assert outcome.result is Result.STOPPED
+    assert "was written and then replaced" in outcome.sentence
+
+
+def test_a_commit_that_is_deleted_after_it_was_written_is_not_called_done(world, port):
+    call = publish(world)
+    outcome = make(call, port.after("put_if_absent", lambda: world.delete(commit_key(7))))
+    assert "something deletes it" in outcome.sentence
+
+
+def test_a_write_that_met_another_without_a_winner_says_to_run_it_again(world, port):
+    outcome = make(publish(world), port.before("put_if_absent", refusal("ConditionalRequestConflict")))
+    assert outcome.result is Result.STOPPED
+    assert "run this again" in outcome.sentence
+
+
+def test_more_than_five_gibibytes_are_not_even_read(world, port):
+    outcome = make(replace(publish(world), size=MOST_BYTES + 1), port)
+    assert outcome.result is Result.STOPPED
+    assert "5,368,709,121 bytes" in outcome.sentence
+    assert port.asked == []
+
+
+def test_a_large_commit_is_fetched_once_and_read_back_in_pieces(world, port, monkeypatch):
+    monkeypatch.setattr(bytes_of, "PIECE_BYTES", 1_000)
+    data = bytes(range(250)) * 20
+    etag = world.put(temp_key(7), data)
+    call = replace(publish(world), etag=etag, size=len(data))
+    world.put(temp_key(7), data)
+    assert make(call, port).result is Result.DONE
+    whole = [args for method, args, options in port.asked if method == "get" and not options]
+    pieces = [options["first"] for method, _, options in port.asked if method == "get" and options]
+    assert [key for _, key in whole] == [temp_key(7)]
+    assert pieces == [0, 1_000, 2_000, 3_000, 4_000]
+
+
+def test_a_file_that_changes_between_two_pieces_stops_the_repair(world, port, monkeypatch):
+    monkeypatch.setattr(bytes_of, "PIECE_BYTES", 10)
+    call = publish(world)
+    world.put(commit_key(7))
+    outcome = make(call, port.at(3, lambda: world.put(temp_key(7), OTHER)))
+    assert (outcome.result, "changed while it was read" in outcome.sentence) == (Result.STOPPED, True)
+
+
+@pytest.mark.parametrize(("shorter", "word"), [(b"0123456789", "changed while"), (None, "is not there")])
+def test_a_file_that_shrinks_or_goes_between_two_pieces_stops_the_repair(world, port, monkeypatch, shorter, word):
+    monkeypatch.setattr(bytes_of, "PIECE_BYTES", 10)
+    call = require_equal(world)
+    act = (lambda: world.put(temp_key(7), shorter)) if shorter else (lambda: world.delete(temp_key(7)))
+    outcome = make(call, port.at(2, act))
+    assert (outcome.result, word in outcome.sentence) == (Result.STOPPED, True)
+
+
+def test_different_files_are_not_equal(world, port):
+    call = require_equal(world)
+    world.put(commit_key(7), OTHER)
+    assert "differ from byte" in make(call, port).sentence
+
+
+def test_empty_files_are_equal(world, port):
+    world.put("a", b"")
+    world.put("b", b"")
+    assert make(RequireEqual(world.bucket, "a", "b"), port).result is Result.DONE
+
+
+@pytest.mark.parametrize("key", [temp_key(7), commit_key(7)])
+def test_an_absent_file_is_equal_to_nothing(world, port, key):
+    call = require_equal(world)
+    world.delete(key)
+    outcome = make(call, port)
+    assert (outcome.result, "is not there" in outcome.sentence) == (Result.STOPPED, True)
+
+
+@pytest.mark.parametrize("version", [7, 8])
+def test_a_key_that_exists_is_not_absent(world, port, version):
+    call = require_absent(world)
+    world.put(commit_key(version))
+    outcome = make(call, port)
+    assert (outcome.result, f"{version}.json exists" in outcome.sentence) == (Result.STOPPED, True)
+
+
+def test_any_object_keeps_a_prefix_from_being_empty(world, port):
+    call = require_empty(world)
+    world.put(commit_key(0))
+    outcome = make(call, port)
+    assert (outcome.result, "holds 0.json" in outcome.sentence) == (Result.STOPPED, True)
+
+
+def test_a_prefix_of_too_many_markers_is_not_called_empty(world, port, monkeypatch):
+    monkeypatch.setattr("coordinator.repairs.objects.MOST_MARKERS", 2)
+    call = require_empty(world)
+    world.put(f"{LOG}_commits/", b"")
+    assert make(call, port).result is Result.STOPPED
+
+
+def test_an_object_is_saved_as_it_is(world, port):
+    make(save_object(world), port)
+    assert world.read(f"{RESCUE}object") == COMMIT
+
+
+def test_an_item_is_saved_as_json_of_its_wire_form(world, port):
+    make(save_item(world), port)
+    assert json.loads(world.read(f"{RESCUE}item.json")) == incomplete_item(7, URI)
+
+
+def test_an_item_gives_the_same_bytes_whatever_the_order_of_its_attributes():
+    item = incomplete_item(7, URI)
+    assert item_document(item) == item_document(dict(reversed(item.items())))
+
+
+def test_another_copy_under_the_rescue_name_stops_the_repair(world, port):
+    call = save_object(world)
+    world.put(f"{RESCUE}object", OTHER)
+    outcome = make(call, port)
+    assert (outcome.result, "exists with other bytes" in outcome.sentence) == (Result.STOPPED, True)
+    assert world.read(f"{RESCUE}object") == OTHER
+
+
+def test_what_has_gone_before_it_was_saved_stops_the_repair(world, port):
+    call = save_object(world)
+    world.delete(temp_key(7))
+    assert make(call, port).result is Result.STOPPED
+
+
+def test_what_was_saved_before_it_went_counts_as_saved(world, port):
+    call = save_object(world)
+    make(call, port)
+    world.delete(temp_key(7))
+    assert make(call, port).result is Result.ALREADY
+
+
+def test_a_hostile_item_is_saved(world, port):
+    item = {"tablePath": {"S": "\ud800\n"}, "complete": {"BOOL": True}, "x": {"L": [{"M": {}}]}}
+    make(SaveAside(world.bucket, f"{RESCUE}x", item=item), port)
+    assert json.loads(world.read(f"{RESCUE}x")) == item
