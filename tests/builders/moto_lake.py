@@ -1,9 +1,21 @@
 """Tables written by hand into moto: each object and item exactly as a test wants it."""
 
+import json
+import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.builders.delta import commit_bytes, commit_info, first_commit_bytes, incomplete_item, log_store_item
+from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF, TABLE_CONF
+from tests.builders.delta import (
+    UUID,
+    commit_bytes,
+    commit_info,
+    first_commit_bytes,
+    incomplete_item,
+    log_store_item,
+    registration_item,
+)
 
 
 @dataclass
@@ -15,14 +27,44 @@ class MotoLake:
     bucket: str
 
     def __post_init__(self) -> None:
-        self.log_store = f"log-{self.bucket}"
-        keys = [("tablePath", "HASH"), ("fileName", "RANGE")]
+        self.log_store = self.store(f"log-{self.bucket}", tablePath="HASH", fileName="RANGE")
+
+    def store(self, name: str, **keys: str) -> str:
+        """Make a DynamoDB table with text keys, on demand; returns its name."""
         self.dynamodb.create_table(
-            TableName=self.log_store,
-            KeySchema=[{"AttributeName": name, "KeyType": kind} for name, kind in keys],
-            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name, _ in keys],
+            TableName=name,
+            KeySchema=[{"AttributeName": name, "KeyType": kind} for name, kind in keys.items()],
+            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in keys],
             BillingMode="PAY_PER_REQUEST",
         )
+        return name
+
+    def coordinator(self) -> str:
+        """Make the DynamoDB table of a commit coordinator."""
+        return self.store(f"coordinator-{self.bucket}", tableId="HASH")
+
+    def coordinated(
+        self, root: str, store: str, commits: int = 3, unbackfilled: Sequence[int] = (), **changes: Any
+    ) -> str:
+        """Write a coordinated table: published versions, its registration, and staged commits not yet backfilled."""
+        table_id = str(uuid.uuid4())
+        properties = {
+            COORDINATOR: "dynamodb",
+            COORDINATOR_CONF: json.dumps({"dynamoDBTableName": store, "dynamoDBEndpoint": "http://127.0.0.1"}),
+            TABLE_CONF: json.dumps({"tableId": table_id}),
+        }
+        self.commit(root, 0, first_commit_bytes(properties))
+        for version in range(1, commits):
+            self.commit(root, version)
+        body = commit_body(1)
+        for version in unbackfilled:
+            self.put(f"{root}/_delta_log/_staged_commits/{version:020d}.{UUID}.json", body)
+        newest = max(unbackfilled, default=commits - 1)
+        item = registration_item(newest, unbackfilled, tableId={"S": table_id}, path={"S": self.uri(root)}, **changes)
+        for element in item["commits"]["L"]:
+            element["M"]["fsLength"] = {"N": str(len(body))}
+        self.dynamodb.put_item(TableName=store, Item=item)
+        return self.uri(root)
 
     def table(self, root: str, commits: int = 3, *, log_store: bool = False) -> str:
         """Write versions 0 to commits-1, with complete entries if it is a log store's; returns the s3a URI."""

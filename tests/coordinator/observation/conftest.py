@@ -1,12 +1,17 @@
 """A lake on moto with a connection to it, and a writer of small tables."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from coordinator.models import CommitStore, Watch
 from coordinator.observation.passes import observe_connection
 from dashboard.connections.models import Connection
+from lake.aws.access import Lake
+from tests.builders.guard import Guard
 from tests.builders.moto_lake import MotoLake
-from tests.lake.aws.conftest import _own_environment, bucket, dynamodb, endpoint, lake, s3  # noqa: F401
+from tests.lake.aws.conftest import _own_environment, bucket, dynamodb, endpoint, lake, s3, stub  # noqa: F401
+from tests.lake.aws.stub import quick
 
 
 @pytest.fixture
@@ -30,5 +35,30 @@ def observe(connection, lake):  # noqa: F811
 
     def run(*, in_full: bool = False):
         return observe_connection(connection, lake, threads=4, in_full=in_full)
+
+    return run
+
+
+@pytest.fixture
+def guard(endpoint) -> Iterator[Guard]:  # noqa: F811
+    """A gate before the same moto, which refuses what a test tells it to."""
+    guard = Guard()
+    yield guard
+    guard.close()
+
+
+@pytest.fixture
+def guarded(guard) -> Iterator[Lake]:
+    """The lake as seen through the gate, with milliseconds between attempts."""
+    with quick(guard.url) as lake:
+        yield lake
+
+
+@pytest.fixture
+def observe_guarded(connection, guarded):
+    """One pass through the gate; returns its result."""
+
+    def run(*, in_full: bool = False):
+        return observe_connection(connection, guarded, threads=4, in_full=in_full)
 
     return run

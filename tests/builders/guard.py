@@ -1,0 +1,123 @@
+"""A gate before moto: refuses, throttles or delays chosen requests, and lets a test act between two of them."""
+
+import json
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs
+
+from moto.server import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import make_server
+
+REQUEST_ID = "GUARD7EXAMPLE"
+_SUBRESOURCES = {"versioning": "GetBucketVersioning", "lifecycle": "GetBucketLifecycleConfiguration"}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request: `operation` as AWS names it, `target` the path for S3 and the body for DynamoDB."""
+
+    operation: str
+    target: str
+
+
+@dataclass
+class Rule:
+    """`left` answers of this kind are still to be given; None: for ever."""
+
+    operation: str
+    within: str
+    status: int
+    code: str
+    left: int | None = None
+
+
+class Guard:
+    """The WSGI application and the server that carries it; moto behind it is the one of this process."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.before: Callable[[Call], None] = lambda call: None
+        self._rules: list[Rule] = []
+        self._moto = DomainDispatcherApplication(create_backend_app)
+        self._server = make_server("127.0.0.1", 0, self, threaded=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def deny(self, operation: str, within: str = "") -> None:
+        """Answer AccessDenied to an operation whose path or body holds `within`."""
+        self._rules.append(Rule(operation, within, 403 if _is_s3(operation) else 400, "AccessDenied"))
+
+    def throttle(self, operation: str, times: int) -> None:
+        code = "SlowDown" if _is_s3(operation) else "ProvisionedThroughputExceededException"
+        self._rules.append(Rule(operation, "", 503 if _is_s3(operation) else 400, code, times))
+
+    def allow_all(self) -> None:
+        self._rules.clear()
+
+    def count(self, operation: str) -> int:
+        return sum(call.operation == operation for call in self.calls)
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join(timeout=5)
+        self._server.server_close()
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        call = _call(environ)
+        self.calls.append(call)
+        self.before(call)
+        for rule in self._rules:
+            if rule.operation == call.operation and rule.within in call.target and rule.left != 0:
+                rule.left = None if rule.left is None else rule.left - 1
+                return _refuse(rule, start_response)
+        return self._moto(environ, start_response)
+
+
+def _call(environ: dict[str, Any]) -> Call:
+    if target := environ.get("HTTP_X_AMZ_TARGET"):
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        environ["wsgi.input"] = _Again(body)
+        return Call(target.rpartition(".")[2], body.decode())
+    path, query = environ["RAW_URI"].partition("?")[0], parse_qs(environ["QUERY_STRING"], keep_blank_values=True)
+    if "list-type" in query:
+        return Call("ListObjectsV2", f"{path}?{query.get('prefix', [''])[0]}")
+    for name, operation in _SUBRESOURCES.items():
+        if name in query:
+            return Call(operation, path)
+    return Call("HeadObject" if environ["REQUEST_METHOD"] == "HEAD" else "GetObject", path)
+
+
+class _Again:
+    """A body that was read once and is to be read again by the application behind."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def read(self, size: int = -1) -> bytes:
+        size = len(self._body) if size < 0 else size
+        data, self._body = self._body[:size], self._body[size:]
+        return data
+
+
+def _is_s3(operation: str) -> bool:
+    return "Object" in operation or "Bucket" in operation
+
+
+def _refuse(rule: Rule, start_response: Any) -> list[bytes]:
+    message = f"User: arn:aws:iam::111122223333:user/levee is not authorized to perform {rule.operation}"
+    if rule.code != "AccessDenied":
+        message = "Please reduce your request rate."
+    if _is_s3(rule.operation):
+        body = f"<Error><Code>{rule.code}</Code><Message>{message}</Message></Error>".encode()
+        headers = [("x-amz-request-id", REQUEST_ID), ("Content-Type", "application/xml")]
+    else:
+        code = "AccessDeniedException" if rule.code == "AccessDenied" else rule.code
+        body = json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message}).encode()
+        headers = [("x-amzn-requestid", REQUEST_ID), ("Content-Type", "application/x-amz-json-1.0")]
+    if rule.operation == "HeadObject":
+        body = b""
+    start_response(f"{rule.status} Refused", [*headers, ("Content-Length", str(len(body)))])
+    return [body]
