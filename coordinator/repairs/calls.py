@@ -125,7 +125,7 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class DeleteRegistration:
-    """Delete a registration, if hasAcceptedCommits = false AND size(commits) = 0 AND path = `path`."""
+    """Delete a registration, if hasAcceptedCommits = false AND commits = [] AND path = `path`."""
 
     table: str
     table_id: str

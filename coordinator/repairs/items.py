@@ -23,8 +23,8 @@ AS_READ_NAMES = {"#tableVersion": "tableVersion", "#path": "path", "#schemaVersi
 CLEAR = "SET #commits = :empty"
 RAISE = "SET #tableVersion = :to, #tableTimestamp = :timestamp"
 UNREGISTERED = "attribute_not_exists(#tableId)"
-# An empty text has the size 0 too, so that the type is asked for first.
-UNUSED = "#hasAcceptedCommits = :false AND attribute_type(#commits, :list) AND size(#commits) = :zero AND #path = :path"
+# Not by its size, which is 0 of an empty text as well.
+UNUSED = "#hasAcceptedCommits = :false AND #commits = :empty AND #path = :path"
 EMPTY: dict[str, Any] = {"L": []}
 
 
@@ -124,7 +124,7 @@ def delete_registration(call: DeleteRegistration, sending: Sending) -> Answer:
     """Raises Stop, AwsError."""
     key = registration_key(call.table_id)
     names = {"#hasAcceptedCommits": "hasAcceptedCommits", "#commits": "commits", "#path": "path"}
-    values: Item = {":false": {"BOOL": False}, ":list": text("L"), ":zero": number(0), ":path": text(call.path)}
+    values: Item = {":false": {"BOOL": False}, ":empty": EMPTY, ":path": text(call.path)}
     if sending.write(lambda: sending.lake.delete_item(call.table, key, condition=UNUSED, names=names, values=values)):
         return done(f"The registration {call.table_id} was deleted.")
     item = sending.lake.get_item(call.table, key)

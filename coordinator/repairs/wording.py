@@ -118,7 +118,7 @@ def _registration(
             return CallText(
                 "dynamodb:DeleteItem",
                 f"Deletes registration {call.table_id} from {call.table}.",
-                f'hasAcceptedCommits = false AND size(commits) = 0 AND path = "{call.path}"',
+                f'hasAcceptedCommits = false AND commits = [] AND path = "{call.path}"',
             )
 
 
