@@ -3,7 +3,7 @@
 import pytest
 
 from coordinator.models import Commit, CommitStore, DeltaTable, Entry, ObservationPass, Watch
-from tests.builders.delta import checkpoint_bytes
+from tests.builders.delta import checkpoint_bytes, commit_bytes, commit_info, first_commit_bytes
 
 
 def the_table() -> DeltaTable:
@@ -102,6 +102,19 @@ def test_a_table_that_comes_back_is_no_longer_gone(written, observe):
     observe()
 
     assert (the_table().gone_at, the_table().published_version) == (None, 1)
+
+
+def test_a_table_made_again_at_its_place_is_read_anew(written, observe):
+    written.table("sales/orders", commits=2)
+    observe()
+    written.commit("sales/orders", 0, first_commit_bytes({"delta.appendOnly": "true"}))
+    written.commit("sales/orders", 1, commit_bytes(commit_info("OPTIMIZE"), newline=True))
+    written.commit("sales/orders", 2)
+
+    observe()
+
+    assert the_table().properties == {"delta.appendOnly": "true"}
+    assert Commit.objects.get(version=1).operation == "OPTIMIZE"
 
 
 def test_names_with_spaces_and_unicode_are_read(written, observe):
