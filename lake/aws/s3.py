@@ -1,6 +1,8 @@
 """S3: listings, objects and their ranges, heads, conditional writes. A bucket elsewhere is followed there once."""
 
+import hashlib
 import re
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -126,7 +128,10 @@ class S3:
         Raises AwsError: is_condition_failed where the key exists, which may be this very write, sent again because its
         first answer was lost; ConditionsUnsupported where the endpoint does not know the condition.
         """
-        return self._write("s3:PutObject", "PUT", bucket, key, "If-None-Match", "*", data)
+        # A bucket with a default retention (Object Lock) takes no object without its digest.
+        digest = b64encode(hashlib.md5(data, usedforsecurity=False).digest()).decode()
+        more = {"Content-MD5": digest}
+        return self._write("s3:PutObject", "PUT", bucket, key, "If-None-Match", "*", data=data, more=more)
 
     def delete(self, bucket: str, key: str, *, etag: str) -> ObjectWrite:
         """Delete an object of that ETag, given without quotes (If-Match); an absent one counts as deleted.
@@ -138,17 +143,26 @@ class S3:
                 "InvalidName", "no ETag was given to delete it by", "", "s3:DeleteObject", "", f"s3://{bucket}/{key}"
             )
         try:
-            return self._write("s3:DeleteObject", "DELETE", bucket, key, "If-Match", f'"{etag}"', b"")
+            return self._write("s3:DeleteObject", "DELETE", bucket, key, "If-Match", f'"{etag}"')
         except AwsError as error:
             if error.code in {"NotFound", "NoSuchKey"}:
                 return ObjectWrite(error.request_id)
             raise
 
     def _write(
-        self, operation: str, method: str, bucket: str, key: str, header: str, condition: str, data: bytes
+        self,
+        operation: str,
+        method: str,
+        bucket: str,
+        key: str,
+        header: str,
+        condition: str,
+        *,
+        data: bytes = b"",
+        more: Mapping[str, str] | None = None,
     ) -> ObjectWrite:
         target = f"s3://{bucket}/{key}"
-        headers = {header: condition}
+        headers = {header: condition, **(more or {})}
         try:
             answer = self.ask(operation, bucket, key, method=method, headers=headers, body=data, target=target)
         except AwsError as error:

@@ -1,10 +1,16 @@
 """Conditional writes at a hostile endpoint: lost answers, refusals, endpoints without conditions."""
 
+import re
+import socket
+import threading
+import time
+from dataclasses import replace
+
 import orjson
 import pytest
 
 from lake.aws.errors import AwsError
-from tests.lake.aws.stub import QUICK, Reply
+from tests.lake.aws.stub import QUICK, Reply, quick
 from tests.lake.aws.test_signing import assert_signed
 from tests.lake.aws.test_wire import SLOW_DOWN, dynamodb_error, failure
 
@@ -48,6 +54,7 @@ def test_a_put_is_sent_on_its_condition_signed_and_whole(stub, stub_lake):
     assert (written.etag, written.request_id) == ("e", "R7")
     [heard] = stub.heard
     assert (heard.method, heard.headers["if-none-match"], heard.body) == ("PUT", "*", b"data")
+    assert heard.headers["content-md5"] == "jXd/OF09/siBXSD3SWAm3A=="
     assert_signed(heard, "s3")
 
 
@@ -151,6 +158,31 @@ def test_a_write_that_would_reach_further_is_never_sent(stub, stub_lake, act):
         act(stub_lake)
     assert raised.value.code == "InvalidName"
     assert stub.heard == []
+
+
+def read_slowly(listener: socket.socket) -> None:
+    """Take a request in at some 10 MiB/s, answer it, and end."""
+    connection, _ = listener.accept()
+    with connection:
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += connection.recv(1)
+        left = int(re.search(rb"(?i)content-length: (\d+)", head)[1])
+        while left:
+            time.sleep(0.01)
+            left -= len(connection.recv(min(left, 100_000)))
+        connection.sendall(WRITTEN.encode())
+
+
+def test_a_large_object_may_take_longer_than_any_one_timeout():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        thread = threading.Thread(target=read_slowly, args=(listener,), daemon=True)
+        thread.start()
+        patience = replace(QUICK, connect=0.4, read=5.0, attempts=1)
+        with quick(f"http://127.0.0.1:{listener.getsockname()[1]}", patience=patience) as lake:
+            assert lake.s3.put("lake", "k", bytes(15_000_000)).etag == "e"
+        thread.join(timeout=5)
 
 
 def test_a_bucket_elsewhere_gets_the_whole_body(stub, stub_lake):
