@@ -29,6 +29,9 @@ class Role(StrEnum):
 PERMISSIONS: dict[str, Role] = {
     "lake.observe": Role.OPERATOR,
     "job.cancel": Role.OPERATOR,
+    "table.plan-repair": Role.OPERATOR,
+    "table.repair": Role.OPERATOR,
+    "table.repair-losing": Role.ADMIN,
     "lake.declare": Role.ADMIN,
     "people.manage": Role.ADMIN,
 }

@@ -25,6 +25,14 @@ class JobCancelled(Exception):
     message = "Cancelled before it was done."
 
 
+class JobFailed(Exception):
+    """The work cannot be done, for a reason that is no fault of the program: a code and one sentence."""
+
+    def __init__(self, code: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
 class JobInterrupted(JobCancelled):
     """The process that runs the job has been told to end."""
 
@@ -59,7 +67,10 @@ class JobContext:
 
     @contextmanager
     def step(self, name: str) -> Iterator[Step]:
-        """Declare a step as it begins; it is done at the end of the block, failed if the block raises."""
+        """Declare a step as it begins; at the end of the block it is done, or what the block set `state` to.
+
+        It is failed if the block raises.
+        """
         self.check_cancelled()
         step = Step(name, started=_now())
         self._steps.append(step)
@@ -70,7 +81,8 @@ class JobContext:
             step.state = "failed"
             raise
         else:
-            step.state = "done"
+            if step.state == "running":
+                step.state = "done"
         finally:
             step.ended = _now()
             self._store()

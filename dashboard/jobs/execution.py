@@ -10,7 +10,7 @@ from django.db import close_old_connections, connection
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import Outcome, record
 from dashboard.jobs import lifecycle
-from dashboard.jobs.context import JobCancelled, JobContext, JobInterrupted
+from dashboard.jobs.context import JobCancelled, JobContext, JobFailed, JobInterrupted
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.registry import kind_named
 from lake.aws.errors import AwsError
@@ -55,6 +55,8 @@ def record_outcome(job_id: UUID) -> None:
         target_type=job.target_type,
         target_id=job.target_id,
         target_label=job.target_label,
+        before=job.result.get("before"),
+        after=job.result.get("after"),
         outcome=outcome,
         detail=f"{JobState(job.state).label}: {job.message}",
         job=job,
@@ -73,7 +75,10 @@ def audit_action(kind: str) -> str:
 def _fail(context: JobContext, error: Exception) -> None:
     if isinstance(error, AwsError):
         code, text = error.code, str(error)
-        context.result(aws_request_ids=[error.request_id] if error.request_id else [])
+        told = context.results.get("aws_request_ids", [])
+        context.result(aws_request_ids=[*told, error.request_id] if error.request_id else told)
+    elif isinstance(error, JobFailed):
+        code, text = error.code, str(error)
     else:
         logger.exception("Job %s (%s) failed", context.job.pk, context.job.kind)
         code, text = type(error).__name__, first_sentence(error)

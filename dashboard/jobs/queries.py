@@ -33,6 +33,28 @@ class StepRow:
     elapsed: timedelta | None
 
 
+@dataclass(frozen=True)
+class OutcomeRow:
+    """What became of one of the many things that a job works on. `state` is done or a word of the job's kind."""
+
+    target_type: str
+    target_id: str
+    label: str
+    state: str
+    sentence: str
+
+
+def outcomes_of(job: Job) -> list[OutcomeRow]:
+    """Return the outcomes that the job has told so far, one per thing."""
+    fields = ("target_type", "target_id", "label", "state", "sentence")
+    return [OutcomeRow(*(str(row.get(name, "")) for name in fields)) for row in job.result.get("outcomes", [])]
+
+
+def facts_of(job: Job) -> list[tuple[str, object]]:
+    """Return the single values of a job's result; what is a list or a table has a place of its own, or none."""
+    return [(name, value) for name, value in job.result.items() if not isinstance(value, list | dict)]
+
+
 def jobs(wanted: JobFilter) -> QuerySet[Job]:
     """Return the matching jobs, unordered."""
     rows = Job.objects.all()

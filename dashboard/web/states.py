@@ -59,7 +59,8 @@ STEPS: Mapping[str, Look] = {
 
 ACTS: Mapping[str, Look] = {
     "requested": Look("Requested", "s-queued", "idle", "Handed to a job"),
-    "refused": Look("Refused", "s-cancelled", "warn", "The role did not allow it"),
+    "refused": Look("Refused", "s-cancelled", "warn", "Not allowed, or not safe; with the reason"),
+    "nothing_to_do": Look("Nothing to do", "s-published", "idle", "It was in order already"),
 }
 
 LOOKS: Mapping[str, Look] = {**LAKE, **VERSIONS, **JOBS, **STEPS, **ACTS}

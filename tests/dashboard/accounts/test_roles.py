@@ -13,6 +13,9 @@ pytestmark = pytest.mark.django_db
 TABLE = {
     "lake.observe": (False, True, True),
     "job.cancel": (False, True, True),
+    "table.plan-repair": (False, True, True),
+    "table.repair": (False, True, True),
+    "table.repair-losing": (False, False, True),
     "lake.declare": (False, False, True),
     "people.manage": (False, False, True),
 }

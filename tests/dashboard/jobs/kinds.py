@@ -2,7 +2,7 @@
 
 import time
 
-from dashboard.jobs.context import JobContext
+from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.registry import job_kind
 from lake.aws.errors import AwsError
 
@@ -52,3 +52,12 @@ def refused(context: JobContext) -> str:
 def observe(context: JobContext) -> str:
     """Stand in for work that needs a permission."""
     return "Looked."
+
+
+@job_kind("test-stopped", queue="aws")
+def stopped(context: JobContext) -> str:
+    """Send one call, have the next refused, and say so."""
+    context.result(before={"version": 2}, after={"version": 3}, aws_request_ids=["REQ1"])
+    with context.step("Send") as step:
+        step.state = "failed"
+    raise JobFailed("Stopped", "Stopped at call 2 of 3: a writer moved on.")

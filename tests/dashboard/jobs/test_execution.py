@@ -58,6 +58,21 @@ def test_a_refusal_by_aws_keeps_code_sentence_and_request_id() -> None:
     assert (entry.outcome, entry.aws_request_ids, entry.job_id) == ("failed", ["REQ1"], made.pk)
 
 
+def test_work_that_cannot_be_done_fails_in_its_own_words_and_keeps_what_it_changed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    made = ran("test-stopped")
+    assert (made.state, made.error_code, made.error_text) == (
+        "failed",
+        "Stopped",
+        "Stopped at call 2 of 3: a writer moved on.",
+    )
+    assert [step["state"] for step in made.steps] == ["failed"]
+    assert "Traceback" not in caplog.text
+    entry = AuditEntry.objects.get()
+    assert (entry.before, entry.after, entry.aws_request_ids) == ({"version": 2}, {"version": 3}, ["REQ1"])
+
+
 def test_a_kind_of_another_release_fails_in_one_sentence() -> None:
     made = ran("test-from-the-future")
     assert made.state == "failed"
