@@ -1,13 +1,16 @@
 """Plans of repairs: what would be done about a finding, call by call, or why nothing may be done."""
 
 import hashlib
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from coordinator.protocols.verdict import Verdict
-from coordinator.repairs.calls import Call, Item
+from coordinator.repairs.calls import Call, Item, SaveAside
 from lake.delta.facts import TableFacts
+
+_RESCUE = re.compile(r"^((?:.*/)?_levee_rescue/)([^/]+)/")
 
 
 class RepairName(StrEnum):
@@ -83,8 +86,28 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """A hash of the calls with their conditions: a plan shown and a plan executed are the same if it is equal."""
-        return hashlib.sha256(repr((self.uri, self.repair, self.calls)).encode()).hexdigest()[:32]
+        """A hash of the calls with their conditions: a plan shown and a plan executed are the same if it is equal.
+
+        The moment in the names of rescue folders is left out, so that the same plan made later has the same digest.
+        """
+        calls = self.saving_under("").calls
+        return hashlib.sha256(repr((self.uri, self.repair, calls)).encode()).hexdigest()[:32]
+
+    @property
+    def rescue_folder(self) -> str:
+        """The name of the folder under `_levee_rescue/` that copies go to; "" for a plan that saves nothing."""
+        keys = (call.key for call in self.calls if isinstance(call, SaveAside))
+        return next((found[2] for key in keys if (found := _RESCUE.match(key))), "")
+
+    def saving_under(self, folder: str) -> "Plan":
+        """The same plan with the copies in a folder of another name, such as that of the plan that was shown."""
+        return replace(self, calls=tuple(_saving_under(folder, call) for call in self.calls))
+
+
+def _saving_under(folder: str, call: Call) -> Call:
+    if not isinstance(call, SaveAside):
+        return call
+    return replace(call, key=_RESCUE.sub(lambda found: f"{found[1]}{folder}/", call.key))
 
 
 @dataclass(frozen=True, slots=True)

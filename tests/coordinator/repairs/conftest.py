@@ -3,6 +3,8 @@
 import pytest
 
 from coordinator.repairs.lake_port import AwsRepairLake
+from tests.coordinator.observation.conftest import connection, observe, written  # noqa: F401
+from tests.coordinator.repairs.console import Console
 from tests.coordinator.repairs.world import Meddled, World
 from tests.lake.aws.conftest import _own_environment, bucket, dynamodb, endpoint, lake, s3  # noqa: F401
 
@@ -16,3 +18,11 @@ def world(s3, dynamodb, bucket) -> World:  # noqa: F811
 def port(lake) -> Meddled:  # noqa: F811
     """The lake as execution sees it, open to meddling."""
     return Meddled(AwsRepairLake(lake))
+
+
+@pytest.fixture
+def console(connection, written, observe, endpoint, settings, tmp_path) -> Console:  # noqa: F811
+    """The lake is this Levee's sandbox, so that workers may talk to it and need no credentials."""
+    settings.SANDBOX_ENDPOINT_FILE = tmp_path / "endpoint"
+    settings.SANDBOX_ENDPOINT_FILE.write_text(endpoint)
+    return Console(connection, written, observe)

@@ -1,0 +1,169 @@
+"""The same repairs on many tables, one after the other: one outcome for each, and a stop only between two tables."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from coordinator.models import DeltaTable
+from coordinator.repairs.call_steps import log_call
+from coordinator.repairs.carrying_out import Images, observe_again, prove
+from coordinator.repairs.execution import CallOutcome, execute
+from coordinator.repairs.fresh import FreshPlans, plan_anew
+from coordinator.repairs.gate import ReadOnlyMode, require_writable
+from coordinator.repairs.lake_port import AwsRepairLake
+from coordinator.repairs.plan import Plan
+from dashboard.accounts.actor import Actor
+from dashboard.audit.log import Outcome, record
+from dashboard.connections.access import EndpointNotAllowed, lake_access
+from dashboard.jobs.context import JobContext, JobFailed
+from lake.aws.access import Lake, open_lake
+from lake.aws.errors import AwsError
+from lake.delta.uri import TableUri
+
+MOST_PLANS = 100
+"""Plans carried out on one table in one job; each is made from a reading of its own."""
+
+
+class TableState(StrEnum):
+    """What became of one table."""
+
+    DONE = "done"
+    NOTHING = "nothing_to_do"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class TableOutcome:
+    """One row of the job's page."""
+
+    target_type: str
+    target_id: str
+    label: str
+    state: TableState
+    sentence: str
+
+
+def repair_tables(context: JobContext) -> str:
+    """Repair each table named in the job; raises JobFailed at the end if one failed, JobCancelled between two."""
+    repairs = tuple(context.params["repairs"])
+    tables = [int(number) for number in context.params["tables"]]
+    outcomes: list[TableOutcome] = []
+    rows: list[dict[str, Any]] = []
+    context.result(outcomes=rows)
+    with context.step(f"Repair {len(tables):,} table{'s' if len(tables) != 1 else ''}") as step:
+        for number in tables:
+            context.check_cancelled()
+            outcome = _one_table(context, number, repairs)
+            outcomes.append(outcome)
+            rows.append(asdict(outcome))
+            level = "WARN" if outcome.state is TableState.FAILED else "INFO"
+            context.log(f"{outcome.label}: {outcome.sentence}", level=level, step="table")
+            context.progress(len(outcomes), len(tables))
+            if outcome.state is TableState.FAILED and context.params.get("stop_at_first_failure"):
+                break
+        step.detail = counts_in_words(outcomes, len(tables))
+    if any(outcome.state is TableState.FAILED for outcome in outcomes):
+        raise JobFailed("SomeFailed", counts_in_words(outcomes, len(tables)))
+    return counts_in_words(outcomes, len(tables))
+
+
+def counts_in_words(outcomes: Sequence[TableOutcome], total: int) -> str:
+    """`3 tables: 1 done, 1 nothing to do, 1 refused.`"""
+    words = {state: state.value.replace("_", " ") for state in TableState}
+    counted = {state: sum(one.state is state for one in outcomes) for state in TableState}
+    parts = [f"{number:,} {words[state]}" for state, number in counted.items() if number]
+    left = total - len(outcomes)
+    if left:
+        parts.append(f"{left:,} not reached")
+    return f"{total:,} table{'s' if total != 1 else ''}: {', '.join(parts) or 'none reached'}."
+
+
+def _one_table(context: JobContext, number: int, repairs: tuple[str, ...]) -> TableOutcome:
+    table = DeltaTable.objects.select_related("connection").filter(pk=number).first()
+    if table is None:
+        return TableOutcome("", "", f"table {number}", TableState.FAILED, "Levee no longer knows this table.")
+    try:
+        state, sentence = _repaired(context, table, repairs)
+    except (AwsError, EndpointNotAllowed, JobFailed, ReadOnlyMode) as error:
+        state, sentence = TableState.FAILED, str(error)
+    return TableOutcome("table", str(table.pk), table.uri, state, sentence)
+
+
+def _repaired(context: JobContext, table: DeltaTable, repairs: tuple[str, ...]) -> tuple[TableState, str]:
+    """Carry out plan after plan, lowest version first, each made anew, until none is left that was not tried."""
+    tried: set[tuple[str, str, int | None]] = set()
+    done: list[str] = []
+    with open_lake(lake_access(table.connection)) as lake:
+        for _ in range(MOST_PLANS):
+            require_writable()
+            fresh = plan_anew(table.connection, lake, TableUri.parse(table.uri))
+            plan = next((one for one in _wanted(fresh, repairs) if _key(one) not in tried), None)
+            if plan is None:
+                return _closing(fresh, repairs, done)
+            tried.add(_key(plan))
+            _carry_out(context, table, plan, fresh, lake)
+            done.append(plan.title)
+    return TableState.FAILED, f"{_list(done)} More than {MOST_PLANS} plans: run it again for the rest."
+
+
+def _wanted(fresh: FreshPlans, repairs: tuple[str, ...]) -> list[Plan]:
+    wanted = [plan for plan in fresh.plans if plan.repair.value in repairs and not plan.can_lose]
+    return sorted(wanted, key=lambda plan: -1 if plan.version is None else plan.version)
+
+
+def _closing(fresh: FreshPlans, repairs: tuple[str, ...], done: list[str]) -> tuple[TableState, str]:
+    reasons = [one.reason for one in fresh.refusals if one.repair.value in repairs]
+    reasons += [f"{one.title} can lose a commit: confirm it on the table's page." for one in _losing(fresh, repairs)]
+    if reasons:
+        return TableState.REFUSED, " ".join([_list(done), *reasons] if done else reasons)
+    return (TableState.DONE, _list(done)) if done else (TableState.NOTHING, fresh.verdict.summary)
+
+
+def _losing(fresh: FreshPlans, repairs: tuple[str, ...]) -> list[Plan]:
+    return [plan for plan in fresh.plans if plan.repair.value in repairs and plan.can_lose]
+
+
+def _carry_out(context: JobContext, table: DeltaTable, plan: Plan, fresh: FreshPlans, lake: Lake) -> None:
+    """Carry out one plan and write it to the audit log of its table; raises JobFailed as for a single repair."""
+    context.log(f"{table.uri}: {plan.title}", step="table")
+    images = Images.of(plan, fresh)
+
+    def on_call(place: int, outcome: CallOutcome) -> None:
+        images.note_call(outcome)
+        log_call(context, place, outcome)
+
+    outcome: Outcome = "failed"
+    detail = "Interrupted."
+    try:
+        execution = execute(plan, AwsRepairLake(lake), on_call=on_call)
+        verdict = observe_again(table.connection, lake, plan)
+        images.note_table(verdict)
+        prove(plan, fresh, execution, verdict)
+        outcome, detail = "done", plan.title
+    except JobFailed as error:
+        detail = str(error)
+        raise
+    finally:
+        record(
+            Actor.worker(context.job.requested_by_name, context.job.requested_by),
+            "table.repair",
+            target_type="table",
+            target_id=str(table.pk),
+            target_label=table.uri,
+            before=images.before,
+            after=images.after,
+            outcome=outcome,
+            detail=detail,
+            job=context.job,
+            aws_request_ids=images.request_ids,
+        )
+
+
+def _key(plan: Plan) -> tuple[str, str, int | None]:
+    return plan.repair.value, plan.code, plan.version
+
+
+def _list(done: list[str]) -> str:
+    return f"{'; '.join(done)}." if done else ""

@@ -1,0 +1,55 @@
+"""The calls of a plan as the steps of its job."""
+
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+from coordinator.repairs.carrying_out import Images
+from coordinator.repairs.documents import call_document
+from coordinator.repairs.execution import CallOutcome
+from coordinator.repairs.plan import Plan
+from dashboard.jobs.context import JobContext, Step
+
+
+class CallSteps:
+    """Hears each call's outcome: closes its step, writes its log line, keeps it for the audit log, begins the next."""
+
+    def __init__(self, context: JobContext, plan: Plan, images: Images) -> None:
+        self._context = context
+        self._plan = plan
+        self._images = images
+        self._running = ExitStack()
+        self._step: Step | None = None
+
+    def __enter__(self) -> Self:
+        self._begin(0)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._running.__exit__(kind, error, trace)
+
+    def __call__(self, place: int, outcome: CallOutcome) -> None:
+        self._images.note_call(outcome)
+        log_call(self._context, place, outcome)
+        if self._step is not None:
+            self._step.detail = outcome.sentence
+            self._step.state = "done" if outcome.may_go_on else "failed"
+        self._running.close()
+        self._step = None
+        if outcome.may_go_on:
+            self._begin(place + 1)
+
+    def _begin(self, place: int) -> None:
+        if place < len(self._plan.calls):
+            says = call_document(self._plan.calls[place])["says"]
+            self._step = self._running.enter_context(self._context.step(says))
+
+
+def log_call(context: JobContext, place: int, outcome: CallOutcome) -> None:
+    """Write a call and its outcome to the visible log, with the ids of its requests."""
+    requests = f" (request {', '.join(outcome.request_ids)})" if outcome.request_ids else ""
+    operation = call_document(outcome.call)["operation"]
+    level = "INFO" if outcome.may_go_on else "WARN"
+    context.log(f"{operation}: {outcome.sentence}{requests}", level=level, step=f"call {place + 1}")

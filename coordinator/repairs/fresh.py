@@ -1,0 +1,83 @@
+"""Planning from what the lake says now: the same for the page that shows a plan and the worker that carries it out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils import timezone
+
+from coordinator.observation.passes import survey_for_one_table, target_of
+from coordinator.protocols.verdict import Finding, Verdict
+from coordinator.repairs.documents import call_document
+from coordinator.repairs.plan import Plan, Refusal
+from coordinator.repairs.planning import plan_repairs
+from coordinator.repairs.reading import read_for_repair
+from dashboard.connections.models import Connection
+from lake.aws.access import Lake
+from lake.delta.uri import TableUri
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a repair is about: its name, and the finding it belongs to."""
+
+    repair: str
+    code: str
+    version: int | None
+
+    def is_of(self, thing: Plan | Refusal) -> bool:
+        return (thing.repair.value, thing.code, thing.version) == (self.repair, self.code, self.version)
+
+    @property
+    def finding(self) -> str:
+        return self.code if self.version is None else f"{self.code} of version {self.version:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class FreshPlans:
+    """A table as just read, and what may and may not be done about it."""
+
+    verdict: Verdict
+    plans: tuple[Plan, ...]
+    refusals: tuple[Refusal, ...]
+
+    def plan_of(self, subject: Subject) -> Plan | None:
+        return next((plan for plan in self.plans if subject.is_of(plan)), None)
+
+    def finding_of(self, thing: Plan | Subject) -> Finding | None:
+        findings = self.verdict.findings
+        return next((one for one in findings if (one.code, one.version) == (thing.code, thing.version)), None)
+
+
+def plan_anew(connection: Connection, lake: Lake, uri: TableUri) -> FreshPlans:
+    """Read one table strongly consistently, from the start of its log, and plan. Raises AwsError."""
+    now = timezone.now()
+    facts = read_for_repair(lake, survey_for_one_table(connection, lake), target_of(connection, uri), now)
+    made = plan_repairs(facts)
+    return FreshPlans(
+        facts.verdict,
+        tuple(one for one in made if isinstance(one, Plan)),
+        tuple(one for one in made if isinstance(one, Refusal)),
+    )
+
+
+def what_moved(subject: Subject, fresh: FreshPlans, shown: Mapping[str, Any]) -> str:
+    """Say why the plan that was confirmed is not the plan of now; `shown` is the document of the confirmed one."""
+    plan = fresh.plan_of(subject)
+    if plan is not None:
+        same_folder = plan.saving_under(str(shown.get("rescue_folder", "")))
+        return _changed_call([call_document(call) for call in same_folder.calls], shown.get("calls", []))
+    if refusal := next((one for one in fresh.refusals if subject.is_of(one)), None):
+        return f"it is refused now: {refusal.reason}"
+    if fresh.finding_of(subject) is None:
+        return f"finding {subject.finding} no longer holds. Nothing is left to do about it."
+    return f"finding {subject.finding} no longer allows this repair."
+
+
+def _changed_call(now: Sequence[Mapping[str, str]], shown: Sequence[Mapping[str, str]]) -> str:
+    if len(now) != len(shown):
+        return f"the plan had {len(shown)} calls and has {len(now)} now. Plan the repair again."
+    for number, (new, old) in enumerate(zip(now, shown, strict=True), start=1):
+        if dict(new) != dict(old):
+            return f"call {number} was shown as “{old['says']}” and is “{new['says']}” now. Plan the repair again."
+    return "what it rests on has changed since the plan was shown. Plan the repair again."

@@ -1,0 +1,139 @@
+"""The kinds of jobs that plan and repair: `plan-repair`, `repair` and `repair-many`, carried by the queue aws."""
+
+from typing import Any, cast
+
+from django.utils import timezone
+
+from coordinator.protocols.verdict import Verdict
+from coordinator.repairs.bulk import repair_tables
+from coordinator.repairs.call_steps import CallSteps
+from coordinator.repairs.carrying_out import Images, observe_again, prove
+from coordinator.repairs.documents import plan_document, refusal_document
+from coordinator.repairs.execution import execute
+from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew, what_moved
+from coordinator.repairs.gate import RepairRefused, require_name, require_writable
+from coordinator.repairs.lake_port import AwsRepairLake
+from coordinator.repairs.plan import Plan
+from dashboard.accounts.actor import Actor, Source
+from dashboard.connections.access import lake_access
+from dashboard.connections.models import Connection
+from dashboard.jobs.context import JobContext, JobFailed
+from dashboard.jobs.models import Job
+from dashboard.jobs.registry import job_kind
+from lake.aws.access import Lake, open_lake
+from lake.delta.uri import TableUri
+
+
+@job_kind("plan-repair", queue="aws", verb="table.plan-repair")
+def plan_repair(context: JobContext) -> str:
+    """Read one table and plan each of its repairs; params: uri. The result holds `read_at`, `plans`, `refusals`."""
+    connection = connection_of(context)
+    with open_lake(lake_access(connection)) as lake, context.step("Read the table"):
+        read_at = timezone.now()
+        fresh = plan_anew(connection, lake, TableUri.parse(context.params["uri"]))
+    plans = [plan_document(plan) for plan in fresh.plans]
+    refusals = [refusal_document(refusal) for refusal in fresh.refusals]
+    context.result(read_at=read_at.isoformat(), requests=lake.requests.total, plans=plans, refusals=refusals)
+    return _planned(len(plans), len(refusals))
+
+
+@job_kind("repair", queue="aws", verb="table.repair")
+def repair(context: JobContext) -> str:
+    """Carry out one confirmed plan.
+
+    params: uri, name, repair, code, version, digest, planned_by (the job that made the plan), confirm (what was
+    typed), source (of the actor).
+    """
+    connection = connection_of(context)
+    subject = Subject(context.params["repair"], context.params["code"], context.params["version"])
+    _check_writable()
+    with open_lake(lake_access(connection)) as lake:
+        with context.step("Read the table and plan anew"):
+            fresh = plan_anew(connection, lake, TableUri.parse(context.params["uri"]))
+            plan = _confirmed(context, subject, fresh)
+            _check_loss(context, plan)
+        verdict = _carry_out(context, connection, lake, plan, fresh)
+    return (
+        f"{plan.title}: done and proven. The table was read again, and finding {subject.finding} is resolved. "
+        f"{verdict.summary}"
+    )
+
+
+def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Plan, fresh: FreshPlans) -> Verdict:
+    images = Images.of(plan, fresh)
+    context.result(before=images.before, after=images.after, aws_request_ids=images.request_ids)
+    with CallSteps(context, plan, images) as steps:
+        execution = execute(plan, AwsRepairLake(lake), on_call=steps, check_cancelled=context.check_cancelled)
+    with context.step("Read the table again") as step:
+        verdict = observe_again(connection, lake, plan)
+        images.note_table(verdict)
+        step.detail = verdict.summary
+    context.result(requests=lake.requests.total)
+    prove(plan, fresh, execution, verdict)
+    return verdict
+
+
+@job_kind("repair-many", queue="aws", verb="table.repair")
+def repair_many(context: JobContext) -> str:
+    """Carry out the named repairs on many tables; params: tables (primary keys), repairs, stop_at_first_failure.
+
+    The result's `outcomes` hold one row per table. Fails at the end if a table failed.
+    """
+    _check_writable()
+    return repair_tables(context)
+
+
+def connection_of(context: JobContext) -> Connection:
+    connection = context.job.connection
+    if connection is None:
+        raise LookupError("The connection of this job has been removed: nothing to repair.")
+    return connection
+
+
+def _confirmed(context: JobContext, subject: Subject, fresh: FreshPlans) -> Plan:
+    """The plan of now, saving where the confirmed one said; raises JobFailed if it is another one."""
+    shown = _shown(context, subject)
+    plan = fresh.plan_of(subject)
+    if plan is not None and plan.digest == context.params["digest"]:
+        return plan.saving_under(str(shown.get("rescue_folder") or plan.rescue_folder))
+    raise JobFailed("Moved", f"Stopped before any change: {what_moved(subject, fresh, shown)}")
+
+
+def _shown(context: JobContext, subject: Subject) -> dict[str, Any]:
+    """The document of the plan as it was shown, {} where the job that made it is gone."""
+    planned = Job.objects.filter(pk=str(context.params["planned_by"])).first()
+    plans = planned.result.get("plans", []) if planned else []
+    return next((one for one in plans if subject == Subject(one["repair"], one["code"], one["version"])), {})
+
+
+def _check_writable() -> None:
+    try:
+        require_writable()
+    except RepairRefused as refusal:
+        raise JobFailed(type(refusal).__name__, f"Stopped before any change: {refusal}") from refusal
+
+
+def _check_loss(context: JobContext, plan: Plan) -> None:
+    """What can lose a commit needs an admin, as of now, and the table's name as typed."""
+    if not plan.can_lose:
+        return
+    asker = _asker(context)
+    if not asker.may("table.repair-losing"):
+        raise JobFailed("NotAllowed", "Stopped before any change: this repair can lose a commit and needs an admin.")
+    try:
+        require_name(context.params.get("confirm", ""), context.params["name"])
+    except RepairRefused as refusal:
+        raise JobFailed(type(refusal).__name__, f"Stopped before any change: {refusal}") from refusal
+
+
+def _asker(context: JobContext) -> Actor:
+    """Who asked for the job, with the role that they have now."""
+    job = context.job
+    return Actor(job.requested_by_name, cast("Source", context.params.get("source", "page")), job.requested_by)
+
+
+def _planned(plans: int, refusals: int) -> str:
+    if not plans and not refusals:
+        return "Nothing is to be repaired."
+    named = f"{plans} repair{'s' if plans != 1 else ''} planned"
+    return f"{named}, {refusals} refused with a reason." if refusals else f"{named}."

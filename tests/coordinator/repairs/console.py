@@ -1,0 +1,78 @@
+"""A console beside a lake on moto: tables are observed, jobs are run as a worker would, pages are opened."""
+
+from collections.abc import Callable
+from typing import Any
+
+from coordinator import actions
+from coordinator.models import DeltaTable
+from coordinator.repairs.plan import RepairName
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.roles import Role
+from dashboard.connections.models import Connection
+from dashboard.jobs.execution import execute
+from dashboard.jobs.models import Job
+from tests.builders.moto_lake import MotoLake
+from tests.builders.people import actor
+
+
+class Console:
+    """One connection to one lake; `observe` reads all of it."""
+
+    def __init__(self, connection: Connection, written: MotoLake, observe: Callable[[], Any]) -> None:
+        self.connection = connection
+        self.lake = written
+        self.observe = observe
+
+    def pending(self, root: str = "sales/orders", version: int = 3) -> DeltaTable:
+        """A table whose newest commit is accepted and not published (C2), as observed."""
+        self.lake.table(root, version, log_store=True)
+        self.lake.pending(root, version)
+        return self.observed(root)
+
+    def lost(self, root: str = "sales/lost", version: int = 3) -> DeltaTable:
+        """A table whose newest entry names a temp file that is gone (C11), as observed."""
+        self.lake.table(root, version, log_store=True)
+        self.lake.pending(root, version)
+        self.lake.delete(self.temp_key(root, version))
+        return self.observed(root)
+
+    def observed(self, root: str) -> DeltaTable:
+        self.observe()
+        return self.table(root)
+
+    def table(self, root: str) -> DeltaTable:
+        return DeltaTable.objects.select_related("connection").get(bucket=self.lake.bucket, prefix=root)
+
+    def planned(self, table: DeltaTable) -> Job:
+        """A finished job that planned the table's repairs."""
+        return self.run(actions.plan_repairs(actor(Role.OPERATOR), table))
+
+    def plan(self, table: DeltaTable, repair: RepairName = RepairName.PUBLISH_COMMIT) -> dict[str, Any]:
+        """The document of one plan, made anew."""
+        return next(plan for plan in self.planned(table).result["plans"] if plan["repair"] == repair)
+
+    def repair(self, table: DeltaTable, plan: dict[str, Any], by: Actor | None = None, confirm: str = "") -> Job:
+        """Ask for a repair, without running it."""
+        named = {name: plan[name] for name in ("repair", "code", "version", "digest")}
+        return actions.repair(by or actor(Role.OPERATOR), table, **named, confirm=confirm)
+
+    def run(self, job: Job) -> Job:
+        assert execute(job.pk, "w1")
+        job.refresh_from_db()
+        return job
+
+    def state(self) -> tuple[list[tuple[str, str]], list[dict[str, Any]]]:
+        """Every object of the bucket with its ETag, and every item of the log store."""
+        listed = self.lake.s3.list_objects_v2(Bucket=self.lake.bucket).get("Contents", [])
+        items = self.lake.dynamodb.scan(TableName=self.lake.log_store)["Items"]
+        return [(found["Key"], found["ETag"]) for found in listed], sorted(items, key=repr)
+
+    def item(self, root: str, version: int) -> dict[str, Any]:
+        key = {"tablePath": {"S": self.lake.uri(root)}, "fileName": {"S": f"{version:020d}.json"}}
+        return dict(self.lake.dynamodb.get_item(TableName=self.lake.log_store, Key=key).get("Item", {}))
+
+    def temp_key(self, root: str, version: int) -> str:
+        return f"{root}/_delta_log/{self.item(root, version)['tempPath']['S']}"
+
+    def bytes_of(self, key: str) -> bytes:
+        return bytes(self.lake.s3.get_object(Bucket=self.lake.bucket, Key=key)["Body"].read())

@@ -1,0 +1,348 @@
+"""Repairs as jobs: planned, confirmed, carried out, and proven by reading the table again."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from coordinator import actions
+from coordinator.models import TableFinding
+from coordinator.repairs.gate import NameNotTyped, PlanNeeded, ReadOnlyMode
+from coordinator.repairs.plan import RepairName
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.roles import NotAllowed, Role
+from dashboard.audit.models import AuditEntry
+from dashboard.jobs.actions import JobBusy
+from dashboard.jobs.context import JobCancelled, JobContext
+from dashboard.jobs.models import Job
+from dashboard.jobs.registry import kind_named
+from tests.builders.people import actor, person
+from tests.coordinator.repairs.console import Console
+
+pytestmark = pytest.mark.django_db
+ROOT = "sales/orders"
+FILE = f"{ROOT}/_delta_log/{3:020d}.json"
+
+
+def test_a_confirmed_plan_publishes_the_commit_and_its_finding_is_resolved(console: Console) -> None:
+    table = console.pending()
+    temp = console.bytes_of(console.temp_key(ROOT, 3))
+
+    job = console.run(console.repair(table, console.plan(table)))
+
+    assert (job.state, job.error_text) == ("succeeded", "")
+    assert "C2 of version 3 is resolved" in job.message
+    assert console.bytes_of(FILE) == temp
+    assert console.item(ROOT, 3)["complete"] == {"S": "true"}
+    assert TableFinding.objects.get(table=table, code="C2").resolved_at is not None
+    table.refresh_from_db()
+    assert (table.state, table.published_version) == ("healthy", 3)
+
+
+def test_each_call_is_a_step_with_what_became_of_it(console: Console) -> None:
+    table = console.pending()
+    plan = console.plan(table)
+
+    job = console.run(console.repair(table, plan))
+
+    calls = [call["says"] for call in plan["calls"]]
+    assert [step["name"] for step in job.steps] == ["Read the table and plan anew", *calls, "Read the table again"]
+    assert all(step["state"] == "done" and (step["detail"] or number == 0) for number, step in enumerate(job.steps))
+    assert job.events.count() == len(calls)
+
+
+def test_the_audit_log_holds_who_confirmed_the_images_and_the_aws_requests(console: Console) -> None:
+    table = console.pending()
+
+    job = console.run(console.repair(table, console.plan(table), by=actor(Role.ADMIN)))
+
+    done = AuditEntry.objects.get(job_id=job.pk, outcome="done")
+    assert (done.action, done.actor_name, done.target_id) == ("table.repair", "admin", str(table.pk))
+    assert done.before["published_version"] == 2
+    assert done.before["finding"]["evidence"]["dynamodb"]["complete"] is False
+    assert (done.after["published_version"], done.after["state"]) == (3, "healthy")
+    assert [call["outcome"] for call in done.after["calls"]] == ["done"] * len(done.after["calls"])
+    assert done.aws_request_ids == job.result["aws_request_ids"]
+    assert len(done.aws_request_ids) >= 2
+    asked = AuditEntry.objects.get(job_id=job.pk, outcome="requested")
+    assert (asked.after["confirmed_by"], asked.after["digest"]) == ("admin", job.params["digest"])
+
+
+def test_planning_sends_no_write(console: Console) -> None:
+    table = console.pending()
+    before = console.state()
+
+    job = console.planned(table)
+
+    assert job.state == "succeeded"
+    assert console.state() == before
+
+
+def test_nothing_is_sent_if_the_temp_file_was_replaced_after_the_plan_was_shown(console: Console) -> None:
+    table = console.pending()
+    job = console.repair(table, console.plan(table))
+    console.lake.put(console.temp_key(ROOT, 3), b'{"commitInfo":{"operation":"OTHER"}}\n')
+    before = console.state()
+
+    job = console.run(job)
+
+    assert job.state == "failed"
+    assert job.error_text.startswith("Stopped before any change: ")
+    assert console.state() == before
+
+
+def test_nothing_is_sent_if_a_reader_published_the_commit_meanwhile(console: Console) -> None:
+    table = console.pending()
+    job = console.repair(table, console.plan(table))
+    console.lake.put(FILE, console.bytes_of(console.temp_key(ROOT, 3)))
+    console.lake.entry(ROOT, 3)
+    before = console.state()
+
+    job = console.run(job)
+
+    assert (job.state, job.error_code) == ("failed", "Moved")
+    assert "finding C2 of version 3 no longer holds" in job.error_text
+    assert console.state() == before
+
+
+def test_the_same_plan_made_later_has_the_same_digest(console: Console) -> None:
+    table = console.lost()
+    first = console.plan(table, RepairName.ABANDON_COMMIT)
+    Job.objects.filter(kind="plan-repair").update(created_at=timezone.now() - timedelta(minutes=1))
+
+    assert console.plan(table, RepairName.ABANDON_COMMIT)["digest"] == first["digest"]
+
+
+def test_a_viewer_may_neither_plan_nor_repair(console: Console) -> None:
+    table = console.pending()
+    plan = console.plan(table)
+
+    with pytest.raises(NotAllowed):
+        actions.plan_repairs(actor(Role.VIEWER), table)
+    with pytest.raises(NotAllowed):
+        console.repair(table, plan, by=actor(Role.VIEWER))
+    assert {entry.outcome for entry in AuditEntry.objects.filter(actor_name="viewer")} == {"refused"}
+
+
+def test_what_can_lose_a_commit_needs_an_admin_and_the_tables_name(console: Console) -> None:
+    table = console.lost()
+    plan = console.plan(table, RepairName.ABANDON_COMMIT)
+
+    assert plan["can_lose"]
+    with pytest.raises(NotAllowed):
+        console.repair(table, plan, confirm=table.name)
+    for typed in ("", "sales", table.name.upper()):
+        with pytest.raises(NameNotTyped):
+            console.repair(table, plan, by=actor(Role.ADMIN), confirm=typed)
+    assert not Job.objects.filter(kind="repair").exists()
+
+
+def test_an_admin_who_typed_the_name_abandons_a_commit_whose_bytes_are_gone(console: Console) -> None:
+    table = console.lost()
+    plan = console.plan(table, RepairName.ABANDON_COMMIT)
+    item = console.item("sales/lost", 3)
+
+    job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
+
+    assert (job.state, job.error_text) == ("succeeded", "")
+    assert console.item("sales/lost", 3) == {}
+    objects, _ = console.state()
+    saved = [key for key, _ in objects if f"/_levee_rescue/{plan['rescue_folder']}/" in key]
+    assert any(item["tempPath"]["S"].encode() in console.bytes_of(key) for key in saved)
+
+
+def test_the_worker_asks_again_whether_the_person_is_an_admin(console: Console) -> None:
+    table = console.lost()
+    plan = console.plan(table, RepairName.ABANDON_COMMIT)
+    job = console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name)
+    person(Role.ADMIN).groups.clear()
+    before = console.state()
+
+    job = console.run(job)
+
+    assert (job.state, job.error_code) == ("failed", "NotAllowed")
+    assert console.state() == before
+
+
+def test_the_worker_asks_again_for_the_typed_name(console: Console) -> None:
+    table = console.lost()
+    plan = console.plan(table, RepairName.ABANDON_COMMIT)
+    job = console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name)
+    Job.objects.filter(pk=job.pk).update(params={**job.params, "confirm": ""})
+
+    job = console.run(job)
+
+    assert (job.state, job.error_code) == ("failed", "NameNotTyped")
+    assert console.item("sales/lost", 3)
+
+
+def test_read_only_mode_refuses_before_a_job_is_made(console: Console, settings) -> None:
+    table = console.pending()
+    plan = console.plan(table)
+    settings.READ_ONLY = True
+
+    with pytest.raises(ReadOnlyMode, match="read-only mode"):
+        console.repair(table, plan)
+    with pytest.raises(ReadOnlyMode):
+        actions.repair_many(actor(Role.OPERATOR), [table], ["publish-commit"], "All")
+    assert AuditEntry.objects.filter(action="table.repair", outcome="refused").count() == 2
+
+
+@pytest.mark.parametrize("kind", ["repair", "repair-many"])
+def test_read_only_mode_refuses_in_the_worker_too(console: Console, settings, kind: str) -> None:
+    table = console.pending()
+    plan = console.plan(table)
+    job = (
+        console.repair(table, plan)
+        if kind == "repair"
+        else actions.repair_many(actor(Role.OPERATOR), [table], ["publish-commit"], "All")
+    )
+    settings.READ_ONLY = True
+    before = console.state()
+
+    job = console.run(job)
+
+    assert (job.state, job.error_code) == ("failed", "ReadOnlyMode")
+    assert console.state() == before
+
+
+def test_the_same_plan_confirmed_twice_is_one_job_also_when_it_has_ended(console: Console) -> None:
+    table = console.pending()
+    plan = console.plan(table)
+
+    first = console.repair(table, plan)
+    assert console.repair(table, plan) == first
+    console.run(first)
+    assert console.repair(table, plan) == first
+
+
+def test_a_plan_older_than_15_minutes_has_to_be_made_anew(console: Console) -> None:
+    table = console.pending()
+    plan = console.plan(table)
+    Job.objects.filter(kind="plan-repair").update(created_at=timezone.now() - timedelta(minutes=16))
+
+    with pytest.raises(PlanNeeded):
+        console.repair(table, plan)
+
+
+def test_a_digest_that_no_plan_has_is_refused(console: Console) -> None:
+    table = console.pending()
+    with pytest.raises(PlanNeeded):
+        console.repair(table, {**console.plan(table), "digest": "0" * 32})
+
+
+def test_a_second_repair_of_a_table_waits_for_the_first(console: Console) -> None:
+    console.lake.table(ROOT, 3, log_store=True)
+    console.lake.pending(ROOT, 3)
+    console.lake.entry(ROOT, 1, complete={"S": "false"}, expireTime=None)
+    console.lake.put(console.temp_key(ROOT, 1), console.bytes_of(f"{ROOT}/_delta_log/{1:020d}.json"))
+    table = console.observed(ROOT)
+    plans = console.planned(table).result["plans"]
+    assert len(plans) >= 2
+
+    console.repair(table, plans[0])
+    with pytest.raises(JobBusy):
+        console.repair(table, plans[1])
+
+
+def test_a_table_that_cannot_be_read_fails_the_plan_with_the_code_of_aws(console: Console) -> None:
+    table = console.pending()
+    console.lake.dynamodb.delete_table(TableName=console.lake.log_store)
+
+    job = console.planned(table)
+
+    assert (job.state, job.error_code) == ("failed", "ResourceNotFoundException")
+
+
+def bulk(console: Console, *roots: str, by: Actor | None = None, **options: bool) -> Job:
+    tables = [console.table(root) for root in roots]
+    return actions.repair_many(by or actor(Role.OPERATOR), tables, ["publish-commit"], "Publish all", **options)
+
+
+def states_of(job: Job) -> list[str]:
+    return [row["state"] for row in job.result["outcomes"]]
+
+
+def test_many_tables_have_one_outcome_each_and_a_failure_does_not_stop_the_others(console: Console) -> None:
+    for root in ("a/one", "a/two"):
+        console.pending(root)
+    console.lake.table("a/fine", 3, log_store=True)
+    damaged = console.pending("a/damaged")
+    console.lake.put(console.temp_key("a/damaged", 3), b"not a commit\n")
+    assert damaged.unpublished_count == 1
+    console.observe()
+
+    job = console.run(bulk(console, "a/one", "a/damaged", "a/fine", "a/two"))
+
+    found = {row["label"].rpartition("/")[2]: row for row in job.result["outcomes"]}
+    assert {name: row["state"] for name, row in found.items()} == {
+        "one": "done",
+        "damaged": "refused",
+        "fine": "nothing_to_do",
+        "two": "done",
+    }
+    assert found["damaged"]["sentence"]
+    assert job.message == "4 tables: 2 done, 1 nothing to do, 1 refused."
+    assert console.table("a/two").published_version == 3
+
+
+def test_each_table_of_many_has_its_own_audit_row_with_images(console: Console) -> None:
+    console.pending("a/one")
+    console.pending("a/two")
+
+    job = console.run(bulk(console, "a/one", "a/two"))
+
+    rows = AuditEntry.objects.filter(job_id=job.pk, target_type="table", outcome="done")
+    assert {row.target_label for row in rows} == {console.lake.uri("a/one"), console.lake.uri("a/two")}
+    assert all(row.before["published_version"] == 2 and row.after["published_version"] == 3 for row in rows)
+    assert all(row.aws_request_ids for row in rows)
+
+
+def test_a_table_that_fails_is_passed_over_unless_told_to_stop(console: Console, monkeypatch) -> None:
+    console.pending("a/one")
+    console.pending("a/two")
+    first = console.table("a/one")
+    first.connection.__class__.objects.filter(pk=first.connection_id).update(endpoint_url="http://192.0.2.1:1")
+
+    job = console.run(bulk(console, "a/one", "a/two"))
+    assert (job.state, states_of(job)) == ("failed", ["failed", "failed"])
+
+    job = console.run(bulk(console, "a/one", "a/two", stop_at_first_failure=True))
+    assert (job.state, states_of(job)) == ("failed", ["failed"])
+    assert job.error_text == "2 tables: 1 failed, 1 not reached."
+
+
+def test_many_are_cancelled_between_two_tables(console: Console) -> None:
+    console.pending("a/one")
+    job = bulk(console, "a/one")
+    Job.objects.filter(pk=job.pk).update(state="running", started_at=timezone.now(), heartbeat_at=timezone.now())
+    job.refresh_from_db()
+    context = JobContext(job)
+    Job.objects.filter(pk=job.pk).update(state="cancelling")
+    before = console.state()
+
+    with pytest.raises(JobCancelled):
+        kind_named("repair-many").run(context)
+    assert console.state() == before
+
+
+def test_repairs_that_can_lose_a_commit_are_never_made_in_bulk(console: Console) -> None:
+    table = console.lost()
+
+    job = console.run(actions.repair_many(actor(Role.ADMIN), [table], ["abandon-commit"], "All"))
+
+    assert states_of(job) == ["refused"]
+    assert "can lose a commit" in job.result["outcomes"][0]["sentence"]
+    assert console.item("sales/lost", 3)
+
+
+def test_several_pending_commits_of_one_table_are_published_from_the_lowest(console: Console) -> None:
+    console.lake.table(ROOT, 3, log_store=True)
+    console.lake.pending(ROOT, 3)
+    console.lake.pending(ROOT, 4)
+    console.observed(ROOT)
+
+    job = console.run(bulk(console, ROOT))
+
+    assert states_of(job) == ["done"], job.result
+    assert console.table(ROOT).published_version == 4
