@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from coordinator.views import observe, stores, table, table_list
+from coordinator.views import observe, repairs, stores, table, table_list
 
 urlpatterns = [
     path("tables/", table_list.tables, name="tables"),
+    path("tables/repairs/<slug:repair>/", repairs.many, name="repair-many"),
     path("tables/<int:table_id>/", table.overview, name="table"),
     path("tables/<int:table_id>/verdict/", table.verdict, name="table-verdict"),
     path("tables/<int:table_id>/commits/", table.commits, name="table-commits"),
@@ -13,6 +14,8 @@ urlpatterns = [
     path("tables/<int:table_id>/entries/", table.entries, name="table-entries"),
     path("tables/<int:table_id>/jobs/", table.jobs, name="table-jobs"),
     path("tables/<int:table_id>/activity/", table.activity, name="table-activity"),
+    path("tables/<int:table_id>/repairs/", repairs.plan, name="table-repairs"),
+    path("tables/<int:table_id>/repairs/<uuid:job_id>/", repairs.confirm, name="table-repair"),
     path("tables/<int:table_id>/observe/", observe.observe_table, name="table-observe"),
     path("observe/", observe.observe_lake, name="observe"),
     path("stores/", stores.stores, name="stores"),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from coordinator.charts import NEWEST_VERSIONS, Timeline, timeline
 from coordinator.documents import open_findings
@@ -12,6 +13,7 @@ from coordinator.models import Commit, DeltaTable, Entry, TableFinding
 from coordinator.protocols.verdict import State
 from coordinator.queries.evidence import EvidenceRow, evidence, short
 from coordinator.queries.table_list import MECHANISM_WORDS
+from coordinator.repairs.offers import NoOffer, Offer, offers_of, without_repair
 from coordinator.versions import FOREIGN_CODE, VersionRow, VersionState, entry_state, join_versions
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs.models import Job
@@ -22,6 +24,9 @@ from lake.delta.facts import Mechanism
 NEWEST_ENTRIES = 5
 NEWEST_JOBS = 5
 ALSO_SHOWN = 3
+OFFERS_SHOWN = 8
+RESOLVED_SHOWN = 10
+RESOLVED_SHOWN_FOR = timedelta(days=7)
 TARGET_TYPE = "table"
 
 _VERSIONS = Sort("version", (Column("version", descending=True), Column("id", descending=True)))
@@ -39,6 +44,7 @@ class VerdictView:
     sentence: str
     meaning: str
     look_at: int | None
+    offer: Offer | None = None
     also: tuple[TableFinding, ...] = ()
     more: int = 0
     refused: bool = False
@@ -78,6 +84,10 @@ class Overview:
     timeline: Timeline | None
     entries: list[EntryRow]
     findings: list[TableFinding]
+    resolved: list[TableFinding]
+    offers: list[Offer]
+    offers_left_out: int
+    without_repair: list[NoOffer]
     jobs: list[JobRow]
     facts: list[tuple[str, str]]
 
@@ -90,15 +100,26 @@ def overview(table: DeltaTable) -> Overview:
     findings = open_findings(table)
     versions = newest_versions(table, findings)
     entries = list(table.entries.select_related("store")[:NEWEST_ENTRIES])
+    offers = [] if table.gone_at else offers_of(findings)
     return Overview(
         verdict=verdict(table, findings),
         evidence=evidence(table, versions),
         timeline=timeline(versions, published=table.published_version, has_store=has_store(table)),
         entries=entry_rows(entries),
         findings=findings,
+        resolved=resolved_lately(table, timezone.now()),
+        offers=offers[:OFFERS_SHOWN],
+        offers_left_out=max(len(offers) - OFFERS_SHOWN, 0),
+        without_repair=without_repair(findings)[:ALSO_SHOWN],
         jobs=job_rows(jobs_of(table)[:NEWEST_JOBS]),
         facts=protocol_facts(table),
     )
+
+
+def resolved_lately(table: DeltaTable, now: datetime) -> list[TableFinding]:
+    """Findings that were resolved within `RESOLVED_SHOWN_FOR`, the newest first."""
+    resolved = table.findings.filter(resolved_at__gte=now - RESOLVED_SHOWN_FOR)
+    return list(resolved.order_by("-resolved_at", "-id")[:RESOLVED_SHOWN])
 
 
 def has_store(table: DeltaTable) -> bool:
@@ -128,6 +149,7 @@ def verdict(table: DeltaTable, findings: Sequence[TableFinding]) -> VerdictView:
         sentence=(worst.summary if worst else table.summary) or "Every accepted commit is published.",
         meaning=worst.meaning if worst else "",
         look_at=worst.version if worst else None,
+        offer=next(iter(offers_of([worst])), None) if worst else None,
         also=tuple(rest[:ALSO_SHOWN]),
         more=max(len(rest) - ALSO_SHOWN, 0),
         refused=bool(table.error_at and table.error_at > table.observed_at),

@@ -18,8 +18,14 @@ from dashboard.web.paging import SIZES, choose_size
 def overview(request: HttpRequest, table_id: int) -> HttpResponse:
     table = _table(table_id)
     found = queries.overview(table)
-    may_observe = Actor.from_request(request).may("lake.observe")
-    context = {"overview": found, "verdict": found.verdict, "shown": _shown(table), "may_observe": may_observe}
+    actor = Actor.from_request(request)
+    context = {
+        "overview": found,
+        "verdict": found.verdict,
+        "shown": _shown(table),
+        "may_observe": actor.may("lake.observe"),
+        "may_plan": actor.may("table.plan-repair"),
+    }
     return render(request, "coordinator/table.html", _frame(table, "overview") | context)
 
 

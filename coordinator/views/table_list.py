@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from coordinator.forms import TableFilterForm
 from coordinator.protocols.verdict import State
 from coordinator.queries import table_list as queries
+from coordinator.queries.repairs import bulk_counts, filter_fields
 from coordinator.queries.table_list import GONE, SORT_WORDS, SORTS, UNPUBLISHED, TableFilter
 from coordinator.views.exports import FORMATS, export
 from dashboard.accounts.actor import Actor
@@ -39,7 +40,7 @@ def tables(request: HttpRequest) -> HttpResponseBase:
     form = TableFilterForm(request.GET)
     if not form.is_valid():
         return render(request, "coordinator/tables_refused.html", {"refusals": form.refusals()}, status=422)
-    chosen = _scoped(request, form.chosen())
+    chosen = scoped(request, form.chosen())
     sort = choose_sort(SORTS, request.GET.get("sort", ""))
     if request.GET.get("format") in FORMATS:
         return export(queries.export_rows(chosen, sort), request.GET["format"], "tables")
@@ -51,7 +52,7 @@ def tables(request: HttpRequest) -> HttpResponseBase:
     return response
 
 
-def _scoped(request: HttpRequest, chosen: TableFilter) -> TableFilter:
+def scoped(request: HttpRequest, chosen: TableFilter) -> TableFilter:
     """The connection named in the address, else the one that the person looks at."""
     scope = None if chosen.connection else current_connection(request)
     return replace(chosen, connection=scope.name) if scope else chosen
@@ -93,6 +94,8 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
         "observable": _observable(chosen),
         "may_observe": Actor.from_request(request).may("lake.observe"),
         "narrowed_beyond_state": replace(chosen, state="").narrows,
+        "bulk": bulk_counts(chosen),
+        "bulk_fields": urlencode(filter_fields(chosen)),
     }
 
 

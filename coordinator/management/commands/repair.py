@@ -1,0 +1,168 @@
+"""`levee repair URI`: what would be done about a table's findings, and with `--apply` doing it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from coordinator.actions import plan_repairs_now, repair, repair_many, repair_now
+from coordinator.lookup import connection_named, find_table
+from coordinator.models import DeltaTable
+from coordinator.repairs.gate import RepairRefused
+from dashboard.accounts.actor import Actor
+from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.jobs.models import Job, JobState
+
+Document = dict[str, Any]
+MOST_REPAIRS = 100
+
+
+class Command(JsonCommand):
+    """Read the table anew and print the plan of every repair, or of one; needs neither server nor worker."""
+
+    help = "Plan the repairs of one Delta table, and carry them out with --apply."
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """Let --version be a version of the table; Django would print its own."""
+        return super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("uri", help="s3a://bucket/path; s3:// and s3n:// name the same table")
+        parser.add_argument("--connection", metavar="NAME", help="where several connections see the same bucket")
+        parser.add_argument("--finding", metavar="CODE", help="only what this finding allows, such as C2")
+        parser.add_argument("--version", type=int, metavar="V", dest="of_version", help="only about this version")
+        parser.add_argument("--apply", action="store_true", help="carry out what is planned")
+        parser.add_argument(
+            "--confirm", metavar="NAME", default="", help="the table's name, where a commit can be lost"
+        )
+        parser.add_argument("--enqueue", action="store_true", help="with --apply: hand the work to the workers")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["enqueue"] and not options["apply"]:
+            raise UsageError("--enqueue hands the work to the workers: it goes with --apply.")
+        named = connection_named(options["connection"]) if options["connection"] else None
+        table = find_table(options["uri"], named)
+        chosen = Choice(table, options["finding"], options["of_version"], options["confirm"])
+        plans, refusals = chosen.look()
+        jobs: list[Job] = []
+        if options["apply"]:
+            chosen.check(plans)
+            jobs = self._apply(chosen, plans, enqueue=options["enqueue"])
+        left_out = [plan for plan in plans if plan["can_lose"] and not options["confirm"]]
+        self.emit(
+            {"uri": table.uri, "plans": plans, "refusals": refusals, "jobs": [_job_document(job) for job in jobs]},
+            list(_as_text(table, plans, refusals, jobs, applied=options["apply"])),
+        )
+        for plan in left_out if options["apply"] else []:
+            self.note(f"{plan['title']} can lose a commit and was left out: add --confirm {table.name}.")
+        if any(job.is_finished and job.state != JobState.SUCCEEDED for job in jobs):
+            raise Failed("Not everything was repaired: see above and `levee job ID`.")
+
+    def _apply(self, chosen: "Choice", plans: list[Document], *, enqueue: bool) -> list[Job]:
+        try:
+            return chosen.enqueue(plans) if enqueue else list(chosen.repair())
+        except RepairRefused as refusal:
+            raise Failed(str(refusal)) from refusal
+
+
+class Choice:
+    """The repairs of one table that the arguments choose."""
+
+    def __init__(self, table: DeltaTable, code: str | None, version: int | None, confirm: str) -> None:
+        self.table = table
+        self._code = code
+        self._version = version
+        self._confirm = confirm
+
+    def look(self) -> tuple[list[Document], list[Document]]:
+        """Read the table and return plans and refusals. Raises Failed where it cannot be read."""
+        job = plan_repairs_now(Actor.command(), self.table)
+        if job.state != JobState.SUCCEEDED:
+            raise Failed(f"{self.table.uri} could not be read: {job.error_text or job.message}")
+        return self._chosen(job.result["plans"]), self._chosen(job.result["refusals"])
+
+    def check(self, plans: list[Document]) -> None:
+        """Raise UsageError where a plan that can lose a commit was asked for by its code, without the right name."""
+        for plan in plans:
+            if plan["can_lose"] and (self._code or self._confirm) and self._confirm != self.table.name:
+                raise UsageError(
+                    f"{plan['title']} can lose a commit ({plan['loses'].rstrip('.')}): add --confirm {self.table.name}."
+                )
+
+    def repair(self) -> Iterator[Job]:
+        """Carry out plan after plan, each from a reading of its own: one repair changes what the next rests on."""
+        tried: set[tuple[str, str, int | None]] = set()
+        for _ in range(MOST_REPAIRS):
+            plans = [plan for plan in self.look()[0] if self._may(plan) and _key(plan) not in tried]
+            if not plans:
+                return
+            tried.add(_key(plans[0]))
+            yield repair_now(Actor.command(), self.table, **_named(plans[0]), confirm=self._confirm)
+
+    def enqueue(self, plans: list[Document]) -> list[Job]:
+        """Hand one plan to the workers, or several that can lose nothing as one job."""
+        allowed = [plan for plan in plans if self._may(plan)]
+        if len(allowed) == 1:
+            return [repair(Actor.command(), self.table, **_named(allowed[0]), confirm=self._confirm)]
+        names = sorted({plan["repair"] for plan in allowed if not plan["can_lose"]})
+        return [repair_many(Actor.command(), [self.table], names, f"Repair {self.table.name}")] if names else []
+
+    def _may(self, plan: Document) -> bool:
+        return not plan["can_lose"] or self._confirm == self.table.name
+
+    def _chosen(self, documents: list[Document]) -> list[Document]:
+        return [
+            one for one in documents if self._code in (None, one["code"]) and self._version in (None, one["version"])
+        ]
+
+
+def _key(plan: Document) -> tuple[str, str, int | None]:
+    return plan["repair"], plan["code"], plan["version"]
+
+
+def _named(plan: Document) -> Document:
+    return {name: plan[name] for name in ("repair", "code", "version", "digest")}
+
+
+def _job_document(job: Job) -> Document:
+    calls = job.result.get("after", {}).get("calls", [])
+    return {
+        "id": str(job.pk),
+        "title": job.title,
+        "state": job.state,
+        "message": job.message,
+        "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
+        "calls": calls,
+        "aws_request_ids": job.result.get("aws_request_ids", []),
+    }
+
+
+def _as_text(
+    table: DeltaTable, plans: list[Document], refusals: list[Document], jobs: list[Job], *, applied: bool
+) -> Iterator[str]:
+    if not plans and not refusals:
+        yield f"{table.uri}: nothing is to be repaired."
+    for plan in plans:
+        yield from _plan_lines(plan)
+    for refusal in refusals:
+        yield from ("", f"{refusal['title']} ({_finding(refusal)}) must not be made: {refusal['reason']}")
+    for job in jobs:
+        closing = f"queued as job {job.pk}" if not job.is_finished else job.error_text or job.message
+        yield from ("", f"{job.title}: {closing}")
+    if plans and not applied:
+        yield from ("", "Nothing was changed. --apply carries it out.")
+
+
+def _plan_lines(plan: Document) -> Iterator[str]:
+    yield from ("", f"{plan['title']} ({_finding(plan)}, {plan['repair']})")
+    for number, call in enumerate(plan["calls"], start=1):
+        yield f"  {number}. {call['says']}"
+        yield f"     {call['operation']}{', if ' + call['condition'] if call['condition'] else ''}"
+    yield from (f"  {sentence}" for sentence in plan["consequences"])
+    if plan["can_lose"]:
+        yield f"  CAN LOSE: {plan['loses']}"
+
+
+def _finding(subject: Document) -> str:
+    return subject["code"] if subject["version"] is None else f"{subject['code']} of version {subject['version']:,}"

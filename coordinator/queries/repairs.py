@@ -1,0 +1,192 @@
+"""Plans, their jobs, and what a repair of many tables would touch; all from stored rows."""
+
+import hashlib
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from coordinator.models import DeltaTable, TableFinding
+from coordinator.queries.table_list import TableFilter, filtered
+from coordinator.repairs.confirmed import ShownPlan, is_too_old, read_at
+from coordinator.repairs.fresh import Subject
+from coordinator.repairs.plan import RepairName
+from dashboard.jobs.models import Job
+
+MOST_LISTED = 200
+"""Tables named on the page of a repair of many, of each kind; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """What the page of a plan shows. One of `plan`, `refusal` holds where something was found about the subject.
+
+    `repaired_by` is the job that this plan has led to already.
+    """
+
+    job: Job
+    subject: Subject
+    plan: dict[str, Any] | None
+    refusal: dict[str, Any] | None
+    read_at: datetime | None
+    too_old: bool
+    repaired_by: Job | None
+    command: str
+
+    @property
+    def is_ready(self) -> bool:
+        return self.job.is_finished
+
+
+def plan_view(table: DeltaTable, job: Job, subject: Subject) -> PlanView:
+    plan = _about(subject, job.result.get("plans", []))
+    led_to = Job.objects.filter(idempotency_key=ShownPlan(job, plan).repair_key).first() if plan else None
+    return PlanView(
+        job=job,
+        subject=subject,
+        plan=plan,
+        refusal=_about(subject, job.result.get("refusals", [])),
+        read_at=read_at(job),
+        too_old=job.is_finished and is_too_old(job),
+        repaired_by=led_to,
+        command=command_line(table, subject, plan),
+    )
+
+
+def command_line(table: DeltaTable, subject: Subject, plan: Mapping[str, Any] | None) -> str:
+    """The command that does the same; a losing plan needs the table's name there too."""
+    words = ["levee", "repair", table.uri, "--finding", subject.code]
+    if subject.version is not None:
+        words += ["--version", str(subject.version)]
+    if plan and plan["can_lose"]:
+        words += ["--confirm", table.name]
+    return shlex.join([*words, "--apply"])
+
+
+@dataclass(frozen=True, slots=True)
+class BulkKind:
+    """A repair that may be asked for on many tables: `codes` are the findings that can name it."""
+
+    repair: RepairName
+    title: str
+    consequence: str
+    codes: tuple[str, ...]
+
+
+BULK: Mapping[str, BulkKind] = {
+    RepairName.PUBLISH_COMMIT.value: BulkKind(
+        RepairName.PUBLISH_COMMIT,
+        "Publish all pending",
+        "On each table, lowest version first: copies the temp file to its commit file, only if that key is still "
+        "absent, compares every byte, and marks the entry complete. Deletes nothing.",
+        ("C2", "rewind-leftover"),
+    ),
+    RepairName.BACKFILL.value: BulkKind(
+        RepairName.BACKFILL,
+        "Backfill all",
+        "On each table: copies each staged file to its commit file, oldest first, only where that key is absent, "
+        "compares every byte, and then empties the coordinator's list if no writer has moved on. Deletes no file.",
+        ("K3",),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BulkRow:
+    """A table with the sentences of the findings that decide about it."""
+
+    table: DeltaTable
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BulkSelection:
+    """Which tables of a filter a repair of many will touch, and which not.
+
+    `skipped` are those that wait for it or are in trouble and name no such repair; `quiet` counts the rest.
+    """
+
+    kind: BulkKind
+    touched: list[BulkRow]
+    skipped: list[BulkRow]
+    quiet: int
+
+    @property
+    def tables(self) -> list[DeltaTable]:
+        return [row.table for row in self.touched]
+
+    @property
+    def connections(self) -> list[str]:
+        return sorted({row.table.connection.name for row in self.touched})
+
+    @property
+    def seen(self) -> str:
+        """Names the selection: the page shows it and the act happens only while it is the same."""
+        named = ",".join(str(table.pk) for table in sorted(self.tables, key=lambda table: table.pk))
+        return hashlib.sha256(f"{self.kind.repair}:{named}".encode()).hexdigest()[:32]
+
+
+def bulk_selection(kind: BulkKind, chosen: TableFilter) -> BulkSelection:
+    """Judge each table of a filter by its open findings. Three queries, however many tables there are."""
+    tables = filtered(chosen)
+    total = tables.count()
+    found = _findings(tables, kind)
+    rows = _listed(tables, set(found))
+    touched = [
+        BulkRow(table, tuple(one.summary for one in found[table.pk] if kind.repair.value in one.repairs))
+        for table in rows
+        if any(kind.repair.value in one.repairs for one in found[table.pk])
+    ]
+    named = {row.table.pk for row in touched}
+    skipped = [BulkRow(table, _why_not(found[table.pk])) for table in rows if table.pk not in named]
+    return BulkSelection(kind, touched, skipped, total - len(rows))
+
+
+def bulk_counts(chosen: TableFilter) -> list[tuple[BulkKind, int]]:
+    """How many tables of a filter each repair of many would touch; those that would touch none are left out."""
+    counts = []
+    for kind in BULK.values():
+        findings = TableFinding.objects.filter(resolved_at=None, code__in=kind.codes, table__in=filtered(chosen))
+        named = {table for table, repairs in findings.values_list("table_id", "repairs") if kind.repair in repairs}
+        if named:
+            counts.append((kind, len(named)))
+    return counts
+
+
+def filter_fields(chosen: TableFilter) -> list[tuple[str, str]]:
+    """The filter as the fields of a form or an address."""
+    fields = ("state", "q", "mechanism", "bucket", "connection", "store")
+    return [(name, str(value)) for name in fields if (value := getattr(chosen, name))]
+
+
+def of_connection(chosen: TableFilter, name: str) -> TableFilter:
+    return replace(chosen, connection=name)
+
+
+def _about(subject: Subject, documents: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
+    named = ((one, Subject(one["repair"], one["code"], one["version"])) for one in documents)
+    return next((one for one, its_subject in named if its_subject == subject), None)
+
+
+def _findings(tables: "QuerySet[DeltaTable]", kind: BulkKind) -> dict[int, list[TableFinding]]:
+    """Open findings of the tables that have one of the kind's codes, or that wait and are held up by another."""
+    waits = Q(table__unpublished_count__gt=0) & ~Q(state="healthy")
+    open_ones = TableFinding.objects.filter(resolved_at=None, table__in=tables)
+    found: defaultdict[int, list[TableFinding]] = defaultdict(list)
+    for one in open_ones.filter(Q(code__in=kind.codes) | waits).order_by("state_rank", "version", "id"):
+        found[one.table_id].append(one)
+    return found
+
+
+def _listed(tables: "QuerySet[DeltaTable]", ids: set[int]) -> list[DeltaTable]:
+    rows = tables.filter(pk__in=ids) if len(ids) < 500 else tables
+    rows = rows.select_related("connection").order_by("state_rank", "name", "id")
+    return [table for table in rows if table.pk in ids]
+
+
+def _why_not(findings: Sequence[TableFinding]) -> tuple[str, ...]:
+    return tuple(f"{one.code}: {one.summary}" for one in findings[:3])
