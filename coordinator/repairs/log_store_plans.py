@@ -270,6 +270,8 @@ def _why_not_publish(
     if not seen.temp.present:
         yield f"The temp file {seen.temp.name} is gone. Bring it back from versioning or a backup."
     yield _claimed_by_coordinator(table, version, accepted_elsewhere)
+    if version == 0 and not seen.entry.complete:
+        yield table.why_not_first()
     yield table.why_not_here(seen.temp.name, version)
     yield table.why_not_copy(seen.temp.name)
 

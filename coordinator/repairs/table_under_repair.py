@@ -1,6 +1,6 @@
 """A table as planning sees it: its facts, its keys on S3, and what keeps a repair from being made."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -91,15 +91,16 @@ class TableUnderRepair:
 
     def why_not_here(self, name: str, version: int) -> str:
         """Why a file cannot follow the published version below it, or be followed by the one above it."""
-        return first_reason((*self._neighbours(version), self.why_not_between(name, version)))
+        if version and not self.view.file(version - 1).present:
+            return f"Version {thousands(version - 1)} is not published, and {thousands(version)} would leave a gap."
+        return self.why_not_between(name, version)
 
-    def _neighbours(self, version: int) -> Iterator[str]:
+    def why_not_first(self) -> str:
+        """Why a first commit does not belong into this log any more."""
         log = self.given.facts.listing
-        if version == 0:
-            if self.view.published or log.checkpoints or log.checksums or log.compacted or log.last_checkpoint:
-                yield "A log that is not empty lacks version 0; a first commit does not belong there any more."
-        elif not self.view.file(version - 1).present:
-            yield f"Version {thousands(version - 1)} is not published, and {thousands(version)} would leave a gap."
+        if self.view.published or log.checkpoints or log.checksums or log.compacted or log.last_checkpoint:
+            return "The log is not empty; a first commit does not belong there any more."
+        return ""
 
     def why_not_between(self, name: str, version: int) -> str:
         """Why its time contradicts its neighbours': in-commit timestamps rise strictly (PROTOCOL.md)."""
