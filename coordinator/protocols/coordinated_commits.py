@@ -14,6 +14,7 @@ from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import is_version, same_place, staged_file_version
 from coordinator.protocols.registrations import SeenCommit, element_problems, missing_runs, seen_commits
+from coordinator.protocols.staged_litter import losing_files, unaccepted_files
 from coordinator.protocols.verdict import EntryVerdict, Finding
 from lake.delta.coordinator_properties import TABLE_CONF
 from lake.delta.facts import Mechanism, Registration
@@ -173,21 +174,19 @@ def _judge_others(view: LogView, others: Sequence[Registration], current_id: str
 
 
 def _staged_files(view: LogView) -> Judgement:
-    """K2, staged files of no accepted commit; both folders in use; and the trail of spinning writers."""
+    """K2, staged files of no accepted commit; both folders in use; and the trail of spinning writers.
+
+    Only files of versions that are backfilled may go: a slow writer could still commit one of a later version.
+    """
     files = view.facts.listing.staged or ()
     if not files:
         return Judgement()
     accepted = _accepted_version(view.facts.registrations)
     named = {commit.file_name for one in view.facts.registrations for commit in one.commits}
-    above = [
-        file
-        for file in files
-        if accepted is not None
-        and (staged_file_version(file.name) or -1) > accepted
-        and file.name.rpartition("/")[2] not in named
-    ]
+    losing = losing_files(view, files, accepted, named) if accepted is not None else []
+    above = unaccepted_files(view, files, accepted, named) if accepted is not None else []
     found = [
-        litter_finding(view, above, "K2", "staged file", QUIET_SECONDS),
+        litter_finding(view, [*above, *losing], "K2", "staged file", QUIET_SECONDS, removable=losing),
         spin_finding(view, files, staged_file_version, "staged files"),
         findings.both_folders(files),
     ]

@@ -53,12 +53,19 @@ def _most_within(moments: Sequence[datetime]) -> int:
 
 
 def litter_finding(
-    view: LogView, files: Sequence[LogObject], code: str, what: str, quiet_seconds: float
+    view: LogView,
+    files: Sequence[LogObject],
+    code: str,
+    what: str,
+    quiet_seconds: float,
+    *,
+    removable: Sequence[LogObject] | None = None,
 ) -> Finding | None:
-    """One finding for all files that belong to no commit; removable once the oldest of them has been quiet."""
+    """One finding for all files that belong to no commit; `removable` ones (None: all) may go once they are quiet."""
     if not files:
         return None
     oldest = max(view.age(file.modified_at) or 0 for file in files)
+    quiet = [one for one in (files if removable is None else removable) if _is_older(view, one, quiet_seconds)]
     total = sum(file.size for file in files)
     return Finding(
         code,
@@ -73,5 +80,9 @@ def litter_finding(
             "oldest_age": duration(oldest),
             "names": [file.name for file in files[:20]],
         },
-        repairs=("remove-orphans",) if oldest > quiet_seconds else (),
+        repairs=("remove-orphans",) if quiet else (),
     )
+
+
+def _is_older(view: LogView, file: LogObject, seconds: float) -> bool:
+    return (view.age(file.modified_at) or 0) > seconds

@@ -42,13 +42,45 @@ STATES: list[tuple[str, TableFacts, State, str, int, int, tuple[str, ...]]] = [
     ),
     ("K1", coordinated_facts(listing(), registration(3, accepted=False)), State.HEALTHY, "K1", 3, 3, ()),
     (
-        "K2",
+        "K2 of a version that is not backfilled",
         coordinated_facts(listing(staged=[log_object(staged_name(4), age=2 * DAY)]), registration(3)),
         State.HEALTHY,
         "K2",
         3,
         3,
+        (),
+    ),
+    (
+        "K2 loser beside the accepted copy",
+        coordinated_facts(
+            listing(staged=[staged_name(3), log_object(staged_name(3, "loser"), age=2 * DAY, etag="other")]),
+            registration(3),
+        ),
+        State.HEALTHY,
+        "K2",
+        3,
+        3,
         ("remove-orphans",),
+    ),
+    (
+        "K2 loser of another length",
+        coordinated_facts(
+            listing(staged=[log_object(staged_name(3, "loser"), age=2 * DAY, size=900)]), registration(3)
+        ),
+        State.HEALTHY,
+        "K2",
+        3,
+        3,
+        ("remove-orphans",),
+    ),
+    (
+        "K2 young loser",
+        coordinated_facts(listing(staged=[log_object(staged_name(3, "loser"), size=900)]), registration(3)),
+        State.HEALTHY,
+        "K2",
+        3,
+        3,
+        (),
     ),
     (
         "K3",
@@ -276,3 +308,12 @@ def test_versions_that_were_coordinated_before_are_not_foreign() -> None:
     facts = log_store_facts(listing(), entry(0), entry(3), registrations=[registration(2, accepting=False)])
 
     assert "foreign-writer" not in codes(diagnose(facts))
+
+
+def test_a_staged_copy_under_another_etag_is_not_called_a_loser():
+    staged = [log_object(staged_name(3), age=2 * DAY, etag="encrypted")]
+    assert codes(diagnose(coordinated_facts(listing(staged=staged), registration(3)))) == []
+
+
+def test_a_staged_file_of_a_published_version_above_an_old_item_is_not_called_a_loser():
+    assert codes(diagnose(coordinated_facts(listing(staged=[staged_name(3)]), registration(2)))) == ["K9"]
