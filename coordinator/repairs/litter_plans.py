@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.mechanism import registration_id
-from coordinator.protocols.names import staged_file_version, temp_file_version
+from coordinator.protocols.names import temp_file_version
 from coordinator.protocols.registrations import element_problems
+from coordinator.protocols.staged_litter import losing_files
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, duration, joined, thousands
 from coordinator.repairs.calls import DeleteLitter, DeleteRegistration
@@ -43,8 +44,7 @@ def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[Out
 def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
     """K2: staged files of backfilled versions that hold other bytes than the accepted ones."""
     registration = current_registration(table)
-    files = table.view.facts.listing.staged or ()
-    litter = [file for file in files if registration and is_loser(table, registration, file)]
+    litter = quiet_losers(table, registration) if registration else []
     reason = table.why_nothing() or _why_not_registration(table, registration)
     if not reason and not litter:
         reason = (
@@ -100,19 +100,14 @@ def is_litter(table: TableUnderRepair, file: LogObject) -> bool:
     return version > _newest_trace(table) and not _is_malformed(table, version)
 
 
-def is_loser(table: TableUnderRepair, registration: Registration, file: LogObject) -> bool:
-    """Whether a staged file of a backfilled version is not a copy of the published one."""
-    version = staged_file_version(file.name)
-    if version is None or not _is_quiet(table, file) or registration.table_version is None:
-        return False
-    published = table.view.file(version).object
+def quiet_losers(table: TableUnderRepair, registration: Registration) -> list[LogObject]:
+    """Staged files of backfilled versions that are certainly no copy of the published one, once they are quiet."""
+    if registration.table_version is None:
+        return []
+    files = table.view.facts.listing.staged or ()
     named = {commit.file_name for one in table.given.facts.registrations for commit in one.commits}
-    return (
-        published is not None
-        and version <= registration.table_version
-        and file.name.rpartition("/")[2] not in named
-        and (file.size, file.etag) != (published.size, published.etag)
-    )
+    losers = losing_files(table.view, files, registration.table_version, named)
+    return [file for file in losers if _is_quiet(table, file)]
 
 
 def is_lost_upgrade(table: TableUnderRepair, registration: Registration) -> bool:
