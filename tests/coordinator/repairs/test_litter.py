@@ -73,6 +73,13 @@ def test_a_file_that_changed_stays(world, port, moment):
     assert world.read(temp_key(7)) == b"other"
 
 
+def test_a_file_that_is_another_than_planned_is_not_even_asked_to_go(world, port):
+    call = delete_temp_file(world)
+    world.put(temp_key(7), b"other")
+    make(call, port)
+    assert [method for method, *_ in port.asked] == ["get_item", "head"]
+
+
 def test_a_file_that_goes_just_before_counts_as_deleted(world, port):
     call = delete_temp_file(world)
     assert make(call, port.before("delete_object", lambda: world.delete(temp_key(7)))).result is Result.DONE

@@ -81,6 +81,14 @@ def test_a_source_that_changes_stops_the_repair(world, port, moment, data):
     assert wrote(port) == []
 
 
+def test_another_source_proves_nothing_even_where_it_equals_what_is_published(world, port):
+    call = publish(world)
+    world.put(temp_key(7), OTHER)
+    world.put(commit_key(7), OTHER)
+    outcome = make(call, port)
+    assert (outcome.result, "not the object that the plan was made from" in outcome.sentence) == (Result.STOPPED, True)
+
+
 def test_a_writer_that_moved_its_temp_file_has_published_it(world, port):
     call = publish(world)
     world.put(commit_key(7))
@@ -96,6 +104,13 @@ def test_without_its_source_a_file_of_another_etag_proves_nothing(world, port, e
     world.delete(temp_key(7))
     outcome = make(call, port)
     assert (outcome.result, "cannot be compared" in outcome.sentence) == (Result.STOPPED, True)
+
+
+def test_an_etag_that_is_no_md5_proves_nothing(world, port):
+    call = replace(publish(world), etag=world.put_in_parts(commit_key(7)))
+    world.delete(temp_key(7))
+    assert call.etag.endswith("-1")
+    assert make(call, port).result is Result.STOPPED
 
 
 def test_a_commit_that_is_replaced_after_it_was_written_is_not_called_done(world, port):

@@ -48,6 +48,15 @@ class World:
         """Returns the ETag."""
         return str(self.s3.put_object(Bucket=self.bucket, Key=key, Body=data)["ETag"]).strip('"')
 
+    def put_in_parts(self, key: str, data: bytes = COMMIT) -> str:
+        """Returns the ETag, which is that of a multipart upload."""
+        place = {"Bucket": self.bucket, "Key": key}
+        upload = self.s3.create_multipart_upload(**place)["UploadId"]
+        part = self.s3.upload_part(**place, UploadId=upload, PartNumber=1, Body=data)
+        parts = {"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]}
+        done = self.s3.complete_multipart_upload(**place, UploadId=upload, MultipartUpload=parts)
+        return str(done["ETag"]).strip('"')
+
     def delete(self, key: str) -> None:
         self.s3.delete_object(Bucket=self.bucket, Key=key)
 
