@@ -74,12 +74,15 @@ def test_spark_and_its_jvm_end_with_the_sandbox(tmp_path: Path, killed: bool) ->
 
     (tmp_path / "jars").symlink_to(JARS_HOME / "jars")
     process = start_sandbox(tmp_path)
-    wait_for(process, "S3, DynamoDB and STS on")
-    spark = group_of_spark(process.pid)
-    assert has_jvm(spark)
-    if killed:
-        process.kill()
-        process.wait(timeout=20)
-    else:
-        assert end(process) == 0
-    assert group_is_empty(spark)
+    try:
+        wait_for(process, "S3, DynamoDB and STS on")
+        spark = group_of_spark(process.pid)
+        assert has_jvm(spark)
+        if killed:
+            process.kill()
+            process.wait(timeout=20)
+        else:
+            assert end(process) == 0
+        assert group_is_empty(spark)
+    finally:
+        end(process)
