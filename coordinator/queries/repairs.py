@@ -25,6 +25,7 @@ MOST_LISTED = 200
 class PlanView:
     """What the page of a plan shows. One of `plan`, `refusal` holds where something was found about the subject.
 
+    `refused_instead` are other repairs that somebody may think of about the same finding, with their reasons.
     `repaired_by` is the job that this plan has led to already.
     """
 
@@ -32,6 +33,7 @@ class PlanView:
     subject: Subject
     plan: dict[str, Any] | None
     refusal: dict[str, Any] | None
+    refused_instead: list[dict[str, Any]]
     read_at: datetime | None
     too_old: bool
     repaired_by: Job | None
@@ -50,6 +52,11 @@ def plan_view(table: DeltaTable, job: Job, subject: Subject) -> PlanView:
         subject=subject,
         plan=plan,
         refusal=_about(subject, job.result.get("refusals", [])),
+        refused_instead=[
+            one
+            for one in job.result.get("refusals", [])
+            if (one["code"], one["version"]) == (subject.code, subject.version) and one["repair"] != subject.repair
+        ],
         read_at=read_at(job),
         too_old=job.is_finished and is_too_old(job),
         repaired_by=led_to,

@@ -1,0 +1,469 @@
+"""Pages of repairs: what is offered, what a plan shows, what confirming does, and what they refuse."""
+
+import re
+from datetime import timedelta
+from html import unescape
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from coordinator.models import DeltaTable
+from coordinator.repairs.plan import RepairName
+from dashboard.accounts.roles import Role
+from dashboard.connections.models import Connection
+from dashboard.jobs.models import Job
+from tests.builders.lake import make_finding, make_pending, make_store, make_table
+from tests.builders.people import person, signed_in
+from tests.coordinator.repairs.console import Console
+
+pytestmark = pytest.mark.django_db
+ROOT = "sales/orders"
+PUBLISH = {"repair": "publish-commit", "code": "C2", "version": "3"}
+ABANDON = {"repair": "abandon-commit", "code": "C11", "version": "3"}
+
+
+@pytest.fixture
+def client() -> Client:
+    return signed_in(Role.OPERATOR)
+
+
+def body(answer) -> str:
+    return unescape(answer.content.decode())
+
+
+def confirm_page(client: Client, console: Console, table: DeltaTable, asked: dict[str, str] = PUBLISH) -> str:
+    """Ask for a plan, let the worker make it, and return the address of its page."""
+    answer = client.post(f"/tables/{table.pk}/repairs/", asked)
+    assert answer.status_code == 303
+    console.run(Job.objects.filter(kind="plan-repair").latest("created_at"))
+    return str(answer["Location"])
+
+
+def fields(html: str, action: str) -> dict[str, str]:
+    """The hidden fields of the form that posts to an address."""
+    form = html.partition(f'action="{action}"')[2].partition("</form>")[0]
+    assert form, f"no form posts to {action}"
+    return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
+
+
+def confirm(client: Client, address: str, **typed: str):
+    html = body(client.get(address))
+    return client.post(address, fields(html, address) | typed)
+
+
+# The table's page
+
+
+def test_the_table_offers_the_repair_of_its_finding_and_the_verdict_leads_to_it(
+    client: Client, console: Console
+) -> None:
+    table = console.pending()
+
+    html = body(client.get(f"/tables/{table.pk}/"))
+
+    assert '<li id="repair-publish-commit-C2-3">' in html
+    assert f'href="/tables/{table.pk}/#repair-publish-commit-C2-3">Publish commit 3…</a>' in html
+    assert "Deletes nothing." in html
+    assert fields(html, f"/tables/{table.pk}/repairs/").items() >= PUBLISH.items()
+
+
+def test_a_viewer_sees_the_repair_and_why_there_is_no_button(console: Console) -> None:
+    table = console.pending()
+
+    html = body(signed_in(Role.VIEWER).get(f"/tables/{table.pk}/"))
+
+    assert re.search(r'<button class="button primary" disabled>Publish commit 3…</button>', html)
+    assert "Needs the operator role." in html
+
+
+def test_what_must_not_be_repaired_has_a_reason_and_no_form(client: Client) -> None:
+    table = make_table(state="blocked", store=make_store())
+    make_finding(table, "K7", 42, state="blocked", meaning="Bring it back.")
+
+    html = body(client.get(f"/tables/{table.pk}/"))
+
+    assert "The staged file is gone. Bring it back from versioning or a backup" in html
+    assert f'action="/tables/{table.pk}/repairs/"' not in html
+
+
+def test_findings_are_kept_with_when_they_were_resolved(client: Client, console: Console) -> None:
+    table = console.pending()
+    console.run(console.repair(table, console.plan(table)))
+
+    html = body(client.get(f"/tables/{table.pk}/"))
+
+    assert 'id="resolved">Resolved</h2>' in html
+    assert "Commit 3 is accepted but not published" in html.partition('id="resolved"')[2]
+
+
+def test_a_findings_evidence_puts_item_and_objects_side_by_side(client: Client, console: Console) -> None:
+    table = console.pending()
+    size = len(console.bytes_of(console.temp_key(ROOT, 3)))
+
+    html = body(client.get(f"/tables/{table.pk}/")).partition("<summary>Evidence</summary>")[2]
+
+    assert "<code>complete</code> = <code>False</code>" in html
+    assert f"<code>{3:020d}.json</code> <b>absent</b>" in html
+    assert f"{size:,} B<small>written 20" in html
+
+
+def test_a_long_list_of_findings_offers_the_worst_and_counts_the_rest(client: Client) -> None:
+    table = make_table(state="pending", store=make_store())
+    for version in range(42, 54):
+        make_finding(table, "C2", version, repairs=["publish-commit"])
+
+    html = body(client.get(f"/tables/{table.pk}/"))
+
+    assert html.count('<li id="repair-') == 8
+    assert "4 more repairs" in html
+
+
+# The plan's page
+
+
+def test_asking_for_a_plan_leads_to_a_page_that_waits_for_it_without_script(client: Client, console: Console) -> None:
+    table = console.pending()
+
+    answer = client.post(f"/tables/{table.pk}/repairs/", PUBLISH)
+    html = body(client.get(answer["Location"]))
+
+    assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in html
+    assert 'hx-trigger="every 2s"' in html
+    assert "its repairs are planned" in html
+    assert Job.objects.get(kind="plan-repair").state == "queued"
+
+
+def test_the_plan_shows_each_call_its_condition_the_command_and_the_permissions(
+    client: Client, console: Console
+) -> None:
+    table = console.pending()
+    html = body(client.get(confirm_page(client, console, table)))
+
+    plan = Job.objects.get(kind="plan-repair").result["plans"][0]
+    for call in plan["calls"]:
+        assert call["says"] in html
+        assert call["condition"] in html
+    assert all(sentence in html for sentence in plan["consequences"])
+    assert f"levee repair {table.uri} --finding C2 --version 3 --apply" in html
+    assert "dynamodb:UpdateItem on arn:aws:dynamodb:*:*:table/" in html
+    assert 'http-equiv="refresh"' not in html
+    assert "What must not be done instead" in html
+
+
+def test_the_fragment_holds_no_frame_and_stops_asking_when_the_plan_is_there(client: Client, console: Console) -> None:
+    table = console.pending()
+    address = client.post(f"/tables/{table.pk}/repairs/", PUBLISH)["Location"]
+    waiting = body(client.get(address, headers={"HX-Request": "true"}))
+    console.run(Job.objects.get(kind="plan-repair"))
+    ready = body(client.get(address, headers={"HX-Request": "true"}))
+
+    assert waiting.lstrip().startswith('<div id="repair"')
+    assert "hx-trigger" in waiting
+    assert "hx-trigger" not in ready
+    assert "csrfmiddlewaretoken" in ready
+
+
+def test_confirming_repairs_the_table_and_leads_to_the_job(client: Client, console: Console) -> None:
+    table = console.pending()
+    answer = confirm(client, confirm_page(client, console, table), reason="CHG-4471")
+
+    job = Job.objects.get(kind="repair")
+    assert (answer.status_code, answer["Location"]) == (303, f"/jobs/{job.pk}/")
+    assert (job.reason, job.requested_by_name) == ("CHG-4471", "operator")
+    assert console.run(job).state == "succeeded"
+    page = body(client.get(answer["Location"]))
+    assert "finding C2 of version 3 is resolved" in page
+    assert "<summary>Before</summary>" in page
+    assert body(client.get(f"/tables/{table.pk}/")).count("Publish commit 3…") == 0
+
+
+def test_a_double_click_is_one_job(client: Client, console: Console) -> None:
+    table = console.pending()
+    address = confirm_page(client, console, table)
+    posted = fields(body(client.get(address)), address)
+
+    places = {client.post(address, posted)["Location"] for _ in range(2)}
+
+    assert len(places) == 1
+    assert Job.objects.filter(kind="repair").count() == 1
+
+
+def test_a_plan_that_was_carried_out_shows_its_job_and_no_form(client: Client, console: Console) -> None:
+    table = console.pending()
+    address = confirm_page(client, console, table)
+    job = console.run(Job.objects.get(pk=confirm(client, address)["Location"].split("/")[2]))
+
+    html = body(client.get(address))
+
+    assert f'href="/jobs/{job.pk}/"' in html
+    assert f'action="{address}"' not in html
+
+
+def test_a_plan_of_another_state_is_confirmed_and_nothing_is_sent(client: Client, console: Console) -> None:
+    table = console.pending()
+    address = confirm_page(client, console, table)
+    console.lake.delete(console.temp_key(ROOT, 3))
+    answer = confirm(client, address)
+    before = console.state()
+
+    job = console.run(Job.objects.get(kind="repair"))
+
+    assert job.state == "failed"
+    assert console.state() == before
+    assert "Stopped before any change: " in body(client.get(answer["Location"]))
+
+
+def test_an_old_plan_cannot_be_confirmed_and_is_made_anew(client: Client, console: Console) -> None:
+    table = console.pending()
+    address = confirm_page(client, console, table)
+    posted = fields(body(client.get(address)), address)
+    old = Job.objects.get(kind="plan-repair")
+    at = timezone.now() - timedelta(minutes=16)
+    Job.objects.filter(pk=old.pk).update(created_at=at, result={**old.result, "read_at": at.isoformat()})
+
+    html = body(client.get(address))
+    answer = client.post(address, posted)
+
+    assert "Too old to confirm" in html
+    assert fields(html, f"/tables/{table.pk}/repairs/").items() >= PUBLISH.items()
+    assert answer.status_code == 409
+    assert "older than 15 minutes" in body(answer)
+    assert not Job.objects.filter(kind="repair").exists()
+
+
+def test_a_finding_that_no_longer_holds_has_no_plan(client: Client, console: Console) -> None:
+    table = console.pending()
+    html = body(client.get(confirm_page(client, console, table, {**PUBLISH, "version": "7"})))
+
+    assert "Nothing of this kind is to be repaired." in html
+
+
+def test_a_refused_repair_says_why(client: Client, console: Console) -> None:
+    table = console.pending()
+    asked = {"repair": "abandon-commit", "code": "C2", "version": "3"}
+    html = body(client.get(confirm_page(client, console, table, asked)))
+
+    assert "This repair must not be made now." in html
+    assert "deleting the entry or the temp file would lose it" in html
+
+
+def test_a_table_that_could_not_be_read_says_so(client: Client, console: Console) -> None:
+    table = console.pending()
+    console.lake.dynamodb.delete_table(TableName=console.lake.log_store)
+    html = body(client.get(confirm_page(client, console, table)))
+
+    assert "No plan was made" in html
+    assert "ResourceNotFoundException" in html
+
+
+# What can lose a commit
+
+
+def test_a_losing_repair_names_the_loss_and_asks_for_the_tables_name(console: Console) -> None:
+    table = console.lost()
+    admin = signed_in(Role.ADMIN)
+    address = confirm_page(admin, console, table, ABANDON)
+    html = body(admin.get(address))
+
+    assert "This can lose something: " in html
+    assert "Type <code>sales.lost</code> to confirm" in html
+    assert 'class="button danger"' in html
+    assert "--confirm sales.lost" in html
+    wrong = confirm(admin, address, confirm="sales.orders")
+    assert wrong.status_code == 422
+    assert "type the table's name, sales.lost" in body(wrong)
+    assert confirm(admin, address, confirm="sales.lost").status_code == 303
+    assert console.run(Job.objects.get(kind="repair")).state == "succeeded"
+
+
+def test_an_operator_may_look_at_a_losing_plan_and_not_confirm_it(client: Client, console: Console) -> None:
+    table = console.lost()
+    address = confirm_page(client, console, table, ABANDON)
+    html = body(client.get(address))
+
+    assert "needs the admin role" in html
+    assert 'class="button danger" disabled' in html
+    assert client.post(address, fields(html, address) | {"confirm": "sales.lost"}).status_code == 403
+    assert not Job.objects.filter(kind="repair").exists()
+
+
+# Who, and how
+
+
+def test_a_viewer_is_refused_with_403(client: Client, console: Console) -> None:
+    table = console.pending()
+    address = confirm_page(client, console, table)
+    posted = fields(body(client.get(address)), address)
+    viewer = signed_in(Role.VIEWER)
+
+    assert viewer.get(address).status_code == 200
+    assert "Needs the operator role." in body(viewer.get(address))
+    assert viewer.post(address, posted).status_code == 403
+    assert viewer.post(f"/tables/{table.pk}/repairs/", PUBLISH).status_code == 403
+    assert viewer.post("/tables/repairs/publish-commit/", bulk_fields(client)).status_code == 403
+    assert not Job.objects.filter(kind__startswith="repair").exists()
+
+
+def test_a_form_without_its_token_changes_nothing(console: Console) -> None:
+    table = console.pending()
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(person(Role.ADMIN))
+    job = console.planned(table)
+
+    for address in (
+        f"/tables/{table.pk}/repairs/",
+        f"/tables/{table.pk}/repairs/{job.pk}/",
+        "/tables/repairs/backfill/",
+    ):
+        assert strict.post(address, PUBLISH).status_code == 403
+    assert Job.objects.count() == 1
+
+
+def test_reading_changes_nothing(client: Client, console: Console) -> None:
+    table = console.pending()
+    address = confirm_page(client, console, table)
+    jobs, lake = Job.objects.count(), console.state()
+
+    for path in (address, f"/tables/{table.pk}/", "/tables/repairs/publish-commit/", "/tables/repairs/backfill/"):
+        assert client.get(path).status_code == 200
+    assert client.get(f"/tables/{table.pk}/repairs/").status_code == 405
+    assert (Job.objects.count(), console.state()) == (jobs, lake)
+
+
+def test_read_only_mode_shows_the_plan_without_a_button_and_refuses_the_form(
+    client: Client, console: Console, settings
+) -> None:
+    table = console.pending()
+    address = confirm_page(client, console, table)
+    posted = fields(body(client.get(address)), address)
+    bulk = bulk_fields(client)
+    settings.READ_ONLY = True
+
+    html = body(client.get(address))
+    assert re.search(r'<button class="button primary" disabled>Publish commit 3</button>', html)
+    for answer in (client.post(address, posted), client.post("/tables/repairs/publish-commit/", bulk)):
+        assert answer.status_code == 409
+        assert "read-only mode" in body(answer)
+    assert not Job.objects.filter(kind__startswith="repair").exists()
+
+
+@pytest.mark.parametrize("address", ["repairs/5f1e08c2-77a4-4c40-b2f9-1a6b0e9d33c8/", "repairs/none/"])
+def test_a_plan_nobody_made_is_not_found(client: Client, address: str) -> None:
+    assert client.get(f"/tables/{make_table().pk}/{address}").status_code == 404
+
+
+def test_the_plan_of_another_table_is_not_found(client: Client, console: Console) -> None:
+    job = console.planned(console.pending())
+    assert client.get(f"/tables/{make_table().pk}/repairs/{job.pk}/").status_code == 404
+
+
+@pytest.mark.parametrize("version", ["-1", "x", "9" * 40, "1.5", "٣"])
+def test_a_version_that_is_none_finds_no_plan(client: Client, console: Console, version: str) -> None:
+    table = console.pending()
+    assert "Nothing of this kind" in body(
+        client.get(confirm_page(client, console, table, {**PUBLISH, "version": version}))
+    )
+
+
+# Many tables
+
+
+def bulk_fields(client: Client, query: str = "", repair: RepairName = RepairName.PUBLISH_COMMIT) -> dict[str, str]:
+    html = body(client.get(f"/tables/repairs/{repair}/{query}"))
+    return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', html))
+
+
+def test_the_list_of_tables_offers_what_its_filter_holds(client: Client, console: Console) -> None:
+    console.pending()
+
+    assert 'href="/tables/repairs/publish-commit/">Publish all pending…</a>' in body(client.get("/tables/"))
+    assert 'href="/tables/repairs/publish-commit/?q=orders"' in body(client.get("/tables/?q=orders"))
+    assert "Publish all pending…" not in body(client.get("/tables/?q=other"))
+    assert "Backfill all…" not in body(client.get("/tables/"))
+
+
+def test_the_page_says_which_tables_will_be_touched_and_which_not_and_why(client: Client) -> None:
+    store = make_store()
+    names = {"a": "publish-commit", "b": "publish-commit", "c": ""}
+    for name, repair in names.items():
+        table = make_table(f"s3a://lake/x/{name}", state="pending", store=store, unpublished_count=1)
+        make_pending(table, 42)
+        make_finding(
+            table,
+            "C2" if repair else "C7",
+            42,
+            repairs=[repair] if repair else [],
+            state="blocked",
+            summary=f"Of {name}.",
+        )
+    make_table("s3a://lake/x/healthy", store=store)
+
+    html = body(client.get("/tables/repairs/publish-commit/"))
+    touched, _, skipped = html.partition('id="skipped"')
+
+    assert "2 tables will be touched; 1 waits or is in trouble and will not." in html
+    assert all(f"Of {name}." in touched for name in "ab")
+    assert "C7: Of c." in skipped
+    assert "1 with nothing that waits" in skipped
+
+
+def test_one_post_repairs_every_table_shown_and_its_job_has_one_outcome_each(client: Client, console: Console) -> None:
+    for root in ("a/one", "a/two"):
+        console.pending(root)
+    console.pending("a/damaged")
+    console.lake.put(console.temp_key("a/damaged", 3), b"not a commit\n")
+    posted = bulk_fields(client)
+
+    answers = [client.post("/tables/repairs/publish-commit/", posted) for _ in range(2)]
+
+    assert {answer.status_code for answer in answers} == {303}
+    job = console.run(Job.objects.get(kind="repair-many"))
+    page = body(client.get(answers[0]["Location"]))
+    assert {answer["Location"] for answer in answers} == {f"/jobs/{job.pk}/"}
+    assert page.count('data-label="What became of it"') == 3
+    assert job.message == "3 tables: 2 done, 1 refused."
+    assert f'href="/tables/{console.table("a/one").pk}/"' in page
+    assert console.table("a/two").state == "healthy"
+
+
+def test_tables_other_than_those_shown_are_not_touched(client: Client, console: Console) -> None:
+    console.pending("a/one")
+    posted = bulk_fields(client)
+    console.pending("a/two")
+
+    answer = client.post("/tables/repairs/publish-commit/", posted)
+
+    assert answer.status_code == 409
+    assert "Other tables than those shown" in body(answer)
+    assert not Job.objects.filter(kind="repair-many").exists()
+
+
+def test_the_filter_narrows_what_is_touched(client: Client, console: Console) -> None:
+    for root in ("a/one", "a/two"):
+        console.pending(root)
+    posted = bulk_fields(client, "?q=one")
+
+    client.post("/tables/repairs/publish-commit/", posted)
+
+    assert Job.objects.get(kind="repair-many").params["tables"] == [console.table("a/one").pk]
+
+
+def test_tables_of_two_connections_need_a_choice(client: Client) -> None:
+    for name in ("prod", "test"):
+        there, _ = Connection.objects.get_or_create(name=name, region="eu-west-1")
+        table = make_table(f"s3a://lake-{name}/x", connection=there, state="pending")
+        make_finding(table, repairs=["publish-commit"])
+
+    html = body(client.get("/tables/repairs/publish-commit/"))
+
+    assert "Choose a connection" in html
+    assert 'href="?connection=test"' in html
+    assert "seen" not in bulk_fields(client)
+    assert "seen" in bulk_fields(client, "?connection=test")
+
+
+def test_an_unknown_bulk_repair_is_not_found_and_a_bad_filter_is_refused(client: Client) -> None:
+    assert client.get("/tables/repairs/abandon-commit/").status_code == 404
+    assert client.get("/tables/repairs/backfill/?state=nonsense").status_code == 422
+    assert client.post("/tables/repairs/backfill/", {"state": "nonsense"}).status_code == 422
