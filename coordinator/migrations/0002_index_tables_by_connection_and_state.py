@@ -4,19 +4,18 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('connections', '0001_initial_records'),
-        ('coordinator', '0001_initial_records'),
+        ("connections", "0001_initial_records"),
+        ("coordinator", "0001_initial_records"),
     ]
 
     operations = [
         migrations.AddIndex(
-            model_name='deltatable',
-            index=models.Index(fields=['connection', 'state_rank', 'name', 'id'], name='table_by_connection'),
+            model_name="deltatable",
+            index=models.Index(fields=["connection", "state_rank", "name", "id"], name="table_by_connection"),
         ),
         migrations.AddIndex(
-            model_name='deltatable',
-            index=models.Index(condition=models.Q(('gone_at', None)), fields=['state_rank'], name='table_tally'),
+            model_name="deltatable",
+            index=models.Index(condition=models.Q(("gone_at", None)), fields=["state_rank"], name="table_tally"),
         ),
     ]

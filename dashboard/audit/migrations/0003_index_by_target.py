@@ -5,15 +5,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('audit', '0002_append_only_triggers'),
+        ("audit", "0002_append_only_triggers"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AddIndex(
-            model_name='auditentry',
-            index=models.Index(fields=['target_type', 'target_id', '-id'], name='audit_target_newest'),
+            model_name="auditentry",
+            index=models.Index(fields=["target_type", "target_id", "-id"], name="audit_target_newest"),
         ),
     ]
