@@ -71,6 +71,7 @@ class Reading:
             and self.whole_log
             and not _holds_anything(self.listing)
             and not any(self.facts.entries.values())
+            and not self.facts.registrations
         )
 
 
@@ -129,10 +130,8 @@ def _is_another(known: KnownTable, listing: LogListing) -> bool:
     found = listing.commits.get(known.published_version)
     if found is None or (known.newest_etag and found.etag[: len(known.newest_etag)] != known.newest_etag):
         return True
-    if known.observed_at is None:
-        return False
-    last_look = known.observed_at.replace(microsecond=0)  # S3 tells whole seconds
-    return listing.commits[min(listing.commits)].modified_at >= last_look
+    oldest = listing.commits[min(listing.commits)]
+    return known.observed_at is not None and oldest.modified_at > known.observed_at
 
 
 def _reaches(known: KnownTable, from_version: int) -> bool:

@@ -50,8 +50,8 @@ def guard(endpoint) -> Iterator[Guard]:  # noqa: F811
 @pytest.fixture
 def guarded(guard) -> Iterator[Lake]:
     """The lake as seen through the gate, with milliseconds between attempts."""
-    with quick(guard.url) as lake:
-        yield lake
+    with quick(guard.url) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -130,7 +130,7 @@ def test_bucket_settings_that_are_refused_stay_unknown(written, guard, observe_g
 
     bucket = Bucket.objects.get()
     assert bucket.error_code == ""
-    assert ["lifecycle"] == [fact for fact, _ in bucket.facts["unknown"]]
+    assert [fact for fact, _ in bucket.facts["unknown"]] == ["lifecycle"]
 
 
 @pytest.mark.parametrize("operation", ["ListObjectsV2", "GetObject", "Scan", "DescribeTable"])

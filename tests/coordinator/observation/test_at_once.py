@@ -1,0 +1,194 @@
+"""Two looks at once, a look that is cancelled, and threads that never stop a pass from ending."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connections
+
+from coordinator.models import Commit, DeltaTable, Entry, ObservationPass, TableFinding
+from coordinator.observation import passes
+from coordinator.observation.passes import observe_connection, observe_one_table
+from coordinator.observation.workers import TICK_SECONDS, Workers
+from lake.delta.uri import TableUri
+
+
+class Stop(Exception):
+    """Somebody cancelled."""
+
+
+@pytest.mark.skipif(
+    connections["default"].vendor == "sqlite", reason="SQLite in memory refuses a second writer instead of waiting"
+)
+@pytest.mark.django_db(transaction=True)
+def test_a_table_and_its_lake_may_be_looked_at_at_once(written, connection, lake):
+    uri = written.table("sales/orders", commits=5, log_store=True)
+    written.pending("sales/orders", 5)
+    together = threading.Barrier(3)
+
+    def look(work) -> None:
+        try:
+            for _ in range(4):
+                together.wait(timeout=30)
+                work()
+        finally:
+            connections.close_all()
+
+    def one() -> None:
+        reading = observe_one_table(connection, lake, TableUri.parse(uri))
+        assert reading.error is None
+
+    with ThreadPoolExecutor(3) as threads:
+        looks = [
+            threads.submit(look, work) for work in (one, one, lambda: observe_connection(connection, lake, threads=2))
+        ]
+        for each in looks:
+            each.result(timeout=120)
+
+    table = DeltaTable.objects.get()
+    assert (table.published_version, table.error_code) == (4, "")
+    assert (Commit.objects.count(), Entry.objects.count()) == (5, 6)
+    assert TableFinding.objects.filter(code="C2", resolved_at=None).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_cancelled_pass_stops_within_moments_and_keeps_what_is_stored(written, guard, guarded, connection):
+    written.table("sales/orders")
+    observe_connection(connection, guarded, threads=2)
+    for number in range(20):
+        written.table(f"sales/t{number}", commits=1)
+    release = threading.Event()
+
+    def hang(call) -> None:
+        if call.operation == "ListObjectsV2" and "_delta_log/" in call.target:
+            release.wait(30)
+
+    guard.before = hang
+    reading = threading.Event()
+
+    def progress(step, done, total) -> None:
+        if step == "Read the tables" and reading.is_set():
+            raise Stop
+        if step == "Read the tables":
+            reading.set()
+
+    started = time.monotonic()
+    try:
+        with pytest.raises(Stop):
+            observe_connection(connection, guarded, threads=2, progress=progress)
+        took = time.monotonic() - started
+    finally:
+        release.set()
+
+    assert took < 3 * TICK_SECONDS + 1
+    assert DeltaTable.objects.get(name="sales.orders").published_version == 2
+    ended = ObservationPass.objects.order_by("-pk").first()
+    assert ended is not None
+    assert (ended.finished_at is not None, ended.error_code) == (True, "Stop")
+
+
+def test_two_first_readings_of_one_table_are_one_table(written, connection, lake):
+    uri = TableUri.parse(written.table("sales/orders", commits=3, log_store=True))
+    written.pending("sales/orders", 3)
+    survey = passes.survey_for_one_table(connection, lake)
+    both = [passes.read_table(lake, survey, passes.target_of(connection, uri)) for _ in range(2)]
+
+    for reading in both:
+        assert passes.save_readings(connection, [reading]) == 0
+
+    assert (DeltaTable.objects.count(), Entry.objects.count()) == (1, 4)
+    assert TableFinding.objects.filter(code="C2").count() == 1
+
+
+def test_a_failed_first_reading_does_not_undo_a_good_one(written, connection, lake, guard, guarded):
+    uri = TableUri.parse(written.table("sales/orders", commits=3))
+    unknown = passes.target_of(connection, uri)
+    observe_one_table(connection, lake, uri)
+    guard.deny("ListObjectsV2")
+    failed = passes.read_table(guarded, passes.survey_for_one_table(connection, guarded), unknown)
+
+    passes.save_readings(connection, [failed])
+
+    table = DeltaTable.objects.get()
+    assert (table.published_version, table.reader_version, table.error_code) == (2, 1, "AccessDenied")
+
+
+def test_an_older_reading_does_not_replace_a_newer_one(written, connection, lake):
+    uri = TableUri.parse(written.table("sales/orders", commits=3))
+    observe_one_table(connection, lake, uri)
+    survey = passes.survey_for_one_table(connection, lake)
+    old = passes.read_table(lake, survey, passes.target_of(connection, uri), in_full=True)
+    written.commit("sales/orders", 3)
+    observe_one_table(connection, lake, uri)
+
+    passes.save_readings(connection, [old])
+
+    assert DeltaTable.objects.get().published_version == 3
+
+
+def test_a_clock_that_was_put_back_does_not_stop_observation(written, connection, lake):
+    uri = TableUri.parse(written.table("sales/orders", commits=3))
+    observe_one_table(connection, lake, uri)
+    DeltaTable.objects.update(observed_at=datetime.now(UTC) + timedelta(days=1))
+    written.commit("sales/orders", 3)
+
+    observe_one_table(connection, lake, uri)
+
+    assert DeltaTable.objects.get().published_version == 3
+
+
+def test_a_place_that_cannot_be_read_and_was_never_known_gets_no_row(connection, lake):
+    reading = observe_one_table(connection, lake, TableUri.parse("s3a://no-such-bucket-anywhere/t"))
+
+    assert reading.error is not None
+    assert reading.error.code == "NoSuchBucket"
+    assert not DeltaTable.objects.exists()
+
+
+def test_workers_tell_of_themselves_while_a_request_hangs():
+    ticks: list[float] = []
+    release = threading.Event()
+
+    def tick() -> None:
+        ticks.append(time.monotonic())
+        if len(ticks) == 3:
+            release.set()
+
+    with Workers(1, tick) as workers:
+        assert workers.run(lambda: release.wait(10))
+
+    assert len(ticks) >= 3
+
+
+def test_workers_take_new_work_that_comes_of_old():
+    waiting = [3]
+    with Workers(2, lambda: None) as workers:
+        done = []
+        for number in workers.each(abs, lambda: waiting.pop() if waiting else None):
+            done.append(number)
+            waiting.extend([number - 1] * (number > 0))
+
+    assert done == [3, 2, 1, 0]
+
+
+def test_work_that_has_not_begun_is_dropped_when_the_pass_ends():
+    begun: list[int] = []
+    release = threading.Event()
+
+    def work(number: int) -> int:
+        begun.append(number)
+        release.wait(10)
+        return number
+
+    def tick() -> None:
+        if begun:
+            raise Stop
+
+    numbers = iter(range(100))
+    with pytest.raises(Stop), Workers(1, tick) as workers:
+        list(workers.each(work, lambda: next(numbers, None)))
+    release.set()
+
+    assert len(begun) <= 2

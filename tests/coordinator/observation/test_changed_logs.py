@@ -1,0 +1,230 @@
+"""Logs that do not simply grow: made again, rewound, cleaned up, vanishing while they are read."""
+
+from coordinator.models import Commit, DeltaTable
+from coordinator.observation import logfiles
+from tests.builders.delta import add, checkpoint_bytes, commit_bytes, commit_info, crc_bytes, first_commit_bytes
+
+
+def the_table() -> DeltaTable:
+    return DeltaTable.objects.get()
+
+
+def log(root: str, name: str) -> str:
+    return f"{root}/_delta_log/{name}"
+
+
+def drop(written, root: str) -> None:
+    listed = written.s3.list_objects_v2(Bucket=written.bucket, Prefix=f"{root}/_delta_log/")
+    for found in listed.get("Contents", []):
+        written.delete(found["Key"])
+    for item in written.dynamodb.scan(TableName=written.log_store)["Items"]:
+        key = {name: item[name] for name in ("tablePath", "fileName")}
+        written.dynamodb.delete_item(TableName=written.log_store, Key=key)
+
+
+def test_a_table_made_again_leaves_nothing_of_the_old_one(written, observe):
+    written.table("sales/orders", commits=50, log_store=True)
+    observe()
+    drop(written, "sales/orders")
+    written.commit("sales/orders", 0, first_commit_bytes({"delta.appendOnly": "true"}))
+
+    observe()
+
+    table = the_table()
+    assert (table.published_version, table.accepted_version, table.oldest_version) == (0, 0, 0)
+    assert (table.commits.count(), table.entries.count()) == (1, 0)
+    assert table.properties == {"delta.appendOnly": "true"}
+    assert (table.mechanism, table.store, table.lock_domains) == ("single_driver", None, [])
+
+
+def test_a_table_made_again_and_grown_past_the_old_one_is_read_anew(written, observe):
+    written.table("sales/orders", commits=20)
+    observe()
+    drop(written, "sales/orders")
+    written.commit("sales/orders", 0, first_commit_bytes({"delta.appendOnly": "true"}))
+    for version in range(1, 30):
+        written.commit("sales/orders", version, commit_bytes(commit_info("MERGE"), add(f"{version}.parquet")))
+
+    observe()
+
+    assert the_table().properties == {"delta.appendOnly": "true"}
+    assert Commit.objects.get(version=19).operation in {"", "MERGE"}
+    assert Commit.objects.get(version=29).operation == "MERGE"
+
+
+def test_a_rewound_log_is_believed(written, observe):
+    written.table("sales/orders", commits=15)
+    observe()
+    for version in range(5, 15):
+        written.delete(log("sales/orders", f"{version:020d}.json"))
+
+    observe()
+
+    assert the_table().published_version == 4
+    assert Commit.objects.count() == 5
+
+
+def test_log_clean_up_between_two_passes_is_noticed_when_all_is_listed(written, observe):
+    written.table("sales/orders", commits=30)
+    observe()
+    written.put(log("sales/orders", f"{20:020d}.checkpoint.parquet"), checkpoint_bytes())
+    for version in range(20):
+        written.delete(log("sales/orders", f"{version:020d}.json"))
+    observe()
+
+    observe(in_full=True)
+
+    table = the_table()
+    assert (table.oldest_version, table.checkpoint_version, table.state) == (20, 20, "healthy")
+    assert Commit.objects.count() == 10
+
+
+def test_a_checkpoint_beside_a_known_commit_is_noted(written, observe):
+    written.table("sales/orders", commits=3)
+    observe()
+    written.put(log("sales/orders", f"{2:020d}.checkpoint.parquet"), checkpoint_bytes())
+
+    observe()
+
+    assert Commit.objects.get(version=2).has_checkpoint
+    assert Commit.objects.get(version=2).operation == "WRITE"
+
+
+def test_a_commit_that_vanishes_after_the_listing_is_no_error(written, guard, observe_guarded):
+    written.table("sales/orders", commits=3)
+
+    def vanish(call):
+        if call.operation == "GetObject" and call.target.endswith(f"{2:020d}.json"):
+            written.delete(log("sales/orders", f"{2:020d}.json"))
+
+    guard.before = vanish
+
+    assert observe_guarded().tables_failed == 0
+    guard.before = lambda call: None
+    observe_guarded()
+    assert the_table().published_version == 1
+
+
+def test_a_checkpoint_that_vanishes_after_the_listing_gives_way_to_another_start(written, guard, observe_guarded):
+    written.table("sales/orders", commits=3)
+    written.put(log("sales/orders", f"{2:020d}.checkpoint.parquet"), checkpoint_bytes())
+
+    def vanish(call):
+        if call.operation == "GetObject" and "checkpoint" in call.target:
+            written.delete(log("sales/orders", f"{2:020d}.checkpoint.parquet"))
+
+    guard.before = vanish
+
+    assert observe_guarded().tables_failed == 0
+    assert the_table().reader_version == 1
+
+
+def test_copies_that_vanish_before_they_are_compared_are_not_called_equal(written, guard, observe_guarded):
+    written.table("sales/orders", commits=3, log_store=True)
+    written.pending("sales/orders", 3)
+    written.commit("sales/orders", 3)
+
+    def vanish(call):
+        if call.operation == "GetObject" and ".tmp/" in call.target:
+            for found in written.s3.list_objects_v2(Bucket=written.bucket, Prefix=log("sales/orders", ".tmp/"))[
+                "Contents"
+            ]:
+                written.delete(found["Key"])
+
+    guard.before = vanish
+
+    observe_guarded()
+
+    assert the_table().findings.get(code="C4").evidence["bytes_equal"] is None
+
+
+def test_unreadable_checksums_are_not_tried_without_end(written, guard, observe_guarded):
+    written.table("sales/orders", commits=40)
+    for version in range(40):
+        written.put(log("sales/orders", f"{version:020d}.crc"), b"{broken")
+
+    observe_guarded()
+
+    assert sum(call.operation == "GetObject" and call.target.endswith(".crc") for call in guard.calls) <= 10
+    assert the_table().published_version == 39
+
+
+def test_a_checksum_spares_the_commits_below_it(written, guard, observe_guarded):
+    written.table("sales/orders", commits=40)
+    written.put(log("sales/orders", f"{39:020d}.crc"), crc_bytes())
+
+    observe_guarded()
+
+    assert the_table().reader_version == 1
+    assert sum(call.operation == "GetObject" and call.target.endswith(".json") for call in guard.calls) == 10
+
+
+def test_a_huge_commit_is_read_to_a_limit_and_its_counts_stay_unknown(written, observe, monkeypatch):
+    monkeypatch.setattr(logfiles, "MOST_COMMIT_BYTES", 2_000)
+    written.table("sales/orders", commits=1)
+    written.commit("sales/orders", 1, commit_bytes(commit_info("WRITE"), *(add(f"{n}.parquet") for n in range(100))))
+
+    observe()
+
+    commit = Commit.objects.get(version=1)
+    assert (commit.operation, commit.added_files) == ("WRITE", None)
+    assert commit.size > 2_000
+    assert any("Only the first" in problem["reason"] for problem in the_table().problems)
+
+
+def test_a_table_that_appears_during_the_pass_is_found_by_the_next(written, guard, observe_guarded):
+    written.table("sales/orders")
+
+    def appear(call):
+        if call.operation == "GetObject":
+            guard.before = lambda call: None
+            written.table("sales/clicks", log_store=True)
+
+    guard.before = appear
+
+    observe_guarded()
+    observe_guarded()
+
+    assert sorted(DeltaTable.objects.values_list("name", "mechanism", "state")) == [
+        ("sales.clicks", "log_store", "healthy"),
+        ("sales.orders", "single_driver", "healthy"),
+    ]
+
+
+def test_a_commit_made_between_the_scan_and_the_listing_is_no_foreign_one(written, guard, observe_guarded):
+    written.table("sales/orders", commits=3, log_store=True)
+
+    def commit(call):
+        if call.operation == "ListObjectsV2" and "_delta_log" in call.target:
+            guard.before = lambda call: None
+            written.entry("sales/orders", 3)
+            written.commit("sales/orders", 3)
+
+    guard.before = commit
+
+    observe_guarded()
+
+    assert (the_table().published_version, the_table().state) == (3, "healthy")
+
+
+def test_a_log_of_more_than_a_page_is_read_whole(written, observe):
+    written.table("sales/orders", commits=2)
+    for number in range(1_001):
+        written.put(log("sales/orders", f".tmp/{1:020d}.json.{number:08d}"), b"x")
+
+    observe()
+
+    assert (the_table().log_files, the_table().published_version) == (1_003, 1)
+
+
+def test_a_quiet_table_whose_entries_have_expired_stays_a_log_store_table(written, observe):
+    written.table("sales/orders", commits=3, log_store=True)
+    observe()
+    for version in range(3):
+        key = {"tablePath": {"S": written.uri("sales/orders")}, "fileName": {"S": f"{version:020d}.json"}}
+        written.dynamodb.delete_item(TableName=written.log_store, Key=key)
+
+    observe(in_full=True)
+
+    table = the_table()
+    assert (table.mechanism, table.store.name) == ("log_store", written.log_store)

@@ -1,0 +1,78 @@
+"""Findings are opened, seen again and resolved; a failed reading resolves nothing."""
+
+from coordinator.models import DeltaTable, TableFinding
+
+
+def the_finding() -> TableFinding:
+    return TableFinding.objects.get(code="C2")
+
+
+def pending_table(written) -> None:
+    written.table("sales/orders", commits=3, log_store=True)
+    written.pending("sales/orders", 3)
+
+
+def test_a_finding_that_is_seen_again_keeps_its_row_and_when_it_was_opened(written, observe):
+    pending_table(written)
+    observe()
+    first = the_finding()
+
+    observe(in_full=True)
+
+    again = the_finding()
+    assert (again.pk, again.opened_at) == (first.pk, first.opened_at)
+    assert again.seen_at > first.seen_at
+
+
+def test_a_finding_that_comes_back_is_opened_anew(written, observe):
+    pending_table(written)
+    observe()
+    written.commit("sales/orders", 3)
+    written.entry("sales/orders", 3)
+    observe()
+    written.delete(f"sales/orders/_delta_log/{3:020d}.json")
+    written.pending("sales/orders", 3)
+
+    observe()
+
+    rows = list(TableFinding.objects.filter(code="C2").order_by("opened_at").values_list("resolved_at", flat=True))
+    assert len(rows) == 2
+    assert rows[0] is not None
+    assert rows[1] is None
+
+
+def test_a_failed_reading_resolves_nothing(written, guard, observe_guarded):
+    pending_table(written)
+    observe_guarded()
+    guard.deny("ListObjectsV2", "_delta_log")
+
+    observe_guarded(in_full=True)
+
+    assert the_finding().resolved_at is None
+
+
+def test_what_a_finding_says_is_brought_up_to_date(written, observe):
+    pending_table(written)
+    observe()
+    TableFinding.objects.filter(code="C2").update(summary="old", severity="critical")
+
+    observe(in_full=True)
+
+    assert the_finding().summary != "old"
+    assert the_finding().severity != "critical"
+
+
+def test_a_table_that_has_gone_has_no_open_findings(written, observe):
+    written.table("sales/orders", commits=1)
+    written.pending("sales/orders", 1)
+    observe()
+    for found in written.s3.list_objects_v2(Bucket=written.bucket)["Contents"]:
+        written.delete(found["Key"])
+    for item in written.dynamodb.scan(TableName=written.log_store)["Items"]:
+        key = {name: item[name] for name in ("tablePath", "fileName")}
+        written.dynamodb.delete_item(TableName=written.log_store, Key=key)
+
+    observe()
+
+    assert DeltaTable.objects.get().gone_at is not None
+    assert not TableFinding.objects.filter(resolved_at=None).exists()

@@ -1,0 +1,250 @@
+"""Tables of every mechanism: two lock domains, registrations, and what an unchanged one costs in large stores."""
+
+import pytest
+
+from coordinator.models import CommitStore, DeltaTable, Entry
+from tests.builders.delta import registration_item
+
+LARGE = 1_000_000
+
+
+def the_table() -> DeltaTable:
+    return DeltaTable.objects.get()
+
+
+@pytest.fixture
+def coordinator(written, connection) -> str:
+    name = written.coordinator()
+    CommitStore.objects.create(connection=connection, name=name, kind="commit_coordinator")
+    return name
+
+
+@pytest.fixture
+def cost_of_a_look(written, observe, lake):
+    """Requests that a pass makes for its tables alone, with stores too large to be scanned each time."""
+
+    def cost() -> int:
+        CommitStore.objects.update(scanned_items=LARGE)
+        observe()  # what a scan saw and a question sees may differ once
+        CommitStore.objects.update(scanned_items=LARGE)
+        before = dict(lake.requests.by_operation)
+        result = observe()
+        assert result.tables_changed == 0
+        asked = {name: count - before.get(name, 0) for name, count in lake.requests.by_operation.items()}
+        assert "dynamodb:Scan" not in {name for name, count in asked.items() if count}
+        return sum(asked.values()) - _folders_listed()
+
+    return cost
+
+
+def _folders_listed() -> int:
+    """The watched prefix and the folders above the tables, once for all of them."""
+    return 1 + len({table.prefix.rsplit("/", 1)[0] for table in DeltaTable.objects.filter(gone_at=None)})
+
+
+@pytest.mark.parametrize("schemes", [("s3a",), ("s3", "s3a"), ("s3", "s3a", "s3n")])
+def test_an_unchanged_log_store_table_costs_two_requests(written, observe, cost_of_a_look, schemes):
+    written.table("sales/orders", commits=5)
+    for version in range(5):
+        written.entry("sales/orders", version, scheme=schemes[version % len(schemes)])
+    observe()
+
+    assert cost_of_a_look() == 2
+    assert the_table().lock_domains == [f"{scheme}://{written.bucket}/sales/orders" for scheme in schemes]
+
+
+def test_an_unchanged_coordinated_table_costs_two_requests(written, observe, coordinator, cost_of_a_look):
+    written.coordinated("sales/orders", coordinator)
+    observe()
+
+    assert cost_of_a_look() == 2
+
+
+def test_an_unchanged_table_with_entries_and_a_registration_costs_two_requests(
+    written, observe, coordinator, cost_of_a_look
+):
+    written.coordinated("sales/orders", coordinator)
+    written.entry("sales/orders", 1)
+    observe()
+
+    assert cost_of_a_look() == 2
+
+
+def test_an_unchanged_single_driver_table_costs_one_request(written, observe, cost_of_a_look):
+    written.table("sales/orders")
+    observe()
+
+    assert cost_of_a_look() == 1
+
+
+def test_a_table_that_has_gone_costs_one_request(written, observe, cost_of_a_look):
+    written.table("sales/orders", commits=1)
+    observe()
+    written.delete(f"sales/orders/_delta_log/{0:020d}.json")
+    observe()
+
+    assert cost_of_a_look() == 1
+
+
+@pytest.mark.parametrize("scheme", ["s3a", "s3"])
+def test_a_new_pending_commit_is_seen_in_a_large_store(written, observe, scheme):
+    written.table("sales/orders", commits=3, log_store=True)
+    written.entry("sales/orders", 2, scheme="s3")
+    observe()
+    CommitStore.objects.update(scanned_items=LARGE)
+    observe()
+    item_path = f"{scheme}://{written.bucket}/sales/orders"
+    written.pending("sales/orders", 3)
+    if scheme == "s3":
+        written.entry("sales/orders", 3, scheme="s3", complete={"S": "false"})
+
+    CommitStore.objects.update(scanned_items=LARGE)
+    observe()
+
+    assert the_table().accepted_version == 3
+    assert Entry.objects.filter(version=3, lock_domain=item_path).exists()
+
+
+def test_an_item_whose_name_sorts_last_does_not_hide_a_pending_commit(written, observe):
+    written.table("sales/orders", commits=3, log_store=True)
+    written.entry("sales/orders", 0, fileName={"S": "zzz"})
+    observe()
+    CommitStore.objects.update(scanned_items=LARGE)
+    written.pending("sales/orders", 3)
+
+    observe()
+
+    assert the_table().accepted_version == 3
+
+
+def test_one_commit_under_two_schemes_is_two_findings_and_two_entries(written, observe):
+    written.table("sales/orders", commits=3, log_store=True)
+    written.pending("sales/orders", 3)
+    written.entry("sales/orders", 3, scheme="s3", complete={"S": "false"})
+
+    observe()
+    observe(in_full=True)
+
+    assert Entry.objects.filter(version=3).count() == 2
+    open_keys = list(the_table().findings.filter(resolved_at=None).values_list("key", flat=True))
+    assert len(open_keys) == len(set(open_keys))
+
+
+def test_a_table_path_with_a_slash_at_its_end_is_the_same_table_and_a_domain_of_its_own(written, observe):
+    written.table("sales/orders", commits=3, log_store=True)
+    item = {"tablePath": {"S": written.uri("sales/orders/")}}
+    written.entry("sales/orders", 2, **item)
+
+    observe()
+
+    assert the_table().lock_domains == [written.uri("sales/orders"), written.uri("sales/orders/")]
+
+
+def test_a_pending_commit_under_a_path_with_a_slash_is_read_in_a_large_store(written, observe):
+    written.table("sales/orders", commits=2)
+    for version in range(2):
+        written.entry("sales/orders", version, tablePath={"S": written.uri("sales/orders/")})
+    observe()
+    CommitStore.objects.update(scanned_items=LARGE)
+    written.entry("sales/orders", 2, tablePath={"S": written.uri("sales/orders/")}, complete={"S": "false"})
+
+    observe()
+
+    assert the_table().accepted_version == 2
+
+
+def test_entries_of_one_path_in_two_stores_are_both_said(written, observe, connection):
+    other = written.store(f"second-{written.bucket}", tablePath="HASH", fileName="RANGE")
+    CommitStore.objects.create(connection=connection, name=other, kind="log_store")
+    written.table("sales/orders", log_store=True)
+    for item in written.dynamodb.scan(TableName=written.log_store)["Items"]:
+        written.dynamodb.put_item(TableName=other, Item=item)
+
+    observe()
+
+    assert any("as well" in problem["reason"] for problem in the_table().problems) or the_table().problems == []
+    assert the_table().published_version == 2
+
+
+def test_an_unbackfilled_commit_is_stored_with_its_staged_file(written, observe, coordinator):
+    written.coordinated("sales/orders", coordinator, commits=2, unbackfilled=(2, 3))
+
+    observe()
+
+    table = the_table()
+    assert (table.mechanism, table.published_version, table.accepted_version) == ("coordinated_commits", 1, 3)
+    assert (table.state, table.unpublished_count, table.store.name) == ("unbackfilled", 2, coordinator)
+    entries = Entry.objects.filter(table=table).order_by("version")
+    assert [(entry.version, entry.code, entry.file_present) for entry in entries] == [(2, "K3", True), (3, "K3", True)]
+    assert entries[0].store.name == coordinator
+
+
+def test_backfilling_resolves_the_finding_and_removes_the_entries(written, observe, coordinator):
+    written.coordinated("sales/orders", coordinator, commits=2, unbackfilled=(2,))
+    observe()
+    written.commit("sales/orders", 2)
+    item = written.dynamodb.scan(TableName=coordinator)["Items"][0] | {"commits": {"L": []}}
+    written.dynamodb.put_item(TableName=coordinator, Item=item)
+
+    observe()
+
+    table = the_table()
+    assert (table.state, table.published_version, table.entries.count()) == ("healthy", 2, 0)
+    assert not table.findings.filter(resolved_at=None, severity__in=["warning", "critical"]).exists()
+
+
+def test_a_registration_of_a_path_never_seen_makes_a_table_of_it(written, observe, coordinator):
+    path = written.uri("sales/never")
+    written.dynamodb.put_item(TableName=coordinator, Item=registration_item(2, path={"S": path}))
+
+    observe()
+
+    table = the_table()
+    assert (table.uri, table.published_version, len(table.registrations)) == (path, None, 1)
+
+
+def test_a_new_coordinated_table_is_not_called_lost_where_its_store_is_not_scanned(written, observe, coordinator):
+    observe()
+    CommitStore.objects.update(scanned_items=LARGE)
+    written.coordinated("sales/orders", coordinator)
+
+    observe()
+
+    assert (the_table().mechanism, the_table().state) == ("coordinated_commits", "healthy")
+
+
+def test_a_table_upgraded_since_the_scan_is_not_called_lost(written, guard, observe_guarded, coordinator):
+    def upgrade(call):
+        if call.operation == "ListObjectsV2" and "_delta_log" in call.target:
+            guard.before = lambda call: None
+            written.coordinated("sales/orders", coordinator)
+
+    written.table("sales/orders")
+    guard.before = upgrade
+
+    observe_guarded()
+
+    assert the_table().state == "healthy"
+
+
+def test_a_coordinator_that_is_not_declared_is_asked_for_by_name(written, observe):
+    written.coordinated("sales/orders", written.coordinator())
+
+    observe()
+
+    table = the_table()
+    assert table.mechanism == "coordinated_commits"
+    assert any("declare it" in problem["reason"] for problem in table.problems)
+    assert not table.findings.filter(state="blocked").exists()
+
+
+def test_a_refused_coordinator_concerns_its_own_tables_alone(written, guard, observe_guarded, coordinator, connection):
+    written.coordinated("sales/orders", coordinator)
+    other = written.store(f"other-{written.bucket}", tableId="HASH")
+    CommitStore.objects.create(connection=connection, name=other, kind="commit_coordinator")
+    observe_guarded()
+    guard.deny("Scan", other)
+
+    observe_guarded()
+
+    assert (the_table().state, the_table().error_code) == ("healthy", "")
