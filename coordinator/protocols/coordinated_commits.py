@@ -12,7 +12,7 @@ from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, Judgem
 from coordinator.protocols.litter import litter_finding, spin_finding
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
-from coordinator.protocols.names import is_version, same_place, staged_file_version
+from coordinator.protocols.names import STAGED_FOLDERS, is_version, same_place, staged_file_version
 from coordinator.protocols.registrations import SeenCommit, element_problems, missing_runs, seen_commits
 from coordinator.protocols.staged_litter import losing_files, unaccepted_files
 from coordinator.protocols.verdict import EntryVerdict, Finding
@@ -103,7 +103,7 @@ def judge_list(view: LogView, registration: Registration) -> Judgement:
     waiting = [*by_code.get("K3", []), *by_code.get("K12", [])]
     found += [findings.size_differs(one) for one in waiting if one.size_differs][-MOST_FINDINGS:]
     if waiting := [one for one in waiting if not one.size_differs]:
-        found.append(findings.unbackfilled(view, waiting))
+        found.append(findings.unbackfilled(view, waiting, two_folders="K12" in by_code))
     for one in by_code.get(UNKNOWN, [])[-MOST_FINDINGS:]:
         found.append(_undecided(one))
     return Judgement(
@@ -126,12 +126,16 @@ def code_of(view: LogView, seen: SeenCommit) -> str:
 
 
 def in_other_folder(view: LogView, seen: SeenCommit) -> bool:
-    """Whether a staged file lies in one folder while a newer or equal one of another commit lies in the other."""
+    """Whether releases of Delta that stage in another folder are at work, and fail on this commit.
+
+    Old files in the folder of 3.3 are what an upgrade to 4.x leaves; any file in that of 4.x shows that 4.x is in use.
+    """
     if seen.staged is None or not seen.staged.present:
         return False
-    folder = seen.staged.name.partition("/")[0]
-    others = (version for other, version in view.newest_staged.items() if other != folder)
-    return max(others, default=-1) >= seen.version
+    newer, older = STAGED_FOLDERS
+    if seen.staged.name.partition("/")[0] == older:
+        return newer in view.newest_staged
+    return view.newest_staged.get(older, -1) >= seen.version
 
 
 def _differs(view: LogView, seen: SeenCommit) -> bool:

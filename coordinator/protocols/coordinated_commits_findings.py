@@ -37,8 +37,11 @@ def commit_evidence(seen: SeenCommit) -> dict[str, object]:
     return {"dynamodb": element, "s3": [look_evidence(look) for look in (seen.file, seen.staged) if look]}
 
 
-def unbackfilled(view: LogView, waiting: Sequence[SeenCommit]) -> Finding:
-    """K3 for all commits that wait: accepted, staged, and without their own file."""
+def unbackfilled(view: LogView, waiting: Sequence[SeenCommit], *, two_folders: bool = False) -> Finding:
+    """K3 for all commits that wait: accepted, staged, and without their own file.
+
+    `two_folders`: releases of Delta that look for them in another folder are at work, and fail (K12).
+    """
     versions = [one.version for one in waiting]
     newest = max(waiting, key=lambda one: one.version)
     oldest = max((view.age(one.written_at) or 0 for one in waiting), default=0)
@@ -48,14 +51,17 @@ def unbackfilled(view: LogView, waiting: Sequence[SeenCommit]) -> Finding:
     what = f"{named} {verb(many, 'is', 'are')} accepted and not backfilled."
     if below:
         effect = "Later versions are published, so readers stop at the gap."
+    elif two_folders:
+        effect = "Each release of Delta looks in its own folder, so some reads and writes fail with FAILED_READ_FILE."
     else:
         stay = f"stay at {thousands(view.base)}" if view.base >= 0 else "find no table"
         effect = f"Delta readers see {verb(many, 'it', 'them')}; Trino and Athena {stay}."
     quiet = Severity.INFO if oldest < GRACE_SECONDS else Severity.WARNING
+    blocks = bool(below) or two_folders
     return Finding(
         "K3",
-        Severity.CRITICAL if below else quiet,
-        State.BLOCKED if below else State.UNBACKFILLED,
+        Severity.CRITICAL if blocks else quiet,
+        State.BLOCKED if blocks else State.UNBACKFILLED,
         f"{what} {effect}",
         newest.version,
         "The next commit backfills them; until then readers that do not ask the coordinator see an older table. "
@@ -324,5 +330,4 @@ def both_folders(files: Iterable[LogObject]) -> Finding | None:
         meaning="The coordinator holds file names only, so each release looks in its own folder and misses "
         "unbackfilled commits of the other. Backfill, then keep to one release.",
         evidence={"files": counts},
-        repairs=("backfill",),
     )

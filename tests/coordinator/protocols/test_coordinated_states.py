@@ -154,11 +154,33 @@ STATES: list[tuple[str, TableFacts, State, str, int, int, tuple[str, ...]]] = [
             listing(staged=[staged_name(4, folder="_commits"), staged_name(5)]),
             registration(5, coordinator_commit(4), coordinator_commit(5)),
         ),
-        State.ATTENTION,
-        "K12",
+        State.BLOCKED,
+        "K3",
         3,
         5,
         ("backfill",),
+    ),
+    (
+        "K12, one commit waits in the folder of 3.3",
+        coordinated_facts(
+            listing(staged=[staged_name(4, folder="_commits"), staged_name(3)]), registration(4, coordinator_commit(4))
+        ),
+        State.BLOCKED,
+        "K3",
+        3,
+        4,
+        ("backfill",),
+    ),
+    (
+        "K3 after an upgrade from 3.3 to 4.x",
+        coordinated_facts(
+            listing(staged=[staged_name(3, folder="_commits"), staged_name(4)]), registration(4, coordinator_commit(4))
+        ),
+        State.ATTENTION,
+        "K12",
+        3,
+        4,
+        (),
     ),
 ]
 
