@@ -1,0 +1,114 @@
+"""Calls as pages and commands show them."""
+
+from typing import get_args
+
+import pytest
+
+from coordinator.repairs import calls
+from coordinator.repairs.calls import Call
+from coordinator.repairs.wording import CallText, say, short
+from tests.builders.facts import TABLE_ID, URI, commit_name, staged_name, temp_name
+
+LOG = "orders/_delta_log/"
+COMMIT, TEMP, STAGED = LOG + commit_name(1042), LOG + temp_name(1042), LOG + staged_name(1042)
+ITEM = {"tableId": {"S": TABLE_ID}, "tableVersion": {"N": "7"}}
+
+SAID: list[tuple[Call, str, str, str]] = [
+    (
+        calls.Publish("lake", TEMP, COMMIT, "e1", 4_212),
+        "s3:GetObject, s3:PutObject",
+        "Copies the temp file .tmp/…1042.json.7f3c9b52 to …1042.json, only if that key is still absent, reads it back "
+        "and compares all 4,212 bytes.",
+        "If-None-Match: *; the temp file still has ETag e1 and 4,212 B.",
+    ),
+    (
+        calls.SaveAside("lake", "orders/_levee_rescue/x/item.json", item=ITEM),
+        "s3:PutObject",
+        "Keeps a copy of the item as JSON as orders/_levee_rescue/x/item.json.",
+        "If-None-Match: *; equal bytes count as kept.",
+    ),
+    (
+        calls.RequireEqual("lake", TEMP, COMMIT),
+        "s3:GetObject",
+        "Compares .tmp/…1042.json.7f3c9b52 with …1042.json, byte by byte.",
+        "Both exist and are equal; else nothing further is done.",
+    ),
+    (
+        calls.RequireAbsent("lake", (TEMP, COMMIT)),
+        "s3:HeadObject",
+        "Looks for .tmp/…1042.json.7f3c9b52 and …1042.json once more.",
+        "None exists; else nothing further is done.",
+    ),
+    (
+        calls.RequireEmpty("lake", LOG),
+        "s3:ListObjectsV2",
+        "Lists orders/_delta_log/ once more.",
+        "Nothing lies there; else nothing further is done.",
+    ),
+    (
+        calls.CompleteEntry("delta_log", URI, commit_name(1042), temp_name(1042), 86_400),
+        "dynamodb:UpdateItem",
+        "Marks the entry of …1042.json in delta_log complete, only if it is still the one shown here; it expires 1 d "
+        "later.",
+        f'complete = "false" AND tempPath = "{temp_name(1042)}"',
+    ),
+    (
+        calls.DeleteEntry("delta_log", URI, commit_name(1042), temp_name(1042)),
+        "dynamodb:DeleteItem",
+        "Deletes the entry of …1042.json from delta_log, only if it is still the one shown here.",
+        f'complete = "false" AND tempPath = "{temp_name(1042)}"',
+    ),
+    (
+        calls.ClearCommits("commits", TABLE_ID, URI, 7, {"L": [{}, {}]}),
+        "dynamodb:UpdateItem",
+        "Clears 2 entries from the coordinator's list in commits, only if no writer has moved on.",
+        f'tableVersion = 7 AND path = "{URI}" AND schemaVersion = 1 AND commits = the list shown here',
+    ),
+    (
+        calls.RaiseVersion("commits", TABLE_ID, URI, 3, 1_042, 99),
+        "dynamodb:UpdateItem",
+        "Raises tableVersion in commits from 3 to 1,042 and tableTimestamp to 99.",
+        f'tableVersion = 3 AND path = "{URI}" AND schemaVersion = 1',
+    ),
+    (
+        calls.Register("commits", ITEM),
+        "dynamodb:PutItem",
+        f"Puts registration {TABLE_ID} into commits at version 7.",
+        "attribute_not_exists(tableId)",
+    ),
+    (
+        calls.DeleteRegistration("commits", TABLE_ID, URI),
+        "dynamodb:DeleteItem",
+        f"Deletes registration {TABLE_ID} from commits.",
+        f'hasAcceptedCommits = false AND commits = [] AND path = "{URI}"',
+    ),
+    (
+        calls.DeleteLitter("lake", TEMP, "e1", 7, "delta_log", (URI, commit_name(1042))),
+        "dynamodb:GetItem, s3:DeleteObject",
+        "Reads the entry of …1042.json again, then deletes .tmp/…1042.json.7f3c9b52, 7 B.",
+        "If-Match: e1; the entry of …1042.json does not name the file.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "operation", "says", "condition"), SAID, ids=[type(one[0]).__name__ for one in SAID])
+def test_a_call_says_what_it_does_and_on_which_condition(call, operation, says, condition):
+    assert say(call) == CallText(operation, says, condition)
+
+
+def test_every_kind_of_call_has_words():
+    assert {type(call) for call, *_ in SAID} == set(get_args(Call))
+
+
+def test_a_staged_file_is_called_so():
+    assert say(calls.Publish("lake", STAGED, COMMIT, "e", 1)).says.startswith(
+        "Copies the staged file _staged_commits/…1042.c02e88d1.json to …1042.json"
+    )
+
+
+def test_version_0_keeps_a_digit():
+    assert short(LOG + commit_name(0)) == "…0.json"
+
+
+def test_another_name_is_left_as_it_is():
+    assert short("orders/_delta_log/_commit_5f0c.json.tmp") == "_commit_5f0c.json.tmp"
