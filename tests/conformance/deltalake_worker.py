@@ -1,0 +1,38 @@
+"""Runs in an environment of its own with deltalake 1.6.0: one JSON request a line on stdin, one answer on stdout."""
+
+import json
+import sys
+from typing import Any
+
+import deltalake
+from arro3.core import Array, DataType, Table
+
+
+def append(uri: str, options: dict[str, str], ids: list[int]) -> dict[str, Any]:
+    """Write these ids as one commit; creates the table where there is none."""
+    rows = Table.from_pydict({"id": Array(ids, type=DataType.int64())})
+    deltalake.write_deltalake(uri, rows, mode="append", storage_options=options)
+    return {"version": deltalake.DeltaTable(uri, storage_options=options).version()}
+
+
+def read(uri: str, options: dict[str, str]) -> dict[str, Any]:
+    """Open the table, which by itself repairs its newest commit, and count its rows."""
+    table = deltalake.DeltaTable(uri, storage_options=options)
+    found = deltalake.QueryBuilder().register("t", table).execute("select count(*) as rows from t").read_all()
+    return {"version": table.version(), "rows": found.column("rows")[0].as_py()}
+
+
+def main() -> None:
+    for line in sys.stdin:
+        request = json.loads(line)
+        work = {"append": append, "read": read}[request.pop("do")]
+        try:
+            answer = work(**request)
+        except Exception as error:  # noqa: BLE001 - whatever deltalake raises is what the tests ask for
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

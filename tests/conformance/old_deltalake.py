@@ -1,0 +1,124 @@
+"""deltalake 1.6.0, the last with a DynamoDB log store: another implementation of that protocol, not ours.
+
+It lives in an environment of its own under LEVEE_HOME, made once, because the newest deltalake is in this one.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Timer
+from types import TracebackType
+from typing import Any, Self
+
+from dashboard import settings as deployment
+from sandbox.client import Client
+from sandbox.ground import DELTA_LOG
+from tools.setup import VENV, _installers_environment, uv_on_path
+
+HERE = Path(__file__).parent
+REQUIREMENTS = HERE / "requirements-deltalake-1.6.0.txt"
+ENVIRONMENT: Path = deployment.LEVEE_HOME / "environments" / f"deltalake-1.6.0-{sys.implementation.cache_tag}"
+ANSWER_SECONDS = 60
+
+
+class OldDeltalakeError(Exception):
+    """What deltalake raised, by its own name and words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What it sees of a table."""
+
+    version: int
+    rows: int
+
+
+class OldDeltalake:
+    """The process; one request at a time."""
+
+    def __init__(self, client: Client) -> None:
+        self._options = storage_options(client) | {
+            "AWS_ENDPOINT_URL_DYNAMODB": client.dynamodb_origin,
+            "AWS_S3_LOCKING_PROVIDER": "dynamodb",
+            "DELTA_DYNAMO_TABLE_NAME": DELTA_LOG,
+        }
+        command = [str(environment() / "bin" / "python"), str(HERE / "deltalake_worker.py")]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def append(self, uri: str, rows: int) -> int:
+        """Commit that many rows; the version the table then has. Raises OldDeltalakeError."""
+        return int(self._ask(do="append", uri=uri, ids=list(range(rows)))["version"])
+
+    def read(self, uri: str) -> Read:
+        """Open the table, which by itself repairs its newest commit. Raises OldDeltalakeError."""
+        return Read(**self._ask(do="read", uri=uri))
+
+    def _ask(self, **request: Any) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        limit = Timer(ANSWER_SECONDS, self._process.kill)
+        limit.start()
+        try:
+            self._process.stdin.write(json.dumps({**request, "options": self._options}) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        finally:
+            limit.cancel()
+        assert line, f"deltalake 1.6.0 ended, or said nothing for {ANSWER_SECONDS} s"
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise OldDeltalakeError(answer["error"])
+        return answer
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+def storage_options(client: Client) -> dict[str, str]:
+    """How any deltalake reaches the ground's S3."""
+    return {
+        "AWS_ENDPOINT_URL": client.origin,
+        "AWS_REGION": client.region,
+        "AWS_ACCESS_KEY_ID": "sandbox",
+        "AWS_SECRET_ACCESS_KEY": "sandbox",
+        "AWS_ALLOW_HTTP": "true",
+    }
+
+
+def environment() -> Path:
+    """The folder of the environment, which is made where it is missing or was made from other requirements."""
+    wanted = hashlib.sha256(REQUIREMENTS.read_bytes() + sys.version.encode()).hexdigest()
+    stamp = ENVIRONMENT / "stamp"
+    ENVIRONMENT.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(ENVIRONMENT.parent / "environments.lock"):
+        if not (stamp.exists() and stamp.read_text() == wanted):
+            uv = uv_on_path() or str(VENV / "bin" / "uv")
+            _run(uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(ENVIRONMENT))
+            python = str(ENVIRONMENT / "bin" / "python")
+            _run(uv, "pip", "install", "--quiet", "--python", python, "--require-hashes", "-r", str(REQUIREMENTS))
+            stamp.write_text(wanted)
+    return ENVIRONMENT
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _run(*words: str) -> None:
+    subprocess.run(words, env={**_installers_environment(), **os.environ}, check=True, timeout=300)

@@ -1,0 +1,168 @@
+"""Each state of the log store, planted by our writer: what Levee says, and what deltalake 1.6.0 makes of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from coordinator.models import CommitStore
+from sandbox.client import Client
+from sandbox.ground import DELTA_LOG
+from tests.conformance import logged as befall
+from tests.conformance.conftest import BUCKET
+from tests.conformance.levee import Levee
+from tests.conformance.logged import ROWS, Logged, Mishap
+from tests.conformance.old_deltalake import OldDeltalake, OldDeltalakeError, Read, storage_options
+
+pytestmark = [pytest.mark.xdist_group("dynamodb-local"), pytest.mark.django_db]
+
+
+@pytest.fixture(scope="module")
+def deltalake(ground: Client) -> Iterator[OldDeltalake]:
+    with OldDeltalake(ground) as process:
+        yield process
+
+
+@pytest.fixture
+def table(stores: Client, key: str) -> Logged:
+    return Logged(stores, BUCKET, key)
+
+
+@pytest.fixture
+def levee(table: Logged) -> Levee:
+    return Levee(table.client, DELTA_LOG, CommitStore.Kind.LOG_STORE, table.uri)
+
+
+def grown(table: Logged) -> None:
+    table.create()
+    table.append(2)
+
+
+def test_deltalake_and_our_writer_share_one_lock(table: Logged, levee: Levee, deltalake: OldDeltalake) -> None:
+    deltalake.append(table.uri, ROWS)
+    table.accepted(ROWS)
+    table.append()
+    assert deltalake.append(table.uri, ROWS) == 2
+    table.accepted(ROWS)
+    table.append()
+    seen = levee.look(table.uri)
+    assert (seen.state, seen.codes, seen.published, seen.lock_domains) == ("healthy", set(), 3, (table.uri,))
+    assert deltalake.read(table.uri) == table.read_by_newest() == Read(3, table.rows)
+
+
+def test_deltalake_publishes_a_pending_commit_on_opening(table: Logged, levee: Levee, deltalake: OldDeltalake) -> None:
+    grown(table)
+    befall.unpublished(table)
+    pending = levee.look(table.uri)
+    assert (pending.codes, pending.state, pending.published, pending.accepted) == ({"C2"}, "pending", 2, 3)
+    assert table.read_by_newest().version == 2
+    assert deltalake.read(table.uri) == Read(3, table.rows)
+    seen = levee.look(table.uri)
+    assert (seen.codes, seen.state, seen.published) == (set(), "healthy", 3)
+    assert table.entry(3).complete
+
+
+def test_deltalake_wounds_a_table_whose_temp_file_is_gone(table: Logged, levee: Levee, deltalake: OldDeltalake) -> None:
+    grown(table)
+    befall.temp_file_lost(table)
+    assert "C11" in levee.look(table.uri).codes
+    deltalake.read(table.uri)
+    assert table.entry(3).complete
+    seen = levee.look(table.uri)
+    assert (seen.codes, seen.state) == ({"C7"}, "blocked")
+    assert not seen.repairs
+    with pytest.raises(OldDeltalakeError, match="Invalid table version"):
+        deltalake.append(table.uri, ROWS)
+
+
+def test_the_newest_deltalake_is_seen_as_a_foreign_writer(table: Logged, levee: Levee) -> None:
+    grown(table)
+    one_row = pa.table({"id": [1]})
+    write_deltalake(table.uri, one_row, mode="append", storage_options=storage_options(table.client))
+    assert table.read_by_newest() == Read(3, table.rows + 1)
+    seen = levee.look(table.uri)
+    assert (seen.codes, seen.state) == ({"foreign-writer"}, "unsafe")
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A state, and the repairs by which Levee ends it; `loses` rows that nobody can bring back."""
+
+    code: str
+    plant: Mishap
+    state: str
+    repair: str = ""
+    loses: int = 0
+
+    @property
+    def name(self) -> str:
+        return f"{self.code}-{self.plant.__name__}"
+
+
+STATES = (
+    Planted("C1", befall.temp_file_of_a_loser, "healthy"),
+    Planted("C2", befall.unpublished, "pending", "publish-commit"),
+    Planted("C4", befall.not_completed, "attention", "complete-entry"),
+    Planted("C6", befall.file_lost, "blocked", "republish-file"),
+    Planted("C7", befall.commit_lost, "blocked"),
+    Planted("C9", befall.stale_entry, "attention", "complete-entry"),
+    Planted("C11", befall.temp_file_lost, "blocked", "abandon-commit", loses=ROWS),
+)
+
+
+@pytest.mark.parametrize("planted", STATES, ids=lambda planted: planted.name)
+def test_each_state_is_recognised(planted: Planted, table: Logged, levee: Levee) -> None:
+    grown(table)
+    planted.plant(table)
+    seen = levee.look(table.uri)
+    assert (seen.codes, seen.state) == ({planted.code}, planted.state), seen
+    assert seen.accepted == table.version
+    assert seen.repairs == ({planted.repair} if planted.repair else set())
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """A state and the repair that ends it; `by_hand` is what a person does first, `lost` the rows that are gone."""
+
+    plant: Mishap
+    code: str
+    repair: str
+    lost: int = 0
+    by_hand: Mishap = Logged.published
+
+    @property
+    def name(self) -> str:
+        return f"{self.plant.__name__}-{self.repair}"
+
+
+REPAIRS = (
+    Repaired(befall.unpublished, "C2", "publish-commit"),
+    Repaired(befall.not_completed, "C4", "complete-entry"),
+    Repaired(befall.file_lost, "C6", "republish-file"),
+    Repaired(befall.commit_lost, "C6", "republish-file", by_hand=befall.temp_file_restored),
+    Repaired(befall.stale_entry, "C9", "complete-entry"),
+    Repaired(befall.temp_file_lost, "C11", "abandon-commit", lost=ROWS),
+)
+
+
+@pytest.mark.parametrize("case", REPAIRS, ids=lambda case: case.name)
+def test_every_deltalake_reads_and_the_old_one_writes_what_was_repaired(
+    case: Repaired, table: Logged, levee: Levee, deltalake: OldDeltalake
+) -> None:
+    grown(table)
+    case.plant(table)
+    case.by_hand(table)
+    levee.look(table.uri)
+    levee.repair(table.uri, case.repair, case.code)
+    if case.lost:
+        table.gave_up(case.lost)
+    seen = levee.look(table.uri)
+    assert (seen.codes, seen.state, seen.published) == (set(), "healthy", table.version), seen
+    assert deltalake.read(table.uri) == table.read_by_newest() == Read(table.version, table.rows)
+    assert deltalake.append(table.uri, ROWS) == table.version + 1
+    table.accepted(ROWS)
+    table.append()
+    assert deltalake.read(table.uri) == table.read_by_newest() == Read(table.version, table.rows)
+    assert table.published() == list(range(table.version + 1))
