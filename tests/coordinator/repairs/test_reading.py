@@ -1,0 +1,123 @@
+"""A table on moto, read anew for a repair."""
+
+import hashlib
+from datetime import UTC, datetime
+
+import pytest
+
+from coordinator.models import CommitStore
+from coordinator.observation.passes import survey_for_one_table, target_of
+from coordinator.repairs.execution import execute
+from coordinator.repairs.file_checks import check_file
+from coordinator.repairs.lake_port import AwsRepairLake
+from coordinator.repairs.plan import Plan
+from coordinator.repairs.planning import plan_repairs
+from coordinator.repairs.reading import read_for_repair
+from lake.aws.errors import AwsError
+from lake.delta.uri import TableUri
+from tests.builders.delta import commit_bytes, commit_info
+from tests.builders.facts import commit_name
+from tests.builders.moto_lake import commit_body
+
+ROOT = "sales/orders"
+
+
+@pytest.fixture
+def read(connection, written, lake):
+    """Read the table at ROOT for a repair."""
+
+    def run(root: str = ROOT):
+        uri = TableUri.parse(written.uri(root))
+        return read_for_repair(
+            lake, survey_for_one_table(connection, lake), target_of(connection, uri), datetime.now(UTC)
+        )
+
+    return run
+
+
+@pytest.fixture
+def coordinator(connection, written) -> str:
+    name = written.coordinator()
+    CommitStore.objects.create(connection=connection, name=name, kind=CommitStore.Kind.COMMIT_COORDINATOR)
+    return name
+
+
+def plans(facts) -> dict[str, Plan]:
+    return {one.repair.value: one for one in plan_repairs(facts) if isinstance(one, Plan)}
+
+
+def test_a_pending_commits_temp_file_is_read_in_full(written, read):
+    written.table(ROOT, 3, log_store=True)
+    written.pending(ROOT, 3)
+
+    facts = read()
+
+    [temp] = [name for name in facts.files if name.startswith(".tmp/")]
+    check = facts.files[temp]
+    assert check
+    assert (check.size, check.sha256) == (len(commit_body(3)), hashlib.sha256(commit_body(3)).hexdigest())
+    assert check.problems == ()
+    assert facts.stores == {written.uri(ROOT): written.log_store}
+
+
+def test_what_is_planned_from_a_reading_publishes_the_commit(written, read, lake):
+    written.table(ROOT, 3, log_store=True)
+    written.pending(ROOT, 3)
+
+    execution = execute(plans(read())["publish-commit"], AwsRepairLake(lake))
+
+    assert execution.is_complete
+    assert lake.s3.get(written.bucket, f"{ROOT}/_delta_log/{commit_name(3)}").data == commit_body(3)
+    assert plans(read()) == {}
+
+
+def test_a_registration_is_kept_as_it_was_read(written, read, coordinator, dynamodb):
+    written.coordinated(ROOT, coordinator, 3, unbackfilled=(3,))
+    [item] = dynamodb.scan(TableName=coordinator)["Items"]
+
+    facts = read()
+
+    assert facts.coordinator == coordinator
+    assert facts.raw_registrations[item["tableId"]["S"]]["commits"] == item["commits"]
+
+
+def test_a_lost_registration_is_known_to_be_lost(written, read, coordinator, dynamodb):
+    written.coordinated(ROOT, coordinator, 3)
+    [item] = dynamodb.scan(TableName=coordinator)["Items"]
+    dynamodb.delete_item(TableName=coordinator, Key={"tableId": item["tableId"]})
+
+    facts = read()
+
+    assert [finding.code for finding in facts.verdict.findings] == ["K8"]
+    assert (facts.coordinator, facts.raw_registrations) == (coordinator, {})
+
+
+def test_a_coordinator_that_the_connection_does_not_have_gives_no_plan(written, read):
+    store = written.coordinator()
+    written.coordinated(ROOT, store, 3, unbackfilled=(3,))
+
+    facts = read()
+
+    assert facts.coordinator == ""
+    assert plans(facts) == {}
+
+
+def test_a_refusal_of_aws_is_raised(connection, lake, read, written):
+    with pytest.raises(AwsError):
+        read_for_repair(
+            lake,
+            survey_for_one_table(connection, lake),
+            target_of(connection, TableUri.parse("s3a://levee-no-such-bucket/t")),
+            datetime.now(UTC),
+        )
+
+
+def test_the_time_of_a_commit_is_that_of_its_first_line():
+    data = commit_bytes(commit_info(in_commit_timestamp=7))
+    assert check_file(commit_name(1), data, "e").in_commit_timestamp == 7
+    assert check_file(commit_name(1), b'{"txn":{}}\n' + data, "e").in_commit_timestamp is None
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b'{"commitInfo":{}}\n{"add":{"pa', b"\xff", b"[]"])
+def test_what_is_no_whole_commit_has_problems(data):
+    assert check_file(commit_name(1), data, "e").problems
