@@ -1,16 +1,28 @@
 """A console beside a lake on moto: tables are observed, jobs are run as a worker would, pages are opened."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 from coordinator import actions
-from coordinator.models import DeltaTable
+from coordinator.models import CommitStore, DeltaTable
 from coordinator.repairs.plan import RepairName
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
 from dashboard.connections.models import Connection
 from dashboard.jobs.execution import execute
 from dashboard.jobs.models import Job
+from tests.builders.delta import (
+    EPOCH_MS,
+    UUID,
+    commit_bytes,
+    commit_info,
+    coordinator_commit,
+    metadata,
+    protocol,
+    registration_item,
+)
+from tests.builders.facts import coordinated_protocol
 from tests.builders.moto_lake import MotoLake
 from tests.builders.people import actor
 
@@ -35,6 +47,35 @@ class Console:
         self.lake.pending(root, version)
         self.lake.delete(self.temp_key(root, version))
         return self.observed(root)
+
+    def coordinated(self, root: str = "ops/telemetry", published: int = 2, waiting: int = 2) -> DeltaTable:
+        """A coordinated table whose newest `waiting` commits are staged and not backfilled (K3), as observed."""
+        store = f"commits-{self.lake.bucket}"
+        self._make_coordinator(store)
+        self.lake.commit(root, 0, _coordinated_first_commit(store))
+        elements = []
+        for version in range(1, published + waiting):
+            body = commit_bytes(commit_info(in_commit_timestamp=EPOCH_MS + version))
+            name = f"{version:020d}.{UUID}.json"
+            self.lake.put(f"{root}/_delta_log/_staged_commits/{name}", body)
+            if version < published:
+                self.lake.commit(root, version, body)
+            else:
+                elements.append(coordinator_commit(version, fsLength={"N": str(len(body))}))
+        newest = published + waiting - 1
+        item = registration_item(newest, path={"S": self.lake.uri(root)}, commits={"L": elements})
+        self.lake.dynamodb.put_item(TableName=store, Item=item)
+        return self.observed(root)
+
+    def _make_coordinator(self, name: str) -> None:
+        self.lake.dynamodb.create_table(
+            TableName=name,
+            KeySchema=[{"AttributeName": "tableId", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "tableId", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        kind = CommitStore.Kind.COMMIT_COORDINATOR
+        CommitStore.objects.create(connection=self.connection, name=name, kind=kind)
 
     def observed(self, root: str) -> DeltaTable:
         self.observe()
@@ -76,3 +117,16 @@ class Console:
 
     def bytes_of(self, key: str) -> bytes:
         return bytes(self.lake.s3.get_object(Bucket=self.lake.bucket, Key=key)["Body"].read())
+
+
+def _coordinated_first_commit(store: str) -> bytes:
+    """The commit that creates a table whose properties name the coordinator `store` and registration UUID."""
+    named = coordinated_protocol(UUID)
+    conf = {"delta.coordinatedCommits.commitCoordinatorConf-preview": json.dumps({"dynamoDBTableName": store})}
+    properties = {**named.properties, **conf, "delta.enableInCommitTimestamps": "true"}
+    features = list(named.writer_features)
+    return commit_bytes(
+        commit_info("CREATE TABLE", in_commit_timestamp=EPOCH_MS),
+        metadata(properties=properties),
+        protocol(3, 7, readerFeatures=["vacuumProtocolCheck"], writerFeatures=features),
+    )

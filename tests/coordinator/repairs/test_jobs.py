@@ -346,3 +346,32 @@ def test_several_pending_commits_of_one_table_are_published_from_the_lowest(cons
 
     assert states_of(job) == ["done"], job.result
     assert console.table(ROOT).published_version == 4
+
+
+def test_staged_commits_are_backfilled_and_the_coordinators_list_is_cleared(console: Console) -> None:
+    table = console.coordinated()
+    assert (table.state, table.unpublished_count) == ("unbackfilled", 2)
+
+    job = console.run(console.repair(table, console.plan(table, RepairName.BACKFILL)))
+
+    assert (job.state, job.error_text) == ("succeeded", "")
+    table.refresh_from_db()
+    assert (table.state, table.published_version, table.unpublished_count) == ("healthy", 3, 0)
+    key = "ops/telemetry/_delta_log"
+    assert console.bytes_of(f"{key}/{3:020d}.json") == console.bytes_of(
+        f"{key}/_staged_commits/{3:020d}.7426a6d4-0b3c-4f6e-9b9a-2f3d4c5b6a71.json"
+    )
+
+
+def test_backfill_all_leaves_tables_of_log_stores_alone(console: Console) -> None:
+    console.coordinated()
+    console.pending()
+
+    job = console.run(
+        actions.repair_many(
+            actor(Role.OPERATOR), [console.table("ops/telemetry"), console.table(ROOT)], ["backfill"], "Backfill all"
+        )
+    )
+
+    assert sorted(states_of(job)) == ["done", "nothing_to_do"]
+    assert console.item(ROOT, 3)["complete"] == {"S": "false"}
