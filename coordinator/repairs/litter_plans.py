@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.mechanism import registration_id
-from coordinator.protocols.names import temp_file_version
+from coordinator.protocols.names import is_version, temp_file_version
 from coordinator.protocols.registrations import element_problems
 from coordinator.protocols.staged_litter import losing_files
 from coordinator.protocols.verdict import Finding
@@ -113,7 +113,7 @@ def quiet_losers(table: TableUnderRepair, registration: Registration) -> list[Lo
 def is_lost_upgrade(table: TableUnderRepair, registration: Registration) -> bool:
     """Whether the version that an upgrade was to write went to another commit long ago; an upgrade is not retried."""
     version = registration.table_version
-    published = table.view.file(version).object if version is not None and version >= 0 else None
+    published = table.view.file(version).object if version is not None and is_version(version) else None
     return (
         published is not None
         and _is_quiet(table, published)

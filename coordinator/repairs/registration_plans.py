@@ -13,7 +13,7 @@ from coordinator.repairs.rescue import rescued_object
 from coordinator.repairs.staged_files import MOST_CANDIDATES, staged_above
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
 from lake.delta.facts import Registration
-from lake.delta.names import commit_name
+from lake.delta.names import MAX_VERSION, commit_name
 
 SCHEMA_VERSION = 1
 FOLLOWING = "Stop the writers of this table first; check that no newer backup of the item exists."
@@ -137,6 +137,9 @@ def _why_not_register(table: TableUnderRepair, goal: int | None) -> Iterator[str
 def _why_no_goal(table: TableUnderRepair, goal: int | None) -> Iterator[str]:
     if goal is None:
         yield "The published log has no readable beginning; bring the missing files back first."
+        return
+    if goal == MAX_VERSION:
+        yield f"Version {thousands(goal)} is the last that Delta can have; nothing follows it."
         return
     if goal != table.view.newest:
         yield f"Version {thousands(goal + 1)} is missing and later ones exist; bring it back first."

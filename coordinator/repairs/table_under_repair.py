@@ -6,7 +6,7 @@ from functools import cached_property
 
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.names import same_place
+from coordinator.protocols.names import is_version, same_place
 from coordinator.protocols.published_log import WHOLE_FACTS
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import thousands
@@ -104,13 +104,15 @@ class TableUnderRepair:
 
     def why_not_between(self, name: str, version: int) -> str:
         """Why its time contradicts its neighbours': in-commit timestamps rise strictly (PROTOCOL.md)."""
-        own = self._time(name)
-        before, after = self._time(commit_name(version - 1)) if version else None, self._time(commit_name(version + 1))
+        own, before, after = self._time(name), self._time_of(version - 1), self._time_of(version + 1)
         if own is not None and before is not None and own <= before:
             return f"The in-commit timestamp of {name} is not above that of version {thousands(version - 1)}."
         if own is not None and after is not None and own >= after:
             return f"The in-commit timestamp of {name} is not below that of version {thousands(version + 1)}."
         return ""
+
+    def _time_of(self, version: int) -> int | None:
+        return self._time(commit_name(version)) if is_version(version) else None
 
     def _time(self, name: str) -> int | None:
         check = self.check(name)

@@ -316,7 +316,12 @@ class LogStoreHistory(History):
             self.lake.objects.pop(LOG + items[which % len(items)]["fileName"]["S"])
 
     def _is_spare(self, item: Item) -> bool:
-        """Whether the entry's temp file holds what is published, so that the file may go without a loss."""
+        """Whether the entry's temp file holds what is published, so that the file may go without a loss.
+
+        A prepared first commit is published into an empty log alone, so it has to be complete.
+        """
+        if item["fileName"]["S"] == commit_name(0) and item["complete"] == {"S": "false"}:
+            return False
         published = self.lake.objects.get(LOG + item["fileName"]["S"])
         temp = self.lake.objects.get(LOG + item["tempPath"]["S"])
         return published is not None and temp is not None and published.data == temp.data

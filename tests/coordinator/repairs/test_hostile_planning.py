@@ -1,0 +1,44 @@
+"""Whatever items and listings hold, planning answers, and no plan leaves the table's own log and items."""
+
+from hypothesis import given, settings
+
+from coordinator.protocols.diagnosis import diagnose
+from coordinator.repairs import calls
+from coordinator.repairs.plan import FileCheck, Plan, RepairFacts
+from coordinator.repairs.planning import plan_repairs, wanted_files
+from coordinator.repairs.wording import say
+from lake.delta.facts import TableFacts
+from tests.coordinator.protocols.test_hostile_facts import facts
+
+LOG = "orders/_delta_log/"
+
+
+def repair_facts(read: TableFacts) -> RepairFacts:
+    """Files that are all there and whole, so that nothing but the facts keeps a plan from being made."""
+    verdict = diagnose(read)
+    files = {name: FileCheck(name, 1_000, "e", name, 1, 1) for name in wanted_files(read, verdict)}
+    raw = {one.table_id: {"commits": {"L": []}} for one in read.registrations}
+    return RepairFacts(read, verdict, dict.fromkeys(read.entries, "delta_log"), "commits", raw, files)
+
+
+@settings(max_examples=300, deadline=None)
+@given(facts())
+def test_planning_answers_and_stays_within_the_table(read):
+    for outcome in plan_repairs(repair_facts(read)):
+        if not isinstance(outcome, Plan):
+            assert outcome.reason
+            continue
+        assert outcome.calls
+        for call in outcome.calls:
+            assert say(call).says
+            match call:
+                case calls.Publish():
+                    assert call.source.startswith(LOG)
+                    assert call.key.startswith(LOG)
+                    assert ".." not in call.source
+                case calls.DeleteLitter():
+                    assert call.key.startswith(LOG)
+                case calls.CompleteEntry() | calls.DeleteEntry():
+                    assert call.table_path.rstrip("/").endswith("://lake/orders")
+                case calls.ClearCommits() | calls.RaiseVersion() | calls.DeleteRegistration():
+                    assert call.path.rstrip("/").endswith("://lake/orders")
