@@ -9,7 +9,7 @@ from django.db import transaction
 from backups.models import Plan
 from coordinator.declaration import Change
 from dashboard.connections.models import Connection
-from dashboard.declarations import DeclarationError, Field, read_list, read_table
+from dashboard.declarations import DeclarationError, Field, read_list, read_table, require_once
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _S3_URI = re.compile(r"s3[an]?://[^/\s]+(/.*)?")
@@ -21,9 +21,11 @@ _KEEP_FIELDS = {
 
 def read_plans(document: Mapping[str, Any], connections: set[str]) -> tuple[dict[str, Any], ...]:
     """Read `[[plans]]`; `connections` are the names plans may refer to. Raises DeclarationError with the place."""
-    return tuple(
+    plans = tuple(
         _read_plan(place, table, connections) for place, table in read_list("plans", document.get("plans", []))
     )
+    require_once("plans", "plan", [plan["name"] for plan in plans])
+    return plans
 
 
 def plan_changes(plans: tuple[dict[str, Any], ...]) -> list[Change]:
@@ -77,6 +79,12 @@ def _positive_complaint(number: float) -> str:
     return "" if number > 0 else f"{number} is not above zero."
 
 
+def _cents_complaint(number: float) -> str:
+    if not number > 0:
+        return f"{number} is not above zero."
+    return "" if round(number, 2) == number else f"{number} has parts of a cent."
+
+
 def _schedule_complaint(text: str) -> str:
     return "" if len(text.split()) == 5 else f"{text!r} is not a cron line of five fields."
 
@@ -90,17 +98,17 @@ _PLAN_FIELDS = {
     ),
     "connection": Field(str, required=True),
     "vault_connection": Field(str),
-    "source": Field(str, required=True, check=_uri_complaint),
-    "destination": Field(str, required=True, check=_uri_complaint),
-    "inventory": Field(str, default="", check=_uri_complaint),
+    "source": Field(str, required=True, check=_uri_complaint, longest=1_100),
+    "destination": Field(str, required=True, check=_uri_complaint, longest=1_100),
+    "inventory": Field(str, default="", check=_uri_complaint, longest=1_100),
     "minimum_lag_hours": Field(int, default=24, check=lambda n: "" if n >= 0 else f"{n} is negative."),
     "engine": Field(
         str,
         default=Plan.Engine.S3_BATCH.value,
         check=lambda text: "" if text in _ENGINES else f"{text!r} is not one of {', '.join(_ENGINES)}.",
     ),
-    "schedule": Field(str, default="", check=_schedule_complaint),
+    "schedule": Field(str, default="", check=_schedule_complaint, longest=64),
     "objective_hours": Field(int, default=36, check=_positive_complaint),
-    "cost_ceiling_usd": Field(float, check=_positive_complaint),
+    "cost_ceiling_usd": Field(float, check=_cents_complaint, most=99_999_999),
     "keep": Field(dict, default={}),
 }

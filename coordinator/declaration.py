@@ -11,13 +11,14 @@ from typing import Any
 from django.db import models, transaction
 
 from coordinator.models import CommitStore, Watch
+from coordinator.observation.surveys import LONGEST_BUCKET
 from dashboard.connections.access import is_allowed
 from dashboard.connections.models import Connection
-from dashboard.declarations import DeclarationError, Field, read_list, read_table
+from dashboard.declarations import DeclarationError, Field, read_list, read_table, require_once
 from lake.delta.uri import TableUri
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_REGION = re.compile(r"[a-z]{2,4}(-[a-z]+)+-\d{1,2}")
+_REGION = re.compile(r"(?=.{5,32}$)[a-z]{2,4}(-[a-z]+)+-\d{1,2}")
 _ROLE_ARN = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]{1,128}")
 _STORE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 
@@ -93,6 +94,8 @@ def read_declaration(document: Mapping[str, Any]) -> LakeDeclaration:
         tuple(_read_store(place, table) for place, table in read_list("stores", document.get("stores", []))),
     )
     _check_references(declaration)
+    require_once("watch", "prefix", [(watch.connection, watch.uri) for watch in declaration.watches])
+    require_once("stores", "commit store", [(store.connection, store.name) for store in declaration.stores])
     return declaration
 
 
@@ -179,10 +182,13 @@ def _endpoint_complaint(url: str) -> str:
 
 def _uri_complaint(text: str) -> str:
     try:
-        watch_uri(text)
+        canonical = watch_uri(text)
     except ValueError as error:
         return str(error)
-    return ""
+    if len(TableUri.parse(text).bucket) > LONGEST_BUCKET:
+        return f"a bucket's name has at most {LONGEST_BUCKET} characters."
+    longest = 1_024
+    return "" if len(canonical) <= longest else f"it has {len(canonical):,} characters: write at most {longest:,}."
 
 
 def _pattern(pattern: re.Pattern[str], words: str) -> Field:
@@ -195,12 +201,16 @@ _CONNECTION_FIELDS = {
         str,
         default="",
         check=lambda text: "" if _ROLE_ARN.fullmatch(text) else f"{text!r} is not the ARN of an IAM role.",
+        longest=256,
     ),
-    "external_id": Field(str, default=""),
-    "endpoint_url": Field(str, default="", check=_endpoint_complaint),
-    "dynamodb_endpoint_url": Field(str, default="", check=_endpoint_complaint),
+    "external_id": Field(str, default="", longest=256),
+    "endpoint_url": Field(str, default="", check=_endpoint_complaint, longest=256),
+    "dynamodb_endpoint_url": Field(str, default="", check=_endpoint_complaint, longest=256),
 }
-_WATCH_FIELDS = {"connection": Field(str, required=True), "uri": Field(str, required=True, check=_uri_complaint)}
+_WATCH_FIELDS = {
+    "connection": Field(str, required=True),
+    "uri": Field(str, required=True, check=_uri_complaint, longest=1_100),
+}
 _KINDS = tuple(CommitStore.Kind.values)
 _STORE_FIELDS = {
     "connection": Field(str, required=True),

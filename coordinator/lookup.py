@@ -58,7 +58,7 @@ def find_bucket(name: str, connection: str | None) -> Bucket:
 
 def _only(rows: QuerySet[Row], connection: str | None, what: str, hint: str) -> Row:
     if connection is not None:
-        rows = rows.filter(connection__name=connection)
+        rows = rows.filter(connection=connection_named(connection))
     found = list(rows[:2])
     if not found:
         raise Failed(f"Levee knows no {what}: {hint}.")

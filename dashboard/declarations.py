@@ -1,6 +1,6 @@
 """Reading tables of a declaration file (TOML): typed, and every mistake named with its exact place."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,17 @@ class DeclarationError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One key of a table: its type, whether it must be there, and a check that returns a complaint or nothing."""
+    """One key of a table: its type, whether it must be there, and a check that returns a complaint or nothing.
+
+    `longest` is the characters of a text that can be stored, `most` the largest number.
+    """
 
     kind: type[str] | type[int] | type[float] | type[dict]  # type: ignore[type-arg]
     required: bool = False
     default: Any = None
     check: Callable[[Any], str] | None = None
+    longest: int = 1_024
+    most: int = 2**31 - 1
 
 
 _KIND_WORDS = {str: "a text", int: "a whole number", float: "a number", dict: "a table"}
@@ -47,9 +52,29 @@ def _read_value(place: str, value: object, field: Field) -> Any:
     accepted: tuple[type, ...] = (int, float) if field.kind is float else (field.kind,)
     if not isinstance(value, accepted) or isinstance(value, bool):
         raise DeclarationError(f"{place} is {_word_of(value)}: write {_KIND_WORDS[field.kind]}.")
+    if unfit := _unfit(value, field):
+        raise DeclarationError(f"{place} {unfit}")
     if field.check and (complaint := field.check(value)):
         raise DeclarationError(f"{place}: {complaint}")
     return value
+
+
+def _unfit(value: Any, field: Field) -> str:
+    """Why no database column takes the value."""
+    if isinstance(value, str) and "\0" in value:
+        return "holds a NUL character, which no text here can have."
+    if isinstance(value, str) and len(value) > field.longest:
+        return f"has {len(value):,} characters: write at most {field.longest:,}."
+    if isinstance(value, int | float) and not -field.most <= value <= field.most:
+        return f"is {value}: write a number up to {field.most:,}."
+    return ""
+
+
+def require_once(place: str, what: str, names: Sequence[object]) -> None:
+    """Raise DeclarationError where an array names one thing twice; `names` are those of its tables in order."""
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise DeclarationError(f"{place}[{number}] declares the same {what} as {place}[{names.index(name)}].")
 
 
 def _word_of(value: object) -> str:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from backups.declaration import plan_changes, read_plans, store_plans
 from coordinator.declaration import lake_changes, read_declaration, store_declaration
 from coordinator.models import CommitStore, Watch
 from dashboard.connections.models import Connection
@@ -95,3 +96,85 @@ def test_a_listed_endpoint_is_taken(settings):
         read_declaration({"connections": {"prod": connection}}).connections[0].endpoint_url
         == connection["endpoint_url"]
     )
+
+
+@pytest.mark.parametrize(
+    ("sections", "sentence"),
+    [
+        ({"external_id": "a\0b"}, "connections.prod.external_id holds a NUL character"),
+        ({"external_id": "a" * 300}, "connections.prod.external_id has 300 characters: write at most 256"),
+        ({"region": f"us-{'a' * 300}-2"}, "connections.prod.region: 'us-aaa"),
+        ({"role_arn": f"arn:aws-{'a' * 300}:iam::123456789012:role/x"}, "connections.prod.role_arn has 333 characters"),
+    ],
+)
+def test_a_connection_that_no_row_can_hold_is_refused(sections, sentence):
+    with pytest.raises(DeclarationError, match="^" + re.escape(sentence)):
+        read_declaration({"connections": {"prod": {"region": "us-west-2"} | sections}})
+
+
+@pytest.mark.parametrize(
+    ("uri", "sentence"),
+    [
+        ("s3a://lake/" + "k" * 1_020, "watch[0].uri: it has 1,032 characters: write at most 1,024."),
+        ("s3a://" + "b" * 64 + "/x", "watch[0].uri: a bucket's name has at most 63 characters."),
+        ("s3a://lake/a\0b", "watch[0].uri holds a NUL character"),
+    ],
+)
+def test_a_prefix_that_no_row_can_hold_is_refused(uri, sentence):
+    with pytest.raises(DeclarationError, match="^" + re.escape(sentence)):
+        read_declaration(document(watch=[WATCH | {"uri": uri}]))
+
+
+@pytest.mark.parametrize(
+    ("sections", "sentence"),
+    [
+        (
+            {"watch": [WATCH, WATCH | {"uri": "s3://lake/warehouse/"}]},
+            "watch[1] declares the same prefix as watch[0].",
+        ),
+        (
+            {"stores": [STORE, STORE | {"kind": "commit_coordinator"}]},
+            "stores[1] declares the same commit store as stores[0].",
+        ),
+    ],
+)
+def test_one_thing_declared_twice_is_refused(sections, sentence):
+    with pytest.raises(DeclarationError, match="^" + re.escape(sentence)):
+        read_declaration(document(**sections))
+
+
+PLAN = {"name": "nightly", "connection": "prod", "source": "s3a://lake/x/", "destination": "s3a://vault/"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"source": "s3a://lake/\0"}, "plans[0].source holds a NUL character"),
+        ({"source": "s3a://lake/" + "k" * 2_000}, "plans[0].source has 2,011 characters"),
+        ({"minimum_lag_hours": 10**20}, "plans[0].minimum_lag_hours is 100000000000000000000: write a number up to"),
+        ({"cost_ceiling_usd": float("nan")}, "plans[0].cost_ceiling_usd is nan"),
+        ({"cost_ceiling_usd": float("inf")}, "plans[0].cost_ceiling_usd is inf"),
+        ({"cost_ceiling_usd": 0.001}, "plans[0].cost_ceiling_usd: 0.001 has parts of a cent."),
+        ({"cost_ceiling_usd": 1e12}, "plans[0].cost_ceiling_usd is 1000000000000.0"),
+        ({"schedule": "1" * 100 + " * * * *"}, "plans[0].schedule has 108 characters"),
+        ({"keep": {"daily": 10**20}}, "plans[0].keep.daily is 100000000000000000000"),
+    ],
+)
+def test_a_plan_that_no_row_can_hold_is_refused(changes, sentence):
+    with pytest.raises(DeclarationError, match="^" + re.escape(sentence)):
+        read_plans({"plans": [PLAN | changes]}, {"prod"})
+
+
+def test_a_plan_declared_twice_is_refused():
+    with pytest.raises(DeclarationError, match=re.escape("plans[1] declares the same plan as plans[0].")):
+        read_plans({"plans": [PLAN, PLAN]}, {"prod"})
+
+
+def test_what_is_taken_is_stored_and_then_there_is_no_difference():
+    declaration = read_declaration(document(watch=[WATCH], stores=[STORE]))
+    plans = read_plans({"plans": [PLAN | {"cost_ceiling_usd": 19.99, "keep": {"daily": 7}}]}, {"prod"})
+    store_declaration(declaration)
+
+    store_plans(plans)
+
+    assert (lake_changes(declaration), plan_changes(plans)) == ([], [])

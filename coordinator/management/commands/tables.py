@@ -6,6 +6,7 @@ from django.core.management.base import CommandParser
 from django.db.models import Q
 
 from coordinator.documents import table_line
+from coordinator.lookup import connection_named
 from coordinator.models import DeltaTable
 from coordinator.protocols.verdict import State
 from dashboard.commands import JsonCommand, columns
@@ -30,7 +31,7 @@ class Command(JsonCommand):
         if options["state"]:
             tables = tables.filter(state=options["state"])
         if options["connection"]:
-            tables = tables.filter(connection__name=options["connection"])
+            tables = tables.filter(connection=connection_named(options["connection"]))
         if text := options["search"]:
             tables = tables.filter(Q(uri__icontains=text) | Q(name__icontains=text) | Q(delta_id__iexact=text))
         lines = [table_line(table) for table in tables.order_by("state_rank", "name", "pk")]

@@ -1,0 +1,85 @@
+"""A pass as a job: its steps, and how it is cancelled."""
+
+import threading
+import time
+
+import pytest
+from django.db import connections
+
+from coordinator.actions import observe_lake
+from coordinator.models import DeltaTable
+from dashboard.accounts.actor import Actor
+from dashboard.jobs.actions import cancel
+from dashboard.jobs.execution import execute
+from dashboard.jobs.models import Job, JobState
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def job(connection, guard, settings, monkeypatch) -> Job:
+    """A queued look at the lake through the gate."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "sandbox")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "sandbox")
+    settings.ALLOWED_ENDPOINTS = [guard.url]
+    settings.OBSERVE_THREADS = 2
+    connection.endpoint_url = guard.url
+    connection.save()
+    monkeypatch.setattr("dashboard.jobs.actions.deliver", lambda *args: None)
+    return observe_lake(Actor.command(), connection)
+
+
+def test_a_pass_tells_its_steps_and_its_cost(written, job):
+    written.table("sales/orders")
+
+    execute(job.pk, "test")
+
+    job.refresh_from_db()
+    assert (job.state, job.error_text) == (JobState.SUCCEEDED, "")
+    assert [step["name"] for step in job.steps] == [
+        "Read the commit stores",
+        "Find the tables",
+        "Read the tables",
+        "Read bucket settings",
+    ]
+    assert job.result["requests"] > 0
+    assert job.message.startswith("Looked at 1 tables: 1 read anew;")
+
+
+def test_a_job_that_is_cancelled_while_aws_hangs_ends_within_moments(written, job, guard):
+    written.table("sales/orders")
+    release, hanging = threading.Event(), threading.Event()
+
+    def hang(call) -> None:
+        if call.operation == "ListObjectsV2" and "_delta_log/" in call.target:
+            hanging.set()
+            release.wait(30)
+
+    guard.before = hang
+
+    def cancel_it() -> None:
+        hanging.wait(20)
+        Job.objects.filter(pk=job.pk, state=JobState.RUNNING).update(state=JobState.CANCELLING)
+        connections.close_all()
+
+    cancelling = threading.Thread(target=cancel_it)
+    cancelling.start()
+    started = time.monotonic()
+    try:
+        execute(job.pk, "test")
+        took = time.monotonic() - started
+    finally:
+        release.set()
+        cancelling.join()
+
+    job.refresh_from_db()
+    assert job.state == JobState.CANCELLED
+    assert took < 10
+    assert not DeltaTable.objects.exists()
+
+
+def test_a_queued_job_is_cancelled_before_it_asks_anything(job, guard):
+    cancel(Actor.command(), job)
+
+    assert not execute(job.pk, "test")
+    assert guard.calls == []
