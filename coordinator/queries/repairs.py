@@ -182,7 +182,7 @@ def _about(subject: Subject, documents: Iterable[dict[str, Any]]) -> dict[str, A
 def _findings(tables: "QuerySet[DeltaTable]", kind: BulkKind) -> dict[int, list[TableFinding]]:
     """Open findings of the tables that have one of the kind's codes, or that wait and are held up by another."""
     waits = Q(table__unpublished_count__gt=0) & ~Q(state="healthy")
-    open_ones = TableFinding.objects.filter(resolved_at=None, table__in=tables)
+    open_ones = TableFinding.objects.filter(resolved_at=None, table__in=tables).defer("evidence", "meaning")
     found: defaultdict[int, list[TableFinding]] = defaultdict(list)
     for one in open_ones.filter(Q(code__in=kind.codes) | waits).order_by("state_rank", "version", "id"):
         found[one.table_id].append(one)
@@ -191,7 +191,8 @@ def _findings(tables: "QuerySet[DeltaTable]", kind: BulkKind) -> dict[int, list[
 
 def _listed(tables: "QuerySet[DeltaTable]", ids: set[int]) -> list[DeltaTable]:
     rows = tables.filter(pk__in=ids) if len(ids) < 500 else tables
-    rows = rows.select_related("connection").order_by("state_rank", "name", "id")
+    shown = ("uri", "name", "state", "state_rank", "connection__name")
+    rows = rows.select_related("connection").only(*shown).order_by("state_rank", "name", "id")
     return [table for table in rows if table.pk in ids]
 
 
