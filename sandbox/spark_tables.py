@@ -14,7 +14,8 @@ from threading import Thread
 from typing import Any, TextIO
 
 from lake.spark.jars import JarsError, class_path, fetch
-from lake.spark.session import SHORT_LIVED_JVM, LakeEndpoint, delta_path, quote_text, session_settings, start_session
+from lake.spark.session import SHORT_LIVED_JVM, LakeEndpoint, session_settings, start_session
+from lake.spark.sql import delta_path, property_list
 from sandbox.client import REGION, Client
 from sandbox.coordinated import lose_published, lose_staged, take_back_backfill
 from sandbox.delta_files import Shape, append, commit_bytes, creation, data_file
@@ -37,8 +38,7 @@ class SparkLake:
         return rows
 
     def create(self, uri: str, columns: str, properties: dict[str, str] | None = None, clause: str = "") -> None:
-        listed = _properties(properties or {})
-        options = f"TBLPROPERTIES {listed}" if listed else ""
+        options = f"TBLPROPERTIES {property_list(properties)}" if properties else ""
         self.sql(f"CREATE TABLE {delta_path(uri)} ({columns}) USING delta {clause} {options}")
 
     def insert(self, uri: str, select: str, times: int = 1) -> None:
@@ -51,15 +51,10 @@ class SparkLake:
         return {f"{PREFIX}.commitCoordinator-preview": "dynamodb", f"{PREFIX}.commitCoordinatorConf-preview": where}
 
     def enable(self, uri: str) -> None:
-        self.sql(f"ALTER TABLE {delta_path(uri)} SET TBLPROPERTIES {_properties(self.coordinator())}")
+        self.sql(f"ALTER TABLE {delta_path(uri)} SET TBLPROPERTIES {property_list(self.coordinator())}")
 
     def drop(self, uri: str) -> None:
         self.sql(f"ALTER TABLE {delta_path(uri)} DROP FEATURE 'coordinatedCommits-preview'")
-
-
-def _properties(properties: dict[str, str]) -> str:
-    written = ", ".join(f"{quote_text(name)} = {quote_text(value)}" for name, value in properties.items())
-    return f"({written})" if written else ""
 
 
 CRM_COLUMNS, CRM_ROWS = "id BIGINT, name STRING", "id, concat('account ', id)"

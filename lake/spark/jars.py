@@ -86,7 +86,7 @@ def fetch(
     jars = read_lock(lock.read_text())
     folder = home / "jars"
     folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder / "fetch.lock"):
+    with alone(folder / "fetch.lock"):
         for configuration in configurations:
             wanted = tuple(jar for jar in jars if jar.configuration == configuration)
             if not wanted:
@@ -125,7 +125,8 @@ def _folder(home: Path, configuration: str) -> Path:
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def alone(path: Path) -> Iterator[None]:
+    """Hold this lock file for the block; another process that wants it waits."""
     with path.open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

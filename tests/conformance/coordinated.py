@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 
 from deltalake import DeltaTable
 
-from lake.spark.sql import delta_path
 from sandbox.client import Body, Client
 from sandbox.coordinated import STAGED, in_commit_timestamp, lose_published, lose_staged, take_back_backfill
 from sandbox.ground import DELTA_COMMITS
 from sandbox.log_store_writer import file_name
-from sandbox.spark_tables import SparkLake
+from sandbox.spark_tables import SparkLake, delta_path
 from tests.conformance.old_deltalake import storage_options
 
 ROWS = 20

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from lake.spark.session import delta_path
+from lake.spark.sql import delta_path
 from sandbox import spark_tables
 from sandbox.client import REGION
 from sandbox.coordinated import STAGED, in_commit_timestamp, registration

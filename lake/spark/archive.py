@@ -1,0 +1,168 @@
+"""The class-data archive: Spark's classes as a JVM holds them in memory, made once, so that it starts in half the time.
+
+Kept in LEVEE_HOME/jars under a name that digests the jars and the Java it was made with. A truncated archive would
+kill the JVM that maps it, so its size and sum are kept beside it, and one that differs is not used.
+"""
+
+import argparse
+import hashlib
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lake.spark.jars import JarsError, alone, fetch, java_command
+from lake.spark.messages import encode
+from lake.spark.session import LakeEndpoint
+from lake.spark.settings import ROOT, Credentials, WorkerSettings, environment, session_conf
+
+BUILD_SECONDS = 300
+SMALLEST = 10_000_000
+CHUNK = 1 << 22
+
+
+class ArchiveError(Exception):
+    """The archive cannot be made; the text is one sentence. Spark runs without it, only starts more slowly."""
+
+
+def ready(settings: WorkerSettings, home: Path) -> Path | None:
+    """Return the archive for these jars and this Java; None where there is none, or not as it was written."""
+    if settings.deployment.mode == "connect":
+        return None
+    try:
+        path = _path(settings.extra_jars, home)
+        stamp, stat = json.loads(_stamp(path).read_text()), path.stat()
+        if stat.st_size != stamp["size"]:
+            return None
+        return path if stat.st_mtime_ns == stamp["mtime_ns"] or _sum(path) == stamp["crc32"] else None
+    except (OSError, ValueError, LookupError, TypeError, JarsError):
+        return None
+
+
+def build(home: Path, extra_jars: tuple[Path, ...] = ()) -> Path:
+    """Make the archive, half a minute, where it is not there; return its path. JarsError, ArchiveError with a sentence.
+
+    The JVM writes it as it ends, under another name. Two processes at once wait for each other.
+    """
+    settings = WorkerSettings(
+        LakeEndpoint("us-east-1", "http://127.0.0.1:9", environment_credentials=True),
+        credentials=Credentials("training", "training"),
+        extra_jars=extra_jars,
+    )
+    fetch(home)
+    with alone(home / "jars" / "archive.lock"):
+        if (found := ready(settings, home)) is not None:
+            return found
+        path = _path(extra_jars, home)
+        for left_over in path.parent.glob("classes-*"):
+            left_over.unlink()
+        new = path.with_suffix(".new")
+        output = _train(settings, home, new)
+        if not new.is_file() or new.stat().st_size < SMALLEST:
+            raise ArchiveError(f"Java wrote no class-data archive to {new}: {output.strip()[-300:]}")
+        _keep(new, path)
+        return path
+
+
+def discard(path: Path) -> None:
+    """Remove an archive with which a JVM did not start."""
+    _stamp(path).unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
+
+
+def _path(extra_jars: Sequence[Path], home: Path) -> Path:
+    digest = hashlib.sha256(_java_release())
+    for jar in _class_path(extra_jars, home):
+        stat = jar.stat()
+        digest.update(f"{jar}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
+    return home / "jars" / f"classes-{digest.hexdigest()[:16]}.jsa"
+
+
+def _class_path(extra_jars: Sequence[Path], home: Path) -> Iterator[Path]:
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise JarsError("pyspark is not installed: run make setup.")
+    for folder in (home / "jars" / "spark", Path(spec.origin).parent / "jars"):
+        yield from sorted(folder.glob("*.jar"))
+    yield from extra_jars
+
+
+def _java_release() -> bytes:
+    """Return what tells one Java from another: its path, and the file in which it states its version and build."""
+    java = Path(java_command()).resolve()
+    release = java.parents[1] / "release"
+    return os.fsencode(java) + (release.read_bytes() if release.is_file() else str(java.stat().st_mtime_ns).encode())
+
+
+def _stamp(path: Path) -> Path:
+    return path.with_suffix(".json")
+
+
+def _keep(new: Path, path: Path) -> None:
+    stat = new.stat()
+    stamp = {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "crc32": _sum(new)}
+    new.replace(path)
+    written = path.with_suffix(".json.new")
+    written.write_text(json.dumps(stamp))
+    written.replace(_stamp(path))
+
+
+def _sum(path: Path) -> int:
+    total = 0
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            total = zlib.crc32(chunk, total)
+    return total
+
+
+def _train(settings: WorkerSettings, home: Path, new: Path) -> str:
+    """Run lake.spark.training; its JVM writes the archive after Python has ended, and holds stdout open until then."""
+    with tempfile.TemporaryDirectory(prefix="levee-training-") as folder:
+        scratch = Path(folder)
+        conf = session_conf(settings, home, scratch, f"-XX:ArchiveClassesAtExit={new}")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "lake.spark.training"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=scratch,
+            env=environment(settings) | {"AWS_MAX_ATTEMPTS": "1", "PYTHONPATH": str(ROOT)},
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            output, _ = process.communicate(encode(conf=conf, folder=folder), timeout=BUILD_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise ArchiveError(f"Making the class-data archive took over {BUILD_SECONDS} s: try again.") from None
+        finally:
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait(timeout=20)
+    if process.returncode != 0:
+        raise ArchiveError(f"Spark could not be run to make the class-data archive: {output.strip()[-300:]}")
+    return output
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make the archive in LEVEE_HOME, `var` beside the program by default; exit 1 with one sentence on failure."""
+    argparse.ArgumentParser(prog="python -m lake.spark.archive", description="Make Spark start faster.").parse_args(
+        arguments
+    )
+    home = Path(os.environ.get("LEVEE_HOME") or ROOT / "var").resolve()
+    try:
+        path = build(home)
+    except (JarsError, ArchiveError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write(f"class-data archive: {path}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

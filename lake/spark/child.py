@@ -1,0 +1,141 @@
+"""One Spark worker process as its parent holds it: its pipes, its scratch folder and its process group."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock, Thread
+
+from lake.spark.errors import first_sentence
+from lake.spark.messages import Json, SparkJob, decode, encode
+from lake.spark.settings import WorkerSettings, environment, server_conf, session_conf
+
+END_SECONDS = 20.0
+INTERRUPT_SECONDS = 2.0
+_NOISE = (
+    "WARNING:",
+    "WARN ",
+    "Picked up ",
+    "SLF4J",
+    "\tat ",
+    "Setting default log level",
+    "To adjust logging",
+    "Using ",
+)
+
+
+class Child:
+    """Started by its construction. `messages` gives what it says, and None once it has ended."""
+
+    def __init__(self, settings: WorkerSettings, home: Path, archive: Path | None) -> None:
+        self.archive = archive
+        self.ready = False
+        self.overdue = False
+        self.spark = ""
+        self._remote = settings.deployment.remote
+        self.messages: SimpleQueue[Json | None] = SimpleQueue()
+        self._ending = Lock()
+        folder = home / "spark"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._log = folder / "worker.log"
+        self._scratch = Path(tempfile.mkdtemp(prefix="worker-", dir=folder))
+        option = f"-XX:SharedArchiveFile={archive} -Xshare:auto" if archive else ""
+        self._process = self._spawn(environment(settings))
+        self.pid = self._process.pid
+        Thread(target=self._read, name=f"spark-{self.pid}", daemon=True).start()
+        self._send(
+            conf=session_conf(settings, home, self._scratch, option),
+            server_conf=server_conf(settings),
+            remote=self._remote,
+            idle_seconds=settings.idle_seconds,
+        )
+
+    @property
+    def alive(self) -> bool:
+        return self._process.returncode is None
+
+    def give(self, job: SparkJob) -> bool:
+        """Hand over a job; False where the child is no longer there to take it."""
+        return self._send(job=job.kind, params=dict(job.params))
+
+    def cancel(self) -> None:
+        """Kill it at once, as what runs in its JVM ends with it; behind a server, have it interrupt the job first."""
+        if self._remote and self.ready and self._send(interrupt=True):
+            self._await_exit(INTERRUPT_SECONDS)
+        self.kill()
+
+    def kill(self) -> None:
+        """End the whole process group, wait for the child, and remove its scratch folder. Safe to repeat."""
+        with self._ending:
+            # Until it is waited for, a dead leader keeps its number, so no other group can be hit.
+            if self._process.returncode is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(self.pid, signal.SIGKILL)
+                self._process.wait(timeout=END_SECONDS)
+            self._close()
+
+    def last_words(self) -> str:
+        """Say in one sentence what the log's end tells, or how the process ended."""
+        try:
+            lines = self._log.read_text(errors="replace").splitlines()
+        except OSError:
+            lines = []
+        told = [line for line in lines[-200:] if line.strip() and not line.startswith(_NOISE)]
+        if told:
+            return first_sentence(told[-1])
+        code = self._process.returncode
+        return f"signal {-code}" if code and code < 0 else f"exit code {code}"
+
+    def _spawn(self, variables: dict[str, str]) -> subprocess.Popen[str]:
+        with self._log.open("w") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "lake.spark.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=self._scratch,
+                env=variables | {"LEVEE_SPARK_SCRATCH": str(self._scratch)},
+                encoding="utf-8",
+                start_new_session=True,
+            )
+
+    def _send(self, **message: object) -> bool:
+        stdin = self._process.stdin
+        try:
+            if stdin is None or stdin.closed:
+                return False
+            stdin.write(encode(**message))
+            stdin.flush()
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def _read(self) -> None:
+        """Queue its messages; at the end of them see to it that the process and its JVM are gone."""
+        for line in self._process.stdout or ():
+            with suppress(ValueError):
+                self.messages.put(decode(line))
+        self._await_exit(END_SECONDS)
+        self.kill()
+        self.messages.put(None)
+
+    def _await_exit(self, seconds: float) -> None:
+        """Wait for the child without taking its number, which is its group's, away before `kill` has used it."""
+        deadline = time.monotonic() + seconds
+        with suppress(ChildProcessError):
+            while time.monotonic() < deadline:
+                if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
+                    return
+                time.sleep(0.02)
+
+    def _close(self) -> None:
+        if self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)

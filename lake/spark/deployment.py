@@ -1,0 +1,69 @@
+"""Where Spark runs: in the worker's own JVM, on a cluster, or behind a Spark Connect server."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from zipfile import BadZipFile, ZipFile
+
+from lake.spark.errors import SparkRefused
+
+Mode = Literal["local", "cluster", "connect"]
+
+LOCAL_MASTER = "local[*]"
+LOG_STORE_CLASS = "io.delta.storage.S3DynamoDBLogStore"
+LOG_STORE_COORDINATE = "io.delta:delta-storage-s3-dynamodb:4.4.0"
+
+_LOCAL = re.compile(r"local(\[(\*|\d+)(, *\d+)?\])?")
+_CLUSTER = re.compile(r"(spark://|k8s://|yarn$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A master (SPARK_MASTER: local[N], spark://host:port, yarn, k8s://…), or a Connect server (SPARK_REMOTE)."""
+
+    master: str = LOCAL_MASTER
+    remote: str = ""
+
+    @property
+    def mode(self) -> Mode:
+        if self.remote:
+            return "connect"
+        return "local" if _LOCAL.fullmatch(self.master) else "cluster"
+
+
+def read_deployment(environ: Mapping[str, str]) -> Deployment:
+    """Read SPARK_MASTER or SPARK_REMOTE; SparkRefused where both are set or one is no address."""
+    master, remote = environ.get("SPARK_MASTER", "").strip(), environ.get("SPARK_REMOTE", "").strip()
+    if master and remote:
+        raise SparkRefused("SPARK_MASTER and SPARK_REMOTE are both set: keep the one that Levee shall use.")
+    if remote and not re.match(r"sc://[^/;?]+", remote):
+        raise SparkRefused(f"SPARK_REMOTE is {remote!r}: write sc://host:port.")
+    if master and not (_LOCAL.fullmatch(master) or _CLUSTER.match(master)):
+        raise SparkRefused(f"SPARK_MASTER is {master!r}: write local[N], spark://host:port, yarn or k8s://….")
+    return Deployment(master or LOCAL_MASTER, remote)
+
+
+def read_extra_jars(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Read LEVEE_SPARK_EXTRA_JARS, paths of jar files with commas between; SparkRefused for one that cannot be read."""
+    paths = tuple(Path(part.strip()) for part in environ.get("LEVEE_SPARK_EXTRA_JARS", "").split(",") if part.strip())
+    for path in paths:
+        if not path.is_file():
+            raise SparkRefused(f"LEVEE_SPARK_EXTRA_JARS names {path}, which is no file: correct the path.")
+        if any(character in str(path) for character in ":*"):
+            raise SparkRefused(f"LEVEE_SPARK_EXTRA_JARS names {path}: a class path cannot hold ':' or '*' in a name.")
+    return paths
+
+
+def has_log_store_class(jars: tuple[Path, ...]) -> bool:
+    """Whether one of these jars holds Delta's DynamoDB log store, which is not among the pinned ones."""
+    return any(_holds(jar, LOG_STORE_CLASS.replace(".", "/") + ".class") for jar in jars)
+
+
+def _holds(jar: Path, entry: str) -> bool:
+    try:
+        with ZipFile(jar) as opened:
+            return entry in opened.NameToInfo
+    except (OSError, BadZipFile):
+        return False

@@ -1,0 +1,51 @@
+"""What Spark raises, as one sentence: its exceptions carry whole plans and stack traces."""
+
+import re
+from typing import Any
+
+from lake.spark.messages import SparkError
+
+LONGEST = 500
+
+_CONDITION = re.compile(r"\[([A-Z0-9_.]+)\]\s*")
+_SQLSTATE = re.compile(r"\s*SQLSTATE: \w+")
+_JAVA = re.compile(r"^:?\s*(?:[\w.$]+\.)?([\w$]*(?:Exception|Error)): (.*)", re.DOTALL)
+
+
+class SparkRefused(Exception):
+    """Spark was not asked, for the reason in this one sentence, which says what to do."""
+
+
+def describe(error: BaseException) -> SparkError:
+    """Tell an exception in one sentence, with its condition where Spark or Delta gives one."""
+    kind, text = type(error).__name__, _message(error)
+    if (java := _JAVA.match(text)) is not None:
+        kind, text = java[1], java[2]
+    found = _CONDITION.match(text)
+    condition = _condition(error) or (found[1] if found else "")
+    return SparkError(kind, condition, first_sentence(text[found.end() :] if found else text) or kind)
+
+
+def first_sentence(text: str) -> str:
+    """Cut at the end of the first sentence or paragraph; line breaks inside one become spaces."""
+    paragraph = re.split(r"\n\s*\n|\n\s*at |\nJVM stacktrace", text.strip(), maxsplit=1)[0]
+    joined = _SQLSTATE.sub("", re.sub(r"\s+", " ", paragraph)).strip()
+    end = re.search(r"[.!?](?= [A-Z])", joined)
+    sentence = joined[: end.end()] if end else joined
+    return sentence if len(sentence) <= LONGEST else sentence[: LONGEST - 1] + "…"
+
+
+def _message(error: BaseException) -> str:
+    """py4j tells its own call first, the Java exception on the next line."""
+    # getMessage() would ask Spark's own list of conditions, which has none of Delta's, and fails.
+    text = str(error)
+    _, called, java = text.partition("An error occurred while calling ")
+    return java.partition("\n")[2] if called else text
+
+
+def _condition(error: BaseException) -> str:
+    getter: Any = getattr(error, "getCondition", None)
+    try:
+        return str((getter() if callable(getter) else "") or "")
+    except Exception:  # noqa: BLE001 - it asks a JVM that may be gone
+        return ""

@@ -1,0 +1,37 @@
+"""Take a table from its commit coordinator: Delta makes one commit through the coordinator and one without it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from lake.spark.jobs.history import telling_commits
+from lake.spark.jobs.parameters import FEATURE, quoted_location, table_path
+from lake.spark.jobs.properties import table_features
+from lake.spark.jobs.remove_leftover_feature import FEATURES
+from lake.spark.jobs.report import Report
+from lake.spark.messages import SparkJob
+from lake.spark.sql import quote_text
+
+KIND = "drop_coordinated_commits"
+
+
+def job(table: str) -> SparkJob:
+    """Ask for it; SparkRefused for a location that cannot be one."""
+    quoted_location(table)
+    return SparkJob(KIND, {"table": table})
+
+
+def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    """Return the `commits` made meanwhile, oldest first, and the features that are `left_behind`.
+
+    Notes tell each commit as it happens. TRUNCATE HISTORY is not offered, since Delta refuses it for a feature that
+    only writers have to know (DELTA_FEATURE_DROP_HISTORY_TRUNCATION_NOT_ALLOWED).
+    """
+    table = table_path(params)
+    report.step("Drop the feature")
+    statement = f"ALTER TABLE {table} DROP FEATURE {quote_text(FEATURE)}"
+    commits = telling_commits(spark, table, lambda: spark.sql(statement), report)
+    report.step("Read what stays behind")
+    features = table_features(spark, table)
+    left = [feature for feature in FEATURES if feature in features]
+    return {"commits": [asdict(commit) for commit in commits], "left_behind": left}

@@ -1,0 +1,31 @@
+"""Put a table under a DynamoDB commit coordinator: one commit, through whatever the table commits through now."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lake.delta.coordinator_properties import coordinator_table_id
+from lake.spark.jobs.parameters import coordinator_properties, quoted_location, table_path, text
+from lake.spark.jobs.properties import table_properties
+from lake.spark.jobs.report import Report
+from lake.spark.messages import SparkJob
+from lake.spark.sql import property_list
+
+KIND = "enable_coordinated_commits"
+
+
+def job(table: str, store: str, endpoint: str) -> SparkJob:
+    """Ask for it; SparkRefused for a location, DynamoDB table name or endpoint that cannot be one."""
+    quoted_location(table)
+    coordinator_properties(store, endpoint)
+    return SparkJob(KIND, {"table": table, "store": store, "endpoint": endpoint})
+
+
+def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    """Return the registration's `table_id` and all of the table's properties as they are now."""
+    table = table_path(params)
+    properties = coordinator_properties(text(params, "store"), text(params, "endpoint"))
+    report.step("Make the conversion commit")
+    spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES {property_list(properties)}")
+    report.step("Read the table's properties")
+    now = table_properties(spark, table)
+    return {"table_id": coordinator_table_id(now), "properties": now}

@@ -1,0 +1,23 @@
+"""How a running job tells where it is."""
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Report:
+    """Hands each report on as a message; may be used by many threads at once as far as `send` may."""
+
+    def __init__(self, send: Callable[..., None]) -> None:
+        self._send = send
+
+    def step(self, name: str) -> None:
+        """Say that a step begins, which ends the one before."""
+        self._send(kind="step", name=name)
+
+    def note(self, text: str, **facts: Any) -> None:
+        """Tell something that happened inside a step."""
+        self._send(kind="progress", note=text, facts=facts)
+
+    def tasks(self, done: int, total: int) -> None:
+        """Say how many of Spark's tasks are done."""
+        self._send(kind="progress", done=done, total=total)

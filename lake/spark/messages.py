@@ -1,0 +1,77 @@
+"""What the console and the Spark worker say to each other, one JSON object a line, and what becomes of a job."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+State = Literal["done", "failed", "cancelled", "lost"]
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SparkJob:
+    """A job by its kind, one of lake.spark.jobs, and its parameters, which JSON can hold."""
+
+    kind: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SparkProgress:
+    """Where the work stands: the step it is in, Spark's tasks done of those known, and a note with its facts.
+
+    `seconds` is set once, in the last report of a step that has ended.
+    """
+
+    step: str
+    done: int = 0
+    total: int = 0
+    note: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SparkStep:
+    """A step that has ended, and its wall seconds."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SparkError:
+    """`type` the exception's class, `condition` Spark's or Delta's error condition or "", and one sentence."""
+
+    type: str
+    condition: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOutcome:
+    """How a job ended. `began` False: the worker never took it up, so nothing was changed.
+
+    A job that began and was cancelled or lost may have made its commit or not: look at the table.
+    """
+
+    state: State
+    began: bool
+    result: Mapping[str, Any]
+    error: SparkError | None
+    steps: tuple[SparkStep, ...]
+    seconds: float
+
+
+def encode(**message: Any) -> str:
+    """Write one line, newline included."""
+    return json.dumps(message, separators=(",", ":"), default=str) + "\n"
+
+
+def decode(line: str) -> Json:
+    """Read one line; ValueError where it is no JSON object."""
+    message = json.loads(line)
+    if not isinstance(message, dict):
+        raise ValueError(f"{line[:80]!r} is no message: a JSON object was expected.")
+    return message

@@ -1,0 +1,156 @@
+"""The Spark worker: `python -m lake.spark.worker`, a child with a warm session that takes jobs as lines on stdin.
+
+It has its stdout for itself: what libraries, Python and the JVM print goes to stderr. It ends after an idle time, and
+with its whole process group as soon as stdin closes or its parent is gone.
+"""
+
+import os
+import select
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import Any, TextIO
+
+from lake.spark.connect import require_listener, require_server_conf
+from lake.spark.errors import SparkRefused, describe
+from lake.spark.jobs import JOBS
+from lake.spark.jobs.report import Report
+from lake.spark.messages import Json, decode, encode
+from lake.spark.session import connect_session, start_session
+from lake.spark.task_progress import telling_tasks
+
+PARENT_EVERY_SECONDS = 1.0
+
+
+class Out:
+    """The pipe to the parent; many threads may send."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._lock = Lock()
+
+    def send(self, **message: Any) -> None:
+        with self._lock:
+            self._stream.write(encode(**message))
+            self._stream.flush()
+
+
+def main() -> int:
+    """Take the settings as the first line, then one job after another; exit 1 where Spark does not start."""
+    out, leash = Out(_own_stdout()), Leash(_own_stdin())
+    start = leash.requests.get()
+    try:
+        spark = _open(start, out)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the parent is to hear of it
+        out.send(kind="error", error=_told(error))
+        return 1
+    if start["remote"]:
+        leash.interrupt = spark.interruptAll
+    out.send(kind="ready", spark=str(spark.version))
+    while True:
+        try:
+            request = leash.requests.get(timeout=start["idle_seconds"])
+        except Empty:
+            out.send(kind="end")
+            return 0
+        _run(spark, request, out, behind_server=bool(start["remote"]))
+
+
+def _open(start: Json, out: Out) -> Any:
+    def step(name: str) -> None:
+        out.send(kind="step", name=name)
+
+    remote = start["remote"]
+    if not remote:
+        return start_session(start["conf"], step=step)
+    require_listener(remote)
+    session = connect_session(remote, start["conf"], step=step)
+    require_server_conf(session, remote, start["server_conf"])
+    return session
+
+
+def _run(spark: Any, request: Json, out: Out, *, behind_server: bool) -> None:
+    out.send(kind="began")
+    report = Report(out.send)
+    try:
+        job = JOBS.get(request["job"])
+        if job is None:
+            raise SparkRefused(f"The Spark worker knows no job {request['job']!r}; it knows {', '.join(sorted(JOBS))}.")
+        with telling_tasks(spark, report, behind_server=behind_server):
+            result = job(spark, request["params"], report)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the parent is to hear of it
+        out.send(kind="error", error=_told(error))
+    else:
+        out.send(kind="result", result=result)
+
+
+def _told(error: Exception) -> dict[str, str]:
+    told = describe(error)
+    return {"type": told.type, "condition": told.condition, "sentence": told.sentence}
+
+
+def _own_stdout() -> TextIO:
+    """Keep the real stdout for ourselves; everyone else's, the JVM's included, becomes stderr."""
+    stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return stream
+
+
+def _own_stdin() -> int:
+    """Keep the real stdin for ourselves, so that no library and no child reads a job away."""
+    own, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return own
+
+
+class Leash:
+    """Reads stdin in a thread: queues each job, and ends this process and its JVM where there will be no more.
+
+    A process that the parent forked later may hold the pipe open, so the parent itself is looked for too.
+    """
+
+    def __init__(self, stdin: int) -> None:
+        self.requests: SimpleQueue[Json] = SimpleQueue()
+        self.interrupt: Callable[[], object] = lambda: None
+        self._stdin = stdin
+        self._parent = os.getppid()
+        Thread(target=self._listen, name="leash", daemon=True).start()
+
+    def _listen(self) -> None:
+        rest = b""
+        while os.getppid() == self._parent:
+            if not select.select([self._stdin], [], [], PARENT_EVERY_SECONDS)[0]:
+                continue
+            data = os.read(self._stdin, 1 << 16)
+            if not data:
+                break
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                self._take(decode(line.decode()))
+        _end_group()
+
+    def _take(self, message: Json) -> None:
+        """A server goes on with what its client began, so a cancelled job is interrupted there before the end."""
+        if message.get("interrupt"):
+            with suppress(Exception):
+                self.interrupt()
+            _end_group()
+        self.requests.put(message)
+
+
+def _end_group() -> None:
+    """Take the scratch folder, which is this process's working directory, and the process group along."""
+    shutil.rmtree(os.environ.get("LEVEE_SPARK_SCRATCH", ""), ignore_errors=True)
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
