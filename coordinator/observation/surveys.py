@@ -15,6 +15,9 @@ from lake.delta.wire import shown
 
 NEWEST_KEPT = 500
 """Entries kept of one partition, newest by name (eight hours of a commit a minute), beside older incomplete ones."""
+NEWEST_KEPT_OF_MANY = 50
+MANY_PARTITIONS = 400
+"""Partitions after which fewer entries of each are kept: an entry takes some 430 bytes of memory."""
 OLDER_INCOMPLETE_KEPT = 100
 MOST_STRAYS = 20
 """Items that name no place in S3, said singly."""
@@ -36,7 +39,7 @@ class Partition:
 
     def add(self, entry: LogStoreEntry) -> None:
         """Take the next entry; entries of a partition come in the order of their names, as DynamoDB sorts them."""
-        if len(self.newest) == NEWEST_KEPT:
+        if len(self.newest) == self.newest.maxlen:
             oldest = self.newest[0]
             if (oldest.complete is not True or oldest.problems) and len(self.older_incomplete) < OLDER_INCOMPLETE_KEPT:
                 self.older_incomplete.append(oldest)
@@ -119,7 +122,8 @@ def scan_log_store(dynamodb: DynamoDB, name: str, stopping: Event | None = None)
                 entry = read_entry(item)
                 partition = partitions.get(entry.table_path)
                 if partition is None:
-                    partition = partitions[entry.table_path] = Partition()
+                    most = NEWEST_KEPT if len(partitions) < MANY_PARTITIONS else NEWEST_KEPT_OF_MANY
+                    partition = partitions[entry.table_path] = Partition(newest=deque(maxlen=most))
                 partition.add(entry)
     except AwsError as error:
         return LogStoreSurvey(name, error=error)

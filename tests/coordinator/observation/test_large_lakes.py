@@ -121,3 +121,15 @@ def test_a_look_at_one_table_scans_no_log_store(written, guard, connection, guar
     assert guard.count("Scan") == 0
     assert DeltaTable.objects.get().mechanism == "log_store"
     assert CommitStore.objects.get().scanned_at is None
+
+
+def test_a_store_of_many_tables_keeps_fewer_entries_of_each(written, observe, monkeypatch):
+    monkeypatch.setattr(surveys, "MANY_PARTITIONS", 0)
+    monkeypatch.setattr(surveys, "NEWEST_KEPT_OF_MANY", 5)
+    written.table("sales/orders", commits=20, log_store=True)
+
+    observe()
+
+    table = DeltaTable.objects.get()
+    assert (table.published_version, table.oldest_version, table.state) == (19, 0, "healthy")
+    assert Entry.objects.count() == 5
