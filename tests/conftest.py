@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.nodeid import coerce_node_id
 from django.conf import settings
 from pytest_django import Settings
 
+from tests.chromium import chromium  # noqa: F401 - shared by every folder with browser tests
 from tests.jars_home import JARS_HOME  # noqa: F401 - it is read before this home is set
 
 HOME = Path(tempfile.mkdtemp(prefix="levee-tests-"))
@@ -25,17 +25,6 @@ settings.LEVEE_HOME = HOME
 settings.SANDBOX_ENDPOINT_FILE = HOME / "sandbox" / "endpoint"
 settings.STATIC_ROOT = HOME / "static"
 settings.STATIC_ROOT.mkdir()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of an xdist_group in one worker: pytest 9.2 has no more the attribute by which xdist 3.8 does."""
-    if not config.getoption("loadgroup", default=False):
-        return
-    for item in items:
-        mark = item.get_closest_marker("xdist_group")
-        if mark is not None and not item.nodeid.endswith(f"@{mark.args[0]}"):
-            item._id = coerce_node_id(f"{item.nodeid}@{mark.args[0]}")
 
 
 @pytest.fixture(autouse=True)

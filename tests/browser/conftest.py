@@ -4,14 +4,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from dashboard.accounts.roles import Role
 from tests.browser.running import Levee, running_levee
 from tests.processes.builders import short_folder
-from tools.machine import find_chromium
 
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 PATIENCE_MS = 15_000
 
 TELL_VIOLATIONS = """
@@ -25,17 +23,6 @@ document.addEventListener("securitypolicyviolation", (event) => {
 def levee() -> Iterator[Levee]:
     with short_folder() as home, running_levee(home) as running:
         yield running
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    executable = find_chromium()
-    if not executable:
-        pytest.skip("Chromium is not installed: install the package chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 class Visitor:

@@ -1,11 +1,8 @@
 """The frame in a real Chromium: the policy holds, polls are polite, and everything works without script."""
 
-import shutil
-from collections.abc import Iterator
-
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from dashboard.accounts.actor import Actor
@@ -14,22 +11,7 @@ from dashboard.audit.log import record
 from dashboard.jobs.models import Job, JobEvent, JobState
 from tests.builders.people import PASSWORD, person
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    executable = shutil.which("chromium")
-    if executable is None:
-        pytest.skip("Chromium is not installed: apt-get install chromium")
-    # Playwright keeps a loop running in this thread, between whose turns the records are touched, never inside them.
-    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        browser = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
-        yield browser
-        browser.close()
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser"), pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from lake.spark.session import SHORT_LIVED_JVM, LakeEndpoint, delta_path, quote_text, session_settings
+from lake.spark.session import SHORT_LIVED_JVM, LakeEndpoint, session_settings
+from lake.spark.sql import delta_path, quote_text
 
 
 @pytest.mark.parametrize(
