@@ -6,6 +6,7 @@ class CoordinatorConfig(AppConfig):
 
     def ready(self) -> None:
         from coordinator import tasks  # noqa: F401 - registers the kinds of jobs
+        from coordinator.coordination import jobs as coordination_jobs  # noqa: F401 - registers the kinds of jobs
         from coordinator.navigation import register_navigation
         from coordinator.repairs import jobs  # noqa: F401 - registers the kinds of jobs
 

@@ -32,6 +32,10 @@ PERMISSIONS: dict[str, Role] = {
     "table.plan-repair": Role.OPERATOR,
     "table.repair": Role.OPERATOR,
     "table.repair-losing": Role.ADMIN,
+    "table.check-coordination": Role.OPERATOR,
+    "table.enable-coordination": Role.OPERATOR,
+    "table.drop-coordination": Role.OPERATOR,
+    "table.create": Role.OPERATOR,
     "lake.declare": Role.ADMIN,
     "people.manage": Role.ADMIN,
 }

@@ -35,11 +35,22 @@ class Access:
 class Lake:
     """An open lake; its parts may be used by many threads at once. Close it, or use it as a context manager."""
 
-    def __init__(self, s3: S3, dynamodb: DynamoDB, requests: RequestCount, transport: Transport) -> None:
+    def __init__(
+        self, s3: S3, dynamodb: DynamoDB, requests: RequestCount, transport: Transport, credentials: Credentials
+    ) -> None:
         self.s3 = s3
         self.dynamodb = dynamodb
         self.requests = requests
         self._transport = transport
+        self._credentials = credentials
+
+    def keys(self) -> tuple[str, str, str]:
+        """Key id, secret and session token ("" for a lasting key) that sign now. Raises AwsError without credentials.
+
+        For another program on this machine that talks to the same lake; those of a role last at most an hour.
+        """
+        frozen = self._credentials.frozen()
+        return str(frozen.access_key), str(frozen.secret_key), str(frozen.token or "")
 
     def close(self) -> None:
         self._transport.close()
@@ -64,15 +75,15 @@ def open_lake(access: Access, *, parallel: int = 32, patience: Patience | None =
     session = botocore.session.Session()
     endpoints = Endpoints(access.endpoint_url, access.dynamodb_endpoint_url)
     transport = Transport(_ca_bundle(access, session), parallel, patience.connect, patience.read)
-    own = _own_credentials(access, session)
-    wire = Wire(transport, own, requests, patience)
+    credentials = _own_credentials(access, session)
+    wire = Wire(transport, credentials, requests, patience)
     if access.role_arn:
         sts = endpoints.origin("sts", access.region)
-        role = RoleCredentials(wire, sts, access.region, access.role_arn, access.external_id)
-        wire = Wire(transport, role, requests, patience)
+        credentials = RoleCredentials(wire, sts, access.region, access.role_arn, access.external_id)
+        wire = Wire(transport, credentials, requests, patience)
     endpoints.origin("s3", access.region)
     dynamodb = DynamoDB(wire, endpoints.origin("dynamodb", access.region), access.region, requests)
-    return Lake(S3(wire, endpoints, access.region), dynamodb, requests, transport)
+    return Lake(S3(wire, endpoints, access.region), dynamodb, requests, transport, credentials)
 
 
 def _own_credentials(access: Access, session: botocore.session.Session) -> Credentials:

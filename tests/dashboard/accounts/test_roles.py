@@ -16,6 +16,10 @@ TABLE = {
     "table.plan-repair": (False, True, True),
     "table.repair": (False, True, True),
     "table.repair-losing": (False, False, True),
+    "table.check-coordination": (False, True, True),
+    "table.enable-coordination": (False, True, True),
+    "table.drop-coordination": (False, True, True),
+    "table.create": (False, True, True),
     "lake.declare": (False, False, True),
     "people.manage": (False, False, True),
 }

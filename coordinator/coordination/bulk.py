@@ -1,0 +1,91 @@
+"""The same act on many tables, one after the other: one outcome for each, and a stop only between two tables."""
+
+from dataclasses import asdict
+from typing import Any
+
+from coordinator.coordination.carrying_out import Act, CutShort, carry_out
+from coordinator.coordination.checks import Operation
+from coordinator.coordination.gate import require_writable
+from coordinator.coordination.reading import Wish
+from coordinator.coordination.telling import LogLines
+from coordinator.models import DeltaTable
+from coordinator.repairs.bulk import TableOutcome, TableState, counts_in_words
+from coordinator.repairs.gate import ReadOnlyMode
+from dashboard.accounts.actor import Actor
+from dashboard.audit.log import Outcome, record
+from dashboard.connections.access import EndpointNotAllowed, lake_access
+from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
+from dashboard.jobs.execution import audit_action
+from lake.aws.access import open_lake
+from lake.aws.errors import AwsError
+
+_REFUSED = ("Refused", "Moved")
+"""Codes of what checks said before anything was changed: expected outcomes, which stop nothing."""
+
+
+def act_on_tables(context: JobContext, operation: Operation) -> str:
+    """Enable or drop on each table named in the job; raises JobFailed at the end if one failed."""
+    tables = [int(number) for number in context.params["tables"]]
+    outcomes: list[TableOutcome] = []
+    rows: list[dict[str, Any]] = []
+    context.result(outcomes=rows)
+    with context.step(
+        f"{operation.value.capitalize()} on {len(tables):,} table{'s' if len(tables) != 1 else ''}"
+    ) as step:
+        for number in tables:
+            context.check_cancelled()
+            outcome = _one_table(context, operation, number)
+            outcomes.append(outcome)
+            rows.append(asdict(outcome))
+            level = "WARN" if outcome.state is TableState.FAILED else "INFO"
+            context.log(f"{outcome.label}: {outcome.sentence}", level=level, step="table")
+            context.progress(len(outcomes), len(tables))
+            if outcome.state is TableState.FAILED and context.params.get("stop_at_first_failure"):
+                break
+        step.detail = counts_in_words(outcomes, len(tables))
+    if any(outcome.state is TableState.FAILED for outcome in outcomes):
+        raise JobFailed("SomeFailed", counts_in_words(outcomes, len(tables)))
+    return counts_in_words(outcomes, len(tables))
+
+
+def _one_table(context: JobContext, operation: Operation, number: int) -> TableOutcome:
+    table = DeltaTable.objects.select_related("connection").filter(pk=number).first()
+    if table is None:
+        return TableOutcome("", "", f"table {number}", TableState.FAILED, "Levee no longer knows this table.")
+    wish = Wish(operation, table.uri, store=str(context.params.get("store", "")))
+    results: dict[str, Any] = {}
+    state, sentence = TableState.FAILED, "Interrupted."
+    try:
+        require_writable()
+        with open_lake(lake_access(table.connection)) as lake:
+            telling = LogLines(context, table.uri)
+            sentence = carry_out(table.connection, lake, Act(wish, job=context.job.pk), telling, results.update)
+        state = TableState.DONE
+    except (AwsError, EndpointNotAllowed, JobFailed, ReadOnlyMode) as error:
+        refused = isinstance(error, JobFailed) and error.code in _REFUSED
+        state, sentence = TableState.REFUSED if refused else TableState.FAILED, str(error)
+    except CutShort as error:
+        sentence = error.message
+        raise
+    except JobCancelled:
+        sentence = "Cancelled before Spark began: nothing was changed."
+        raise
+    finally:
+        _record(context, table, results, state, sentence)
+    return TableOutcome("table", str(table.pk), table.uri, state, sentence)
+
+
+def _record(context: JobContext, table: DeltaTable, results: dict[str, Any], state: TableState, sentence: str) -> None:
+    outcomes: dict[TableState, Outcome] = {TableState.DONE: "done", TableState.REFUSED: "refused"}
+    record(
+        Actor.worker(context.job.requested_by_name, context.job.requested_by),
+        audit_action(context.job.kind),
+        target_type="table",
+        target_id=str(table.pk),
+        target_label=table.uri,
+        before=results.get("before"),
+        after=results.get("after"),
+        outcome=outcomes.get(state, "failed"),
+        detail=sentence,
+        job=context.job,
+    )

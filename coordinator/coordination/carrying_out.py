@@ -1,0 +1,237 @@
+"""One act from fresh checks to proof: check, finish what writers left, let Spark do it, read the table again."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from coordinator.coordination.checks import Check, Operation, Preflight, differing, preflight_document
+from coordinator.coordination.preflight import preflight
+from coordinator.coordination.reading import Wish, read_situation
+from coordinator.coordination.situation import Situation
+from coordinator.coordination.table_checks import backfills_of
+from coordinator.coordination.telling import SparkSteps, Telling
+from coordinator.coordination.verification import aftermath, image, proofs, registration_of, unproven
+from coordinator.coordination.warm import spark
+from coordinator.observation.passes import observe_one_table
+from coordinator.repairs.execution import execute
+from coordinator.repairs.lake_port import AwsRepairLake
+from dashboard.connections.models import Connection
+from dashboard.jobs.context import JobCancelled, JobFailed, JobInterrupted
+from lake.aws.access import Lake
+from lake.aws.errors import AwsError
+from lake.delta.uri import TableUri
+from lake.spark.errors import SparkRefused
+from lake.spark.jobs import (
+    append_probe,
+    create_table,
+    drop_coordinated_commits,
+    enable_coordinated_commits,
+    remove_leftover_feature,
+)
+from lake.spark.messages import SparkJob, SparkOutcome
+
+MOST_BACKFILLS = 20
+"""Repairs before a drop; each is planned from a reading of its own."""
+
+Keep = Callable[..., None]
+"""Stores parts of the result as they become known: `keep(before=…, preflight=…)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What is to be done and what was confirmed: `shown` are the checks as they were shown, None where none were."""
+
+    wish: Wish
+    shown: list[Mapping[str, Any]] | None = None
+    probe: bool = False
+    job: UUID | None = None
+
+
+class CutShort(JobCancelled):
+    """Cancelled while Spark was at it: says what the table is now."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class SparkFailed(JobFailed):
+    """Spark, or Delta, ended a job in trouble: `said` is its own sentence."""
+
+    def __init__(self, code: str, said: str, what_now: str) -> None:
+        super().__init__(code, f"{said} {what_now}".strip())
+        self.said = said
+
+
+def carry_out(connection: Connection, lake: Lake, act: Act, telling: Telling, keep: Keep) -> str:
+    """Do it and prove it; returns the sentence of the outcome. Raises JobFailed, JobCancelled, AwsError."""
+    with telling.step("Check the preconditions") as step:
+        situation, checked = _checked(connection, lake, act, keep)
+        step.detail = _counts(checked)
+    keep(before=image(situation))
+    if act.wish.operation is Operation.DROP and backfills_of(situation):
+        situation, checked = _backfill(connection, lake, act, situation, telling, keep)
+    outcome = _spark(connection, lake, act, situation, _spark_job(act.wish, checked), telling)
+    _first_commit(connection, lake, act, situation, checked, telling)
+    said = [_also_removed(connection, lake, act, situation, checked, telling)]
+    with telling.step("Read the table again") as step:
+        after = _observed(connection, lake, act)
+        keep(after=image(after))
+        made = proofs(checked, after)
+        keep(proofs=[check.sentence for check in made])
+        if wrong := unproven(made):
+            raise JobFailed("NotProven", f"Spark was done, and this is not as it should be: {wrong}")
+        step.detail = " ".join(check.sentence for check in made)
+    return " ".join(part for part in (_outcome(act.wish, checked, after, outcome), *said) if part)
+
+
+def _checked(connection: Connection, lake: Lake, act: Act, keep: Keep) -> tuple[Situation, Preflight]:
+    situation = read_situation(connection, lake, act.wish, own_job=act.job)
+    checked = preflight(situation)
+    keep(preflight=preflight_document(checked))
+    if not checked.may_run:
+        raise JobFailed("Refused", f"Stopped before any change: {checked.refusal()}")
+    moved = differing(act.shown, checked) if act.shown is not None else ()
+    if moved:
+        raise JobFailed("Moved", f"Stopped before any change: a check came out otherwise than shown. {_said(moved)}")
+    return situation, checked
+
+
+def _said(checks: tuple[Check, ...]) -> str:
+    return " ".join(f"{check.name}: {check.sentence}" for check in checks)
+
+
+def _counts(checked: Preflight) -> str:
+    warned = len(checked.warnings)
+    return f"{len(checked.checks)} checks, none failed, {warned} to weigh." if warned else "Every check passed."
+
+
+def _backfill(
+    connection: Connection, lake: Lake, act: Act, situation: Situation, telling: Telling, keep: Keep
+) -> tuple[Situation, Preflight]:
+    """Publish what the coordinator accepted, by the repairs' own plans; a drop would do it unseen, or fail half-way."""
+    for _ in range(MOST_BACKFILLS):
+        plans = backfills_of(situation)
+        if not plans:
+            break
+        with telling.step(plans[0].title) as step:
+            execution = execute(plans[0], AwsRepairLake(lake), check_cancelled=telling.check)
+            if not execution.is_complete:
+                end = execution.end
+                raise JobFailed("NotBackfilled", f"Stopped before the drop: {end.sentence if end else 'not complete'}")
+            step.detail = f"{len(execution.outcomes):,} calls."
+        situation, checked = _checked(connection, lake, replace(act, shown=None), keep)
+    else:
+        raise JobFailed("NotBackfilled", "Stopped before the drop: the table gets new unbackfilled commits; pause it.")
+    return situation, checked
+
+
+def _spark_job(wish: Wish, checked: Preflight) -> SparkJob:
+    location = checked.location
+    try:
+        match wish.operation:
+            case Operation.ENABLE:
+                return enable_coordinated_commits.job(location, checked.store, checked.endpoint)
+            case Operation.DROP:
+                return drop_coordinated_commits.job(location)
+            case Operation.LEFTOVERS:
+                return remove_leftover_feature.job(location, wish.remove_features[0])
+            case Operation.CREATE:
+                return create_table.job(
+                    location,
+                    wish.columns,
+                    partition_by=wish.partition_by,
+                    store=checked.store,
+                    endpoint=checked.endpoint,
+                )
+    except SparkRefused as error:
+        raise JobFailed("Refused", f"Stopped before any change: {error}") from error
+
+
+def _spark(
+    connection: Connection, lake: Lake, act: Act, situation: Situation, job: SparkJob, telling: Telling
+) -> SparkOutcome:
+    """Let Spark do one job; whatever cuts it short is told together with what the table is then."""
+    steps = SparkSteps(telling)
+    try:
+        port = spark.borrow(connection, lake, situation.log_store if situation.has_log_store else "")
+        with steps:
+            outcome = port.run(job, steps, check=telling.check)
+    except JobInterrupted:
+        raise
+    except JobCancelled as cancelled:
+        raise CutShort(
+            f"Cancelled at {steps.last or 'the start of Spark'}. {_what_now(connection, lake, act)}"
+        ) from cancelled
+    except SparkRefused as error:
+        raise JobFailed("Refused", f"Stopped before any change: {error}") from error
+    if outcome.state == "done":
+        return outcome
+    raise _failure(outcome, "" if not outcome.began else _what_now(connection, lake, act))
+
+
+def _failure(outcome: SparkOutcome, what_now: str) -> SparkFailed:
+    told = outcome.error
+    code = (told.condition or told.type) if told else outcome.state
+    said = told.sentence if told else f"Spark's job ended as {outcome.state}."
+    return SparkFailed(code, said if outcome.began else f"Stopped before any change: {said}", what_now)
+
+
+def _what_now(connection: Connection, lake: Lake, act: Act) -> str:
+    """Look once, without any step: a cancelled job may begin none."""
+    try:
+        return aftermath(act.wish.operation, _observed(connection, lake, act))
+    except AwsError as error:
+        return f"The table could not be read again ({error}): observe it before anything else."
+
+
+def _observed(connection: Connection, lake: Lake, act: Act) -> Situation:
+    """Store a fresh observation for the pages, and read what has to be proven."""
+    observe_one_table(connection, lake, TableUri.parse(act.wish.uri))
+    return read_situation(connection, lake, act.wish, own_job=act.job)
+
+
+def _first_commit(
+    connection: Connection, lake: Lake, act: Act, situation: Situation, checked: Preflight, telling: Telling
+) -> None:
+    """Only where asked for: an append of no rows, which takes a version."""
+    if act.probe:
+        _spark(connection, lake, act, situation, append_probe.job(checked.location), telling)
+
+
+def _also_removed(
+    connection: Connection, lake: Lake, act: Act, situation: Situation, checked: Preflight, telling: Telling
+) -> str:
+    """After a drop, remove what it leaves behind; Delta may refuse, and the drop stands either way."""
+    if act.wish.operation is not Operation.DROP:
+        return ""
+    said = []
+    for feature in act.wish.remove_features:
+        try:
+            _spark(connection, lake, act, situation, remove_leftover_feature.job(checked.location, feature), telling)
+            said.append(f"{feature} was removed.")
+        except SparkFailed as error:
+            telling.note(f"{feature} stays: {error.said}", level="WARN")
+            said.append(f"{feature} stays, as Delta says: {error.said}")
+    return " ".join(said)
+
+
+def _outcome(wish: Wish, checked: Preflight, after: Situation, outcome: SparkOutcome) -> str:
+    newest = after.repair.verdict.published_version if after.repair else None
+    item = registration_of(after)
+    registered = f" as {item.table_id}" if item else ""
+    match wish.operation:
+        case Operation.ENABLE:
+            return f"Coordinated commits are on: registered in {checked.store}{registered}, at version {newest}."
+        case Operation.CREATE:
+            return f"The table is there, coordinated by {checked.store}{registered}."
+        case Operation.LEFTOVERS:
+            return f"{wish.remove_features[0]} is gone, at version {newest}."
+        case Operation.DROP:
+            commits = [str(one.get("version")) for one in outcome.result.get("commits", [])]
+            left = ", ".join(str(one) for one in outcome.result.get("left_behind", [])) or "nothing"
+            return (
+                f"Coordinated commits are off since version {newest} (commits {', '.join(commits) or 'none'}). "
+                f"Left behind: {left}, and the coordinator's item, which accepts no more."
+            )

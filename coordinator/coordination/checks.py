@@ -1,0 +1,115 @@
+"""What a check of preconditions says: one line each, and whether the act may go on."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+PREFLIGHT_LASTS = timedelta(minutes=15)
+"""How long checks may be confirmed; the worker makes them anew in any case."""
+
+
+class Operation(StrEnum):
+    """What is done to a table's coordination, all of it through Spark."""
+
+    ENABLE = "enable"
+    DROP = "drop"
+    CREATE = "create"
+    LEFTOVERS = "leftovers"
+
+
+class CheckState(StrEnum):
+    """FAILED stops the act; WARNING is for a person to weigh."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One precondition: `name` is short and stays the same, `sentence` says what was found and what to do."""
+
+    name: str
+    state: CheckState
+    sentence: str
+
+
+def ok(name: str, sentence: str) -> Check:
+    return Check(name, CheckState.OK, sentence)
+
+
+def warning(name: str, sentence: str) -> Check:
+    return Check(name, CheckState.WARNING, sentence)
+
+
+def failed(name: str, sentence: str) -> Check:
+    return Check(name, CheckState.FAILED, sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """All checks of one act on one table, made from one reading.
+
+    `store` is the DynamoDB table of the coordinator that it is about, `version` the newest accepted version,
+    `location` the spelling of the table's path that its writers use and Spark is given.
+    """
+
+    operation: Operation
+    uri: str
+    location: str
+    checks: tuple[Check, ...]
+    store: str = ""
+    endpoint: str = ""
+    version: int | None = None
+
+    @property
+    def may_run(self) -> bool:
+        return not self.failures
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if check.state is CheckState.FAILED)
+
+    @property
+    def warnings(self) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if check.state is CheckState.WARNING)
+
+    @property
+    def digest(self) -> str:
+        """Names what was confirmed: what is done where, and how each check came out; versions may move on."""
+        states = sorted((check.name, check.state.value) for check in self.checks)
+        what = (self.operation.value, self.location, self.store, self.endpoint, states)
+        return hashlib.sha256(repr(what).encode()).hexdigest()[:32]
+
+    def refusal(self) -> str:
+        """Why it must not be done, in one line; "" where it may."""
+        return " ".join(check.sentence for check in self.failures)
+
+
+def preflight_document(preflight: Preflight) -> dict[str, Any]:
+    """As JSON: what a job stores, a page shows and `levee commits --json` prints."""
+    return {
+        "operation": preflight.operation.value,
+        "uri": preflight.uri,
+        "location": preflight.location,
+        "store": preflight.store,
+        "endpoint": preflight.endpoint,
+        "version": preflight.version,
+        "may_run": preflight.may_run,
+        "digest": preflight.digest,
+        "checks": [asdict(check) for check in preflight.checks],
+    }
+
+
+def differing(shown: Iterable[Mapping[str, Any]], fresh: Preflight) -> tuple[Check, ...]:
+    """The fresh checks that came out otherwise than those that were confirmed."""
+    before = {str(check.get("name")): str(check.get("state")) for check in shown}
+    return tuple(check for check in fresh.checks if before.get(check.name) != check.state.value)
+
+
+def is_too_old(read_at: datetime | None, now: datetime) -> bool:
+    """Whether checks made then may no longer be confirmed, nor carried out."""
+    return read_at is None or now - read_at > PREFLIGHT_LASTS

@@ -1,0 +1,231 @@
+"""Which engines may do what with a table: read it fresh, read it stale, write it, or must never touch it.
+
+Only what is known: `mark` says how. "verified": seen by running it; "source": read in the engine's source; "inferred":
+concluded, not seen; "open": nobody has established it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from coordinator.coordination import engines
+from coordinator.coordination.features import IN_COMMIT_TIMESTAMP, VACUUM_CHECK
+from lake.delta.facts import Mechanism
+
+
+class Read(StrEnum):
+    """What a reader gets. STALE: published commits only, so that accepted ones are missing without a word."""
+
+    FRESH = "Reads fresh"
+    STALE = "Reads stale"
+    REFUSED = "Cannot read"
+    UNKNOWN = "Not known"
+
+
+class Write(StrEnum):
+    """What a writer does. NEVER: it can be done, and loses commits or breaks the table."""
+
+    YES = "Writes"
+    REFUSED = "Refuses to write"
+    NEVER = "Must never write"
+    UNKNOWN = "Not known"
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """One row: an engine and its versions beside one table."""
+
+    name: str
+    versions: str
+    read: Read
+    write: Write
+    reason: str
+    mark: str
+
+
+_DELTALAKE_READS = frozenset(
+    {"timestampNtz", "deletionVectors", "variantType", "variantType-preview", "v2Checkpoint", "columnMapping"}
+)
+_DELTALAKE_WRITES = _DELTALAKE_READS | {
+    "appendOnly",
+    "invariants",
+    "checkConstraints",
+    "generatedColumns",
+    "changeDataFeed",
+}
+
+
+def matrix(mechanism: Mechanism, reader_features: Iterable[str], writer_features: Iterable[str]) -> tuple[Engine, ...]:
+    """Every engine that something is known of, for a table of this mechanism and these features."""
+    readers, writers = frozenset(reader_features), frozenset(writer_features)
+    rows = _ROWS.get(mechanism, ())
+    return tuple(_with_features(row, readers, writers) for row in rows)
+
+
+def _with_features(row: Engine, readers: frozenset[str], writers: frozenset[str]) -> Engine:
+    """deltalake names what it supports; of other engines the features of each release are not settled here."""
+    if row.name != engines.DELTALAKE:
+        return row
+    unread, unwritten = sorted(readers - _DELTALAKE_READS), sorted((readers | writers) - _DELTALAKE_WRITES)
+    if unread and row.read is not Read.REFUSED:
+        row = replace(row, read=Read.REFUSED, reason=f"{row.reason} It lacks the reader feature {unread[0]}.")
+    if unwritten and row.write is Write.YES:
+        row = replace(row, write=Write.REFUSED, reason=f"{row.reason} It lacks the writer feature {unwritten[0]}.")
+    return row
+
+
+def leftovers_in_words(features: Iterable[str]) -> tuple[str, ...]:
+    """What a table keeps after a drop, feature by feature, and whom it shuts out."""
+    named = set(features)
+    words = {
+        VACUUM_CHECK: "vacuumProtocolCheck: readers and writers that do not know it are refused, deltalake among them.",
+        IN_COMMIT_TIMESTAMP: "inCommitTimestamp: writers that do not know it are refused, deltalake among them.",
+    }
+    return tuple(sentence for feature, sentence in words.items() if feature in named)
+
+
+_SPARK = engines.SPARK
+_COORDINATED = (
+    Engine(
+        _SPARK,
+        "Delta 4.0.0 to 4.4.0",
+        Read.FRESH,
+        Write.YES,
+        "Asks the coordinator at each refresh and commits through it. Staged files lie in _staged_commits.",
+        "verified (4.0.1 and 4.4.0; the releases between them by source)",
+    ),
+    Engine(
+        _SPARK,
+        "Delta 3.3.0 to 3.3.3",
+        Read.FRESH,
+        Write.NEVER,
+        "Knows the coordinator, but stages in _commits: beside a writer of 4.x each looks for unbackfilled commits in "
+        "the wrong folder. Alone, without any 4.x session, it may write.",
+        "source",
+    ),
+    Engine(
+        _SPARK,
+        "Delta 3.2 and older",
+        Read.UNKNOWN,
+        Write.REFUSED,
+        "Does not know the writer feature coordinatedCommits-preview, which began with 3.3.0.",
+        "source",
+    ),
+    Engine(
+        _SPARK,
+        "with spark.databricks.delta.v2.enableMode=STRICT (4.1 and newer)",
+        Read.REFUSED,
+        Write.REFUSED,
+        "STRICT routes everything to Delta Kernel, which does not know coordinatedCommits-preview: leave it at AUTO.",
+        "source",
+    ),
+    Engine(
+        engines.DELTALAKE,
+        "1.6.0, 1.6.1 and newer",
+        Read.REFUSED,
+        Write.NEVER,
+        "Opens the table, and answers version and files from published commits alone; reading rows and writing is "
+        "refused. vacuum, create_checkpoint and cleanup_metadata do not look at the protocol: a full vacuum deletes "
+        "files that only unbackfilled commits name.",
+        "verified (1.6.0 and 1.6.6)",
+    ),
+    *(
+        Engine(name, "all", Read.STALE, Write.REFUSED, engines.NO_COORDINATOR, "inferred")
+        for name in (engines.TRINO, engines.ATHENA, engines.DATABRICKS)
+    ),
+    Engine(engines.FLINK, "all", Read.UNKNOWN, Write.UNKNOWN, engines.NOTHING_KNOWN, "open"),
+)
+_LOG_STORE = (
+    Engine(
+        _SPARK,
+        "Delta 2.2.0 to 4.4.0, with S3DynamoDBLogStore",
+        Read.FRESH,
+        Write.YES,
+        "Every session needs the class, the same DynamoDB table and region, and the same spelling of the path: "
+        "s3:// and s3a:// do not exclude each other.",
+        "verified (4.0.1 and 4.4.0; the releases between them by source)",
+    ),
+    Engine(
+        _SPARK,
+        "Delta 1.2.0 to 2.1.0, with S3DynamoDBLogStore",
+        Read.FRESH,
+        Write.NEVER,
+        "Up to 2.1.0 a slow second writer can overwrite a commit whose item is gone already (issue 1410).",
+        "source",
+    ),
+    Engine(
+        _SPARK,
+        "any release without S3DynamoDBLogStore",
+        Read.STALE,
+        Write.NEVER,
+        "Takes no lock and finishes no pending commit: a writer of the log store can overwrite its commit file.",
+        "source",
+    ),
+    Engine(
+        engines.DELTALAKE,
+        "1.6.0 with AWS_S3_LOCKING_PROVIDER=dynamodb",
+        Read.FRESH,
+        Write.YES,
+        "Writes entries that Spark can read and finishes Spark's, where the path is spelled alike. 1.6.0 is the last "
+        "release with it.",
+        "verified on an emulator; fresh reading inferred",
+    ),
+    Engine(
+        engines.DELTALAKE,
+        "1.6.1 and newer",
+        Read.STALE,
+        Write.NEVER,
+        "Ignores the locking provider and commits without an entry, so that Spark can overwrite its commit.",
+        "verified (1.6.6)",
+    ),
+    *(
+        Engine(name, "all", Read.STALE, Write.NEVER, engines.NO_LOCK, "inferred")
+        for name in (engines.TRINO, engines.ATHENA, engines.DATABRICKS)
+    ),
+    Engine(engines.FLINK, "all", Read.UNKNOWN, Write.UNKNOWN, engines.NOTHING_KNOWN, "open"),
+)
+_SINGLE_DRIVER = (
+    Engine(
+        _SPARK,
+        "every release",
+        Read.FRESH,
+        Write.YES,
+        "From one driver at a time. Two drivers at once can both win a version, and one's rows are gone.",
+        "verified (hadoop-aws 3.5.0)",
+    ),
+    Engine(
+        engines.DELTALAKE,
+        "1.6.0, 1.6.1 and newer",
+        Read.FRESH,
+        Write.YES,
+        "Commits by conditional put and keeps its own writers apart; never beside a Spark writer, whose create "
+        "overwrites.",
+        "verified (1.6.6)",
+    ),
+    *(
+        Engine(name, "all", Read.FRESH, Write.UNKNOWN, engines.ALONE, "inferred")
+        for name in (engines.TRINO, engines.ATHENA, engines.DATABRICKS)
+    ),
+    Engine(engines.FLINK, "all", Read.UNKNOWN, Write.UNKNOWN, engines.NOTHING_KNOWN, "open"),
+)
+_CATALOG = (
+    Engine(_SPARK, "Delta 4.0.1 to 4.4.0", Read.FRESH, Write.YES, "Through the catalogue alone.", "source"),
+    Engine(
+        engines.DELTALAKE,
+        "1.6.0, 1.6.1 and newer",
+        Read.REFUSED,
+        Write.REFUSED,
+        "Loading fails: it wants the newest version from the catalogue.",
+        "verified (1.6.6)",
+    ),
+    *(
+        Engine(name, "all", Read.UNKNOWN, Write.UNKNOWN, engines.NOTHING_KNOWN, "open")
+        for name in (engines.TRINO, engines.ATHENA, engines.DATABRICKS, engines.FLINK)
+    ),
+)
+_ROWS = {
+    Mechanism.COORDINATED_COMMITS: _COORDINATED,
+    Mechanism.LOG_STORE: _LOG_STORE,
+    Mechanism.SINGLE_DRIVER: _SINGLE_DRIVER,
+    Mechanism.CATALOG_MANAGED: _CATALOG,
+}

@@ -1,0 +1,58 @@
+"""Settings as text to paste: each syntax has its own way to escape, and no value may break out of it."""
+
+import shlex
+from collections.abc import Sequence
+
+from coordinator.coordination.session_conf import Setting
+
+Pairs = Sequence[tuple[str, str]]
+
+
+def pairs_of(settings: Sequence[Setting]) -> list[tuple[str, str]]:
+    return [(one.key, one.value) for one in settings]
+
+
+def spark_submit(pairs: Pairs, packages: Sequence[str]) -> str:
+    """For a POSIX shell; also the arguments of spark-shell, spark-sql and pyspark."""
+    lines = ["spark-submit", f"--packages {shlex.quote(','.join(packages))}"]
+    lines += [f"--conf {shlex.quote(f'{key}={value}')}" for key, value in pairs]
+    return " \\\n  ".join([*lines, "job.py"])
+
+
+def pyspark(pairs: Pairs, packages: Sequence[str]) -> str:
+    """Python; the session must not be running yet, as jars and catalogues are read at its start."""
+    lines = ["from pyspark.sql import SparkSession", "", "spark = (", "    SparkSession.builder"]
+    every = [("spark.jars.packages", ",".join(packages)), *pairs]
+    lines += [f"    .config({_python(key)}, {_python(value)})" for key, value in every]
+    return "\n".join([*lines, "    .getOrCreate()", ")"])
+
+
+def cluster_conf(pairs: Pairs, packages: Sequence[str]) -> str:
+    """Lines of spark-defaults.conf, which is read as Java properties."""
+    every = [("spark.jars.packages", ",".join(packages)), *pairs]
+    return "\n".join(f"{_java_key(key)} {_java(value)}" for key, value in every)
+
+
+def _python(text: str) -> str:
+    """A Python literal, in double quotes where nothing in it needs escaping."""
+    plain = text.isascii() and text.isprintable() and not {'"', "\\"} & set(text)
+    return f'"{text}"' if plain else ascii(text)
+
+
+def _java_key(key: str) -> str:
+    return "".join(f"\\{one}" if one in " :=#!" else one for one in _java(key))
+
+
+def _java(text: str) -> str:
+    """A value of java.util.Properties: backslashes doubled, all but printable ASCII as UTF-16 escapes."""
+    written = "".join(_java_character(one) for one in text)
+    return f"\\{written}" if written.startswith(" ") else written
+
+
+def _java_character(one: str) -> str:
+    if one == "\\":
+        return "\\\\"
+    if " " <= one <= "~":
+        return one
+    units = one.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

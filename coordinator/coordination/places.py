@@ -1,0 +1,58 @@
+"""Where a table is, as Spark is given it: the spelling of its writers, and paths that Spark is never asked about."""
+
+import re
+from collections.abc import Iterable
+
+from coordinator.coordination.situation import Situation
+from coordinator.protocols.mechanism import registration_id
+from lake.delta.facts import Mechanism, TableFacts
+from lake.delta.uri import same_table
+
+_DANGEROUS = re.compile(r"[^ -~]|['\"`;\\]")
+_FOLDED = re.compile(r"(?<![:/])/(?=/)|/\.{1,2}(?=/|$)")
+_STORE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
+
+
+def path_problem(uri: str) -> str:
+    """Why Spark is not asked about a location, in one sentence; "" where it may be.
+
+    Levee's quoting would carry any printable character, but what others made of the same path in their SQL is unknown.
+    """
+    found = _DANGEROUS.search(uri)
+    if found:
+        return (
+            f"The path holds {found[0]!a}: Levee gives Spark only printable ASCII without quotes, backticks, "
+            "semicolons and backslashes. Move the table, or run the statement in a session of your own."
+        )
+    if _FOLDED.search(uri):
+        return "The path holds an empty part, '.' or '..', which Hadoop takes for another place: move the table."
+    return ""
+
+
+def store_name_problem(name: str) -> str:
+    """Why a text cannot be a DynamoDB table's name; "" where it can."""
+    if _STORE_NAME.fullmatch(name):
+        return ""
+    return f"{name[:80]!a} is no DynamoDB table's name: 3 to 255 letters, digits, '_', '-' and '.'."
+
+
+def location_of(situation: Situation) -> str:
+    """The path as the table's writers spell it: coordinator and log store compare it letter for letter."""
+    facts = situation.facts
+    if facts is None:
+        return situation.uri
+    if facts.mechanism is Mechanism.COORDINATED_COMMITS:
+        return _same(situation.uri, _registered_path(facts))
+    if situation.has_log_store:
+        return _same(situation.uri, situation.lock_domains[:1])
+    return situation.uri
+
+
+def _registered_path(facts: TableFacts) -> list[str]:
+    named = registration_id(facts.protocol)
+    return [one.path for one in facts.registrations if one.table_id == named]
+
+
+def _same(uri: str, spellings: Iterable[str]) -> str:
+    """A spelling of the same table that Hadoop's S3A serves; s3n has no file system any more."""
+    return next((one for one in spellings if same_table(one, uri) and one.startswith(("s3a://", "s3://"))), uri)

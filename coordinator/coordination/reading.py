@@ -1,0 +1,180 @@
+"""Reading what an act is checked against: the table, its store, its writers and this deployment's Spark, all anew."""
+
+import os
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from django.utils import timezone
+
+from coordinator.coordination.checks import Operation
+from coordinator.coordination.coordinator_conf import aws_endpoint, read_conf
+from coordinator.coordination.situation import RecentWriter, Situation, SparkFacts, StoreFacts
+from coordinator.models import Commit, CommitStore, DeltaTable
+from coordinator.observation.passes import survey_for_one_table, target_of
+from coordinator.repairs.plan import Plan, RepairFacts
+from coordinator.repairs.planning import plan_repairs
+from coordinator.repairs.reading import read_for_repair
+from dashboard.connections.models import Connection
+from dashboard.jobs.models import ACTIVE, Job
+from lake.aws.access import Lake
+from lake.aws.errors import AwsError
+from lake.delta.facts import TableFacts
+from lake.delta.uri import TableUri
+from lake.spark.deployment import has_log_store_class, read_deployment, read_extra_jars
+from lake.spark.errors import SparkRefused
+
+WRITERS_OF_NEWEST = 200
+"""How many of the newest commits say who else writes."""
+READING_KINDS = ("check-coordination", "plan-repair", "observe-table")
+"""Kinds of jobs that change nothing, so that another may begin beside them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody wants done to one table. `store` is a DynamoDB table's name where a coordinator is to be chosen."""
+
+    operation: Operation
+    uri: str
+    store: str = ""
+    columns: str = ""
+    partition_by: tuple[str, ...] = ()
+    remove_features: tuple[str, ...] = ()
+
+
+def read_situation(connection: Connection, lake: Lake, wish: Wish, *, own_job: UUID | None = None) -> Situation:
+    """Read everything about one wish, strongly consistently. What AWS refuses of the table is part of the answer."""
+    uri = TableUri.parse(wish.uri)
+    known = DeltaTable.objects.select_related("store").filter(connection=connection, bucket=uri.bucket, prefix=uri.key)
+    table = known.first()
+    bare = _surroundings(connection, wish, uri, table, own_job)
+    try:
+        repair = _read_table(connection, lake, uri)
+        situation = _with_table(bare, repair, table)
+        occupied = _occupied(lake, uri, repair) if wish.operation is Operation.CREATE else ""
+    except AwsError as error:
+        return replace(bare, error=str(error), store=_store(connection, lake, wish.store))
+    name = wish.store if wish.operation in (Operation.ENABLE, Operation.CREATE) else _named_store(repair.facts)
+    return replace(situation, store=_store(connection, lake, name), occupied=occupied)
+
+
+def spark_facts() -> SparkFacts:
+    """What this process's environment says of Spark; a setting that cannot be read is its problem."""
+    try:
+        deployment, jars = read_deployment(os.environ), read_extra_jars(os.environ)
+    except SparkRefused as error:
+        return SparkFacts(problem=str(error))
+    return SparkFacts(deployment.mode, has_log_store_class(jars))
+
+
+def own_endpoint(connection: Connection) -> str:
+    """The connection's DynamoDB endpoint where it is not AWS itself, as an origin; else ""."""
+    return (connection.dynamodb_endpoint_url or connection.endpoint_url).rstrip("/")
+
+
+def coordinator_endpoint(connection: Connection) -> str:
+    """What goes into the properties of a coordinated table of this connection."""
+    return own_endpoint(connection) or aws_endpoint(connection.region)
+
+
+def _surroundings(
+    connection: Connection, wish: Wish, uri: TableUri, table: DeltaTable | None, own_job: UUID | None
+) -> Situation:
+    return Situation(
+        operation=wish.operation,
+        uri=uri.s3a,
+        region=connection.region,
+        endpoint=coordinator_endpoint(connection),
+        own_endpoint=bool(own_endpoint(connection)),
+        spark=spark_facts(),
+        busy=_busy(uri, connection, table, own_job),
+        columns=wish.columns,
+        partition_by=wish.partition_by,
+        remove_features=wish.remove_features,
+    )
+
+
+def _read_table(connection: Connection, lake: Lake, uri: TableUri) -> RepairFacts:
+    return read_for_repair(lake, survey_for_one_table(connection, lake), target_of(connection, uri), timezone.now())
+
+
+def _with_table(bare: Situation, repair: RepairFacts, table: DeltaTable | None) -> Situation:
+    made = plan_repairs(repair)
+    domains = {path for path, entries in repair.facts.entries.items() if entries}
+    domains |= set(table.lock_domains) if table else set()
+    return replace(
+        bare,
+        repair=repair,
+        plans=tuple(one for one in made if isinstance(one, Plan)),
+        writers=_writers(repair.facts, table),
+        lock_domains=tuple(sorted(domains)),
+        log_store=_log_store(repair, table),
+    )
+
+
+def _log_store(repair: RepairFacts, table: DeltaTable | None) -> str:
+    """The DynamoDB table of the entries; of a quiet table, whose entries have expired, the one known before."""
+    for path, entries in repair.facts.entries.items():
+        if entries and repair.stores.get(path):
+            return repair.stores[path]
+    known = table.store if table else None
+    return known.name if known and known.kind == CommitStore.Kind.LOG_STORE else ""
+
+
+def _named_store(facts: TableFacts) -> str:
+    return read_conf(facts.protocol.properties).store if facts.protocol else ""
+
+
+def _store(connection: Connection, lake: Lake, name: str) -> StoreFacts | None:
+    if not name:
+        return None
+    declared = CommitStore.objects.filter(connection=connection, name=name).first()
+    kind = declared.kind if declared else ""
+    try:
+        return StoreFacts(name, kind, asdict(lake.dynamodb.describe(name)))
+    except AwsError as error:
+        return StoreFacts(name, kind, error=str(error))
+
+
+def _writers(facts: TableFacts, table: DeltaTable | None) -> tuple[RecentWriter, ...]:
+    """Engines of the newest commits, the busiest first: as stored, and of those that only this reading saw."""
+    seen: dict[int, tuple[str, datetime | None]] = {
+        version: (info.engine, _modified(facts, version)) for version, info in facts.commit_infos.items()
+    }
+    if table:
+        rows = Commit.objects.filter(table=table).exclude(engine="").order_by("-version")[:WRITERS_OF_NEWEST]
+        seen = {row.version: (row.engine, row.modified_at) for row in rows} | seen
+    newest = [seen[version] for version in sorted(seen, reverse=True)[:WRITERS_OF_NEWEST]]
+    counted = Counter(engine for engine, _ in newest)
+    last: dict[str, datetime | None] = {}
+    for engine, at in newest:
+        last.setdefault(engine, at)
+    return tuple(RecentWriter(engine, number, last[engine]) for engine, number in counted.most_common())
+
+
+def _modified(facts: TableFacts, version: int) -> datetime | None:
+    found = facts.listing.commits.get(version)
+    return found.modified_at if found else None
+
+
+def _busy(uri: TableUri, connection: Connection, table: DeltaTable | None, own_job: UUID | None) -> str:
+    jobs = Job.objects.filter(state__in=ACTIVE, connection=connection, target_label__in=uri.spellings())
+    if table:
+        jobs = jobs | Job.objects.filter(state__in=ACTIVE, target_type="table", target_id=str(table.pk))
+    acting = jobs.exclude(kind__in=READING_KINDS)
+    found = (acting.exclude(pk=own_job) if own_job else acting).first()
+    return f"Job {found.pk} ({found.title})" if found else ""
+
+
+def _occupied(lake: Lake, uri: TableUri, repair: RepairFacts) -> str:
+    if not uri.key:
+        return "A table at the root of a bucket takes the whole bucket: choose a path below it."
+    for page in lake.s3.list(uri.bucket, f"{uri.key}/", max_keys=1):
+        if page.objects:
+            return f"Objects lie at this place already, such as {page.objects[0].key!a}: choose another path."
+        break
+    left = sum(len(entries) for entries in repair.facts.entries.values())
+    if left:
+        return f"A log store still has {left:,} entries of a table at this path: remove them first (finding C10)."
+    return ""

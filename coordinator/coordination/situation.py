@@ -1,0 +1,88 @@
+"""What is known when an act is checked: plain facts, so that checking needs neither the lake nor Spark."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from coordinator.coordination.checks import Operation
+from coordinator.repairs.plan import Plan, RepairFacts
+from lake.delta.facts import TableFacts, TableProtocol
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFacts:
+    """A DynamoDB table as asked just now. `kind` is as declared, "" where it is not; `error` where it was refused."""
+
+    name: str
+    kind: str = ""
+    description: Mapping[str, Any] | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SparkFacts:
+    """The Spark of this deployment. `problem` says why it cannot be used at all, "" where it can.
+
+    `mode` is local, cluster or connect. Whether a Connect server has the log store's class cannot be seen from here.
+    """
+
+    mode: str = "local"
+    has_log_store_class: bool = False
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecentWriter:
+    """An engine as it names itself in commits, how many of the recent ones are its, and when the last was."""
+
+    engine: str
+    commits: int
+    last_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A table and its surroundings, read for one act.
+
+    `region` and `endpoint` are the connection's: where its DynamoDB answers. `own_endpoint` says that it is not AWS
+    itself. `store` is the coordinator that is asked for, or that the table names. `repair` is None where the table
+    could not be read (`error`) or is not there. `busy` names a job that works on the table. `columns`, `partition_by`
+    and `occupied` are for a table to be created; `occupied` says what lies at its place already.
+    """
+
+    operation: Operation
+    uri: str
+    region: str
+    endpoint: str
+    own_endpoint: bool = False
+    store: StoreFacts | None = None
+    repair: RepairFacts | None = None
+    plans: tuple[Plan, ...] = ()
+    error: str = ""
+    spark: SparkFacts = field(default_factory=SparkFacts)
+    writers: tuple[RecentWriter, ...] = ()
+    lock_domains: tuple[str, ...] = ()
+    log_store: str = ""
+    busy: str = ""
+    columns: str = ""
+    partition_by: tuple[str, ...] = ()
+    occupied: str = ""
+    remove_features: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> TableFacts | None:
+        return self.repair.facts if self.repair else None
+
+    @property
+    def protocol(self) -> TableProtocol | None:
+        return self.facts.protocol if self.facts else None
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        return self.protocol.properties if self.protocol else {}
+
+    @property
+    def has_log_store(self) -> bool:
+        """Whether writers have committed here through a log store."""
+        return bool(self.lock_domains)

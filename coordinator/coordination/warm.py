@@ -1,0 +1,111 @@
+"""The one Spark worker of this process: started at the first need, kept warm between jobs, ended with the process."""
+
+import atexit
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, Protocol
+
+from celery.signals import worker_process_shutdown
+from django.conf import settings
+
+from dashboard.connections.access import lake_access
+from dashboard.connections.models import Connection
+from lake.aws.access import Lake
+from lake.spark.client import SparkWorker
+from lake.spark.deployment import read_deployment, read_extra_jars
+from lake.spark.messages import SparkJob, SparkOutcome, SparkProgress
+from lake.spark.session import LakeEndpoint
+from lake.spark.settings import Credentials, LogStore, WorkerSettings
+
+KEYS_LAST_SECONDS = 40 * 60
+"""How long a worker keeps the keys of an assumed role, which end after an hour."""
+
+
+class SparkPort(Protocol):
+    """What a job needs of Spark (lake.spark.client.SparkWorker)."""
+
+    def run(
+        self,
+        job: SparkJob,
+        on_progress: Callable[[SparkProgress], None] = ...,
+        *,
+        check: Callable[[], None] = ...,
+    ) -> SparkOutcome: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(slots=True)
+class _Held:
+    """A worker with what it was made for, and the time.monotonic() until which its keys are good."""
+
+    purpose: tuple[Any, ...]
+    worker: SparkPort
+    good_until: float
+
+
+class WarmWorker:
+    """Holds at most one worker; another endpoint, credential or log store replaces it."""
+
+    def __init__(self, open_worker: Callable[[WorkerSettings, Path], SparkPort] = SparkWorker) -> None:
+        self.open_worker = open_worker
+        self._lock = Lock()
+        self._held: _Held | None = None
+
+    def borrow(self, connection: Connection, lake: Lake, log_store: str = "") -> SparkPort:
+        """The worker for this connection, whose commits go through `log_store` where one is named.
+
+        Raises SparkRefused for a deployment that cannot be read, AwsError without credentials, EndpointNotAllowed.
+        """
+        deployment, jars = read_deployment(os.environ), read_extra_jars(os.environ)
+        purpose = (lake_access(connection), log_store, deployment, jars)
+        with self._lock:
+            held = self._held
+            if held is None or held.purpose != purpose or time.monotonic() > held.good_until:
+                self._close()
+                made = WorkerSettings(
+                    endpoint=_endpoint(connection, lake),
+                    deployment=deployment,
+                    credentials=_credentials(connection, lake),
+                    extra_jars=jars,
+                    log_store=LogStore(log_store, connection.region) if log_store else None,
+                )
+                until = time.monotonic() + (KEYS_LAST_SECONDS if connection.role_arn else float("inf"))
+                self._held = held = _Held(purpose, self.open_worker(made, settings.LEVEE_HOME), until)
+            return held.worker
+
+    def close(self) -> None:
+        """End the worker, if there is one, and everything it started."""
+        with self._lock:
+            self._close()
+
+    def _close(self) -> None:
+        if self._held is not None:
+            self._held.worker.close()
+            self._held = None
+
+
+def _endpoint(connection: Connection, lake: Lake) -> LakeEndpoint:
+    given = _credentials(connection, lake) is not None
+    return LakeEndpoint(connection.region, connection.endpoint_url.rstrip("/"), environment_credentials=given)
+
+
+def _credentials(connection: Connection, lake: Lake) -> Credentials | None:
+    """Keys that only Levee has: the sandbox's, or those of an assumed role. Otherwise Spark's own AWS chain counts."""
+    if connection.role_arn or lake_access(connection).static_credentials:
+        return Credentials(*lake.keys())
+    return None
+
+
+spark = WarmWorker()
+atexit.register(spark.close)
+
+
+@worker_process_shutdown.connect  # type: ignore[untyped-decorator]
+def _end_with_process(**_: Any) -> None:
+    """A child of Celery's prefork pool ends without running atexit."""
+    spark.close()
