@@ -1,7 +1,7 @@
 """Reading files of one table's log: what protocol, properties and commit infos need, each object once."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from coordinator.observation.targets import Target
@@ -16,6 +16,7 @@ from lake.delta.facts import CommitInfo, LogListing, LogObject, Problem, Registr
 from lake.delta.names import commit_name
 from lake.delta.replay import HoldsState, ProtocolReads, fold_protocol, plan_protocol_reads, plan_staged_reads
 from lake.delta.state import MetadataAction, ProtocolAction, StateParts
+from lake.differences import first_difference
 
 Found = TypeVar("Found")
 
@@ -27,6 +28,14 @@ MOST_ANCHORS = 5
 """Checksums and checkpoints tried as a starting point, newest first, where they turn out to be unreadable."""
 MOST_COMMIT_BYTES = 32 << 20
 """A larger commit is read up to here: writers put protocol and metaData before the files they add."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two objects beside each other; `first_difference` counts bytes from 0, None where it was not reached."""
+
+    equal: bool
+    first_difference: int | None
 
 
 class LogReader:
@@ -72,10 +81,10 @@ class LogReader:
         """Look up single objects, names relative to `_delta_log/`; None for one that is absent."""
         return {name: self._head(name) for name in names}
 
-    def comparisons(self, wanted: Iterable[tuple[int, str, str]]) -> dict[int, bool]:
+    def comparisons(self, wanted: Iterable[tuple[int, str, str]]) -> dict[int, Comparison]:
         """Compare the bytes of two objects for each version asked for."""
-        compared = ((version, self._are_equal(one, other)) for version, one, other in wanted)
-        return {version: equal for version, equal in compared if equal is not None}
+        compared = ((version, self._compare(one, other)) for version, one, other in wanted)
+        return {version: comparison for version, comparison in compared if comparison is not None}
 
     def _published_parts(self) -> list[HoldsState]:
         known = self._target.known.protocol if self._target.known else None
@@ -150,14 +159,15 @@ class LogReader:
             return found.data if found else None
         return found.data[: found.data.rfind(b"\n") + 1]
 
-    def _are_equal(self, one: str, other: str) -> bool | None:
-        """Whether two objects hold the same bytes; None where one has gone or is too large to be compared."""
+    def _compare(self, one: str, other: str) -> Comparison | None:
+        """Compare two objects; None where one has gone, or both are too large and equal as far as they were read."""
         first, second = self._get(one), self._get(other)
         if first is None or second is None:
             return None
-        if first.size != second.size or first.data != second.data:
-            return False
-        return True if len(first.data) == first.size else None
+        where = first_difference(first.data, second.data)
+        if where is None and first.size == second.size:
+            return Comparison(True, None) if len(first.data) == first.size else None
+        return Comparison(False, where)
 
     def _get(self, name: str) -> ObjectBody | None:
         try:

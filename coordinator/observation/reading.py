@@ -222,7 +222,12 @@ def _newest_entry(domain: DomainEntries) -> int:
 
 def _with_missing_facts(facts: TableFacts, reader: LogReader) -> TableFacts:
     facts = replace(facts, heads=reader.heads(wanted_heads(facts)))
-    return replace(facts, equal_bytes=reader.comparisons(wanted_comparisons(facts)))
+    compared = reader.comparisons(wanted_comparisons(facts))
+    return replace(
+        facts,
+        equal_bytes={version: one.equal for version, one in compared.items()},
+        first_differences={v: one.first_difference for v, one in compared.items() if one.first_difference is not None},
+    )
 
 
 def _store_problems(mechanism: Mechanism, survey: Survey, witness: StoreWitness) -> tuple[Problem, ...]:

@@ -96,7 +96,7 @@ def judge_list(view: LogView, registration: Registration) -> Judgement:
         by_code.setdefault(code, []).append(one)
     found: list[Finding] = []
     stale = by_code.get("K4", [])
-    found += [findings.bytes_differ(one) for one in stale if _differs(view, one)][-MOST_FINDINGS:]
+    found += [findings.bytes_differ(view, one) for one in stale if _differs(view, one)][-MOST_FINDINGS:]
     if same := [one for one in stale if not _differs(view, one)]:
         found.append(findings.list_not_cleared(view, registration, same))
     found += [findings.staged_file_lost(one) for one in by_code.get("K7", [])[-MOST_FINDINGS:]]

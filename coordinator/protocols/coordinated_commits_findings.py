@@ -102,7 +102,7 @@ def list_not_cleared(view: LogView, registration: Registration, same: Sequence[S
     )
 
 
-def bytes_differ(seen: SeenCommit) -> Finding:
+def bytes_differ(view: LogView, seen: SeenCommit) -> Finding:
     """K4 with different bytes: the published file is not the one the coordinator accepted."""
     return Finding(
         "K4",
@@ -113,7 +113,11 @@ def bytes_differ(seen: SeenCommit) -> Finding:
         seen.version,
         "Outside readers see other rows than the accepted ones. Clearing the list would hide that; keep both files "
         "until the loss is understood.",
-        {**commit_evidence(seen), "bytes_equal": False},
+        {
+            **commit_evidence(seen),
+            "bytes_equal": False,
+            "first_difference": view.facts.first_differences.get(seen.version),
+        },
     )
 
 

@@ -116,7 +116,7 @@ def _entry_findings(view: LogView, seen: Sequence[SeenEntry], codes: Sequence[st
     old: list[SeenEntry] = []
     for one, code in sorted(zip(seen, codes, strict=True), key=lambda pair: -pair[0].version):
         if code in ("C4", "C5", "C9") and one.temp and view.equal(one.version, one.file, one.temp) is False:
-            found.append(bytes_differ(one, code))
+            found.append(bytes_differ(view, one, code))
         elif code == "C9":
             old.append(one)
         elif len(found) < MOST_FINDINGS and (finding := _finding(view, one, code, reach)):

@@ -83,7 +83,7 @@ def incomplete(view: LogView, seen: SeenEntry) -> Finding:
     )
 
 
-def bytes_differ(seen: SeenEntry, code: str) -> Finding:
+def bytes_differ(view: LogView, seen: SeenEntry, code: str) -> Finding:
     """Two writers won one version: the published file is not the one that the entry accepted."""
     sizes = (seen.file.size, seen.temp.size if seen.temp else None)
     return Finding(
@@ -95,7 +95,12 @@ def bytes_differ(seen: SeenEntry, code: str) -> Finding:
         seen.version,
         "Two writers won this version, so the rows of the accepted one are not in the table. Completing the entry "
         "would hide that; keep both files until the loss is understood.",
-        {**seen.evidence, "sizes": list(sizes), "bytes_equal": False},
+        {
+            **seen.evidence,
+            "sizes": list(sizes),
+            "bytes_equal": False,
+            "first_difference": view.facts.first_differences.get(seen.version),
+        },
     )
 
 

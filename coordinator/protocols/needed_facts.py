@@ -39,9 +39,15 @@ def wanted_comparisons(facts: TableFacts) -> tuple[tuple[int, str, str], ...]:
     wanted = [
         (version, copy.name, file.name)
         for version, copy, file in pairs
-        if copy.present and file.present and view.equal(version, copy, file) is None
+        if copy.present and file.present and not _is_compared(view, version, copy, file)
     ]
     return tuple(sorted(set(wanted), reverse=True)[:MOST_LOOKUPS])
+
+
+def _is_compared(view: LogView, version: int, copy: Look, file: Look) -> bool:
+    """Whether the bytes are known to be equal, or to differ at a known place; other sizes alone do not tell where."""
+    equal = view.equal(version, copy, file)
+    return equal is True or (equal is False and version in view.facts.equal_bytes)
 
 
 def _names(view: LogView) -> Iterator[str]:

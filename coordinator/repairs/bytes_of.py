@@ -6,6 +6,7 @@ from itertools import zip_longest
 from coordinator.repairs.lake_port import RepairLake
 from coordinator.repairs.outcome import Stop, label
 from lake.aws.errors import AwsError
+from lake.differences import first_difference as parting
 
 PIECE_BYTES = 8 * 2**20
 Piece = bytes | memoryview
@@ -44,9 +45,8 @@ def first_difference(one: Iterator[Piece], other: Iterator[Piece]) -> int | None
     """The first byte, counted from 0, at which the two differ or one of them ends; None where they are equal."""
     offset = 0
     for left, right in zip_longest(one, other, fillvalue=b""):
-        if left != right:
-            common = zip(left, right, strict=False)
-            within = next((index for index, (a, b) in enumerate(common) if a != b), min(len(left), len(right)))
+        within = parting(left, right)
+        if within is not None:
             return offset + within
         offset += len(left)
     return None

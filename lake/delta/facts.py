@@ -145,7 +145,9 @@ class TableFacts:
     `entries` are the log store entries by lock domain (`tablePath` as stored), each ascending by version; an empty
     mapping means that every log store of the connection was asked and holds none. `registrations` are the
     coordinator's items whose path is this table. `heads` holds objects that were looked up singly (HEAD): name relative
-    to `_delta_log/` to the object, or None where it is absent. `ttl_seconds` is the longest entry life assumed.
+    to `_delta_log/` to the object, or None where it is absent.
+    `equal_bytes` says of a version whether its accepted and its published copy are equal, `first_differences` at which
+    byte (from 0) they part. `ttl_seconds` is the longest entry life assumed.
     """
 
     uri: str
@@ -158,5 +160,6 @@ class TableFacts:
     commit_infos: Mapping[int, CommitInfo] = field(default_factory=dict)
     heads: Mapping[str, LogObject | None] = field(default_factory=dict)
     equal_bytes: Mapping[int, bool] = field(default_factory=dict)
+    first_differences: Mapping[int, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     ttl_seconds: int = 86_400

@@ -208,3 +208,15 @@ def test_only_the_commits_that_the_log_holds_are_kept(written, observe, versions
     observe(in_full=True)
 
     assert sorted(Commit.objects.values_list("version", flat=True)) == versions
+
+
+def test_two_copies_that_differ_are_evidence_with_their_first_difference(written, observe):
+    written.table("sales/orders", commits=3, log_store=True)
+    written.pending("sales/orders", 3)
+    written.commit("sales/orders", 3, b'{"commitInfo":{"operation":"OTHER"}}\n')
+
+    observe()
+
+    finding = the_table().findings.get(code="C4")
+    assert (finding.state, finding.evidence["bytes_equal"]) == ("unsafe", False)
+    assert finding.evidence["first_difference"] > 0
