@@ -6,6 +6,7 @@ import pytest
 
 from sandbox.client import Client, ClientError
 from sandbox.ground import DELTA_COMMITS, DELTA_LOG, Store, create_store
+from sandbox.spark_tables import SparkLake
 from tests.dynamodb_local import dynamodb_local
 from tests.sandboxlake import sandbox_lake
 from tests.sparksession import spark_lake
@@ -23,6 +24,14 @@ def ground(dynamodb_local: str) -> Client:
     client = Client(sandbox_lake().origin, dynamodb_origin=dynamodb_local)
     client.create_bucket(BUCKET)
     return client
+
+
+@pytest.fixture(scope="session")
+def lake(spark_lake: SparkLake, ground: Client) -> SparkLake:
+    """A session of Spark of its own, whose writers give up after three attempts instead of ten million."""
+    spark = spark_lake.spark.newSession()
+    spark.conf.set("spark.databricks.delta.maxCommitAttempts", "3")
+    return SparkLake(spark, ground)
 
 
 @pytest.fixture

@@ -17,14 +17,14 @@ from threading import Timer
 from types import TracebackType
 from typing import Any, Self
 
-from dashboard import settings as deployment
 from sandbox.client import Client
 from sandbox.ground import DELTA_LOG
+from tests.jars_home import JARS_HOME
 from tools.setup import VENV, _installers_environment, uv_on_path
 
 HERE = Path(__file__).parent
 REQUIREMENTS = HERE / "requirements-deltalake-1.6.0.txt"
-ENVIRONMENT: Path = deployment.LEVEE_HOME / "environments" / f"deltalake-1.6.0-{sys.implementation.cache_tag}"
+ENVIRONMENT: Path = JARS_HOME / "environments" / f"deltalake-1.6.0-{sys.implementation.cache_tag}"
 ANSWER_SECONDS = 60
 
 

@@ -70,14 +70,6 @@ STATES = (
 )
 
 
-@pytest.fixture(scope="module")
-def lake(spark_lake: SparkLake, ground: Client) -> SparkLake:
-    """A session of its own whose writers give up after three attempts instead of ten million."""
-    spark = spark_lake.spark.newSession()
-    spark.conf.set("spark.databricks.delta.maxCommitAttempts", "3")
-    return SparkLake(spark, ground)
-
-
 @pytest.fixture
 def table(lake: SparkLake, stores: Client, key: str) -> Coordinated:
     return Coordinated(lake, BUCKET, key)
