@@ -38,7 +38,7 @@ MOST_COMMITS = int(16 * SECONDS)
 WRITERS = 3
 PAUSE_SECONDS = 0.2
 """Between two of Levee's looks: the servers are shared with the writers, and small."""
-STALL_SECONDS = 1.5
+STALL_SECONDS = 1.2
 SETTLING_SECONDS = 30
 DEADLY = (*list(Step)[:-1], Step.ENTRY_PREPARED, Step.PUBLISHED)
 """Steps after which writers die, those that leave something to repair twice as often."""
@@ -138,7 +138,7 @@ class MortalWriter:
         time.sleep(max(0.0, self.stalled_until[0] - time.monotonic()))
 
     def _die(self, prepared: bool) -> None:
-        if prepared and self.dice.random() < 0.15:
+        if prepared and self.dice.random() < 0.3:
             self.stalled_until[0] = time.monotonic() + STALL_SECONDS
 
     def _next_version(self) -> int:
