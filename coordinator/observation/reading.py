@@ -106,7 +106,9 @@ def _look(lake: Lake, survey: Survey, target: Target, known: KnownTable, newest:
     if fingerprint(witness, known.newest_version, known.store_name, survey, tail) == known.fingerprint:
         return Reading(target, now, unchanged=True)
     listing = read_listing(tail, target.uri.log_key, from_version=from_version, folders_listed=False)
-    if _is_another(known, listing) or not _reaches(known, from_version):
+    # What is wrong may lie below the tail, where a partial listing would make it look mended.
+    in_trouble = known.state is not State.HEALTHY
+    if in_trouble or _is_another(known, listing) or not _reaches(known, from_version):
         return _read_whole(lake, survey, target, now)
     return _judge(lake, survey, target, target, listing, tail, now, whole_log=False)
 

@@ -10,7 +10,7 @@ from coordinator.observation.failures import failure_of
 from coordinator.observation.storable import clean_json, make_storable
 from coordinator.observation.surveys import table_uri
 from coordinator.observation.workers import Workers
-from coordinator.protocols.buckets import diagnose_bucket
+from coordinator.protocols.buckets import TableInBucket, diagnose_bucket
 from coordinator.protocols.stores import diagnose_store
 from coordinator.protocols.verdict import State
 from dashboard.connections.models import Connection
@@ -78,12 +78,12 @@ def _judge_store(store: CommitStore, description: StoreDescription) -> Judged:
 
 
 def _judge_bucket(bucket: Bucket, description: BucketDescription) -> Judged:
-    prefixes = tuple(
-        DeltaTable.objects.filter(connection=bucket.connection, bucket=bucket.name, gone_at=None)
-        .values_list("prefix", flat=True)
-        .order_by("prefix")
+    tables = DeltaTable.objects.filter(connection=bucket.connection, bucket=bucket.name, gone_at=None)
+    placed = tuple(
+        TableInBucket(prefix, oldest)
+        for prefix, oldest in tables.values_list("prefix", "oldest_unpublished_at").order_by("prefix")
     )
-    state, summary, findings = diagnose_bucket(description, prefixes)
+    state, summary, findings = diagnose_bucket(description, placed)
     return {**_as_json(description), "findings": [_as_json(finding) for finding in findings]}, state, summary
 
 

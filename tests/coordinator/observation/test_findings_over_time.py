@@ -76,3 +76,19 @@ def test_a_table_that_has_gone_has_no_open_findings(written, observe):
 
     assert DeltaTable.objects.get().gone_at is not None
     assert not TableFinding.objects.filter(resolved_at=None).exists()
+
+
+def test_a_finding_below_the_tail_stays_open_while_commits_go_on(written, observe):
+    written.table("sales/orders", commits=30)
+    written.delete("sales/orders/_delta_log/00000000000000000005.json")
+    observe()
+    table = DeltaTable.objects.get()
+    before = set(table.findings.filter(resolved_at=None).values_list("key", flat=True))
+    written.commit("sales/orders", 30)
+
+    observe()
+
+    table.refresh_from_db()
+    assert before
+    assert before == set(table.findings.filter(resolved_at=None).values_list("key", flat=True))
+    assert (table.published_version, table.state != "healthy") == (30, True)
