@@ -81,16 +81,16 @@ class Child:
             self._close()
 
     def last_words(self) -> str:
-        """Say in one sentence what the log's end tells, or how the process ended."""
+        """Say how the process ended: by which signal, or else what the log's end tells."""
+        code = self._process.returncode or 0
+        if code < 0:
+            return f"signal {-code}"
         try:
-            lines = self._log.read_text(errors="replace").splitlines()
+            lines = self._log.read_text(errors="replace").splitlines()[-200:]
         except OSError:
             lines = []
-        told = [line for line in lines[-200:] if line.strip() and not line.startswith(_NOISE)]
-        if told:
-            return first_sentence(told[-1])
-        code = self._process.returncode
-        return f"signal {-code}" if code and code < 0 else f"exit code {code}"
+        told = [line for line in lines if line.strip() and not line.startswith(_NOISE)]
+        return first_sentence(told[-1]) if told else f"exit code {code}"
 
     def _spawn(self, variables: dict[str, str]) -> subprocess.Popen[str]:
         with self._log.open("w") as log:

@@ -201,7 +201,7 @@ class _Attempt:
                 return self._outcome("failed", {}, SparkError(**message["error"]))
             else:
                 self._hear(message)
-        if not self.began:
+        if not self.began and not child.overdue:
             return None
         return self._ended("lost", SparkError("WorkerEnded", "", self._lost_sentence(child)))
 

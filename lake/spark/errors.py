@@ -10,6 +10,8 @@ LONGEST = 500
 _CONDITION = re.compile(r"\[([A-Z0-9_.]+)\]\s*")
 _SQLSTATE = re.compile(r"\s*SQLSTATE: \w+")
 _JAVA = re.compile(r"^:?\s*(?:[\w.$]+\.)?([\w$]*(?:Exception|Error)): (.*)", re.DOTALL)
+# The last cause of a Java stack trace is the first thing that went wrong.
+_CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+)$", re.MULTILINE)
 
 
 class SparkRefused(Exception):
@@ -23,7 +25,10 @@ def describe(error: BaseException) -> SparkError:
         kind, text = java[1], java[2]
     found = _CONDITION.match(text)
     condition = _condition(error) or (found[1] if found else "")
-    return SparkError(kind, condition, first_sentence(text[found.end() :] if found else text) or kind)
+    sentence = first_sentence(text[found.end() :] if found else text) or kind
+    causes = _CAUSE.findall(text)
+    cause = first_sentence(causes[-1]) if causes else ""
+    return SparkError(kind, condition, sentence if not cause or cause in sentence else f"{sentence} ({cause})")
 
 
 def first_sentence(text: str) -> str:

@@ -1,0 +1,303 @@
+"""Every job through a real worker on S3A and the sandbox; another session makes the tables and looks afterwards."""
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from lake.spark.client import SparkWorker
+from lake.spark.errors import SparkRefused
+from lake.spark.jobs import (
+    append_probe,
+    create_table,
+    describe_table,
+    drop_coordinated_commits,
+    enable_coordinated_commits,
+    remove_leftover_feature,
+)
+from lake.spark.messages import SparkJob, SparkOutcome, SparkProgress
+from lake.spark.sql import delta_path
+from sandbox.client import ClientError
+from sandbox.coordinated import registration
+from sandbox.ground import DELTA_COMMITS, PROD, Store, create_store
+from sandbox.log_store_writer import file_name
+from sandbox.spark_tables import SparkLake
+from tests.dynamodb_local import dynamodb_local
+from tests.sparksession import spark_lake
+from tests.sparkworker import warm_worker, worker_home, worker_settings
+
+__all__ = ["dynamodb_local", "spark_lake", "warm_worker"]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+numbers = itertools.count()
+NOBODY = "http://127.0.0.1:9"
+
+
+def plain(lake: SparkLake, uri: str) -> None:
+    lake.create(uri, "id BIGINT")
+    lake.insert(uri, "id", times=2)
+
+
+def empty(lake: SparkLake, uri: str) -> None:
+    lake.create(uri, "id BIGINT")
+
+
+def partitioned(lake: SparkLake, uri: str) -> None:
+    lake.create(uri, "id BIGINT, day STRING", clause="PARTITIONED BY (day)")
+    lake.insert(uri, "id, concat('day ', id % 3)")
+
+
+def with_deletion_vectors(lake: SparkLake, uri: str) -> None:
+    lake.create(uri, "id BIGINT", {"delta.enableDeletionVectors": "true"})
+    lake.insert(uri, "id")
+    lake.sql(f"DELETE FROM {delta_path(uri)} WHERE id = 3")  # noqa: S608 - quoted
+
+
+def column_mapped(lake: SparkLake, uri: str) -> None:
+    lake.create(uri, "id BIGINT, `a b` STRING", {"delta.columnMapping.mode": "name"})
+    lake.insert(uri, "id, 'x'")
+
+
+@pytest.fixture
+def uri() -> str:
+    return f"s3a://{PROD}/tests/jobs/t{next(numbers)}"
+
+
+@pytest.fixture
+def run(warm_worker: SparkWorker):
+    def done(job: SparkJob, heard: list[SparkProgress] | None = None) -> SparkOutcome:
+        outcome = warm_worker.run(job, (heard if heard is not None else []).append)
+        assert outcome.state == "done", outcome
+        return outcome
+
+    return done
+
+
+def enable(lake: SparkLake, uri: str) -> SparkJob:
+    return enable_coordinated_commits.job(uri, DELTA_COMMITS, lake.client.dynamodb_origin)
+
+
+def rows(lake: SparkLake, uri: str) -> int:
+    return int(lake.spark.table(delta_path(uri)).count())
+
+
+def versions(lake: SparkLake, uri: str) -> list[int]:
+    return sorted(int(row[0]) for row in lake.sql(f"DESCRIBE HISTORY {delta_path(uri)}"))
+
+
+@pytest.mark.parametrize("made", [empty, plain, partitioned, with_deletion_vectors, column_mapped])
+def test_enabling_registers_the_table_and_leaves_it_readable_and_writable(spark_lake, run, uri, made) -> None:
+    made(spark_lake, uri)
+    before = rows(spark_lake, uri)
+    outcome = run(enable(spark_lake, uri))
+    item = registration(spark_lake.client, uri)
+    assert outcome.result["table_id"] == item["tableId"]["S"]
+    assert outcome.result["properties"]["delta.feature.coordinatedCommits-preview"] == "supported"
+    assert [step.name for step in outcome.steps][-2:] == ["Make the conversion commit", "Read the table's properties"]
+    probe = run(append_probe.job(uri))
+    assert probe.result == {"version": int(item["tableVersion"]["N"]) + 1, "operation": "WRITE"}
+    assert rows(spark_lake, uri) == before
+    assert versions(spark_lake, uri) == list(range(probe.result["version"] + 1))
+
+
+def test_dropping_tells_its_two_commits_and_what_stays_behind(spark_lake, run, uri) -> None:
+    plain(spark_lake, uri)
+    run(enable(spark_lake, uri))
+    heard: list[SparkProgress] = []
+    outcome = run(drop_coordinated_commits.job(uri), heard)
+    commits = [(commit["version"], commit["operation"]) for commit in outcome.result["commits"]]
+    assert commits == [(4, "UNSET TBLPROPERTIES"), (5, "DROP FEATURE")]
+    assert [progress.facts["version"] for progress in heard if progress.note] == [4, 5]
+    assert outcome.result["left_behind"] == ["vacuumProtocolCheck", "inCommitTimestamp"]
+    assert registration(spark_lake.client, uri)["acceptingCommits"]["BOOL"] is False
+    spark_lake.insert(uri, "id")
+    assert versions(spark_lake, uri) == list(range(7))
+
+
+def test_a_table_enabled_again_has_a_second_registration(spark_lake, run, uri) -> None:
+    plain(spark_lake, uri)
+    first = run(enable(spark_lake, uri)).result["table_id"]
+    run(drop_coordinated_commits.job(uri))
+    second = run(enable(spark_lake, uri)).result["table_id"]
+    items = spark_lake.client.dynamodb("Scan", TableName=DELTA_COMMITS)["Items"]
+    assert {item["tableId"]["S"] for item in items if item["path"]["S"] == uri} == {first, second}
+    assert first != second
+    spark_lake.insert(uri, "id")
+
+
+def test_of_two_enables_at_once_at_most_one_wins(spark_lake, warm_worker, uri) -> None:
+    plain(spark_lake, uri)
+
+    def other() -> str:
+        try:
+            spark_lake.enable(uri)
+        except Exception as error:  # noqa: BLE001 - whichever of many Delta raises
+            return str(error)
+        return "done"
+
+    with ThreadPoolExecutor(2) as pool:
+        theirs = pool.submit(other)
+        ours = warm_worker.run(enable(spark_lake, uri))
+    assert (ours.state, theirs.result() == "done") in {("done", False), ("failed", True)}
+    spark_lake.insert(uri, "id")
+    assert versions(spark_lake, uri) == list(range(5))
+
+
+def test_enabling_twice_fails_with_deltas_condition(spark_lake, warm_worker, run, uri) -> None:
+    empty(spark_lake, uri)
+    run(enable(spark_lake, uri))
+    outcome = warm_worker.run(enable(spark_lake, uri))
+    assert outcome.state == "failed"
+    assert outcome.error is not None
+    assert outcome.error.condition == "DELTA_CANNOT_OVERRIDE_COORDINATED_COMMITS_CONFS"
+    assert outcome.error.sentence.endswith("for an existing target table.")
+
+
+def test_a_location_without_a_table_fails_and_creates_nothing(spark_lake, warm_worker, uri) -> None:
+    outcome = warm_worker.run(enable(spark_lake, uri))
+    assert outcome.error is not None
+    assert outcome.error.condition == "DELTA_MISSING_DELTA_TABLE"
+    assert list(spark_lake.client.list(PROD, uri.partition(f"{PROD}/")[2])) == []
+
+
+def test_enabling_at_a_dynamodb_that_nobody_serves_fails_and_leaves_the_table_plain(
+    spark_lake, warm_worker, uri
+) -> None:
+    plain(spark_lake, uri)
+    outcome = warm_worker.run(enable_coordinated_commits.job(uri, DELTA_COMMITS, NOBODY), timeout_seconds=120)
+    assert outcome.state == "failed"
+    assert outcome.error is not None
+    assert "Connection refused" in outcome.error.sentence
+    assert versions(spark_lake, uri) == [0, 1, 2]
+    spark_lake.insert(uri, "id")
+
+
+def test_an_s3_that_nobody_serves_fails_in_bounded_time() -> None:
+    settings = worker_settings()
+    endpoint = type(settings.endpoint)("us-west-2", NOBODY, environment_credentials=True)
+    with SparkWorker(worker_settings(endpoint=endpoint), worker_home()) as worker:
+        outcome = worker.run(describe_table.job(f"s3a://{PROD}/t"), timeout_seconds=90)
+    assert outcome.state == "failed"
+    assert outcome.error is not None
+    assert "Connection refused" in outcome.error.sentence
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "it's",
+        "a`b`",
+        "x; DROP TABLE y; --",
+        "Kundenaufträge 漢字 😀",
+        "a%20b",
+        "c#d?e",
+        "g[1]*{x}",
+        "${spark.master}",
+        "a\\b",
+    ],
+)
+def test_a_hostile_path_is_taken_to_the_letter(spark_lake, run, name) -> None:
+    uri, key = f"s3a://{PROD}/tests/hostile/{name}", f"tests/hostile/{name}"
+    run(create_table.job(uri, "id INT"))
+    run(enable(spark_lake, uri))
+    run(append_probe.job(uri))
+    run(drop_coordinated_commits.job(uri))
+    assert spark_lake.client.exists(PROD, f"{key}/_delta_log/{file_name(4)}")
+    assert registration(spark_lake.client, uri)["path"]["S"] == uri
+
+
+@pytest.mark.parametrize("path", ["a/../b", "a/./b", "a//b", "..", "a\nb", "a\x00b"])
+def test_a_path_that_spark_would_take_for_another_is_refused_before_it_is_asked(path) -> None:
+    with pytest.raises(SparkRefused, match="is no table location"):
+        enable_coordinated_commits.job(
+            f"s3a://{PROD}/{path}", DELTA_COMMITS, "https://dynamodb.us-west-2.amazonaws.com"
+        )
+
+
+def test_a_table_is_created_under_a_coordinator_with_the_columns_asked_for(spark_lake, run, uri) -> None:
+    columns = [
+        create_table.column("id", "BIGINT", nullable=False, comment="it's"),
+        create_table.column("day`s", "DATE"),
+        create_table.column("code", "VARCHAR(5)"),
+        create_table.column("nested", "STRUCT<a: INT, b: ARRAY<MAP<STRING, DECIMAL(10,2)>>>"),
+    ]
+    job = create_table.job(
+        uri, ", ".join(columns), partition_by=["day`s"], store=DELTA_COMMITS, endpoint=spark_lake.client.dynamodb_origin
+    )
+    outcome = run(job)
+    assert outcome.result["table_id"] == registration(spark_lake.client, uri)["tableId"]["S"]
+    schema = spark_lake.spark.table(delta_path(uri)).schema
+    assert [field.name for field in schema.fields] == ["id", "day`s", "code", "nested"]
+    assert schema["nested"].dataType.simpleString() == "struct<a:int,b:array<map<string,decimal(10,2)>>>"
+    assert (schema["id"].nullable, schema["id"].metadata["comment"]) == (False, "it's")
+    assert run(describe_table.job(uri)).result["partitionColumns"] == ["day`s"]
+
+
+@pytest.mark.parametrize(
+    "columns", ["id INT) USING parquet LOCATION 's3a://x' --", "id INT; DROP TABLE t", "id NOSUCHTYPE"]
+)
+def test_columns_that_are_no_columns_create_nothing(spark_lake, warm_worker, uri, columns) -> None:
+    assert warm_worker.run(create_table.job(uri, columns)).state == "failed"
+    assert list(spark_lake.client.list(PROD, uri.partition(f"{PROD}/")[2])) == []
+
+
+def test_a_table_where_one_is_already_fails_by_name(spark_lake, warm_worker, uri) -> None:
+    plain(spark_lake, uri)
+    outcome = warm_worker.run(create_table.job(uri, "other INT"))
+    assert outcome.state == "failed"
+    assert versions(spark_lake, uri) == [0, 1, 2]
+
+
+def test_a_table_is_described_as_spark_sees_it(spark_lake, run, uri) -> None:
+    with_deletion_vectors(spark_lake, uri)
+    found = run(describe_table.job(uri)).result
+    assert (found["minReaderVersion"], found["minWriterVersion"]) == (3, 7)
+    assert "deletionVectors" in found["tableFeatures"]
+    assert [entry["operation"] for entry in found["history"]] == ["DELETE", "WRITE", "CREATE TABLE"]
+    assert found["history"][0]["at"].endswith("+00:00")
+
+
+def test_the_features_left_behind_can_be_removed_and_leave_one_more(spark_lake, run, uri) -> None:
+    empty(spark_lake, uri)
+    run(enable(spark_lake, uri))
+    run(drop_coordinated_commits.job(uri))
+    timestamps = run(remove_leftover_feature.job(uri, "inCommitTimestamp"))
+    assert "inCommitTimestamp" not in timestamps.result["features"]
+    check = run(remove_leftover_feature.job(uri, "vacuumProtocolCheck"))
+    assert check.result["features"] == ["appendOnly", "checkpointProtection", "invariants"]
+    assert check.result["commits"][-1]["operation"] == "DROP FEATURE"
+    spark_lake.insert(uri, "id")
+
+
+def test_a_feature_others_depend_on_is_not_removed(spark_lake, warm_worker, run, uri) -> None:
+    empty(spark_lake, uri)
+    run(enable(spark_lake, uri))
+    outcome = warm_worker.run(remove_leftover_feature.job(uri, "vacuumProtocolCheck"))
+    assert outcome.error is not None
+    assert outcome.error.condition == "DELTA_FEATURE_DROP_DEPENDENT_FEATURE"
+
+
+def test_a_coordinator_table_that_vanishes_fails_the_append_and_the_drop(spark_lake, warm_worker, run, uri) -> None:
+    client = spark_lake.client
+    create_store(client, Store("doomed", "commit_coordinator"))
+    empty(spark_lake, uri)
+    run(enable_coordinated_commits.job(uri, "doomed", client.dynamodb_origin))
+    client.dynamodb("DeleteTable", TableName="doomed")
+    assert warm_worker.run(append_probe.job(uri), timeout_seconds=120).state == "failed"
+    assert warm_worker.run(drop_coordinated_commits.job(uri), timeout_seconds=120).state == "failed"
+
+
+def test_amazons_own_dynamodb_local_coordinates_too(spark_lake, run, uri, dynamodb_local) -> None:
+    client = type(spark_lake.client)(spark_lake.client.origin, dynamodb_origin=dynamodb_local)
+    name = f"commits_{next(numbers)}"
+    create_store(client, Store(name, "commit_coordinator"))
+    plain(spark_lake, uri)
+    table_id = run(enable_coordinated_commits.job(uri, name, dynamodb_local)).result["table_id"]
+    run(append_probe.job(uri))
+    key = {"tableId": {"S": table_id}}
+    item = client.dynamodb("GetItem", TableName=name, Key=key, ConsistentRead=True)["Item"]
+    assert (item["tableVersion"]["N"], item["acceptingCommits"]["BOOL"]) == ("4", True)
+    run(drop_coordinated_commits.job(uri))
+    assert versions(spark_lake, uri) == list(range(7))
+    with pytest.raises(ClientError):
+        spark_lake.client.dynamodb("DescribeTable", TableName=name)

@@ -1,0 +1,186 @@
+"""The worker's life: warm between jobs, ended with everything it started, replaced after that."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lake.spark.client import SparkWorker
+from lake.spark.jobs import create_table, describe_table
+from lake.spark.messages import SparkJob, SparkProgress
+from lake.spark.settings import ROOT, LogStore
+from sandbox.ground import PROD
+from tests.sparkworker import living, pid_of, wait_until, warm_worker, worker_home, worker_settings
+
+__all__ = ["warm_worker"]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+START = ["Start Python", "Load pyspark", "Start Java", "Start Spark", "Open the session"]
+ABSENT = f"s3a://{PROD}/tests/worker/absent"
+UNKNOWN = SparkJob("dance")
+
+
+@pytest.fixture
+def worker():
+    with SparkWorker(worker_settings(), worker_home()) as made:
+        yield made
+
+
+def scratch_folders() -> set[Path]:
+    return set((worker_home() / "spark").glob("worker-*/"))
+
+
+def killing_at(worker: SparkWorker, step: str, killed: list[int]):
+    """Kill the child, not its JVM, the moment it enters a step."""
+
+    def hear(progress: SparkProgress) -> None:
+        if progress.step == step and progress.seconds is None and not killed:
+            killed.append(pid_of(worker))
+            os.kill(killed[0], signal.SIGKILL)
+
+    return hear
+
+
+def test_the_first_job_tells_the_steps_of_the_start(worker: SparkWorker) -> None:
+    heard: list[SparkProgress] = []
+    outcome = worker.run(UNKNOWN, heard.append)
+    assert [step.name for step in outcome.steps] == START
+    assert [progress.step for progress in heard if progress.seconds is None] == START
+    assert all(step.seconds >= 0 for step in outcome.steps)
+
+
+def test_a_second_job_finds_the_session_warm(warm_worker: SparkWorker) -> None:
+    warm_worker.start()
+    pid = pid_of(warm_worker)
+    outcome = warm_worker.run(describe_table.job(ABSENT))
+    assert outcome.steps[0].name == "Read the table"
+    assert (warm_worker.pid, warm_worker.is_warm) == (pid, True)
+
+
+def test_a_job_nobody_knows_fails_by_name_and_leaves_the_worker_warm(warm_worker: SparkWorker) -> None:
+    outcome = warm_worker.run(UNKNOWN)
+    assert outcome.state == "failed"
+    assert outcome.error is not None
+    assert "knows no job 'dance'" in outcome.error.sentence
+    assert warm_worker.is_warm
+
+
+@pytest.mark.parametrize("step", ["Load pyspark", "Start Java", "Start Spark", "Open the session"])
+def test_a_worker_killed_while_it_starts_fails_the_job_and_leaves_no_jvm(worker: SparkWorker, step: str) -> None:
+    killed: list[int] = []
+    outcome = worker.run(UNKNOWN, killing_at(worker, step, killed))
+    assert (outcome.state, outcome.began) == ("failed", False)
+    assert outcome.error is not None
+    assert f"at {step!r}: signal 9" in outcome.error.sentence
+    assert wait_until(lambda: not living(killed[0]))
+
+
+def test_a_worker_killed_in_a_job_loses_it_and_the_next_job_has_another_worker(worker: SparkWorker) -> None:
+    killed: list[int] = []
+    outcome = worker.run(describe_table.job(ABSENT), killing_at(worker, "Read the table", killed))
+    assert (outcome.state, outcome.began) == ("lost", True)
+    assert outcome.error is not None
+    assert "look at the table" in outcome.error.sentence
+    assert wait_until(lambda: not living(killed[0]))
+    assert worker.run(UNKNOWN).began
+    assert pid_of(worker) != killed[0]
+
+
+def test_a_jvm_that_dies_in_a_job_fails_it_and_the_worker_goes_with_it(worker: SparkWorker) -> None:
+    def kill_java(progress: SparkProgress) -> None:
+        if progress.step == "Read the table" and progress.seconds is None:
+            os.killpg(pid_of(worker), signal.SIGKILL)
+
+    assert worker.run(describe_table.job(ABSENT), kill_java).state == "lost"
+    assert not worker.is_warm
+
+
+def test_a_cancelled_job_ends_at_once_with_everything_that_ran(worker: SparkWorker) -> None:
+    worker.start()
+    group, at = pid_of(worker), time.monotonic()
+
+    def cancel(progress: SparkProgress) -> None:
+        worker.cancel()
+
+    outcome = worker.run(describe_table.job(ABSENT), cancel)
+    assert outcome.state == "cancelled"
+    assert time.monotonic() - at < 5
+    assert wait_until(lambda: not living(group))
+
+
+def test_what_the_check_raises_cancels_the_job_and_is_raised_on(worker: SparkWorker) -> None:
+    def stop() -> None:
+        if worker.pid:
+            groups.append(worker.pid)
+            raise KeyError("stop")
+
+    groups: list[int] = []
+    with pytest.raises(KeyError):
+        worker.run(UNKNOWN, check=stop)
+    assert wait_until(lambda: not living(groups[0]))
+    assert not worker.is_warm
+
+
+def test_a_job_that_takes_too_long_is_lost(worker: SparkWorker) -> None:
+    outcome = worker.run(describe_table.job(ABSENT), timeout_seconds=0)
+    assert (outcome.state, worker.pid) == ("lost", None)
+    assert outcome.error is not None
+    assert "took too long" in outcome.error.sentence
+
+
+def test_a_worker_ends_after_its_idle_time_and_the_next_job_starts_another() -> None:
+    with SparkWorker(worker_settings(idle_seconds=0.2), worker_home()) as worker:
+        worker.start()
+        group = pid_of(worker)
+        assert wait_until(lambda: worker.pid is None and not living(group))
+        assert worker.run(UNKNOWN).began
+
+
+def test_nothing_is_left_on_disk_but_the_log() -> None:
+    before = scratch_folders()
+    with SparkWorker(worker_settings(), worker_home()) as worker:
+        worker.start()
+        assert len(scratch_folders() - before) == 1
+    assert scratch_folders() == before
+    assert (worker_home() / "spark" / "worker.log").exists()
+
+
+PARENT = """
+import sys, time
+from pathlib import Path
+from tests.sparkworker import worker_settings
+from lake.spark.client import SparkWorker
+worker = SparkWorker(worker_settings(), Path(sys.argv[1]))
+def say(progress):
+    if progress.seconds is None:
+        print(progress.step, worker.pid, flush=True)
+worker.start(say)
+print("ready", worker.pid, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("stage", ["Start Java", "ready"])
+def test_a_worker_ends_with_a_parent_that_is_killed(stage: str) -> None:
+    before = scratch_folders()
+    command = [sys.executable, "-c", PARENT, str(worker_home())]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=dict(os.environ)) as parent:
+        assert parent.stdout is not None
+        line = next(line for line in parent.stdout if line.startswith(stage))
+        group = int(line.split()[-1])
+        assert living(group)
+        parent.kill()
+    assert wait_until(lambda: not living(group))
+    assert wait_until(lambda: scratch_folders() == before)
+
+
+def test_a_table_behind_the_log_store_is_refused_where_its_class_is_missing() -> None:
+    with SparkWorker(worker_settings(log_store=LogStore("delta_log", "us-west-2")), worker_home()) as worker:
+        outcome = worker.run(create_table.job(ABSENT, "id INT"))
+    assert (outcome.state, outcome.began, outcome.steps) == ("failed", False, ())
+    assert outcome.error is not None
+    assert "io.delta:delta-storage-s3-dynamodb:4.4.0" in outcome.error.sentence

@@ -1,0 +1,87 @@
+"""A Spark worker on the shared sandbox, and what tests ask of its processes."""
+
+import atexit
+import functools
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lake.spark.client import SparkWorker
+from lake.spark.deployment import Deployment
+from lake.spark.session import SHORT_LIVED_JVM, LakeEndpoint
+from lake.spark.settings import Credentials, WorkerSettings
+from sandbox.client import REGION
+from tests.jars_home import JARS_HOME
+from tests.sandboxlake import sandbox_lake
+
+
+@functools.cache
+def worker_home() -> Path:
+    """Return a home of the tests' own that has the jars of set-up."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="levee-worker-")))
+    (home / "jars").mkdir()
+    (home / "jars" / "spark").symlink_to(JARS_HOME / "jars" / "spark")
+    return home
+
+
+def worker_settings(**changes: Any) -> WorkerSettings:
+    """Settings for the sandbox, on two cores and with the quick compiler."""
+    endpoint = LakeEndpoint(REGION, sandbox_lake().origin, environment_credentials=True)
+    credentials = Credentials("sandbox", "sandbox")
+    settings = WorkerSettings(endpoint, Deployment("local[2]"), credentials, java_options=SHORT_LIVED_JVM)
+    return replace(settings, **changes)
+
+
+@pytest.fixture(scope="session")
+def warm_worker() -> SparkWorker:
+    """Return a worker for every test that does not end it."""
+    return _warm()
+
+
+@functools.cache
+def _warm() -> SparkWorker:
+    worker = SparkWorker(worker_settings(), worker_home())
+    atexit.register(worker.close)
+    return worker
+
+
+def living(group: int) -> list[str]:
+    """Name the processes of a process group that are more than zombies."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                name, _, rest = (entry / "stat").read_text().rpartition(")")
+            except OSError:
+                continue
+            state, _, process_group = rest.split()[:3]
+            if int(process_group) == group and state not in "ZX":
+                found.append(name.partition("(")[2])
+    return found
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 15.0) -> bool:
+    """Whether it comes true in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return condition()
+
+
+def pid_of(worker: SparkWorker) -> int:
+    """Its child's process id; it has one."""
+    assert worker.pid is not None
+    return worker.pid
+
+
+__all__ = ["living", "pid_of", "wait_until", "warm_worker", "worker_home", "worker_settings"]
