@@ -10,6 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 # Longer than any short task: Redis hands a message to a second worker when the first keeps it longer than this.
 VISIBILITY_TIMEOUT_SECONDS = 2 * 3600
 REAP_EVERY_SECONDS = 60
+SEAL_EVERY_SECONDS = 60
 
 app = Celery("levee")
 app.conf.update(
@@ -47,6 +48,11 @@ app.conf.update(
             "task": "dashboard.jobs.tasks.reap",
             "schedule": REAP_EVERY_SECONDS,
             "options": {"expires": REAP_EVERY_SECONDS, "queue": "default"},
+        },
+        "seal": {
+            "task": "dashboard.audit.tasks.seal",
+            "schedule": SEAL_EVERY_SECONDS,
+            "options": {"expires": SEAL_EVERY_SECONDS, "queue": "default"},
         },
         "observe": {
             "task": "coordinator.tasks.observe_tick",

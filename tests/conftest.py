@@ -46,7 +46,8 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
     """
     from django.db import connection
 
-    from dashboard.audit.triggers import unprotect
+    from dashboard.audit.triggers import ENTRIES, SEALS, unprotect
 
     with django_db_blocker.unblock():
-        unprotect(connection)
+        for table in (ENTRIES, SEALS):
+            unprotect(connection, table)

@@ -16,9 +16,9 @@ from coordinator.protocols.verdict import State
 from coordinator.queries import table_list as queries
 from coordinator.queries.repairs import bulk_counts, filter_fields
 from coordinator.queries.table_list import GONE, SORT_WORDS, SORTS, UNPUBLISHED, TableFilter
-from coordinator.views.exports import FORMATS, export
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
+from dashboard.web.exports import export
 from dashboard.web.paging import SIZES, Sort, choose_size, choose_sort
 from dashboard.web.scope import current_connection
 from dashboard.web.states import look_of
@@ -42,7 +42,7 @@ def tables(request: HttpRequest) -> HttpResponseBase:
         return render(request, "coordinator/tables_refused.html", {"refusals": form.refusals()}, status=422)
     chosen = scoped(request, form.chosen())
     sort = choose_sort(SORTS, request.GET.get("sort", ""))
-    if request.GET.get("format") in FORMATS:
+    if request.GET.get("format") in {"csv", "json"}:
         return export(queries.export_rows(chosen, sort), request.GET["format"], "tables")
     context = _context(request, chosen, sort)
     if not _wants_rows_only(request):

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from django.db import transaction
 from django.utils import timezone
 
+from dashboard.audit.chain import seal_new_entries
 from dashboard.audit.models import AuditEntry
 
 if TYPE_CHECKING:
@@ -28,8 +30,8 @@ def record(
     job: "Job | None" = None,
     aws_request_ids: Sequence[str] = (),
 ) -> AuditEntry:
-    """Add one row, in the caller's transaction: if the act is rolled back, so is its row."""
-    return AuditEntry.objects.create(
+    """Add one row, in the caller's transaction: if the act is rolled back, so is its row. A seal follows the commit."""
+    entry = AuditEntry.objects.create(
         at=timezone.now(),
         actor_id=actor.user.pk if actor.user else None,
         actor_name=actor.name[:150],
@@ -48,3 +50,5 @@ def record(
         job_id=job.pk if job else None,
         aws_request_ids=list(aws_request_ids),
     )
+    transaction.on_commit(seal_new_entries, robust=True)
+    return entry

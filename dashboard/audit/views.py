@@ -2,28 +2,34 @@
 
 from dataclasses import fields
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.audit.queries import ACTIONS, OUTCOMES, AuditFilter, audit_page
+from dashboard.audit.queries import OUTCOMES, AuditFilter, actions, audit_page, export_rows
+from dashboard.web.exports import export
 from dashboard.web.paging import choose_size
 
 LONGEST_FILTER = 200
+EXPORTS = ("csv", "jsonl")
 
 
 @require_safe
-def audit(request: HttpRequest) -> HttpResponse:
-    """List what was done, newest first; ?actor, action, target, outcome and text narrow, ?after continues.
+def audit(request: HttpRequest) -> HttpResponseBase:
+    """List what was done, newest first; ?actor, action, target, outcome and text narrow, ?after continues, ?format
+    exports all that matches, oldest first.
 
     Context of `audit/list.html`: `page` (paging.Page of AuditEntry), `wanted` (AuditFilter), `actions` and `outcomes`
     (the choices of the two selects).
     """
     wanted = AuditFilter(**{field.name: _given(request, field.name) for field in fields(AuditFilter)})
+    if request.GET.get("format") in EXPORTS:
+        return export(export_rows(wanted), request.GET["format"], "audit")
     context = {
         "page": audit_page(wanted, request.GET.get("after", ""), choose_size(request.GET.get("size", ""))),
         "wanted": wanted,
-        "actions": ACTIONS,
+        "actions": actions(),
         "outcomes": OUTCOMES,
     }
     return render(request, "audit/list.html", context)

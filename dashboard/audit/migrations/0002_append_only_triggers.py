@@ -4,15 +4,15 @@ from typing import Any
 
 from django.db import migrations
 
-from dashboard.audit.triggers import protect, unprotect
+from dashboard.audit.triggers import ENTRIES, protect, unprotect
 
 
 def forwards(apps: Any, schema_editor: Any) -> None:
-    protect(schema_editor.connection)
+    protect(schema_editor.connection, ENTRIES)
 
 
 def backwards(apps: Any, schema_editor: Any) -> None:
-    unprotect(schema_editor.connection)
+    unprotect(schema_editor.connection, ENTRIES)
 
 
 class Migration(migrations.Migration):

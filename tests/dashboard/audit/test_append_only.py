@@ -6,7 +6,7 @@ from django.db import IntegrityError, connection, transaction
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import record
 from dashboard.audit.models import AppendOnly, AuditEntry
-from dashboard.audit.triggers import protect
+from dashboard.audit.triggers import ENTRIES, protect
 
 pytestmark = pytest.mark.django_db
 
@@ -21,7 +21,7 @@ def entry() -> AuditEntry:
 @pytest.fixture
 def guarded(entry: AuditEntry) -> AuditEntry:
     """The entry in a database with its triggers, which tests take off to be able to clean up."""
-    protect(connection)
+    protect(connection, ENTRIES)
     return entry
 
 
@@ -74,6 +74,6 @@ def test_the_database_still_takes_new_rows(guarded: AuditEntry) -> None:
 def test_an_entry_outlives_the_person_it_speaks_of(django_user_model: type) -> None:
     user = django_user_model.objects.create_user("maya")
     record(Actor(name="maya", source="page", user=user), "lake.observe")
-    protect(connection)
+    protect(connection, ENTRIES)
     user.delete()
     assert AuditEntry.objects.get().actor_name == "maya"

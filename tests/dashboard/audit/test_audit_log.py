@@ -1,15 +1,18 @@
 """Reading the audit log, on its page and on the command line."""
 
+import csv
 import io
 import json
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
+from dashboard.audit.chain import seal_all
 from dashboard.audit.log import record
 from dashboard.audit.queries import AuditFilter, audit_entries
 from tests.builders.people import signed_in
@@ -66,6 +69,21 @@ def test_a_stranger_is_sent_to_sign_in() -> None:
     assert Client().get("/audit/")["Location"] == "/login/?next=/audit/"
 
 
+@pytest.mark.usefixtures("history")
+def test_the_page_exports_all_that_matches_as_json_lines_oldest_first() -> None:
+    response = signed_in(Role.VIEWER).get("/audit/?action=lake.&format=jsonl")
+    rows = [json.loads(line) for line in response.getvalue().decode().splitlines()]
+    assert [row["action"] for row in rows] == ["lake.observe", "lake.declare"]
+    assert response["Content-Disposition"] == 'attachment; filename="audit.jsonl"'
+
+
+def test_an_exported_formula_is_defused() -> None:
+    record(Actor.command(), "lake.observe", target_label='=HYPERLINK("x")', after={"n": 1})
+    text = signed_in(Role.VIEWER).get("/audit/?action=lake.&format=csv").getvalue().decode()
+    row = next(csv.DictReader(io.StringIO(text)))
+    assert (row["target_label"], row["after"]) == ('\'=HYPERLINK("x")', '{"n": 1}')
+
+
 def run(*words: str) -> Any:
     out = io.StringIO()
     call_command("audit", "--json", *words, stdout=out)
@@ -89,3 +107,28 @@ def test_a_limit_of_nothing_is_a_mistake_of_usage() -> None:
     with pytest.raises(CommandError) as caught:
         run("--limit", "0")
     assert caught.value.returncode == 2
+
+
+@pytest.mark.usefixtures("history")
+def test_the_command_exports_as_csv() -> None:
+    out = io.StringIO()
+    call_command("audit", "export", "--form", "csv", "--actor", "maya", stdout=out)
+    assert [row["outcome"] for row in csv.DictReader(io.StringIO(out.getvalue()))] == ["requested", "refused"]
+
+
+@pytest.mark.usefixtures("history")
+def test_the_command_verifies_the_chain() -> None:
+    seal_all()
+    document = run("verify")
+    assert (document["holds"], document["sealed"], document["breaks"]) == (True, 3, [])
+    assert run("verify", "--head", document["head"])["holds"]
+
+
+@pytest.mark.usefixtures("history")
+def test_a_broken_chain_fails_the_command() -> None:
+    seal_all()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE audit_auditentry SET outcome = 'done'")
+    with pytest.raises(CommandError, match=r"does not hold: Entry \d+ \(lake.observe") as caught:
+        run("verify")
+    assert caught.value.returncode == 1

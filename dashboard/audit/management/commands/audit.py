@@ -1,37 +1,66 @@
-"""`levee audit`: what was done, newest first."""
+"""`levee audit`: what was done, newest first; its export; and the proof that nobody has changed it since."""
 
 from typing import Any
 
 from django.core.management.base import CommandParser
 
+from dashboard.audit.chain import Verdict, verify
 from dashboard.audit.models import AuditEntry
-from dashboard.audit.queries import OUTCOMES, AuditFilter, as_document, audit_page
-from dashboard.commands import JsonCommand, UsageError, columns
+from dashboard.audit.queries import OUTCOMES, AuditFilter, as_document, audit_page, export_rows
+from dashboard.commands import Failed, JsonCommand, UsageError, columns
+from dashboard.web.exports import lines
 
 LARGEST_LIMIT = 10_000
 
 
 class Command(JsonCommand):
-    """Print the newest entries."""
+    """Print the newest entries, export all that match, or verify the chain of seals."""
 
-    help = "Show the audit log, newest first."
+    help = "Show the audit log, newest first; export it as CSV or JSON lines; verify that nothing in it was changed."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--limit", type=int, default=50, help="how many entries; 50 by default")
+        parser.add_argument("what", nargs="?", default="list", choices=("list", "export", "verify"))
+        parser.add_argument("--limit", type=int, default=50, help="how many entries of the list; 50 by default")
         parser.add_argument(
             "--action", default="", help="one action, such as lake.observe; lake. means all of the lake"
         )
         parser.add_argument("--actor", default="", help="one person's name, command or schedule")
         parser.add_argument("--outcome", default="", choices=OUTCOMES)
+        parser.add_argument("--form", default="jsonl", choices=("csv", "jsonl"), help="of the export")
+        parser.add_argument("--head", default="", help="a seal written down earlier, which the chain has to hold")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        limit: int = options["limit"]
+        wanted = AuditFilter(actor=options["actor"], action=options["action"], outcome=options["outcome"])
+        if options["what"] == "verify":
+            self._verify(options["head"].strip().lower())
+        elif options["what"] == "export":
+            self._export(wanted, options["form"])
+        else:
+            self._list(wanted, options["limit"])
+
+    def _list(self, wanted: AuditFilter, limit: int) -> None:
         if not 1 <= limit <= LARGEST_LIMIT:
             raise UsageError(f"--limit is {limit}: write a number from 1 to {LARGEST_LIMIT:,}.")
-        wanted = AuditFilter(actor=options["actor"], action=options["action"], outcome=options["outcome"])
         entries = audit_page(wanted, "", limit).rows
         self.emit([as_document(entry) for entry in entries], _as_text(entries))
+
+    def _export(self, wanted: AuditFilter, form: str) -> None:
+        for part in lines(export_rows(wanted), form, "audit"):
+            self.stdout.write(part, ending="")
+
+    def _verify(self, head: str) -> None:
+        verdict = verify(head)
+        document = {"holds": verdict.holds, "sealed": verdict.sealed, "head": verdict.head}
+        self.emit({**document, "unsealed": verdict.unsealed, "breaks": verdict.breaks}, _as_sentences(verdict))
+        if not verdict.holds:
+            raise Failed(f"The audit log does not hold: {verdict.breaks[0]}")
+
+
+def _as_sentences(verdict: Verdict) -> list[str]:
+    held = f"{verdict.sealed:,} entries hold, {verdict.unsealed:,} are not sealed yet."
+    kept = [f"Newest seal: {verdict.head}. Keep it elsewhere: --head finds it again."] if verdict.head else []
+    return [held, *kept, *verdict.breaks]
 
 
 def _as_text(entries: tuple[AuditEntry, ...]) -> list[str]:

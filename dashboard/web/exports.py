@@ -1,4 +1,4 @@
-"""Exports of a list: the same query, whole, as CSV for spreadsheets or JSON for programs."""
+"""Exports of a list: the same query, whole, as CSV for spreadsheets, or JSON or JSON lines for programs."""
 
 import csv
 import io
@@ -10,17 +10,26 @@ from typing import Any
 
 from django.http import StreamingHttpResponse
 
-FORMATS = ("csv", "json")
+_KINDS = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "jsonl": "application/jsonl; charset=utf-8",
+}
 # What a spreadsheet may take for the beginning of a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def export(rows: Iterable[Mapping[str, Any]], form: str, name: str) -> StreamingHttpResponse:
-    """Stream `rows`, which all have the same keys, as a download called `name`; `form` is one of FORMATS."""
-    content = _csv(rows) if form == "csv" else _json(rows, name)
-    kind = "text/csv; charset=utf-8" if form == "csv" else "application/json"
+    """Stream `rows`, which all have the same keys, as a download called `name`; `form` is csv, json or jsonl."""
     headers = {"Content-Disposition": f'attachment; filename="{name}.{form}"'}
-    return StreamingHttpResponse(content, content_type=kind, headers=headers)
+    return StreamingHttpResponse(lines(rows, form, name), content_type=_KINDS[form], headers=headers)
+
+
+def lines(rows: Iterable[Mapping[str, Any]], form: str, name: str) -> Iterator[str]:
+    """Yield the text of an export bit by bit; nothing is held but one row."""
+    if form == "csv":
+        return _csv(rows)
+    return _json_lines(rows) if form == "jsonl" else _json(rows, name)
 
 
 def guarded(value: Any) -> Any:
@@ -29,6 +38,8 @@ def guarded(value: Any) -> Any:
         return ""
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, dict | list):
+        return json.dumps(value, default=_plain, ensure_ascii=False)
     if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
         return f"'{value}"
     return value
@@ -54,6 +65,11 @@ def _json(rows: Iterable[Mapping[str, Any]], name: str) -> Iterator[str]:
     for place, row in enumerate(rows):
         yield (",\n" if place else "\n") + json.dumps(row, default=_plain, ensure_ascii=False)
     yield "\n]}\n"
+
+
+def _json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for row in rows:
+        yield json.dumps(row, default=_plain, ensure_ascii=False) + "\n"
 
 
 def _plain(value: object) -> str:
