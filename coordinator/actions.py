@@ -157,14 +157,15 @@ def repair_many(
         raise ValueError("Repairs of many tables need tables of exactly one connection.")
     label = tables[0].uri if len(tables) == 1 else f"{len(tables):,} tables"
     require(actor, "table.repair", target=label)
-    _require_writable(actor, Target("tables", "", label))
+    connection = next(iter(connections.values()))
+    _require_writable(actor, connection, Target("tables", "", label))
     ids = sorted(table.pk for table in tables)
     params = {"tables": ids, "repairs": sorted(repairs), "stop_at_first_failure": stop_at_first_failure}
     job = submit(
         actor,
         "repair-many",
         title,
-        connection=next(iter(connections.values())),
+        connection=connection,
         target=Target("tables", "", label),
         params=params,
         idempotency_key=f"repair-many:{once}"[:128] if once else None,
@@ -179,7 +180,7 @@ def _permitted(actor: Actor, table: DeltaTable, subject: Subject, digest: str, c
     """The plan that is confirmed, if this actor may carry it out in this deployment."""
     require(actor, "table.repair", target=table.uri)
     target = _target(table)
-    _require_writable(actor, target)
+    _require_writable(actor, table.connection, target)
     try:
         shown = confirmed_plan(table, subject, digest)
         if shown.document["can_lose"]:
@@ -191,9 +192,9 @@ def _permitted(actor: Actor, table: DeltaTable, subject: Subject, digest: str, c
     return shown
 
 
-def _require_writable(actor: Actor, target: Target) -> None:
+def _require_writable(actor: Actor, connection: Connection, target: Target) -> None:
     try:
-        require_writable()
+        require_writable(connection)
     except RepairRefused as refusal:
         _record_refusal(actor, target, refusal)
         raise

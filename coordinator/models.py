@@ -245,3 +245,47 @@ class ObservationPass(models.Model):
 
     def __str__(self) -> str:
         return f"{self.connection_id} {self.started_at:%Y-%m-%d %H:%M:%S}"
+
+
+class TtlMigration(models.Model):
+    """Moving TTL of a log store to expireTime: a row that ticks of the schedule carry from phase to phase.
+
+    DynamoDB allows one TTL attribute and one change in about an hour, so each phase may last that long. Every step is
+    one conditional UPDATE; whoever holds `leased_until` alone talks to DynamoDB.
+    """
+
+    class Phase(models.TextChoices):
+        DISABLING = "disabling", "Switching TTL off"
+        WAITING_OFF = "waiting-off", "Waiting until TTL is off"
+        ENABLING = "enabling", "Switching TTL on"
+        WAITING_ON = "waiting-on", "Waiting until TTL is on"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed"
+        CANCELLED = "cancelled", "Cancelled"
+
+    ENDED = (Phase.DONE, Phase.FAILED, Phase.CANCELLED)
+
+    store = models.ForeignKey(CommitStore, on_delete=models.CASCADE, related_name="ttl_migrations")
+    from_attribute = models.CharField(max_length=255, blank=True)
+    phase = models.CharField(max_length=16, choices=Phase.choices, default=Phase.DISABLING)
+    detail = models.TextField(blank=True, help_text="One sentence: where it is")
+    requested_by_name = models.CharField(max_length=150)
+    started_at = models.DateTimeField()
+    phase_at = models.DateTimeField(help_text="When this phase began")
+    checked_at = models.DateTimeField(null=True, help_text="Last answer of DynamoDB")
+    next_at = models.DateTimeField(help_text="Not asked again before this moment")
+    leased_until = models.DateTimeField(null=True, help_text="Somebody is at work on it until then at most")
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("-started_at",)
+        constraints = [
+            models.UniqueConstraint(fields=["store"], condition=Q(finished_at=None), name="ttl_migration_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.store_id} {self.phase}"
+
+    @property
+    def is_active(self) -> bool:
+        return self.finished_at is None

@@ -56,7 +56,7 @@ def _one_table(context: JobContext, operation: Operation, number: int) -> TableO
     results: dict[str, Any] = {}
     state, sentence = TableState.FAILED, "Interrupted."
     try:
-        require_writable()
+        require_writable(table.connection)
         with open_lake(lake_access(table.connection)) as lake:
             telling = LogLines(context, table.uri)
             sentence = carry_out(table.connection, lake, Act(wish, job=context.job.pk), telling, results.update)

@@ -76,14 +76,14 @@ def remove_leftover(context: JobContext) -> str:
 @job_kind(MANY[Operation.ENABLE], queue="spark", verb=VERBS[Operation.ENABLE])
 def enable_many(context: JobContext) -> str:
     """Enable on many tables; params: tables (primary keys), store, stop_at_first_failure."""
-    _check_writable()
+    _check_writable(context)
     return act_on_tables(context, Operation.ENABLE)
 
 
 @job_kind(MANY[Operation.DROP], queue="spark", verb=VERBS[Operation.DROP])
 def drop_many(context: JobContext) -> str:
     """Drop on many tables; params: tables (primary keys), stop_at_first_failure."""
-    _check_writable()
+    _check_writable(context)
     return act_on_tables(context, Operation.DROP)
 
 
@@ -105,7 +105,7 @@ def wish_of(params: Mapping[str, Any]) -> Wish:
 
 
 def _act(context: JobContext) -> str:
-    _check_writable()
+    _check_writable(context)
     connection, params = _connection(context), context.params
     shown = params.get("shown")
     with open_lake(lake_access(connection)) as lake:
@@ -128,9 +128,9 @@ def _too_old(context: JobContext, connection: Connection) -> JobFailed:
     )
 
 
-def _check_writable() -> None:
+def _check_writable(context: JobContext) -> None:
     try:
-        require_writable()
+        require_writable(context.job.connection)
     except RepairRefused as refusal:
         raise JobFailed(type(refusal).__name__, f"Stopped before any change: {refusal}") from refusal
 

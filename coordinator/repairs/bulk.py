@@ -97,7 +97,7 @@ def _repaired(context: JobContext, table: DeltaTable, repairs: tuple[str, ...]) 
     done: list[str] = []
     with open_lake(lake_access(table.connection)) as lake:
         for _ in range(MOST_PLANS):
-            require_writable()
+            require_writable(table.connection)
             fresh = plan_anew(table.connection, lake, TableUri.parse(table.uri))
             plan = next((one for one in _wanted(fresh, repairs) if _key(one) not in tried), None)
             if plan is None:

@@ -4,6 +4,8 @@ from datetime import timedelta
 
 from django.conf import settings
 
+from dashboard.connections.models import Connection
+
 PLAN_LASTS = timedelta(minutes=15)
 """How long a plan may be confirmed; the worker reads and plans anew in any case."""
 
@@ -17,6 +19,17 @@ class ReadOnlyMode(RepairRefused):
 
     def __init__(self) -> None:
         super().__init__("Levee is in read-only mode: it changes nothing in the lake until LEVEE_READ_ONLY is off.")
+
+
+class ConnectionReadOnly(ReadOnlyMode):
+    """The connection is declared to be read only."""
+
+    def __init__(self, name: str) -> None:
+        Exception.__init__(
+            self,
+            f"The connection {name} is read only: Levee shows what it would change there and changes nothing. "
+            "Make the change with your own tools, or take read_only off the connection.",
+        )
 
 
 class PlanNeeded(RepairRefused):
@@ -33,10 +46,18 @@ class NameNotTyped(RepairRefused):
         super().__init__(f"This repair can lose a commit: type the table's name, {name}, to confirm it.")
 
 
-def require_writable() -> None:
-    """Raise ReadOnlyMode where settings.READ_ONLY is set."""
+def require_writable(connection: Connection | None = None) -> None:
+    """Raise ReadOnlyMode where settings.READ_ONLY is set, ConnectionReadOnly where this connection is read only."""
     if settings.READ_ONLY:
         raise ReadOnlyMode
+    if connection is not None and is_read_only(connection):
+        raise ConnectionReadOnly(connection.name)
+
+
+def is_read_only(connection: Connection) -> bool:
+    """Whether nothing may be changed through this connection, as stored now."""
+    stored = Connection.objects.filter(pk=connection.pk).values_list("read_only", flat=True).first()
+    return bool(settings.READ_ONLY or stored)
 
 
 def require_name(typed: str, name: str) -> None:

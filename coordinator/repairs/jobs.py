@@ -46,7 +46,7 @@ def repair(context: JobContext) -> str:
     """
     connection = connection_of(context)
     subject = Subject(context.params["repair"], context.params["code"], context.params["version"])
-    _check_writable()
+    _check_writable(connection)
     with open_lake(lake_access(connection)) as lake:
         with context.step("Read the table and plan anew"):
             fresh = plan_anew(connection, lake, TableUri.parse(context.params["uri"]))
@@ -79,7 +79,7 @@ def repair_many(context: JobContext) -> str:
 
     The result's `outcomes` hold one row per table. Fails at the end if a table failed.
     """
-    _check_writable()
+    _check_writable(connection_of(context))
     return repair_tables(context)
 
 
@@ -106,9 +106,9 @@ def _shown(context: JobContext, subject: Subject) -> dict[str, Any]:
     return next((one for one in plans if subject == Subject(one["repair"], one["code"], one["version"])), {})
 
 
-def _check_writable() -> None:
+def _check_writable(connection: Connection) -> None:
     try:
-        require_writable()
+        require_writable(connection)
     except RepairRefused as refusal:
         raise JobFailed(type(refusal).__name__, f"Stopped before any change: {refusal}") from refusal
 

@@ -12,6 +12,7 @@ class Connection(models.Model):
     external_id = models.CharField(max_length=256, blank=True)
     endpoint_url = models.CharField(max_length=256, blank=True)
     dynamodb_endpoint_url = models.CharField(max_length=256, blank=True)
+    read_only = models.BooleanField(default=False, help_text="Changes of its lake are shown, never made")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

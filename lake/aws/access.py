@@ -14,6 +14,7 @@ from lake.aws.dynamodb import DynamoDB
 from lake.aws.endpoints import Endpoints
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
+from lake.aws.services import Services
 from lake.aws.transport import Transport
 from lake.aws.wire import Credentials, Patience, Wire
 
@@ -36,10 +37,17 @@ class Lake:
     """An open lake; its parts may be used by many threads at once. Close it, or use it as a context manager."""
 
     def __init__(
-        self, s3: S3, dynamodb: DynamoDB, requests: RequestCount, transport: Transport, credentials: Credentials
+        self,
+        s3: S3,
+        dynamodb: DynamoDB,
+        services: Services,
+        requests: RequestCount,
+        transport: Transport,
+        credentials: Credentials,
     ) -> None:
         self.s3 = s3
         self.dynamodb = dynamodb
+        self.services = services
         self.requests = requests
         self._transport = transport
         self._credentials = credentials
@@ -83,7 +91,8 @@ def open_lake(access: Access, *, parallel: int = 32, patience: Patience | None =
         wire = Wire(transport, credentials, requests, patience)
     endpoints.origin("s3", access.region)
     dynamodb = DynamoDB(wire, endpoints.origin("dynamodb", access.region), access.region, requests)
-    return Lake(S3(wire, endpoints, access.region), dynamodb, requests, transport, credentials)
+    services = Services(wire, endpoints, access.region)
+    return Lake(S3(wire, endpoints, access.region), dynamodb, services, requests, transport, credentials)
 
 
 def _own_credentials(access: Access, session: botocore.session.Session) -> Credentials:

@@ -140,6 +140,13 @@ class DynamoDB:
         """One DynamoDB operation as a JSON object each way. Raises AwsError for every answer but a JSON object."""
         return self._exchange(operation, body)[0]
 
+    def change(self, operation: str, body: dict[str, Any]) -> str:
+        """One change of a table's settings, such as UpdateTable; returns the request's id. Raises AwsError.
+
+        An answer may be lost after the change was made: whoever is refused describes the table again.
+        """
+        return self._exchange(operation, body)[1]
+
     def _exchange(self, operation: str, body: dict[str, Any]) -> tuple[dict[str, Any], str]:
         """The answer, and the request's id."""
         name = f"dynamodb:{operation}"

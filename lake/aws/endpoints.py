@@ -30,6 +30,8 @@ class Endpoints:
         self._custom = {
             "s3": endpoint_url.rstrip("/"),
             "sts": endpoint_url.rstrip("/"),
+            "iam": endpoint_url.rstrip("/"),
+            "monitoring": endpoint_url.rstrip("/"),
             "dynamodb": (dynamodb_endpoint_url or endpoint_url).rstrip("/"),
         }
 
@@ -45,6 +47,13 @@ class Endpoints:
                 operation=service,
             )
         return f"https://{found['hostname']}"
+
+    def signing_region(self, service: str, region: str) -> str:
+        """The region that a request to a service is signed for; IAM has one of its own in each partition."""
+        if self._custom[service]:
+            return region
+        found = _amazons_own().construct_endpoint(service, region) or {}
+        return str((found.get("credentialScope") or {}).get("region") or region)
 
     def bucket(self, bucket: str, key: str, region: str) -> Place:
         """Path style on endpoints of one's own and for names that are no host label, else virtual-host style."""

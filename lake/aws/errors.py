@@ -27,6 +27,8 @@ IAM_ACTIONS = {
     "s3:HeadBucket": "s3:ListBucket",
     "s3:GetBucketLifecycleConfiguration": "s3:GetLifecycleConfiguration",
     "s3:GetBucketReplication": "s3:GetReplicationConfiguration",
+    "s3:PutBucketLifecycleConfiguration": "s3:PutLifecycleConfiguration",
+    "s3:DeleteBucketLifecycle": "s3:PutLifecycleConfiguration",
 }
 NAMED_ACTION = re.compile(r"not authorized to perform:? ([a-z0-9-]+:[A-Za-z]+)")
 

@@ -16,7 +16,8 @@ class StoreDescription:
 
     `key_schema` holds (attribute, "HASH" or "RANGE", type "S", "N" or "B"). Capacities are units per second, 0 on
     demand. `item_count` and `size_bytes` are DynamoDB's own, up to six hours old. `unknown` holds (fact, reason) for
-    each fact whose operation failed: "time to live" and "point-in-time recovery".
+    each fact whose operation failed: "time to live" and "point-in-time recovery". `encryption` is the ARN of a KMS key,
+    "" for one of DynamoDB's own.
     """
 
     name: str
@@ -37,6 +38,7 @@ class StoreDescription:
     stream_view: str | None = None
     global_indexes: tuple[str, ...] = ()
     local_indexes: tuple[str, ...] = ()
+    encryption: str = ""
     unknown: tuple[tuple[str, str], ...] = ()
 
 
@@ -79,6 +81,7 @@ def _table_facts(table: dict[str, Any]) -> dict[str, Any]:
         "stream_view": _stream_view(table),
         "global_indexes": _index_names(table, "GlobalSecondaryIndexes"),
         "local_indexes": _index_names(table, "LocalSecondaryIndexes"),
+        "encryption": str((table.get("SSEDescription") or {}).get("KMSMasterKeyArn") or ""),
     }
 
 

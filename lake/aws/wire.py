@@ -83,9 +83,9 @@ class Credentials(Protocol):
 class Wire:
     """Sends requests and brings back the final answer, whatever its status; safe to share between threads.
 
-    Every operation here is a read, takes a role, or is a write on a condition that its own success makes false, so that
-    sending one again is always safe. Such a write whose answer was lost is refused the second time
-    (AwsError.is_condition_failed); what is there then, only the caller can judge.
+    Every operation here is a read, takes a role, sets something to one value, or is a write on a condition that its own
+    success makes false, so that sending one again is always safe. Such a write whose answer was lost is refused the
+    second time (AwsError.is_condition_failed); what is there then, only the caller can judge.
     """
 
     def __init__(
