@@ -1,0 +1,204 @@
+"""Every check of every act: what passes, what a person weighs, and what is refused before Spark is asked."""
+
+from typing import Any
+
+import pytest
+
+from coordinator.coordination.checks import CheckState, Operation, Preflight, differing, preflight_document
+from coordinator.coordination.preflight import preflight
+from coordinator.coordination.situation import Situation, SparkFacts
+from lake.delta.facts import Mechanism
+from tests.builders.facts import entry, listing, log_store_facts, protocol, registration, table_facts
+from tests.coordinator.coordination.situations import (
+    FEATURES,
+    conf,
+    coordinated,
+    description,
+    log_store,
+    situation,
+    store,
+)
+
+ENABLE, DROP, CREATE, LEFTOVERS = Operation.ENABLE, Operation.DROP, Operation.CREATE, Operation.LEFTOVERS
+WITH_CLASS = SparkFacts("local", has_log_store_class=True)
+
+
+def refused(given: Situation) -> dict[str, str]:
+    """Name and sentence of each check that fails."""
+    return {check.name: check.sentence for check in preflight(given).failures}
+
+
+def state(made: Preflight, name: str) -> CheckState:
+    return next(check.state for check in made.checks if check.name == name)
+
+
+@pytest.mark.parametrize(
+    ("operation", "given"),
+    [
+        (ENABLE, situation(ENABLE)),
+        (ENABLE, situation(ENABLE, log_store(), spark=WITH_CLASS)),
+        (DROP, situation(DROP, coordinated())),
+        (CREATE, situation(CREATE, repair=None, columns="id BIGINT")),
+    ],
+)
+def test_an_act_on_a_healthy_table_may_run(operation: Operation, given: Situation) -> None:
+    made = preflight(given)
+
+    assert made.may_run, made.refusal()
+    assert all(check.sentence for check in made.checks)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["s3a://lake/it's", 's3a://lake/a"b', "s3a://lake/a`b", "s3a://lake/a;b", "s3a://lake/é", "s3a://lake/a\nb"],
+)
+@pytest.mark.parametrize("operation", [ENABLE, DROP, CREATE])
+def test_a_hostile_path_is_refused(operation: Operation, path: str) -> None:
+    assert "Levee gives Spark only printable ASCII" in refused(situation(operation, uri=path))["Path"]
+
+
+@pytest.mark.parametrize("path", ["s3a://lake/a/../b", "s3a://lake/a/./b", "s3a://lake/a//b", "s3a://lake/.."])
+def test_a_path_that_hadoop_folds_is_refused(path: str) -> None:
+    assert "takes for another place" in refused(situation(ENABLE, uri=path))["Path"]
+
+
+REFUSALS: list[tuple[str, Situation, str, str]] = [
+    ("unreadable", situation(ENABLE, repair=None, error="denied"), "Table readable", "denied"),
+    ("no log", situation(ENABLE, table_facts(listing([]))), "Table readable", "no Delta log"),
+    ("coordinated", situation(ENABLE, coordinated()), "Commits through", "already"),
+    ("catalogue", situation(ENABLE, table_facts(mechanism=Mechanism.CATALOG_MANAGED)), "Commits through", "catalogue"),
+    ("unknown", situation(ENABLE, table_facts(mechanism=Mechanism.UNKNOWN)), "Commits through", "cannot tell"),
+    ("not coordinated", situation(DROP), "Commits through", "nothing to drop"),
+    (
+        "catalog feature",
+        situation(ENABLE, table_facts(table_protocol=protocol(features=("catalogManaged",)))),
+        "Protocol and features",
+        "catalog-managed",
+    ),
+    (
+        "unknown feature",
+        situation(ENABLE, table_facts(table_protocol=protocol(features=("timeTravelSquared",)))),
+        "Protocol and features",
+        "does not know timeTravelSquared",
+    ),
+    ("no store", situation(ENABLE, store=None), "Commit store", "No commit store is chosen"),
+    ("store name", situation(ENABLE, store=store(name="a'; DROP")), "Commit store", "no DynamoDB table's name"),
+    ("kind", situation(ENABLE, store=store(kind="log_store")), "Commit store", "declared as a log store"),
+    ("missing store", situation(ENABLE, store=store(error="not there")), "Commit store", "not there"),
+    (
+        "key",
+        situation(ENABLE, store=store(description=description(key_schema=[["tablePath", "HASH", "S"]]))),
+        "Commit store",
+        "needs tableId alone",
+    ),
+    (
+        "status",
+        situation(ENABLE, store=store(description=description(status="CREATING"))),
+        "Commit store",
+        "is CREATING",
+    ),
+    (
+        "region",
+        situation(ENABLE, endpoint="https://dynamodb.us-west-2.amazonaws.com"),
+        "Endpoint and region",
+        "signs for us-west-2",
+    ),
+    (
+        "endpoint",
+        situation(DROP, coordinated(conf(dynamoDBEndpoint="http://169.254.169.254"))),
+        "Endpoint and region",
+        "is not AWS's",
+    ),
+    ("keys", situation(DROP, coordinated(conf(ttl=5))), "Coordinator settings", "'ttl'"),
+    ("item", situation(DROP, coordinated(accepting=False)), "The item belongs to this table", "accepts no commits"),
+    ("schema", situation(DROP, coordinated(schema_version=2)), "The item belongs to this table", "schemaVersion 2"),
+    ("class", situation(ENABLE, log_store()), "Log store class", "io.delta:delta-storage-s3-dynamodb:4.4.0"),
+    (
+        "emulator",
+        situation(ENABLE, log_store(), spark=WITH_CLASS, own_endpoint=True, endpoint="http://127.0.0.1:1"),
+        "Log store class",
+        "speaks to AWS alone",
+    ),
+    (
+        "domains",
+        situation(ENABLE, log_store(), spark=WITH_CLASS, lock_domains=("s3://lake/orders", "s3a://lake/orders")),
+        "Log store entries",
+        "several spellings",
+    ),
+    (
+        "pending",
+        situation(
+            ENABLE,
+            log_store_facts(listing(range(3)), *(entry(v) for v in range(3)), entry(3, complete=False)),
+            spark=WITH_CLASS,
+        ),
+        "Log store entries",
+        "not complete",
+    ),
+    ("spark", situation(ENABLE, spark=SparkFacts(problem="SPARK_MASTER is 'x'")), "Spark", "SPARK_MASTER"),
+    ("busy", situation(ENABLE, busy="Job 7 (Repair)"), "Other jobs", "Job 7"),
+    ("occupied", situation(CREATE, repair=None, columns="id INT", occupied="Objects lie"), "The place is free", "lie"),
+    ("columns", situation(CREATE, repair=None), "Columns", "No column"),
+    (
+        "nothing left",
+        situation(LEFTOVERS, remove_features=("vacuumProtocolCheck",)),
+        "Protocol and features",
+        "not name",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "name", "words"), [row[1:] for row in REFUSALS], ids=[row[0] for row in REFUSALS])
+def test_what_must_not_be_done_is_refused_with_its_reason(given: Situation, name: str, words: str) -> None:
+    assert words in refused(given)[name]
+
+
+def test_a_missing_registration_refuses_a_drop() -> None:
+    facts = table_facts(
+        mechanism=Mechanism.COORDINATED_COMMITS, table_protocol=protocol(properties=conf(), features=FEATURES)
+    )
+
+    assert "register it again" in refused(situation(DROP, facts))["The item belongs to this table"]
+
+
+def test_a_drop_that_stopped_half_way_may_be_finished() -> None:
+    facts = table_facts(table_protocol=protocol(features=FEATURES), registrations=[registration(3, accepting=False)])
+
+    assert preflight(situation(DROP, facts)).may_run
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Readers that will break", "vacuumProtocolCheck"),
+        ("Other writers", "Apache-Spark/4.2.0 Delta-Lake/4.4.0, 3 commits"),
+        ("Future of the feature", "rejected Coordinated Commits"),
+    ],
+)
+def test_what_a_person_has_to_weigh_is_said_before_enabling(name: str, words: str) -> None:
+    made = preflight(situation(ENABLE))
+
+    assert state(made, name) is CheckState.WARNING
+    assert words in next(check.sentence for check in made.checks if check.name == name)
+
+
+def test_the_path_is_spelled_as_the_tables_log_store_has_it() -> None:
+    facts = log_store(path="s3://lake/orders")
+
+    assert preflight(situation(ENABLE, facts, spark=WITH_CLASS)).location == "s3://lake/orders"
+
+
+def test_a_check_that_comes_out_otherwise_differs_from_what_was_shown() -> None:
+    shown: list[Any] = preflight_document(preflight(situation(ENABLE)))["checks"]
+    fresh = preflight(situation(ENABLE, busy="Job 7"))
+
+    assert [check.name for check in differing(shown, fresh)] == ["Other jobs"]
+    assert differing(shown, preflight(situation(ENABLE))) == ()
+
+
+def test_the_digest_names_store_and_outcome_and_not_the_version() -> None:
+    one = preflight(situation(ENABLE))
+
+    assert one.digest == preflight(situation(ENABLE, table_facts(listing(range(9))))).digest
+    assert one.digest != preflight(situation(ENABLE, store=store(name="others"))).digest
+    assert one.digest != preflight(situation(ENABLE, busy="Job 7")).digest

@@ -1,0 +1,156 @@
+"""Session settings, their escaping, the matrix of engines, and the moves."""
+
+import ast
+import shlex
+
+import pytest
+
+from coordinator.coordination import engines
+from coordinator.coordination.compatibility import Read, Write, leftovers_in_words, matrix
+from coordinator.coordination.coordinator_conf import endpoint_mismatch, read_conf
+from coordinator.coordination.moves import MOVES, moves_from
+from coordinator.coordination.pasting import cluster_conf, pyspark, spark_submit
+from coordinator.coordination.releases import RELEASES, release_named
+from coordinator.coordination.session_conf import MECHANISMS, WriterWorld, settings_for, warnings_for
+from lake.delta.facts import Mechanism
+from tests.coordinator.coordination.situations import FEATURES, conf
+
+WORLD = WriterWorld("eu-west-1", log_store="delta_log", coordinator="commits")
+HOSTILE = ["plain", "a b", "it's", 'a"b', "a\\b", "$HOME `id`", "é", "😀", "a\nb", " lead", "#x"]
+
+
+def keys(mechanism: Mechanism, world: WriterWorld = WORLD, release: str = "4.4.0") -> dict[str, str]:
+    return {one.key: one.value for one in settings_for(mechanism, world, release_named(release))}
+
+
+def test_a_log_store_is_named_with_its_table_and_region() -> None:
+    found = keys(Mechanism.LOG_STORE)
+
+    assert found["spark.delta.logStore.s3a.impl"] == "io.delta.storage.S3DynamoDBLogStore"
+    assert found["spark.io.delta.storage.S3DynamoDBLogStore.ddb.tableName"] == "delta_log"
+    assert found["spark.io.delta.storage.S3DynamoDBLogStore.ddb.region"] == "eu-west-1"
+
+
+@pytest.mark.parametrize("mechanism", [Mechanism.SINGLE_DRIVER, Mechanism.COORDINATED_COMMITS])
+def test_no_other_mechanism_sets_a_log_store(mechanism: Mechanism) -> None:
+    assert not any("logStore" in key for key in keys(mechanism))
+
+
+@pytest.mark.parametrize(("release", "package"), [("4.4.0", "software.amazon.awssdk"), ("3.3.2", "com.amazonaws.auth")])
+def test_credentials_are_spelled_as_the_releases_sdk_has_them(release: str, package: str) -> None:
+    world = WriterWorld("eu-west-1", environment_credentials=True)
+
+    found = keys(Mechanism.SINGLE_DRIVER, world, release)
+
+    assert found["spark.hadoop.fs.s3a.aws.credentials.provider"].startswith(package)
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.delta)
+def test_sdk_v1_is_added_where_hadoop_no_longer_brings_it(release) -> None:
+    added = any("aws-java-sdk-bundle" in one for one in release.packages(log_store=True))
+
+    assert added is not release.hadoop_aws.startswith("3.3.")
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_the_flag_that_overwrites_commits_is_warned_of(mechanism: Mechanism) -> None:
+    assert any("performance.flags=create" in one for one in warnings_for(mechanism, WORLD, RELEASES[0]))
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_a_shell_reads_back_what_was_pasted(value: str) -> None:
+    words = shlex.split(spark_submit([("k", value)], ["p"]).replace(" \\\n", " "))
+
+    assert f"k={value}" in words
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_python_reads_back_what_was_pasted(value: str) -> None:
+    tree = ast.parse(pyspark([("k", value)], ["p"]))
+
+    assert value in [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_a_properties_file_stays_one_line_of_ascii(value: str) -> None:
+    line = cluster_conf([("k", value)], ["p"]).splitlines()[1:]
+
+    assert len(line) == 1
+    assert line[0].isascii()
+
+
+def test_a_properties_file_doubles_backslashes_and_escapes_what_is_not_ascii() -> None:
+    assert cluster_conf([("k", "a\\b\né😀")], ["p"]).splitlines()[1] == "k a\\\\b\\u000a\\u00e9\\ud83d\\ude00"
+
+
+def row(mechanism: Mechanism, name: str, version: str, features: tuple[str, ...] = ()):
+    rows = matrix(mechanism, features, features)
+    return next(one for one in rows if one.name == name and version in one.versions)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "name", "version", "read", "write"),
+    [
+        (Mechanism.COORDINATED_COMMITS, engines.SPARK, "4.4.0", Read.FRESH, Write.YES),
+        (Mechanism.COORDINATED_COMMITS, engines.SPARK, "3.3.0", Read.FRESH, Write.NEVER),
+        (Mechanism.COORDINATED_COMMITS, engines.DELTALAKE, "1.6.1", Read.REFUSED, Write.NEVER),
+        (Mechanism.COORDINATED_COMMITS, engines.TRINO, "all", Read.STALE, Write.REFUSED),
+        (Mechanism.LOG_STORE, engines.SPARK, "without", Read.STALE, Write.NEVER),
+        (Mechanism.LOG_STORE, engines.DELTALAKE, "1.6.0 with", Read.FRESH, Write.YES),
+        (Mechanism.LOG_STORE, engines.DELTALAKE, "1.6.1", Read.STALE, Write.NEVER),
+        (Mechanism.LOG_STORE, engines.ATHENA, "all", Read.STALE, Write.NEVER),
+        (Mechanism.SINGLE_DRIVER, engines.SPARK, "every", Read.FRESH, Write.YES),
+        (Mechanism.CATALOG_MANAGED, engines.DELTALAKE, "1.6.1", Read.REFUSED, Write.REFUSED),
+    ],
+)
+def test_the_matrix(mechanism: Mechanism, name: str, version: str, read: Read, write: Write) -> None:
+    found = row(mechanism, name, version)
+
+    assert (found.read, found.write) == (read, write)
+
+
+def test_a_feature_that_deltalake_lacks_shuts_it_out() -> None:
+    found = row(Mechanism.SINGLE_DRIVER, engines.DELTALAKE, "1.6.1", ("vacuumProtocolCheck",))
+
+    assert (found.read, found.write) == (Read.REFUSED, Write.REFUSED)
+    assert "vacuumProtocolCheck" in found.reason
+
+
+def test_every_row_says_how_it_is_known() -> None:
+    assert all(one.reason and one.mark for mechanism in Mechanism for one in matrix(mechanism, (), ()))
+
+
+def test_what_a_drop_leaves_is_said_feature_by_feature() -> None:
+    assert len(leftovers_in_words(FEATURES)) == 2
+    assert leftovers_in_words(("appendOnly",)) == ()
+
+
+@pytest.mark.parametrize("move", MOVES, ids=lambda move: move.title)
+def test_a_move_that_levee_has_no_button_for_says_why(move) -> None:
+    assert move.operation or move.note
+    assert move in moves_from(move.source)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "own", "words"),
+    [
+        ("https://dynamodb.eu-west-1.amazonaws.com", "", ""),
+        ("https://vpce-1.dynamodb.eu-west-1.vpce.amazonaws.com", "", ""),
+        ("https://dynamodb.us-east-1.amazonaws.com", "", "signs for us-east-1"),
+        ("https://dynamodb.eu-west-1.amazonaws.com.evil.example", "", "is not AWS's"),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000/", ""),
+        ("http://127.0.0.1:8001", "http://127.0.0.1:8000", "reaches DynamoDB at"),
+        ("https://user@dynamodb.eu-west-1.amazonaws.com", "", "is no origin"),
+        ("nonsense", "", "is no origin"),
+    ],
+)
+def test_an_endpoint_has_to_be_the_one_that_levee_reads(endpoint: str, own: str, words: str) -> None:
+    said = endpoint_mismatch(endpoint, "eu-west-1", own)
+
+    assert words in said
+    assert bool(said) is bool(words)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "null", '"x"', "[" * 100_000])
+def test_settings_that_are_no_json_object_are_a_problem(text: str) -> None:
+    assert read_conf(conf() | {"delta.coordinatedCommits.commitCoordinatorConf-preview": text}).problem
