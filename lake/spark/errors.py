@@ -1,6 +1,7 @@
 """What Spark raises, as one sentence: its exceptions carry whole plans and stack traces."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from lake.spark.messages import SparkError
@@ -12,6 +13,12 @@ _SQLSTATE = re.compile(r"\s*SQLSTATE: \w+")
 _JAVA = re.compile(r"^:?\s*(?:[\w.$]+\.)?([\w$]*(?:Exception|Error)): (.*)", re.DOTALL)
 # The last cause of a Java stack trace is the first thing that went wrong.
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+)$", re.MULTILINE)
+
+_NO_CLASS = re.compile(
+    r"ClassNotFoundException|NoClassDefFoundError|[Cc]annot find catalog plugin class|Class [\w.$]+ not found"
+    r"|Failed to find (?:the )?data source: delta|DATA_SOURCE_NOT_FOUND"
+)
+_NO_CREDENTIALS = re.compile(r"Unable to load (?:AWS )?credentials|NoAuthWithAWS|No AWS Credentials", re.IGNORECASE)
 
 
 class SparkRefused(Exception):
@@ -29,6 +36,21 @@ def describe(error: BaseException) -> SparkError:
     causes = _CAUSE.findall(text)
     cause = first_sentence(causes[-1]) if causes else ""
     return SparkError(kind, condition, sentence if not cause or cause in sentence else f"{sentence} ({cause})")
+
+
+def behind_server(error: BaseException, remote: str) -> SparkError:
+    """Tell an exception that a Connect server answered with; what only its administrator can set right is said so."""
+    told, text = describe(error), _message(error)
+    if _NO_CLASS.search(text):
+        what = (
+            "Delta's jars, hadoop-aws and both AWS SDKs belong on the class path of the Spark Connect server at "
+            f"{remote}: start it anew with them (spark.driver.extraClassPath or --jars)."
+        )
+    elif _NO_CREDENTIALS.search(text):
+        what = f"AWS credentials are the Spark Connect server's own: give them to the one at {remote}."
+    else:
+        return told
+    return replace(told, sentence=f"{told.sentence.rstrip('.')}. {what}")
 
 
 def first_sentence(text: str) -> str:

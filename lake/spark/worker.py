@@ -16,7 +16,7 @@ from threading import Lock, Thread
 from typing import Any, TextIO
 
 from lake.spark.connect import require_listener, require_server_conf
-from lake.spark.errors import SparkRefused, describe
+from lake.spark.errors import SparkRefused, behind_server, describe
 from lake.spark.jobs import JOBS
 from lake.spark.jobs.report import Report
 from lake.spark.messages import Json, decode, encode
@@ -46,7 +46,7 @@ def main() -> int:
     try:
         spark = _open(start, out)
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent is to hear of it
-        out.send(kind="error", error=_told(error))
+        out.send(kind="error", error=_told(error, start["remote"]))
         return 1
     if start["remote"]:
         leash.interrupt = spark.interruptAll
@@ -57,7 +57,7 @@ def main() -> int:
         except Empty:
             out.send(kind="end")
             return 0
-        _run(spark, request, out, behind_server=bool(start["remote"]))
+        _run(spark, request, out, start["remote"])
 
 
 def _open(start: Json, out: Out) -> Any:
@@ -73,23 +73,23 @@ def _open(start: Json, out: Out) -> Any:
     return session
 
 
-def _run(spark: Any, request: Json, out: Out, *, behind_server: bool) -> None:
+def _run(spark: Any, request: Json, out: Out, remote: str) -> None:
     out.send(kind="began")
     report = Report(out.send)
     try:
         job = JOBS.get(request["job"])
         if job is None:
             raise SparkRefused(f"The Spark worker knows no job {request['job']!r}; it knows {', '.join(sorted(JOBS))}.")
-        with telling_tasks(spark, report, behind_server=behind_server):
+        with telling_tasks(spark, report, behind_server=bool(remote)):
             result = job(spark, request["params"], report)
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent is to hear of it
-        out.send(kind="error", error=_told(error))
+        out.send(kind="error", error=_told(error, remote))
     else:
         out.send(kind="result", result=result)
 
 
-def _told(error: Exception) -> dict[str, str]:
-    told = describe(error)
+def _told(error: Exception, remote: str) -> dict[str, str]:
+    told = behind_server(error, remote) if remote else describe(error)
     return {"type": told.type, "condition": told.condition, "sentence": told.sentence}
 
 

@@ -1,0 +1,45 @@
+"""What Spark raises, told in one sentence, and what only a Connect server's administrator can set right."""
+
+import pytest
+
+from lake.spark.errors import behind_server, describe
+
+REMOTE = "sc://spark.example:15002"
+REFUSED = """[DELTA_CANNOT_OVERRIDE_CONFS] During ALTER, configurations
+cannot be set. SQLSTATE: 42616
+
+JVM stacktrace:
+org.apache.spark.sql.delta.DeltaIllegalArgumentException
+	at org.apache.spark.sql.delta.DeltaErrors"""
+
+
+def test_a_condition_and_a_plan_become_one_sentence() -> None:
+    told = describe(RuntimeError(REFUSED))
+    assert told.condition == "DELTA_CANNOT_OVERRIDE_CONFS"
+    assert told.sentence == "During ALTER, configurations cannot be set."
+
+
+def test_the_first_cause_is_told_with_what_it_led_to() -> None:
+    error = RuntimeError(
+        "java.io.IOException: the table: failed\nCaused by: java.net.ConnectException: refused\n\tat x"
+    )
+    assert describe(error).sentence.endswith("(refused)")
+
+
+@pytest.mark.parametrize(
+    ("said", "where"),
+    [
+        ("Cannot find catalog plugin class for catalog 'spark_catalog': org.x.DeltaCatalog.", "class path"),
+        ("java.lang.RuntimeException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found", "class path"),
+        ("java.lang.NoClassDefFoundError: com/amazonaws/AmazonClientException", "class path"),
+        ("Unable to load AWS credentials from any provider in the chain", "credentials"),
+    ],
+)
+def test_what_is_the_servers_own_is_named_as_the_servers(said: str, where: str) -> None:
+    sentence = behind_server(RuntimeError(said), REMOTE).sentence
+    assert where in sentence
+    assert REMOTE in sentence
+
+
+def test_another_error_of_a_server_is_told_as_it_is() -> None:
+    assert behind_server(RuntimeError(REFUSED), REMOTE) == describe(RuntimeError(REFUSED))
