@@ -20,10 +20,8 @@ def test_a_condition_and_a_plan_become_one_sentence() -> None:
 
 
 def test_the_first_cause_is_told_with_what_it_led_to() -> None:
-    error = RuntimeError(
-        "java.io.IOException: the table: failed\nCaused by: java.net.ConnectException: refused\n\tat x"
-    )
-    assert describe(error).sentence.endswith("(refused)")
+    trace = "java.io.IOException: no table\n\tat x.Y\nCaused by: java.net.ConnectException: refused\n\tat x.Z"
+    assert describe(RuntimeError(trace)).sentence.endswith("(refused)")
 
 
 @pytest.mark.parametrize(
