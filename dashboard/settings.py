@@ -1,6 +1,7 @@
 """Settings of the console. Every choice a deployment makes is an environment variable; docs/operating.md lists them."""
 
 import os
+from datetime import timedelta
 from pathlib import Path
 
 from csp.constants import NONE, SELF
@@ -30,6 +31,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "axes",
     "csp",
     "django_htmx",
     "template_partials.apps.SimpleAppConfig",
@@ -55,6 +57,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "dashboard.web.middleware.PageHeadersMiddleware",
+    "dashboard.accounts.middleware.SessionMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "dashboard.urls"
@@ -89,12 +93,27 @@ TEMPLATES = [
 DATABASES = {"default": database(os.environ.get("DATABASE_URL", ""), LEVEE_HOME)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# A link by which a person sets a password works once, and for a day.
+PASSWORD_RESET_TIMEOUT = 24 * 3600
+# Ten failures of a name from one address, or of one address whatever the names, and it pauses for a quarter of an hour.
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_RESET_ON_SUCCESS = True
+AXES_CLIENT_IP_CALLABLE = "dashboard.accounts.actor.client_address"
+AXES_LOCKOUT_CALLABLE = "dashboard.accounts.throttle.answer"
+AXES_ENABLE_ADMIN = False
+# The audit log has it.
+AXES_DISABLE_ACCESS_LOG = True
+AXES_VERBOSE = False
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "tables"
 LOGOUT_REDIRECT_URL = "login"

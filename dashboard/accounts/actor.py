@@ -4,14 +4,21 @@ import getpass
 import ipaddress
 import socket
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 
-from dashboard.accounts.roles import PERMISSIONS, Role, role_of
+from dashboard.accounts.roles import FRESH_FOR, PERMISSIONS, Role, role_of, role_on
 
+if TYPE_CHECKING:
+    from dashboard.connections.models import Connection
+
+PROVED_AT = "signed_in_at"
 Source = Literal["page", "command", "schedule", "worker"]
 
 
@@ -25,6 +32,8 @@ class Actor:
     ip: str | None = None
     user_agent: str = ""
     request_id: str = ""
+    proved_at: datetime | None = None
+    """When the person last typed their password; None: never in this session."""
 
     @classmethod
     def from_request(cls, request: HttpRequest) -> "Actor":
@@ -37,6 +46,7 @@ class Actor:
             ip=client_address(request),
             user_agent=request.headers.get("User-Agent", "")[:400],
             request_id=str(getattr(request, "request_id", ""))[:64],
+            proved_at=proved_at(request),
         )
 
     @classmethod
@@ -58,10 +68,29 @@ class Actor:
     def role(self) -> Role | None:
         return Role.ADMIN if self.source in {"command", "schedule"} else role_of(self.user)
 
-    def may(self, verb: str) -> bool:
-        """Say whether the role reaches; an unknown verb is a KeyError."""
+    def may(self, verb: str, connection: "Connection | None" = None) -> bool:
+        """Say whether the role, on this connection or everywhere, reaches; an unknown verb is a KeyError."""
         needed = PERMISSIONS[verb]
-        return self.role is not None and self.role.includes(needed)
+        role = self.role_on(connection)
+        return role is not None and role.includes(needed)
+
+    def role_on(self, connection: "Connection | None") -> Role | None:
+        """Return the role on a connection; on None the role that holds everywhere."""
+        return self.role if connection is None or self.role is Role.ADMIN else role_on(self.user, connection)
+
+    @property
+    def is_fresh(self) -> bool:
+        """Say whether what can lose data may be asked for without typing the password again."""
+        if self.source != "page":
+            return True
+        return self.proved_at is not None and timezone.now() - self.proved_at < FRESH_FOR
+
+
+def proved_at(request: HttpRequest) -> datetime | None:
+    """Return when the password was last typed in this session."""
+    session = getattr(request, "session", None)
+    text = session.get(PROVED_AT) if session is not None else None
+    return parse_datetime(text) if isinstance(text, str) else None
 
 
 def client_address(request: HttpRequest) -> str | None:

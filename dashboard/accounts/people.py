@@ -1,16 +1,26 @@
-"""People: making one, giving one a role. The command line and the sandbox both come through here."""
+"""People: making one, giving roles, letting one in and out. Page, command line and sandbox all come through here."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth.models import Group, User
 from django.contrib.auth.password_validation import validate_password
+from django.contrib.auth.tokens import default_token_generator
 from django.db import transaction
+from django.db.models import Q
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
 
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role, require, role_of
+from dashboard.accounts.sessions import end_sessions
 from dashboard.audit.log import record
 
+VERB = "people.manage"
 # What the audit log calls those who are no person.
 RESERVED_NAMES = frozenset({"anonymous", "command", "schedule"})
 
@@ -22,48 +32,125 @@ class NameReserved(ValueError):
         super().__init__(f"{name} is a name that Levee uses itself: choose another.")
 
 
+class LastAdmin(ValueError):
+    """Nobody would be left who can give roles."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is the only admin: make somebody else one first.")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How a person is to be; None leaves a thing as it is. `grants`: the role by the number of a connection."""
+
+    role: Role | None = None
+    email: str | None = None
+    is_active: bool | None = None
+    grants: Mapping[int, Role] | None = None
+    clears_role: bool = False
+
+
 @dataclass(frozen=True)
 class Saved:
     """What `save_person` did. `password` is the one it made up, shown this once, or empty."""
 
     user: User
     is_new: bool
-    role: Role
+    role: Role | None
     password: str
 
 
 def save_person(actor: Actor, name: str, role: Role, password: str = "") -> Saved:
     """Create a person or change one's role and, where `password` is given, the password; closes their sessions then.
 
-    A new person without a password gets a random one. Raises NotAllowed, NameReserved, and Django's ValidationError
-    for a name or a password that will not do.
+    A new person without a password gets a random one. Raises NotAllowed, NameReserved, LastAdmin, and Django's
+    ValidationError for a name or a password that will not do.
     """
-    require(actor, "people.manage", target=name)
+    made_up = "" if password or User.objects.filter(username=name).exists() else secrets.token_urlsafe(15)
+    saved = change_person(actor, name, Wish(role=role), password=password or made_up, is_checked=not made_up)
+    return Saved(saved.user, saved.is_new, saved.role, made_up if saved.is_new else "")
+
+
+def change_person(actor: Actor, name: str, wish: Wish, *, password: str = "", is_checked: bool = True) -> Saved:
+    """Create a person or change one as wished; a new one without a password cannot sign in before a link was used.
+
+    `is_checked`: the password has to satisfy the rules. Raises what `save_person` raises.
+    """
+    require(actor, VERB, target=name)
     if name.lower() in RESERVED_NAMES:
         raise NameReserved(name)
     with transaction.atomic():
         user = User.objects.select_for_update().filter(username=name).first() or User(username=name)
-        is_new, before = user.pk is None, role_of(user) if user.pk else None
-        made_up = secrets.token_urlsafe(15) if is_new and not password else ""
-        _set_password(user, password, made_up)
+        is_new, before = user._state.adding, _document(user)
+        if actor.source == "page":  # the command line can always make another
+            _refuse_to_lose_the_last_admin(user, wish)
+        _set_password(user, password, is_checked)
+        user.email = user.email if wish.email is None else wish.email
+        user.is_active = user.is_active if wish.is_active is None else wish.is_active
         user.full_clean(exclude=["password"])
         user.save()
-        user.groups.remove(*Group.objects.filter(name__in=[other.value for other in Role]))
-        user.groups.add(Group.objects.get_or_create(name=role.value)[0])
-        record(
-            actor,
-            "people.manage",
-            target_type="person",
-            target_id=str(user.pk),
-            target_label=name,
-            before={"role": before.value if before else None},
-            after={"role": role.value, "password_changed": bool(password or made_up)},
-        )
-    return Saved(user, is_new, role, made_up)
+        _set_roles(user, wish)
+        if not is_new and (password or not user.is_active):
+            end_sessions(actor, user)
+        _record(actor, user, before, password_changed=bool(password))
+    return Saved(user, is_new, role_of(user), "")
 
 
-def _set_password(user: User, password: str, made_up: str) -> None:
-    if password:
+def invitation(actor: Actor, user: User) -> str:
+    """Return the path at which a person sets a password: it works once, for a day, and only until they sign in."""
+    require(actor, VERB, target=user.get_username())
+    record(actor, "people.invite", target_type="person", target_id=str(user.pk), target_label=user.get_username())
+    uid = urlsafe_base64_encode(force_bytes(user.pk))
+    return reverse("welcome", args=[uid, default_token_generator.make_token(user)])
+
+
+def _set_password(user: User, password: str, is_checked: bool) -> None:
+    if password and is_checked:
         validate_password(password, user)
-    if password or made_up:
-        user.set_password(password or made_up)
+    if password:
+        user.set_password(password)
+    elif user._state.adding:
+        user.set_unusable_password()
+
+
+def _set_roles(user: User, wish: Wish) -> None:
+    if wish.role or wish.clears_role:
+        user.groups.remove(*Group.objects.filter(name__in=[role.value for role in Role]))
+    if wish.role:
+        user.groups.add(Group.objects.get_or_create(name=wish.role.value)[0])
+    if wish.grants is not None:
+        user.grants.exclude(connection__in=wish.grants).delete()
+        for connection, role in wish.grants.items():
+            Grant.objects.update_or_create(user=user, connection_id=connection, defaults={"role": role.value})
+
+
+def _refuse_to_lose_the_last_admin(user: User, wish: Wish) -> None:
+    if user._state.adding or role_of(user) is not Role.ADMIN:
+        return
+    goes = wish.is_active is False or wish.clears_role or (wish.role is not None and wish.role is not Role.ADMIN)
+    admins = User.objects.filter(Q(groups__name=Role.ADMIN.value) | Q(is_superuser=True), is_active=True)
+    if goes and not admins.exclude(pk=user.pk).exists():
+        raise LastAdmin(user.get_username())
+
+
+def _document(user: User) -> dict[str, Any]:
+    """Return a person as the audit log keeps one; a new one is without a role."""
+    if user._state.adding:
+        return {"role": None}
+    role = role_of(user)
+    grants = {grant.connection.name: grant.role for grant in user.grants.select_related("connection")}
+    document = {"role": role.value if role else None, "email": user.email, "is_active": user.is_active}
+    return {**document, "grants": grants}
+
+
+def _record(actor: Actor, user: User, before: dict[str, Any], *, password_changed: bool) -> None:
+    after = {**_document(user), "password_changed": password_changed}
+    record(
+        actor,
+        VERB,
+        target_type="person",
+        target_id=str(user.pk),
+        target_label=user.get_username(),
+        before=before,
+        after=after,
+    )

@@ -1,5 +1,7 @@
 """Who may do what: three roles, each including the one before, and the least role that each verb needs."""
 
+from collections.abc import Iterable
+from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +11,11 @@ from dashboard.audit.log import record
 
 if TYPE_CHECKING:
     from dashboard.accounts.actor import Actor
+    from dashboard.connections.models import Connection
 
 
 class Role(StrEnum):
-    """A Django group of this name, from least to most."""
+    """A Django group of this name, or a grant on one connection; from least to most."""
 
     VIEWER = "viewer"
     OPERATOR = "operator"
@@ -41,6 +44,11 @@ PERMISSIONS: dict[str, Role] = {
 }
 
 
+# Verbs that can lose data or give power away: a person types the password again unless they have just done so.
+NEEDS_FRESH_SIGN_IN = frozenset({"table.repair-losing", "table.drop-coordination", "people.manage"})
+FRESH_FOR = timedelta(minutes=15)
+
+
 class NotAllowed(PermissionDenied):
     """The actor's role does not reach; `verb` and `needed_role` say by how much."""
 
@@ -50,21 +58,46 @@ class NotAllowed(PermissionDenied):
         self.needed_role = needed_role
 
 
+class FreshSignInNeeded(PermissionDenied):
+    """The actor may, but has to type the password again first; the console asks for it and comes back."""
+
+    def __init__(self, verb: str) -> None:
+        super().__init__(f"{verb} can lose data: type your password again, then repeat it.")
+        self.verb = verb
+
+
 def role_of(user: Any) -> Role | None:
-    """Return the highest role among a user's groups; None for a stranger, a user without one, or a disabled user."""
+    """Return the role that a person has everywhere; None for a stranger, a user without one, or a disabled user."""
     if user is None or not user.is_active:
         return None
     if user.is_superuser:
         return Role.ADMIN
     names = set(user.groups.values_list("name", flat=True))
-    return max((role for role in Role if role.value in names), key=lambda role: role.level, default=None)
+    return highest(role for role in Role if role.value in names)
 
 
-def require(actor: "Actor", verb: str, target: str = "") -> None:
-    """Let the actor pass, or write the refusal to the audit log and raise NotAllowed; an unknown verb is a KeyError."""
+def role_on(user: Any, connection: "Connection") -> Role | None:
+    """Return the higher of the role that a person has everywhere and the one granted on a connection."""
+    if user is None or not user.is_active:
+        return None
+    granted = user.grants.filter(connection=connection).values_list("role", flat=True).first()
+    return highest(role for role in (role_of(user), Role(granted) if granted else None) if role)
+
+
+def highest(roles: Iterable[Role]) -> Role | None:
+    return max(roles, key=lambda role: role.level, default=None)
+
+
+def require(actor: "Actor", verb: str, target: str = "", connection: "Connection | None" = None) -> None:
+    """Let the actor pass, or write the refusal to the audit log and raise NotAllowed; an unknown verb is a KeyError.
+
+    `connection` is the one that the target belongs to; None: only a role that holds everywhere counts. Raises
+    FreshSignInNeeded where the verb can lose data and the password was typed too long ago.
+    """
     needed = PERMISSIONS[verb]
-    if actor.may(verb):
-        return
-    refusal = NotAllowed(verb, needed)
-    record(actor, verb, target_label=target, outcome="refused", detail=str(refusal))
-    raise refusal
+    if not actor.may(verb, connection):
+        refusal = NotAllowed(verb, needed)
+        record(actor, verb, target_label=target, outcome="refused", detail=str(refusal))
+        raise refusal
+    if verb in NEEDS_FRESH_SIGN_IN and not actor.is_fresh:
+        raise FreshSignInNeeded(verb)

@@ -1,23 +1,17 @@
-"""A pause after failed sign-ins, counted in the audit log: no second book to keep, and a restart forgets nothing."""
+"""What a person sees whom django-axes has paused, after too many failed sign-ins."""
 
-from datetime import timedelta
+from collections.abc import Mapping
+from typing import Any
 
-from django.utils import timezone
-
-from dashboard.audit.models import AuditEntry
-
-SIGN_IN = "account.sign_in"
-WINDOW = timedelta(minutes=15)
-TRIES_PER_NAME = 10
-TRIES_PER_ADDRESS = 30
+from django.http import HttpRequest, HttpResponse
 
 
-def is_paused(name: str, ip: str | None) -> bool:
-    """Say whether this name from this address, or the address alone, has failed too often within the window.
+def answer(request: HttpRequest, response: HttpResponse, credentials: Mapping[str, Any] | None) -> HttpResponse:
+    """Return the page that the view made, which says so in its form, as 429."""
+    response.status_code = 429
+    return response
 
-    A name is counted per address, so that a stranger elsewhere cannot lock somebody out.
-    """
-    failures = AuditEntry.objects.filter(action=SIGN_IN, outcome="refused", at__gte=timezone.now() - WINDOW, ip=ip)
-    if failures.filter(target_label=name).count() >= TRIES_PER_NAME:
-        return True
-    return failures.count() >= TRIES_PER_ADDRESS
+
+def is_paused(request: HttpRequest) -> bool:
+    """Say whether django-axes has refused this request's sign-in without looking at the password."""
+    return bool(getattr(request, "axes_locked_out", False))

@@ -96,7 +96,7 @@ def run_in_foreground(
 
 def cancel(actor: Actor, job: Job) -> bool:
     """Ask a job to stop; False: it is finished, or has been asked. Raises NotAllowed."""
-    require(actor, "job.cancel", target=job.title)
+    require(actor, "job.cancel", target=job.title, connection=job.connection)
     with transaction.atomic():
         if not lifecycle.request_cancel(job.pk, actor.name):
             return False
@@ -139,7 +139,7 @@ def _create(actor: Actor, draft: Job) -> tuple[Job, bool]:
     """Insert the job unless one stands in its place; the database's own constraints decide between two at once."""
     kind = kind_named(draft.kind)
     if kind.verb:
-        require(actor, kind.verb, target=draft.target_label)
+        require(actor, kind.verb, target=draft.target_label, connection=draft.connection)
     for last_try in (False, False, True):
         if standing := _standing(draft):
             return standing, False

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
-from dashboard.accounts.roles import role_of
+from dashboard.accounts.roles import PERMISSIONS, Role, role_of
 from dashboard.connections.models import Connection
 from dashboard.web.navigation import GROUPS, NavCount, NavItem, registered
 from dashboard.web.scope import current_connection
@@ -50,7 +50,8 @@ class Console:
 
     @cached_property
     def navigation(self) -> tuple[NavGroup, ...]:
-        entries = [(item.group, self._entry(item)) for item in registered()]
+        shown = [item for item in registered() if not item.verb or self._may(item.verb)]
+        entries = [(item.group, self._entry(item)) for item in shown]
         groups = (NavGroup(name, tuple(entry for group, entry in entries if group == name)) for name in GROUPS)
         return tuple(group for group in groups if group.entries)
 
@@ -59,6 +60,9 @@ class Console:
         connection = self.connection.pk if self.connection else None
         count = item.count(connection) if item.count else None
         return NavEntry(item.label, url, item.icon, self._request.path.startswith(url), count)
+
+    def _may(self, verb: str) -> bool:
+        return bool(self.role) and Role(self.role).includes(PERMISSIONS[verb])
 
     @cached_property
     def worst_state(self) -> str:

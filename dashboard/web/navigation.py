@@ -28,6 +28,8 @@ class NavItem:
     icon: str
     place: int
     count: Callable[[int | None], NavCount | None] | None = None
+    verb: str = ""
+    """Who may do this sees the entry; empty: everybody."""
 
 
 _items: dict[str, NavItem] = {}

@@ -1,10 +1,14 @@
 """People and the pages they open, for tests."""
 
+from datetime import datetime
+
 from django.contrib.auth.models import Group, User
 from django.test import Client
+from django.utils import timezone
 
-from dashboard.accounts.actor import Actor
+from dashboard.accounts.actor import PROVED_AT, Actor
 from dashboard.accounts.roles import Role
+from dashboard.accounts.sessions import NOTED_AT
 
 PASSWORD = "a long enough one"
 
@@ -21,11 +25,27 @@ def person(role: Role | None = Role.ADMIN, name: str = "") -> User:
 def actor(role: Role | None = Role.ADMIN) -> Actor:
     """Return that person as seen from a page."""
     user = person(role)
-    return Actor(name=user.username, source="page", user=user, ip="192.0.2.7", user_agent="Test", request_id="r1")
+    return Actor(
+        name=user.username,
+        source="page",
+        user=user,
+        ip="192.0.2.7",
+        user_agent="Test",
+        request_id="r1",
+        proved_at=timezone.now(),
+    )
 
 
-def signed_in(role: Role | None = Role.ADMIN) -> Client:
-    """Return a browser in which that person is signed in."""
+def signed_in(role: Role | None = Role.ADMIN, proved_at: datetime | None = None) -> Client:
+    """Return a browser in which that person is signed in, having typed the password at `proved_at`: by default now."""
+    return signed_in_as(person(role), proved_at)
+
+
+def signed_in_as(user: User, proved_at: datetime | None = None) -> Client:
     client = Client()
-    client.force_login(person(role))
+    client.force_login(user)
+    session = client.session
+    session[PROVED_AT] = (proved_at or timezone.now()).isoformat()
+    session[NOTED_AT] = timezone.now().timestamp()
+    session.save()
     return client

@@ -66,7 +66,7 @@ def test_the_change_is_audited_without_the_password() -> None:
     password = run("maya", "--role", "admin")["password"]
     entry = AuditEntry.objects.get()
     assert (entry.action, entry.target_label, entry.source) == ("people.manage", "maya", "command")
-    assert entry.after == {"role": "admin", "password_changed": True}
+    assert (entry.before, entry.after["role"], entry.after["password_changed"]) == ({"role": None}, "admin", True)
     assert password not in f"{entry.after}{entry.detail}"
 
 

@@ -33,7 +33,7 @@ class Command(JsonCommand):
             raise UsageError(str(error)) from error
         except ValidationError as error:
             raise UsageError(" ".join(error.messages)) from error
-        document = {"name": saved.user.username, "role": saved.role.value, "created": saved.is_new}
+        document = {"name": saved.user.username, "role": saved.role, "created": saved.is_new}
         self.emit({**document, "password": saved.password} if saved.password else document, _as_text(saved))
 
 
@@ -46,5 +46,5 @@ def _read_password() -> str:
 
 def _as_text(saved: Saved) -> list[str]:
     done = "Added" if saved.is_new else "Changed"
-    lines = [f"{done} {saved.user.username}, {saved.role.value}."]
+    lines = [f"{done} {saved.user.username}, {saved.role}."]
     return [*lines, f"Password, shown this once: {saved.password}"] if saved.password else lines

@@ -1,25 +1,22 @@
-"""Signing in, signing out, and what a person sees of themselves."""
+"""Signing in, signing out, and proving again who one is."""
 
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import Resolver404, resolve
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_http_methods
 
-from dashboard.accounts.actor import Actor, client_address
-from dashboard.accounts.forms import SignInForm, ThemeForm
-from dashboard.accounts.roles import role_of
-from dashboard.accounts.throttle import SIGN_IN, WINDOW, is_paused
-from dashboard.audit.log import record
+from dashboard.accounts.actor import PROVED_AT, Actor
+from dashboard.accounts.forms import PasswordForm, SignInForm
+from dashboard.audit.log import Outcome, record
 
-SIGNED_IN_AT = "signed_in_at"
-NOT_A_DESTINATION = {"login", "logout"}
+SIGN_IN = "account.sign_in"
+PROVE = "account.prove"
+NOT_A_DESTINATION = {"login", "logout", "prove"}
 
 
 def safe_path(path: str) -> str:
@@ -36,7 +33,8 @@ def safe_path(path: str) -> str:
 class SignIn(LoginView):
     """The sign-in page. Context of `accounts/login.html`: `form` (username, password), `next` (hidden field).
 
-    Django rotates the session's key; success and failure are both written to the audit log.
+    Django rotates the session's key; success and failure are both written to the audit log. django-axes pauses who
+    fails too often; the page says so as 429.
     """
 
     template_name = "accounts/login.html"
@@ -47,14 +45,9 @@ class SignIn(LoginView):
         given = self.request.POST.get(self.redirect_field_name, self.request.GET.get(self.redirect_field_name, ""))
         return safe_path(given)
 
-    def get_form_kwargs(self) -> dict[str, Any]:
-        name, ip = self.request.POST.get("username", ""), client_address(self.request)
-        paused = self.request.method == "POST" and is_paused(name[:150], ip)
-        return {**super().get_form_kwargs(), "is_paused": paused, "pause_minutes": int(WINDOW.total_seconds() // 60)}
-
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         response = super().form_valid(form)
-        self.request.session[SIGNED_IN_AT] = timezone.now().isoformat()
+        self.request.session[PROVED_AT] = timezone.now().isoformat()
         record(Actor.from_request(self.request), SIGN_IN, target_type="person", target_label=form.get_user().username)
         return response
 
@@ -83,23 +76,20 @@ class SignOut(LogoutView):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def me(request: HttpRequest) -> HttpResponse:
-    """Show who one is; POST `theme` keeps it in the session.
+def prove(request: HttpRequest) -> HttpResponse:
+    """Ask for the password again before what can lose data, then go back to where that was asked for.
 
-    Context of `accounts/me.html`: `role` (viewer, operator, admin or empty), `signed_in_at` and `session_ends_at`
-    (datetimes, the first None for a session without a sign-in page), `form` (one choice field, `theme`).
+    Context of `accounts/prove.html`: `form` (password), `next` (where to go back to).
     """
-    form = ThemeForm(request.POST or None, initial={"theme": request.session.get("theme", "system")})
-    if request.method == "POST" and form.is_valid():
-        request.session["theme"] = form.cleaned_data["theme"]
-        messages.info(request, "The theme is kept until you sign out.")
-        return redirect("me")
-    signed_in_at = request.session.get(SIGNED_IN_AT)
-    role = role_of(request.user)
-    context = {
-        "form": form,
-        "role": role.value if role else "",
-        "signed_in_at": parse_datetime(signed_in_at) if signed_in_at else None,
-        "session_ends_at": request.session.get_expiry_date(),
-    }
-    return render(request, "accounts/me.html", context, status=400 if form.errors else 200)
+    back = safe_path(request.POST.get("next", request.GET.get("next", "")))
+    form = PasswordForm(request, request.POST or None)
+    if request.method == "POST":
+        proved = form.is_valid()
+        detail = "" if proved else " ".join(str(error) for error in form["password"].errors)
+        actor = Actor.from_request(request)
+        outcome: Outcome = "done" if proved else "refused"
+        record(actor, PROVE, target_type="person", target_label=actor.name, outcome=outcome, detail=detail)
+        if proved:
+            request.session[PROVED_AT] = timezone.now().isoformat()
+            return redirect(back or "me")
+    return render(request, "accounts/prove.html", {"form": form, "next": back}, status=400 if form.errors else 200)

@@ -1,0 +1,39 @@
+"""Keep a person's session alive while it is used, know where they are signed in, and ask for a fresh sign-in."""
+
+from collections.abc import Callable
+from urllib.parse import urlencode, urlsplit
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from dashboard.accounts.roles import FreshSignInNeeded
+from dashboard.accounts.sessions import note_use
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+
+class SessionMiddleware:
+    """At most once a minute write down that a session is used; that also moves its end eight hours ahead."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.user.is_authenticated:
+            note_use(request)
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Send who may, but typed the password too long ago, to type it again and come back."""
+        if not isinstance(exception, FreshSignInNeeded):
+            return None
+        here = request.get_full_path() if request.method in {"GET", "HEAD"} else _page_before(request)
+        return redirect(f"{reverse('prove')}?{urlencode({'next': here})}")
+
+
+def _page_before(request: HttpRequest) -> str:
+    """Return the page whose form was sent; prove.next is checked there, so that no other site can choose it."""
+    before = urlsplit(request.headers.get("Referer", ""))
+    return f"{before.path}?{before.query}" if before.query else before.path

@@ -1,0 +1,70 @@
+"""Where people are signed in: listed, and ended one by one or all together."""
+
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils import timezone
+
+from dashboard.accounts.actor import Actor, client_address
+from dashboard.accounts.models import SignedIn
+from dashboard.audit.log import record
+
+NOTED_EVERY = timedelta(minutes=1)
+NOTED_AT = "used_at"
+
+
+def note_use(request: HttpRequest) -> None:
+    """Write down, at most once a minute, that this request's session is used; saving it also moves its end."""
+    now, noted = timezone.now(), request.session.get(NOTED_AT, 0)
+    if now.timestamp() - noted < NOTED_EVERY.total_seconds() or not request.session.session_key:
+        return
+    request.session[NOTED_AT] = now.timestamp()
+    session = SignedIn(
+        session_key=request.session.session_key,
+        user=person_of(request),
+        ip=client_address(request),
+        user_agent=request.headers.get("User-Agent", "")[:400],
+        since=now,
+        seen_at=now,
+    )
+    seen = SignedIn.objects.filter(pk=session.pk).update(ip=session.ip, user_agent=session.user_agent, seen_at=now)
+    if not seen:
+        SignedIn.objects.bulk_create([session], ignore_conflicts=True)
+
+
+def person_of(request: HttpRequest) -> User:
+    """Return who is signed in. Raises PermissionDenied for a stranger, whom the middleware has sent away before."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied("Sign in first.")
+    return request.user
+
+
+def sessions_of(user: User) -> list[SignedIn]:
+    """Return a person's sessions that have not ended, the one used last first."""
+    alive = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    return list(SignedIn.objects.filter(user=user, session_key__in=alive))
+
+
+def end_sessions(actor: Actor, user: User, *, only: str = "", but: str = "") -> int:
+    """End one session (`only`), or all except `but`; returns how many. The next request of each is a stranger's."""
+    sessions = SignedIn.objects.filter(user=user).exclude(session_key=but)
+    if only:
+        sessions = sessions.filter(session_key=only)
+    with transaction.atomic():
+        keys = list(sessions.values_list("session_key", flat=True))
+        Session.objects.filter(session_key__in=keys).delete()
+        sessions.filter(session_key__in=keys).delete()
+        if keys:
+            record(
+                actor,
+                "account.end_sessions",
+                target_type="person",
+                target_id=str(user.pk),
+                target_label=user.get_username(),
+                after={"ended": len(keys)},
+            )
+    return len(keys)

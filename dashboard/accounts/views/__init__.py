@@ -1,0 +1,1 @@
+"""Pages of signing in, of a person's own account, and of people."""

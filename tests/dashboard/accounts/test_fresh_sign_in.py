@@ -1,0 +1,91 @@
+"""What can lose data asks for the password again, unless it has just been typed."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.roles import FRESH_FOR, NEEDS_FRESH_SIGN_IN, PERMISSIONS, FreshSignInNeeded, Role, require
+from dashboard.audit.models import AuditEntry
+from tests.builders.people import PASSWORD, person, signed_in
+
+pytestmark = pytest.mark.django_db
+
+LONG_AGO = FRESH_FOR + timedelta(seconds=1)
+
+
+def add_sam(client: Client, **headers: str) -> Any:
+    return client.post("/people/new/", {"name": "sam", "role": "viewer"}, headers=headers)
+
+
+def stale() -> Client:
+    return signed_in(proved_at=timezone.now() - LONG_AGO)
+
+
+@pytest.mark.parametrize("verb", sorted(NEEDS_FRESH_SIGN_IN))
+def test_each_such_verb_refuses_who_signed_in_long_ago(verb: str) -> None:
+    maya = Actor(name="maya", source="page", user=person(), proved_at=timezone.now() - LONG_AGO)
+    with pytest.raises(FreshSignInNeeded):
+        require(maya, verb)
+
+
+@pytest.mark.parametrize("verb", sorted(set(PERMISSIONS) - NEEDS_FRESH_SIGN_IN))
+def test_the_others_do_not(verb: str) -> None:
+    require(Actor(name="maya", source="page", user=person(), proved_at=None), verb)
+
+
+def test_the_command_line_and_the_schedule_need_none() -> None:
+    for actor in (Actor.command(), Actor.schedule()):
+        require(actor, "people.manage")
+
+
+def test_who_may_not_is_told_so_before_being_asked_for_a_password() -> None:
+    response = signed_in(Role.VIEWER, proved_at=timezone.now() - LONG_AGO).post("/people/new/", {"name": "sam"})
+    assert response.status_code == 403
+
+
+def test_a_form_sent_too_late_leads_to_the_password_and_back_and_does_nothing() -> None:
+    response = add_sam(stale(), referer="http://testserver/people/new/")
+    assert (response.status_code, response["Location"]) == (302, "/prove/?next=%2Fpeople%2Fnew%2F")
+    assert not User.objects.filter(username="sam").exists()
+
+
+def test_the_password_opens_the_way() -> None:
+    client = stale()
+    proved = client.post("/prove/", {"password": PASSWORD, "next": "/people/new/"})
+    assert proved["Location"] == "/people/new/"
+    assert add_sam(client).status_code == 302
+    assert User.objects.filter(username="sam").exists()
+
+
+def test_a_wrong_password_opens_nothing_and_is_audited() -> None:
+    client = stale()
+    refused = client.post("/prove/", {"password": "wrong", "next": "/people/new/"})
+    assert refused.status_code == 400
+    assert "That is not your password." in refused.content.decode()
+    assert AuditEntry.objects.get(action="account.prove").outcome == "refused"
+    assert add_sam(client).status_code == 302
+    assert not User.objects.filter(username="sam").exists()
+
+
+def test_guessing_here_pauses_like_guessing_at_the_door() -> None:
+    client = stale()
+    for _ in range(settings.AXES_FAILURE_LIMIT):
+        client.post("/prove/", {"password": "wrong"})
+    assert client.post("/prove/", {"password": PASSWORD}).status_code == 429
+
+
+@pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example/", "/prove/", "/nothing/"])
+def test_no_other_site_chooses_where_one_lands(elsewhere: str) -> None:
+    response = stale().post("/prove/", {"password": PASSWORD, "next": elsewhere})
+    assert response["Location"] == "/me/"
+
+
+def test_a_fragment_is_sent_there_as_a_whole_page() -> None:
+    response = add_sam(stale(), **{"hx-request": "true", "referer": "http://testserver/people/new/"})
+    assert response["HX-Redirect"].startswith("/prove/")

@@ -1,0 +1,132 @@
+"""People, as an admin manages them on pages."""
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.models import Grant
+from dashboard.accounts.people import LastAdmin, Wish, change_person
+from dashboard.accounts.roles import NotAllowed, Role, require, role_of
+from dashboard.audit.models import AuditEntry
+from dashboard.connections.models import Connection
+from tests.builders.people import PASSWORD, actor, person, signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+def connection(name: str) -> Connection:
+    return Connection.objects.create(name=name, region="eu-west-1")
+
+
+def save(pk: int, **fields: Any) -> Any:
+    return signed_in().post(f"/people/{pk}/", {"role": "", "is_active": "on", **fields})
+
+
+def sign_in(name: str, password: str) -> int:
+    return Client().post("/login/", {"username": name, "password": password}).status_code
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.OPERATOR, None])
+@pytest.mark.parametrize("address", ["/people/", "/people/new/"])
+def test_only_admins_see_people(role: Role | None, address: str) -> None:
+    assert signed_in(role).get(address).status_code == 403
+
+
+def test_a_new_person_signs_in_by_a_link_that_works_once() -> None:
+    admin = signed_in()
+    admin.post("/people/new/", {"name": "sam", "role": "operator", "email": "sam@acme.example"})
+    sam = User.objects.get(username="sam")
+    page = admin.post(f"/people/{sam.pk}/link/").content.decode()
+    link = re.search(r"http://testserver(/welcome/[^<]+)<", page)
+    assert link
+    new = "sams own long password"
+    stranger = Client()
+    form = stranger.get(link[1], follow=True)
+    stranger.post(form.request["PATH_INFO"], {"new_password1": new, "new_password2": new})
+    assert sign_in("sam", new) == 302
+    assert "no longer works" in Client().get(link[1], follow=True).content.decode()
+    assert (role_of(sam), sam.email) == (Role.OPERATOR, "sam@acme.example")
+
+
+def test_a_link_that_somebody_made_up_is_refused() -> None:
+    assert "no longer works" in Client().get("/welcome/MQ/abc-def/", follow=True).content.decode()
+
+
+def test_nobody_signs_in_before_a_password_is_set() -> None:
+    signed_in().post("/people/new/", {"name": "sam", "role": "viewer"})
+    assert sign_in("sam", "") == 200
+
+
+def test_a_name_is_taken_once_whatever_its_case() -> None:
+    person(Role.VIEWER)
+    response = signed_in().post("/people/new/", {"name": "Viewer", "role": "viewer"})
+    assert "is there already" in response.content.decode()
+
+
+@pytest.mark.parametrize("name", ["command", "Schedule", "a b<script>", ""])
+def test_a_name_that_will_not_do_is_refused(name: str) -> None:
+    assert signed_in().post("/people/new/", {"name": name, "role": "viewer"}).status_code == 400
+    assert User.objects.count() == 1
+
+
+def test_an_address_that_does_not_parse_is_refused() -> None:
+    response = signed_in().post("/people/new/", {"name": "sam", "role": "viewer", "email": "sam at acme"})
+    assert "Enter a valid email address." in response.content.decode()
+
+
+def test_a_change_of_role_is_audited_before_and_after() -> None:
+    viewer = person(Role.VIEWER)
+    save(viewer.pk, role="operator")
+    entry = AuditEntry.objects.get(action="people.manage")
+    assert (entry.before["role"], entry.after["role"]) == ("viewer", "operator")
+
+
+def test_who_may_no_longer_sign_in_is_out_at_once() -> None:
+    viewer = person(Role.VIEWER)
+    theirs = Client()
+    theirs.force_login(viewer)
+    theirs.get("/me/")
+    save(viewer.pk, role="viewer", is_active="")
+    assert theirs.get("/me/").status_code == 302
+    assert sign_in("viewer", PASSWORD) == 200
+
+
+@pytest.mark.parametrize("wish", [Wish(role=Role.VIEWER), Wish(is_active=False), Wish(clears_role=True)])
+def test_the_last_admin_stays(wish: Wish) -> None:
+    admin = person(Role.ADMIN)
+    with pytest.raises(LastAdmin):
+        change_person(actor(Role.ADMIN), admin.username, wish)
+    assert role_of(User.objects.get(pk=admin.pk)) is Role.ADMIN
+
+
+def test_an_admin_may_go_where_another_stays() -> None:
+    other = person(Role.ADMIN, name="other")
+    assert save(other.pk, role="viewer").status_code == 302
+
+
+def test_a_grant_counts_on_its_connection_only() -> None:
+    prod, lab = connection("prod"), connection("lab")
+    user = person(Role.VIEWER)
+    save(user.pk, role="viewer", **{f"on_{lab.pk}": "operator"})
+    somebody = Actor(name="viewer", source="page", user=user)
+    require(somebody, "table.repair", connection=lab)
+    for elsewhere in (prod, None):
+        with pytest.raises(NotAllowed):
+            require(somebody, "table.repair", connection=elsewhere)
+
+
+def test_taking_a_grant_away_takes_it_away() -> None:
+    lab, user = connection("lab"), person(Role.VIEWER)
+    save(user.pk, role="viewer", **{f"on_{lab.pk}": "admin"})
+    save(user.pk, role="viewer", **{f"on_{lab.pk}": ""})
+    assert not Grant.objects.exists()
+
+
+def test_the_higher_of_two_roles_counts() -> None:
+    lab, user = connection("lab"), person(Role.OPERATOR)
+    Grant.objects.create(user=user, connection=lab, role="viewer")
+    assert Actor(name="operator", source="page", user=user).role_on(lab) is Role.OPERATOR

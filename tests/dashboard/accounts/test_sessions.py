@@ -1,0 +1,96 @@
+"""Where people are signed in, and how that ends."""
+
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.accounts.models import SignedIn
+from dashboard.accounts.roles import Role
+from dashboard.audit.models import AuditEntry
+from tests.builders.people import PASSWORD, person, signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+def at_a_page(role: Role = Role.VIEWER) -> Client:
+    client = Client()
+    client.force_login(person(role))
+    assert client.get("/me/").status_code == 200
+    return client
+
+
+def is_in(client: Client) -> bool:
+    return client.get("/me/").status_code == 200
+
+
+def test_a_session_is_listed_with_its_address_and_browser() -> None:
+    client = Client(headers={"user-agent": "Firefox"}, REMOTE_ADDR="192.0.2.9")
+    client.force_login(person())
+    (session,) = client.get("/me/").context["sessions"]
+    assert (session.ip, session.user_agent) == ("192.0.2.9", "Firefox")
+
+
+def test_ending_one_session_leaves_the_others() -> None:
+    here, there, elsewhere = at_a_page(), at_a_page(), at_a_page()
+    here.post("/me/sessions/end/", {"session": there.session.session_key})
+    assert (is_in(here), is_in(there), is_in(elsewhere)) == (True, False, True)
+
+
+def test_ending_all_leaves_this_one() -> None:
+    here, there = at_a_page(), at_a_page()
+    here.post("/me/sessions/end/")
+    assert (is_in(here), is_in(there)) == (True, False)
+    assert AuditEntry.objects.get(action="account.end_sessions").after == {"ended": 1}
+
+
+def test_nobody_ends_the_session_of_another_by_its_key() -> None:
+    mine, theirs = at_a_page(Role.VIEWER), at_a_page(Role.OPERATOR)
+    mine.post("/me/sessions/end/", {"session": theirs.session.session_key})
+    assert is_in(theirs)
+
+
+def test_an_admin_signs_somebody_out_everywhere() -> None:
+    theirs = at_a_page(Role.OPERATOR)
+    signed_in(Role.ADMIN).post(f"/people/{person(Role.OPERATOR).pk}/sessions/end/")
+    assert not is_in(theirs)
+
+
+def test_a_new_password_ends_the_other_sessions() -> None:
+    here, there = at_a_page(), at_a_page()
+    new = "another long enough one"
+    changed = here.post("/me/password/", {"old_password": PASSWORD, "new_password1": new, "new_password2": new})
+    assert changed.status_code == 302
+    assert (is_in(here), is_in(there)) == (True, False)
+
+
+def test_a_weak_password_is_refused_with_its_reason() -> None:
+    response = at_a_page().post(
+        "/me/password/", {"old_password": PASSWORD, "new_password1": "short", "new_password2": "short"}
+    )
+    assert "at least 12 characters" in response.content.decode()
+
+
+def test_a_session_ends_eight_hours_after_its_last_use() -> None:
+    client = at_a_page()
+    start = timezone.now()
+    with time_machine.travel(start + timedelta(hours=7)):
+        assert is_in(client)
+    with time_machine.travel(start + timedelta(hours=14)):
+        assert is_in(client)
+    with time_machine.travel(start + timedelta(hours=23)):
+        assert not is_in(client)
+
+
+def test_use_is_written_down_once_a_minute() -> None:
+    start = timezone.now()
+    with time_machine.travel(start, tick=False):
+        client = at_a_page()
+    with time_machine.travel(start + timedelta(seconds=59), tick=False):
+        client.get("/me/")
+        assert SignedIn.objects.get().seen_at == start
+    with time_machine.travel(start + timedelta(seconds=61), tick=False):
+        client.get("/me/")
+        assert SignedIn.objects.get().seen_at == start + timedelta(seconds=61)
