@@ -40,6 +40,7 @@ INSTALLED_APPS = [
     "dashboard.connections",
     "dashboard.jobs",
     "dashboard.audit",
+    "dashboard.alerts",
     "coordinator",
     "backups",
 ]

@@ -1,0 +1,216 @@
+"""One look at everything that is wrong: alerts open, change, are reminded of, escalate and end.
+
+Two looks at once do no harm: an alert is opened by an INSERT that a constraint guards, every other change is an UPDATE
+that names what it found, and a message is queued once. Nothing is sent here.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q
+
+from dashboard.alerts import outbox
+from dashboard.alerts.matching import Group, groups_of
+from dashboard.alerts.models import Alert, Member, Message, Rule
+from dashboard.alerts.problems import SEVERITIES, Look, Problem, look, worst
+
+SETTLES_AFTER = timedelta(minutes=5)
+"""An alert is over when none of its problems was seen for this long: what flickers is one alert."""
+RETURNS_WITHIN = timedelta(hours=24)
+"""The same cause within a day is told as having returned, in the thread of the first."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one evaluation did, in numbers; `failed` are the kinds whose source raised."""
+
+    opened: int
+    resolved: int
+    reminded: int
+    escalated: int
+    failed: dict[str, str]
+
+
+def evaluate(now: datetime) -> Outcome:
+    """Compare what is wrong with what is open, and queue what people are to be told."""
+    seen = look(now)
+    for kind, reason in seen.failed.items():
+        logger.error("What is wrong of the kind %s could not be read: %s", kind, reason)
+    rules = list(Rule.objects.all())
+    groups = groups_of(seen.problems, rules)
+    opened = sum(_open_or_refresh(group, now) for group in groups)
+    resolved = _settle(groups, seen, now)
+    _end_acknowledgements(now)
+    return Outcome(opened, resolved, _remind(now), _escalate(now), dict(seen.failed))
+
+
+def _open_or_refresh(group: Group, now: datetime) -> bool:
+    alert = Alert.objects.filter(rule=group.rule, cause=group.cause, resolved_at=None).first()
+    if alert is None:
+        return _open(group, now)
+    _refresh(alert, group, now)
+    return False
+
+
+def _open(group: Group, now: datetime) -> bool:
+    before = Alert.objects.filter(rule=group.rule, cause=group.cause, resolved_at__gte=now - RETURNS_WITHIN).first()
+    first = group.first
+    alert = Alert(
+        rule=group.rule,
+        kind=first.kind,
+        cause=group.cause,
+        connection_id=first.connection,
+        since=first.since,
+        opened_at=now,
+        told_at=now,
+        unattended_since=now,
+        returned_from=before,
+        **_texts(group, now),
+    )
+    try:
+        with transaction.atomic():
+            alert.save(force_insert=True)
+            Member.objects.bulk_create([_member(alert, problem) for problem in group.problems], batch_size=500)
+            outbox.queue(alert, Message.Reason.OPENED, 1, now)
+    except IntegrityError:  # another look was faster
+        return False
+    return True
+
+
+def _refresh(alert: Alert, group: Group, now: datetime) -> None:
+    """Bring texts and members up to date; worse than it was is told at once."""
+    is_worse = SEVERITIES.index(group.severity) > SEVERITIES.index(worst([alert.severity]))
+    with transaction.atomic():
+        changed = Alert.objects.filter(pk=alert.pk, resolved_at=None).update(quiet_since=None, **_texts(group, now))
+        if not changed:
+            return
+        _refresh_members(alert, group.problems, now)
+        if is_worse:
+            Alert.objects.filter(pk=alert.pk).update(state=Alert.State.OPEN, acknowledged_until=None, told_at=now)
+            alert.refresh_from_db()
+            outbox.queue(alert, Message.Reason.WORSE, SEVERITIES.index(group.severity), now)
+
+
+def _refresh_members(alert: Alert, problems: Sequence[Problem], now: datetime) -> None:
+    known = dict(alert.members.values_list("key", "gone_at"))
+    present = {problem.key for problem in problems}
+    fresh = [_member(alert, problem) for problem in problems if problem.key not in known]
+    Member.objects.bulk_create(fresh, batch_size=500, ignore_conflicts=True)
+    back = [key for key, gone_at in known.items() if gone_at is not None and key in present]
+    gone = [key for key, gone_at in known.items() if gone_at is None and key not in present]
+    for keys, gone_at in ((back, None), (gone, now)):
+        for start in range(0, len(keys), 500):
+            alert.members.filter(key__in=keys[start : start + 500]).update(gone_at=gone_at)
+
+
+def _settle(groups: Sequence[Group], seen: Look, now: datetime) -> int:
+    """End the alerts whose problems are gone for long enough; returns how many. A source that failed ends none."""
+    present = {(group.rule.pk, group.cause) for group in groups}
+    ended = 0
+    for alert in Alert.objects.filter(resolved_at=None).exclude(kind__in=seen.failed):
+        if (alert.rule_id, alert.cause) in present:
+            continue
+        if alert.quiet_since is None:
+            Alert.objects.filter(pk=alert.pk, quiet_since=None, resolved_at=None).update(quiet_since=now)
+        elif now - alert.quiet_since >= SETTLES_AFTER:
+            ended += _resolve(alert, now)
+    return ended
+
+
+def _resolve(alert: Alert, now: datetime) -> bool:
+    with transaction.atomic():
+        won = Alert.objects.filter(pk=alert.pk, resolved_at=None, quiet_since=alert.quiet_since).update(
+            state=Alert.State.RESOLVED, resolved_at=now
+        )
+        if won:
+            alert.members.filter(gone_at=None).update(gone_at=now)
+            # Who has not heard of it yet need not hear of it any more.
+            waiting = alert.messages.filter(state=Message.State.WAITING)
+            waiting.update(state=Message.State.DROPPED, finished_at=now, error="It was over before this was due.")
+            alert.refresh_from_db()
+            outbox.queue(alert, Message.Reason.RESOLVED, 1, now)
+    return bool(won)
+
+
+def _end_acknowledgements(now: datetime) -> None:
+    """An acknowledgement that has ended leaves its alert open, and due for a reminder."""
+    over = Q(state=Alert.State.ACKNOWLEDGED, acknowledged_until__lte=now, resolved_at=None)
+    for alert in Alert.objects.filter(over):
+        with transaction.atomic():
+            until = alert.acknowledged_until
+            won = Alert.objects.filter(over, pk=alert.pk, acknowledged_until=until).update(
+                state=Alert.State.OPEN, told_at=now, unattended_since=now, reminders=F("reminders") + 1
+            )
+            if won:
+                alert.refresh_from_db()
+                outbox.queue(alert, Message.Reason.REMINDER, alert.reminders, now)
+
+
+def _remind(now: datetime) -> int:
+    """Remind of what is open, is still seen and was last told of a rule's `remind_hours` ago; returns of how many."""
+    told = 0
+    open_alerts = Alert.objects.filter(state=Alert.State.OPEN, quiet_since=None, rule__remind_hours__gt=0)
+    for alert in open_alerts.select_related("rule"):
+        if alert.rule is None or now - alert.told_at < timedelta(hours=alert.rule.remind_hours):
+            continue
+        with transaction.atomic():
+            won = Alert.objects.filter(pk=alert.pk, state=Alert.State.OPEN, told_at=alert.told_at).update(
+                told_at=now, reminders=F("reminders") + 1
+            )
+            if won:
+                alert.refresh_from_db()
+                outbox.queue(alert, Message.Reason.REMINDER, alert.reminders, now)
+        told += won
+    return told
+
+
+def _escalate(now: datetime) -> int:
+    """Tell others of what nobody has taken up for a rule's `escalate_hours`; returns of how many. Once an alert."""
+    told = 0
+    waiting = Alert.objects.filter(
+        state=Alert.State.OPEN, escalated_at=None, quiet_since=None, rule__escalate_hours__gt=0
+    )
+    for alert in waiting.select_related("rule"):
+        if alert.rule is None or now - alert.unattended_since < timedelta(hours=alert.rule.escalate_hours):
+            continue
+        with transaction.atomic():
+            won = Alert.objects.filter(pk=alert.pk, state=Alert.State.OPEN, escalated_at=None).update(
+                escalated_at=now, told_at=now
+            )
+            if won:
+                alert.refresh_from_db()
+                outbox.queue(alert, Message.Reason.ESCALATED, 1, now)
+        told += won
+    return told
+
+
+def _texts(group: Group, now: datetime) -> dict[str, object]:
+    first = group.first
+    return {
+        "severity": group.severity,
+        "headline": group.headline,
+        "meaning": first.meaning,
+        "advice": first.advice,
+        "warning": first.warning,
+        "facts": [list(fact) for fact in first.facts],
+        "path": first.path[:400],
+        "link": first.link[:100],
+        "count": len(group.problems),
+        "seen_at": now,
+    }
+
+
+def _member(alert: Alert, problem: Problem) -> Member:
+    return Member(
+        alert=alert,
+        key=problem.key[:300],
+        severity=problem.severity,
+        headline=problem.headline[:400],
+        path=problem.path[:400],
+        since=problem.since,
+    )

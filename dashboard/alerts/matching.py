@@ -1,0 +1,81 @@
+"""Which rule speaks of which problem, and how problems become alerts. Pure: rules and problems in, groups out."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dashboard.alerts.models import Rule
+from dashboard.alerts.problems import SEVERITIES, Problem, Severity, kind_named, unique, worst
+
+LONGEST_CAUSE = 200
+
+
+@dataclass(frozen=True)
+class Group:
+    """Every problem of one cause under one rule, worst and oldest first."""
+
+    rule: Rule
+    cause: str
+    problems: tuple[Problem, ...]
+
+    @property
+    def severity(self) -> Severity:
+        return worst(problem.severity for problem in self.problems)
+
+    @property
+    def first(self) -> Problem:
+        return self.problems[0]
+
+    @property
+    def headline(self) -> str:
+        """One sentence for all of them."""
+        count = len(self.problems)
+        if count == 1:
+            return self.first.headline[:400]
+        if self.first.cause_headline:
+            return self.first.cause_headline.replace("{count}", f"{count:,}")[:400]
+        others = count - 1
+        return f"{self.first.headline[:340]} And {others:,} {'other' if others == 1 else 'others'} of the same cause."
+
+
+def groups_of(problems: Iterable[Problem], rules: Sequence[Rule]) -> list[Group]:
+    """Give each problem to the narrowest rule of its kind, leave out what stays below it, and group the rest."""
+    grouped: dict[tuple[int, str], list[Problem]] = defaultdict(list)
+    by_pk = {rule.pk: rule for rule in rules}
+    for problem in unique(problems):
+        rule = rule_for(problem, rules)
+        if rule is not None and is_told(problem, rule):
+            grouped[rule.pk, problem.cause[:LONGEST_CAUSE]].append(problem)
+    return [
+        Group(by_pk[pk], cause, tuple(sorted(members, key=_worst_first))) for (pk, cause), members in grouped.items()
+    ]
+
+
+def rule_for(problem: Problem, rules: Iterable[Rule]) -> Rule | None:
+    """Return the narrowest rule whose kind and scope fit; a rule that is switched off silences what it covers."""
+    fitting = [rule for rule in rules if rule.kind == problem.kind and covers(rule, problem)]
+    return max(fitting, key=lambda rule: (rule.narrowness, -rule.pk), default=None)
+
+
+def covers(rule: Rule, problem: Problem) -> bool:
+    """Say whether the problem lies within the rule's connection, prefix and plan."""
+    return (
+        (rule.connection_id is None or rule.connection_id == problem.connection)
+        and (not rule.prefix or problem.uri.startswith(rule.prefix))
+        and (not rule.plan or rule.plan == problem.plan)
+    )
+
+
+def is_told(problem: Problem, rule: Rule) -> bool:
+    """Say whether it is bad enough for the rule."""
+    kind = kind_named(problem.kind)
+    grave = SEVERITIES.index(problem.severity) >= SEVERITIES.index(_severity(rule.least_severity))
+    return rule.is_enabled and kind is not None and grave and kind.reaches(problem.measure, rule.threshold)
+
+
+def _severity(word: str) -> Severity:
+    return next((severity for severity in SEVERITIES if severity == word), "info")
+
+
+def _worst_first(problem: Problem) -> tuple[int, float, str]:
+    return (-SEVERITIES.index(problem.severity), problem.since.timestamp(), problem.key)

@@ -1,0 +1,119 @@
+"""What can be wrong, as the alerts see it: kinds with a measure, and sources that name every problem there is now.
+
+Apps register kinds and sources from AppConfig.ready, so that alerts know neither tables nor backups.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+Severity = Literal["info", "warning", "critical"]
+Unit = Literal["minutes", "hours", "days", "count"]
+SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One sort of problem. A rule of this kind tells of a problem whose measure reaches the threshold.
+
+    `unit` is what measure and threshold count; where `is_countdown`, a smaller measure is worse (days left), else a
+    larger one (minutes of age). `least` and `most` bound a threshold that makes sense.
+    """
+
+    name: str
+    words: str
+    unit: Unit
+    threshold: float
+    least: float = 0
+    most: float = 10_000
+    is_countdown: bool = False
+
+    def reaches(self, measure: float, threshold: float) -> bool:
+        return measure <= threshold if self.is_countdown else measure >= threshold
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that is wrong now. `key` is the same for as long as it lasts; problems of one `cause` share an alert.
+
+    Texts are plain sentences; `path` is the console's page about it. `uri` and `plan` are what scopes are compared
+    with; `since` (UTC) is when it began, as far as known.
+    """
+
+    kind: str
+    key: str
+    cause: str
+    severity: Severity
+    measure: float
+    headline: str
+    since: datetime
+    meaning: str = ""
+    advice: str = ""
+    warning: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    path: str = ""
+    link: str = ""
+    connection: int | None = None
+    uri: str = ""
+    plan: str = ""
+    cause_headline: str = ""
+    """What to say of several of the same cause, `{count}` being how many; empty: the first one's own headline."""
+
+
+Source = Callable[[datetime], Iterable[Problem]]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What all sources said at one time; `failed` names the kinds of those that raised, with the reason."""
+
+    problems: tuple[Problem, ...]
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+_kinds: dict[str, Kind] = {}
+_sources: dict[str, tuple[tuple[str, ...], Source]] = {}
+
+
+def register_source(name: str, source: Source, *kinds: Kind) -> None:
+    """Add a source and the kinds it yields; the same name again replaces it."""
+    _kinds.update({kind.name: kind for kind in kinds})
+    _sources[name] = (tuple(kind.name for kind in kinds), source)
+
+
+def kind_named(name: str) -> Kind | None:
+    """Return the kind, or None for one that no app of this release registers."""
+    return _kinds.get(name)
+
+
+def kinds() -> tuple[Kind, ...]:
+    """Return every kind, by name."""
+    return tuple(_kinds[name] for name in sorted(_kinds))
+
+
+def look(now: datetime) -> Look:
+    """Ask every source. One that raises keeps the alerts of its kinds as they are, and is told of by its kinds."""
+    problems: list[Problem] = []
+    failed: dict[str, str] = {}
+    for kind_names, source in list(_sources.values()):
+        try:
+            problems.extend(source(now))
+        except Exception as error:  # noqa: BLE001 - a broken source must not silence the others
+            failed.update(dict.fromkeys(kind_names, f"{type(error).__name__}: {error}"))
+    return Look(tuple(problems), failed)
+
+
+def worst(severities: Iterable[str]) -> Severity:
+    """Return the worst of some severities, info of none."""
+    present = set(severities)
+    return next((severity for severity in reversed(SEVERITIES) if severity in present), "info")
+
+
+def unique(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Yield each problem once; of two with one key the first counts."""
+    seen: set[str] = set()
+    for problem in problems:
+        if problem.key not in seen:
+            seen.add(problem.key)
+            yield problem

@@ -1,0 +1,158 @@
+"""Sending: tried again, never knowingly sent twice, never lost by a restart."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from dashboard.alerts.delivery import LONGEST_PAUSE, NotSent, PerhapsSent, deliver_due, pause
+from dashboard.alerts.models import Message, Recipient
+from tests.dashboard.alerts.week import MONDAY, address
+
+pytestmark = pytest.mark.django_db
+
+MINUTE = timedelta(minutes=1)
+
+
+class Killed(BaseException):
+    """What stands for kill -9: nothing after it runs."""
+
+
+def message(**changes: object) -> Message:
+    values = {
+        "reason": "test",
+        "number": "1",
+        "channel": "mail",
+        "address": "ops@acme.example",
+        "created_at": MONDAY,
+        "due_at": MONDAY,
+        "message_id": "m1",
+        **changes,
+    }
+    return Message.objects.create(**values)
+
+
+def send(now: object, carry: Callable[..., None]) -> int:
+    return deliver_due(now, {"mail": carry}, lambda message, now: None)  # type: ignore[arg-type]
+
+
+def taken(message: Message, handed_over: Callable[[], None]) -> None:
+    handed_over()
+
+
+def refused(message: Message, handed_over: Callable[[], None]) -> None:
+    raise NotSent("451 later")
+
+
+def test_a_message_is_sent_once() -> None:
+    message()
+    assert [send(MONDAY, taken), send(MONDAY, taken)] == [1, 0]
+    assert Message.objects.get().state == "sent"
+
+
+def test_a_message_that_is_not_due_waits() -> None:
+    message(due_at=MONDAY + MINUTE)
+    assert [send(MONDAY, taken), send(MONDAY + MINUTE, taken)] == [0, 1]
+
+
+@pytest.mark.parametrize(("attempts", "minutes"), [(1, 1), (2, 2), (3, 4), (6, 32), (7, 60), (60, 60)])
+def test_pauses_double_up_to_an_hour(attempts: int, minutes: float) -> None:
+    assert pause(attempts) == timedelta(minutes=minutes) <= LONGEST_PAUSE
+
+
+def test_a_refused_message_is_tried_again_after_its_pause() -> None:
+    message()
+    send(MONDAY, refused)
+    assert send(MONDAY + MINUTE / 2, taken) == 0
+    assert send(MONDAY + MINUTE, taken) == 1
+    assert Message.objects.get().attempts == 2
+
+
+def test_after_three_days_it_is_given_up_with_its_reason() -> None:
+    message()
+    now = MONDAY
+    while Message.objects.get().state == "waiting":
+        send(now, refused)
+        now += timedelta(hours=1)
+    found = Message.objects.get()
+    assert (found.state, found.error, found.finished_at) == ("failed", "451 later", MONDAY + timedelta(days=3))
+
+
+def test_an_address_that_nobody_has_is_given_up_at_once_and_shown() -> None:
+    recipient = address()
+    message(recipient=recipient)
+
+    def unknown(message: Message, handed_over: Callable[[], None]) -> None:
+        raise NotSent("550 no such user", is_final=True)
+
+    send(MONDAY, unknown)
+    assert Message.objects.get().state == "failed"
+    assert Recipient.objects.get().last_error == "550 no such user"
+
+
+def test_killed_before_handing_over_it_is_sent_after_the_restart() -> None:
+    message()
+
+    def killed(message: Message, handed_over: Callable[[], None]) -> None:
+        raise Killed
+
+    with pytest.raises(Killed):
+        send(MONDAY, killed)
+    assert send(MONDAY + 11 * MINUTE, taken) == 1
+
+
+def test_killed_after_handing_over_it_is_unknown_and_not_sent_again() -> None:
+    message()
+
+    def killed(message: Message, handed_over: Callable[[], None]) -> None:
+        handed_over()
+        raise Killed
+
+    with pytest.raises(Killed):
+        send(MONDAY, killed)
+    assert send(MONDAY + 11 * MINUTE, taken) == 0
+    assert Message.objects.get().state == "unknown"
+
+
+def test_a_line_that_breaks_before_the_answer_leaves_it_unknown() -> None:
+    message()
+
+    def breaks(message: Message, handed_over: Callable[[], None]) -> None:
+        handed_over()
+        raise PerhapsSent("The server did not answer for 30 seconds after it had taken the message.")
+
+    send(MONDAY, breaks)
+    assert send(MONDAY + 60 * MINUTE, taken) == 0
+    assert Message.objects.get().state == "unknown"
+
+
+def test_a_slow_sender_whose_claim_was_taken_over_hands_nothing_over() -> None:
+    message()
+    received: list[str] = []
+
+    def slow(mine: Message, handed_over: Callable[[], None]) -> None:
+        assert send(MONDAY + 11 * MINUTE, lambda other, hand: (hand(), received.append("other"))) == 1
+        handed_over()
+        received.append("slow")
+
+    send(MONDAY, slow)
+    assert received == ["other"]
+    assert Message.objects.get().state == "sent"
+
+
+def test_a_message_that_cannot_be_made_holds_up_no_other() -> None:
+    message()
+    message(number="2", message_id="m2")
+
+    def render(message: Message, now: object) -> None:
+        if message.number == "1":
+            raise KeyError("headline")
+
+    assert deliver_due(MONDAY, {"mail": taken}, render) == 1
+    assert Message.objects.get(number="1").state == "waiting"
+
+
+def test_a_channel_that_is_not_set_up_waits() -> None:
+    message(channel="webhook")
+    assert send(MONDAY, taken) == 0
+    assert Message.objects.get().state == "waiting"
