@@ -9,7 +9,7 @@ from coordinator.coordination.checks import Check, Operation, Preflight, differi
 from coordinator.coordination.preflight import preflight
 from coordinator.coordination.reading import Wish, read_situation
 from coordinator.coordination.situation import Situation
-from coordinator.coordination.table_checks import backfills_of
+from coordinator.coordination.table_checks import backfills_of, half_dropped
 from coordinator.coordination.telling import SparkSteps, Telling
 from coordinator.coordination.verification import aftermath, image, proofs, registration_of, unproven
 from coordinator.coordination.warm import spark
@@ -72,7 +72,9 @@ def carry_out(connection: Connection, lake: Lake, act: Act, telling: Telling, ke
     keep(before=image(situation))
     if act.wish.operation is Operation.DROP and backfills_of(situation):
         situation, checked = _backfill(connection, lake, act, situation, telling, keep)
-    outcome = _spark(connection, lake, act, situation, _spark_job(act.wish, checked), telling)
+    outcome = _spark(
+        connection, lake, act, situation, _spark_job(act.wish, checked, finishing=half_dropped(situation)), telling
+    )
     _first_commit(connection, lake, act, situation, checked, telling)
     said = [_also_removed(connection, lake, act, situation, checked, telling)]
     with telling.step("Read the table again") as step:
@@ -127,14 +129,14 @@ def _backfill(
     return situation, checked
 
 
-def _spark_job(wish: Wish, checked: Preflight) -> SparkJob:
+def _spark_job(wish: Wish, checked: Preflight, *, finishing: bool) -> SparkJob:
     location = checked.location
     try:
         match wish.operation:
             case Operation.ENABLE:
                 return enable_coordinated_commits.job(location, checked.store, checked.endpoint)
             case Operation.DROP:
-                return drop_coordinated_commits.job(location)
+                return drop_coordinated_commits.job(location, finishing=finishing)
             case Operation.LEFTOVERS:
                 return remove_leftover_feature.job(location, wish.remove_features[0])
             case Operation.CREATE:
@@ -158,6 +160,8 @@ def _spark(
         port = spark.borrow(connection, lake, situation.log_store if situation.has_log_store else "")
         with steps:
             outcome = port.run(job, steps, check=telling.check)
+            if outcome.state != "done":
+                steps.fail()
     except JobInterrupted:
         raise
     except JobCancelled as cancelled:

@@ -13,24 +13,28 @@ from lake.spark.messages import SparkJob
 from lake.spark.sql import quote_text
 
 KIND = "drop_coordinated_commits"
+FIRST = "First commit, through the coordinator"
+SECOND = "Second commit, without the coordinator"
 
 
-def job(table: str) -> SparkJob:
-    """Ask for it; SparkRefused for a location that cannot be one."""
+def job(table: str, *, finishing: bool = False) -> SparkJob:
+    """Ask for it; `finishing` where an earlier drop made its first commit. SparkRefused for a wrong location."""
     quoted_location(table)
-    return SparkJob(KIND, {"table": table})
+    return SparkJob(KIND, {"table": table, "finishing": finishing})
 
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
     """Return the `commits` made meanwhile, oldest first, and the features that are `left_behind`.
 
-    Notes tell each commit as it happens. TRUNCATE HISTORY is not offered, since Delta refuses it for a feature that
-    only writers have to know (DELTA_FEATURE_DROP_HISTORY_TRUNCATION_NOT_ALLOWED).
+    Each commit is a step, and a note tells of it as it happens. TRUNCATE HISTORY is not offered, since Delta refuses it
+    for a feature that only writers have to know (DELTA_FEATURE_DROP_HISTORY_TRUNCATION_NOT_ALLOWED).
     """
     table = table_path(params)
-    report.step("Drop the feature")
+    finishing = bool(params.get("finishing"))
+    report.step(SECOND if finishing else FIRST)
     statement = f"ALTER TABLE {table} DROP FEATURE {quote_text(FEATURE)}"
-    commits = telling_commits(spark, table, lambda: spark.sql(statement), report)
+    then = "" if finishing else SECOND
+    commits = telling_commits(spark, table, lambda: spark.sql(statement), report, then)
     report.step("Read what stays behind")
     features = table_features(spark, table)
     left = [feature for feature in FEATURES if feature in features]

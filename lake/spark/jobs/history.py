@@ -9,7 +9,8 @@ from typing import Any
 
 from lake.spark.jobs.report import Report
 
-LOOK_EVERY_SECONDS = 0.2
+LOOK_EVERY_SECONDS = 1.0
+"""A look reads the newest commits, which costs about as much as a whole drop: a quick one is told at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,13 @@ def _utc(epoch_ms: int) -> str:
     return datetime.fromtimestamp(epoch_ms / 1000, UTC).isoformat(timespec="milliseconds")
 
 
-def telling_commits(spark: Any, table: str, work: Callable[[], object], report: Report) -> list[HistoryEntry]:
-    """Do the work in a thread and note each commit as it appears; return the commits made meanwhile, oldest first."""
+def telling_commits(
+    spark: Any, table: str, work: Callable[[], object], report: Report, then: str = ""
+) -> list[HistoryEntry]:
+    """Do the work in a thread and note each commit as it appears; return the commits made meanwhile, oldest first.
+
+    `then` names the step that begins once the first commit is there.
+    """
     before = newest_commits(spark, table, 1)[0].version
     seen: dict[int, HistoryEntry] = {}
     with ThreadPoolExecutor(1, "work") as pool:
@@ -41,9 +47,9 @@ def telling_commits(spark: Any, table: str, work: Callable[[], object], report: 
         while not wait([doing], LOOK_EVERY_SECONDS).done:
             # What goes wrong in the work is raised by the work; a look in between may fail as the table changes.
             with suppress(*_spark_errors()):
-                _tell_new(_since(spark, table, before), seen, report)
+                _tell_new(_since(spark, table, before), seen, report, then)
         doing.result()
-    _tell_new(_since(spark, table, before), seen, report)
+    _tell_new(_since(spark, table, before), seen, report, then)
     return [seen[version] for version in sorted(seen)]
 
 
@@ -51,12 +57,14 @@ def _since(spark: Any, table: str, version: int) -> Iterator[HistoryEntry]:
     return reversed([entry for entry in newest_commits(spark, table, 10) if entry.version > version])
 
 
-def _tell_new(entries: Iterator[HistoryEntry], seen: dict[int, HistoryEntry], report: Report) -> None:
+def _tell_new(entries: Iterator[HistoryEntry], seen: dict[int, HistoryEntry], report: Report, then: str) -> None:
     for entry in entries:
         if entry.version not in seen:
             seen[entry.version] = entry
             facts = {"version": entry.version, "operation": entry.operation}
             report.note(f"Version {entry.version} is committed: {entry.operation}", **facts)
+            if then and len(seen) == 1:
+                report.step(then)
 
 
 def _spark_errors() -> tuple[type[Exception], ...]:

@@ -108,6 +108,8 @@ def test_dropping_tells_its_two_commits_and_what_stays_behind(spark_lake, run, u
     commits = [(commit["version"], commit["operation"]) for commit in outcome.result["commits"]]
     assert commits == [(4, "UNSET TBLPROPERTIES"), (5, "DROP FEATURE")]
     assert [progress.facts["version"] for progress in heard if progress.note] == [4, 5]
+    first, second = drop_coordinated_commits.FIRST, drop_coordinated_commits.SECOND
+    assert [progress.step for progress in heard if progress.note] == [first, second]
     assert outcome.result["left_behind"] == ["vacuumProtocolCheck", "inCommitTimestamp"]
     assert registration(spark_lake.client, uri)["acceptingCommits"]["BOOL"] is False
     spark_lake.insert(uri, "id")
