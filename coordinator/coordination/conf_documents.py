@@ -1,0 +1,30 @@
+"""Settings of writers as one document: for the page, and for `levee commits conf --json`."""
+
+from dataclasses import asdict
+from typing import Any
+
+from coordinator.coordination.pasting import cluster_conf, pairs_of, pyspark, spark_submit
+from coordinator.coordination.releases import Release
+from coordinator.coordination.session_conf import WriterWorld, default_properties, settings_for, warnings_for
+from lake.delta.facts import Mechanism
+
+
+def conf_document(mechanism: Mechanism, world: WriterWorld, release: Release) -> dict[str, Any]:
+    """Settings one by one, the same in each syntax to paste, and what no setting says."""
+    settings = settings_for(mechanism, world, release)
+    packages = release.packages(log_store=mechanism is Mechanism.LOG_STORE)
+    pairs = pairs_of(settings)
+    coordinated = mechanism is Mechanism.COORDINATED_COMMITS
+    return {
+        "mechanism": mechanism.value,
+        "delta": release.delta,
+        "pyspark": release.pyspark,
+        "checked": release.checked,
+        "packages": list(packages),
+        "settings": [asdict(one) for one in settings],
+        "new_tables": [asdict(one) for one in default_properties(world)] if coordinated else [],
+        "warnings": list(warnings_for(mechanism, world, release)),
+        "spark_submit": spark_submit(pairs, packages),
+        "pyspark_session": pyspark(pairs, packages),
+        "cluster_conf": cluster_conf(pairs, packages),
+    }

@@ -1,0 +1,51 @@
+"""Finding the checks that somebody confirms: made by Levee for this very act, and not long ago."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from coordinator.coordination.checks import Operation, is_too_old
+from coordinator.coordination.gate import ChecksFailed, PreflightNeeded
+from coordinator.coordination.reading import Wish
+from dashboard.jobs.models import Job
+
+CHECK_KIND = "check-coordination"
+
+
+def check_jobs(uri: str, operation: Operation) -> "QuerySet[Job]":
+    """Every job that checked this act on this table, newest first."""
+    jobs = Job.objects.filter(kind=CHECK_KIND, target_label=uri, params__operation=operation.value)
+    return jobs.select_related("connection").order_by("-created_at")
+
+
+def read_at(job: Job) -> datetime | None:
+    """When the lake was read for the checks; None where it was not."""
+    text = job.result.get("read_at", "")
+    return parse_datetime(text) if text else None
+
+
+def checks_of(job: Job) -> dict[str, Any] | None:
+    """The checks that a job made (checks.preflight_document); None before it is done."""
+    found = job.result.get("preflight")
+    return found if isinstance(found, dict) else None
+
+
+def is_stale(job: Job) -> bool:
+    """Whether the checks may no longer be confirmed."""
+    return is_too_old(read_at(job), timezone.now())
+
+
+def confirmed_checks(job: Job, wish: Wish, digest: str) -> dict[str, Any]:
+    """The checks of this job, if they are those shown, made for this wish and young. Raises ActRefused."""
+    found = checks_of(job)
+    if found is None or found["digest"] != digest or is_stale(job):
+        raise PreflightNeeded
+    if (found["operation"], found["uri"]) != (wish.operation.value, wish.uri):
+        raise PreflightNeeded
+    if not found["may_run"]:
+        failed = next((one for one in found["checks"] if one["state"] == "failed"), {"sentence": "a check failed."})
+        raise ChecksFailed(f"The checks refuse it: {failed['sentence']}")
+    return found

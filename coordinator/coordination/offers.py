@@ -1,0 +1,58 @@
+"""What a table's page offers about its coordination, from stored rows: an act, or the reason why there is none."""
+
+from dataclasses import dataclass
+
+from coordinator.coordination.checks import Operation
+from coordinator.coordination.features import COORDINATED, LEFT_BEHIND, is_catalog_managed, unknown
+from coordinator.models import DeltaTable
+from lake.delta.facts import Mechanism
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinationOffer:
+    """`reason` says why there is no button; "" where there is one."""
+
+    operation: Operation
+    title: str
+    text: str
+    reason: str = ""
+
+
+def coordination_offers(table: DeltaTable) -> list[CoordinationOffer]:
+    """The acts that fit where the table is; empty for one that is gone or was never read."""
+    if table.gone_at is not None or table.observed_at is None:
+        return []
+    features = table.features
+    coordinated = table.mechanism == Mechanism.COORDINATED_COMMITS
+    if coordinated:
+        return [_drop("Drop coordinated commits", "Leaves the coordinator in two commits, checked first.")]
+    if COORDINATED in features:
+        text = "A drop stopped between its two commits: the protocol still names the feature."
+        return [_drop("Finish the drop", text), _enable(table, "Enable again")]
+    offers = [_enable(table, "Enable coordinated commits")]
+    left = [feature for feature in LEFT_BEHIND if feature in features]
+    if left and not is_catalog_managed(features):
+        text = f"{' and '.join(left)} stay in the protocol after a drop. Delta may refuse to remove them."
+        offers.append(CoordinationOffer(Operation.LEFTOVERS, "Remove what a drop left behind", text))
+    return offers
+
+
+def _drop(title: str, text: str) -> CoordinationOffer:
+    return CoordinationOffer(Operation.DROP, title, text)
+
+
+def _enable(table: DeltaTable, title: str) -> CoordinationOffer:
+    text = "One commit, through whatever the table commits through now. Checked first, and proven afterwards."
+    return CoordinationOffer(Operation.ENABLE, title, text, _why_not_enable(table))
+
+
+def _why_not_enable(table: DeltaTable) -> str:
+    if is_catalog_managed(table.features):
+        return "A catalogue commits for this table: the two exclude each other."
+    if strange := unknown(table.features):
+        return (
+            f"Delta 4.4.0 does not know the feature {strange[0]}: only the engine that added it may change the table."
+        )
+    if table.mechanism == Mechanism.UNKNOWN:
+        return "How this table commits is not known: observe it first."
+    return ""

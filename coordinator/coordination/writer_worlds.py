@@ -1,0 +1,44 @@
+"""Where writers of a table, or of a store, commit: from what was observed, as session settings need it."""
+
+from coordinator.coordination.coordinator_conf import read_conf
+from coordinator.coordination.session_conf import WriterWorld
+from coordinator.models import CommitStore, DeltaTable
+from dashboard.connections.models import Connection
+from lake.delta.facts import Mechanism
+
+
+def world_of_table(table: DeltaTable) -> WriterWorld:
+    """The connection's region and endpoints, the table's own store and spelling; what is not known is a placeholder."""
+    domains = [str(one) for one in table.lock_domains] or [table.uri]
+    properties = table.properties if isinstance(table.properties, dict) else {}
+    coordinator = read_conf(properties).store if table.mechanism == Mechanism.COORDINATED_COMMITS else ""
+    kind = table.store.kind if table.store else ""
+    return _world(
+        table.connection,
+        log_store=table.store.name if table.store and kind == CommitStore.Kind.LOG_STORE else "",
+        coordinator=coordinator,
+        scheme=domains[0].partition("://")[0],
+    )
+
+
+def world_of_store(store: CommitStore) -> WriterWorld:
+    """The same for a store, whose tables are taken to be spelled s3a://."""
+    is_log_store = store.kind == CommitStore.Kind.LOG_STORE
+    return _world(
+        store.connection, log_store=store.name if is_log_store else "", coordinator="" if is_log_store else store.name
+    )
+
+
+def _world(connection: Connection, *, log_store: str = "", coordinator: str = "", scheme: str = "s3a") -> WriterWorld:
+    """A store of each kind that the connection has but the table does not use stands in for the other mechanisms."""
+    names = dict(connection.stores.order_by("-name").values_list("kind", "name"))
+    endpoint = connection.endpoint_url.rstrip("/")
+    return WriterWorld(
+        region=connection.region,
+        s3_endpoint=endpoint,
+        dynamodb_endpoint=connection.dynamodb_endpoint_url.rstrip("/") or endpoint,
+        log_store=log_store or names.get(CommitStore.Kind.LOG_STORE, ""),
+        coordinator=coordinator or names.get(CommitStore.Kind.COMMIT_COORDINATOR, "delta_commits"),
+        scheme=scheme if scheme in ("s3a", "s3") else "s3a",
+        environment_credentials=bool(endpoint),
+    )

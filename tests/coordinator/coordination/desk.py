@@ -1,0 +1,83 @@
+"""What an operator does with coordination, in one line each: by actions, and by pages as a browser uses them."""
+
+import re
+from html import unescape
+from typing import Any
+
+from django.test import Client
+
+from coordinator.coordination import actions
+from coordinator.coordination.checks import Operation
+from coordinator.coordination.confirmed import CHECK_KIND, checks_of
+from coordinator.coordination.reading import Wish
+from coordinator.models import DeltaTable
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.roles import Role
+from dashboard.jobs.models import Job
+from tests.builders.people import actor
+from tests.coordinator.coordination.fake_spark import FakeSpark
+from tests.coordinator.repairs.console import Console
+
+ROOT = "sales/orders"
+
+
+class Desk:
+    """One lake on moto, one console, one Spark that writes by hand."""
+
+    def __init__(self, console: Console, spark: FakeSpark) -> None:
+        self.console = console
+        self.spark = spark
+        self.store = spark.coordinator
+
+    def plain(self, root: str = ROOT) -> DeltaTable:
+        """A table of versions 0 to 2 that nothing guards, as observed."""
+        self.console.lake.table(root, 3)
+        return self.console.observed(root)
+
+    def coordinated(self, root: str = ROOT) -> DeltaTable:
+        """A table that was enabled at version 3."""
+        table = self.plain(root)
+        job = self.run(self.act(self.checked(self.wish(Operation.ENABLE, table))))
+        assert job.state == "succeeded", job.error_text
+        return self.console.table(root)
+
+    def wish(self, operation: Operation, table: DeltaTable, **changes: Any) -> Wish:
+        store = self.store if operation is Operation.ENABLE else ""
+        return Wish(operation, table.uri, **({"store": store} | changes))
+
+    def checked(self, wish: Wish, by: Actor | None = None) -> Job:
+        return self.run(actions.check(by or actor(Role.OPERATOR), self.console.connection, wish))
+
+    def act(self, checked: Job, by: Actor | None = None, **confirmed: Any) -> Job:
+        """Confirm as the form has it; keywords change what is confirmed."""
+        found = checks_of(checked)
+        assert found is not None, checked.error_text
+        name = ".".join(found["uri"].rsplit("/", 2)[1:])
+        given = {"digest": found["digest"], "confirm": name, "stated": True} | confirmed
+        return actions.act(by or actor(Role.OPERATOR), checked, given.pop("digest"), **given)
+
+    def run(self, job: Job) -> Job:
+        return self.console.run(job)
+
+    def checks_page(self, client: Client, table: DeltaTable, operation: str, **asked: Any) -> str:
+        """Post the first form, let the worker check, and return the address of the page."""
+        given = {"store": self.store} if operation == "enable" else {}
+        answer = client.post(f"/tables/{table.pk}/coordination/{operation}/", given | asked)
+        assert answer.status_code == 303, body(answer)
+        self.run(Job.objects.filter(kind=CHECK_KIND).latest("created_at"))
+        return str(answer["Location"])
+
+
+def body(answer: Any) -> str:
+    return unescape(answer.content.decode())
+
+
+def hidden(html: str, address: str) -> dict[str, str]:
+    """The hidden fields of the form that posts to an address."""
+    form = html.partition(f'action="{address}"')[2].partition("</form>")[0]
+    assert form, f"no form posts to {address}"
+    return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
+
+
+def confirm(client: Client, address: str, **typed: str) -> Any:
+    return client.post(address, hidden(body(client.get(address)), address) | typed)

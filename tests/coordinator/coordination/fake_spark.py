@@ -1,0 +1,159 @@
+"""A Spark that writes by hand what Delta would, step by step, and can be stopped at each."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from coordinator.coordination.features import COORDINATED
+from dashboard.jobs.context import JobCancelled
+from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF, TABLE_CONF
+from lake.spark.jobs import create_table, drop_coordinated_commits, enable_coordinated_commits, remove_leftover_feature
+from lake.spark.messages import SparkError, SparkJob, SparkOutcome, SparkProgress
+from tests.builders.delta import EPOCH_MS, commit_bytes, commit_info, metadata, protocol, registration_item
+from tests.builders.moto_lake import MotoLake
+
+START = "Start Spark"
+CONVERT = "Make the conversion commit"
+FEATURES = (COORDINATED, "inCommitTimestamp", "vacuumProtocolCheck")
+TABLE_ID = "0b9d5a34-6f0e-4d0e-8f55-2f6f6f6c1d11"
+
+Effect = Callable[[dict[str, Any]], None]
+
+
+class FakeSpark:
+    """In place of the warm worker. `at` maps a step's name to what happens before its effect."""
+
+    def __init__(self, lake: MotoLake) -> None:
+        self.lake = lake
+        self.asked: list[SparkJob] = []
+        self.log_stores: list[str] = []
+        self.at: dict[str, Callable[[], None]] = {}
+
+    def borrow(self, connection: Any, lake: Any, log_store: str = "") -> "FakeSpark":
+        self.log_stores.append(log_store)
+        return self
+
+    def run(
+        self,
+        job: SparkJob,
+        on_progress: Callable[[SparkProgress], None] = lambda _: None,
+        *,
+        check: Callable[[], None] = lambda: None,
+    ) -> SparkOutcome:
+        self.asked.append(job)
+        params = dict(job.params)
+        try:
+            for name, effect in [(START, _nothing), *self._steps(job.kind, params)]:
+                on_progress(SparkProgress(name))
+                self.at.get(name, _ignore)()
+                check()
+                effect(params)
+        except SparkEnds as end:
+            return SparkOutcome(end.state, end.began, {}, end.error, (), 1.0)
+        return SparkOutcome("done", True, {"commits": params.get("commits", [])}, None, (), 1.0)
+
+    def _steps(self, kind: str, params: dict[str, Any]) -> list[tuple[str, Effect]]:
+        first = (drop_coordinated_commits.FIRST, self._leave)
+        return {
+            enable_coordinated_commits.KIND: [("Register", self._register), (CONVERT, self._convert)],
+            create_table.KIND: [("Register", self._register), ("Create the table", self._convert)],
+            drop_coordinated_commits.KIND: [
+                *([] if params.get("finishing") else [first]),
+                (drop_coordinated_commits.SECOND, self._remove_feature),
+            ],
+            remove_leftover_feature.KIND: [("Remove", self._remove_leftover)],
+        }.get(kind, [("Append no rows", self._append)])
+
+    def _register(self, params: dict[str, Any]) -> None:
+        item = registration_item(
+            self._newest(params) + 1,
+            tableId={"S": TABLE_ID},
+            path={"S": params["table"]},
+            hasAcceptedCommits={"BOOL": False},
+            tableTimestamp=None,
+        )
+        self.lake.dynamodb.put_item(TableName=params["store"], Item=item)
+
+    def _convert(self, params: dict[str, Any]) -> None:
+        conf = {"dynamoDBTableName": params["store"], "dynamoDBEndpoint": params["endpoint"]}
+        properties = {
+            COORDINATOR: "dynamodb",
+            COORDINATOR_CONF: json.dumps(conf),
+            TABLE_CONF: json.dumps({"tableId": TABLE_ID}),
+            "delta.enableInCommitTimestamps": "true",
+        }
+        self._commit(params, metadata(properties=properties), _protocol(FEATURES))
+
+    def _leave(self, params: dict[str, Any]) -> None:
+        version = self._commit(params, metadata(properties={"delta.enableInCommitTimestamps": "true"}))
+        for item in self._items(params["table"]):
+            if item["acceptingCommits"]["BOOL"]:
+                item |= {"acceptingCommits": {"BOOL": False}, "tableVersion": {"N": str(version)}}
+                item |= {"hasAcceptedCommits": {"BOOL": True}}
+                self.lake.dynamodb.put_item(TableName=self.coordinator, Item=item)
+
+    def _remove_feature(self, params: dict[str, Any]) -> None:
+        self._commit(params, _protocol(FEATURES[1:]))
+
+    def _remove_leftover(self, params: dict[str, Any]) -> None:
+        self._commit(params, _protocol([one for one in FEATURES[1:] if one != params["feature"]]))
+
+    def _append(self, params: dict[str, Any]) -> None:
+        self._commit(params)
+
+    @property
+    def coordinator(self) -> str:
+        return f"commits-{self.lake.bucket}"
+
+    def _items(self, path: str) -> list[dict[str, Any]]:
+        found = self.lake.dynamodb.scan(TableName=self.coordinator)["Items"]
+        return [item for item in found if item["path"]["S"] == path]
+
+    def _commit(self, params: dict[str, Any], *actions: Any) -> int:
+        version = self._newest(params) + 1
+        info = commit_info(in_commit_timestamp=EPOCH_MS + version)
+        self.lake.commit(self._root(params), version, commit_bytes(info, *actions))
+        params.setdefault("commits", []).append({"version": version})
+        return version
+
+    def _newest(self, params: dict[str, Any]) -> int:
+        log = f"{self._root(params)}/_delta_log/0"
+        listed = self.lake.s3.list_objects_v2(Bucket=self.lake.bucket, Prefix=log).get("Contents", [])
+        return len(listed) - 1
+
+    def _root(self, params: dict[str, Any]) -> str:
+        return str(params["table"]).split("/", 3)[3]
+
+
+class SparkEnds(Exception):
+    """Spark's job ends here: `state` as of an outcome; `error` what it says, None where the process is gone."""
+
+    def __init__(self, state: Any, sentence: str = "", *, condition: str = "", began: bool = True) -> None:
+        super().__init__(sentence)
+        self.state = state
+        self.began = began
+        self.error = SparkError("SparkException", condition, sentence) if sentence else None
+
+
+def ends(state: Any, sentence: str = "", *, condition: str = "", began: bool = True) -> Callable[[], None]:
+    def end() -> None:
+        raise SparkEnds(state, sentence, condition=condition, began=began)
+
+    return end
+
+
+def cancelled() -> None:
+    raise JobCancelled
+
+
+def _protocol(features: Any) -> Any:
+    reader = [one for one in features if one == "vacuumProtocolCheck"]
+    return protocol(3, 7, readerFeatures=reader, writerFeatures=list(features))
+
+
+def _nothing(_: dict[str, Any]) -> None:
+    return
+
+
+def _ignore() -> None:
+    return

@@ -1,0 +1,336 @@
+"""Enable, drop, create and leftovers from confirmation to proof, and what refuses them on the way."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils.dateparse import parse_datetime
+
+from coordinator.coordination import actions, jobs
+from coordinator.coordination.checks import Operation
+from coordinator.coordination.gate import ChecksFailed, ConfirmationNeeded, PreflightNeeded
+from coordinator.coordination.reading import Wish
+from coordinator.repairs.gate import ReadOnlyMode
+from dashboard.accounts.roles import NotAllowed, Role
+from dashboard.audit.models import AuditEntry
+from dashboard.jobs.actions import JobBusy
+from dashboard.jobs.models import Job
+from lake.spark.jobs import append_probe, drop_coordinated_commits, enable_coordinated_commits
+from tests.builders.people import actor
+from tests.coordinator.coordination.desk import ROOT
+from tests.coordinator.coordination.fake_spark import CONVERT, START, TABLE_ID, cancelled, ends
+
+pytestmark = pytest.mark.django_db
+ENABLE, DROP, CREATE, LEFTOVERS = Operation.ENABLE, Operation.DROP, Operation.CREATE, Operation.LEFTOVERS
+FIRST, SECOND = drop_coordinated_commits.FIRST, drop_coordinated_commits.SECOND
+
+
+def asked(desk) -> list[str]:
+    return [job.kind for job in desk.spark.asked]
+
+
+def last_audit(outcome: str) -> AuditEntry:
+    return AuditEntry.objects.filter(outcome=outcome).latest("id")
+
+
+# What is done
+
+
+def test_enabling_registers_commits_and_proves(desk, plain) -> None:
+    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain)), reason="CHG-1"))
+
+    assert job.state == "succeeded", job.error_text
+    assert f"Coordinated commits are on: registered in {desk.store} as {TABLE_ID}, at version 3." in job.message
+    assert job.result["proofs"]
+    table = desk.console.table(ROOT)
+    assert (table.mechanism, table.state, table.published_version) == ("coordinated_commits", "healthy", 3)
+    assert asked(desk) == [enable_coordinated_commits.KIND]
+
+
+def test_the_audit_log_has_the_table_before_and_after(desk, plain) -> None:
+    desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+
+    entry = last_audit("done")
+    assert (entry.action, entry.target_label) == ("table.enable-coordination", plain.uri)
+    assert (entry.before["mechanism"], entry.after["mechanism"]) == ("single_driver", "coordinated_commits")
+    assert entry.after["registration"]["table_id"] == TABLE_ID
+
+
+def test_the_cold_start_of_spark_is_a_step_of_the_job(desk, plain) -> None:
+    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+
+    assert [step["name"] for step in job.steps][:2] == ["Check the preconditions", START]
+
+
+def test_a_first_commit_proves_it_only_where_asked_for(desk, plain) -> None:
+    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain)), probe=True))
+
+    assert job.state == "succeeded"
+    assert asked(desk)[-1] == append_probe.KIND
+
+
+def test_dropping_shows_both_commits_as_steps_and_what_stays(desk, coordinated) -> None:
+    job = desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated))))
+
+    assert job.state == "succeeded", job.error_text
+    names = [step["name"] for step in job.steps]
+    assert names.index(FIRST) + 1 == names.index(SECOND)
+    assert "off since version 5 (commits 4, 5)" in job.message
+    table = desk.console.table(ROOT)
+    assert (table.mechanism, table.state) == ("single_driver", "healthy")
+    assert {"vacuumProtocolCheck", "inCommitTimestamp"} <= set(table.features)
+
+
+def test_a_drop_removes_what_stays_only_where_asked_for_and_stands_if_delta_refuses(desk, coordinated) -> None:
+    desk.spark.at["Remove"] = ends("failed", "History needs it.", condition="DELTA_FEATURE_DROP_WAIT")
+
+    job = desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated, remove_features=("vacuumProtocolCheck",)))))
+
+    assert job.state == "succeeded", job.error_text
+    assert "vacuumProtocolCheck stays, as Delta says: History needs it." in job.message
+
+
+def test_a_leftover_is_removed_afterwards(desk, coordinated) -> None:
+    desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated))))
+    wish = desk.wish(LEFTOVERS, coordinated, remove_features=("vacuumProtocolCheck",))
+
+    job = desk.run(desk.act(desk.checked(wish)))
+
+    assert job.state == "succeeded", job.error_text
+    assert "vacuumProtocolCheck" not in desk.console.table(ROOT).features
+
+
+def test_creating_makes_a_table_that_is_coordinated_from_its_first_commit(desk) -> None:
+    uri = desk.console.lake.uri("new/table")
+    wish = Wish(CREATE, uri, store=desk.store, columns="id BIGINT", partition_by=())
+
+    job = desk.run(desk.act(desk.checked(wish)))
+
+    assert job.state == "succeeded", job.error_text
+    assert desk.console.table("new/table").mechanism == "coordinated_commits"
+
+
+# What refuses
+
+
+@pytest.mark.parametrize("confirmed", [{"stated": False}, {"digest": "0" * 32}])
+def test_nothing_is_queued_without_the_statement_or_with_other_checks(desk, plain, confirmed) -> None:
+    checked = desk.checked(desk.wish(ENABLE, plain))
+
+    with pytest.raises((ConfirmationNeeded, PreflightNeeded)):
+        desk.act(checked, **confirmed)
+    assert not Job.objects.exclude(kind="check-coordination").exists()
+    assert last_audit("refused").action == "table.enable-coordination"
+
+
+def test_a_drop_needs_the_tables_name(desk, coordinated) -> None:
+    checked = desk.checked(desk.wish(DROP, coordinated))
+
+    with pytest.raises(ConfirmationNeeded, match=r"sales\.orders"):
+        desk.act(checked, confirm="sales.order")
+
+
+def test_checks_older_than_fifteen_minutes_are_not_confirmed(desk, coordinated, age) -> None:
+    checked = desk.checked(desk.wish(DROP, coordinated))
+    age(checked)
+
+    with pytest.raises(PreflightNeeded):
+        desk.act(checked)
+
+
+def test_a_job_that_waited_too_long_changes_nothing(desk, plain) -> None:
+    job = desk.act(desk.checked(desk.wish(ENABLE, plain)))
+    Job.objects.filter(pk=job.pk).update(params=job.params | {"checked_at": "2026-01-01T00:00:00+00:00"})
+
+    job = desk.run(job)
+
+    assert (job.state, job.error_code) == ("failed", "PreflightTooOld")
+    assert asked(desk) == []
+
+
+def test_checks_that_fail_cannot_be_confirmed(desk, coordinated) -> None:
+    with pytest.raises(ChecksFailed, match="already"):
+        desk.act(desk.checked(desk.wish(ENABLE, coordinated)))
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, None])
+def test_viewers_may_neither_check_nor_act(desk, plain, role) -> None:
+    with pytest.raises(NotAllowed):
+        desk.checked(desk.wish(ENABLE, plain), by=actor(role))
+    checked = desk.checked(desk.wish(ENABLE, plain))
+    with pytest.raises(NotAllowed):
+        desk.act(checked, by=actor(role))
+
+
+def test_read_only_refuses_the_action_and_the_worker(desk, plain, settings) -> None:
+    checked = desk.checked(desk.wish(ENABLE, plain))
+    job = desk.act(checked)
+    settings.READ_ONLY = True
+
+    with pytest.raises(ReadOnlyMode):
+        desk.act(checked)
+    assert desk.run(job).state == "failed"
+    assert asked(desk) == []
+    assert desk.console.table(ROOT).mechanism == "single_driver"
+
+
+def test_the_same_checks_confirmed_twice_are_one_job(desk, plain) -> None:
+    checked = desk.checked(desk.wish(ENABLE, plain))
+
+    assert desk.act(checked).pk == desk.act(checked).pk
+
+
+def test_another_act_waits_for_the_one_under_way(desk, plain) -> None:
+    first, second = desk.checked(desk.wish(ENABLE, plain)), desk.checked(desk.wish(ENABLE, plain))
+    desk.act(first)
+
+    with pytest.raises(JobBusy):
+        desk.act(second)
+
+
+def test_a_table_that_changed_since_the_checks_is_left_alone(desk, plain) -> None:
+    job = desk.act(desk.checked(desk.wish(ENABLE, plain)))
+    desk.console.lake.pending(ROOT, 3)
+
+    job = desk.run(job)
+
+    assert job.error_code in {"Refused", "Moved"}
+    assert asked(desk) == []
+
+
+# What is cut short
+
+
+def test_a_cancel_before_spark_changes_nothing(desk, plain) -> None:
+    desk.spark.at[START] = cancelled
+
+    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+
+    assert job.state == "cancelled"
+    assert "it is not coordinated. Enable it again to finish; there is nothing to undo." in job.message
+    assert desk.console.table(ROOT).mechanism == "single_driver"
+
+
+def test_a_cancel_between_registration_and_commit_leaves_an_orphan_that_is_found(desk, plain) -> None:
+    desk.spark.at[CONVERT] = cancelled
+
+    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+
+    assert job.state == "cancelled"
+    table = desk.console.table(ROOT)
+    assert [item["table_id"] for item in table.registrations] == [TABLE_ID]
+    desk.spark.at.clear()
+    assert desk.run(desk.act(desk.checked(desk.wish(ENABLE, table)))).state == "succeeded"
+
+
+def test_a_cancel_between_the_drops_commits_offers_to_finish_and_to_undo(desk, coordinated) -> None:
+    desk.spark.at[SECOND] = cancelled
+
+    job = desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated))))
+
+    assert job.state == "cancelled"
+    assert "Drop once more to finish, or enable to undo." in job.message
+    desk.spark.at.clear()
+    finished = desk.run(desk.act(desk.checked(desk.wish(DROP, desk.console.table(ROOT)))))
+    assert finished.state == "succeeded", finished.error_text
+    assert "coordinatedCommits-preview" not in desk.console.table(ROOT).features
+
+
+def test_a_half_made_drop_can_be_undone_by_enabling(desk, coordinated) -> None:
+    desk.spark.at[SECOND] = cancelled
+    desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated))))
+    desk.spark.at.clear()
+
+    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, desk.console.table(ROOT)))))
+
+    assert job.state == "succeeded", job.error_text
+    assert desk.console.table(ROOT).mechanism == "coordinated_commits"
+
+
+@pytest.mark.parametrize("step", [START, "Register", CONVERT])
+def test_a_spark_that_dies_marks_the_job_and_says_what_the_table_is(desk, plain, step) -> None:
+    desk.spark.at[step] = ends("lost", "The Spark worker ended in the middle of the job.")
+
+    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+
+    assert job.state == "failed"
+    assert "The Spark worker ended" in job.error_text
+    assert "it is not coordinated" in job.error_text
+    assert desk.console.table(ROOT).state == "healthy"
+
+
+def test_what_delta_refuses_is_told_by_its_condition(desk, plain) -> None:
+    desk.spark.at[CONVERT] = ends("failed", "Another writer was faster.", condition="DELTA_METADATA_CHANGED")
+
+    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+
+    assert (job.state, job.error_code) == ("failed", "DELTA_METADATA_CHANGED")
+
+
+def test_an_outcome_that_cannot_be_proven_fails_the_job(desk, plain, monkeypatch) -> None:
+    monkeypatch.setattr(type(desk.spark), "_convert", lambda *_: None)
+
+    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+
+    assert (job.state, job.error_code) == ("failed", "NotProven")
+    assert "The protocol lacks coordinatedCommits-preview." in job.error_text
+
+
+# Many
+
+
+def many(desk, tables, operation=ENABLE, **given):
+    defaults = {"store": desk.store, "stated": True, "confirm": actions.many_name(tables)}
+    return actions.act_on_many(actor(Role.OPERATOR), tables, operation, **(defaults | given))
+
+
+def test_many_have_one_outcome_each_and_what_the_checks_refuse_stops_nothing(desk) -> None:
+    tables = [desk.plain("a/one"), desk.coordinated("a/two"), desk.plain("a/three")]
+
+    job = desk.run(many(desk, tables, stop_at_first_failure=True))
+
+    states = {row["label"].rsplit("/", 1)[1]: row["state"] for row in job.result["outcomes"]}
+    assert states == {"one": "done", "two": "refused", "three": "done"}
+    assert AuditEntry.objects.filter(job_id=job.pk, outcome="refused", target_id=str(tables[1].pk)).exists()
+
+
+@pytest.mark.parametrize(("stop", "outcomes"), [(True, 1), (False, 2)])
+def test_an_unexpected_failure_stops_the_others_if_asked(desk, stop: bool, outcomes: int) -> None:
+    tables = [desk.plain("a/one"), desk.plain("a/two")]
+    desk.spark.at[CONVERT] = ends("failed", "Out of memory.")
+
+    job = desk.run(many(desk, tables, stop_at_first_failure=stop))
+
+    assert (job.state, len(job.result["outcomes"])) == ("failed", outcomes)
+    assert "Out of memory." in job.result["outcomes"][0]["sentence"]
+
+
+def test_a_drop_of_many_needs_their_number_typed(desk) -> None:
+    tables = [desk.coordinated("a/one")]
+
+    with pytest.raises(ConfirmationNeeded, match="1 table"):
+        many(desk, tables, DROP, confirm="all")
+    assert desk.run(many(desk, tables, DROP)).state == "succeeded"
+
+
+def test_many_are_refused_in_read_only_mode(desk, plain, settings) -> None:
+    settings.READ_ONLY = True
+
+    with pytest.raises(ReadOnlyMode):
+        many(desk, [plain])
+
+
+@pytest.fixture
+def age():
+    """Make checks sixteen minutes older."""
+
+    def make(job: Job) -> None:
+        read = parse_datetime(job.result["read_at"])
+        assert read is not None
+        job.result["read_at"] = (read - timedelta(minutes=16)).isoformat()
+        job.save(update_fields=["result"])
+
+    return make
+
+
+def test_every_act_has_a_kind_a_verb_and_a_title() -> None:
+    assert set(jobs.KINDS) == set(jobs.VERBS) == set(actions.TITLES) == set(Operation)
