@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from coordinator.coordination.offers import coordination_offers
 from coordinator.documents import open_findings
 from coordinator.models import DeltaTable
 from coordinator.queries import table_page as queries
@@ -25,6 +26,8 @@ def overview(request: HttpRequest, table_id: int) -> HttpResponse:
         "shown": _shown(table),
         "may_observe": actor.may("lake.observe"),
         "may_plan": actor.may("table.plan-repair"),
+        "coordination": coordination_offers(table),
+        "may_check": actor.may("table.check-coordination", table.connection),
     }
     return render(request, "coordinator/table.html", _frame(table, "overview") | context)
 

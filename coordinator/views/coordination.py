@@ -1,0 +1,174 @@
+"""Enabling and dropping: choose, check, confirm. Nothing here reads the lake; a short job checks."""
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from coordinator.coordination import actions
+from coordinator.coordination.checks import Operation
+from coordinator.coordination.confirmed import check_jobs
+from coordinator.coordination.features import LEFT_BEHIND
+from coordinator.coordination.gate import STATEMENTS, ConfirmationNeeded
+from coordinator.coordination.jobs import VERBS, wish_of
+from coordinator.coordination.moves import NOTE
+from coordinator.coordination.offers import coordination_offers
+from coordinator.coordination.reading import Wish
+from coordinator.models import CommitStore, DeltaTable
+from coordinator.queries import coordination as queries
+from coordinator.queries.coordination_ahead import plain_commits
+from coordinator.repairs.gate import RepairRefused
+from coordinator.views.observe import SeeOther
+from dashboard.accounts.actor import Actor
+from dashboard.connections.models import Connection
+from dashboard.jobs.actions import JobBusy
+from dashboard.jobs.models import Job
+from lake.delta.uri import TableUri
+
+POLL_SECONDS = 2
+_LONGEST = 64
+OF_A_TABLE = (Operation.ENABLE, Operation.DROP, Operation.LEFTOVERS)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def start(request: HttpRequest, table_id: int, operation: str) -> HttpResponse:
+    """Choose what the act needs, such as the store; POST has everything checked."""
+    table, wanted = _table(table_id), _operation(operation, OF_A_TABLE)
+    if request.method == "POST":
+        wish = Wish(
+            wanted,
+            table.uri,
+            store=request.POST.get("store", "")[:255] if wanted is Operation.ENABLE else "",
+            remove_features=_features(request, table, wanted),
+        )
+        return checked(request, table.connection, wish, "table-coordination-checks", [table.pk, wanted.value])
+    stores = CommitStore.objects.filter(connection=table.connection).order_by("kind", "name")
+    coordinators = [store.pk for store in stores if store.kind == CommitStore.Kind.COMMIT_COORDINATOR]
+    context = {
+        "table": table,
+        "operation": wanted.value,
+        "offer": next((one for one in coordination_offers(table) if one.operation is wanted), None),
+        "stores": stores,
+        "only_store": coordinators[0] if len(coordinators) == 1 else None,
+        "left_behind": [feature for feature in LEFT_BEHIND if feature in table.features],
+        "guard": plain_commits(table),
+        "guarded": bool(table.lock_domains),
+        "note": NOTE,
+        "why_not": why_not_check(request, [table.connection]),
+        "worst_state": table.state,
+    }
+    return render(request, "coordinator/coordination_start.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def checks(request: HttpRequest, table_id: int, operation: str, job_id: UUID) -> HttpResponse:
+    """Show the checks of one act; POST has it done if they are those of a fresh reading."""
+    table, wanted = _table(table_id), _operation(operation, OF_A_TABLE)
+    job = get_object_or_404(check_jobs(table.uri, wanted), pk=job_id, connection=table.connection)
+    again = reverse("table-coordination", args=[table.pk, wanted.value])
+    return confirm(
+        request, job, reverse("table-coordination-checks", args=[table.pk, wanted.value, job.pk]), again, table
+    )
+
+
+def checked(
+    request: HttpRequest, connection: Connection, wish: Wish, address: str, parts: list[object]
+) -> HttpResponse:
+    try:
+        job = actions.check(Actor.from_request(request), connection, wish)
+    except JobBusy as busy:
+        return render(
+            request, "coordinator/coordination_busy.html", {"refused": str(busy), "busy": busy.job}, status=409
+        )
+    return SeeOther(reverse(address, args=[*parts, job.pk]))
+
+
+def confirm(request: HttpRequest, job: Job, address: str, again: str, table: DeltaTable | None) -> HttpResponse:
+    context: dict[str, Any] = {"status": 200}
+    if request.method == "POST":
+        answer = _act(request, job)
+        if isinstance(answer, HttpResponse):
+            return answer
+        context = answer
+    view = queries.checks_view(job, table)
+    wish = wish_of(job.params)
+    status = context.pop("status")
+    poll = None if view.is_ready else POLL_SECONDS
+    context |= {
+        "view": view,
+        "table": table,
+        "wish": wish,
+        "operation": wish.operation.value,
+        "name": TableUri.parse(wish.uri).name,
+        "address": address,
+        "again": again,
+        "statement": STATEMENTS.get(wish.operation, ""),
+        "guard": plain_commits(table) if table else "",
+        "stated": request.POST.get("stated") == "yes",
+        "poll_seconds": poll,
+        "why_not": _why_not(request, wish.operation, job.connection),
+        "note": NOTE,
+        "worst_state": table.state if table else "",
+    }
+    template = "coordinator/coordination_checks.html" + ("#checks" if getattr(request, "htmx", False) else "")
+    return render(request, template, context, status=status)
+
+
+def _act(request: HttpRequest, job: Job) -> HttpResponse | dict[str, Any]:
+    try:
+        done = actions.act(
+            Actor.from_request(request),
+            job,
+            request.POST.get("digest", "")[:_LONGEST],
+            confirm=request.POST.get("confirm", "")[:600],
+            stated=request.POST.get("stated") == "yes",
+            probe=request.POST.get("probe") == "yes",
+            reason=request.POST.get("reason", ""),
+        )
+    except (RepairRefused, JobBusy) as refusal:
+        return {
+            "status": 422 if isinstance(refusal, ConfirmationNeeded) else 409,
+            "refused": str(refusal),
+            "busy": refusal.job if isinstance(refusal, JobBusy) else None,
+            "reason": request.POST.get("reason", ""),
+        }
+    return SeeOther(reverse("job", args=[done.pk]))
+
+
+def _features(request: HttpRequest, table: DeltaTable, operation: Operation) -> tuple[str, ...]:
+    """The leftovers to remove too, of those that coordinated commits bring."""
+    if operation is Operation.ENABLE:
+        return ()
+    chosen = request.POST.getlist("remove")
+    several = tuple(feature for feature in LEFT_BEHIND if feature in chosen)
+    return several if operation is Operation.DROP else several[:1]
+
+
+def why_not_check(request: HttpRequest, connections: Iterable[Connection]) -> str:
+    """Why this person may have nothing checked on any of these, "" where they may."""
+    actor = Actor.from_request(request)
+    may = any(actor.may("table.check-coordination", connection) for connection in connections)
+    return "" if may else "Needs the operator role."
+
+
+def _why_not(request: HttpRequest, operation: Operation, connection: Connection | None) -> str:
+    """Why this person has no button here, "" where there is one."""
+    if settings.READ_ONLY:
+        return "Levee is in read-only mode: it changes nothing in the lake."
+    return "" if Actor.from_request(request).may(VERBS[operation], connection) else "Needs the operator role."
+
+
+def _operation(name: str, allowed: tuple[Operation, ...]) -> Operation:
+    found = next((one for one in allowed if one.value == name), None)
+    if found is None:
+        raise Http404(f"Nothing of a table's coordination is called {name}.")
+    return found
+
+
+def _table(table_id: int) -> DeltaTable:
+    return get_object_or_404(DeltaTable.objects.select_related("connection", "store"), pk=table_id)

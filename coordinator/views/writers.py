@@ -1,0 +1,101 @@
+"""What writers and readers of a table need: settings of their sessions, and which engines may touch it."""
+
+import shlex
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from coordinator.coordination.compatibility import Read, Write, leftovers_in_words, matrix
+from coordinator.coordination.conf_documents import conf_document
+from coordinator.coordination.moves import NOTE, moves_from
+from coordinator.coordination.releases import RELEASES, release_named
+from coordinator.coordination.session_conf import MECHANISMS, WriterWorld
+from coordinator.coordination.writer_worlds import world_of_store, world_of_table
+from coordinator.models import CommitStore, DeltaTable
+from coordinator.queries import table_page
+from coordinator.queries.table_list import MECHANISM_WORDS
+from lake.delta.facts import Mechanism
+
+READ_LOOKS = {
+    Read.FRESH: "healthy",
+    Read.STALE: "attention",
+    Read.REFUSED: "cancelled",
+    Read.UNKNOWN: "not_checked",
+}
+WRITE_LOOKS = {
+    Write.YES: "healthy",
+    Write.REFUSED: "cancelled",
+    Write.NEVER: "unsafe",
+    Write.UNKNOWN: "not_checked",
+}
+"""The state whose shape and tone each answer is shown with."""
+
+
+@require_safe
+def of_table(request: HttpRequest, table_id: int) -> HttpResponse:
+    """Session settings for this table, by mechanism and release."""
+    table = _table(table_id)
+    context = _settings(request, Mechanism(table.mechanism), world_of_table(table), [table.uri])
+    return render(request, "coordinator/table_writers.html", _frame(table, "writers") | context)
+
+
+@require_safe
+def of_store(request: HttpRequest, store_id: int) -> HttpResponse:
+    """Session settings for the tables of one commit store."""
+    store = get_object_or_404(CommitStore.objects.select_related("connection"), pk=store_id)
+    is_log_store = store.kind == CommitStore.Kind.LOG_STORE
+    own = Mechanism.LOG_STORE if is_log_store else Mechanism.COORDINATED_COMMITS
+    context = _settings(request, own, world_of_store(store), ["--store", store.name])
+    context |= {"store": store, "worst_state": store.state}
+    return render(request, "coordinator/store_writers.html", context)
+
+
+@require_safe
+def compatibility(request: HttpRequest, table_id: int) -> HttpResponse:
+    """Which engines read this table fresh, stale or not at all, and which must never write it."""
+    table = _table(table_id)
+    mechanism = Mechanism(table.mechanism)
+    coordinated = mechanism is Mechanism.COORDINATED_COMMITS
+    rows = matrix(mechanism, table.reader_features, table.writer_features)
+    context = {
+        "engines": [(row, READ_LOOKS[row.read], WRITE_LOOKS[row.write]) for row in rows],
+        "stale": sum(row.read is Read.STALE for row in rows),
+        "never": sum(row.write is Write.NEVER for row in rows),
+        "leftovers": () if coordinated else leftovers_in_words(table.features),
+        "moves": moves_from(mechanism),
+        "note": NOTE,
+    }
+    return render(request, "coordinator/table_compatibility.html", _frame(table, "compatibility") | context)
+
+
+def _settings(request: HttpRequest, own: Mechanism, world: WriterWorld, named: list[str]) -> dict[str, Any]:
+    default = own if own in MECHANISMS else Mechanism.SINGLE_DRIVER
+    asked = request.GET.get("mechanism", "")
+    mechanism = next((one for one in MECHANISMS if one.value == asked), default)
+    release = release_named(request.GET.get("release", ""))
+    words = ["levee", "commits", "conf", *named, "--mechanism", mechanism.value, "--release", release.delta]
+    return {
+        "conf": conf_document(mechanism, world, release),
+        "conf_command": shlex.join(words),
+        "chosen_mechanism": mechanism.value,
+        "mechanisms": [(one.value, MECHANISM_WORDS[one]) for one in MECHANISMS],
+        "own": own.value,
+        "chosen_release": release.delta,
+        "releases": RELEASES,
+    }
+
+
+def _frame(table: DeltaTable, tab: str) -> dict[str, Any]:
+    return {
+        "table": table,
+        "tab": tab,
+        "counts": table_page.tab_counts(table),
+        "mechanism": table_page.mechanism_word(table),
+        "worst_state": table.state,
+    }
+
+
+def _table(table_id: int) -> DeltaTable:
+    return get_object_or_404(table_page.head(table_id))

@@ -1,0 +1,438 @@
+"""Pages of coordination: choosing, checks, confirming, new tables, many tables, settings, engines and moves."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from coordinator.coordination.moves import MOVES
+from coordinator.models import CommitStore, DeltaTable
+from dashboard.accounts.roles import Role
+from dashboard.audit.models import AuditEntry
+from dashboard.jobs.models import Job
+from tests.builders.lake import make_store, make_table
+from tests.builders.people import signed_in
+from tests.coordinator.coordination.desk import Desk, body, confirm, hidden
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client() -> Client:
+    return signed_in(Role.OPERATOR)
+
+
+def ticked(**more: str) -> dict[str, str]:
+    return {"stated": "yes", "reason": "CHG-7"} | more
+
+
+# The table's page
+
+
+def test_a_plain_table_offers_enable_and_a_coordinated_one_drop(client: Client, desk: Desk, coordinated: Any) -> None:
+    plain = desk.plain("a/plain")
+
+    assert 'id="coordination-enable"' in body(client.get(f"/tables/{plain.pk}/"))
+    html = body(client.get(f"/tables/{coordinated.pk}/"))
+    assert 'id="coordination-drop"' in html
+    assert 'id="coordination-enable"' not in html
+
+
+@pytest.mark.parametrize("features", [["catalogManaged"], ["timeTravelSquared"]])
+def test_what_excludes_enabling_is_said_instead_of_a_button(client: Client, features: list[str]) -> None:
+    table = make_table(mechanism="single_driver", writer_features=features)
+
+    html = body(client.get(f"/tables/{table.pk}/")).partition('id="coordination-enable"')[2].partition("</li>")[0]
+
+    assert "why-not" in html
+    assert 'class="button"' not in html
+
+
+# Choosing and checking
+
+
+def test_the_form_offers_stores_and_says_what_the_conversion_goes_through(client: Client) -> None:
+    store = make_store()
+    table = make_table(store=store, mechanism="log_store", lock_domains=["s3a://lake/sales/orders"])
+    make_store("commits", connection=table.connection, kind=CommitStore.Kind.COMMIT_COORDINATOR)
+
+    html = body(client.get(f"/tables/{table.pk}/coordination/enable/"))
+
+    assert re.search(r'value="delta_log" required disabled', html)
+    assert re.search(r'value="commits" required checked', html)
+    assert "The conversion commit goes through <b>log store delta_log</b>" in html
+    assert "LEVEE_SPARK_EXTRA_JARS" in html
+    assert "RFC was rejected on 7 April 2025" in html
+
+
+def test_the_page_waits_for_the_checks_without_script(client: Client, desk: Desk, plain: DeltaTable) -> None:
+    answer = client.post(f"/tables/{plain.pk}/coordination/enable/", {"store": desk.store})
+
+    html = body(client.get(answer["Location"]))
+
+    assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in html
+    assert "The preconditions are being checked." in html
+
+
+def test_the_checks_come_with_steps_the_change_the_sql_and_the_command(
+    client: Client, desk: Desk, plain: DeltaTable
+) -> None:
+    html = body(client.get(desk.checks_page(client, plain, "enable")))
+
+    assert "Commit 3, the conversion" in html
+    assert "This can be done now" in html
+    assert "SET TBLPROPERTIES" in html
+    assert f"levee commits enable {plain.uri} --store {desk.store} --apply" in html
+    assert re.search(r'<th scope="row">Commits through</th>.*S3 alone.*Coordinator commits-', html)
+    assert "Every writer of this table is paused" in html
+
+
+def test_a_fragment_holds_no_frame_and_stops_asking(client: Client, desk: Desk, plain: DeltaTable) -> None:
+    address = desk.checks_page(client, plain, "enable")
+
+    ready = body(client.get(address, headers={"HX-Request": "true"}))
+
+    assert ready.lstrip().startswith('<div id="checks"')
+    assert "hx-trigger" not in ready
+
+
+def test_confirming_enables_the_table_and_leads_to_the_job(client: Client, desk: Desk, plain: DeltaTable) -> None:
+    answer = confirm(client, desk.checks_page(client, plain, "enable"), **ticked())
+
+    job = Job.objects.get(kind="enable-coordinated-commits")
+    assert (answer.status_code, answer["Location"]) == (303, f"/jobs/{job.pk}/")
+    assert (job.reason, job.requested_by_name) == ("CHG-7", "operator")
+    assert desk.run(job).state == "succeeded"
+
+
+def test_without_the_statement_nothing_is_queued(client: Client, desk: Desk, plain: DeltaTable) -> None:
+    answer = confirm(client, desk.checks_page(client, plain, "enable"), reason="CHG-7")
+
+    assert answer.status_code == 422
+    html = body(answer)
+    assert "Confirm the statement" in html
+    assert 'value="CHG-7"' in html
+    assert not Job.objects.filter(kind="enable-coordinated-commits").exists()
+
+
+def test_the_drop_page_has_both_commits_what_stays_and_no_truncation(
+    client: Client, desk: Desk, coordinated: DeltaTable
+) -> None:
+    html = body(client.get(desk.checks_page(client, coordinated, "drop", remove=["vacuumProtocolCheck"])))
+
+    assert "Commit 4, through the coordinator" in html
+    assert "Commit 5, without the coordinator" in html
+    assert "<code>TRUNCATE HISTORY</code> is not offered" in html
+    assert "DELTA_FEATURE_DROP_HISTORY_TRUNCATION_NOT_ALLOWED" in html
+    assert "<h3>Remove <code>vacuumProtocolCheck</code></h3>" in html
+    assert 'class="button danger"' in html
+    assert "Type <code>sales.orders</code> to confirm" in html
+
+
+@pytest.mark.parametrize(("typed", "status"), [("sales.orders", 303), ("sales.order", 422), ("", 422)])
+def test_a_drop_needs_the_name_typed(
+    client: Client, desk: Desk, coordinated: DeltaTable, typed: str, status: int
+) -> None:
+    answer = confirm(client, desk.checks_page(client, coordinated, "drop"), **ticked(confirm=typed))
+
+    assert answer.status_code == status
+    assert Job.objects.filter(kind="drop-coordinated-commits").exists() is (status == 303)
+
+
+def test_a_drop_needs_a_fresh_password(desk: Desk, coordinated: DeltaTable) -> None:
+    client = signed_in(Role.OPERATOR, proved_at=timezone.now() - timedelta(hours=1))
+
+    answer = confirm(client, desk.checks_page(client, coordinated, "drop"), **ticked(confirm="sales.orders"))
+
+    assert answer.status_code == 302
+    assert not Job.objects.filter(kind="drop-coordinated-commits").exists()
+
+
+def test_checks_of_a_quarter_of_an_hour_ago_show_no_form(client: Client, desk: Desk, coordinated: DeltaTable) -> None:
+    address = desk.checks_page(client, coordinated, "drop")
+    job = Job.objects.filter(kind="check-coordination").latest("created_at")
+    digest = job.result["preflight"]["digest"]
+    job.result["read_at"] = (timezone.now() - timedelta(minutes=16)).isoformat()
+    job.save(update_fields=["result"])
+
+    html = body(client.get(address))
+    answer = client.post(address, ticked(digest=digest, confirm="sales.orders"))
+
+    assert "Too old to confirm" in html
+    assert 'name="digest"' not in html
+    assert answer.status_code == 409
+    assert "check again" in body(answer)
+
+
+def test_checks_that_fail_say_why_and_show_no_form(client: Client, desk: Desk) -> None:
+    table = desk.coordinated()
+
+    html = body(client.get(desk.checks_page(client, table, "enable")))
+
+    assert "This must not be done now" in html
+    assert "under a commit coordinator already" in html
+    assert 'name="digest"' not in html
+
+
+def test_a_store_of_the_wrong_kind_is_refused_before_spark_is_asked(
+    client: Client, desk: Desk, plain: DeltaTable
+) -> None:
+    address = desk.checks_page(client, plain, "enable", store=desk.console.lake.log_store)
+
+    assert "is declared as a log store" in body(client.get(address))
+    assert desk.spark.asked == []
+
+
+@pytest.mark.parametrize("root", ["it's", "a;b", "a`b", "Kundenaufträge", 'a"b', "a/../b"])
+def test_a_hostile_path_is_refused_before_spark_is_asked(client: Client, desk: Desk, root: str) -> None:
+    table = make_table(desk.console.lake.uri(root), connection=desk.console.connection, mechanism="single_driver")
+
+    html = body(client.get(desk.checks_page(client, table, "enable")))
+
+    assert "This must not be done now" in html
+    assert "Levee gives Spark only printable ASCII" in html or "takes for another place" in html
+    assert desk.spark.asked == []
+
+
+def test_confirmed_twice_leads_to_the_same_job(client: Client, desk: Desk, plain: DeltaTable) -> None:
+    address = desk.checks_page(client, plain, "enable")
+    fields = hidden(body(client.get(address)), address)
+
+    answers = [client.post(address, fields | ticked()) for _ in range(2)]
+
+    assert len({answer["Location"] for answer in answers}) == 1
+    assert "Confirmed before" in body(client.get(address))
+
+
+def test_a_viewer_sees_why_there_is_no_button_and_is_refused(desk: Desk, plain: DeltaTable, client: Client) -> None:
+    address = desk.checks_page(client, plain, "enable")
+    viewer = signed_in(Role.VIEWER)
+
+    assert "Needs the operator role." in body(viewer.get(address))
+    assert "Needs the operator role." in body(viewer.get(f"/tables/{plain.pk}/coordination/enable/"))
+    assert viewer.post(f"/tables/{plain.pk}/coordination/enable/", {"store": desk.store}).status_code == 403
+    assert viewer.post(address, hidden(body(client.get(address)), address) | ticked()).status_code == 403
+    assert AuditEntry.objects.filter(actor_name="viewer", outcome="refused").count() == 2
+
+
+def test_read_only_shows_the_checks_and_refuses_the_act(
+    desk: Desk, plain: DeltaTable, client: Client, settings: Any
+) -> None:
+    settings.READ_ONLY = True
+    address = desk.checks_page(client, plain, "enable")
+
+    html = body(client.get(address))
+    answer = client.post(address, hidden(html, address) | ticked())
+
+    assert "read-only" in html
+    assert answer.status_code == 409
+    assert not Job.objects.filter(kind="enable-coordinated-commits").exists()
+
+
+def test_another_check_under_way_is_told(client: Client, desk: Desk, plain: DeltaTable) -> None:
+    client.post(f"/tables/{plain.pk}/coordination/enable/", {"store": desk.store})
+
+    answer = client.post(f"/tables/{plain.pk}/coordination/enable/", {"store": "another"})
+
+    assert answer.status_code == 409
+    assert "Another check of this table is under way" in body(answer)
+
+
+def test_unknown_acts_and_foreign_jobs_are_not_found(client: Client, desk: Desk, plain: DeltaTable) -> None:
+    address = desk.checks_page(client, plain, "enable")
+    other = desk.plain("a/other")
+
+    assert client.get(f"/tables/{plain.pk}/coordination/explode/").status_code == 404
+    assert client.get(f"/tables/{10**30}/coordination/enable/").status_code == 404
+    assert client.get(address.replace(f"/{plain.pk}/", f"/{other.pk}/")).status_code == 404
+    assert client.get(address.replace("/enable/", "/drop/")).status_code == 404
+    assert client.get("/tables/coordination/create/").status_code == 404
+
+
+# A half-made drop
+
+
+def test_a_drop_stopped_half_way_offers_to_finish_and_to_undo(
+    client: Client, desk: Desk, coordinated: DeltaTable
+) -> None:
+    DeltaTable.objects.filter(pk=coordinated.pk).update(mechanism="single_driver")
+
+    html = body(client.get(f"/tables/{coordinated.pk}/"))
+
+    assert "Finish the drop…" in html
+    assert "Enable again…" in html
+
+
+# A new table
+
+
+def new_table(desk: Desk, **more: str) -> dict[str, str]:
+    store = CommitStore.objects.get(name=desk.store)
+    return {"uri": desk.console.lake.uri("new/table"), "store": str(store.pk), "rows": "6"} | more
+
+
+def test_a_schema_is_given_row_by_row(client: Client, desk: Desk) -> None:
+    rows = {"name-0": "id", "type-0": "BIGINT", "required-0": "yes", "comment-0": "it's"}
+    rows |= {"name-2": "day", "type-2": "DATE", "partition-2": "yes"}
+
+    answer = client.post("/tables/new/", new_table(desk, **rows))
+    job = desk.run(Job.objects.get(kind="check-coordination"))
+    html = body(client.get(answer["Location"]))
+
+    assert job.result["preflight"]["may_run"], job.result
+    assert "CREATE TABLE delta.`" in html
+    assert "PARTITIONED BY (`day`)" in html
+    assert confirm(client, answer["Location"]).status_code == 303
+
+
+def test_a_schema_is_given_as_sql(client: Client, desk: Desk) -> None:
+    answer = client.post("/tables/new/", new_table(desk, columns="id BIGINT,\n day DATE", partition_by="day"))
+
+    job = Job.objects.get(kind="check-coordination")
+    assert answer.status_code == 303
+    assert (job.params["columns"], job.params["partition_by"]) == ("id BIGINT, day DATE", ["day"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({}, "Name at least one column"),
+        ({"columns": "id INT", "name-0": "id", "type-0": "INT"}, "given twice"),
+        ({"name-0": "id"}, "no type"),
+        ({"type-0": "INT"}, "has no name"),
+        ({"name-0": "id", "type-0": "INT, evil STRING"}, "no type"),
+        ({"name-0": "id", "type-0": "INT) USING csv --"}, "no type"),
+        ({"name-0": "id", "type-0": "INT", "uri": "nonsense"}, "nonsense"),
+        ({"name-0": "id", "type-0": "INT", "store": "x"}, "Choose the commit store"),
+    ],
+)
+def test_a_form_that_is_no_table_is_refused_and_kept(client: Client, desk: Desk, fields: Any, words: str) -> None:
+    answer = client.post("/tables/new/", new_table(desk, **fields))
+
+    assert answer.status_code == 422
+    assert words in body(answer)
+    assert not Job.objects.exists()
+
+
+def test_more_rows_keep_what_was_typed(client: Client, desk: Desk) -> None:
+    html = body(client.post("/tables/new/", new_table(desk, more="1", **{"name-0": "id"})))
+
+    assert 'name="name-11"' in html
+    assert 'name="name-0" value="id"' in html
+
+
+# Many
+
+
+def test_many_shows_which_are_touched_and_which_not(client: Client, desk: Desk, coordinated: DeltaTable) -> None:
+    desk.plain("a/plain")
+
+    html = body(client.get("/tables/coordination/enable/"))
+
+    touched, _, skipped = html.partition('id="skipped"')
+    assert "a.plain" in touched
+    assert "sales.orders" in skipped
+    assert "Coordinated already." in skipped
+
+
+def test_many_are_handed_to_one_job_and_only_those_shown(client: Client, desk: Desk) -> None:
+    desk.plain("a/one")
+    html = body(client.get("/tables/coordination/enable/?q=one"))
+    fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', html))
+    given = fields | ticked(coordinator=desk.store, on_failure="stop")
+
+    assert client.post("/tables/coordination/enable/", given | {"seen": "other"}).status_code == 409
+    assert client.post("/tables/coordination/enable/", given | {"stated": ""}).status_code == 422
+    answer = client.post("/tables/coordination/enable/", given)
+
+    job = Job.objects.get(kind="enable-many")
+    assert answer["Location"] == f"/jobs/{job.pk}/"
+    assert job.params["stop_at_first_failure"] is True
+    assert client.post("/tables/coordination/enable/", given)["Location"] == f"/jobs/{job.pk}/"
+
+
+def test_the_outcomes_of_many_are_on_the_jobs_page(client: Client, desk: Desk) -> None:
+    desk.plain("a/one")
+    html = body(client.get("/tables/coordination/enable/"))
+    fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', html))
+    client.post("/tables/coordination/enable/", fields | ticked(coordinator=desk.store))
+    job = desk.run(Job.objects.get(kind="enable-many"))
+
+    page = body(client.get(f"/jobs/{job.pk}/"))
+
+    assert "Coordinated commits are on" in page
+    assert desk.console.lake.uri("a/one") in page
+
+
+# Settings, engines, moves
+
+
+@pytest.mark.parametrize("mechanism", ["single_driver", "log_store", "coordinated_commits"])
+def test_settings_are_ready_to_paste_for_each_mechanism(client: Client, mechanism: str) -> None:
+    table = make_table(mechanism=mechanism)
+
+    html = body(client.get(f"/tables/{table.pk}/writers/?mechanism={mechanism}"))
+
+    assert "spark-submit" in html
+    assert "SparkSession.builder" in html
+    assert "spark-defaults.conf" in html
+    assert ("S3DynamoDBLogStore.ddb.tableName" in html) is (mechanism == "log_store")
+    assert f"levee commits conf {table.uri} --mechanism {mechanism}" in html
+
+
+def test_settings_say_the_older_spelling(client: Client) -> None:
+    html = body(client.get(f"/tables/{make_table().pk}/writers/?mechanism=log_store"))
+
+    assert "the same key without spark." in html
+
+
+@pytest.mark.parametrize("kind", CommitStore.Kind.values)
+def test_a_store_has_settings_for_its_writers(client: Client, kind: str) -> None:
+    store = make_store("one_store", kind=kind)
+
+    assert f'href="/stores/{store.pk}/writers/"' in body(client.get(f"/stores/{store.pk}/"))
+    html = body(client.get(f"/stores/{store.pk}/writers/"))
+    assert "one_store" in html.partition('id="paste"')[0]
+    assert "levee commits conf --store one_store" in html
+
+
+def test_hostile_values_are_escaped_in_settings(client: Client) -> None:
+    table = make_table("s3a://lake/x/<script>'", properties={"<b>": "<script>alert(1)"})
+
+    html = client.get(f"/tables/{table.pk}/writers/").content.decode()
+
+    assert "<script>alert" not in html
+    assert "<script>'" not in html
+
+
+def test_the_matrix_names_who_must_never_write(client: Client) -> None:
+    table = make_table(mechanism="coordinated_commits")
+
+    html = body(client.get(f"/tables/{table.pk}/compatibility/"))
+
+    assert html.count("Must never write") == 2
+    assert "Reads stale" in html
+    assert "Coordinated commits to catalog-managed" in html
+
+
+def test_an_unknown_mechanism_has_no_matrix(client: Client) -> None:
+    html = body(client.get(f"/tables/{make_table(mechanism='unknown').pk}/compatibility/"))
+
+    assert "nothing can be said of its engines" in html
+
+
+def test_the_overview_shows_every_move_the_rejection_and_the_pinned_versions(client: Client) -> None:
+    html = body(client.get("/tables/coordination/"))
+
+    assert all(move.title in html for move in MOVES)
+    assert "RFC was rejected on 7 April 2025" in html
+    assert "pyspark 4.2.0, hadoop-aws 3.5.0" in html
+    assert client.get("/tables/coordination/?state=nonsense").status_code == 422
+
+
+def test_strangers_are_asked_to_sign_in(plain: DeltaTable) -> None:
+    for address in (f"{plain.pk}/coordination/enable/", f"{plain.pk}/writers/", "new/", "coordination/enable/"):
+        assert Client().get(f"/tables/{address}").status_code == 302
