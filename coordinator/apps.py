@@ -9,5 +9,6 @@ class CoordinatorConfig(AppConfig):
         from coordinator.coordination import jobs as coordination_jobs  # noqa: F401 - registers the kinds of jobs
         from coordinator.navigation import register_navigation
         from coordinator.repairs import jobs  # noqa: F401 - registers the kinds of jobs
+        from coordinator.upkeep import jobs as upkeep_jobs  # noqa: F401 - registers the kinds of jobs
 
         register_navigation()

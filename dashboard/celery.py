@@ -11,6 +11,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 VISIBILITY_TIMEOUT_SECONDS = 2 * 3600
 REAP_EVERY_SECONDS = 60
 SEAL_EVERY_SECONDS = 60
+TTL_EVERY_SECONDS = 60
 
 app = Celery("levee")
 app.conf.update(
@@ -58,6 +59,11 @@ app.conf.update(
             "task": "coordinator.tasks.observe_tick",
             "schedule": settings.OBSERVE_EVERY_SECONDS,
             "options": {"expires": settings.OBSERVE_EVERY_SECONDS, "queue": "default"},
+        },
+        "ttl": {
+            "task": "coordinator.upkeep.ttl_ticks.ttl_tick",
+            "schedule": TTL_EVERY_SECONDS,
+            "options": {"expires": TTL_EVERY_SECONDS, "queue": "aws"},
         },
     },
 )

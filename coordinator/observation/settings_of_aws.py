@@ -1,11 +1,13 @@
 """Reading what commits depend on: settings of the commit stores and of the buckets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from coordinator.models import Bucket, CommitStore, DeltaTable, Observed, Watch
+from django.db.models import OuterRef, Subquery
+
+from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, Observed, Watch
 from coordinator.observation.failures import failure_of
 from coordinator.observation.storable import clean_json, make_storable
 from coordinator.observation.surveys import table_uri
@@ -17,9 +19,15 @@ from dashboard.connections.models import Connection
 from lake.aws.access import Lake
 from lake.aws.buckets import BucketDescription, describe_bucket
 from lake.aws.dynamodb import StoreDescription
+from lake.aws.errors import AwsError
+from lake.aws.load import read_load
 
 Described = TypeVar("Described")
+ReadStore = tuple[StoreDescription, dict[str, Any]]
 Judged = tuple[dict[str, Any], State, str]
+
+LOAD_OVER = timedelta(days=1)
+"""How far back throttled requests are counted."""
 
 SETTINGS_EVERY = timedelta(minutes=5)
 """How often settings are read: they change by hand, and some of these calls are limited to a few a second."""
@@ -32,8 +40,8 @@ def observe_stores(connection: Connection, lake: Lake, now: datetime, workers: W
             _observe(
                 store,
                 now,
-                partial(workers.run, partial(lake.dynamodb.describe, store.name)),
-                partial(_judge_store, store),
+                partial(workers.run, _reader(connection, store, lake, now)),
+                partial(_judge_store, store, now),
             )
 
 
@@ -48,8 +56,20 @@ def observe_buckets(connection: Connection, lake: Lake, now: datetime, workers: 
                 bucket,
                 now,
                 partial(workers.run, partial(describe_bucket, lake, bucket.name)),
-                partial(_judge_bucket, bucket),
+                partial(_judge_bucket, bucket, now),
             )
+
+
+def observe_store_now(store: CommitStore, lake: Lake, now: datetime) -> str:
+    """Describe one store, whenever it was last read, and return its sentence; a refusal is stored with it."""
+    _observe(store, now, _reader(store.connection, store, lake, now), partial(_judge_store, store, now))
+    return store.summary
+
+
+def observe_bucket_now(bucket: Bucket, lake: Lake, now: datetime) -> str:
+    """Describe one bucket, whenever it was last read, and return its sentence; a refusal is stored with it."""
+    _observe(bucket, now, partial(describe_bucket, lake, bucket.name), partial(_judge_bucket, bucket, now))
+    return bucket.summary
 
 
 def _is_due(row: Observed, now: datetime) -> bool:
@@ -72,19 +92,52 @@ def _observe(row: Observed, now: datetime, read: Callable[[], Described], judge:
     type(row)._default_manager.filter(pk=row.pk).update(**{name: getattr(row, name) for name in names})
 
 
-def _judge_store(store: CommitStore, description: StoreDescription) -> Judged:
+def _reader(connection: Connection, store: CommitStore, lake: Lake, now: datetime) -> Callable[[], ReadStore]:
+    """A DynamoDB of the connection's own endpoint has no CloudWatch that counts for it."""
+    return partial(_describe_store, store.name, lake, now, counted=not connection.dynamodb_endpoint_url)
+
+
+def _describe_store(name: str, lake: Lake, now: datetime, *, counted: bool) -> ReadStore:
+    """The settings, and the load as CloudWatch counted it: {} where it may not be read, or counts nothing."""
+    description = lake.dynamodb.describe(name)
+    if not counted:
+        return description, {}
+    try:
+        return description, _as_json(read_load(lake.services, name, now - LOAD_OVER, now))
+    except AwsError as error:
+        return description, {"unread": str(error)}
+
+
+def _judge_store(store: CommitStore, now: datetime, read: ReadStore) -> Judged:
+    description, load = read
     state, summary, findings = diagnose_store(store.kind, description)
+    facts = {**_as_json(description), "findings": [_as_json(finding) for finding in findings], "load": load}
+    return facts | _ttl_since(store.facts, facts, now), state, summary
+
+
+def _ttl_since(before: object, facts: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """Since when TTL has been as it is. DynamoDB does not say; exact is only a change that Levee saw happen."""
+    known = before if isinstance(before, Mapping) else {}
+    same = all(known.get(name) == facts.get(name) for name in ("ttl_status", "ttl_attribute"))
+    if known.get("ttl_since") and same:
+        return {name: known.get(name) for name in ("ttl_since", "ttl_since_is_exact")}
+    return {"ttl_since": now.isoformat(), "ttl_since_is_exact": "ttl_status" in known}
+
+
+def _judge_bucket(bucket: Bucket, now: datetime, description: BucketDescription) -> Judged:
+    state, summary, findings = diagnose_bucket(description, tables_in(bucket), now=now)
     return {**_as_json(description), "findings": [_as_json(finding) for finding in findings]}, state, summary
 
 
-def _judge_bucket(bucket: Bucket, description: BucketDescription) -> Judged:
-    tables = DeltaTable.objects.filter(connection=bucket.connection, bucket=bucket.name, gone_at=None)
-    placed = tuple(
-        TableInBucket(prefix, oldest)
-        for prefix, oldest in tables.values_list("prefix", "oldest_unpublished_at").order_by("prefix")
+def tables_in(bucket: Bucket) -> tuple[TableInBucket, ...]:
+    """The tables of a bucket with the oldest of their commits, unpublished and published."""
+    tables = DeltaTable.objects.filter(connection=bucket.connection_id, bucket=bucket.name, gone_at=None)
+    oldest = Commit.objects.filter(table=OuterRef("pk")).exclude(modified_at=None).order_by("modified_at")
+    rows = tables.annotate(oldest_log=Subquery(oldest.values("modified_at")[:1])).order_by("prefix")
+    return tuple(
+        TableInBucket(prefix, unpublished, oldest_log)
+        for prefix, unpublished, oldest_log in rows.values_list("prefix", "oldest_unpublished_at", "oldest_log")
     )
-    state, summary, findings = diagnose_bucket(description, placed)
-    return {**_as_json(description), "findings": [_as_json(finding) for finding in findings]}, state, summary
 
 
 def _as_json(record: object) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from coordinator.protocols.assessment import (
     unread_facts,
     unread_finding,
 )
-from coordinator.protocols.lifecycle import Act, Rule, read_rules
+from coordinator.protocols.lifecycle import Act, Rule, ends_unfinished_uploads, read_rules
 from coordinator.protocols.names import STAGED_FOLDERS
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, joined, thousands
@@ -34,10 +34,14 @@ HELD_FOLDERS = (".tmp/", *(f"{folder}/" for folder in STAGED_FOLDERS))
 
 @dataclass(frozen=True, slots=True)
 class TableInBucket:
-    """A table's key prefix without slashes at its ends; when its oldest unpublished commit was written, if any."""
+    """A table's key prefix without slashes at its ends; when its oldest unpublished commit was written, if any.
+
+    `oldest_log_at` is when the oldest commit file that is still in its log was written, None where that is not known.
+    """
 
     prefix: str
     oldest_unpublished_at: datetime | None = None
+    oldest_log_at: datetime | None = None
 
     @property
     def root(self) -> str:
@@ -69,11 +73,13 @@ def diagnose_bucket(
     if not facts:
         return not_checked("the description of the bucket is empty.")
     known = [TableInBucket(one.strip("/")) if isinstance(one, str) else one for one in tables]
-    findings = [*_versioning(facts), *(unread_finding(fact, why) for fact, why in unread_facts(facts).items())]
+    findings = [*_versioning(facts), *_replication(facts)]
+    findings += [unread_finding(fact, why) for fact, why in unread_facts(facts).items()]
     raw = facts.get("lifecycle_rules")
     if isinstance(raw, list | tuple):
         rules = read_rules(raw)
         findings += _room(len(raw))
+        findings += _multipart(raw)
         findings += _temp_rules(rules, known)
         index = _Tables(known)
         for rule in rules:
@@ -108,7 +114,7 @@ def _of_rule(rule: Rule, reached: Sequence[TableInBucket], now: datetime) -> lis
     held = [table for table in reached if any(rule.reaches(folder) for folder in table.held)]
     findings: list[Finding] = []
     if logs or data:
-        findings.append(_reaches(rule, logs, data))
+        findings.append(_reaches(rule, logs, data, now))
     deadlines = [(act, table) for act in rule.acts for table in held]
     return findings + _of_held_files(rule, deadlines, bool(logs), now)
 
@@ -118,7 +124,25 @@ def _matters_to_log(rule: Rule, table: TableInBucket) -> bool:
     return rule.reaches(table.log) and not any(rule.is_within(folder.rstrip("/")) for folder in table.held)
 
 
-def _reaches(rule: Rule, logs: Sequence[TableInBucket], data: Sequence[TableInBucket]) -> Finding:
+def first_bite(rule: Rule, tables: Iterable[TableInBucket]) -> datetime | None:
+    """When the rule first acts on what these tables still need; None where nothing tells.
+
+    The oldest commit file stands for the log, and for the data: a data file is written before the commit that names it.
+    """
+    moments = [table.oldest_log_at for table in tables if table.oldest_log_at]
+    bites = [act.bites_at(moment) for act in rule.acts for moment in moments]
+    return min((one for one in bites if one), default=None)
+
+
+def bite_in_words(bites_at: datetime | None, now: datetime) -> str:
+    """A sentence about the date on which a hazard becomes real, "" where it is not known."""
+    if bites_at is None:
+        return ""
+    word = "It first bites" if bites_at > now else "It has bitten since"
+    return f" {word}{' at' if bites_at > now else ''} {bites_at:%d %b %Y %H:%M} UTC."
+
+
+def _reaches(rule: Rule, logs: Sequence[TableInBucket], data: Sequence[TableInBucket], now: datetime) -> Finding:
     """A rule on published commits, checkpoints or data files: what it takes is still part of the table."""
     parts = [
         f"the log of {counted(len(logs), 'table')}" if logs else "",
@@ -127,12 +151,13 @@ def _reaches(rule: Rule, logs: Sequence[TableInBucket], data: Sequence[TableInBu
     conditional = bool(rule.conditions)
     what = joined([part for part in parts if part])
     only = f" Only objects {joined(rule.conditions)}." if conditional else ""
+    bites_at = first_bite(rule, [*logs, *data])
     return Finding(
         "lifecycle-reaches-log" if logs else "lifecycle-reaches-data",
         Severity.WARNING if conditional else Severity.CRITICAL,
         State.ATTENTION if conditional else State.UNSAFE,
         f"Rule {rule.name} {joined([act.in_words for act in rule.acts])} under {rule.prefix or 'the whole bucket'}: "
-        f"it can reach {what}.{only}",
+        f"it can reach {what}.{only}{bite_in_words(bites_at, now)}",
         meaning="S3 does not know which files a table still needs. A version whose files are gone can be neither read "
         "nor restored.",
         evidence={
@@ -141,6 +166,7 @@ def _reaches(rule: Rule, logs: Sequence[TableInBucket], data: Sequence[TableInBu
             "logs": [table.prefix for table in logs[:20]],
             "data": [table.prefix for table in data[:20]],
             "conditions": list(rule.conditions),
+            "first_bites_at": bites_at.isoformat() if bites_at else None,
         },
     )
 
@@ -230,3 +256,22 @@ def _versioning(facts: Mapping[str, Any]) -> list[Finding]:
         meaning = "A deleted or overwritten log file cannot be brought back from this bucket."
         return [note("no-versioning", f"Versioning is {word}.", meaning, versioning=status)]
     return []
+
+
+def _replication(facts: Mapping[str, Any]) -> list[Finding]:
+    """Copies elsewhere are no way back from a lost commit: S3 replicates in no promised order, and not what expires."""
+    if facts.get("replication") is not True:
+        return []
+    meaning = (
+        "Objects arrive there in no promised order, so the copy of a log may miss a version for a while; what a "
+        "lifecycle rule deletes here is not deleted there."
+    )
+    return [note("replicated", "Objects are replicated to another bucket.", meaning)]
+
+
+def _multipart(rules: Sequence[object]) -> list[Finding]:
+    """Whether parts of uploads that never ended leave by a rule for the whole bucket; they are billed and unseen."""
+    if any(ends_unfinished_uploads(rule) for rule in rules):
+        return []
+    meaning = "Writers that die while they upload leave parts that no listing shows and that are billed for ever."
+    return [note("unfinished-uploads-stay", "No rule ends unfinished uploads in the whole bucket.", meaning)]

@@ -66,6 +66,21 @@ def read_rules(rules: Iterable[object]) -> tuple[Rule, ...]:
     return tuple(_rule(rule) for rule in rules if isinstance(rule, Mapping) and rule.get("Status") == "Enabled")
 
 
+def ends_unfinished_uploads(rule: object) -> bool:
+    """Whether it is an enabled rule that ends unfinished uploads in the whole bucket."""
+    if not isinstance(rule, Mapping) or rule.get("Status") != "Enabled":
+        return False
+    days = _mapping(rule.get("AbortIncompleteMultipartUpload")).get("DaysAfterInitiation")
+    terms = _terms(rule)
+    whole = not (terms.get("Prefix") or rule.get("Prefix") or _conditions(terms))
+    return isinstance(days, int) and whole
+
+
+def read_rule(rule: object) -> Rule | None:
+    """One rule, enabled or not; None for what is no rule."""
+    return _rule(rule) if isinstance(rule, Mapping) else None
+
+
 def _rule(rule: Mapping[str, Any]) -> Rule:
     terms = _terms(rule)
     prefix = terms.get("Prefix")

@@ -2,21 +2,33 @@
 
 from dataclasses import dataclass
 
+Fact = str | int | bool | None | tuple[object, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class StoreCall:
     """One DynamoDB operation on a table; `request` is its body as JSON text with sorted names.
 
     `before` are facts (name of a `StoreDescription` attribute, value) that must hold when it is sent; `after` are those
-    that prove it done, and where they hold already it is not sent.
+    that prove it done, and where they hold already it is not sent. A fact of several values holds with any of them. A
+    table that does not exist has the one fact that its status is "".
     """
 
     operation: str
     table: str
     request: str
     says: str
-    before: tuple[tuple[str, object], ...] = ()
-    after: tuple[tuple[str, object], ...] = ()
+    before: tuple[tuple[str, Fact], ...] = ()
+    after: tuple[tuple[str, Fact], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ListStore:
+    """Add a DynamoDB table to the commit stores that Levee knows; an entry that is there already stays."""
+
+    table: str
+    kind: str
+    says: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +71,7 @@ class SweepTable:
     says: str
 
 
-UpkeepCall = StoreCall | BeginTtlMigration | WriteLifecycle | SweepTable
+UpkeepCall = StoreCall | ListStore | BeginTtlMigration | WriteLifecycle | SweepTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +87,10 @@ class CallText:
 def say(call: UpkeepCall) -> CallText:
     match call:
         case StoreCall():
-            facts = [f"{name.replace('_', ' ')} is {value}" for name, value in call.before]
-            return CallText(f"dynamodb:{call.operation}", call.says, "; ".join(facts), call.request)
+            facts = "; ".join(_fact_in_words(name, value) for name, value in call.before)
+            return CallText(f"dynamodb:{call.operation}", call.says, facts, call.request)
+        case ListStore():
+            return CallText("Levee's own records", call.says, "")
         case BeginTtlMigration():
             condition = f"TTL is on {call.attribute}, and no migration of {call.table} is under way"
             return CallText("dynamodb:UpdateTimeToLive, twice", call.says, condition)
@@ -89,3 +103,11 @@ def say(call: UpkeepCall) -> CallText:
                 "the entry of its version is complete or gone, its version is published, and its ETag is as read"
             )
             return CallText("s3:DeleteObject", call.says, condition)
+
+
+def _fact_in_words(name: str, value: Fact) -> str:
+    if name == "status" and value == "":
+        return "no table of this name exists"
+    values = value if isinstance(value, tuple) else (value,)
+    told = " or ".join("not set" if one in (None, "") else str(one) for one in values)
+    return f"{name.replace('_', ' ')} is {told}"

@@ -39,6 +39,10 @@ PERMISSIONS: dict[str, Role] = {
     "table.enable-coordination": Role.OPERATOR,
     "table.drop-coordination": Role.OPERATOR,
     "table.create": Role.OPERATOR,
+    "lake.plan-upkeep": Role.OPERATOR,
+    "store.create": Role.OPERATOR,
+    "store.change": Role.OPERATOR,
+    "bucket.change": Role.OPERATOR,
     "lake.declare": Role.ADMIN,
     "people.manage": Role.ADMIN,
 }

@@ -1,0 +1,211 @@
+"""The kinds of jobs of upkeep: `plan-upkeep`, and `create-store`, `change-store`, `change-bucket` that carry it out."""
+
+import time
+from typing import Any
+
+from django.utils import timezone
+
+from coordinator.models import Bucket, CommitStore
+from coordinator.observation.settings_of_aws import observe_bucket_now, observe_store_now
+from coordinator.repairs.gate import RepairRefused
+from coordinator.upkeep import ttl_ticks
+from coordinator.upkeep.calls import BeginTtlMigration, ListStore, SweepTable
+from coordinator.upkeep.documents import call_document, outcome_document, plan_document, refusal_document
+from coordinator.upkeep.execution import Hands, execute
+from coordinator.upkeep.gate import PLAN_KIND, VERBS, require_typed, require_writable
+from coordinator.upkeep.outcome import CallOutcome, Result
+from coordinator.upkeep.permission_checks import check_all
+from coordinator.upkeep.plan import Refusal, UpkeepPlan
+from coordinator.upkeep.planning import Planned, plan_now
+from coordinator.upkeep.wishes import Wish, is_of_store, read_wish, subject_name, wish_document
+from dashboard.connections.access import lake_access
+from dashboard.connections.models import Connection
+from dashboard.jobs.context import JobContext, JobFailed
+from dashboard.jobs.registry import job_kind
+from lake.aws.access import Lake, open_lake
+
+MOST_SHOWN = 100
+"""Calls that the image of a plan holds: a sweep may have hundreds."""
+
+PAUSE_SECONDS = 2.0
+"""Between two looks at a change that takes effect by and by."""
+
+
+@job_kind(PLAN_KIND, queue="aws", verb="lake.plan-upkeep")
+def plan_upkeep(context: JobContext) -> str:
+    """Read and plan one wish; params: wish. Changes nothing. The result holds `read_at`, `plan` or `refusal`."""
+    wish = read_wish(context.params["wish"])
+    connection = connection_of(context)
+    with open_lake(lake_access(connection)) as lake, context.step("Read and plan"):
+        read_at = timezone.now()
+        made = plan_now(connection, lake, wish, read_at, _progress(context)).made
+    context.result(
+        read_at=read_at.isoformat(),
+        requests=lake.requests.total,
+        wish=wish_document(wish),
+        plan=None if isinstance(made, Refusal) else plan_document(made),
+        refusal=refusal_document(made) if isinstance(made, Refusal) else None,
+    )
+    return made.reason if isinstance(made, Refusal) else f"Planned: {made.title}."
+
+
+@job_kind("check-permissions", queue="aws", verb="lake.plan-upkeep")
+def check_permissions(context: JobContext) -> str:
+    """Find out which permissions the connection has, one by one. Changes nothing."""
+    connection = connection_of(context)
+    with open_lake(lake_access(connection)) as lake, context.step("Check each permission"):
+        found = check_all(connection, lake, context.progress, context.check_cancelled)
+    held = [one["held"] for one in found["permissions"]]
+    context.result(checked_at=timezone.now().isoformat(), requests=lake.requests.total, **found)
+    return f"{held.count('yes'):,} held, {held.count('no'):,} missing, {held.count('unknown'):,} not known."
+
+
+@job_kind("create-store", queue="aws", verb=VERBS["create-store"])
+def create_store(context: JobContext) -> str:
+    """Carry out one confirmed plan of a new store; params as `change_store`."""
+    return _apply(context)
+
+
+@job_kind("change-store", queue="aws", verb=VERBS["change-store"])
+def change_store(context: JobContext) -> str:
+    """Carry out one confirmed plan; params: wish, digest, planned_by, confirm."""
+    return _apply(context)
+
+
+@job_kind("change-bucket", queue="aws", verb=VERBS["change-bucket"])
+def change_bucket(context: JobContext) -> str:
+    """Carry out one confirmed plan for a bucket; params as `change_store`."""
+    return _apply(context)
+
+
+def connection_of(context: JobContext) -> Connection:
+    connection = context.job.connection
+    if connection is None:
+        raise LookupError("The connection of this job has been removed: nothing can be changed.")
+    return connection
+
+
+def _apply(context: JobContext) -> str:
+    wish = read_wish(context.params["wish"])
+    connection = connection_of(context)
+    _gate(connection)
+    with open_lake(lake_access(connection)) as lake:
+        with context.step("Read and plan anew"):
+            planned = plan_now(connection, lake, wish, timezone.now(), _progress(context))
+            plan = _confirmed(context, planned)
+            _typed(context, plan, wish)
+        outcomes = _carry_out(context, connection, lake, plan, planned.owner)
+        with context.step("Read it again") as step:
+            step.detail = _observe(connection, lake, wish)
+    context.result(requests=lake.requests.total)
+    return _closing(plan, outcomes)
+
+
+def _carry_out(
+    context: JobContext, connection: Connection, lake: Lake, plan: UpkeepPlan, owner: str
+) -> tuple[CallOutcome, ...]:
+    documents: list[dict[str, Any]] = []
+    ids: list[str] = []
+    before: dict[str, Any] = {"calls": [call_document(call) for call in plan.calls[:MOST_SHOWN]]}
+    after: dict[str, Any] = {"calls": documents}
+    context.result(outcomes=documents, before=before, after=after, aws_request_ids=ids)
+
+    def remember(was: dict[str, Any], will: dict[str, Any]) -> None:
+        before.update(was)
+        after.update(will)
+
+    def note(place: int, outcome: CallOutcome) -> None:
+        documents.append(outcome_document(outcome))
+        ids.extend(outcome.request_ids)
+        level = "INFO" if outcome.may_go_on else "WARN"
+        context.log(outcome.sentence, level=level, step=f"call {place + 1}")
+        context.progress(place + 1, len(plan.calls))
+
+    hands = Hands(
+        pause=lambda: _pause(context),
+        check_cancelled=context.check_cancelled,
+        record=lambda call: _record(connection, call, context),
+        remember=remember,
+        owner=owner,
+    )
+    with context.step(plan.title) as step:
+        outcomes = execute(plan, lake, hands, note)
+        step.detail = outcomes[-1].sentence
+        step.state = "done" if outcomes[-1].may_go_on else "failed"
+    if any(isinstance(call, SweepTable) for call in plan.calls):
+        after.update(deleted=hands.tally.deleted, deleted_bytes=hands.tally.deleted_bytes, changed=hands.tally.changed)
+    return outcomes
+
+
+def _record(connection: Connection, call: ListStore | BeginTtlMigration, context: JobContext) -> tuple[Result, str]:
+    if isinstance(call, ListStore):
+        _, is_new = CommitStore.objects.get_or_create(
+            connection=connection, name=call.table, defaults={"kind": call.kind}
+        )
+        return (Result.DONE if is_new else Result.ALREADY), f"{call.table} is listed among the commit stores."
+    store = CommitStore.objects.filter(connection=connection, name=call.table).first()
+    if store is None:
+        return Result.STOPPED, f"{call.table} is no commit store that Levee knows any more: nothing was begun."
+    begun = ttl_ticks.begin(store, call.attribute, context.job.requested_by_name, timezone.now())
+    if begun is None:
+        return Result.ALREADY, f"TTL of {call.table} is being moved already."
+    return Result.DONE, "Begun: Levee looks every minute and says on the store's page where it is."
+
+
+def _confirmed(context: JobContext, planned: Planned) -> UpkeepPlan:
+    made = planned.made
+    if isinstance(made, Refusal):
+        raise JobFailed("Moved", f"Stopped before any change: {made.reason}")
+    if made.digest != context.params["digest"]:
+        raise JobFailed(
+            "Moved", "Stopped before any change: what the plan rests on has changed since it was shown. Plan it again."
+        )
+    return made
+
+
+def _gate(connection: Connection) -> None:
+    try:
+        require_writable(connection)
+    except RepairRefused as refusal:
+        raise JobFailed(type(refusal).__name__, f"Stopped before any change: {refusal}") from refusal
+
+
+def _typed(context: JobContext, plan: UpkeepPlan, wish: Wish) -> None:
+    try:
+        require_typed({"danger": plan.danger}, wish, str(context.params.get("confirm", "")))
+    except RepairRefused as refusal:
+        raise JobFailed(type(refusal).__name__, f"Stopped before any change: {refusal}") from refusal
+
+
+def _observe(connection: Connection, lake: Lake, wish: Wish) -> str:
+    """Store what AWS says now, so that pages show it; a refusal is stored with the row and ends nothing."""
+    now = timezone.now()
+    if is_of_store(wish):
+        store = CommitStore.objects.filter(connection=connection, name=subject_name(wish)).first()
+        return observe_store_now(store, lake, now) if store else ""
+    bucket = Bucket.objects.filter(connection=connection, name=subject_name(wish)).first()
+    return observe_bucket_now(bucket, lake, now) if bucket else ""
+
+
+def _closing(plan: UpkeepPlan, outcomes: tuple[CallOutcome, ...]) -> str:
+    last = outcomes[-1]
+    if last.may_go_on:
+        return f"{plan.title}: done. {last.sentence}"
+    changed = any(one.result is Result.DONE for one in outcomes)
+    place = f"Stopped at call {len(outcomes)} of {len(plan.calls)}" if changed else "Stopped before any change"
+    if last.result is Result.FAILED and not changed:
+        place = "Failed"
+    raise JobFailed(last.code or "Stopped", f"{place}: {last.sentence}")
+
+
+def _pause(context: JobContext) -> None:
+    context.check_cancelled()
+    time.sleep(PAUSE_SECONDS)
+
+
+def _progress(context: JobContext) -> Any:
+    def tell(done: int, total: int) -> None:
+        context.check_cancelled()
+        context.progress(done, total)
+
+    return tell

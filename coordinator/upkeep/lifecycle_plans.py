@@ -1,0 +1,295 @@
+"""Plans for a bucket's lifecycle rules: the rule on finished temp files, and that on unfinished uploads. Pure."""
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, assert_never
+
+from coordinator.protocols.buckets import MOST_RULES, SHORTEST_TEMP_DAYS
+from coordinator.protocols.lifecycle import Act
+from coordinator.protocols.wording import DAY, counted, thousands
+from coordinator.upkeep.calls import WriteLifecycle
+from coordinator.upkeep.equivalents import lifecycle_equivalents
+from coordinator.upkeep.lifecycle_merge import (
+    multipart_rule_xml,
+    temp_rule_xml,
+    uses_old_form,
+    with_days,
+    with_rule,
+    without_rule,
+)
+from coordinator.upkeep.plan import Refusal, UpkeepPlan
+from coordinator.upkeep.rule_json import rule_json
+from coordinator.upkeep.wishes import RemoveTempRule, SetMultipartRule, SetTempRule
+from lake.aws.lifecycle import Lifecycle, RawRule
+
+LifecycleWish = SetTempRule | RemoveTempRule | SetMultipartRule
+TEMP_FOLDER = "_delta_log/.tmp/"
+
+
+@dataclass(frozen=True, slots=True)
+class BucketFacts:
+    """One bucket as just read. `lifecycle` is None where it could not be read, with the reason in `unreadable`.
+
+    `owned` says whether `account` owns the bucket, None where that is not known. By table prefix: `tables` when the
+    oldest unpublished commit was written (None: there is none), `longest_commits` the longest that one took, in
+    seconds from its temp file to its published file.
+    """
+
+    bucket: str
+    region: str
+    lifecycle: Lifecycle | None
+    unreadable: str = ""
+    account: str = ""
+    owned: bool | None = None
+    versioning: str | None = None
+    mfa_delete: bool | None = None
+    tables: Mapping[str, datetime | None] = field(default_factory=dict)
+    longest_commits: Mapping[str, float] = field(default_factory=dict)
+
+
+def plan_lifecycle(wish: LifecycleWish, facts: BucketFacts, now: datetime) -> UpkeepPlan | Refusal:
+    """The one write that fulfils the wish, or why nothing may be done."""
+    code, reason = _why_not(facts)
+    if reason or facts.lifecycle is None:
+        return Refusal(wish.ACT, wish.bucket, code, reason)
+    match wish:
+        case SetTempRule():
+            return _set_temp_rule(wish, facts, facts.lifecycle, now)
+        case RemoveTempRule():
+            return _remove_temp_rule(wish, facts, facts.lifecycle)
+        case SetMultipartRule():
+            return _set_multipart_rule(wish, facts, facts.lifecycle)
+    assert_never(wish)
+
+
+def temp_prefix(prefix: str) -> str:
+    """The folder of a table's temp files, as a key prefix."""
+    return f"{prefix}/{TEMP_FOLDER}" if prefix else TEMP_FOLDER
+
+
+def temp_rule_id(prefix: str) -> str:
+    """The name of Levee's rule for a table; S3 allows 255 characters, a prefix may have more."""
+    return f"levee-tmp-{hashlib.sha256(prefix.encode()).hexdigest()[:16]}"
+
+
+MULTIPART_RULE_ID = "levee-unfinished-uploads"
+
+
+def least_days(longest_commit_seconds: float) -> int:
+    """Days that temp files have to live: 3, or one more than the longest commit that was seen."""
+    return max(SHORTEST_TEMP_DAYS, math.ceil(longest_commit_seconds / DAY) + 1)
+
+
+def rule_of(lifecycle: Lifecycle, prefix: str) -> RawRule | None:
+    """The enabled rule that deletes a table's temp files by age and nothing else, whoever wrote it."""
+    own = temp_rule_id(prefix)
+    on_prefix = [rule for rule in lifecycle.rules if rule.id == own or _is_plain_on(rule, temp_prefix(prefix))]
+    return next((rule for rule in on_prefix if rule.id == own), on_prefix[0] if on_prefix else None)
+
+
+def _why_not(facts: BucketFacts) -> tuple[str, str]:
+    if facts.owned is False:
+        return "not-owned", (
+            f"The bucket {facts.bucket} belongs to another account than {facts.account}, that of this connection, and "
+            "only its owner can set lifecycle rules: use a connection of that account. Nothing was changed."
+        )
+    if facts.lifecycle is None:
+        return "not-read", (
+            f"The lifecycle rules of {facts.bucket} could not be read, so none can be changed without disturbing the "
+            f"others: {facts.unreadable}"
+        )
+    if facts.mfa_delete:
+        return "mfa-delete", (
+            f"{facts.bucket} has MFA delete, and S3 takes no lifecycle rules for such a bucket: sweep its temp files "
+            "instead."
+        )
+    return "", ""
+
+
+def _set_temp_rule(wish: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, now: datetime) -> UpkeepPlan | Refusal:
+    folder = temp_prefix(wish.prefix)
+    least = least_days(facts.longest_commits.get(wish.prefix, 0))
+    if wish.days < least:
+        return _refuse(
+            wish,
+            "too-short",
+            f"A temp file holds an accepted commit until it is published: give the rule {least} days or more, longer "
+            "than the longest commit that was seen.",
+        )
+    if wish.prefix not in facts.tables:
+        return _refuse(
+            wish, "no-table", f"Levee knows no Delta table at s3://{facts.bucket}/{wish.prefix}: observe it first."
+        )
+    oldest = facts.tables[wish.prefix]
+    bites = Act(wish.days, None).bites_at(oldest) if oldest else None
+    if oldest and (bites is None or bites - now <= timedelta(days=1)):
+        return _refuse(
+            wish,
+            "unpublished",
+            f"A commit of {wish.prefix or 'this table'} has waited unpublished since {oldest:%d %b %Y %H:%M} UTC, and "
+            "the rule would take its only copy: publish it first.",
+        )
+    return _put_temp_rule(wish, facts, lifecycle, folder)
+
+
+def _put_temp_rule(wish: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, folder: str) -> UpkeepPlan | Refusal:
+    standing = rule_of(lifecycle, wish.prefix)
+    own = temp_rule_id(wish.prefix)
+    versioned = facts.versioning in ("Enabled", "Suspended")
+    if standing is not None and standing.id != own:
+        if not standing.id:
+            return _refuse(
+                wish,
+                "no-name",
+                f"A rule without a name deletes {folder} already: name it where it is kept, then change it here.",
+            )
+        xml = with_days(standing, wish.days)
+    else:
+        xml = temp_rule_xml(own, folder, wish.days, old_form=uses_old_form(lifecycle), versioned=versioned)
+    merged = with_rule(lifecycle, xml)
+    if standing is None and len(merged.rules) > MOST_RULES:
+        return _refuse(
+            wish,
+            "no-room",
+            f"{facts.bucket} has {thousands(len(lifecycle.rules))} of {thousands(MOST_RULES)} lifecycle rules, so S3 "
+            "takes no other: sweep the temp files of its tables instead, which needs no rule.",
+        )
+    changed = next(rule for rule in merged.rules if rule.id == (standing.id if standing else own))
+    if standing is not None and standing.tree == changed.tree:
+        return _refuse(wish, "nothing-to-do", f"Rule {standing.id} deletes {folder} after {wish.days} days already.")
+    verb = "Change" if standing else "Add"
+    says = f"{verb} rule {changed.id}: delete objects under {folder} after {counted(wish.days, 'day')}."
+    told = [
+        f"Finished temp files under {folder} leave {counted(wish.days, 'day')} after they were written, at the next "
+        "midnight UTC.",
+        "A commit that waits unpublished longer than that is lost with its file: Levee warns a day before.",
+        *_kept(lifecycle, changed.id),
+    ]
+    if versioned and standing is None:
+        told.append("Versions are kept in this bucket: old versions of temp files leave as many days later.")
+    title = f"{verb} the rule on temp files of {wish.prefix or 'the bucket root'}"
+    return _plan(wish, facts, title, lifecycle, merged, changed.id, xml, says, told)
+
+
+def _remove_temp_rule(wish: RemoveTempRule, facts: BucketFacts, lifecycle: Lifecycle) -> UpkeepPlan | Refusal:
+    found = [rule for rule in lifecycle.rules if rule.id == wish.rule]
+    if not found:
+        return _refuse(wish, "nothing-to-do", f"{facts.bucket} has no rule {wish.rule}.")
+    prefix = prefix_of(found[0])
+    if not prefix.endswith(f"/{TEMP_FOLDER}") and prefix != TEMP_FOLDER:
+        return _refuse(
+            wish,
+            "not-a-temp-rule",
+            f"Rule {wish.rule} reaches {prefix or 'the whole bucket'} and not just temp files of one table: change it "
+            "where it is kept.",
+        )
+    merged = without_rule(lifecycle, wish.rule)
+    told = [
+        f"Temp files under {prefix} then stay until somebody else deletes them; no commit is at risk.",
+        *_kept(lifecycle, wish.rule),
+    ]
+    title = f"Remove rule {wish.rule} of {facts.bucket}"
+    says = f"Remove rule {wish.rule}, which deletes objects under {prefix}."
+    return _plan(wish, facts, title, lifecycle, merged, wish.rule, "", says, told)
+
+
+def _set_multipart_rule(wish: SetMultipartRule, facts: BucketFacts, lifecycle: Lifecycle) -> UpkeepPlan | Refusal:
+    other = next((rule.id for rule in lifecycle.rules if rule.id != MULTIPART_RULE_ID and ends_uploads(rule)), None)
+    if other is not None:
+        named = f"Rule {other}" if other else "A rule without a name"
+        return _refuse(wish, "nothing-to-do", f"{named} ends unfinished uploads in the whole bucket already.")
+    xml = multipart_rule_xml(MULTIPART_RULE_ID, wish.days, old_form=uses_old_form(lifecycle))
+    merged = with_rule(lifecycle, xml)
+    if len(merged.rules) > MOST_RULES:
+        return _refuse(
+            wish, "no-room", f"{facts.bucket} has {thousands(MOST_RULES)} lifecycle rules, and S3 takes no other."
+        )
+    if {rule.tree for rule in merged.rules} == {rule.tree for rule in lifecycle.rules}:
+        return _refuse(
+            wish, "nothing-to-do", f"Rule {MULTIPART_RULE_ID} ends unfinished uploads after {wish.days} days already."
+        )
+    told = [
+        f"Parts of uploads that were begun and not finished within {counted(wish.days, 'day')} are freed; no object "
+        "is deleted.",
+        *_kept(lifecycle, MULTIPART_RULE_ID),
+    ]
+    says = f"Rule {MULTIPART_RULE_ID}: end unfinished uploads after {counted(wish.days, 'day')}."
+    title = f"End unfinished uploads in {facts.bucket}"
+    return _plan(wish, facts, title, lifecycle, merged, MULTIPART_RULE_ID, xml, says, told)
+
+
+def ends_uploads(rule: RawRule) -> bool:
+    """Whether an enabled rule ends unfinished uploads in the whole bucket."""
+    enabled = any(part[:2] == ("Status", "Enabled") for part in rule.tree[2])
+    ends = any(part[0] == "AbortIncompleteMultipartUpload" for part in rule.tree[2])
+    return enabled and ends and all(part[:2] == ("Prefix", "") for part in _filter_parts(rule))
+
+
+def prefix_of(rule: RawRule) -> str:
+    """The key prefix that a rule is limited to, in whichever form; "" for the whole bucket."""
+    found = _filter_parts(rule)
+    return next((text for name, text, _ in found if name == "Prefix"), "")
+
+
+def _filter_parts(rule: RawRule) -> tuple[Any, ...]:
+    parts = rule.tree[2]
+    chosen = next((part[2] for part in parts if part[0] == "Filter"), None)
+    if chosen is None:
+        return tuple(part for part in parts if part[0] == "Prefix")
+    inner = next((part[2] for part in chosen if part[0] == "And"), None)
+    return inner if inner is not None else chosen
+
+
+def _is_plain_on(rule: RawRule, folder: str) -> bool:
+    """Whether an enabled rule deletes whatever lies in this folder by age, under no other condition."""
+    enabled = any(part[:2] == ("Status", "Enabled") for part in rule.tree[2])
+    alone = [part[0] for part in _filter_parts(rule)] == ["Prefix"]
+    return enabled and alone and prefix_of(rule) == folder and bool(with_days(rule, 1))
+
+
+def _kept(lifecycle: Lifecycle, rule_id: str) -> list[str]:
+    others = sum(rule.id != rule_id for rule in lifecycle.rules)
+    if not others:
+        return []
+    return [
+        f"{counted(others, 'other rule')} {'goes' if others == 1 else 'go'} back byte for byte as S3 sent "
+        f"{'it' if others == 1 else 'them'}.",
+        "S3 knows no condition for this write: Levee reads the rules just before and again after, and says so if "
+        "somebody changed them at that moment.",
+    ]
+
+
+def _plan(
+    wish: LifecycleWish,
+    facts: BucketFacts,
+    title: str,
+    lifecycle: Lifecycle,
+    merged: Lifecycle,
+    rule_id: str,
+    xml: str,
+    says: str,
+    consequences: list[str],
+) -> UpkeepPlan:
+    call = WriteLifecycle(facts.bucket, rule_id, xml, lifecycle.digest, says, removes_all=not merged.rules)
+    rules = [rule_json(rule) for rule in merged.rules]
+    changed = next((one for one in rules if one.get("ID") == rule_id), {}) if xml else {}
+    return UpkeepPlan(
+        act=wish.ACT,
+        subject=wish.bucket,
+        title=title,
+        calls=(call,),
+        conditions=("The lifecycle configuration is, to the byte, the one that this plan was made from.",),
+        consequences=tuple(consequences),
+        equivalents=lifecycle_equivalents(facts.bucket, rules, changed),
+        permissions=(
+            f"s3:GetLifecycleConfiguration on arn:aws:s3:::{facts.bucket}",
+            f"s3:PutLifecycleConfiguration on arn:aws:s3:::{facts.bucket}",
+        ),
+    )
+
+
+def _refuse(wish: LifecycleWish, code: str, reason: str) -> Refusal:
+    return Refusal(wish.ACT, wish.bucket, code, reason)

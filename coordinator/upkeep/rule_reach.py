@@ -1,0 +1,157 @@
+"""What each lifecycle rule of a bucket reaches of the tables in it, and whether a rule for every table would fit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from coordinator.protocols.buckets import MOST_RULES, TableInBucket, bite_in_words, first_bite
+from coordinator.protocols.lifecycle import Rule, ends_unfinished_uploads, read_rule
+from coordinator.protocols.wording import counted, joined, thousands
+
+LOG, TEMP, STAGED, DATA = "log", "temp", "staged", "data"
+_WORDS = {LOG: "published logs", TEMP: "temp files", STAGED: "staged commits", DATA: "data files"}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleReach:
+    """One rule as S3 has it. `touches` are kinds of files of known tables that it can act on: log, temp, staged, data.
+
+    `first_bites_at` is when it first acts on something that a table needs; None where it does not, or nothing tells.
+    """
+
+    id: str
+    enabled: bool
+    prefix: str
+    conditions: tuple[str, ...]
+    acts: tuple[str, ...]
+    touches: tuple[str, ...]
+    tables: int
+    first_bites_at: datetime | None
+    sentence: str
+    is_temp_rule: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RuleForecast:
+    """Rules that one for each table would take in all.
+
+    A rule's prefix begins at the root of the bucket and knows no wildcard, so what several tables' temp folders have in
+    common always reaches their logs and data, too: one rule never serves several tables.
+    """
+
+    needed: int
+    fits: bool
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class LifecycleView:
+    """All rules of a bucket beside its tables."""
+
+    rules: tuple[RuleReach, ...]
+    count: int
+    limit: int
+    left: int
+    tables: int
+    without_rule: int
+    forecast: RuleForecast
+    multipart_rule: bool
+
+
+def view_of_rules(raw: Sequence[object], tables: Sequence[TableInBucket], now: datetime) -> LifecycleView:
+    """`raw` are the rules in the shape of the AWS SDKs' JSON; what is no rule is left out, but counted."""
+    pairs = [(one, rule) for one in raw if isinstance(one, Mapping) and (rule := read_rule(one)) is not None]
+    served = _served([rule for one, rule in pairs if one.get("Status") == "Enabled"], tables)
+    return LifecycleView(
+        rules=tuple(_reach(one, rule, tables, now) for one, rule in pairs),
+        count=len(raw),
+        limit=MOST_RULES,
+        left=max(MOST_RULES - len(raw), 0),
+        tables=len(tables),
+        without_rule=len(tables) - served,
+        forecast=forecast(len(raw), len(tables) - served),
+        multipart_rule=any(ends_unfinished_uploads(one) for one in raw),
+    )
+
+
+def forecast(count: int, without_rule: int) -> RuleForecast:
+    """What a rule for each table that has none would come to."""
+    needed = count + without_rule
+    if needed <= MOST_RULES:
+        told = f"With a rule for each table there would be {thousands(needed)} of {thousands(MOST_RULES)}."
+        return RuleForecast(needed, True, told)
+    over = counted(needed - MOST_RULES, "table")
+    told = (
+        f"A rule for each table would take {thousands(needed)} of {thousands(MOST_RULES)}, so {over} cannot have one. "
+        "No prefix is common to the temp files of several tables without reaching their logs and data: sweep the temp "
+        "files instead, which needs no rule."
+    )
+    return RuleForecast(needed, False, told)
+
+
+def _served(rules: Sequence[Rule], tables: Sequence[TableInBucket]) -> int:
+    """Tables whose temp files leave by a rule without other conditions."""
+    sweeping = [rule for rule in rules if not rule.conditions and any(not act.archives for act in rule.acts)]
+    prefixes = {rule.prefix for rule in sweeping}
+    return sum(any(table.held[0][:end] in prefixes for end in range(len(table.held[0]) + 1)) for table in tables)
+
+
+def _reach(raw: Mapping[str, Any], rule: Rule, tables: Sequence[TableInBucket], now: datetime) -> RuleReach:
+    reached = [table for table in tables if rule.reaches(table.root)]
+    touches = {kind: [table for table in reached if _touches(rule, table, kind)] for kind in (LOG, TEMP, STAGED, DATA)}
+    kinds = tuple(kind for kind, touched in touches.items() if touched)
+    enabled = raw.get("Status") == "Enabled"
+    bites_at = _first_bite(rule, touches) if enabled and rule.acts else None
+    does = tuple(act.in_words for act in rule.acts)
+    return RuleReach(
+        id=str(raw.get("ID") or ""),
+        enabled=enabled,
+        prefix=rule.prefix,
+        conditions=rule.conditions,
+        acts=does,
+        touches=kinds,
+        tables=len({table.prefix for touched in touches.values() for table in touched}),
+        first_bites_at=bites_at,
+        sentence=_sentence(rule, enabled, touches, bites_at, now),
+        is_temp_rule=bool(raw.get("ID")) and f"/{rule.prefix}".endswith("/_delta_log/.tmp/"),
+    )
+
+
+def _touches(rule: Rule, table: TableInBucket, kind: str) -> bool:
+    temp, *staged = table.held
+    if kind == TEMP:
+        return rule.reaches(temp)
+    if kind == STAGED:
+        return any(rule.reaches(folder) for folder in staged)
+    if kind == DATA:
+        return rule.reaches(table.root) and not rule.is_within(table.log.rstrip("/"))
+    return rule.reaches(table.log) and not any(rule.is_within(folder.rstrip("/")) for folder in table.held)
+
+
+def _first_bite(rule: Rule, touches: Mapping[str, Sequence[TableInBucket]]) -> datetime | None:
+    """The first moment at which it takes a log or data file, or the file of a commit that waits unpublished."""
+    needed = first_bite(rule, [*touches[LOG], *touches[DATA]])
+    waiting = [one.oldest_unpublished_at for one in (*touches[TEMP], *touches[STAGED]) if one.oldest_unpublished_at]
+    bites = [needed, *(act.bites_at(moment) for act in rule.acts for moment in waiting)]
+    return min((one for one in bites if one), default=None)
+
+
+def _sentence(
+    rule: Rule,
+    enabled: bool,
+    touches: Mapping[str, Sequence[TableInBucket]],
+    bites_at: datetime | None,
+    now: datetime,
+) -> str:
+    kinds = [kind for kind, touched in touches.items() if touched]
+    if not enabled:
+        return "Disabled: it does nothing."
+    if not kinds:
+        return "It reaches no table that is known."
+    if not rule.acts:
+        return f"It reaches {joined([_WORDS[kind] for kind in kinds])} and deletes no current object."
+    most = max(len(touched) for touched in touches.values())
+    where = f"{joined([_WORDS[kind] for kind in kinds])} of {counted(most, 'table')}"
+    only = f", only objects {joined(rule.conditions)}" if rule.conditions else ""
+    return f"It {joined([act.in_words for act in rule.acts])}: {where}{only}.{bite_in_words(bites_at, now)}"

@@ -1,0 +1,129 @@
+"""The plan of a sweep is its dry run: each table is listed and judged, and nothing is deleted."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from django.db.models import QuerySet
+
+from coordinator.models import CommitStore, DeltaTable
+from coordinator.protocols.judgement import QUIET_SECONDS
+from coordinator.protocols.wording import counted, duration, joined, thousands
+from coordinator.upkeep.calls import SweepTable
+from coordinator.upkeep.plan import Refusal, UpkeepPlan
+from coordinator.upkeep.sweep import FINISHED, KEPT, Tally, sweep_table
+from coordinator.upkeep.wishes import Sweep
+from dashboard.connections.models import Connection
+from lake.aws.access import Lake
+from lake.delta.uri import TableUri
+
+MOST_TABLES = 500
+"""Tables that one sweep cleans; the next takes the rest."""
+
+
+def plan_sweep(
+    wish: Sweep,
+    connection: Connection,
+    lake: Lake,
+    now: datetime,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> UpkeepPlan | Refusal:
+    """Judge every old temp file of the tables; `progress` hears how many of them are done, and may raise.
+
+    Raises AwsError.
+    """
+    if now - wish.moment < timedelta(seconds=QUIET_SECONDS):
+        return _refuse(
+            wish,
+            "too-young",
+            f"Sweep only files older than {duration(QUIET_SECONDS)}: a commit may take that long.",
+        )
+    stores = [store.name for store in CommitStore.objects.filter(connection=connection, kind="log_store")]
+    if not stores:
+        return _refuse(
+            wish,
+            "no-log-store",
+            "No log store of this connection is known, so nothing tells which temp files an entry still needs.",
+        )
+    tables = list(_tables(wish, connection))
+    if not tables:
+        return _refuse(wish, "no-table", f"Levee knows no Delta table at s3://{wish.bucket}/{wish.prefix}.")
+    return _plan(wish, [sweep_call(wish, table, stores) for table in tables], lake, progress)
+
+
+def sweep_call(wish: Sweep, table: DeltaTable, stores: Sequence[str]) -> SweepTable:
+    """The call for one table: an entry may stand under any spelling of its path, in any log store."""
+    uri = TableUri("s3a", table.bucket, table.prefix)
+    paths = sorted({*uri.spellings(), *(str(one) for one in table.lock_domains)})
+    domains = tuple((store, path) for store in sorted(stores) for path in paths)
+    folder = f"{table.prefix}/_delta_log/" if table.prefix else "_delta_log/"
+    says = f"Delete the finished temp files of {table.name} last written before {wish.moment:%d %b %Y %H:%M} UTC."
+    return SweepTable(wish.bucket, folder, wish.before, domains, says)
+
+
+def _tables(wish: Sweep, connection: Connection) -> QuerySet[DeltaTable]:
+    known = DeltaTable.objects.filter(connection=connection, bucket=wish.bucket, gone_at=None).order_by("prefix")
+    return known.filter(prefix=wish.prefix) if wish.prefix else known
+
+
+def _plan(
+    wish: Sweep, calls: Sequence[SweepTable], lake: Lake, progress: Callable[[int, int], None]
+) -> UpkeepPlan | Refusal:
+    whole = Tally()
+    with_files = []
+    for number, call in enumerate(calls, start=1):
+        before = whole.verdicts[FINISHED]
+        sweep_table(call, lake, delete=False, tally=whole, check_cancelled=lambda: None)
+        progress(number, len(calls))
+        if whole.verdicts[FINISHED] > before:
+            with_files.append(call)
+    if not with_files:
+        kept = _kept(whole)
+        reason = (
+            f"{counted(len(calls), 'table')} looked at: no finished temp file is that old. {' '.join(kept)}".strip()
+        )
+        return _refuse(wish, "nothing-to-do", reason)
+    return UpkeepPlan(
+        act=wish.ACT,
+        subject=wish.bucket,
+        title=f"Sweep finished temp files of {counted(len(with_files[:MOST_TABLES]), 'table')} in {wish.bucket}",
+        calls=tuple(with_files[:MOST_TABLES]),
+        conditions=(
+            "Each file is judged again just before: the entries of its version are complete or gone, and its version "
+            "is published or cleaned out of the log behind a checkpoint.",
+        ),
+        consequences=tuple(_consequences(whole, len(with_files))),
+        permissions=_permissions(wish, with_files),
+    )
+
+
+def _consequences(tally: Tally, tables: int) -> list[str]:
+    told = [
+        f"{counted(tally.verdicts[FINISHED], 'finished temp file')}, {tally.finished_bytes:,} B, found in this dry "
+        f"run; among them {joined(tally.names[:3])}.",
+        *_kept(tally),
+        "Each is deleted only if it still has the ETag that was read.",
+    ]
+    if tables > MOST_TABLES:
+        told.append(f"{thousands(tables - MOST_TABLES)} more tables have such files and stay for the next sweep.")
+    return told
+
+
+def _kept(tally: Tally) -> list[str]:
+    return [
+        f"{counted(tally.verdicts[name], 'file')} kept, for {why}."
+        for name, why in KEPT.items()
+        if tally.verdicts[name]
+    ]
+
+
+def _permissions(wish: Sweep, calls: Sequence[SweepTable]) -> tuple[str, ...]:
+    stores = sorted({store for call in calls for store, _ in call.lock_domains})
+    return (
+        f"s3:DeleteObject on arn:aws:s3:::{wish.bucket}/*",
+        f"s3:ListBucket on arn:aws:s3:::{wish.bucket}",
+        *(f"dynamodb:GetItem on arn:aws:dynamodb:*:*:table/{store}" for store in stores),
+    )
+
+
+def _refuse(wish: Sweep, code: str, reason: str) -> Refusal:
+    return Refusal(wish.ACT, wish.bucket, code, reason)

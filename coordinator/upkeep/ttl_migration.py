@@ -1,0 +1,118 @@
+"""Moving TTL from one attribute to expireTime: what to do next, from what DynamoDB says now. Pure.
+
+DynamoDB allows one attribute at a time, takes up to an hour to act on a change, and until then refuses the next one
+with a ValidationException (documentation of UpdateTimeToLive).
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from coordinator.models import TtlMigration
+from coordinator.protocols.stores import TTL_ATTRIBUTE
+from lake.aws.errors import AwsError
+
+Phase = TtlMigration.Phase
+LOOK_EVERY = timedelta(minutes=1)
+ASK_AGAIN = timedelta(minutes=5)
+GIVE_UP = timedelta(hours=24)
+SETTLES_IN = timedelta(minutes=5)
+_NOT_SHOWN = "DynamoDB took the change and does not show it yet: asked again in a minute."
+_REFUSED_FOR_GOOD = frozenset({"ResourceNotFoundException", "TableNotFoundException"})
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What DynamoDB said: `table_status` "" where there is no table, `ttl_status` None where it could not be read."""
+
+    table_status: str
+    ttl_status: str | None = None
+    ttl_attribute: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What to do: `send` switches TTL on ("enable") or off ("disable"), "" just waits.
+
+    `phase` is the next one, reached once what is sent was taken; `detail` says where it is; `wait` is how long until
+    the next look.
+    """
+
+    phase: Phase
+    detail: str
+    send: str = ""
+    attribute: str = ""
+    wait: timedelta = LOOK_EVERY
+
+
+def next_move(phase: Phase, from_attribute: str, seen: Seen, *, settled: bool = True) -> Move:
+    """Decide from the phase and from what is seen, so that a move that was made and not noted is not made again.
+
+    `settled` is false just after a change, while DynamoDB may still describe what was before.
+    """
+    if seen.table_status != "ACTIVE":
+        return _table_is_away(phase, seen)
+    if seen.ttl_status is None:
+        return Move(phase, "DynamoDB does not say how TTL stands: asked again in a minute.")
+    if seen.ttl_attribute == TTL_ATTRIBUTE and seen.ttl_status in ("ENABLED", "ENABLING"):
+        return _on_expire_time(seen)
+    if seen.ttl_status == "DISABLING":
+        if phase is Phase.WAITING_ON:
+            return _somebody("switched TTL off")
+        detail = "TTL is being switched off; DynamoDB takes up to an hour for that."
+        return Move(Phase.WAITING_OFF, detail)
+    if seen.ttl_status == "DISABLED":
+        if phase is Phase.WAITING_ON:
+            return _somebody("switched TTL off") if settled else Move(phase, _NOT_SHOWN)
+        detail = f"TTL on {TTL_ATTRIBUTE} was asked for; DynamoDB takes up to an hour for it."
+        return Move(Phase.WAITING_ON, detail, "enable", TTL_ATTRIBUTE)
+    if phase is Phase.WAITING_OFF and seen.ttl_attribute == from_attribute and not settled:
+        return Move(phase, _NOT_SHOWN)
+    return _on_another(phase, from_attribute, seen)
+
+
+def after_refusal(phase: Phase, send: str, error: AwsError, now: datetime) -> Move:
+    """The move where DynamoDB refused to switch: it waits where that may pass, and fails where it will not."""
+    said = str(error).rstrip(".")
+    word = "off" if send == "disable" else f"on, by {TTL_ATTRIBUTE}"
+    if error.is_access_denied or error.code in _REFUSED_FOR_GOOD:
+        return Move(Phase.FAILED, f"TTL could not be switched {word}: {said}.")
+    waiting = Phase.DISABLING if send == "disable" else Phase.ENABLING
+    at = now + ASK_AGAIN
+    if error.code == "ValidationException":
+        detail = (
+            f"DynamoDB takes one change of TTL in about an hour and refuses to switch it {word} yet: asked again at "
+            f"{at:%H:%M} UTC. It said: {error.message.rstrip('.')}."
+        )
+        return Move(waiting, detail, wait=ASK_AGAIN)
+    return Move(
+        waiting, f"TTL could not be switched {word} yet, and is tried again at {at:%H:%M} UTC: {said}.", wait=ASK_AGAIN
+    )
+
+
+def _table_is_away(phase: Phase, seen: Seen) -> Move:
+    if seen.table_status in ("", "DELETING", "ARCHIVED"):
+        return Move(Phase.FAILED, "The DynamoDB table is gone: nothing is left to move.")
+    return Move(phase, f"DynamoDB says {seen.table_status} of the table: waits until it is ACTIVE.")
+
+
+def _on_expire_time(seen: Seen) -> Move:
+    if seen.ttl_status == "ENABLED":
+        return Move(Phase.DONE, f"TTL is on {TTL_ATTRIBUTE}, read back from DynamoDB.")
+    return Move(Phase.WAITING_ON, f"TTL on {TTL_ATTRIBUTE} is being switched on, which takes DynamoDB up to an hour.")
+
+
+def _on_another(phase: Phase, from_attribute: str, seen: Seen) -> Move:
+    if seen.ttl_status == "ENABLING":
+        return Move(phase, f"DynamoDB is still switching TTL on by {seen.ttl_attribute}: waits until that is over.")
+    if seen.ttl_status != "ENABLED":
+        return Move(phase, f"DynamoDB says {seen.ttl_status} of TTL: asked again in a minute.")
+    if phase is not Phase.DISABLING:
+        return _somebody(f"switched TTL on again, by {seen.ttl_attribute}")
+    if from_attribute and seen.ttl_attribute != from_attribute:
+        return _somebody(f"moved TTL to {seen.ttl_attribute}")
+    detail = f"TTL on {seen.ttl_attribute} was asked to end; DynamoDB takes up to an hour for that."
+    return Move(Phase.WAITING_OFF, detail, "disable", seen.ttl_attribute)
+
+
+def _somebody(did: str) -> Move:
+    return Move(Phase.FAILED, f"Somebody {did} meanwhile: nothing more is changed. Look at the store, then plan again.")

@@ -1,0 +1,63 @@
+"""Plans and applies wishes against a lake on moto, as pages and commands do."""
+
+from typing import Any
+
+from coordinator.models import Bucket, CommitStore
+from coordinator.upkeep import actions
+from coordinator.upkeep.wishes import Wish
+from dashboard.accounts.roles import Role
+from dashboard.jobs.execution import execute
+from dashboard.jobs.models import Job
+from tests.builders.people import actor
+from tests.coordinator.repairs.console import Console
+
+
+class UpkeepConsole(Console):
+    """`planned` and `applied` run the jobs at once and return them finished."""
+
+    def planned(self, wish: Wish) -> Job:  # type: ignore[override]
+        return self.run(actions.plan_upkeep(actor(Role.OPERATOR), self.connection, wish))
+
+    def plan_of(self, wish: Wish) -> dict[str, Any]:
+        """The document of the plan; fails with the reason where it is refused."""
+        result = self.planned(wish).result
+        assert result["plan"], result["refusal"]
+        return dict(result["plan"])
+
+    def refusal_of(self, wish: Wish) -> dict[str, Any]:
+        result = self.planned(wish).result
+        assert result["refusal"], result["plan"]
+        return dict(result["refusal"])
+
+    def applied(self, wish: Wish, confirm: str = "") -> Job:
+        planned = self.planned(wish)
+        assert planned.result["plan"], planned.result["refusal"]
+        return self.apply(planned, confirm)
+
+    def apply(self, planned: Job, confirm: str = "") -> Job:
+        digest = planned.result["plan"]["digest"]
+        return self.finish(actions.apply_upkeep(actor(Role.OPERATOR), planned, digest, confirm=confirm))
+
+    def finish(self, job: Job) -> Job:
+        execute(job.pk, "w1")
+        job.refresh_from_db()
+        return job
+
+    def store(self, name: str = "") -> CommitStore:
+        return CommitStore.objects.get(connection=self.connection, name=name or self.lake.log_store)
+
+    def bucket_row(self) -> Bucket:
+        return Bucket.objects.get(connection=self.connection, name=self.lake.bucket)
+
+    def described(self, name: str = "") -> dict[str, Any]:
+        return dict(self.lake.dynamodb.describe_table(TableName=name or self.lake.log_store)["Table"])
+
+    def ttl(self, name: str = "") -> dict[str, Any]:
+        said = self.lake.dynamodb.describe_time_to_live(TableName=name or self.lake.log_store)
+        return dict(said["TimeToLiveDescription"])
+
+    def rules(self) -> list[dict[str, Any]]:
+        try:
+            return list(self.lake.s3.get_bucket_lifecycle_configuration(Bucket=self.lake.bucket)["Rules"])
+        except self.lake.s3.exceptions.ClientError:
+            return []
