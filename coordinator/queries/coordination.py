@@ -106,7 +106,9 @@ def command_line(job: Job) -> str:
     for feature in wish.remove_features:
         words += ["--remove", feature]
     words += ["--apply"]
-    if wish.operation in (Operation.ENABLE, Operation.DROP):
+    if wish.operation is Operation.ENABLE:
+        words += ["--writers-paused"]
+    if wish.operation is Operation.DROP:
         words += ["--confirm", TableUri.parse(wish.uri).name]
     return shlex.join(words)
 

@@ -1,0 +1,183 @@
+"""`levee commits`: coordinated commits on and off, new coordinated tables, and what writers have to be set to."""
+
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from coordinator.coordination.actions import act, act_now, check_now
+from coordinator.coordination.checks import Operation
+from coordinator.coordination.columns import one_line
+from coordinator.coordination.conf_documents import conf_document
+from coordinator.coordination.confirmed import checks_of
+from coordinator.coordination.features import LEFT_BEHIND
+from coordinator.coordination.jobs import wish_of
+from coordinator.coordination.reading import Wish
+from coordinator.coordination.releases import RELEASES, release_named
+from coordinator.coordination.session_conf import MECHANISMS
+from coordinator.coordination.statement import statement_of
+from coordinator.coordination.writer_worlds import world_of_store, world_of_table
+from coordinator.lookup import connection_named, find_store, find_table, place_of
+from coordinator.models import CommitStore
+from coordinator.repairs.gate import RepairRefused
+from dashboard.accounts.actor import Actor
+from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.connections.models import Connection
+from dashboard.jobs.models import Job, JobState
+from lake.delta.facts import Mechanism
+from lake.delta.uri import TableUri
+
+Document = dict[str, Any]
+MARKS = {"ok": "OK     ", "warning": "WARNING", "failed": "FAILED "}
+
+
+class Command(JsonCommand):
+    """Check, print the plan, and do nothing until --apply; needs neither server nor worker."""
+
+    help = "Enable, drop or create coordinated commits through Spark, or print the settings that writers need."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("verb", choices=[*(one.value for one in Operation), "conf"])
+        parser.add_argument("uri", nargs="?", default="", help="s3a://bucket/path; conf also takes --store alone")
+        parser.add_argument("--store", metavar="NAME", default="", help="the coordinator's DynamoDB table")
+        parser.add_argument("--connection", metavar="NAME", help="where several connections see the same bucket")
+        parser.add_argument("--columns", metavar="DDL", default="", help="create: 'id BIGINT, note STRING'")
+        parser.add_argument("--partition-by", metavar="A,B", default="", help="create: partition columns")
+        parser.add_argument(
+            "--remove", metavar="FEATURE", action="append", choices=LEFT_BEHIND, help="drop, leftovers: remove it too"
+        )
+        parser.add_argument("--probe", action="store_true", help="enable: prove it by a first commit of no rows")
+        parser.add_argument("--apply", action="store_true", help="carry it out")
+        parser.add_argument(
+            "--confirm",
+            metavar="NAME",
+            default="",
+            help="drop: the table's name, which states that its writers know how it commits afterwards",
+        )
+        parser.add_argument("--writers-paused", action="store_true", help="enable: state that every writer is paused")
+        parser.add_argument("--reason", default="", help="for the audit log")
+        parser.add_argument("--enqueue", action="store_true", help="with --apply: hand the work to the workers")
+        parser.add_argument("--mechanism", choices=[one.value for one in MECHANISMS], help="conf: another mechanism")
+        parser.add_argument("--release", choices=[one.delta for one in RELEASES], help="conf: the writers' Delta")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["verb"] == "conf":
+            self._conf(options)
+            return
+        if options["enqueue"] and not options["apply"]:
+            raise UsageError("--enqueue hands the work to the workers: it goes with --apply.")
+        connection, wish = _wish(Operation(options["verb"]), options)
+        if options["apply"]:
+            _require_stated(wish, options)
+        checked = check_now(Actor.command(), connection, wish)
+        found = checks_of(checked)
+        if found is None:
+            raise Failed(f"{wish.uri} could not be checked: {checked.error_text or checked.message}")
+        job = self._apply(checked, found, options) if options["apply"] and found["may_run"] else None
+        statement = statement_of(wish, found)
+        document = {**found, "statement": statement, "job": _job_document(job) if job else None}
+        self.emit(document, list(_as_text(found, statement, job)))
+        if options["apply"] and not found["may_run"]:
+            raise Failed("Nothing was changed: the checks refuse it, see above.")
+        if job and job.is_finished and job.state != JobState.SUCCEEDED:
+            raise Failed(job.error_text or job.message)
+
+    def _apply(self, checked: Job, found: Document, options: Document) -> Job:
+        do = act if options["enqueue"] else act_now
+        try:
+            return do(
+                Actor.command(),
+                checked,
+                found["digest"],
+                confirm=options["confirm"],
+                stated=options["writers_paused"] or wish_of(checked.params).operation is Operation.DROP,
+                probe=options["probe"],
+                reason=options["reason"],
+            )
+        except RepairRefused as refusal:
+            raise Failed(str(refusal)) from refusal
+
+    def _conf(self, options: Document) -> None:
+        if not options["uri"] and not options["store"]:
+            raise UsageError("Name a table by its URI, or a store with --store NAME.")
+        if options["uri"]:
+            named = connection_named(options["connection"]) if options["connection"] else None
+            table = find_table(options["uri"], named)
+            own, world = Mechanism(table.mechanism), world_of_table(table)
+        else:
+            store = find_store(options["store"], options["connection"])
+            is_log_store = store.kind == CommitStore.Kind.LOG_STORE
+            own = Mechanism.LOG_STORE if is_log_store else Mechanism.COORDINATED_COMMITS
+            world = world_of_store(store)
+        mechanism = Mechanism(options["mechanism"]) if options["mechanism"] else own
+        if mechanism not in MECHANISMS:
+            raise Failed(
+                f"A table whose commits go through {mechanism.value} has no session settings: add --mechanism."
+            )
+        document = conf_document(mechanism, world, release_named(options["release"] or ""))
+        self.emit(document, list(_conf_text(document)))
+
+
+def _require_stated(wish: Wish, options: Document) -> None:
+    name = TableUri.parse(wish.uri).name
+    if wish.operation is Operation.DROP and options["confirm"].strip() != name:
+        raise UsageError(f"A drop cannot be undone: name the table, --confirm {shlex.quote(name)}.")
+    if wish.operation is Operation.ENABLE and not options["writers_paused"]:
+        raise UsageError("Pause every writer of the table, and state it: --writers-paused.")
+
+
+def _wish(operation: Operation, options: Document) -> tuple[Connection, Wish]:
+    if not options["uri"]:
+        raise UsageError(f"`levee commits {operation.value}` needs the table's URI.")
+    if operation in (Operation.ENABLE, Operation.CREATE) and not options["store"]:
+        raise UsageError("Name the coordinator's DynamoDB table with --store NAME; `levee stores` lists them.")
+    if operation is Operation.CREATE:
+        store = find_store(options["store"], options["connection"])
+        parts = tuple(part.strip() for part in options["partition_by"].split(",") if part.strip())
+        uri = place_of(options["uri"]).s3a
+        columns = one_line(options["columns"])
+        return store.connection, Wish(operation, uri, store=store.name, columns=columns, partition_by=parts)
+    named = connection_named(options["connection"]) if options["connection"] else None
+    table = find_table(options["uri"], named)
+    remove = tuple(feature for feature in LEFT_BEHIND if feature in (options["remove"] or []))
+    if operation is Operation.ENABLE:
+        return table.connection, Wish(operation, table.uri, store=options["store"])
+    if operation is Operation.LEFTOVERS and len(remove) != 1:
+        raise UsageError("Name one feature with --remove: Delta removes them one by one.")
+    return table.connection, Wish(operation, table.uri, remove_features=remove)
+
+
+def _job_document(job: Job) -> Document:
+    return {
+        "id": str(job.pk),
+        "kind": job.kind,
+        "state": str(job.state),
+        "message": job.message,
+        "operation": wish_of(job.params).operation.value,
+        "proofs": job.result.get("proofs", []),
+        "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
+    }
+
+
+def _as_text(found: Document, statement: str, job: Job | None) -> Iterator[str]:
+    yield f"{found['operation']} {found['uri']}"
+    for check in found["checks"]:
+        yield f"  {MARKS[check['state']]}  {check['name']}: {check['sentence']}"
+    if statement:
+        yield from ("", "Spark is given:", f"  {statement}")
+    yield ""
+    if job is None:
+        yield "Nothing was changed. --apply carries it out." if found["may_run"] else "Nothing was changed."
+    elif not job.is_finished:
+        yield f"Queued as job {job.pk}."
+    else:
+        yield job.error_text or job.message
+
+
+def _conf_text(document: Document) -> Iterator[str]:
+    yield f"# {document['mechanism']}, Delta {document['delta']}, pyspark {document['pyspark']}"
+    yield from (f"# {sentence}" for sentence in document["warnings"])
+    for title in ("spark_submit", "pyspark_session", "cluster_conf"):
+        yield from ("", f"# {title.replace('_', ' ')}", document[title])

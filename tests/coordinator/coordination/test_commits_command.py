@@ -1,0 +1,176 @@
+"""`levee commits`: the plan, carrying it out, handing it over, and the settings of writers."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from coordinator.models import DeltaTable
+from dashboard.audit.models import AuditEntry
+from dashboard.commands import Failed, UsageError
+from dashboard.jobs.models import Job
+from lake.spark.jobs import append_probe, enable_coordinated_commits
+from tests.builders.lake import make_store, make_table
+from tests.coordinator.coordination.desk import ROOT, Desk
+from tests.coordinator.coordination.fake_spark import CONVERT, ends
+
+pytestmark = pytest.mark.django_db
+
+
+def commits(*words: str) -> dict[str, Any]:
+    """The document that the command prints."""
+    out = io.StringIO()
+    call_command("commits", *words, "--json", stdout=out, stderr=io.StringIO())
+    return dict(json.loads(out.getvalue()))
+
+
+def text(*words: str) -> str:
+    out = io.StringIO()
+    call_command("commits", *words, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def test_the_plan_is_printed_and_nothing_is_done(desk: Desk, plain: DeltaTable) -> None:
+    document = commits("enable", plain.uri, "--store", desk.store)
+
+    assert (document["operation"], document["may_run"], document["job"]) == ("enable", True, None)
+    assert {check["state"] for check in document["checks"]} == {"ok", "warning"}
+    assert document["statement"].startswith(f"ALTER TABLE delta.`{plain.uri}` SET TBLPROPERTIES")
+    assert desk.spark.asked == []
+    assert [job.kind for job in Job.objects.all()] == ["check-coordination"]
+
+
+def test_the_plan_reads_as_text(desk: Desk, plain: DeltaTable) -> None:
+    printed = text("enable", plain.uri, "--store", desk.store)
+
+    assert "OK       Commit store: " in printed
+    assert "WARNING  Other writers: " in printed
+    assert "Nothing was changed. --apply carries it out." in printed
+
+
+def test_apply_enables_in_the_foreground(desk: Desk, plain: DeltaTable) -> None:
+    document = commits("enable", plain.uri, "--store", desk.store, "--apply", "--writers-paused", "--probe")
+
+    assert document["job"]["state"] == "succeeded"
+    assert document["job"]["proofs"]
+    assert [job.kind for job in desk.spark.asked] == [enable_coordinated_commits.KIND, append_probe.KIND]
+    assert desk.console.table(ROOT).mechanism == "coordinated_commits"
+    assert AuditEntry.objects.filter(action="table.enable-coordination", actor_name="command", outcome="done").exists()
+
+
+def test_enabling_needs_the_statement_that_writers_are_paused(desk: Desk, plain: DeltaTable) -> None:
+    with pytest.raises(UsageError, match="--writers-paused"):
+        commits("enable", plain.uri, "--store", desk.store, "--apply")
+    assert desk.spark.asked == []
+
+
+@pytest.mark.parametrize("typed", [[], ["--confirm", "sales.order"], ["--writers-paused"]])
+def test_a_drop_needs_the_tables_name(desk: Desk, coordinated: DeltaTable, typed: list[str]) -> None:
+    with pytest.raises(UsageError, match=r"--confirm sales\.orders"):
+        commits("drop", coordinated.uri, "--apply", *typed)
+    assert desk.console.table(ROOT).mechanism == "coordinated_commits"
+
+
+def test_a_named_table_is_dropped_and_a_feature_removed_if_asked(desk: Desk, coordinated: DeltaTable) -> None:
+    words = ("--apply", "--confirm", "sales.orders", "--remove", "vacuumProtocolCheck")
+
+    document = commits("drop", coordinated.uri, *words)
+
+    assert document["job"]["state"] == "succeeded"
+    assert document["statement"].count("DROP FEATURE") == 2
+    assert "vacuumProtocolCheck was removed." in document["job"]["message"]
+
+
+def test_create_makes_a_table(desk: Desk) -> None:
+    uri = desk.console.lake.uri("new/table")
+
+    document = commits("create", uri, "--store", desk.store, "--columns", "id BIGINT", "--apply")
+
+    assert document["job"]["state"] == "succeeded"
+    assert desk.console.table("new/table").mechanism == "coordinated_commits"
+
+
+def test_checks_that_fail_are_printed_and_with_apply_end_in_1(desk: Desk, coordinated: DeltaTable) -> None:
+    words = ("enable", coordinated.uri, "--store", desk.store)
+
+    assert commits(*words)["may_run"] is False
+    with pytest.raises(Failed, match="the checks refuse it"):
+        commits(*words, "--apply", "--writers-paused")
+
+
+def test_a_job_that_fails_ends_in_1(desk: Desk, plain: DeltaTable) -> None:
+    desk.spark.at[CONVERT] = ends("failed", "Out of memory.")
+
+    with pytest.raises(Failed, match="Out of memory"):
+        commits("enable", plain.uri, "--store", desk.store, "--apply", "--writers-paused")
+
+
+def test_enqueue_hands_the_work_to_the_workers(desk: Desk, plain: DeltaTable) -> None:
+    words = ("--apply", "--writers-paused", "--enqueue")
+
+    document = commits("enable", plain.uri, "--store", desk.store, *words)
+
+    assert document["job"]["state"] == "queued"
+    assert desk.spark.asked == []
+
+
+def test_read_only_ends_in_1(desk: Desk, plain: DeltaTable, settings: Any) -> None:
+    settings.READ_ONLY = True
+
+    with pytest.raises(Failed, match="read-only"):
+        commits("enable", plain.uri, "--store", desk.store, "--apply", "--writers-paused")
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        (["enable"], "needs the table's URI"),
+        (["enable", "s3a://lake/sales/orders"], "--store NAME"),
+        (["enable", "s3a://lake/sales/orders", "--store", "commits", "--enqueue"], "goes with --apply"),
+        (["leftovers", "s3a://lake/sales/orders"], "--remove"),
+        (["drop", "nonsense"], "nonsense"),
+        (["conf"], "--store NAME"),
+    ],
+)
+def test_what_makes_no_sense_ends_in_2(words: list[str], match: str) -> None:
+    make_table(store=make_store("commits"))
+
+    with pytest.raises(UsageError, match=match):
+        commits(*words)
+
+
+@pytest.mark.parametrize("verb", ["drop", "conf"])
+def test_a_table_that_levee_does_not_know_ends_in_1(db: None, verb: str) -> None:
+    with pytest.raises(Failed, match="knows no table"):
+        commits(verb, "s3a://lake/nowhere")
+
+
+def test_conf_prints_the_settings_of_a_tables_writers(db: None) -> None:
+    table = make_table(store=make_store(), mechanism="log_store")
+
+    document = commits("conf", table.uri)
+
+    settings = {one["key"]: one["value"] for one in document["settings"]}
+    assert settings["spark.io.delta.storage.S3DynamoDBLogStore.ddb.tableName"] == "delta_log"
+    assert document["spark_submit"].startswith("spark-submit")
+    assert "# pyspark session" in text("conf", table.uri)
+
+
+def test_conf_of_a_store_takes_release_and_mechanism(db: None) -> None:
+    make_store("commits", kind="commit_coordinator")
+
+    own = commits("conf", "--store", "commits")
+    other = commits("conf", "--store", "commits", "--release", "3.3.2", "--mechanism", "single_driver")
+
+    assert (own["mechanism"], own["delta"]) == ("coordinated_commits", "4.4.0")
+    assert own["new_tables"][0]["key"].endswith("commitCoordinator-preview")
+    assert (other["mechanism"], other["delta"], other["new_tables"]) == ("single_driver", "3.3.2", [])
+
+
+def test_conf_of_a_table_without_session_settings_ends_in_1(db: None) -> None:
+    table = make_table(mechanism="catalog_managed")
+
+    with pytest.raises(Failed, match="add --mechanism"):
+        commits("conf", table.uri)
