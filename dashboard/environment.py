@@ -36,6 +36,11 @@ def env_list(name: str, default: str = "") -> list[str]:
 
 def env_secret(name: str, file: Path) -> str:
     """Return the secret in NAME, or in the file NAME_FILE names, or one made once and kept in `file`, mode 600."""
+    return env_given(name) or kept_secret(file)
+
+
+def env_given(name: str) -> str:
+    """Return the text in NAME, or in the file that NAME_FILE names, or an empty one."""
     if value := os.environ.get(name):
         return value
     if path := os.environ.get(f"{name}_FILE"):
@@ -43,7 +48,7 @@ def env_secret(name: str, file: Path) -> str:
             return Path(path).read_text().strip()
         except OSError as error:
             raise ImproperlyConfigured(f"{name}_FILE names {path}, which cannot be read: {error.strerror}.") from error
-    return kept_secret(file)
+    return ""
 
 
 def kept_secret(file: Path) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from csp.constants import NONE, SELF
 
-from dashboard.environment import database, env_bool, env_int, env_list, env_secret
+from dashboard.environment import database, env_bool, env_given, env_int, env_list, env_secret
 from dashboard.processes.redis import broker_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -24,6 +24,15 @@ SANDBOX_ENDPOINT_FILE = LEVEE_HOME / "sandbox" / "endpoint"
 OBSERVE_EVERY_SECONDS = env_int("LEVEE_OBSERVE_EVERY_SECONDS", 60)
 OBSERVE_THREADS = env_int("LEVEE_OBSERVE_THREADS", 32)
 READ_ONLY = env_bool("LEVEE_READ_ONLY", False)
+
+# Who is told, and how.
+PUBLIC_URL = os.environ.get("LEVEE_PUBLIC_URL", "").rstrip("/")
+SMTP_URL = env_given("LEVEE_SMTP_URL")
+SANDBOX_SMTP_FILE = LEVEE_HOME / "sandbox" / "smtp"
+MAIL_FROM = os.environ.get("LEVEE_MAIL_FROM", "Levee <levee@localhost>")
+WEBHOOK_ORIGINS = env_list("LEVEE_WEBHOOK_ORIGINS")
+WEBHOOK_SECRET = env_secret("LEVEE_WEBHOOK_SECRET", LEVEE_HOME / "webhook-secret")
+DEAD_MAN_URL = env_given("LEVEE_DEAD_MAN_URL")
 
 INSTALLED_APPS = [
     "django.contrib.auth",

@@ -1,8 +1,10 @@
 """Numbers and times as pages and mails write them. Pure functions; what is unknown is written Unknown, never 0."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 UNKNOWN = "Unknown"
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 _SIZES = ("B", "KB", "MB", "GB", "TB", "PB", "EB")
 
 
@@ -58,6 +60,11 @@ def relative(moment: datetime, now: datetime) -> str:
     else:
         return f"{utc(moment):%d %b %Y}"
     return f"{span} ago" if seconds > 0 else f"in {span}"
+
+
+def one_line(text: object) -> str:
+    """Return text without line breaks, control and direction marks: for a header, or a line of a mail."""
+    return _UNPRINTABLE.sub(" ", str(text)).strip()
 
 
 def exact(moment: datetime) -> str:

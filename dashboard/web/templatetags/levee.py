@@ -87,6 +87,12 @@ def milliseconds(moment: datetime) -> str:
 
 
 @register.filter
+def plainline(value: object) -> str:
+    """Write a value on one line of a mail's plain text."""
+    return text.one_line(value)
+
+
+@register.filter
 def slice_id(identifier: object) -> str:
     """Write the first eight characters of a job's id, as people say it."""
     return str(identifier)[:8]

@@ -1,0 +1,151 @@
+"""Webhooks: JSON, signed, to origins that the deployment lists and never to an address inside its own network.
+
+A name is resolved once, every address it has is checked, and the connection goes to the address that was checked: a
+name that changes its mind in between changes nothing. Redirects are not followed.
+"""
+
+import hashlib
+import hmac
+import http.client
+import ipaddress
+import json
+import socket
+import ssl
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from django.conf import settings
+from django.utils import timezone
+
+from dashboard.alerts.delivery import NotSent, PerhapsSent
+from dashboard.alerts.models import Message
+
+TIMEOUT_SECONDS = 5
+SIGNATURE_HEADER = "Levee-Signature"
+
+
+class NotAllowedThere(ValueError):
+    """The URL is none that this deployment lets a webhook go to; the message says why."""
+
+
+def check_url(url: str) -> SplitResult:
+    """Return the URL's parts. Raises NotAllowedThere unless settings.WEBHOOK_ORIGINS lists its origin."""
+    try:
+        parts = urlsplit(url)
+        origin = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+    except ValueError:
+        raise NotAllowedThere("This is not a URL.") from None
+    if parts.username or parts.password:
+        raise NotAllowedThere("A webhook's URL holds no name and no password.")
+    if parts.scheme not in {"http", "https"} or origin not in settings.WEBHOOK_ORIGINS:
+        raise NotAllowedThere(f"{origin} is not among the origins that LEVEE_WEBHOOK_ORIGINS lists.")
+    return parts
+
+
+def carry_plain(message: Message, handed_over: Callable[[], None]) -> None:
+    """Post Levee's own form. Raises NotSent or PerhapsSent."""
+    _post(message.address, document(message), message.message_id, handed_over)
+
+
+def carry_slack(message: Message, handed_over: Callable[[], None]) -> None:
+    """Post the form that Slack and its likes take. Raises NotSent or PerhapsSent."""
+    text = f"*{_escaped(message.subject)}*\n{_escaped(message.text[:2500])}"
+    _post(message.address, {"text": text}, message.message_id, handed_over)
+
+
+def document(message: Message) -> dict[str, Any]:
+    """Return what a webhook says."""
+    alert = message.alert
+    about = {} if alert is None else {
+        "id": alert.pk,
+        "kind": alert.kind,
+        "state": alert.state,
+        "severity": alert.severity,
+        "headline": alert.headline,
+        "count": alert.count,
+        "since": alert.since.isoformat(),
+        "opened_at": alert.opened_at.isoformat(),
+        "resolved_at": alert.resolved_at.isoformat() if alert.resolved_at else None,
+        "url": f"{settings.PUBLIC_URL}/alerts/{alert.pk}/",
+    }  # fmt: skip
+    return {"id": message.message_id, "reason": message.reason, "subject": message.subject, "alert": about}
+
+
+def signature(body: bytes, at: int) -> str:
+    """Return t=seconds,v1=hex: HMAC-SHA256 with LEVEE_WEBHOOK_SECRET over the seconds, a dot and the body."""
+    digest = hmac.new(settings.WEBHOOK_SECRET.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
+    return f"t={at},v1={digest}"
+
+
+def _post(url: str, content: dict[str, Any], message_id: str, handed_over: Callable[[], None]) -> None:
+    try:
+        parts = check_url(url)
+        connection = _Checked(parts)
+    except NotAllowedThere as error:
+        raise NotSent(str(error), is_final=True) from error
+    body = json.dumps(content, ensure_ascii=False).encode()
+    headers = {
+        "Content-Type": "application/json",
+        "Levee-Message-Id": message_id,
+        SIGNATURE_HEADER: signature(body, int(timezone.now().timestamp())),
+    }
+    path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+    try:
+        connection.connect()
+    except (OSError, NotAllowedThere) as error:
+        connection.close()
+        raise NotSent(f"{parts.hostname} cannot be reached: {error}", is_final=False) from error
+    handed_over()
+    try:
+        connection.request("POST", path, body, headers)
+        status = connection.getresponse().status
+    except (OSError, http.client.HTTPException) as error:
+        reason = error or type(error).__name__
+        raise PerhapsSent(f"The line broke before {parts.hostname} answered: {reason}.") from error
+    finally:
+        connection.close()
+    if not 200 <= status < 300:
+        raise NotSent(f"{parts.hostname} answered {status}.", is_final=status in {301, 302, 303, 307, 308, 404, 410})
+
+
+class _Checked(http.client.HTTPConnection):
+    """A connection to an address that was checked, which still speaks to the name."""
+
+    def __init__(self, parts: SplitResult) -> None:
+        self._is_tls = parts.scheme == "https"
+        super().__init__(parts.hostname or "", parts.port or (443 if self._is_tls else 80), timeout=TIMEOUT_SECONDS)
+
+    def connect(self) -> None:
+        self.sock = socket.create_connection((_checked_address(self.host, self.port), self.port), TIMEOUT_SECONDS)
+        if self._is_tls:
+            self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.host)
+
+
+def _checked_address(host: str, port: int) -> str:
+    """Return an address of the host. A name has to be public with every address it has; an address that the
+    deployment lists by its number, or localhost, is meant."""
+    found = [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    if host != "localhost" and not _is_address(host):
+        for address in found:
+            if not _is_public(address):
+                raise NotAllowedThere(f"{host} is {address}, an address inside a private network.")
+    return found[0]
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_public(text: str) -> bool:
+    address = ipaddress.ip_address(text.partition("%")[0])
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_global and not address.is_multicast
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

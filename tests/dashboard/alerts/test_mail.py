@@ -1,0 +1,218 @@
+"""Mail over real SMTP: what it says, in which thread it stands, and what becomes of it."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from pytest_django import Settings
+
+from dashboard.alerts import mail_server
+from dashboard.alerts.delivery import deliver_due
+from dashboard.alerts.mail_server import MailServer
+from dashboard.alerts.models import Alert, Message
+from dashboard.alerts.rendering import render
+from dashboard.connections.models import Connection
+from tests.dashboard.alerts.mailbox import Mailbox, mailbox, rude_server
+from tests.dashboard.alerts.week import MONDAY
+
+pytestmark = pytest.mark.django_db
+HOSTILE = "<img onerror=x>\r\nBcc: everybody@evil.example\u202e"
+
+
+@pytest.fixture(autouse=True)
+def _deployment(settings: Settings) -> None:
+    settings.PUBLIC_URL = "https://levee.acme.example"
+    settings.MAIL_FROM = "Levee <levee@acme.example>"
+
+
+@pytest.fixture
+def box() -> Iterator[Mailbox]:
+    with mailbox() as found:
+        yield found
+
+
+def alert(**changes: Any) -> Alert:
+    values = {
+        "kind": "finding",
+        "cause": "lost",
+        "severity": "critical",
+        "headline": "finance.ledger has lost the file of commit 88,214.",
+        "meaning": "DynamoDB says the commit is complete; its file is not on S3.",
+        "advice": "Restore the deleted object version.",
+        "warning": "Do not delete the DynamoDB entry.",
+        "facts": [["Table", "s3a://lake/finance/ledger"], ["S3 versioning", "enabled"]],
+        "path": "/tables/9/",
+        "link": "See the options for 88,214",
+        "since": MONDAY,
+        "opened_at": MONDAY,
+        "seen_at": MONDAY,
+        "told_at": MONDAY,
+        "unattended_since": MONDAY,
+        **changes,
+    }
+    return Alert.objects.create(**values)
+
+
+def message(about: Alert | None, reason: str = "opened", **changes: Any) -> Message:
+    values = {
+        "alert": about,
+        "reason": reason,
+        "number": "1",
+        "channel": "mail",
+        "address": "ops@acme.example",
+        "created_at": MONDAY,
+        "due_at": MONDAY,
+        "message_id": f"m{Message.objects.count()}",
+        **changes,
+    }
+    return Message.objects.create(**values)
+
+
+def send(url: str, minutes: float = 41) -> Message:
+    now = MONDAY + timedelta(minutes=minutes)
+    deliver_due(now, {"mail": MailServer.parse(url).carry}, render)
+    return Message.objects.get()
+
+
+def text_of(mail: EmailMessage) -> str:
+    plain = mail.get_body(("plain",))
+    assert plain is not None
+    return str(plain.get_content()).replace("\r\n", "\n")
+
+
+def test_a_mail_says_what_it_means_and_what_to_do(box: Mailbox) -> None:
+    message(alert(connection=Connection.objects.create(name="acme-prod", region="eu-west-1")))
+    assert send(box.url).state == "sent"
+    (mail,) = box.mails
+    assert mail["Subject"] == "[Levee] Critical: finance.ledger has lost the file of commit 88,214."
+    text = text_of(mail)
+    for part in (
+        "CRITICAL SINCE 08:00 UTC, 41 MIN. acme-prod, eu-west-1",
+        "Table          s3a://lake/finance/ledger",
+        "WHAT TO DO\nRestore the deleted object version.",
+        "https://levee.acme.example/tables/9/",
+        "WHAT NOT TO DO\nDo not delete the DynamoDB entry.",
+    ):
+        assert part in text
+    html = mail.get_body(("html",)).get_content()
+    assert 'href="https://levee.acme.example/tables/9/"' in html
+    assert "See the options for 88,214" in html
+
+
+def test_mails_of_one_alert_and_of_its_return_share_a_thread(box: Mailbox) -> None:
+    first = alert(resolved_at=MONDAY)
+    for about, reason in ((first, "opened"), (first, "resolved"), (alert(returned_from=first), "opened")):
+        message(about, reason)
+    deliver_due(MONDAY, {"mail": MailServer.parse(box.url).carry}, render)
+    assert {mail["References"] for mail in box.mails} == {f"<alert-{first.pk}@acme.example>"}
+    assert len({mail["Message-ID"] for mail in box.mails}) == 3
+
+
+def test_the_end_says_how_long_it_was_and_nothing_to_do(box: Mailbox) -> None:
+    message(alert(resolved_at=MONDAY + timedelta(minutes=125)), "resolved")
+    send(box.url, minutes=130)
+    (mail,) = box.mails
+    text = text_of(mail)
+    assert text.startswith("OVER AFTER 2 H 5 MIN")
+    assert "WHAT" not in text
+
+
+def test_forty_tables_are_listed_up_to_twenty(box: Mailbox) -> None:
+    about = alert(count=40)
+    for n in range(40):
+        about.members.create(key=str(n), severity="warning", headline=f"table {n}", since=MONDAY)
+    message(about)
+    send(box.url)
+    text = text_of(box.mails[0])
+    assert "  - table 19\n  and 20 more" in text
+
+
+def test_hostile_text_adds_no_header_and_no_markup(box: Mailbox) -> None:
+    message(alert(headline=HOSTILE, meaning=HOSTILE, facts=[[HOSTILE, HOSTILE]]))
+    send(box.url)
+    (mail,) = box.mails
+    assert mail["Bcc"] is None
+    assert "\u202e" not in mail["Subject"]
+    assert "\nBcc:" not in text_of(mail)
+    assert "<img" not in mail.get_body(("html",)).get_content()
+
+
+def test_a_line_that_is_a_dot_does_not_end_the_mail(box: Mailbox) -> None:
+    message(None, "digest", subject="Digest", text="before\n.\nafter\n")
+    send(box.url)
+    assert text_of(box.mails[0]) == "before\n.\nafter\n"
+
+
+@pytest.mark.parametrize(
+    ("recipient", "data", "state"),
+    [
+        ("550 no such user", "", "failed"),
+        ("451 come back later", "", "waiting"),
+        ("", "554 spam", "failed"),
+        ("", "452 disk full", "waiting"),
+    ],
+)
+def test_a_refusal_is_final_when_the_server_says_so(box: Mailbox, recipient: str, data: str, state: str) -> None:
+    box.answer_to_recipient, box.answer_to_data = recipient, data
+    message(alert())
+    sent = send(box.url)
+    assert sent.state == state
+    assert (recipient or data).partition(" ")[2] in sent.error
+
+
+@pytest.mark.parametrize("address", ["not an address", "a@b@c", "x\r\nBcc: y@z", ""])
+def test_an_address_that_does_not_parse_is_given_up_with_a_sentence(box: Mailbox, address: str) -> None:
+    message(alert(), address=address)
+    sent = send(box.url)
+    assert (sent.state, box.mails) == ("failed", [])
+    assert sent.error.endswith("is not a mail address.")
+
+
+def test_a_server_that_is_not_there_is_tried_again() -> None:
+    message(alert())
+    sent = send("smtp://127.0.0.1:1")
+    assert sent.state == "waiting"
+    assert "127.0.0.1:1 cannot be reached" in sent.error
+
+
+def test_a_server_that_hangs_at_the_greeting_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mail_server, "TIMEOUT_SECONDS", 0.3)
+    with rude_server(b"") as url:
+        message(alert())
+        assert send(url).state == "waiting"
+
+
+GREETING = (b"220 hello\r\n", b"250 hello\r\n", b"250 ok\r\n", b"250 ok\r\n", b"354 go on\r\n")
+
+
+@pytest.mark.parametrize("ending", [(), (b"",)], ids=["hangs up", "hangs"])
+def test_a_server_that_takes_the_mail_and_says_nothing_leaves_it_unknown(
+    monkeypatch: pytest.MonkeyPatch, ending: tuple[bytes, ...]
+) -> None:
+    monkeypatch.setattr(mail_server, "TIMEOUT_SECONDS", 0.5)
+    with rude_server(*GREETING, *ending) as url:
+        message(alert())
+        sent = send(url)
+    assert sent.state == "unknown"
+    assert "The line broke before the server said that it had the mail" in sent.error
+
+
+def test_a_rude_goodbye_does_not_send_twice() -> None:
+    with rude_server(*GREETING, b"250 taken\r\n", b"500 what?\r\n") as url:
+        message(alert())
+        assert send(url).state == "sent"
+
+
+@pytest.mark.parametrize("url", ["http://mail", "smtp://", "mail.acme.example", ""])
+def test_a_server_that_cannot_be_read_says_how_to_write_it(url: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="LEVEE_SMTP_URL"):
+        MailServer.parse(url)
+
+
+def test_a_password_is_not_repeated_in_the_complaint() -> None:
+    with pytest.raises(ImproperlyConfigured) as caught:
+        MailServer.parse("https://levee:secret@mail")
+    assert "secret" not in str(caught.value)

@@ -1,0 +1,170 @@
+"""Webhooks: signed, to listed origins alone, never inside the deployment's own network."""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from dashboard.alerts import webhook
+from dashboard.alerts.delivery import deliver_due
+from dashboard.alerts.models import Message
+from dashboard.alerts.rendering import render
+from dashboard.alerts.webhook import SIGNATURE_HEADER, NotAllowedThere, check_url, signature
+from tests.dashboard.alerts.test_mail import alert, message
+from tests.dashboard.alerts.week import MONDAY
+
+pytestmark = pytest.mark.django_db
+
+
+class Receiver:
+    """An HTTP server on loopback that keeps what is posted and answers `status`."""
+
+    def __init__(self) -> None:
+        self.status = 200
+        self.location = ""
+        self.posts: list[tuple[str, dict[str, str], bytes]] = []
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                receiver.posts.append((self.path, dict(self.headers), body))
+                self.send_response(receiver.status)
+                if receiver.location:
+                    self.send_header("Location", receiver.location)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *args: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.origin = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def receiver(settings: Settings) -> Iterator[Receiver]:
+    found = Receiver()
+    settings.WEBHOOK_ORIGINS = [found.origin, "https://hooks.acme.example", "http://localhost:1"]
+    settings.WEBHOOK_SECRET = "a secret"
+    settings.PUBLIC_URL = "https://levee.acme.example"
+    yield found
+    found.server.shutdown()
+    found.server.server_close()
+
+
+def send(url: str, channel: str = "webhook") -> Message:
+    message(alert(headline="ledger <lost> & found"), channel=channel, address=url)
+    carriers = {"webhook": webhook.carry_plain, "slack": webhook.carry_slack}
+    deliver_due(MONDAY, carriers, render)
+    return Message.objects.get()
+
+
+def test_a_webhook_says_what_happened_and_proves_who_says_it(receiver: Receiver) -> None:
+    sent = send(f"{receiver.origin}/hook?a=b")
+    assert sent.state == "sent"
+    ((path, headers, body),) = receiver.posts
+    assert path == "/hook?a=b"
+    document = json.loads(body)
+    assert document["alert"]["headline"] == "ledger <lost> & found"
+    assert document["alert"]["url"].startswith("https://levee.acme.example/alerts/")
+    at = int(headers[SIGNATURE_HEADER].partition(",")[0].removeprefix("t="))
+    assert headers[SIGNATURE_HEADER] == signature(body, at)
+    assert headers["Levee-Message-Id"] == document["id"] == sent.message_id
+
+
+def test_a_slack_compatible_one_says_it_as_text_without_markup(receiver: Receiver) -> None:
+    send(f"{receiver.origin}/hook", channel="slack")
+    text = json.loads(receiver.posts[0][2])["text"]
+    assert text.startswith("*[Levee] Critical: ledger &lt;lost&gt; &amp; found*\n")
+
+
+def test_a_signature_depends_on_time_body_and_secret(settings: Settings) -> None:
+    settings.WEBHOOK_SECRET = "one"
+    first = {signature(b"{}", 1), signature(b"{}", 2), signature(b"{ }", 1)}
+    settings.WEBHOOK_SECRET = "two"
+    assert len(first | {signature(b"{}", 1)}) == 4
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:9/x",
+        "https://evil.example/x",
+        "https://hooks.acme.example:8443/x",
+        "https://hooks.acme.example@evil.example/x",
+        "https://user:secret@hooks.acme.example/x",
+        "ftp://hooks.acme.example/x",
+        "file:///etc/passwd",
+        "https://[::1/x",
+        "not a url",
+        "",
+    ],
+)
+def test_an_origin_that_is_not_listed_is_refused(receiver: Receiver, url: str) -> None:
+    with pytest.raises(NotAllowedThere) as caught:
+        check_url(url)
+    assert "secret" not in str(caught.value)
+    assert send(url).state == "failed"
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "10.1.2.3", "192.168.1.1", "169.254.169.254", "::1", "::ffff:10.0.0.1", "fe80::1"],
+)
+def test_a_listed_name_that_resolves_inside_is_not_connected_to(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    answers = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.216.34", 443))]
+    answers.append((socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443)))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: answers)
+    monkeypatch.setattr(socket, "create_connection", lambda *args: pytest.fail("it connected"))
+    sent = send("https://hooks.acme.example/x")
+    assert sent.state == "waiting"
+    assert "an address inside a private network" in sent.error
+
+
+def test_it_connects_to_the_address_that_was_checked(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def connect(place: tuple[str, int], timeout: float) -> Any:
+        asked.append(place)
+        raise OSError("far away")
+
+    answers = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.216.34", 443))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: answers)
+    monkeypatch.setattr(socket, "create_connection", connect)
+    send("https://hooks.acme.example/x")
+    assert asked == [("93.184.216.34", 443)]
+
+
+def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
+    receiver.status, receiver.location = 302, f"{receiver.origin}/inside"
+    sent = send(f"{receiver.origin}/hook")
+    assert (sent.state, sent.error) == ("failed", "127.0.0.1 answered 302.")
+    assert [path for path, _, _ in receiver.posts] == ["/hook"]
+
+
+@pytest.mark.parametrize(("status", "state"), [(204, "sent"), (500, "waiting"), (429, "waiting"), (410, "failed")])
+def test_the_answer_decides_what_becomes_of_it(receiver: Receiver, status: int, state: str) -> None:
+    receiver.status = status
+    assert send(f"{receiver.origin}/hook").state == state
+
+
+def test_nobody_listening_is_tried_again(receiver: Receiver) -> None:
+    assert send("http://localhost:1/x").state == "waiting"
+
+
+def test_a_receiver_that_hangs_leaves_it_unknown(
+    receiver: Receiver, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhook, "TIMEOUT_SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings.WEBHOOK_ORIGINS = [f"http://127.0.0.1:{silent.getsockname()[1]}"]
+        assert send(f"{settings.WEBHOOK_ORIGINS[0]}/x").state == "unknown"
