@@ -2,6 +2,7 @@
 
 from coordinator.protocols.coordinated_commits import judge_coordinated_commits
 from coordinator.protocols.foreign_writers import judge_foreign_writers
+from coordinator.protocols.half_dropped import judge_half_dropped
 from coordinator.protocols.judgement import Judgement, join, without_doubles, worst_first, worst_state
 from coordinator.protocols.log_store import judge_log_store
 from coordinator.protocols.log_view import LogView
@@ -28,6 +29,7 @@ def diagnose(facts: TableFacts) -> Verdict:
             judge_coordinated_commits(view),
             judge_foreign_writers(view),
             judge_without_store(view),
+            judge_half_dropped(view),
             _both_mechanisms(view),
         )
     )

@@ -9,6 +9,7 @@ from coordinator.coordination import actions, jobs
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.gate import ChecksFailed, ConfirmationNeeded, PreflightNeeded
 from coordinator.coordination.reading import Wish
+from coordinator.models import TableFinding
 from coordinator.repairs.gate import ReadOnlyMode
 from dashboard.accounts.roles import NotAllowed, Role
 from dashboard.audit.models import AuditEntry
@@ -218,6 +219,8 @@ def test_a_cancel_between_registration_and_commit_leaves_an_orphan_that_is_found
     assert job.state == "cancelled"
     table = desk.console.table(ROOT)
     assert [item["table_id"] for item in table.registrations] == [TABLE_ID]
+    found = TableFinding.objects.get(table=table, code="K0", resolved_at=None)
+    assert "was cut short" in found.summary
     desk.spark.at.clear()
     assert desk.run(desk.act(desk.checked(desk.wish(ENABLE, table)))).state == "succeeded"
 
@@ -229,10 +232,13 @@ def test_a_cancel_between_the_drops_commits_offers_to_finish_and_to_undo(desk, c
 
     assert job.state == "cancelled"
     assert "Drop once more to finish, or enable to undo." in job.message
+    table = desk.console.table(ROOT)
+    assert (table.state, table.summary[:44]) == ("attention", "A drop of coordinated commits stopped half-w")
     desk.spark.at.clear()
     finished = desk.run(desk.act(desk.checked(desk.wish(DROP, desk.console.table(ROOT)))))
     assert finished.state == "succeeded", finished.error_text
     assert "coordinatedCommits-preview" not in desk.console.table(ROOT).features
+    assert desk.console.table(ROOT).state == "healthy"
 
 
 def test_a_half_made_drop_can_be_undone_by_enabling(desk, coordinated) -> None:
