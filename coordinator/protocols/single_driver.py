@@ -1,16 +1,23 @@
 """Tables without a commit store, and tables whose commits Levee cannot judge."""
 
+from collections.abc import Sequence
+from datetime import timedelta
+from itertools import groupby
+
 from coordinator.protocols.judgement import Judgement
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.wording import joined
 from lake.delta.facts import Mechanism
+
+RECENT = timedelta(days=7)
 
 
 def judge_without_store(view: LogView) -> Judgement:
     """One finding that says what guards the table, for mechanisms that have no entries to look at."""
     match view.facts.mechanism:
         case Mechanism.SINGLE_DRIVER:
-            return Judgement(findings=(_single_driver(),))
+            return Judgement(findings=(_several_writers(view) or _single_driver(),))
         case Mechanism.CATALOG_MANAGED:
             return Judgement(findings=(_catalog_managed(),))
         case Mechanism.UNKNOWN:
@@ -25,6 +32,46 @@ def _single_driver() -> Finding:
         State.HEALTHY,
         "No commit store guards this table: it is safe while one driver writes it.",
         meaning="Two drivers that write at once can both win a version; the loser's rows are gone without an error.",
+    )
+
+
+def recent_engines(view: LogView) -> list[tuple[int, str]]:
+    """Versions published within the last seven days with what their commit files say wrote them, ascending."""
+    since = view.facts.observed_at - RECENT
+    infos = view.facts.commit_infos
+    return [
+        (version, infos[version].engine)
+        for version in sorted(infos)
+        if infos[version].engine and (file := view.published.get(version)) and file.modified_at >= since
+    ]
+
+
+def take_turns(engines: Sequence[str]) -> bool:
+    """Whether several writers were at work at the same time: different programs, or one release that came back.
+
+    A release that follows another for good is an upgrade of one writer.
+    """
+    runs = [engine for engine, _ in groupby(engines)]
+    programs = {engine.partition("/")[0].partition(":")[0] for engine in engines}
+    return len(programs) > 1 or len(runs) > len(set(runs))
+
+
+def _several_writers(view: LogView) -> Finding | None:
+    seen = recent_engines(view)
+    if not take_turns([engine for _, engine in seen]):
+        return None
+    names = sorted({engine for _, engine in seen})
+    last = {engine: version for version, engine in seen}
+    return Finding(
+        "several-writers",
+        Severity.WARNING,
+        State.ATTENTION,
+        f"{len(names)} writers committed here in the last {RECENT.days} days, and no commit store keeps them apart: "
+        f"{joined(names[:3])}{', and others' if len(names) > 3 else ''}.",
+        meaning="Two that write at once can both win a version; the loser's rows are gone without an error. Stop all "
+        "but one, or give every writer the same log store (S3DynamoDBLogStore), or enable coordinated commits; stop "
+        "every writer while that changes.",
+        evidence={"writers": [{"engine": name, "last_version": last[name]} for name in names[:20]]},
     )
 
 

@@ -73,7 +73,7 @@ def test_planning_changes_nothing(console):
     plan = console.plan_of(CreateStore("never-made"))
 
     assert console.lake.dynamodb.list_tables()["TableNames"] == before
-    assert [call["operation"] for call in plan["calls"]][0] == "dynamodb:CreateTable"
+    assert plan["calls"][0]["operation"] == "dynamodb:CreateTable"
     assert json.loads(plan["calls"][0]["request"])["TableName"] == "never-made"
 
 
