@@ -14,6 +14,8 @@ from coordinator.coordination.telling import SparkSteps, Telling
 from coordinator.coordination.verification import aftermath, image, proofs, registration_of, unproven
 from coordinator.coordination.warm import spark
 from coordinator.observation.passes import observe_one_table
+from coordinator.observation.reading import Reading
+from coordinator.observation.saving import save_readings
 from coordinator.repairs.execution import execute
 from coordinator.repairs.lake_port import AwsRepairLake
 from dashboard.connections.models import Connection
@@ -191,9 +193,15 @@ def _what_now(connection: Connection, lake: Lake, act: Act) -> str:
 
 
 def _observed(connection: Connection, lake: Lake, act: Act) -> Situation:
-    """Store a fresh observation for the pages, and read what has to be proven."""
-    observe_one_table(connection, lake, TableUri.parse(act.wish.uri))
-    return read_situation(connection, lake, act.wish, own_job=act.job)
+    """Read once what has to be proven, and store the same reading for the pages."""
+
+    def store(reading: Reading) -> None:
+        save_readings(connection, [reading])
+
+    after = read_situation(connection, lake, act.wish, own_job=act.job, keep=store)
+    if after.error:
+        observe_one_table(connection, lake, TableUri.parse(act.wish.uri))
+    return after
 
 
 def _first_commit(

@@ -15,7 +15,7 @@ from coordinator.models import Commit, CommitStore, DeltaTable
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.repairs.plan import Plan, RepairFacts
 from coordinator.repairs.planning import plan_repairs
-from coordinator.repairs.reading import read_for_repair
+from coordinator.repairs.reading import Keep, read_for_repair
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import ACTIVE, Job
 from lake.aws.access import Lake
@@ -43,14 +43,19 @@ class Wish:
     remove_features: tuple[str, ...] = ()
 
 
-def read_situation(connection: Connection, lake: Lake, wish: Wish, *, own_job: UUID | None = None) -> Situation:
-    """Read everything about one wish, strongly consistently. What AWS refuses of the table is part of the answer."""
+def read_situation(
+    connection: Connection, lake: Lake, wish: Wish, *, own_job: UUID | None = None, keep: Keep | None = None
+) -> Situation:
+    """Read everything about one wish, strongly consistently. What AWS refuses of the table is part of the answer.
+
+    `keep` is given the reading of the table, once, where it could be read.
+    """
     uri = TableUri.parse(wish.uri)
     known = DeltaTable.objects.select_related("store").filter(connection=connection, bucket=uri.bucket, prefix=uri.key)
     table = known.first()
     bare = _surroundings(connection, wish, uri, table, own_job)
     try:
-        repair = _read_table(connection, lake, uri)
+        repair = _read_table(connection, lake, uri, keep)
         situation = _with_table(bare, repair, table)
         occupied = _occupied(lake, uri, repair) if wish.operation is Operation.CREATE else ""
     except AwsError as error:
@@ -95,8 +100,11 @@ def _surroundings(
     )
 
 
-def _read_table(connection: Connection, lake: Lake, uri: TableUri) -> RepairFacts:
-    return read_for_repair(lake, survey_for_one_table(connection, lake), target_of(connection, uri), timezone.now())
+def _read_table(connection: Connection, lake: Lake, uri: TableUri, keep: Keep | None) -> RepairFacts:
+    survey, target = survey_for_one_table(connection, lake), target_of(connection, uri)
+    if keep is None:
+        return read_for_repair(lake, survey, target, timezone.now())
+    return read_for_repair(lake, survey, target, timezone.now(), keep)
 
 
 def _with_table(bare: Situation, repair: RepairFacts, table: DeltaTable | None) -> Situation:

@@ -80,6 +80,11 @@ class SparkSteps:
     ) -> None:
         self._running.__exit__(kind, error, trace)
 
+    def fail(self) -> None:
+        """Say that the step that runs did not come to its end."""
+        if self._step is not None:
+            self._step.state = "failed"
+
     def __call__(self, progress: SparkProgress) -> None:
         if progress.step and progress.step != self.last:
             self._running.close()

@@ -107,6 +107,8 @@ def aftermath(operation: Operation, after: Situation) -> str:
     facts = after.facts
     if facts is None:
         return f"The table could not be read again ({after.error or 'no log'}): observe it before anything else."
+    if blocked := _blocked(after):
+        return f"The table was read again: {blocked} Repair that first; its page says how."
     coordinated = facts.mechanism is Mechanism.COORDINATED_COMMITS
     if operation is Operation.CREATE:
         return "The table is there, and coordinated." if coordinated else "No table was made: ask for it again."
@@ -125,6 +127,12 @@ def aftermath(operation: Operation, after: Situation) -> str:
     if operation is Operation.ENABLE:
         return "The table was read again: it is not coordinated. Enable it again to finish; there is nothing to undo."
     return "The table was read again: it has left the coordinator. Enable it to undo."
+
+
+def _blocked(after: Situation) -> str:
+    """What keeps everybody from the table now; "" where nothing does."""
+    verdict = after.repair.verdict if after.repair else None
+    return verdict.summary if verdict and verdict.state in (State.BLOCKED, State.UNSAFE) else ""
 
 
 def image(situation: Situation) -> dict[str, Any]:

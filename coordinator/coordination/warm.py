@@ -15,6 +15,7 @@ from django.conf import settings
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
+from lake.spark import archive
 from lake.spark.client import SparkWorker
 from lake.spark.deployment import read_deployment, read_extra_jars
 from lake.spark.messages import SparkJob, SparkOutcome, SparkProgress
@@ -48,10 +49,16 @@ class _Held:
     good_until: float
 
 
+def _open_worker(settings: WorkerSettings, home: Path) -> SparkPort:
+    """A worker that starts slowly the first time, while what makes the later starts quick is made beside it."""
+    archive.prepare(settings, home)
+    return SparkWorker(settings, home)
+
+
 class WarmWorker:
     """Holds at most one worker; another endpoint, credential or log store replaces it."""
 
-    def __init__(self, open_worker: Callable[[WorkerSettings, Path], SparkPort] = SparkWorker) -> None:
+    def __init__(self, open_worker: Callable[[WorkerSettings, Path], SparkPort] = _open_worker) -> None:
         self.open_worker = open_worker
         self._lock = Lock()
         self._held: _Held | None = None

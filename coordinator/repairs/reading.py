@@ -1,6 +1,6 @@
 """Reading one table for a repair: everything anew and strongly consistent, and what would be copied in full."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -21,32 +21,47 @@ from lake.delta.uri import TableUri
 
 MOST_READINGS = 3
 """How often a table is read because a writer moves its registration on between two reads."""
+Keep = Callable[[Reading], object]
+"""Is given the reading that the facts rest on, for a caller that stores it too."""
 
 
-def read_for_repair(lake: Lake, survey: Survey, target: Target, now: datetime) -> RepairFacts:
+def _forget(reading: Reading) -> None: ...
+
+
+def read_for_repair(lake: Lake, survey: Survey, target: Target, now: datetime, keep: Keep = _forget) -> RepairFacts:
     """Read the whole log, the items and the wanted files of one table. Raises AwsError.
 
     The log stores of `survey` should not have been scanned (`partitions` None), so that entries are read after the
     listing; its coordinators should have been just now, so that every registration of the path is known. The raw item
     of a registration that is not what the facts say is left out, and no plan rests on it.
     """
-    facts, verdict, stores, coordinator, raw = _read_items(lake, survey, target, now)
+    reading, facts, coordinator, raw = _read_items(lake, survey, target, now)
     for _ in range(MOST_READINGS - 1):
         if not coordinator or len(raw) == len(facts.registrations):
             break
-        facts, verdict, stores, coordinator, raw = _read_items(lake, survey, target, now)
-    return RepairFacts(facts, verdict, stores, coordinator, raw, _read_files(lake, target.uri, facts, verdict))
+        reading, facts, coordinator, raw = _read_items(lake, survey, target, now)
+    keep(reading)
+    verdict = _verdict(reading)
+    files = _read_files(lake, target.uri, facts, verdict)
+    return RepairFacts(facts, verdict, reading.domain_stores, coordinator, raw, files)
 
 
 def _read_items(
     lake: Lake, survey: Survey, target: Target, now: datetime
-) -> tuple[TableFacts, Verdict, Mapping[str, str], str, Mapping[str, Item]]:
+) -> tuple[Reading, TableFacts, str, Mapping[str, Item]]:
     reading = read_table(lake, survey, target, in_full=True)
     if reading.facts is None or reading.verdict is None:
         raise _cause(reading)
     facts = replace(reading.facts, observed_at=now)
     coordinator = _coordinator_of(survey, target, facts)
-    return facts, reading.verdict, reading.domain_stores, coordinator, _raw_registrations(lake, coordinator, facts)
+    return reading, facts, coordinator, _raw_registrations(lake, coordinator, facts)
+
+
+def _verdict(reading: Reading) -> Verdict:
+    """A reading without one has raised before."""
+    if reading.verdict is None:
+        raise _cause(reading)
+    return reading.verdict
 
 
 def _cause(reading: Reading) -> Exception:

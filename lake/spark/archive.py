@@ -16,7 +16,10 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from threading import Thread
 
+from lake.spark.deployment import read_extra_jars
+from lake.spark.errors import SparkRefused
 from lake.spark.jars import JarsError, alone, fetch, java_command
 from lake.spark.messages import encode
 from lake.spark.session import LakeEndpoint
@@ -68,6 +71,28 @@ def build(home: Path, extra_jars: tuple[Path, ...] = ()) -> Path:
             raise ArchiveError(f"Java wrote no class-data archive to {new}: {output.strip()[-300:]}")
         _keep(new, path)
         return path
+
+
+def prepare(settings: WorkerSettings, home: Path) -> None:
+    """Have the archive made where it is not there, by a process of the lowest priority; this does not wait for it.
+
+    Sessions start without it until it is there. Whatever keeps it from being made is in spark/archive.log.
+    """
+    if settings.deployment.mode == "connect" or ready(settings, home) is not None:
+        return
+    log = home / "spark" / "archive.log"
+    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    extra = {"LEVEE_HOME": str(home), "LEVEE_SPARK_EXTRA_JARS": ",".join(map(str, settings.extra_jars))}
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "lake.spark.archive", "--idle"],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd=ROOT,
+            env={**os.environ, **extra},
+        )
+    Thread(target=process.wait, name="archive", daemon=True).start()
 
 
 def discard(path: Path) -> None:
@@ -151,13 +176,14 @@ def _train(settings: WorkerSettings, home: Path, new: Path) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make the archive in LEVEE_HOME, `var` beside the program by default; exit 1 with one sentence on failure."""
-    argparse.ArgumentParser(prog="python -m lake.spark.archive", description="Make Spark start faster.").parse_args(
-        arguments
-    )
+    parser = argparse.ArgumentParser(prog="python -m lake.spark.archive", description="Make Spark start faster.")
+    parser.add_argument("--idle", action="store_true", help="use only processor time that nobody else wants")
+    if parser.parse_args(arguments).idle:
+        os.nice(19)
     home = Path(os.environ.get("LEVEE_HOME") or ROOT / "var").resolve()
     try:
-        path = build(home)
-    except (JarsError, ArchiveError) as error:
+        path = build(home, read_extra_jars(os.environ))
+    except (JarsError, ArchiveError, SparkRefused) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     sys.stdout.write(f"class-data archive: {path}\n")

@@ -13,6 +13,10 @@ _SQLSTATE = re.compile(r"\s*SQLSTATE: \w+")
 _JAVA = re.compile(r"^:?\s*(?:[\w.$]+\.)?([\w$]*(?:Exception|Error)): (.*)", re.DOTALL)
 # The last cause of a Java stack trace is the first thing that went wrong.
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+)$", re.MULTILINE)
+# How version 1 of the AWS SDK ends each message.
+_AWS_SUFFIX = re.compile(r"\s*\(Service: [^()]*\)")
+# Delta 4.4.0 finds no item, and trips over that.
+_ITEM_MISSING = re.compile(r'NullPointerException: Cannot invoke "java\.util\.Map\.get')
 
 _NO_CLASS = re.compile(
     r"ClassNotFoundException|NoClassDefFoundError|[Cc]annot find catalog plugin class|Class [\w.$]+ not found"
@@ -32,6 +36,8 @@ def describe(error: BaseException) -> SparkError:
         kind, text = java[1], java[2]
     found = _CONDITION.match(text)
     condition = _condition(error) or (found[1] if found else "")
+    if kind == "CommitCoordinatorGetCommitsFailedException" and _ITEM_MISSING.search(text):
+        return SparkError(kind, condition, "The commit coordinator's DynamoDB table holds no item of this table.")
     sentence = first_sentence(text[found.end() :] if found else text) or kind
     causes = _CAUSE.findall(text)
     cause = first_sentence(causes[-1]) if causes else ""
@@ -56,7 +62,7 @@ def behind_server(error: BaseException, remote: str) -> SparkError:
 def first_sentence(text: str) -> str:
     """Cut at the end of the first sentence or paragraph; line breaks inside one become spaces."""
     paragraph = re.split(r"\n\s*\n|\n\s*at |\nJVM stacktrace", text.strip(), maxsplit=1)[0]
-    joined = _SQLSTATE.sub("", re.sub(r"\s+", " ", paragraph)).strip()
+    joined = _AWS_SUFFIX.sub("", _SQLSTATE.sub("", re.sub(r"\s+", " ", paragraph))).strip()
     end = re.search(r"[.!?](?= [A-Z])", joined)
     sentence = joined[: end.end()] if end else joined
     return sentence if len(sentence) <= LONGEST else sentence[: LONGEST - 1] + "…"

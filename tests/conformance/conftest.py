@@ -1,12 +1,18 @@
 """The ground that real engines stand on: S3 of the shared sandbox, and Amazon's own DynamoDB Local."""
 
 import itertools
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from coordinator.coordination import warm
 from sandbox.client import Client, ClientError
 from sandbox.ground import DELTA_COMMITS, DELTA_LOG, Store, create_store
 from sandbox.spark_tables import SparkLake
+from tests.conformance.between import Between, between
+from tests.conformance.console import Console, SparkOfLevee
+from tests.conformance.coordinated import Coordinated
 from tests.dynamodb_local import dynamodb_local
 from tests.sandboxlake import sandbox_lake
 from tests.sparksession import spark_lake
@@ -51,3 +57,52 @@ def stores(ground: Client) -> Client:
 def key() -> str:
     """The root of a table of this test's own."""
     return f"tables/t{next(numbers)}"
+
+
+@pytest.fixture(scope="session")
+def _between(dynamodb_local: str) -> Iterator[Between]:
+    with between(dynamodb_local) as stands:
+        yield stands
+
+
+@pytest.fixture
+def dynamodb(_between: Between) -> Between:
+    """What stands between Spark and DynamoDB; nothing is asked of it yet."""
+    _between.forget()
+    return _between
+
+
+@pytest.fixture
+def table(lake: SparkLake, stores: Client, dynamodb: Between, key: str) -> Coordinated:
+    """A table to be made, whose coordinator every session reaches through `dynamodb`."""
+    return Coordinated(SparkLake(lake.spark, Client(stores.origin, dynamodb_origin=dynamodb.origin)), BUCKET, key)
+
+
+@pytest.fixture(scope="session")
+def _spark_of_levee() -> Iterator[SparkOfLevee]:
+    with pytest.MonkeyPatch.context() as patch:
+        opener = SparkOfLevee()
+        patch.setattr(warm.spark, "open_worker", opener)
+        yield opener
+        warm.spark.close()
+
+
+@pytest.fixture
+def spark_of_levee(_spark_of_levee: SparkOfLevee, monkeypatch: pytest.MonkeyPatch) -> SparkOfLevee:
+    """The product's own warm Spark, on two cores, one for all tests until one of them kills it."""
+    for name, value in {
+        "SPARK_MASTER": "local[2]",
+        "AWS_ACCESS_KEY_ID": "sandbox",
+        "AWS_SECRET_ACCESS_KEY": "sandbox",
+    }.items():
+        monkeypatch.setenv(name, value)
+    _spark_of_levee.at_step.clear()
+    _spark_of_levee.asked.clear()
+    return _spark_of_levee
+
+
+@pytest.fixture
+def console(table: Coordinated, spark_of_levee: SparkOfLevee, settings: Any, db: None) -> Console:
+    """Levee with one connection to where the table is."""
+    settings.ALLOWED_ENDPOINTS = [table.client.origin, table.client.dynamodb_origin]
+    return Console(table.client.origin, table.client.dynamodb_origin)

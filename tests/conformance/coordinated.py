@@ -30,6 +30,7 @@ class Coordinated:
     key: str
     version: int = -1
     rows: int = 0
+    select: str = "id"
     aside: dict[str, bytes] = field(default_factory=dict)
 
     @property
@@ -47,7 +48,7 @@ class Coordinated:
     def append(self, times: int = 1) -> None:
         """Commits of 20 rows each; raises what Spark raises."""
         for _ in range(times):
-            self.lake.insert(self.uri, "id")
+            self.lake.insert(self.uri, self.select)
             self.version += 1
             self.rows += ROWS
 

@@ -24,6 +24,18 @@ def test_the_first_cause_is_told_with_what_it_led_to() -> None:
     assert describe(RuntimeError(trace)).sentence.endswith("(refused)")
 
 
+def test_what_the_aws_sdk_adds_is_left_out() -> None:
+    said = "com.amazonaws.x.ThrottledException: Too much. (Service: AmazonDynamoDBv2; Request ID: null; Proxy: null)"
+    told = describe(RuntimeError(said))
+    assert (told.type, told.sentence) == ("ThrottledException", "Too much.")
+
+
+def test_a_missing_item_is_named_instead_of_the_null_that_delta_trips_over() -> None:
+    trips = 'java.lang.NullPointerException: Cannot invoke "java.util.Map.get(Object)" because "<local6>" is null'
+    told = describe(RuntimeError(f"org.x.CommitCoordinatorGetCommitsFailedException: {trips}\n\tat x.Y"))
+    assert told.sentence == "The commit coordinator's DynamoDB table holds no item of this table."
+
+
 @pytest.mark.parametrize(
     ("said", "where"),
     [

@@ -1,0 +1,120 @@
+"""Spark from nothing to its first answer about a Delta table: Levee's worker against a plain default session.
+
+The peer is a script of its own with the same jars in `spark.jars` and nothing else set but what Delta needs. Between
+the two stand the single steps, each with all of those before it, so that each one's share can be told.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from benchmarks.harness import ROUNDS, Contest, compete
+from lake.spark import archive
+from lake.spark.client import SparkWorker
+from lake.spark.deployment import Deployment
+from lake.spark.jars import class_path, fetch
+from lake.spark.jobs import create_table, describe_table
+from lake.spark.session import LakeEndpoint, delta_settings
+from lake.spark.settings import ROOT, Credentials, WorkerSettings, environment, session_conf
+
+HOME = Path(os.environ.get("LEVEE_HOME") or ROOT / "var").resolve()
+ENDPOINT = LakeEndpoint("us-east-1", "http://127.0.0.1:9", environment_credentials=True)
+SETTINGS = WorkerSettings(ENDPOINT, Deployment("local[*]"), Credentials("bench", "bench"))
+TARGET = 0.6
+PEER, PATHS, LEAN, LEVEE = "plain default session", "+ jars on the class path", "+ lean settings", "levee's worker"
+SCRIPT = """
+import json, sys
+from pyspark import SparkConf
+from pyspark.sql import SparkSession
+from lake.spark.jobs import describe_table
+from lake.spark.jobs.report import Report
+conf, table = json.loads(sys.stdin.readline()), sys.argv[1]
+spark = SparkSession.builder.config(conf=SparkConf().setAll(list(conf.items()))).getOrCreate()
+found = describe_table.run(spark, {"table": table}, Report(lambda **message: None))
+print("RESULT", json.dumps(found, default=str, sort_keys=True), flush=True)
+"""
+
+
+def main() -> None:
+    """LEVEE_BENCH_ROUNDS sets another number of rounds; the archive is made first where it is not there."""
+    rounds = int(os.environ.get("LEVEE_BENCH_ROUNDS", ROUNDS))
+    fetch(HOME)
+    archive.build(HOME)
+    with tempfile.TemporaryDirectory(prefix="levee-bench-") as folder:
+        table = f"file://{folder}/table"
+        with SparkWorker(SETTINGS, HOME) as worker:
+            outcome = worker.run(create_table.job(table, "id BIGINT, name STRING"))
+            assert outcome.state == "done", outcome.error
+        contest = compete(_contestants(Path(folder), table), rounds=rounds)
+    _tell(contest, rounds)
+
+
+def _contestants(folder: Path, table: str) -> Mapping[str, Callable[[], object]]:
+    jars = sorted((HOME / "jars" / "spark").glob("*.jar"))
+    plain = delta_settings()
+    lean = session_conf(SETTINGS, HOME, folder / "scratch")
+    return {
+        PEER: lambda: _script(plain | {"spark.jars": ",".join(map(str, jars))}, table, folder),
+        PATHS: lambda: _script(plain | {"spark.driver.extraClassPath": class_path(HOME)}, table, folder),
+        LEAN: lambda: _script(lean, table, folder),
+        LEVEE: lambda: _levee(table),
+    }
+
+
+def _script(conf: Mapping[str, str], table: str, folder: Path) -> object:
+    """Start Python and Spark in it, ask for the table, and kill both as soon as the answer is there."""
+    with (folder / "script.log").open("w") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, table],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            cwd=folder,
+            env=environment(SETTINGS) | {"PYTHONPATH": str(ROOT)},
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(dict(conf)) + "\n")
+        process.stdin.flush()
+        line = next((line for line in process.stdout if line.startswith("RESULT ")), "")
+        process.kill()
+        process.wait()
+    assert line, (folder / "script.log").read_text()[-2000:]
+    return _facts(json.loads(line.removeprefix("RESULT ")))
+
+
+def _levee(table: str) -> object:
+    with SparkWorker(SETTINGS, HOME) as worker:
+        outcome = worker.run(describe_table.job(table))
+    assert outcome.state == "done", outcome.error
+    return _facts(dict(outcome.result))
+
+
+def _facts(found: Mapping[str, object]) -> object:
+    return found["id"], found["tableFeatures"], found["numFiles"]
+
+
+def _tell(contest: Contest, rounds: int) -> None:
+    print(f"\nCold start of Spark to its first answer about a Delta table, {rounds} rounds")
+    print(f"{'':28} {'median s':>9} {'min':>8} {'max':>8} {'of plain':>9} {'step saves':>11}")
+    before = peer = contest.wall(PEER)
+    for name, laps in contest.laps.items():
+        walls = [lap.wall for lap in laps]
+        median = contest.wall(name)
+        print(
+            f"{name:28} {median:9.2f} {min(walls):8.2f} {max(walls):8.2f} {median / peer:8.2f}x "
+            f"{(before - median) / peer:10.0%}"
+        )
+        before = median
+    ratio = contest.wall(LEVEE) / peer
+    print(f"levee against plain: {ratio:.2f}x, target at most {TARGET}x {'reached' if ratio <= TARGET else 'MISSED'}")
+    print("the last step is the class-data archive, and a process of its own that is told its work by pipe")
+
+
+if __name__ == "__main__":
+    main()

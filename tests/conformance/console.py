@@ -1,0 +1,153 @@
+"""Levee as an operator uses it on real Spark: checks, confirmation, job, and the pages afterwards."""
+
+import html
+import os
+import re
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from django.urls import reverse
+
+from coordinator import actions as repairs
+from coordinator.coordination import actions, warm
+from coordinator.coordination.checks import Operation
+from coordinator.coordination.offers import coordination_offers
+from coordinator.coordination.reading import Wish
+from coordinator.models import CommitStore, DeltaTable
+from coordinator.observation.passes import observe_one_table
+from coordinator.repairs.plan import RepairName
+from dashboard.accounts.actor import Actor
+from dashboard.connections.access import lake_access
+from dashboard.connections.models import Connection
+from dashboard.jobs.models import Job
+from lake.aws.access import open_lake
+from lake.delta.uri import TableUri
+from lake.spark.client import SparkWorker
+from lake.spark.messages import SparkJob, SparkOutcome, SparkProgress
+from lake.spark.session import SHORT_LIVED_JVM
+from lake.spark.settings import WorkerSettings
+from sandbox.client import REGION
+from sandbox.ground import DELTA_COMMITS, DELTA_LOG
+from tests.builders.people import signed_in
+from tests.sparkworker import living, wait_until, worker_home
+
+
+@dataclass
+class Watched:
+    """A Spark worker of the product's own; what `at_step` names happens once as the step begins."""
+
+    worker: SparkWorker
+    at_step: dict[str, Callable[[], object]]
+    asked: list[str]
+
+    def run(
+        self,
+        job: SparkJob,
+        on_progress: Callable[[SparkProgress], None] = lambda progress: None,
+        *,
+        check: Callable[[], None] = lambda: None,
+    ) -> SparkOutcome:
+        def hear(progress: SparkProgress) -> None:
+            on_progress(progress)
+            if progress.seconds is None and (act := self.at_step.pop(progress.step, None)):
+                act()
+
+        self.asked.append(job.kind)
+        return self.worker.run(job, hear, check=check)
+
+    def close(self) -> None:
+        self.worker.close()
+
+
+@dataclass
+class SparkOfLevee:
+    """Stands in for the opening of a worker: a smaller one of the same kind, from its jars at hand.
+
+    `at_step` is what the next job meets at a step, `asked` the kinds of jobs that Spark was given.
+    """
+
+    at_step: dict[str, Callable[[], object]] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    def __call__(self, settings: WorkerSettings, home: Path) -> Watched:
+        quick = replace(settings, java_options=SHORT_LIVED_JVM)
+        return Watched(SparkWorker(quick, worker_home()), self.at_step, self.asked)
+
+    def kill(self) -> None:
+        """Kill -9 the child, and wait until nothing of its group lives; nothing where there is none."""
+        held = warm.spark._held
+        if held is None or (group := held.worker.worker.pid) is None:
+            return
+        with suppress(ProcessLookupError):
+            os.kill(group, signal.SIGKILL)
+        assert wait_until(lambda: not living(group))
+
+    def await_end(self) -> None:
+        """Wait until the child and its group are gone by another's doing."""
+        held = warm.spark._held
+        assert held is not None
+        assert wait_until(lambda: held.worker.worker.pid is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What the console shows of a table: its row, its open offers, and the words of the page."""
+
+    table: DeltaTable
+    offers: tuple[str, ...]
+    text: str
+
+
+class Console:
+    """One connection: S3 at one origin, DynamoDB at another."""
+
+    def __init__(self, origin: str, dynamodb_origin: str) -> None:
+        self.connection = Connection.objects.create(
+            name="lake", region=REGION, endpoint_url=origin, dynamodb_endpoint_url=dynamodb_origin
+        )
+        for name, kind in ((DELTA_LOG, "log_store"), (DELTA_COMMITS, "commit_coordinator")):
+            CommitStore.objects.create(connection=self.connection, name=name, kind=kind)
+
+    def check(self, operation: Operation, uri: str, **wish: Any) -> Job:
+        """Every check of one act, made in this process."""
+        given = {"store": DELTA_COMMITS} if operation is Operation.ENABLE else {}
+        return actions.check_now(Actor.command(), self.connection, Wish(operation, uri, **{**given, **wish}))
+
+    def act(self, operation: Operation, uri: str, *, probe: bool = False, **wish: Any) -> Job:
+        """Check, confirm what the checks say, and have it done."""
+        checked = self.check(operation, uri, **wish)
+        found = checked.result["preflight"]
+        assert found["may_run"], checked.message
+        confirm = TableUri.parse(uri).name
+        return actions.act_now(Actor.command(), checked, found["digest"], confirm=confirm, stated=True, probe=probe)
+
+    def enable(self, uri: str, **more: Any) -> Job:
+        return self.act(Operation.ENABLE, uri, **more)
+
+    def drop(self, uri: str, **more: Any) -> Job:
+        return self.act(Operation.DROP, uri, **more)
+
+    def observe(self, uri: str) -> None:
+        with open_lake(lake_access(self.connection)) as lake:
+            observe_one_table(self.connection, lake, TableUri.parse(uri))
+
+    def repair(self, uri: str, name: RepairName) -> Job:
+        """Plan a repair from what the lake says now, confirm it, and have it done."""
+        table = DeltaTable.objects.get(connection=self.connection, uri=uri)
+        planned = repairs.plan_repairs_now(Actor.command(), table)
+        plan = next(one for one in planned.result["plans"] if one["repair"] == name.value)
+        what = (plan["repair"], plan["code"], plan["version"], plan["digest"])
+        return repairs.repair_now(Actor.command(), table, *what, confirm=table.name)
+
+    def page(self, uri: str) -> Page:
+        """The table as stored, and as a signed-in operator sees it."""
+        table = DeltaTable.objects.get(connection=self.connection, uri=uri)
+        answer = signed_in().get(reverse("table", args=[table.pk]))
+        assert answer.status_code == 200
+        words = html.unescape(re.sub(r"<[^>]+>", " ", answer.content.decode()))
+        offers = tuple(one.title for one in coordination_offers(table) if not one.reason)
+        return Page(table, offers, " ".join(words.split()))
