@@ -1,0 +1,51 @@
+"""One operation of AWS denied, failed or watched at the wire, whoever asks for it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from lake.aws.answers import Answer
+from lake.aws.errors import IAM_ACTIONS
+from lake.aws.wire import Request, Wire
+
+ARN = "arn:aws:iam::111122223333:user/levee"
+
+
+@dataclass
+class Gate:
+    """`deny` names operations ("dynamodb:UpdateTable"); `before` is called with each request that goes through."""
+
+    denied: set[str] = field(default_factory=set)
+    answers: dict[str, Answer] = field(default_factory=dict)
+    sent: list[str] = field(default_factory=list)
+    before: Callable[[Request], None] = lambda request: None
+
+    def deny(self, operation: str) -> None:
+        self.denied.add(operation)
+
+    def answer(self, operation: str, status: int, code: str, message: str) -> None:
+        self.answers[operation] = refusal(operation, status, code, message)
+
+    def install(self, monkeypatch) -> "Gate":
+        real = Wire.send
+
+        def send(wire: Wire, request: Request) -> Answer:
+            self.sent.append(request.operation)
+            if request.operation in self.denied:
+                message = (
+                    f"User: {ARN} is not authorized to perform: {IAM_ACTIONS.get(request.operation, request.operation)}"
+                )
+                return refusal(request.operation, 403, "AccessDenied", message)
+            if request.operation in self.answers:
+                return self.answers[request.operation]
+            self.before(request)
+            return real(wire, request)
+
+        monkeypatch.setattr(Wire, "send", send)
+        return self
+
+
+def refusal(operation: str, status: int, code: str, message: str) -> Answer:
+    if operation.startswith("dynamodb:"):
+        code = "AccessDeniedException" if code == "AccessDenied" else code
+        return Answer(status, {}, f'{{"__type": "x#{code}", "message": "{message}"}}'.encode())
+    return Answer(status, {}, f"<Error><Code>{code}</Code><Message>{message}</Message></Error>".encode())

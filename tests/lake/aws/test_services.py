@@ -1,0 +1,90 @@
+"""STS, IAM and CloudWatch: who asks, what they may, how much a table was used."""
+
+from datetime import UTC, datetime, timedelta
+
+import boto3
+import pytest
+
+from lake.aws.endpoints import Endpoints
+from lake.aws.errors import AwsError
+from lake.aws.identity import Identity, caller, simulate
+from lake.aws.load import read_load
+from tests.lake.aws.conftest import KEYS
+from tests.lake.aws.stub import Reply
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+DECISIONS = """<SimulatePrincipalPolicyResponse><SimulatePrincipalPolicyResult><IsTruncated>false</IsTruncated>
+<EvaluationResults><member><EvalActionName>s3:PutObject</EvalActionName><EvalDecision>allowed</EvalDecision></member>
+<member><EvalActionName>dynamodb:UpdateTable</EvalActionName><EvalDecision>implicitDeny</EvalDecision></member>
+</EvaluationResults></SimulatePrincipalPolicyResult></SimulatePrincipalPolicyResponse>"""
+
+
+def test_the_caller_is_known_by_account_and_arn(lake):
+    found = caller(lake.services)
+
+    assert found.account == "123456789012"
+    assert found.arn.startswith("arn:aws:")
+
+
+@pytest.mark.parametrize(
+    ("arn", "principal"),
+    [
+        ("arn:aws:sts::111122223333:assumed-role/levee/levee", "arn:aws:iam::111122223333:role/levee"),
+        ("arn:aws-cn:sts::111122223333:assumed-role/levee/i-1", "arn:aws-cn:iam::111122223333:role/levee"),
+        ("arn:aws:iam::111122223333:user/anna", "arn:aws:iam::111122223333:user/anna"),
+    ],
+)
+def test_a_session_stands_for_its_role(arn, principal):
+    assert Identity("111122223333", arn).principal == principal
+
+
+def test_iams_decisions_come_by_action(stub, stub_lake):
+    stub.play(Reply(200, DECISIONS.encode()))
+
+    found = simulate(stub_lake.services, "arn:aws:iam::1:user/a", ["s3:PutObject", "dynamodb:UpdateTable"], "arn:x")
+
+    assert found == {"s3:PutObject": "allowed", "dynamodb:UpdateTable": "implicitDeny"}
+    assert b"ActionNames.member.2=dynamodb%3AUpdateTable" in stub.heard[0].body
+
+
+def test_a_denied_question_names_its_permission(stub, stub_lake):
+    stub.play(Reply(403, b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>"))
+
+    with pytest.raises(AwsError, match="the permission iam:SimulatePrincipalPolicy is missing"):
+        simulate(stub_lake.services, "arn:aws:iam::1:user/a", ["s3:PutObject"], "arn:x")
+    with pytest.raises(AwsError, match="the permission cloudwatch:GetMetricData is missing"):
+        read_load(stub_lake.services, "t", NOW - timedelta(days=1), NOW)
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"<html>", b"<a><EvaluationResults/></a>"])
+def test_an_answer_that_cannot_be_read_is_malformed(stub, stub_lake, body):
+    stub.play(Reply(200, body))
+
+    with pytest.raises(AwsError) as caught:
+        simulate(stub_lake.services, "arn:aws:iam::1:user/a", ["s3:PutObject"], "arn:x")
+    assert caught.value.code == "MalformedAnswer"
+
+
+def test_throttles_and_peaks_are_counted(lake, endpoint, log_store):
+    cloudwatch = boto3.client("cloudwatch", endpoint_url=endpoint, **KEYS)
+    at = datetime.now(UTC) - timedelta(hours=1)
+
+    def put(metric: str, *values: float) -> None:
+        dimensions = [{"Name": "TableName", "Value": log_store}]
+        for value in values:
+            point = {"MetricName": metric, "Dimensions": dimensions, "Timestamp": at, "Value": value}
+            cloudwatch.put_metric_data(Namespace="AWS/DynamoDB", MetricData=[point])
+
+    put("WriteThrottleEvents", 7, 5)
+    put("ConsumedWriteCapacityUnits", 600, 900)
+
+    load = read_load(lake.services, log_store, at - timedelta(hours=2), at + timedelta(hours=2))
+
+    assert (load.read_throttles, load.write_throttles) == (0, 12)
+    assert (load.peak_reads, load.peak_writes) == (0.0, 5.0)
+
+
+@pytest.mark.parametrize(("region", "signed"), [("eu-west-1", "us-east-1"), ("cn-north-1", "cn-north-1")])
+def test_iam_is_signed_for_its_partitions_region(region, signed):
+    assert Endpoints("", "").signing_region("iam", region) == signed
+    assert Endpoints("", "").signing_region("monitoring", region) == region
