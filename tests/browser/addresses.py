@@ -2,7 +2,8 @@
 
 from playwright.sync_api import Page
 
-PLAIN = ("/tables/", "/stores/", "/buckets/", "/jobs/", "/audit/", "/me/", "/states/")
+COORDINATION = ("/tables/coordination/", "/tables/coordination/enable/", "/tables/coordination/drop/", "/tables/new/")
+PLAIN = ("/tables/", "/stores/", "/buckets/", "/jobs/", "/audit/", "/me/", "/states/", *COORDINATION)
 EMPTY = ("/tables/?q=no-such-table", "/jobs/?state=lost", "/audit/?outcome=failed")
 REFUSED = ("/nowhere/", "/tables/?mechanism=nonsense")
 TABLE = "inventory.stock_levels"
@@ -20,7 +21,9 @@ def every_page(page: Page) -> list[str]:
         table,
         commits,
         link(page, commits, "tbody td.num a"),
-        *(f"{table}{tab}/" for tab in ("entries", "jobs", "activity")),
+        *(f"{table}{tab}/" for tab in ("entries", "jobs", "activity", "writers", "compatibility")),
+        *(f"{table}coordination/{act}/" for act in ("enable", "drop", "leftovers")),
+        link(page, "/stores/", "a.name") + "writers/",
         *(link(page, listed, "a.name") for listed in ("/stores/", "/buckets/", "/jobs/")),
     ]
 

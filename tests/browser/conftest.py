@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from dashboard.accounts.roles import Role
 from tests.browser.running import Levee, running_levee
+from tests.jars_home import JARS_HOME
 from tests.processes.builders import short_folder
 
 PATIENCE_MS = 15_000
@@ -21,8 +22,11 @@ document.addEventListener("securitypolicyviolation", (event) => {
 
 @pytest.fixture(scope="session")
 def levee() -> Iterator[Levee]:
-    with short_folder() as home, running_levee(home) as running:
-        yield running
+    with short_folder() as home:
+        (home / "jars").mkdir()
+        (home / "jars" / "spark").symlink_to(JARS_HOME / "jars" / "spark")
+        with running_levee(home) as running:
+            yield running
 
 
 class Visitor:
