@@ -116,7 +116,12 @@ def act_on_many(
     connection = next(iter(connections.values()))
     target = Target("tables", "", many_name(tables))
     require(actor, VERBS[operation], target.label, connection)
-    _refusing(actor, operation, target, lambda: _checked_gate(operation, many_name(tables), confirm, stated))
+
+    def gate() -> None:
+        require_writable(connection)
+        require_confirmed(operation, many_name(tables), typed=confirm, stated=stated)
+
+    _refusing(actor, operation, target, gate)
     ids = sorted(table.pk for table in tables)
     job = submit(
         actor,
@@ -154,7 +159,7 @@ def _permitted(
     found: dict[str, Any] = {}
 
     def gate() -> None:
-        require_writable()
+        require_writable(connection)
         found.update(confirmed_checks(checked, wish, digest))
         require_confirmed(wish.operation, TableUri.parse(wish.uri).name, typed=confirm, stated=stated)
 
@@ -171,11 +176,6 @@ def _permitted(
         probe=probe,
     )
     return connection, wish, params
-
-
-def _checked_gate(operation: Operation, name: str, confirm: str, stated: bool) -> None:
-    require_writable()
-    require_confirmed(operation, name, typed=confirm, stated=stated)
 
 
 def _refusing(actor: Actor, operation: Operation, target: Target, gate: Callable[[], None]) -> None:

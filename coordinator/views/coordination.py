@@ -14,7 +14,7 @@ from coordinator.coordination import actions
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import check_jobs
 from coordinator.coordination.features import LEFT_BEHIND
-from coordinator.coordination.gate import STATEMENTS, ConfirmationNeeded
+from coordinator.coordination.gate import STATEMENTS, ConfirmationNeeded, is_read_only
 from coordinator.coordination.jobs import VERBS, wish_of
 from coordinator.coordination.moves import NOTE
 from coordinator.coordination.offers import coordination_offers
@@ -111,7 +111,7 @@ def confirm(request: HttpRequest, job: Job, address: str, again: str, table: Del
         "guard": plain_commits(table) if table else "",
         "stated": request.POST.get("stated") == "yes",
         "poll_seconds": poll,
-        "why_not": _why_not(request, wish.operation, job.connection),
+        "why_not": why_not(request, wish.operation, job.connection),
         "note": NOTE,
         "worst_state": table.state if table else "",
     }
@@ -156,10 +156,12 @@ def why_not_check(request: HttpRequest, connections: Iterable[Connection]) -> st
     return "" if may else "Needs the operator role."
 
 
-def _why_not(request: HttpRequest, operation: Operation, connection: Connection | None) -> str:
+def why_not(request: HttpRequest, operation: Operation, connection: Connection | None) -> str:
     """Why this person has no button here, "" where there is one."""
     if settings.READ_ONLY:
         return "Levee is in read-only mode: it changes nothing in the lake."
+    if connection is not None and is_read_only(connection):
+        return f"The connection {connection.name} is read only: nothing is changed through it."
     return "" if Actor.from_request(request).may(VERBS[operation], connection) else "Needs the operator role."
 
 

@@ -4,7 +4,6 @@ import uuid
 from typing import Any
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -13,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from coordinator.coordination import actions
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.gate import STATEMENTS, ConfirmationNeeded
-from coordinator.coordination.jobs import MANY, VERBS
+from coordinator.coordination.jobs import MANY
 from coordinator.coordination.moves import MOVES, NOTE
 from coordinator.coordination.releases import RELEASES
 from coordinator.forms import TableFilterForm
@@ -22,6 +21,7 @@ from coordinator.queries import coordination as queries
 from coordinator.queries.repairs import MOST_LISTED, filter_fields, of_connection
 from coordinator.queries.table_list import TableFilter
 from coordinator.repairs.gate import RepairRefused
+from coordinator.views.coordination import why_not
 from coordinator.views.observe import SeeOther
 from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor
@@ -100,10 +100,8 @@ def _context(
     request: HttpRequest, operation: Operation, chosen: TableFilter, selection: queries.ManySelection
 ) -> dict[str, Any]:
     fields = filter_fields(chosen)
-    by_connection = [(name, urlencode(filter_fields(of_connection(chosen, name)))) for name in selection.connections]
-    actor = Actor.from_request(request)
     connection = selection.touched[0].connection if len(selection.connections) == 1 else None
-    why_not = "" if actor.may(VERBS[operation], connection) else "Needs the operator role."
+    by_connection = [(name, urlencode(filter_fields(of_connection(chosen, name)))) for name in selection.connections]
     return {
         "operation": operation.value,
         "title": "Enable coordinated commits" if operation is Operation.ENABLE else "Drop coordinated commits",
@@ -119,5 +117,5 @@ def _context(
         "most": MOST_LISTED,
         "most_tables": queries.MOST_TABLES,
         "once": uuid.uuid4().hex,
-        "why_not": "Levee is in read-only mode: it changes nothing in the lake." if settings.READ_ONLY else why_not,
+        "why_not": why_not(request, operation, connection),
     }

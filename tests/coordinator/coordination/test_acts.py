@@ -10,9 +10,10 @@ from coordinator.coordination.checks import Operation
 from coordinator.coordination.gate import ChecksFailed, ConfirmationNeeded, PreflightNeeded
 from coordinator.coordination.reading import Wish
 from coordinator.models import TableFinding
-from coordinator.repairs.gate import ReadOnlyMode
+from coordinator.repairs.gate import ConnectionReadOnly, ReadOnlyMode
 from dashboard.accounts.roles import NotAllowed, Role
 from dashboard.audit.models import AuditEntry
+from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 from lake.spark.jobs import append_probe, drop_coordinated_commits, enable_coordinated_commits
@@ -172,6 +173,19 @@ def test_read_only_refuses_the_action_and_the_worker(desk, plain, settings) -> N
     assert desk.run(job).state == "failed"
     assert asked(desk) == []
     assert desk.console.table(ROOT).mechanism == "single_driver"
+
+
+def test_a_read_only_connection_refuses_as_well(desk, plain) -> None:
+    checked = desk.checked(desk.wish(ENABLE, plain))
+    job = desk.act(checked)
+    Connection.objects.update(read_only=True)
+
+    with pytest.raises(ConnectionReadOnly):
+        desk.act(checked)
+    with pytest.raises(ConnectionReadOnly):
+        many(desk, [plain])
+    assert desk.run(job).state == "failed"
+    assert asked(desk) == []
 
 
 def test_the_same_checks_confirmed_twice_are_one_job(desk, plain) -> None:

@@ -12,9 +12,10 @@ from coordinator.coordination.moves import MOVES
 from coordinator.models import CommitStore, DeltaTable
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
+from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 from tests.builders.lake import make_store, make_table
-from tests.builders.people import signed_in
+from tests.builders.people import person, signed_in, signed_in_as
 from tests.coordinator.coordination.desk import Desk, body, confirm, hidden
 
 pytestmark = pytest.mark.django_db
@@ -230,6 +231,25 @@ def test_read_only_shows_the_checks_and_refuses_the_act(
     assert "read-only" in html
     assert answer.status_code == 409
     assert not Job.objects.filter(kind="enable-coordinated-commits").exists()
+
+
+def test_a_read_only_connection_has_no_button(client: Client, desk: Desk, plain: DeltaTable) -> None:
+    Connection.objects.update(read_only=True)
+
+    html = body(client.get(desk.checks_page(client, plain, "enable")))
+
+    assert "is read only: nothing is changed through it." in html
+    assert "disabled>Enable coordinated commits</button>" in html
+    assert "is read only" in body(client.get("/tables/coordination/enable/"))
+
+
+def test_a_role_on_one_connection_is_enough_there(desk: Desk, plain: DeltaTable) -> None:
+    somebody = person(Role.VIEWER, "ada")
+    somebody.grants.create(connection=desk.console.connection, role=Role.OPERATOR.value)
+
+    html = body(signed_in_as(somebody).get(f"/tables/{plain.pk}/coordination/enable/"))
+
+    assert "Needs the operator role." not in html
 
 
 def test_another_check_under_way_is_told(client: Client, desk: Desk, plain: DeltaTable) -> None:
