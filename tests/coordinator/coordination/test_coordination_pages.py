@@ -1,5 +1,6 @@
 """Pages of coordination: choosing, checks, confirming, new tables, many tables, settings, engines and moves."""
 
+import json
 import re
 from datetime import timedelta
 from typing import Any
@@ -14,6 +15,8 @@ from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
+from lake.delta.coordinator_properties import COORDINATOR_CONF
+from tests.builders.delta import commit_bytes, commit_info, metadata, protocol
 from tests.builders.lake import make_store, make_table
 from tests.builders.people import person, signed_in, signed_in_as
 from tests.coordinator.coordination.desk import Desk, body, confirm, hidden
@@ -196,6 +199,36 @@ def test_a_hostile_path_is_refused_before_spark_is_asked(client: Client, desk: D
     assert "This must not be done now" in html
     assert "Levee gives Spark only printable ASCII" in html or "takes for another place" in html
     assert desk.spark.asked == []
+
+
+@pytest.mark.parametrize(
+    ("feature", "words"), [("catalogManaged", "catalogue"), ("timeTravelSquared", "does not know timeTravelSquared")]
+)
+def test_a_catalogue_or_an_unknown_feature_is_refused_before_spark_is_asked(
+    client: Client, desk: Desk, plain: DeltaTable, feature: str, words: str
+) -> None:
+    features = {"readerFeatures": [feature], "writerFeatures": [feature]}
+    desk.console.lake.commit("sales/orders", 3, commit_bytes(commit_info(), protocol(3, 7, **features)))
+
+    html = body(client.get(desk.checks_page(client, plain, "enable")))
+
+    assert "This must not be done now" in html
+    assert words in html
+    assert desk.spark.asked == []
+
+
+def test_coordinator_settings_with_unknown_keys_are_refused_before_spark_is_asked(
+    client: Client, desk: Desk, coordinated: DeltaTable
+) -> None:
+    conf = {"dynamoDBTableName": desk.store, "dynamoDBEndpoint": desk.console.connection.endpoint_url, "ttl": 5}
+    properties = coordinated.properties | {COORDINATOR_CONF: json.dumps(conf)}
+    desk.console.lake.commit("sales/orders", 4, commit_bytes(commit_info(), metadata(properties=properties)))
+    before = len(desk.spark.asked)
+
+    html = body(client.get(desk.checks_page(client, coordinated, "drop")))
+
+    assert "has keys that no release of Delta knows: 'ttl'" in html
+    assert len(desk.spark.asked) == before
 
 
 def test_confirmed_twice_leads_to_the_same_job(client: Client, desk: Desk, plain: DeltaTable) -> None:
