@@ -151,7 +151,7 @@ def _yaml_lines(value: Any) -> list[str]:
             if isinstance(inner, Mapping | list):
                 lines += [f"{key}:", *(f"  {line}" for line in _yaml_lines(inner))]
             else:
-                lines.append(f"{key}: {json.dumps(inner)}")
+                lines.append(f"{key}: {json.dumps(inner, ensure_ascii=False)}")
         return lines
     lines = []
     for inner in value:

@@ -82,7 +82,8 @@ def check_all(
     check_cancelled: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
     """Identity and permissions as JSON. No single refusal ends it; raises AwsError only without credentials."""
-    identity, unknown = _identity(lake)
+    simulation = Simulation(lake)
+    identity = simulation.identity
     pairs = [
         (policy.feature, action, resource)
         for policy in policies(connection, identity.account if identity else "*")
@@ -95,30 +96,50 @@ def check_all(
     for done, (feature, action, resource) in enumerate(pairs, start=1):
         check_cancelled()
         if (action, resource) not in known:
-            known[action, resource] = _check(feature, action, resource, lake, identity, unknown)
+            known[action, resource] = _check(feature, action, resource, lake, simulation)
         one = known[action, resource]
         found.append(asdict(Permission(feature, action, resource, one.held, one.how, one.reason)))
         progress(done, len(pairs))
     return {"identity": identity.arn if identity else "", "permissions": found}
 
 
-def _identity(lake: Lake) -> tuple[Identity | None, str]:
-    try:
-        return caller(lake.services), ""
-    except AwsError as error:
-        if error.code == "NoCredentials":
-            raise
-        return None, str(error)
+class Simulation:
+    """IAM's own judgement for one identity. A refusal to judge is kept: it would be the same for each action."""
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+        self.identity: Identity | None = None
+        self._why_not = ""
+        try:
+            self.identity = caller(lake.services)
+        except AwsError as error:
+            if error.code == "NoCredentials":
+                raise
+            self._why_not = f"Who the connection is, is not known: {error}"
+
+    def judge(self, feature: str, action: str, resource: str) -> Permission:
+        if self._why_not or self.identity is None:
+            return Permission(feature, action, resource, "unknown", "", self._why_not)
+        try:
+            found = simulate(self._lake.services, self.identity.principal, [action], resource)
+        except AwsError as error:
+            self._why_not = f"It cannot be found out without making a change, and IAM does not simulate it: {error}"
+            return Permission(feature, action, resource, "unknown", "", self._why_not)
+        decision = found.get(action, "")
+        if decision == "allowed":
+            return Permission(feature, action, resource, "yes", "simulated")
+        denied = {"explicitDeny": "A policy denies it.", "implicitDeny": "No policy allows it."}.get(decision)
+        return Permission(feature, action, resource, "no" if denied else "unknown", "simulated", denied or decision)
 
 
-def _check(feature: str, action: str, resource: str, lake: Lake, identity: Identity | None, unknown: str) -> Permission:
+def _check(feature: str, action: str, resource: str, lake: Lake, simulation: Simulation) -> Permission:
     name = resource.partition(":table/")[2] or resource.rpartition(":::")[2]
     how = "asked"
     probe = _READS.get(action)
     if probe is None:
         how, probe = "tried", _TRIED.get(action)
     if probe is None or "*" in name.rstrip("*") or not name.rstrip("*"):
-        return _simulated(feature, action, resource, lake, identity, unknown)
+        return simulation.judge(feature, action, resource)
     try:
         probe(lake, name)
     except AwsError as error:
@@ -130,22 +151,6 @@ def _check(feature: str, action: str, resource: str, lake: Lake, identity: Ident
         if error.code == "ResourceNotFoundException":
             return Permission(feature, action, resource, "unknown", how, str(error))
     return Permission(feature, action, resource, "yes", how)
-
-
-def _simulated(
-    feature: str, action: str, resource: str, lake: Lake, identity: Identity | None, unknown: str
-) -> Permission:
-    if identity is None:
-        return Permission(feature, action, resource, "unknown", "", f"Who the connection is, is not known: {unknown}")
-    try:
-        decision = simulate(lake.services, identity.principal, [action], resource).get(action, "")
-    except AwsError as error:
-        reason = f"It cannot be found out without making a change, and IAM does not simulate it: {error}"
-        return Permission(feature, action, resource, "unknown", "", reason)
-    if decision == "allowed":
-        return Permission(feature, action, resource, "yes", "simulated")
-    denied = {"explicitDeny": "A policy denies it.", "implicitDeny": "No policy allows it."}.get(decision)
-    return Permission(feature, action, resource, "no" if denied else "unknown", "simulated", denied or decision)
 
 
 def _object(name: str) -> tuple[str, str]:

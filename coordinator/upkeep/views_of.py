@@ -122,8 +122,8 @@ def _expiry_sentence(kind: str, status: str, attribute: str, counts: ExpiryCount
         return "TTL is off, as it has to be." if status == "DISABLED" else f"TTL is {where}, and must be off here."
     told = [f"TTL is {where}."]
     if counts.past_their_time:
-        verb = "is" if counts.past_their_time == 1 else "are"
-        told.append(f"{counted(counts.past_their_time, 'entry', 'entries')} {verb} past their time and still there.")
+        verb = "is past its time" if counts.past_their_time == 1 else "are past their time"
+        told.append(f"{counted(counts.past_their_time, 'entry', 'entries')} {verb} and still there.")
     if counts.incomplete:
         told.append(
             f"{counted(counts.incomplete, 'incomplete entry', 'incomplete entries')} would never expire: without "

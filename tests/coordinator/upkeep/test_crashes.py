@@ -1,0 +1,163 @@
+"""A worker that dies at any place, and two that are at work at once: the next plan ends what was begun."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coordinator.models import CommitStore
+from coordinator.upkeep import execution, store_execution
+from coordinator.upkeep.execution import Hands, execute
+from coordinator.upkeep.outcome import Result
+from coordinator.upkeep.planning import plan_now
+from coordinator.upkeep.wishes import (
+    Capacity,
+    ChangeCapacity,
+    CreateStore,
+    SetTempRule,
+    Sweep,
+    WishInvalid,
+    read_wish,
+    wish_document,
+)
+from dashboard.jobs.models import JobState
+from lake.aws.dynamodb import DynamoDB
+from lake.aws.errors import AwsError
+
+
+@pytest.mark.parametrize("crash_at", range(4))
+@pytest.mark.parametrize("after", [True, False])
+def test_a_creation_broken_off_anywhere_is_ended_by_the_same_wish(console, monkeypatch, crash_at, after):
+    wish, made, real = CreateStore(f"broken-{console.lake.bucket}"), [], execution._make
+
+    def crash(call, lake, hands):
+        made.append(call)
+        if len(made) == crash_at + 1:
+            if after:
+                real(call, lake, hands)
+            raise RuntimeError("the worker died")
+        return real(call, lake, hands)
+
+    monkeypatch.setattr(execution, "_make", crash)
+    first = console.planned(wish)
+    assert console.apply(first).state == JobState.FAILED
+    monkeypatch.setattr(execution, "_make", real)
+
+    again = console.planned(wish)
+    if again.result["plan"]:
+        assert again.result["plan"]["digest"] == first.result["plan"]["digest"]
+        assert console.apply(again).state == JobState.SUCCEEDED
+    else:
+        assert again.result["refusal"]["code"] == "nothing-to-do"
+    assert console.ttl(wish.name)["AttributeName"] == "expireTime"
+    assert CommitStore.objects.filter(name=wish.name).count() == 1
+    assert console.refusal_of(wish)["code"] == "nothing-to-do"
+
+
+def test_a_lost_answer_of_a_change_counts_as_what_dynamodb_holds(console, monkeypatch):
+    real = DynamoDB.change
+
+    def lost(self, operation, body):
+        real(self, operation, body)
+        raise AwsError("ConnectionFailed", "no answer")
+
+    monkeypatch.setattr(DynamoDB, "change", lost)
+    job = console.applied(ChangeCapacity(console.lake.log_store, Capacity(2, 2)))
+
+    assert job.state == JobState.SUCCEEDED, job.message
+    assert job.result["outcomes"][0]["result"] == "done"
+
+
+def test_a_change_that_dynamodb_is_slow_to_show_is_said_to_be_under_way(console, monkeypatch):
+    monkeypatch.setattr(store_execution, "SETTLE_LOOKS", 2)
+    monkeypatch.setattr(DynamoDB, "change", lambda self, operation, body: "REQUEST")
+
+    job = console.applied(ChangeCapacity(console.lake.log_store, Capacity(2, 2)))
+
+    assert job.state == JobState.SUCCEEDED
+    assert "is still at it: billing is on_demand" in job.message
+
+
+def hands() -> Hands:
+    return Hands(lambda: None, lambda: None, lambda call: (Result.DONE, ""), lambda before, after: None)
+
+
+def test_two_workers_with_one_plan_make_one_change(console, lake):
+    from django.utils import timezone
+
+    plan = plan_now(
+        console.connection, lake, ChangeCapacity(console.lake.log_store, Capacity(6, 7)), timezone.now()
+    ).made
+    together = threading.Barrier(2)
+
+    def work(_: int):
+        together.wait(timeout=10)
+        return execute(plan, lake, hands())
+
+    with ThreadPoolExecutor(2) as pool:
+        ends = [outcomes[-1].result for outcomes in pool.map(work, range(2))]
+
+    assert set(ends) <= {Result.DONE, Result.ALREADY}
+    assert console.described()["ProvisionedThroughput"]["WriteCapacityUnits"] == 7
+
+
+def test_two_plans_of_one_bucket_do_not_undo_each_other(console):
+    for root in ("sales/orders", "sales/returns"):
+        console.lake.table(root, log_store=True)
+    console.observe()
+    bucket = console.lake.bucket
+    first, second = (console.planned(SetTempRule(bucket, root)) for root in ("sales/orders", "sales/returns"))
+
+    assert console.apply(first).state == JobState.SUCCEEDED
+    assert (console.apply(second)).error_code == "Moved"
+    assert console.applied(SetTempRule(bucket, "sales/returns")).state == JobState.SUCCEEDED
+    assert len(console.rules()) == 2
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+ACTS = ["create-store", "change-capacity", "change-protection", "change-recovery", "enable-ttl", "migrate-ttl"]
+ACTS += ["disable-ttl", "set-temp-rule", "remove-temp-rule", "set-multipart-rule", "sweep", "none"]
+FIELDS = ["name", "kind", "capacity", "on", "bucket", "prefix", "rule", "days", "before", "tags", "encryption", "ttl"]
+
+
+@given(st.sampled_from(ACTS), st.dictionaries(st.sampled_from(FIELDS), JSON))
+def test_a_hostile_wish_is_invalid_and_nothing_else(act, values):
+    with suppress(WishInvalid):
+        wish = read_wish({"act": act, **values})
+        assert read_wish(wish_document(wish)) == wish
+
+
+@pytest.mark.parametrize(
+    ("document", "field"),
+    [
+        ({"act": "create-store", "name": "ab"}, "name"),
+        ({"act": "create-store", "name": "a b c"}, "name"),
+        ({"act": "create-store", "name": "delta_log", "capacity": {"read": 5, "write": 0}}, "write"),
+        ({"act": "create-store", "name": "delta_log", "capacity": {"read": 40_001, "write": 1}}, "read"),
+        ({"act": "create-store", "name": "delta_log", "tags": [["aws:x", "y"]]}, "tags"),
+        ({"act": "create-store", "name": "delta_log", "tags": [["a", "1"], ["a", "2"]]}, "tags"),
+        ({"act": "create-store", "name": "delta_log", "encryption": "my-key"}, "encryption"),
+        ({"act": "set-temp-rule", "bucket": "lake", "prefix": "/a/"}, "prefix"),
+        ({"act": "set-temp-rule", "bucket": "lake", "prefix": "a" * 1_020}, "prefix"),
+        ({"act": "set-temp-rule", "bucket": "lake", "prefix": "a\x00b"}, "prefix"),
+        ({"act": "set-temp-rule", "bucket": "lake", "prefix": "a", "days": 0}, "days"),
+        ({"act": "sweep", "bucket": "lake", "before": "2026-11-21"}, "before"),
+        ({"act": "change-protection", "name": "delta_log", "on": "yes"}, "on"),
+    ],
+)
+def test_each_wrong_value_is_named_by_its_field(document, field):
+    with pytest.raises(WishInvalid) as caught:
+        read_wish(document)
+    assert caught.value.field == field
+
+
+def test_a_sweep_that_was_never_checked_has_no_moment():
+    with pytest.raises(WishInvalid):
+        _ = Sweep("lake", "soon").moment
