@@ -1,0 +1,110 @@
+"""The names that a plan's policies speak of, and their ARNs. Pure."""
+
+import re
+from dataclasses import dataclass
+
+UNKNOWN_SOURCE, UNKNOWN_VAULT = "SOURCE_ACCOUNT_ID", "BACKUP_ACCOUNT_ID"
+_ROLE = re.compile(r"arn:aws[a-z-]*:iam::(\d{12}):(?:role|user)/.+")
+_WILD = {"$": "${$}", "*": "${*}", "?": "${?}"}
+_ESCAPED = re.compile(r"\$\{([$*?])\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A part of a bucket. `bucket` may hold "{date}", for a bucket per snapshot; `prefix` is empty or ends in "/"."""
+
+    bucket: str
+    prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanNames:
+    """What one plan really uses. Accounts have 12 digits, or the word to put them in place of.
+
+    `levee_source` and `levee_vault` are the ARNs that Levee itself acts as in the two accounts, "" where unknown;
+    the keys are ARNs of KMS keys, "" without one. `inventory` is None for a plan that lists its source.
+    """
+
+    plan: str
+    partition: str
+    region: str
+    source: Place
+    destination: Place
+    evidence: Place
+    inventory: Place | None
+    source_account: str = UNKNOWN_SOURCE
+    vault_account: str = UNKNOWN_VAULT
+    role_name: str = ""
+    levee_source: str = ""
+    levee_vault: str = ""
+    source_key: str = ""
+    destination_key: str = ""
+    uses_batch: bool = True
+
+    @property
+    def batch_role(self) -> str:
+        """ARN of the role that S3 Batch Operations acts as."""
+        return f"arn:{self.partition}:iam::{self.vault_account}:role/{self.role_name}"
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Who of the backup account reads the source: the batch role, and Levee where it copies by itself.
+
+        Levee copies what S3 Batch cannot, objects over 5 GB, and everything with the Spark engine.
+        """
+        return ((self.batch_role,) if self.uses_batch else ()) + ((self.vault_principal,))
+
+    @property
+    def vault_principal(self) -> str:
+        """Levee in the backup account, or that account as a whole while its identity is not known."""
+        return self.levee_vault or f"arn:{self.partition}:iam::{self.vault_account}:root"
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Words in the policies that a person has to replace."""
+        accounts = tuple(one for one in (self.source_account, self.vault_account) if not one.isdecimal())
+        return accounts + (("{date}",) if "{date}" in self.destination.bucket else ())
+
+    def own_arns(self, place: Place) -> tuple[str, str]:
+        """A bucket and all in it as the bucket's own policy names them: a date in its name stays to be filled in."""
+        arn = f"arn:{self.partition}:s3:::{place.bucket}"
+        return arn, f"{arn}/*"
+
+    def bucket_arn(self, place: Place) -> str:
+        return f"arn:{self.partition}:s3:::{bucket_pattern(place.bucket)}"
+
+    def object_arn(self, place: Place, below: str = "") -> str:
+        """All objects under a place, and under `below` in it."""
+        return f"{self.bucket_arn(place)}/{literal(place.prefix + below)}*"
+
+
+def literal(text: str) -> str:
+    """A name as IAM reads it in a resource, where $, * and ? would mean something.
+
+    IAM user guide, "Policy variables": ${*}, ${?} and ${$} stand for the characters themselves.
+    """
+    return "".join(_WILD.get(letter, letter) for letter in text)
+
+
+def bucket_pattern(bucket: str) -> str:
+    """A bucket's name in an ARN; a dated name stands for all dates."""
+    return literal(bucket).replace("{date}", "*")
+
+
+def place_of(arn: str) -> Place | None:
+    """The place that an ARN of S3 names, for asking about it; None for another ARN, or for buckets of many names."""
+    service, _, name = arn.partition(":::")
+    bucket, _, key = name.partition("/")
+    if not service.endswith(":s3") or "*" in bucket:
+        return None
+    return Place(bucket, _ESCAPED.sub(r"\1", key.removesuffix("*")))
+
+
+def account_of(role_arn: str) -> str:
+    """The account in the ARN of a role or user, "" where there is none."""
+    found = _ROLE.fullmatch(role_arn)
+    return found[1] if found else ""
+
+
+def partition_of(region: str) -> str:
+    return "aws-cn" if region.startswith("cn-") else "aws-us-gov" if "-gov-" in region else "aws"
