@@ -3,14 +3,17 @@
 from django.urls import path
 
 from coordinator.views import (
+    connections,
     coordination,
     coordination_many,
     coordination_new,
     observe,
     repairs,
+    store_new,
     stores,
     table,
     table_list,
+    upkeep,
     writers,
 )
 
@@ -41,8 +44,19 @@ urlpatterns = [
     path("tables/<int:table_id>/observe/", observe.observe_table, name="table-observe"),
     path("observe/", observe.observe_lake, name="observe"),
     path("stores/", stores.stores, name="stores"),
+    path("stores/new/", store_new.create, name="store-create"),
     path("stores/<int:store_id>/", stores.store, name="store"),
     path("stores/<int:store_id>/writers/", writers.of_store, name="store-writers"),
+    path("stores/<int:store_id>/ttl/", stores.store_ttl, name="store-ttl"),
+    path("stores/<int:store_id>/ttl/stop/", upkeep.stop_migration, name="store-ttl-stop"),
+    path("stores/<int:store_id>/change/", upkeep.change_store, name="store-change"),
     path("buckets/", stores.buckets, name="buckets"),
     path("buckets/<int:bucket_id>/", stores.bucket, name="bucket"),
+    path("buckets/<int:bucket_id>/change/", upkeep.change_bucket, name="bucket-change"),
+    path("upkeep/<uuid:job_id>/", upkeep.plan, name="upkeep-plan"),
+    path("upkeep/<uuid:job_id>/again/", upkeep.plan_again, name="upkeep-plan-again"),
+    path("connections/", connections.connections, name="connections"),
+    path("connections/<int:connection_id>/", connections.connection, name="connection"),
+    path("connections/<int:connection_id>/check/", connections.check, name="connection-check"),
+    path("connections/<int:connection_id>/read-only/", connections.read_only, name="connection-read-only"),
 ]

@@ -2,13 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db.models import Count
 
 from coordinator.lifecycle_rules import RuleRow, rule_rows
-from coordinator.models import Bucket, CommitStore, DeltaTable
+from coordinator.models import Bucket, CommitStore, DeltaTable, TableFinding
 from coordinator.protocols.verdict import State
+from coordinator.upkeep.rule_reach import LifecycleView, RuleReach
+from dashboard.connections.models import Connection
+from lake.delta.facts import Mechanism
 
 MOST_RULES = 1_000
 TABLES_SHOWN = 20
@@ -57,6 +61,42 @@ class FindingLine:
     meaning: str
 
 
+@dataclass(frozen=True, slots=True)
+class PairedRule:
+    """A rule with what it reaches; `reach` is None for what could not be understood as a rule."""
+
+    row: RuleRow
+    reach: RuleReach | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lifecycle:
+    """All rules of a bucket, those that act on something a table needs first, by when they first do."""
+
+    view: LifecycleView
+    rules: tuple[PairedRule, ...]
+
+    @property
+    def hazards(self) -> tuple[PairedRule, ...]:
+        return tuple(one for one in self.rules if one.reach and one.reach.first_bites_at)
+
+    @property
+    def temp_rules(self) -> tuple[PairedRule, ...]:
+        return tuple(one for one in self.rules if one.reach and one.reach.is_temp_rule)
+
+
+def paired(view: LifecycleView, rows: Sequence[RuleRow]) -> Lifecycle:
+    """Rules as read beside what each reaches: the reaches come in the order of the rules that could be read."""
+    reaches = list(view.rules)
+    found = []
+    for row in rows:
+        fits = bool(reaches) and reaches[0].id == row.id and reaches[0].enabled == row.enabled
+        found.append(PairedRule(row, reaches.pop(0) if fits else None))
+    never = datetime.max.replace(tzinfo=UTC)
+    found.sort(key=lambda one: (one.reach.first_bites_at or never) if one.reach else never)
+    return Lifecycle(view, tuple(found))
+
+
 def finding_lines(facts: Mapping[str, Any]) -> list[FindingLine]:
     found = facts.get("findings")
     kept = [finding for finding in found if isinstance(finding, Mapping)] if isinstance(found, list) else []
@@ -73,6 +113,20 @@ def bucket_rows(buckets: Sequence[Bucket]) -> list[BucketRow]:
     found = listed.values_list("connection_id", "bucket").annotate(number=Count("id")).order_by()
     counts = {(connection, name): number for connection, name, number in found}
     return [_bucket_row(bucket, counts.get((bucket.connection_id, bucket.name), 0)) for bucket in buckets]
+
+
+def tables_with_several_writers(connection: Connection | None) -> list[TableFinding]:
+    """Findings of tables that several writers commit to without a commit store, newest first."""
+    found = TableFinding.objects.filter(code="several-writers", resolved_at=None, table__gone_at=None)
+    if connection is not None:
+        found = found.filter(table__connection=connection)
+    return list(found.select_related("table").order_by("-opened_at")[:TABLES_SHOWN])
+
+
+def single_driver_tables(connection: Connection | None) -> int:
+    """Tables that no commit store guards."""
+    found = DeltaTable.objects.filter(mechanism=Mechanism.SINGLE_DRIVER, gone_at=None)
+    return (found.filter(connection=connection) if connection is not None else found).count()
 
 
 def worst_tables(**of: Any) -> list[DeltaTable]:
@@ -124,11 +178,25 @@ def _store_row(store: CommitStore, tables: int) -> StoreRow:
 
 def _capacity(facts: Mapping[str, Any]) -> tuple[str, str]:
     if facts.get("billing") == "on_demand":
-        return "On-demand", ""
+        return "On-demand", _load_note("", facts)
     read, write = facts.get("read_capacity"), facts.get("write_capacity")
     if facts.get("billing") == "provisioned" and read is not None and write is not None:
-        return f"{read:,} read, {write:,} write", "provisioned"
+        return f"{read:,} read, {write:,} write", _load_note("provisioned", facts)
     return UNKNOWN, ""
+
+
+def _load_note(first: str, facts: Mapping[str, Any]) -> str:
+    """What CloudWatch saw in the last day, where it was read."""
+    found = facts.get("load")
+    load = found if isinstance(found, Mapping) else {}
+    peak, throttles = load.get("peak_writes"), [load.get("read_throttles"), load.get("write_throttles")]
+    told = [first] if first else []
+    if isinstance(peak, int | float):
+        told.append(f"peak {peak:,.0f} writes/s")
+    known = [one for one in throttles if isinstance(one, int)]
+    if len(known) == len(throttles):
+        told.append(f"{sum(known):,} throttled, 24 h")
+    return ", ".join(told)
 
 
 def _ttl(store: CommitStore, facts: Mapping[str, Any]) -> tuple[str, str, str]:

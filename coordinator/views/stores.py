@@ -1,5 +1,7 @@
 """Commit stores and buckets: what DynamoDB and S3 may do on their own."""
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
@@ -7,7 +9,15 @@ from django.views.decorators.http import require_safe
 from coordinator.models import Bucket, CommitStore
 from coordinator.protocols.verdict import State
 from coordinator.queries import stores as queries
+from coordinator.queries.ttl import ttl_places
+from coordinator.upkeep.actions import is_read_only
+from coordinator.upkeep.views_of import capacity_advice, expiry_facts, lifecycle_view
+from coordinator.views.upkeep import why_no_plan
+from dashboard.accounts.actor import Actor
+from dashboard.connections.models import Connection
 from dashboard.web.scope import current_connection
+
+TTL_POLL_SECONDS = 10
 
 
 @require_safe
@@ -22,6 +32,8 @@ def stores(request: HttpRequest) -> HttpResponse:
         "guarded": sum(row.tables for row in rows),
         "read_at": min((store.observed_at for store in found if store.observed_at), default=None),
         "several": len({store.connection_id for store in found}) > 1,
+        "unguarded": queries.single_driver_tables(scope),
+        "several_writers": queries.tables_with_several_writers(scope),
     }
     return render(request, "coordinator/stores.html", context)
 
@@ -39,8 +51,33 @@ def store(request: HttpRequest, store_id: int) -> HttpResponse:
         "findings": queries.finding_lines(facts),
         "tables": queries.worst_tables(store=found),
         "worst_state": found.state,
+        "advice": capacity_advice(found),
+        "expiry": expiry_facts(found),
+        **_changing(request, found.connection),
     }
     return render(request, "coordinator/store.html", context)
+
+
+@require_safe
+def store_ttl(request: HttpRequest, store_id: int) -> HttpResponse:
+    """TTL of a store, with the place of a move that is under way; a move is looked at again every few seconds."""
+    found = get_object_or_404(CommitStore.objects.select_related("connection"), pk=store_id)
+    expiry = expiry_facts(found)
+    latest = expiry.migration or found.ttl_migrations.first()
+    actor = Actor.from_request(request)
+    context = {
+        "row": queries.store_rows([found])[0],
+        "store": found,
+        "expiry": expiry,
+        "latest": latest,
+        "places": ttl_places(latest) if latest else [],
+        "poll_seconds": TTL_POLL_SECONDS if expiry.migration else None,
+        "may_stop": actor.may("store.change", found.connection),
+        "worst_state": found.state,
+        **_changing(request, found.connection),
+    }
+    partial = "#ttl" if getattr(request, "htmx", False) else ""
+    return render(request, f"coordinator/store_ttl.html{partial}", context)
 
 
 @require_safe
@@ -62,8 +99,9 @@ def buckets(request: HttpRequest) -> HttpResponse:
 def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
     found = get_object_or_404(Bucket.objects.select_related("connection"), pk=bucket_id)
     facts = found.facts if isinstance(found.facts, dict) else {}
+    row = queries.bucket_rows([found])[0]
     context = {
-        "row": queries.bucket_rows([found])[0],
+        "row": row,
         "bucket": found,
         "facts": facts,
         "replication": queries.on_or_off(facts.get("replication")),
@@ -71,5 +109,16 @@ def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
         "findings": queries.finding_lines(facts),
         "tables": queries.worst_tables(connection=found.connection_id, bucket=found.name),
         "worst_state": found.state,
+        "lifecycle": queries.paired(lifecycle_view(found), row.rules) if row.rules is not None else None,
+        "prefix": request.GET.get("prefix", "")[:1_024],
+        **_changing(request, found.connection),
     }
     return render(request, "coordinator/bucket.html", context)
+
+
+def _changing(request: HttpRequest, connection: Connection) -> dict[str, Any]:
+    """Whether this person may have a change planned here, and whether its plan would have a button."""
+    return {
+        "why_no_plan": why_no_plan(Actor.from_request(request), connection),
+        "read_only": is_read_only(connection),
+    }

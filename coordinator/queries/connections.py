@@ -1,0 +1,118 @@
+"""Connections as pages show them: what they reach, the permissions that each feature needs, and which are held."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from coordinator.models import Bucket, CommitStore, DeltaTable
+from coordinator.upkeep.permission_checks import policies
+from dashboard.connections.models import Connection
+from dashboard.jobs.models import Job, JobState
+
+CHECK_KIND = "check-permissions"
+ORDER = ("no", "unknown", "yes")
+LOOKS = {
+    "yes": ("ok", "s-ok", "Held"),
+    "no": ("crit", "s-failed", "Missing"),
+    "unknown": ("idle", "s-unknown", "Not known"),
+}
+HOW = {"asked": "asked AWS", "tried": "tried, with a condition that cannot hold", "simulated": "simulated by IAM"}
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionLine:
+    """One action on one resource, with how it looks and how that was found out; a fresh connection has none of it."""
+
+    action: str
+    resource: str
+    tone: str
+    shape: str
+    word: str
+    how: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureLines:
+    """One feature: its policy as text, and its permissions as last checked."""
+
+    feature: str
+    title: str
+    policy: str
+    lines: tuple[PermissionLine, ...]
+    missing: int
+    unknown: int
+
+    @property
+    def held(self) -> int:
+        return len(self.lines) - self.missing - self.unknown
+
+    @property
+    def look(self) -> tuple[str, str]:
+        """Tone and shape of the whole feature."""
+        if not self.lines:
+            return "idle", "s-unknown"
+        return ("crit", "s-failed") if self.missing else ("idle", "s-unknown") if self.unknown else ("ok", "s-ok")
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionRow:
+    """One connection of the list, with what it holds."""
+
+    connection: Connection
+    tables: int
+    stores: int
+    buckets: int
+
+
+def connection_rows(connections: Iterable[Connection]) -> list[ConnectionRow]:
+    return [
+        ConnectionRow(
+            one,
+            DeltaTable.objects.filter(connection=one, gone_at=None).count(),
+            CommitStore.objects.filter(connection=one).count(),
+            Bucket.objects.filter(connection=one).count(),
+        )
+        for one in connections
+    ]
+
+
+def newest_check(connection: Connection) -> Job | None:
+    """The check that found out most lately, or the one under way."""
+    jobs = Job.objects.filter(kind=CHECK_KIND, connection=connection)
+    return jobs.exclude(state__in=[JobState.CANCELLED, JobState.LOST]).order_by("-created_at").first()
+
+
+def last_result(connection: Connection) -> Mapping[str, Any]:
+    """What the last finished check found; empty where there was none."""
+    jobs = Job.objects.filter(kind=CHECK_KIND, connection=connection, state=JobState.SUCCEEDED)
+    found = jobs.order_by("-created_at").values_list("result", flat=True).first()
+    return found if isinstance(found, dict) else {}
+
+
+def feature_lines(connection: Connection, result: Mapping[str, Any]) -> list[FeatureLines]:
+    """Each feature with its policy for this connection's names; policies name the account once it is known."""
+    account = str(result.get("identity", "")).split(":")
+    known = account[4] if len(account) > 4 else "*"
+    return [_feature(policy, result.get("permissions", [])) for policy in policies(connection, known or "*")]
+
+
+def _feature(policy: Any, permissions: list[Mapping[str, str]]) -> FeatureLines:
+    own = [one for one in permissions if one["feature"] == policy.feature]
+    own.sort(key=lambda one: ORDER.index(one["held"]))
+    held = [one["held"] for one in own]
+    return FeatureLines(
+        feature=policy.feature,
+        title=policy.title,
+        policy=json.dumps(policy.document, indent=2, ensure_ascii=False),
+        lines=tuple(_line(one) for one in own),
+        missing=held.count("no"),
+        unknown=held.count("unknown"),
+    )
+
+
+def _line(one: Mapping[str, str]) -> PermissionLine:
+    tone, shape, word = LOOKS[one["held"]]
+    how = HOW.get(one["how"], "")
+    return PermissionLine(one["action"], one["resource"], tone, shape, word, how, one["reason"])
