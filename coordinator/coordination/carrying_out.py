@@ -7,7 +7,7 @@ from uuid import UUID
 
 from coordinator.coordination.checks import Check, Operation, Preflight, differing, preflight_document
 from coordinator.coordination.preflight import preflight
-from coordinator.coordination.reading import Wish, read_situation
+from coordinator.coordination.reading import Wish, read_outcome, read_situation
 from coordinator.coordination.situation import Situation
 from coordinator.coordination.table_checks import backfills_of, half_dropped
 from coordinator.coordination.telling import SparkSteps, Telling
@@ -198,7 +198,7 @@ def _observed(connection: Connection, lake: Lake, act: Act) -> Situation:
     def store(reading: Reading) -> None:
         save_readings(connection, [reading])
 
-    after = read_situation(connection, lake, act.wish, own_job=act.job, keep=store)
+    after = read_outcome(connection, lake, act.wish, store)
     if after.error:
         observe_one_table(connection, lake, TableUri.parse(act.wish.uri))
     return after

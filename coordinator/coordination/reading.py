@@ -2,6 +2,8 @@
 
 import os
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -13,6 +15,8 @@ from coordinator.coordination.coordinator_conf import aws_endpoint, read_conf
 from coordinator.coordination.situation import RecentWriter, Situation, SparkFacts, StoreFacts
 from coordinator.models import Commit, CommitStore, DeltaTable
 from coordinator.observation.passes import survey_for_one_table, target_of
+from coordinator.observation.surveys import Survey
+from coordinator.observation.targets import Target
 from coordinator.repairs.plan import Plan, RepairFacts
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import Keep, read_for_repair
@@ -27,6 +31,7 @@ from lake.spark.errors import SparkRefused
 
 WRITERS_OF_NEWEST = 200
 """How many of the newest commits say who else writes."""
+_CHOOSING = (Operation.ENABLE, Operation.CREATE)
 READING_KINDS = ("check-coordination", "plan-repair", "observe-table")
 """Kinds of jobs that change nothing, so that another may begin beside them."""
 
@@ -43,25 +48,44 @@ class Wish:
     remove_features: tuple[str, ...] = ()
 
 
-def read_situation(
-    connection: Connection, lake: Lake, wish: Wish, *, own_job: UUID | None = None, keep: Keep | None = None
-) -> Situation:
-    """Read everything about one wish, strongly consistently. What AWS refuses of the table is part of the answer.
-
-    `keep` is given the reading of the table, once, where it could be read.
-    """
+def read_situation(connection: Connection, lake: Lake, wish: Wish, *, own_job: UUID | None = None) -> Situation:
+    """Read everything about one wish, strongly consistently. What AWS refuses of the table is part of the answer."""
     uri = TableUri.parse(wish.uri)
     known = DeltaTable.objects.select_related("store").filter(connection=connection, bucket=uri.bucket, prefix=uri.key)
     table = known.first()
     bare = _surroundings(connection, wish, uri, table, own_job)
+    with ThreadPoolExecutor(1, "store") as pool:
+        # A chosen store is described while the table is read; one that the table names is known only afterwards.
+        chosen = _described(connection, lake, pool, wish.store) if wish.operation in _CHOOSING else None
+        try:
+            repair = read_for_repair(lake, *_survey_and_target(connection, lake, uri), timezone.now())
+            situation = _with_table(bare, repair, table)
+            occupied = _occupied(lake, uri, repair) if wish.operation is Operation.CREATE else ""
+        except AwsError as error:
+            asked = chosen or _described(connection, lake, pool, wish.store)
+            return replace(bare, error=str(error), store=asked())
+        asked = chosen or _described(connection, lake, pool, _named_store(repair.facts))
+        return replace(situation, store=asked(), occupied=occupied)
+
+
+def read_outcome(connection: Connection, lake: Lake, wish: Wish, keep: Keep) -> Situation:
+    """Read the table alone, strongly consistently: what an outcome is proven from. `keep` is given the reading, once.
+
+    What AWS refuses is part of the answer.
+    """
+    uri = TableUri.parse(wish.uri)
+    bare = Situation(
+        operation=wish.operation,
+        uri=uri.s3a,
+        region=connection.region,
+        endpoint=coordinator_endpoint(connection),
+        remove_features=wish.remove_features,
+    )
     try:
-        repair = _read_table(connection, lake, uri, keep)
-        situation = _with_table(bare, repair, table)
-        occupied = _occupied(lake, uri, repair) if wish.operation is Operation.CREATE else ""
+        survey, target = _survey_and_target(connection, lake, uri)
+        return replace(bare, repair=read_for_repair(lake, survey, target, timezone.now(), keep))
     except AwsError as error:
-        return replace(bare, error=str(error), store=_store(connection, lake, wish.store))
-    name = wish.store if wish.operation in (Operation.ENABLE, Operation.CREATE) else _named_store(repair.facts)
-    return replace(situation, store=_store(connection, lake, name), occupied=occupied)
+        return replace(bare, error=str(error))
 
 
 def spark_facts() -> SparkFacts:
@@ -100,11 +124,8 @@ def _surroundings(
     )
 
 
-def _read_table(connection: Connection, lake: Lake, uri: TableUri, keep: Keep | None) -> RepairFacts:
-    survey, target = survey_for_one_table(connection, lake), target_of(connection, uri)
-    if keep is None:
-        return read_for_repair(lake, survey, target, timezone.now())
-    return read_for_repair(lake, survey, target, timezone.now(), keep)
+def _survey_and_target(connection: Connection, lake: Lake, uri: TableUri) -> tuple[Survey, Target]:
+    return survey_for_one_table(connection, lake), target_of(connection, uri)
 
 
 def _with_table(bare: Situation, repair: RepairFacts, table: DeltaTable | None) -> Situation:
@@ -134,15 +155,23 @@ def _named_store(facts: TableFacts) -> str:
     return read_conf(facts.protocol.properties).store if facts.protocol else ""
 
 
-def _store(connection: Connection, lake: Lake, name: str) -> StoreFacts | None:
+def _described(
+    connection: Connection, lake: Lake, pool: ThreadPoolExecutor, name: str
+) -> Callable[[], StoreFacts | None]:
+    """Ask DynamoDB for its description of a table in another thread; what is returned waits for the answer."""
     if not name:
-        return None
+        return lambda: None
     declared = CommitStore.objects.filter(connection=connection, name=name).first()
     kind = declared.kind if declared else ""
-    try:
-        return StoreFacts(name, kind, asdict(lake.dynamodb.describe(name)))
-    except AwsError as error:
-        return StoreFacts(name, kind, error=str(error))
+    asking = pool.submit(lake.dynamodb.describe, name)
+
+    def answer() -> StoreFacts:
+        try:
+            return StoreFacts(name, kind, asdict(asking.result()))
+        except AwsError as error:
+            return StoreFacts(name, kind, error=str(error))
+
+    return answer
 
 
 def _writers(facts: TableFacts, table: DeltaTable | None) -> tuple[RecentWriter, ...]:
