@@ -51,6 +51,7 @@ class ConnectionDeclaration:
     external_id: str
     endpoint_url: str
     dynamodb_endpoint_url: str
+    read_only: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +207,7 @@ _CONNECTION_FIELDS = {
     "external_id": Field(str, default="", longest=256),
     "endpoint_url": Field(str, default="", check=_endpoint_complaint, longest=256),
     "dynamodb_endpoint_url": Field(str, default="", check=_endpoint_complaint, longest=256),
+    "read_only": Field(bool, default=False),
 }
 _WATCH_FIELDS = {
     "connection": Field(str, required=True),

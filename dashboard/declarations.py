@@ -16,7 +16,7 @@ class Field:
     `longest` is the characters of a text that can be stored, `most` the largest number.
     """
 
-    kind: type[str] | type[int] | type[float] | type[dict]  # type: ignore[type-arg]
+    kind: type[str] | type[int] | type[float] | type[bool] | type[dict]  # type: ignore[type-arg]
     required: bool = False
     default: Any = None
     check: Callable[[Any], str] | None = None
@@ -24,7 +24,7 @@ class Field:
     most: int = 2**31 - 1
 
 
-_KIND_WORDS = {str: "a text", int: "a whole number", float: "a number", dict: "a table"}
+_KIND_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", dict: "a table"}
 
 
 def read_table(place: str, table: object, fields: Mapping[str, Field]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _read_value(place: str, value: object, field: Field) -> Any:
             raise DeclarationError(f"{place} is missing: write {_KIND_WORDS[field.kind]}.")
         return field.default
     accepted: tuple[type, ...] = (int, float) if field.kind is float else (field.kind,)
-    if not isinstance(value, accepted) or isinstance(value, bool):
+    if not isinstance(value, accepted) or isinstance(value, bool) != (field.kind is bool):
         raise DeclarationError(f"{place} is {_word_of(value)}: write {_KIND_WORDS[field.kind]}.")
     if unfit := _unfit(value, field):
         raise DeclarationError(f"{place} {unfit}")

@@ -37,6 +37,18 @@ def test_declaring_twice_changes_nothing_the_second_time():
     assert store_declaration(declaration) == []
 
 
+def test_a_connection_can_be_declared_read_only():
+    store_declaration(read_declaration({"connections": {"prod": {"region": "us-west-2", "read_only": True}}}))
+
+    assert Connection.objects.get().read_only
+
+
+@pytest.mark.parametrize("value", ["yes", 1, 0, []])
+def test_read_only_is_true_or_false(value):
+    with pytest.raises(DeclarationError, match="write true or false"):
+        read_declaration({"connections": {"prod": {"region": "us-west-2", "read_only": value}}})
+
+
 def test_a_difference_names_what_was_and_what_will_be():
     store_declaration(read_declaration(document()))
     moved = read_declaration({"connections": {"prod": {"region": "eu-west-1"}}})
