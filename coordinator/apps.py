@@ -6,9 +6,12 @@ class CoordinatorConfig(AppConfig):
 
     def ready(self) -> None:
         from coordinator import tasks  # noqa: F401 - registers the kinds of jobs
+        from coordinator.alerting import KINDS, lake_problems
         from coordinator.coordination import jobs as coordination_jobs  # noqa: F401 - registers the kinds of jobs
         from coordinator.navigation import register_navigation
         from coordinator.repairs import jobs  # noqa: F401 - registers the kinds of jobs
         from coordinator.upkeep import jobs as upkeep_jobs  # noqa: F401 - registers the kinds of jobs
+        from dashboard.alerts.problems import register_source
 
         register_navigation()
+        register_source("lake", lake_problems, *KINDS)

@@ -11,6 +11,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 VISIBILITY_TIMEOUT_SECONDS = 2 * 3600
 REAP_EVERY_SECONDS = 60
 SEAL_EVERY_SECONDS = 60
+ALERT_EVERY_SECONDS = 60
+SEND_EVERY_SECONDS = 15
+BEAT_EVERY_SECONDS = 30
+QUEUES = ("default", "aws", "spark", "alerts")
 TTL_EVERY_SECONDS = 60
 
 app = Celery("levee")
@@ -40,7 +44,7 @@ app.conf.update(
     worker_hijack_root_logger=False,
     task_default_queue="default",
     task_create_missing_queues=False,
-    task_queues={name: {"exchange": name, "routing_key": name} for name in ("default", "aws", "spark", "alerts")},
+    task_queues={name: {"exchange": name, "routing_key": name} for name in QUEUES},
     timezone="UTC",
     enable_utc=True,
     # A tick that waited longer than its period is worth nothing: the next one is there already.
@@ -54,6 +58,30 @@ app.conf.update(
             "task": "dashboard.audit.tasks.seal",
             "schedule": SEAL_EVERY_SECONDS,
             "options": {"expires": SEAL_EVERY_SECONDS, "queue": "default"},
+        },
+        "alerts": {
+            "task": "dashboard.alerts.tasks.look",
+            "schedule": ALERT_EVERY_SECONDS,
+            "options": {"expires": ALERT_EVERY_SECONDS, "queue": "alerts"},
+        },
+        "messages": {
+            "task": "dashboard.alerts.tasks.send",
+            "schedule": SEND_EVERY_SECONDS,
+            "options": {"expires": SEND_EVERY_SECONDS, "queue": "alerts"},
+        },
+        "dead-man": {
+            "task": "dashboard.alerts.tasks.call_dead_man",
+            "schedule": ALERT_EVERY_SECONDS,
+            "options": {"expires": ALERT_EVERY_SECONDS, "queue": "alerts"},
+        },
+        **{
+            f"beat-{queue}": {
+                "task": "dashboard.jobs.tasks.beat",
+                "args": (queue,),
+                "schedule": BEAT_EVERY_SECONDS,
+                "options": {"expires": BEAT_EVERY_SECONDS, "queue": queue},
+            }
+            for queue in QUEUES
         },
         "observe": {
             "task": "coordinator.tasks.observe_tick",

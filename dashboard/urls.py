@@ -9,6 +9,7 @@ urlpatterns = [
     path("", include("dashboard.web.urls")),
     path("jobs/", include("dashboard.jobs.urls")),
     path("audit/", include("dashboard.audit.urls")),
+    path("", include("dashboard.alerts.urls")),
     path("", include("coordinator.urls")),
 ]
 

@@ -16,6 +16,7 @@ from werkzeug.serving import BaseWSGIServer
 from sandbox import ground, server
 from sandbox.client import REGION, Client, ClientError
 from sandbox.log_store_tables import SAMPLES, temp_prefixes
+from sandbox.mail import mail_server
 
 ending = Event()
 
@@ -97,13 +98,16 @@ def serve(served: BaseWSGIServer, home: Path, *, spark: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     seeding = Seeding(origin, home, spark=spark)
     try:
-        write_whole(folder / "lake.toml", ground.declaration(origin, REGION))
-        write_whole(folder / "endpoint", origin)
-        say(f"S3, DynamoDB and STS on {origin}")
-        Thread(target=seeding.run, name="seeding", daemon=True).start()
-        served.serve_forever()
+        with mail_server(folder / "mail") as mail_url:
+            write_whole(folder / "smtp", mail_url)
+            write_whole(folder / "lake.toml", ground.declaration(origin, REGION))
+            write_whole(folder / "endpoint", origin)
+            say(f"S3, DynamoDB and STS on {origin}, mail on {mail_url}")
+            Thread(target=seeding.run, name="seeding", daemon=True).start()
+            served.serve_forever()
     finally:
-        (folder / "endpoint").unlink(missing_ok=True)
+        for announced in ("endpoint", "smtp"):
+            (folder / announced).unlink(missing_ok=True)
         seeding.end()
 
 

@@ -43,6 +43,8 @@ PERMISSIONS: dict[str, Role] = {
     "store.create": Role.OPERATOR,
     "store.change": Role.OPERATOR,
     "bucket.change": Role.OPERATOR,
+    "alert.acknowledge": Role.OPERATOR,
+    "alert.manage": Role.ADMIN,
     "lake.declare": Role.ADMIN,
     "people.manage": Role.ADMIN,
 }

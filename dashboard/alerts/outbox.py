@@ -61,7 +61,7 @@ def destinations(alert: Alert, reason: Message.Reason) -> list[Destination]:
     chosen = list(alert.rule.recipients.filter(is_stopped=False).select_related("user"))
     if reason is Message.Reason.ESCALATED:
         chosen += list(alert.rule.escalate_to.filter(is_stopped=False).select_related("user"))
-    found = [destination for recipient in chosen for destination in _of(recipient)]
+    found = [destination for recipient in chosen for destination in destinations_of(recipient)]
     return _once(found if alert.rule.recipients.exists() else [*found, *_operators(alert)])
 
 
@@ -85,7 +85,8 @@ def quiet_end(rule: Rule, now: datetime) -> datetime | None:
     return today if today > now else today + timedelta(days=1)
 
 
-def _of(recipient: Recipient) -> list[Destination]:
+def destinations_of(recipient: Recipient) -> list[Destination]:
+    """Return where a recipient is told; nowhere for a person without an address."""
     if recipient.kind == Recipient.Kind.PERSON:
         user = recipient.user
         return [Destination(MAIL, user.email, recipient)] if user and user.is_active and user.email else []

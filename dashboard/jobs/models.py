@@ -102,3 +102,14 @@ class JobEvent(models.Model):
 
     def __str__(self) -> str:
         return self.text
+
+
+class WorkerBeat(models.Model):
+    """When the worker of a queue last answered."""
+
+    queue = models.CharField(max_length=16, primary_key=True)
+    worker = models.CharField(max_length=128)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.queue} {self.at:%H:%M:%S}"

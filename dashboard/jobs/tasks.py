@@ -6,9 +6,11 @@ from typing import Any
 from uuid import UUID
 
 from celery.signals import worker_shutting_down
+from django.utils import timezone
 
 from dashboard.celery import app
 from dashboard.jobs import reaper
+from dashboard.jobs.beats import note_beat
 from dashboard.jobs.context import process_is_ending
 from dashboard.jobs.execution import execute
 
@@ -28,6 +30,12 @@ def run_job(self: Any, job_id: str) -> None:
 def reap() -> None:
     """Look after jobs whose message or worker is gone."""
     reaper.reap()
+
+
+@app.task(name="dashboard.jobs.tasks.beat", bind=True)  # type: ignore[untyped-decorator]
+def beat(self: Any, queue: str) -> None:
+    """Write down that the worker of this queue answers."""
+    note_beat(queue, str(self.request.hostname or "worker")[:128], timezone.now())
 
 
 @worker_shutting_down.connect  # type: ignore[untyped-decorator]

@@ -21,7 +21,8 @@ def ensure_sandbox_people(password_file: Path) -> str:
     password = kept or secrets.token_urlsafe(12)
     for role in Role:
         if not kept or not User.objects.filter(username=role.value).exists():
-            save_person(Actor.command(), role.value, role, password)
+            saved = save_person(Actor.command(), role.value, role, password)
+            User.objects.filter(pk=saved.user.pk, email="").update(email=f"{role.value}@levee.example")
     if not kept:
         _keep(password_file, password)
     return password

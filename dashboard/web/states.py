@@ -63,7 +63,24 @@ ACTS: Mapping[str, Look] = {
     "nothing_to_do": Look("Nothing to do", "s-published", "idle", "It was in order already"),
 }
 
-LOOKS: Mapping[str, Look] = {**LAKE, **VERSIONS, **JOBS, **STEPS, **ACTS}
+ALERTS: Mapping[str, Look] = {
+    "critical": Look("Critical", "s-blocked", "crit", "Data can be lost, or reads or writes fail", loud=True),
+    "warning": Look("Warning", "s-attention", "warn", "Something is out of order"),
+    "info": Look("Note", "s-published", "idle", "Worth knowing"),
+    "open": Look("Open", "s-attention", "warn", "Nobody has taken it up"),
+    "acknowledged": Look("Acknowledged", "s-pending", "held", "Somebody has taken it up, until a time"),
+    "resolved": Look("Over", "s-done", "ok", "Not seen for five minutes"),
+}
+
+MESSAGES: Mapping[str, Look] = {
+    "waiting": Look("Waiting", "s-queued", "idle", "Due later, or to be tried again"),
+    "sending": Look("Being sent", "s-running", "live", "Handed to the server now"),
+    "sent": Look("Sent", "s-done", "ok", "The server has taken it"),
+    "dropped": Look("Not needed", "s-cancelled", "idle", "It was over before this was due"),
+    "unknown": Look("Perhaps sent", "s-unknown", "warn", "The line broke before the server answered"),
+}
+
+LOOKS: Mapping[str, Look] = {**LAKE, **VERSIONS, **JOBS, **STEPS, **ACTS, **ALERTS, **MESSAGES}
 
 
 def look_of(state: object) -> Look:

@@ -23,6 +23,8 @@ TABLE = {
     "table.enable-coordination": (False, True, True),
     "table.drop-coordination": (False, True, True),
     "table.create": (False, True, True),
+    "alert.acknowledge": (False, True, True),
+    "alert.manage": (False, False, True),
     "lake.declare": (False, False, True),
     "people.manage": (False, False, True),
 }

@@ -1,0 +1,182 @@
+"""What is wrong with the lake, as alerts tell it: findings, commits that wait too long, lifecycle rules that will bite,
+and looks that did not happen."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Max
+from django.urls import reverse
+from django.utils.dateparse import parse_datetime
+
+from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, TableFinding, Watch
+from coordinator.protocols.verdict import State
+from coordinator.repairs.offers import offers_of, without_repair
+from dashboard.alerts.problems import Kind, Problem, Severity
+from dashboard.connections.models import Connection
+
+FINDING = Kind("table-finding", "A table is in trouble", "minutes", threshold=5, most=10_080)
+PENDING = Kind("pending-commit", "A commit is pending", "minutes", threshold=15, least=1, most=10_080)
+UNBACKFILLED = Kind("unbackfilled-commit", "A commit is not backfilled", "minutes", threshold=60, least=1, most=10_080)
+SETTING = Kind("setting-finding", "A store or bucket is set up dangerously", "count", threshold=1, least=1, most=1)
+HAZARD = Kind(
+    "lifecycle-hazard", "A lifecycle rule will delete what is needed", "days", threshold=14, most=365, is_countdown=True
+)
+LATE = Kind("observation-late", "The lake was not looked at", "minutes", threshold=15, least=1, most=1_440)
+KINDS = (FINDING, PENDING, UNBACKFILLED, SETTING, HAZARD, LATE)
+# Waiting commits have kinds of their own, with their own patience.
+_WAITING = (State.PENDING, State.UNBACKFILLED, State.HEALTHY)
+_SEVERITIES: Mapping[str, Severity] = {
+    State.BLOCKED: "critical", State.UNSAFE: "critical", State.ATTENTION: "warning"
+}  # fmt: skip
+
+
+def lake_problems(now: datetime) -> Iterator[Problem]:
+    """Yield every problem of every connection."""
+    yield from table_problems(now)
+    yield from waiting_commits(now)
+    yield from setting_problems(now)
+    yield from late_looks(now)
+
+
+def table_problems(now: datetime) -> Iterator[Problem]:
+    """Open findings; those that say no more than that a commit waits are left to `waiting_commits`."""
+    found = TableFinding.objects.filter(resolved_at=None, table__gone_at=None).exclude(state__in=_WAITING)
+    for finding in found.select_related("table__connection").order_by("pk").iterator(chunk_size=1_000):
+        yield _of_finding(finding, now)
+
+
+def waiting_commits(now: datetime) -> Iterator[Problem]:
+    """Tables whose oldest accepted commit is not published, by its age."""
+    waiting = DeltaTable.objects.filter(
+        gone_at=None, oldest_unpublished_at__isnull=False, state__in=(State.PENDING, State.UNBACKFILLED)
+    )
+    for table in waiting.select_related("connection").order_by("pk").iterator(chunk_size=1_000):
+        since = table.oldest_unpublished_at
+        if since is not None:
+            yield _of_waiting(table, since, now)
+
+
+def setting_problems(now: datetime) -> Iterator[Problem]:
+    """What diagnosis says of stores and buckets; a rule that will bite counts the days left."""
+    stores = CommitStore.objects.filter(state_rank__lte=State.ATTENTION.rank).select_related("connection")
+    buckets = Bucket.objects.filter(state_rank__lte=State.ATTENTION.rank).select_related("connection")
+    for store in stores.order_by("pk"):
+        yield from _of_settings(store, "commit store", reverse("store", args=[store.pk]), now)
+    for bucket in buckets.order_by("pk"):
+        yield from _of_settings(bucket, "bucket", reverse("bucket", args=[bucket.pk]), now)
+
+
+def late_looks(now: datetime) -> Iterator[Problem]:
+    """Connections whose last complete look is long ago."""
+    looked = dict(
+        ObservationPass.objects.filter(finished_at__isnull=False, error_code="")
+        .values_list("connection")
+        .annotate(at=Max("finished_at"))
+        .order_by()
+    )
+    for connection in Connection.objects.order_by("pk"):
+        if not (Watch.objects.filter(connection=connection).exists() or connection.stores.exists()):
+            continue
+        since = looked.get(connection.pk, connection.created_at)
+        yield Problem(
+            kind=LATE.name,
+            key=f"late:{connection.pk}",
+            cause="observation-late",
+            severity="critical",
+            measure=(now - since).total_seconds() / 60,
+            headline=f"{connection.name} has not been looked at since {since:%d %b %H:%M} UTC.",
+            cause_headline="{count} connections are not being looked at.",
+            since=since,
+            meaning="Every page shows what was true then. Nothing that happened since is known.",
+            advice="Look at the last passes and at worker-aws: is it running, and may it still read?",
+            facts=(("Connection", connection.name), ("Looks every", f"{settings.OBSERVE_EVERY_SECONDS} s")),
+            path=reverse("jobs"),
+            link="See the jobs",
+            connection=connection.pk,
+        )
+
+
+def _of_finding(finding: TableFinding, now: datetime) -> Problem:
+    table = finding.table
+    offers, refusals = offers_of([finding]), without_repair([finding])
+    return Problem(
+        kind=FINDING.name,
+        key=f"finding:{finding.pk}",
+        cause=f"{finding.code} {table.connection.name}",
+        severity=_severity(finding.severity),
+        measure=(now - finding.opened_at).total_seconds() / 60,
+        headline=f"{table.name}: {finding.summary}",
+        cause_headline=f"{{count}} tables of {table.connection.name} have one trouble ({finding.code}): "
+        f"{finding.summary}",
+        since=finding.opened_at,
+        meaning=finding.meaning,
+        advice=f"{offers[0].title}. {offers[0].consequence}" if offers else "",
+        warning=" ".join(f"{refusal.title}: {refusal.reason}" for refusal in refusals[:2]),
+        facts=(("Table", table.uri), ("State", State(finding.state).value), *_evidence(finding.evidence)),
+        path=reverse("table", args=[table.pk]),
+        link="See the table",
+        connection=table.connection_id,
+        uri=table.uri,
+    )
+
+
+def _of_waiting(table: DeltaTable, since: datetime, now: datetime) -> Problem:
+    is_pending = table.state == State.PENDING
+    word = "pending" if is_pending else "not backfilled"
+    return Problem(
+        kind=(PENDING if is_pending else UNBACKFILLED).name,
+        key=f"waiting:{table.pk}",
+        cause=f"{word} {table.connection.name}",
+        severity="warning",
+        measure=(now - since).total_seconds() / 60,
+        headline=f"{table.name} has a commit that is {word} since {since:%d %b %H:%M} UTC.",
+        cause_headline=f"{{count}} tables of {table.connection.name} have commits that are {word}.",
+        since=since,
+        meaning=table.summary,
+        facts=(
+            ("Table", table.uri),
+            ("Published", str(table.published_version)),
+            ("Accepted", str(table.accepted_version)),
+        ),
+        path=reverse("table", args=[table.pk]),
+        link="See the table",
+        connection=table.connection_id,
+        uri=table.uri,
+    )
+
+
+def _of_settings(thing: CommitStore | Bucket, what: str, path: str, now: datetime) -> Iterator[Problem]:
+    found = thing.facts.get("findings") if isinstance(thing.facts, dict) else None
+    for number, finding in enumerate(found if isinstance(found, list) else []):
+        severity = _SEVERITIES.get(str(finding.get("state")))
+        if severity is None:
+            continue
+        evidence = finding.get("evidence") or {}
+        bites_at = parse_datetime(str(evidence.get("first_bites_at") or evidence.get("bites_at") or ""))
+        yield Problem(
+            kind=(HAZARD if bites_at else SETTING).name,
+            key=f"{what}:{thing.pk}:{finding.get('code', number)}:{evidence.get('rule', '')}",
+            cause=f"{finding.get('code', 'setting')} {thing.connection.name}"[:200],
+            severity=severity,
+            measure=(bites_at - now).total_seconds() / 86_400 if bites_at else 1,
+            headline=f"The {what} {thing.name}: {finding.get('summary', '')}",
+            since=thing.observed_at or now,
+            meaning=str(finding.get("meaning") or ""),
+            facts=((what.capitalize(), thing.name), *_evidence(evidence)),
+            path=path,
+            link=f"See the {what}",
+            connection=thing.connection_id,
+            uri=f"s3a://{thing.name}/" if what == "bucket" else "",
+        )
+
+
+def _evidence(evidence: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """The plain values among the evidence, a few of them: the page has the rest."""
+    plain = [(key, value) for key, value in evidence.items() if isinstance(value, str | int | float | bool)]
+    return [(key.replace("_", " ").capitalize(), str(value)[:300]) for key, value in plain[:6]]
+
+
+def _severity(word: str) -> Severity:
+    return "critical" if word == "critical" else "info" if word == "info" else "warning"

@@ -1,0 +1,180 @@
+"""What people may do about alerts: acknowledge one, change rules and recipients, send a test, stop their own mails."""
+
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.roles import require
+from dashboard.alerts.models import Alert, Message, Recipient, Rule
+from dashboard.alerts.outbox import destinations_of, new_message_id
+from dashboard.audit.log import record
+from dashboard.connections.models import Connection
+
+ACKNOWLEDGE = "alert.acknowledge"
+MANAGE = "alert.manage"
+LONGEST = timedelta(days=30)
+
+
+class NotNow(Exception):
+    """The alert or message is in a state in which this makes no sense; the message says which."""
+
+
+@dataclass(frozen=True)
+class RuleWish:
+    """A rule as somebody wants it; hours are whole, times are UTC."""
+
+    threshold: float
+    least_severity: str
+    is_enabled: bool
+    remind_hours: int
+    escalate_hours: int
+    quiet_from: time | None
+    quiet_until: time | None
+    recipients: tuple[int, ...]
+    escalate_to: tuple[int, ...]
+    connection: Connection | None = None
+    prefix: str = ""
+    plan: str = ""
+
+
+def acknowledge(actor: Actor, alert: Alert, reason: str, until: datetime) -> None:
+    """Silence an alert until then, with a reason. Raises NotAllowed, and NotNow where it is over."""
+    require(actor, ACKNOWLEDGE, target=alert.headline, connection=alert.connection)
+    now = timezone.now()
+    with transaction.atomic():
+        won = Alert.objects.filter(pk=alert.pk, resolved_at=None).update(
+            state=Alert.State.ACKNOWLEDGED,
+            acknowledged_by=actor.name[:150],
+            acknowledged_at=now,
+            acknowledged_until=min(until, now + LONGEST),
+            reason=reason[:500],
+        )
+        if not won:
+            raise NotNow("This alert is over: there is nothing to acknowledge.")
+        _record(actor, ACKNOWLEDGE, "alert", alert.pk, alert.headline, after={"until": until, "reason": reason})
+
+
+def reopen(actor: Actor, alert: Alert) -> None:
+    """Take an acknowledgement back."""
+    require(actor, ACKNOWLEDGE, target=alert.headline, connection=alert.connection)
+    with transaction.atomic():
+        won = Alert.objects.filter(pk=alert.pk, state=Alert.State.ACKNOWLEDGED, resolved_at=None).update(
+            state=Alert.State.OPEN, acknowledged_until=None, unattended_since=timezone.now()
+        )
+        if not won:
+            raise NotNow("This alert is not acknowledged.")
+        _record(actor, ACKNOWLEDGE, "alert", alert.pk, alert.headline, after={"until": None})
+
+
+def save_rule(actor: Actor, rule: Rule, wish: RuleWish) -> Rule:
+    """Create or change a rule."""
+    require(actor, MANAGE, target=rule.name)
+    before = {} if rule._state.adding else _rule_document(rule)
+    with transaction.atomic():
+        for name in ("threshold", "least_severity", "is_enabled", "remind_hours", "escalate_hours", "quiet_from",
+                     "quiet_until", "connection", "prefix", "plan"):  # fmt: skip
+            setattr(rule, name, getattr(wish, name))
+        rule.save()
+        rule.recipients.set(wish.recipients)
+        rule.escalate_to.set(wish.escalate_to)
+        _record(actor, MANAGE, "rule", rule.pk, rule.name, before=before, after=_rule_document(rule))
+    return rule
+
+
+def delete_rule(actor: Actor, rule: Rule) -> None:
+    """Remove a rule; its open alerts end by themselves."""
+    require(actor, MANAGE, target=rule.name)
+    with transaction.atomic():
+        _record(actor, MANAGE, "rule", rule.pk, rule.name, before=_rule_document(rule))
+        rule.delete()
+
+
+def save_recipient(actor: Actor, recipient: Recipient) -> Recipient:
+    """Create or change a recipient."""
+    require(actor, MANAGE, target=recipient.name)
+    with transaction.atomic():
+        recipient.save()
+        after = {"kind": recipient.kind, "address": recipient.address, "is_stopped": recipient.is_stopped}
+        _record(actor, MANAGE, "recipient", recipient.pk, recipient.name, after=after)
+    return recipient
+
+
+def delete_recipient(actor: Actor, recipient: Recipient) -> None:
+    """Remove a recipient; rules that named only this one fall back to every operator."""
+    require(actor, MANAGE, target=recipient.name)
+    with transaction.atomic():
+        _record(actor, MANAGE, "recipient", recipient.pk, recipient.name, before={"address": recipient.address})
+        recipient.delete()
+
+
+def send_test(actor: Actor, recipient: Recipient) -> int:
+    """Queue a test message; returns how many, none for a person without an address."""
+    require(actor, MANAGE, target=recipient.name)
+    now = timezone.now()
+    messages = [
+        Message(
+            reason=Message.Reason.TEST,
+            number=f"{now.timestamp():.6f}",
+            recipient=recipient,
+            channel=destination.channel,
+            address=destination.address,
+            created_at=now,
+            due_at=now,
+            message_id=new_message_id(),
+        )
+        for destination in destinations_of(recipient)
+    ]
+    with transaction.atomic():
+        _record(actor, MANAGE, "recipient", recipient.pk, recipient.name, after={"test": len(messages)})
+        return len(Message.objects.bulk_create(messages))
+
+
+def send_again(actor: Actor, message: Message) -> None:
+    """Let a message that was given up, or of which nobody knows, wait for another try. Raises NotNow for others."""
+    require(actor, MANAGE, target=message.subject)
+    stuck = (Message.State.FAILED, Message.State.UNKNOWN)
+    now = timezone.now()
+    with transaction.atomic():
+        won = Message.objects.filter(pk=message.pk, state__in=stuck).update(
+            state=Message.State.WAITING, due_at=now, created_at=now, finished_at=None, handed_over_at=None
+        )
+        if not won:
+            raise NotNow("Only a message that was given up, or of which nobody knows, is sent again.")
+        _record(actor, MANAGE, "message", message.pk, message.subject or message.address, after={"again": True})
+
+
+def set_own_mails(actor: Actor, user: User, *, wanted: bool) -> None:
+    """Let a person stop their own mails, or have them again."""
+    with transaction.atomic():
+        recipient, _ = Recipient.objects.get_or_create(
+            user=user, kind=Recipient.Kind.PERSON, defaults={"name": user.get_username()[:100]}
+        )
+        Recipient.objects.filter(pk=recipient.pk).update(is_stopped=not wanted)
+        _record(actor, "account.mails", "person", user.pk, user.get_username(), after={"mails": wanted})
+
+
+def _rule_document(rule: Rule) -> dict[str, Any]:
+    names = ("threshold", "least_severity", "is_enabled", "remind_hours", "escalate_hours", "prefix", "plan")
+    times = {name: str(value) if (value := getattr(rule, name)) else None for name in ("quiet_from", "quiet_until")}
+    to = {name: list(getattr(rule, name).values_list("name", flat=True)) for name in ("recipients", "escalate_to")}
+    connection = rule.connection.name if rule.connection else None
+    return {**{name: getattr(rule, name) for name in names}, **times, **to, "connection": connection}
+
+
+def _record(
+    actor: Actor,
+    verb: str,
+    what: str,
+    pk: int,
+    label: str,
+    *,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+) -> None:
+    plain = {key: value.isoformat() if isinstance(value, datetime) else value for key, value in (after or {}).items()}
+    record(actor, verb, target_type=what, target_id=str(pk), target_label=label, before=before, after=plain)

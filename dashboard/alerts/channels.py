@@ -1,0 +1,29 @@
+"""The channels of this deployment: mail where a server is set up, webhooks where origins are listed."""
+
+from django.conf import settings
+
+from dashboard.alerts import webhook
+from dashboard.alerts.delivery import Transport
+from dashboard.alerts.mail_server import MailServer
+from dashboard.alerts.outbox import MAIL
+
+
+def transports() -> dict[str, Transport]:
+    """Return what carries each channel; what is not set up is left out, and its messages wait."""
+    found: dict[str, Transport] = {}
+    if url := smtp_url():
+        found[MAIL] = MailServer.parse(url).carry
+    if settings.WEBHOOK_ORIGINS:
+        found["webhook"] = webhook.carry_plain
+        found["slack"] = webhook.carry_slack
+    return found
+
+
+def smtp_url() -> str:
+    """Return LEVEE_SMTP_URL, or the sandbox's own server where there is one."""
+    if settings.SMTP_URL:
+        return str(settings.SMTP_URL)
+    try:
+        return str(settings.SANDBOX_SMTP_FILE.read_text().strip())
+    except OSError:
+        return ""

@@ -1,0 +1,147 @@
+"""Forms of alerts: what people type is checked here, and every complaint is a sentence."""
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+from django.core.validators import validate_email
+from django.utils import timezone
+
+from dashboard.alerts.actions import RuleWish
+from dashboard.alerts.models import Recipient, Rule
+from dashboard.alerts.problems import SEVERITIES, Kind, kind_named, kinds
+from dashboard.alerts.webhook import NotAllowedThere, check_url
+from dashboard.connections.models import Connection
+
+ENDS = (("1", "in an hour"), ("4", "in 4 hours"), ("24", "in a day"), ("168", "in a week"), ("720", "in 30 days"))
+MOST_HOURS = 720
+
+
+class AcknowledgeForm(forms.Form):
+    """Why an alert may be silent, and until when."""
+
+    reason = forms.CharField(max_length=500)
+    hours = forms.ChoiceField(choices=ENDS)
+
+    @property
+    def until(self) -> Any:
+        return timezone.now() + timedelta(hours=int(self.cleaned_data["hours"]))
+
+
+class RuleForm(forms.Form):
+    """A rule of one kind."""
+
+    threshold = forms.FloatField()
+    least_severity = forms.ChoiceField(choices=[(severity, severity) for severity in SEVERITIES])
+    is_enabled = forms.BooleanField(required=False)
+    remind_hours = forms.IntegerField(min_value=0, max_value=MOST_HOURS)
+    escalate_hours = forms.IntegerField(min_value=0, max_value=MOST_HOURS)
+    quiet_from = forms.TimeField(required=False)
+    quiet_until = forms.TimeField(required=False)
+    connection = forms.ModelChoiceField(Connection.objects.all(), required=False, empty_label="Every connection")
+    uri_prefix = forms.CharField(required=False, max_length=1100)
+    plan = forms.CharField(required=False, max_length=64)
+    recipients = forms.ModelMultipleChoiceField(Recipient.objects.all(), required=False)
+    escalate_to = forms.ModelMultipleChoiceField(Recipient.objects.all(), required=False)
+
+    def __init__(self, *args: Any, kind: Kind, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.kind = kind
+
+    def clean_threshold(self) -> float:
+        threshold = float(self.cleaned_data["threshold"])
+        if not self.kind.least <= threshold <= self.kind.most:
+            least, most = f"{self.kind.least:g}", f"{self.kind.most:,g}"
+            raise forms.ValidationError(f"{threshold:g} makes no sense here: write {least} to {most} {self.kind.unit}.")
+        return threshold
+
+    def clean_uri_prefix(self) -> str:
+        prefix = str(self.cleaned_data["uri_prefix"]).strip()
+        if prefix and not prefix.startswith("s3a://"):
+            raise forms.ValidationError("Write the prefix as s3a://bucket/path/.")
+        return prefix
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if bool(cleaned.get("quiet_from")) != bool(cleaned.get("quiet_until")):
+            raise forms.ValidationError("Quiet hours have a beginning and an end: give both or neither.")
+        if cleaned.get("escalate_hours") and not cleaned.get("escalate_to"):
+            raise forms.ValidationError("Say whom to tell when nobody takes it up.")
+        return cleaned
+
+    def wish(self) -> RuleWish:
+        data = self.cleaned_data
+        return RuleWish(
+            threshold=data["threshold"],
+            least_severity=data["least_severity"],
+            is_enabled=data["is_enabled"],
+            remind_hours=data["remind_hours"],
+            escalate_hours=data["escalate_hours"],
+            quiet_from=data["quiet_from"],
+            quiet_until=data["quiet_until"],
+            recipients=tuple(recipient.pk for recipient in data["recipients"]),
+            escalate_to=tuple(recipient.pk for recipient in data["escalate_to"]),
+            connection=data["connection"],
+            prefix=data["uri_prefix"],
+            plan=data["plan"].strip(),
+        )
+
+
+class NewRuleForm(RuleForm):
+    """A narrower rule beside the default one of its kind."""
+
+    name = forms.CharField(max_length=100)
+
+    def clean_name(self) -> str:
+        name = str(self.cleaned_data["name"]).strip()
+        if Rule.objects.filter(name=name).exists():
+            raise forms.ValidationError(f"There is a rule called {name} already.")
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if not (cleaned.get("connection") or cleaned.get("uri_prefix") or cleaned.get("plan")):
+            raise forms.ValidationError("Say where it holds: a connection, a prefix or a plan.")
+        return cleaned
+
+
+class RecipientForm(forms.Form):
+    """Somebody or something to be told."""
+
+    name = forms.CharField(max_length=100)
+    kind = forms.ChoiceField(choices=Recipient.Kind.choices)
+    user = forms.ModelChoiceField(User.objects.filter(is_active=True).order_by("username"), required=False)
+    address = forms.CharField(required=False, max_length=500)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        kind, address = cleaned.get("kind"), str(cleaned.get("address") or "").strip()
+        if kind == Recipient.Kind.PERSON:
+            if cleaned.get("user") is None:
+                self.add_error("user", "Say which person.")
+            address = ""
+        elif kind == Recipient.Kind.ADDRESS:
+            _check_mail_address(self, address)
+        else:
+            _check_webhook(self, address)
+        return {**cleaned, "address": address}
+
+
+def rule_kind(name: str) -> Kind | None:
+    """Return a kind that a rule may be of."""
+    return kind_named(name) if name in {kind.name for kind in kinds()} else None
+
+
+def _check_mail_address(form: forms.Form, address: str) -> None:
+    try:
+        validate_email(address)
+    except forms.ValidationError:
+        form.add_error("address", "This is no mail address: write somebody@example.com.")
+
+
+def _check_webhook(form: forms.Form, address: str) -> None:
+    try:
+        check_url(address)
+    except NotAllowedThere as error:
+        form.add_error("address", str(error))

@@ -1,0 +1,128 @@
+"""What can be wrong with Levee itself: workers, queues, mails, and jobs that people asked for."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.db.models import Exists, OuterRef, Q
+from django.urls import reverse
+
+from dashboard.alerts.models import Message
+from dashboard.alerts.problems import Kind, Problem
+from dashboard.jobs.beats import last_signs
+from dashboard.jobs.models import Job, JobState
+
+WORKER = Kind("worker-silent", "A worker does not answer", "minutes", threshold=3, least=1, most=1_440)
+QUEUE = Kind("queue-grows", "Jobs wait for a worker", "count", threshold=50, least=1, most=100_000)
+MAIL = Kind("mail-stuck", "Messages cannot be sent", "minutes", threshold=15, least=1, most=10_080)
+JOB = Kind("job-failed", "A job that somebody asked for has failed", "count", threshold=1, least=1, most=1)
+KINDS = (WORKER, QUEUE, MAIL, JOB)
+
+NEVER = timedelta(days=365)
+WAITS_TOO_LONG = timedelta(minutes=2)
+FAILED_WITHIN = timedelta(hours=24)
+MOST_JOBS = 500
+
+
+def own_problems(now: datetime) -> Iterator[Problem]:
+    """Yield what is wrong with Levee's own parts."""
+    yield from silent_workers(now)
+    yield from long_queues(now)
+    yield from stuck_messages(now)
+    yield from failed_jobs(now)
+
+
+def silent_workers(now: datetime) -> Iterator[Problem]:
+    """A queue without a sign of life; one that never had any counts from the first beat of another."""
+    signs = last_signs()
+    known = [at for at in signs.values() if at is not None]
+    for queue, at in signs.items():
+        since = at or (min(known) if known else None)
+        if since is None:
+            continue
+        yield Problem(
+            kind=WORKER.name,
+            key=f"worker:{queue}",
+            cause="workers",
+            severity="critical",
+            measure=(now - since).total_seconds() / 60,
+            headline=f"The worker of the queue {queue} does not answer.",
+            cause_headline="{count} workers do not answer.",
+            since=since,
+            meaning="What this queue carries waits: looks at the lake, jobs that people asked for, or mails.",
+            advice=f"Look whether worker-{queue} runs, and at its log; start it again.",
+            facts=(("Queue", queue),),
+            path=reverse("jobs"),
+            link="See the jobs",
+        )
+
+
+def long_queues(now: datetime) -> Iterator[Problem]:
+    waiting = Job.objects.filter(state=JobState.QUEUED, created_at__lt=now - WAITS_TOO_LONG)
+    count = waiting.count()
+    oldest = waiting.order_by("created_at").values_list("created_at", flat=True).first()
+    if oldest is not None:
+        yield Problem(
+            kind=QUEUE.name,
+            key="queue",
+            cause="queue",
+            severity="warning",
+            measure=count,
+            headline=f"{count:,} jobs have waited longer than 2 minutes for a worker.",
+            since=oldest,
+            meaning="Work arrives faster than the workers do it, or a worker stands still.",
+            advice="Look which queue they wait in; start more workers for it.",
+            path=reverse("jobs"),
+            link="See what waits",
+        )
+
+
+def stuck_messages(now: datetime) -> Iterator[Problem]:
+    """Messages that are due and were not sent, or of which nobody knows."""
+    waiting = Message.objects.filter(state__in=(Message.State.WAITING, Message.State.SENDING), due_at__lt=now)
+    oldest = waiting.order_by("created_at").first()
+    if oldest is not None:
+        yield Problem(
+            kind=MAIL.name,
+            key="mail",
+            cause="mail",
+            severity="critical",
+            measure=(now - oldest.created_at).total_seconds() / 60,
+            headline=f"{waiting.count():,} messages cannot be sent.",
+            since=oldest.created_at,
+            meaning=oldest.error or "No channel is set up for them.",
+            advice="Look at the log of messages; check LEVEE_SMTP_URL and the server behind it.",
+            path=reverse("alert-messages"),
+            link="See the messages",
+        )
+
+
+def failed_jobs(now: datetime) -> Iterator[Problem]:
+    """Jobs of people that failed or were lost within a day, and that no later one of the same kind has made good."""
+    later = Job.objects.filter(
+        kind=OuterRef("kind"),
+        target_key=OuterRef("target_key"),
+        created_at__gt=OuterRef("created_at"),
+        state=JobState.SUCCEEDED,
+    )
+    failed = Job.objects.filter(
+        Q(requested_by__isnull=False) | Q(requested_by_name="command"),
+        state__in=(JobState.FAILED, JobState.LOST),
+        finished_at__gte=now - FAILED_WITHIN,
+    ).exclude(Exists(later))
+    for job in failed.order_by("-finished_at")[:MOST_JOBS]:
+        yield Problem(
+            kind=JOB.name,
+            key=f"job:{job.pk}",
+            cause=f"jobs:{job.kind}:{job.error_code}"[:200],
+            severity="warning",
+            measure=1,
+            headline=f"{job.title}: {'failed' if job.state == JobState.FAILED else 'its worker was lost'}.",
+            cause_headline=f"{{count}} jobs of the kind {job.kind} failed for the same reason.",
+            since=job.finished_at or now,
+            meaning=job.error_text or job.message,
+            advice="Read its log, mend the cause, and ask for it again.",
+            facts=(("Job", str(job.pk)), ("Asked for by", job.requested_by_name), ("About", job.target_label)),
+            path=reverse("job", args=[job.pk]),
+            link="See the job",
+            connection=job.connection_id,
+        )

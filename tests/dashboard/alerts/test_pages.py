@@ -1,0 +1,202 @@
+"""The pages of alerts: who may see and do what, and what bad input is answered with."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from dashboard.accounts.roles import Role
+from dashboard.alerts.models import Alert, Message, Recipient, Rule
+from dashboard.audit.models import AuditEntry
+from tests.builders.people import person, signed_in
+from tests.dashboard.alerts.test_mail import HOSTILE, alert, message
+from tests.dashboard.alerts.week import MONDAY, address
+
+pytestmark = pytest.mark.django_db
+
+RULE = {"threshold": "10", "least_severity": "warning", "is_enabled": "on", "remind_hours": "4", "escalate_hours": "0"}
+
+
+def page(path: str, role: Role = Role.VIEWER) -> str:
+    response = signed_in(role).get(path)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def default_rule() -> Rule:
+    return Rule.objects.get(kind="worker-silent")
+
+
+@pytest.mark.parametrize(
+    "path", ["/alerts/", "/alerts/rules/", "/alerts/recipients/", "/alerts/messages/", "/me/alerts/"]
+)
+def test_everybody_reads(path: str) -> None:
+    page(path)
+
+
+def test_the_list_shows_what_is_not_over_first() -> None:
+    alert(cause="a", headline="This is open.")
+    alert(cause="b", headline="This is over.", state="resolved", resolved_at=MONDAY)
+    assert "This is open." in page("/alerts/")
+    assert "This is over." not in page("/alerts/")
+    assert "This is over." in page("/alerts/?state=resolved")
+
+
+@pytest.mark.parametrize("query", ["state=nonsense", "after=%00", "size=-1", "after=garbage&state=open"])
+def test_a_hostile_address_is_an_ordinary_page(query: str) -> None:
+    page(f"/alerts/?{query}")
+    page(f"/alerts/messages/?{query}")
+
+
+def test_an_alert_says_what_to_do_and_who_was_told() -> None:
+    found = alert()
+    message(found, state="sent", subject="[Levee] Critical")
+    text = page(f"/alerts/{found.pk}/")
+    for part in ("Restore the deleted object version.", "Do not delete the DynamoDB entry.", "ops@acme.example"):
+        assert part in text
+
+
+def test_hostile_text_stays_text() -> None:
+    found = alert(headline=HOSTILE, meaning=HOSTILE, advice=HOSTILE, facts=[[HOSTILE, HOSTILE]])
+    found.members.create(key="k", severity="warning", headline=HOSTILE, since=MONDAY)
+    sent = message(found, subject=HOSTILE, text=HOSTILE, error=HOSTILE, address=HOSTILE)
+    for path in ("/alerts/", f"/alerts/{found.pk}/", "/alerts/messages/", f"/alerts/messages/{sent.pk}/"):
+        assert "<img onerror" not in page(path)
+
+
+def acknowledge(role: Role, found: Alert, **fields: Any) -> Any:
+    return signed_in(role).post(f"/alerts/{found.pk}/", {"reason": "We know.", "hours": "4", **fields})
+
+
+def test_an_operator_acknowledges_with_a_reason_and_an_end() -> None:
+    found = alert()
+    assert acknowledge(Role.OPERATOR, found).status_code == 302
+    found.refresh_from_db()
+    assert (found.state, found.acknowledged_by, found.reason) == ("acknowledged", "operator", "We know.")
+    assert found.acknowledged_until is not None
+    assert timedelta(hours=3) < found.acknowledged_until - timezone.now() <= timedelta(hours=4)
+    assert AuditEntry.objects.get(action="alert.acknowledge").after["reason"] == "We know."
+
+
+def test_a_viewer_may_not() -> None:
+    found = alert()
+    assert acknowledge(Role.VIEWER, found).status_code == 403
+    assert Alert.objects.get().state == "open"
+
+
+@pytest.mark.parametrize("fields", [{"reason": ""}, {"hours": "0"}, {"hours": "1e9"}, {"reason": "x" * 501}])
+def test_an_acknowledgement_without_reason_or_end_is_refused(fields: dict[str, str]) -> None:
+    assert acknowledge(Role.OPERATOR, alert(), **fields).status_code == 400
+    assert Alert.objects.get().state == "open"
+
+
+def test_what_is_over_is_not_acknowledged() -> None:
+    found = alert(state="resolved", resolved_at=MONDAY)
+    assert "This alert is over" in acknowledge(Role.OPERATOR, found).content.decode()
+
+
+def test_an_acknowledgement_is_taken_back() -> None:
+    found = alert(state="acknowledged", acknowledged_until=timezone.now())
+    signed_in(Role.OPERATOR).post(f"/alerts/{found.pk}/reopen/")
+    assert Alert.objects.get().state == "open"
+
+
+def save_rule(role: Role = Role.ADMIN, **fields: Any) -> Any:
+    return signed_in(role).post(f"/alerts/rules/{default_rule().pk}/", {**RULE, **fields})
+
+
+def test_an_admin_changes_a_rule_and_it_is_audited() -> None:
+    ops = address()
+    assert save_rule(threshold="7", quiet_from="20:00", quiet_until="07:00", recipients=[ops.pk]).status_code == 302
+    rule = default_rule()
+    assert (rule.threshold, rule.quiet_from.hour, list(rule.recipients.all())) == (7, 20, [ops])
+    entry = AuditEntry.objects.get(action="alert.manage")
+    assert (entry.before["threshold"], entry.after["threshold"]) == (3, 7)
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"threshold": "0"}, "0 makes no sense here: write 1 to 1,440 minutes."),
+        ({"threshold": "52560000"}, "makes no sense here"),
+        ({"threshold": "nan"}, "Enter a number."),
+        ({"quiet_from": "20:00"}, "give both or neither"),
+        ({"escalate_hours": "4"}, "Say whom to tell"),
+        ({"remind_hours": "-1"}, "greater than or equal to 0"),
+    ],
+)
+def test_a_rule_that_makes_no_sense_is_refused_with_its_reason(fields: dict[str, str], sentence: str) -> None:
+    response = save_rule(**fields)
+    assert response.status_code == 400
+    assert sentence in response.content.decode()
+    assert default_rule().threshold == 3
+
+
+def test_an_operator_changes_no_rule_and_no_recipient() -> None:
+    assert save_rule(Role.OPERATOR).status_code == 403
+    client = signed_in(Role.OPERATOR)
+    assert client.post("/alerts/recipients/", {"name": "x"}).status_code == 403
+    assert client.get("/alerts/rules/new/worker-silent/").status_code == 403
+
+
+def test_a_narrower_rule_says_where_it_holds() -> None:
+    client = signed_in()
+    values = {**RULE, "name": "Finance"}
+    assert "Say where it holds" in client.post("/alerts/rules/new/worker-silent/", values).content.decode()
+    assert client.post("/alerts/rules/new/worker-silent/", {**values, "uri_prefix": "s3a://lake/f/"}).status_code == 302
+    assert Rule.objects.get(name="Finance").prefix == "s3a://lake/f/"
+
+
+def test_the_rule_of_day_one_is_switched_off_and_not_removed() -> None:
+    signed_in().post(f"/alerts/rules/{default_rule().pk}/delete/")
+    assert default_rule()
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"kind": "address", "address": "ops at acme"}, "This is no mail address"),
+        ({"kind": "webhook", "address": "https://evil.example/"}, "is not among the origins"),
+        ({"kind": "slack", "address": "http://169.254.169.254/latest"}, "is not among the origins"),
+        ({"kind": "person"}, "Say which person."),
+        ({"kind": "pigeon"}, "Select a valid choice"),
+    ],
+)
+def test_a_recipient_that_cannot_be_told_is_refused(fields: dict[str, str], sentence: str) -> None:
+    response = signed_in().post("/alerts/recipients/", {"name": "x", **fields})
+    assert response.status_code == 400
+    assert sentence in response.content.decode()
+    assert not Recipient.objects.exists()
+
+
+def test_a_recipient_is_added_tested_and_removed() -> None:
+    client = signed_in()
+    client.post("/alerts/recipients/", {"name": "Ops", "kind": "address", "address": "ops@acme.example"})
+    ops = Recipient.objects.get()
+    client.post(f"/alerts/recipients/{ops.pk}/test/")
+    assert (Message.objects.get().reason, Message.objects.get().address) == ("test", "ops@acme.example")
+    client.post(f"/alerts/recipients/{ops.pk}/delete/")
+    assert not Recipient.objects.exists()
+
+
+def test_a_person_without_an_address_cannot_be_tested() -> None:
+    user = person(Role.OPERATOR)
+    who = Recipient.objects.create(name="op", kind="person", user=user)
+    response = signed_in().post(f"/alerts/recipients/{who.pk}/test/", follow=True)
+    assert "has no address" in response.content.decode()
+
+
+@pytest.mark.parametrize(("state", "after"), [("failed", "waiting"), ("unknown", "waiting"), ("sent", "sent")])
+def test_only_what_was_given_up_or_is_unknown_is_sent_again(state: str, after: str) -> None:
+    sent = message(alert(), state=state)
+    signed_in().post(f"/alerts/messages/{sent.pk}/again/")
+    assert Message.objects.get().state == after
+
+
+def test_a_person_stops_their_own_mails() -> None:
+    client = signed_in(Role.OPERATOR)
+    client.post("/me/alerts/", {})
+    assert Recipient.objects.get(user=person(Role.OPERATOR)).is_stopped
+    client.post("/me/alerts/", {"mails": "on"})
+    assert not Recipient.objects.get(user=person(Role.OPERATOR)).is_stopped
