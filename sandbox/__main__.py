@@ -102,7 +102,8 @@ def serve(served: BaseWSGIServer, home: Path, *, spark: bool) -> None:
             write_whole(folder / "smtp", mail_url)
             write_whole(folder / "lake.toml", ground.declaration(origin, REGION))
             write_whole(folder / "endpoint", origin)
-            say(f"S3, DynamoDB and STS on {origin}, mail on {mail_url}")
+            say(f"mail on {mail_url}")
+            say(f"S3, DynamoDB and STS on {origin}")
             Thread(target=seeding.run, name="seeding", daemon=True).start()
             served.serve_forever()
     finally:

@@ -65,7 +65,8 @@ def test_a_page_carries_nothing_inline_and_its_ids_hold(address: str, hostile_re
 
 
 def test_no_template_carries_anything_inline() -> None:
-    for path in Path(deployed.BASE_DIR, "templates").rglob("*.html"):
+    mails = {Path(deployed.BASE_DIR, "templates/alerts/mail.html")}  # mail programs know no stylesheet
+    for path in set(Path(deployed.BASE_DIR, "templates").rglob("*.html")) - mails:
         text = re.sub(r"{%.*?%}|{{.*?}}", "", path.read_text(), flags=re.S)
         assert Markup(text).inline() == [], path
 
