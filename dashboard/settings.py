@@ -33,6 +33,7 @@ MAIL_FROM = os.environ.get("LEVEE_MAIL_FROM", "Levee <levee@localhost>")
 WEBHOOK_ORIGINS = env_list("LEVEE_WEBHOOK_ORIGINS")
 WEBHOOK_SECRET = env_secret("LEVEE_WEBHOOK_SECRET", LEVEE_HOME / "webhook-secret")
 DEAD_MAN_URL = env_given("LEVEE_DEAD_MAN_URL")
+DIGEST_HOUR = env_int("LEVEE_DIGEST_HOUR", 6)
 
 INSTALLED_APPS = [
     "django.contrib.auth",

@@ -113,6 +113,7 @@ class RecipientForm(forms.Form):
     kind = forms.ChoiceField(choices=Recipient.Kind.choices)
     user = forms.ModelChoiceField(User.objects.filter(is_active=True).order_by("username"), required=False)
     address = forms.CharField(required=False, max_length=500)
+    digest = forms.ChoiceField(choices=Recipient.Digest.choices, required=False)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -125,7 +126,7 @@ class RecipientForm(forms.Form):
             _check_mail_address(self, address)
         else:
             _check_webhook(self, address)
-        return {**cleaned, "address": address}
+        return {**cleaned, "address": address, "digest": cleaned.get("digest") or Recipient.Digest.NEVER}
 
 
 def rule_kind(name: str) -> Kind | None:

@@ -19,12 +19,18 @@ class Recipient(models.Model):
         WEBHOOK = "webhook", "a signed webhook"
         SLACK = "slack", "a Slack-compatible webhook"
 
+    class Digest(models.TextChoices):
+        NEVER = "never", "no digest"
+        DAILY = "daily", "a digest every day"
+        WEEKLY = "weekly", "a digest every Monday"
+
     name = models.CharField(max_length=100, unique=True)
     kind = models.CharField(max_length=16, choices=Kind.choices)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="recipients"
     )
     address = models.CharField(max_length=500, blank=True, help_text="mail address or URL; empty for a person")
+    digest = models.CharField(max_length=8, choices=Digest.choices, default=Digest.NEVER)
     is_stopped = models.BooleanField(default=False, help_text="asked not to be told any more")
     last_error = models.CharField(max_length=500, blank=True)
     last_sent_at = models.DateTimeField(null=True, blank=True)

@@ -5,6 +5,7 @@ from django.utils import timezone
 from dashboard.alerts.channels import transports
 from dashboard.alerts.dead_man import call_while_well
 from dashboard.alerts.delivery import deliver_due
+from dashboard.alerts.digest import queue_digests
 from dashboard.alerts.evaluation import evaluate
 from dashboard.alerts.rendering import render
 from dashboard.celery import app
@@ -19,6 +20,7 @@ def look() -> None:
 @app.task(name="dashboard.alerts.tasks.send")  # type: ignore[untyped-decorator]
 def send() -> None:
     """Send what is due."""
+    queue_digests(timezone.now())
     deliver_due(timezone.now(), transports(), render)
 
 

@@ -78,7 +78,8 @@ def recipients(request: HttpRequest) -> HttpResponse:
             if Recipient.objects.filter(name=data["name"]).exists():
                 form.add_error("name", f"There is a recipient called {data['name']} already.")
             else:
-                draft = Recipient(name=data["name"], kind=data["kind"], user=data["user"], address=data["address"])
+                fields = {name: data[name] for name in ("name", "kind", "user", "address", "digest")}
+                draft = Recipient(**fields)
                 actions.save_recipient(Actor.from_request(request), draft)
                 return redirect("alert-recipients")
     context = {"recipients": queries.recipients(), "form": form, "can_manage": _may(request)}
