@@ -16,6 +16,7 @@ from dashboard.connections.models import Connection
 
 ENDS = (("1", "in an hour"), ("4", "in 4 hours"), ("24", "in a day"), ("168", "in a week"), ("720", "in 30 days"))
 MOST_HOURS = 720
+_SELECT = forms.Select(attrs={"class": "input"})
 
 
 class AcknowledgeForm(forms.Form):
@@ -33,17 +34,23 @@ class RuleForm(forms.Form):
     """A rule of one kind."""
 
     threshold = forms.FloatField()
-    least_severity = forms.ChoiceField(choices=[(severity, severity) for severity in SEVERITIES])
+    least_severity = forms.ChoiceField(choices=[(severity, severity) for severity in SEVERITIES], widget=_SELECT)
     is_enabled = forms.BooleanField(required=False)
     remind_hours = forms.IntegerField(min_value=0, max_value=MOST_HOURS)
     escalate_hours = forms.IntegerField(min_value=0, max_value=MOST_HOURS)
     quiet_from = forms.TimeField(required=False)
     quiet_until = forms.TimeField(required=False)
-    connection = forms.ModelChoiceField(Connection.objects.all(), required=False, empty_label="Every connection")
+    connection = forms.ModelChoiceField(
+        Connection.objects.all(), required=False, empty_label="Every connection", widget=_SELECT
+    )
     uri_prefix = forms.CharField(required=False, max_length=1100)
     plan = forms.CharField(required=False, max_length=64)
-    recipients = forms.ModelMultipleChoiceField(Recipient.objects.all(), required=False)
-    escalate_to = forms.ModelMultipleChoiceField(Recipient.objects.all(), required=False)
+    recipients = forms.ModelMultipleChoiceField(
+        Recipient.objects.all(), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    escalate_to = forms.ModelMultipleChoiceField(
+        Recipient.objects.all(), required=False, widget=forms.CheckboxSelectMultiple
+    )
 
     def __init__(self, *args: Any, kind: Kind, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -110,10 +117,12 @@ class RecipientForm(forms.Form):
     """Somebody or something to be told."""
 
     name = forms.CharField(max_length=100)
-    kind = forms.ChoiceField(choices=Recipient.Kind.choices)
-    user = forms.ModelChoiceField(User.objects.filter(is_active=True).order_by("username"), required=False)
+    kind = forms.ChoiceField(choices=Recipient.Kind.choices, widget=_SELECT)
+    user = forms.ModelChoiceField(
+        User.objects.filter(is_active=True).order_by("username"), required=False, widget=_SELECT
+    )
     address = forms.CharField(required=False, max_length=500)
-    digest = forms.ChoiceField(choices=Recipient.Digest.choices, required=False)
+    digest = forms.ChoiceField(choices=Recipient.Digest.choices, required=False, widget=_SELECT)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
