@@ -1,6 +1,15 @@
-"""Backup plans as declared; `levee apply` writes them."""
+"""Backup plans, their runs, and what became of each run's objects.
 
+A run's changes of state are conditional UPDATEs in `backups.lifecycle`; docs/decisions tells why.
+"""
+
+import uuid
+
+from django.conf import settings
 from django.db import models
+from django.db.models import Q
+
+from backups.outcomes import Outcome
 
 
 class Plan(models.Model):
@@ -9,6 +18,14 @@ class Plan(models.Model):
     class Engine(models.TextChoices):
         S3_BATCH = "s3-batch", "S3 Batch Operations"
         SPARK = "spark", "Spark"
+
+    class Selection(models.TextChoices):
+        INCREMENTAL = "incremental", "What the destination lacks"
+        ALL = "all", "Everything"
+
+    class Files(models.TextChoices):
+        ALL = "all", "All files"
+        LIVE = "live", "Files of live versions"
 
     name = models.CharField(max_length=64, unique=True)
     connection = models.ForeignKey("connections.Connection", on_delete=models.PROTECT, related_name="plans")
@@ -24,9 +41,253 @@ class Plan(models.Model):
     objective_hours = models.PositiveIntegerField(default=36)
     cost_ceiling_usd = models.DecimalField(max_digits=10, decimal_places=2, null=True)
     keep = models.JSONField(default=dict, help_text="{daily, weekly, monthly}")
+    evidence = models.CharField(
+        max_length=1100, blank=True, help_text="s3a:// URI of manifests and reports; empty: _levee/ at the destination"
+    )
+    selection = models.CharField(max_length=16, choices=Selection.choices, default=Selection.INCREMENTAL)
+    files = models.CharField(max_length=8, choices=Files.choices, default=Files.ALL)
+    window_hours = models.PositiveIntegerField(default=168, help_text="Of live files: how far time travel reaches back")
+    role_arn = models.CharField(max_length=256, blank=True, help_text="The role that S3 Batch Operations acts as")
+    storage_class = models.CharField(max_length=32, blank=True, help_text="Of the copies; empty: STANDARD")
+    encryption_key = models.CharField(max_length=256, blank=True, help_text="ARN of the KMS key of the copies")
+    source_key = models.CharField(max_length=256, blank=True, help_text="ARN of the KMS key of the source")
+    notify = models.JSONField(default=list, blank=True, help_text="Addresses of people to tell")
+    paused = models.BooleanField(default=False, help_text="The schedule starts nothing")
 
     class Meta:
         ordering = ("name",)
 
     def __str__(self) -> str:
         return self.name
+
+
+class DueRun(models.Model):
+    """When the schedule of a plan comes next; the tick that moves `next_at` by a conditional UPDATE starts the run."""
+
+    plan = models.OneToOneField(Plan, on_delete=models.CASCADE, related_name="due")
+    schedule = models.CharField(max_length=64, help_text="The line that next_at was reckoned from")
+    next_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.plan_id} at {self.next_at:%Y-%m-%d %H:%M}"
+
+
+class Inventory(models.Model):
+    """One delivery of S3 Inventory that was looked at for a plan: taken or refused, and why."""
+
+    class State(models.TextChoices):
+        ARRIVED = "arrived"
+        REFUSED = "refused"
+
+    plan = models.ForeignKey(Plan, on_delete=models.CASCADE, related_name="inventories")
+    name = models.CharField(max_length=32, help_text="The dated folder: 2026-11-19T00-00Z")
+    manifest_bucket = models.CharField(max_length=63)
+    manifest_key = models.CharField(max_length=1100)
+    created_at = models.DateTimeField(null=True, help_text="When S3 began the scan")
+    state = models.CharField(max_length=16, choices=State.choices)
+    reason = models.TextField(blank=True, help_text="Why it was refused: one sentence")
+    format = models.CharField(max_length=8, blank=True)
+    files = models.PositiveIntegerField(default=0)
+    bytes = models.BigIntegerField(default=0)
+    checked_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-name",)
+        constraints = [models.UniqueConstraint(fields=["plan", "name"], name="inventory_once_per_plan")]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.state}"
+
+
+class RunState(models.TextChoices):
+    """Where a run stands; `backups.lifecycle` has the transitions."""
+
+    WAITING_FOR_INVENTORY = "waiting_for_inventory"
+    RUNNING = "running"
+    WAITING_FOR_APPROVAL = "waiting_for_approval"
+    CANCELLING = "cancelling"
+    COMPLETE = "complete"
+    COMPLETE_WITH_GAPS = "complete_with_gaps"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+ACTIVE = (RunState.WAITING_FOR_INVENTORY, RunState.RUNNING, RunState.WAITING_FOR_APPROVAL, RunState.CANCELLING)
+FINISHED = (RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS, RunState.FAILED, RunState.CANCELLED)
+
+
+class Stage(models.TextChoices):
+    """The stages of a run, in order."""
+
+    INVENTORY = "inventory"
+    MANIFEST = "manifest"
+    COST_GATE = "cost_gate"
+    COPY = "copy"
+    RECONCILE = "reconcile"
+
+
+class Run(models.Model):
+    """One backup of one plan."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="runs")
+    state = models.CharField(max_length=24, choices=RunState.choices, default=RunState.WAITING_FOR_INVENTORY)
+    stage = models.CharField(max_length=16, choices=Stage.choices, default=Stage.INVENTORY)
+    sentence = models.TextField(blank=True, help_text="What it does or waits for, or how it ended")
+    error_code = models.CharField(max_length=128, blank=True)
+    requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    requested_by_name = models.CharField(max_length=150, help_text="A person's name, schedule or command")
+    retry_of = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="retries")
+    worker = models.ForeignKey(
+        "jobs.Job", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="Which job moves it"
+    )
+    due_at = models.DateTimeField(null=True, help_text="When the schedule wanted it; null: started by hand")
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, help_text="When it had its inventory")
+    finished_at = models.DateTimeField(null=True)
+    look_again_at = models.DateTimeField(null=True, help_text="Before this the tick leaves it alone")
+
+    inventory = models.CharField(max_length=32, blank=True, help_text="The dated folder; empty: the source is listed")
+    inventory_bucket = models.CharField(max_length=63, blank=True)
+    inventory_manifest = models.CharField(max_length=1100, blank=True, help_text="Key of its manifest.json")
+    cut_off = models.DateTimeField(null=True, help_text="Everything up to here is taken to be in the inventory")
+    destination = models.CharField(max_length=1100, blank=True, help_text="The plan's, with its date filled in")
+    folder = models.CharField(max_length=1200, blank=True, help_text="s3a:// URI of manifests and reports")
+
+    estimate_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True)
+    estimate_lines = models.JSONField(default=list, help_text="[{item, count, unit, price, usd}]")
+    ceiling_usd = models.DecimalField(max_digits=10, decimal_places=2, null=True, help_text="The plan's, as it was")
+    actual_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True)
+    approved_by_name = models.CharField(max_length=150, blank=True)
+    approved_at = models.DateTimeField(null=True)
+
+    lanes = models.JSONField(default=list, help_text="[{lane, manifests: [{bucket, key, etag, objects, bytes}]}]")
+    tables = models.JSONField(default=dict, help_text="{tables, largest: [{table, objects, bytes}]}")
+    evidence = models.JSONField(default=dict, help_text="Where the reconciled outcomes and the retry manifest lie")
+
+    listed = models.BigIntegerField(default=0)
+    copied = models.BigIntegerField(default=0)
+    already_there = models.BigIntegerField(default=0)
+    changed = models.BigIntegerField(default=0)
+    vanished = models.BigIntegerField(default=0)
+    denied = models.BigIntegerField(default=0)
+    too_new = models.BigIntegerField(default=0)
+    archived = models.BigIntegerField(default=0)
+    failed = models.BigIntegerField(default=0)
+    objects_planned = models.BigIntegerField(default=0)
+    bytes_planned = models.BigIntegerField(default=0)
+    bytes_copied = models.BigIntegerField(default=0)
+    worth_retry = models.BigIntegerField(default=0, help_text="Rows of the retry manifest")
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+        indexes = [
+            models.Index(fields=["-created_at", "-id"], name="run_newest"),
+            models.Index(fields=["plan", "-created_at"], name="run_plan_newest"),
+            models.Index(fields=["state", "-created_at"], name="run_state_newest"),
+        ]
+        constraints = [
+            # A second start of the same plan finds the first run instead of copying everything twice.
+            models.UniqueConstraint(
+                fields=["plan"],
+                condition=Q(state__in=[state.value for state in ACTIVE]),
+                name="run_one_active_per_plan",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.plan} {self.id}"
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state in FINISHED
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Objects by outcome, in the order in which they are told."""
+        return {outcome.value: getattr(self, outcome.value) for outcome in Outcome}
+
+
+class RunStage(models.Model):
+    """One stage of a run as a person sees it: five rows, made with the run."""
+
+    class State(models.TextChoices):
+        NEXT = "next"
+        RUNNING = "running"
+        WAITING = "waiting"
+        DONE = "done"
+        FAILED = "failed"
+        SKIPPED = "skipped"
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="stages")
+    number = models.PositiveSmallIntegerField()
+    name = models.CharField(max_length=16, choices=Stage.choices)
+    state = models.CharField(max_length=8, choices=State.choices, default=State.NEXT)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    done = models.BigIntegerField(default=0)
+    total = models.BigIntegerField(null=True)
+    detail = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("number",)
+        constraints = [models.UniqueConstraint(fields=["run", "name"], name="stage_once_per_run")]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.state}"
+
+
+class CopyJob(models.Model):
+    """One manifest given to one engine. `token` makes a second creation at AWS find the first."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="copy_jobs")
+    number = models.PositiveSmallIntegerField()
+    lane = models.CharField(max_length=16)
+    engine = models.CharField(max_length=16, choices=Plan.Engine.choices)
+    token = models.CharField(max_length=64, unique=True)
+    manifest_bucket = models.CharField(max_length=63)
+    manifest_key = models.CharField(max_length=1200)
+    manifest_etag = models.CharField(max_length=64, blank=True)
+    report_prefix = models.CharField(max_length=1200)
+    aws_job_id = models.CharField(max_length=64, blank=True)
+    status = models.CharField(max_length=16, blank=True, help_text="In AWS's words: New … Suspended … Complete")
+    reason = models.TextField(blank=True, help_text="Failure reasons, in AWS's words")
+    done = models.BigIntegerField(default=0)
+    failed = models.BigIntegerField(default=0)
+    total = models.BigIntegerField(default=0)
+    bytes = models.BigIntegerField(default=0)
+    active_seconds = models.BigIntegerField(default=0)
+    priority = models.PositiveIntegerField(default=10)
+    updated_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("number",)
+        constraints = [models.UniqueConstraint(fields=["run", "number"], name="copy_job_once_per_run")]
+
+    def __str__(self) -> str:
+        return f"{self.lane} {self.status or 'to be created'}"
+
+    @property
+    def is_over(self) -> bool:
+        return self.status in {"Complete", "Failed", "Cancelled"}
+
+
+class FailureGroup(models.Model):
+    """Objects of a run that are not safe, by one cause."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="failures")
+    outcome = models.CharField(max_length=16)
+    code = models.CharField(max_length=64, blank=True, help_text="The error code of S3, empty without one")
+    cause = models.TextField(help_text="What happened and what to do")
+    object_count = models.BigIntegerField()
+    bytes = models.BigIntegerField(default=0)
+    tables = models.BigIntegerField(default=0)
+    worth_retry = models.BooleanField(default=False)
+    examples = models.JSONField(default=list, help_text="A few keys")
+
+    class Meta:
+        ordering = ("-object_count", "outcome", "code")
+        constraints = [models.UniqueConstraint(fields=["run", "outcome", "code"], name="failure_group_once")]
+
+    def __str__(self) -> str:
+        return f"{self.outcome} {self.code} {self.object_count}"
