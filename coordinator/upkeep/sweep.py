@@ -29,6 +29,10 @@ KEPT = {
 }
 
 
+MOST_SHOWN = 20
+"""Files that a plan names."""
+
+
 @dataclass(frozen=True, slots=True)
 class TempFile:
     """One temp file older than the limit: `verdict` is FINISHED, or why it is kept (a key of KEPT)."""
@@ -49,14 +53,14 @@ class Tally:
     deleted: int = 0
     deleted_bytes: int = 0
     changed: int = 0
-    names: list[str] = field(default_factory=list)
+    shown: list[TempFile] = field(default_factory=list)
 
     def note(self, file: TempFile) -> None:
         self.verdicts[file.verdict] += 1
         if file.verdict == FINISHED:
             self.finished_bytes += file.size
-            if len(self.names) < 20:
-                self.names.append(file.key)
+            if len(self.shown) < MOST_SHOWN:
+                self.shown.append(file)
 
 
 def judge(version: int | None, published: bool, older_than_log: bool, items: Sequence[Mapping[str, Any] | None]) -> str:

@@ -1,5 +1,6 @@
 """The plan of a sweep is its dry run: each table is listed and judged, and nothing is deleted."""
 
+import shlex
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
@@ -9,7 +10,7 @@ from coordinator.models import CommitStore, DeltaTable
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.wording import counted, duration, joined, thousands
 from coordinator.upkeep.calls import SweepTable
-from coordinator.upkeep.plan import Refusal, UpkeepPlan
+from coordinator.upkeep.plan import Equivalents, Refusal, UpkeepPlan
 from coordinator.upkeep.sweep import FINISHED, KEPT, Tally, sweep_table
 from coordinator.upkeep.wishes import Sweep
 from dashboard.connections.models import Connection
@@ -92,6 +93,7 @@ def _plan(
             "is published or cleaned out of the log behind a checkpoint.",
         ),
         consequences=tuple(_consequences(whole, len(with_files))),
+        equivalents=_equivalents(wish, whole),
         permissions=_permissions(wish, with_files),
     )
 
@@ -99,13 +101,26 @@ def _plan(
 def _consequences(tally: Tally, tables: int) -> list[str]:
     told = [
         f"{counted(tally.verdicts[FINISHED], 'finished temp file')}, {tally.finished_bytes:,} B, found in this dry "
-        f"run; among them {joined(tally.names[:3])}.",
+        f"run; among them {joined([file.key for file in tally.shown[:3]])}.",
         *_kept(tally),
         "Each is deleted only if it still has the ETag that was read.",
     ]
     if tables > MOST_TABLES:
         told.append(f"{thousands(tables - MOST_TABLES)} more tables have such files and stay for the next sweep.")
     return told
+
+
+def _equivalents(wish: Sweep, tally: Tally) -> Equivalents:
+    """A sweep is no setting that could be declared; its deletions have commands."""
+    bucket = shlex.quote(wish.bucket)
+    lines = [
+        f"aws s3api delete-object --bucket {bucket} --key {shlex.quote(file.key)} --if-match {shlex.quote(file.etag)}"
+        for file in tally.shown
+    ]
+    if more := tally.verdicts[FINISHED] - len(lines):
+        lines.append(f"# And {thousands(more)} more, each after a look at the entry of its version.")
+    none = "# A sweep is no setting: there is nothing to declare."
+    return Equivalents("\n".join(lines), none, none)
 
 
 def _kept(tally: Tally) -> list[str]:

@@ -16,7 +16,14 @@ from coordinator.upkeep.lifecycle_merge import (
     with_rule,
     without_rule,
 )
-from coordinator.upkeep.lifecycle_plans import BucketFacts, plan_lifecycle, prefix_of, temp_prefix, temp_rule_id
+from coordinator.upkeep.lifecycle_plans import (
+    BucketFacts,
+    least_days,
+    plan_lifecycle,
+    prefix_of,
+    temp_prefix,
+    temp_rule_id,
+)
 from coordinator.upkeep.plan import UpkeepPlan
 from coordinator.upkeep.rule_json import rule_json
 from coordinator.upkeep.wishes import SetTempRule
@@ -119,6 +126,15 @@ def test_only_the_days_of_somebody_elses_rule_change():
     )
 
     assert with_days(parse_rule(xml), 5) == xml.replace("<Expiration><Days>1<", "<Expiration><Days>5<")
+
+
+@pytest.mark.parametrize(("seconds", "days"), [(0, 3), (86_400, 3), (2 * 86_400 + 1, 4), (9 * 86_400, 10)])
+def test_a_temp_rule_outlives_the_longest_commit(seconds, days):
+    assert least_days(seconds) == days
+    facts = BucketFacts("b", "eu-west-1", Lifecycle(), tables={"t": None}, longest_commits={"t": seconds})
+
+    assert isinstance(plan_lifecycle(SetTempRule("b", "t", days), facts, NOW), UpkeepPlan)
+    assert not isinstance(plan_lifecycle(SetTempRule("b", "t", days - 1), facts, NOW), UpkeepPlan)
 
 
 @pytest.mark.parametrize(("old_form", "holds"), [(True, "<Prefix>"), (False, "<Filter><Prefix>")])

@@ -61,6 +61,7 @@ def test_the_plan_is_a_dry_run(swept, lately):
     plan = swept.plan_of(wish_of(swept, lately, ROOT))
 
     told = " ".join(plan["consequences"])
+    assert f"--key {temp_key(0)} --if-match" in plan["equivalents"]["aws_cli"]
     assert keys(swept) == before
     assert "2 finished temp files" in told
     assert "1 file kept, for an entry of its version is incomplete." in told
