@@ -1,0 +1,89 @@
+"""A run's changes of state: each is one conditional UPDATE that says whether it won. See docs/decisions/004."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from backups.models import ACTIVE, Run, RunStage, RunState, Stage
+from dashboard.jobs.models import Job
+
+MOVES: dict[RunState, frozenset[RunState]] = {
+    RunState.WAITING_FOR_INVENTORY: frozenset({RunState.RUNNING, RunState.CANCELLING, RunState.FAILED}),
+    RunState.RUNNING: frozenset(
+        {
+            RunState.WAITING_FOR_APPROVAL,
+            RunState.CANCELLING,
+            RunState.COMPLETE,
+            RunState.COMPLETE_WITH_GAPS,
+            RunState.FAILED,
+        }
+    ),
+    RunState.WAITING_FOR_APPROVAL: frozenset({RunState.RUNNING, RunState.CANCELLING, RunState.FAILED}),
+    RunState.CANCELLING: frozenset({RunState.CANCELLED, RunState.FAILED}),
+}
+"""From each state that is not finished, the states it may move to."""
+
+STAGES = tuple(Stage)
+
+
+def hold(run_id: UUID, job: Job) -> bool:
+    """Let a job move the run; False: another job that has not ended holds it, or the run is finished."""
+    seen = Run.objects.select_related("worker").filter(pk=run_id, state__in=ACTIVE).first()
+    if seen is None or (seen.worker and seen.worker_id != job.pk and not seen.worker.is_finished):
+        return False
+    # Two that saw the same holder end: the second finds that the first has taken its place.
+    return _won(Run.objects.filter(pk=run_id, worker=seen.worker, state__in=ACTIVE).update(worker=job))
+
+
+def let_go(run_id: UUID, job: Job, look_again_at: datetime | None) -> bool:
+    """Leave the run to the next job, not before `look_again_at`."""
+    return _won(Run.objects.filter(pk=run_id, worker=job).update(worker=None, look_again_at=look_again_at))
+
+
+def move(run_id: UUID, to: RunState, *, job: Job | None = None, **fields: Any) -> bool:
+    """Move to another state, from whichever may precede it; with `job` only while that job holds the run."""
+    start = [state for state, following in MOVES.items() if to in following]
+    rows = Run.objects.filter(pk=run_id, state__in=start)
+    if job is not None:
+        rows = rows.filter(worker=job)
+    if to not in ACTIVE:
+        fields = {"finished_at": timezone.now(), "look_again_at": None, **fields}
+    return _won(rows.update(state=to, **fields))
+
+
+def save(run_id: UUID, job: Job, **fields: Any) -> bool:
+    """Store facts of a run that is not finished, while the job holds it."""
+    return _won(Run.objects.filter(pk=run_id, worker=job, state__in=ACTIVE).update(**fields))
+
+
+def next_stage(run_id: UUID, job: Job, done: Stage, detail: str) -> bool:
+    """Close a stage and enter the one after it."""
+    following = STAGES[STAGES.index(done) + 1]
+    held = Run.objects.filter(pk=run_id, worker=job, stage=done, state=RunState.RUNNING)
+    if not _won(held.update(stage=following, stumbles=0)):
+        return False
+    close_stage(run_id, done, RunStage.State.DONE, detail)
+    return True
+
+
+def open_stage(run_id: UUID, stage: Stage) -> None:
+    """Show that a stage is worked on; its beginning is that of the first time."""
+    rows = RunStage.objects.filter(run_id=run_id, name=stage)
+    rows.filter(started_at=None).update(started_at=timezone.now())
+    rows.update(state=RunStage.State.RUNNING)
+
+
+def close_stage(run_id: UUID, stage: str, state: RunStage.State, detail: str = "") -> None:
+    more = {"detail": detail} if detail else {}
+    RunStage.objects.filter(run_id=run_id, name=stage).update(state=state, finished_at=timezone.now(), **more)
+
+
+def show_stage(run_id: UUID, stage: Stage, **fields: Any) -> None:
+    """Store progress of a stage: `done`, `total`, `detail`, `state`."""
+    RunStage.objects.filter(run_id=run_id, name=stage).update(**fields)
+
+
+def _won(rows: int) -> bool:
+    return rows == 1
