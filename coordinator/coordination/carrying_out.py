@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from coordinator.coordination.checks import Check, Operation, Preflight, differing, preflight_document
+from coordinator.coordination.features import LEFT_BEHIND, features_of
 from coordinator.coordination.preflight import preflight
 from coordinator.coordination.reading import Wish, read_outcome, read_situation
 from coordinator.coordination.situation import Situation
@@ -33,6 +34,8 @@ from lake.spark.jobs import (
 )
 from lake.spark.messages import SparkJob, SparkOutcome
 
+STAYING = (*LEFT_BEHIND, "checkpointProtection")
+"""Features that are told of where a drop leaves them; Delta puts the last one in where it removes another at once."""
 MOST_BACKFILLS = 20
 """Repairs before a drop; each is planned from a reading of its own."""
 
@@ -242,8 +245,10 @@ def _outcome(wish: Wish, checked: Preflight, after: Situation, outcome: SparkOut
             return f"{wish.remove_features[0]} is gone, at version {newest}."
         case Operation.DROP:
             commits = [str(one.get("version")) for one in outcome.result.get("commits", [])]
-            left = ", ".join(str(one) for one in outcome.result.get("left_behind", [])) or "nothing"
+            features = features_of(after.protocol) if after.protocol else frozenset()
+            left = ", ".join(feature for feature in STAYING if feature in features) or "no feature"
             return (
-                f"Coordinated commits are off since version {newest} (commits {', '.join(commits) or 'none'}). "
+                f"Coordinated commits are off since version {commits[-1] if commits else newest} "
+                f"(commits {', '.join(commits) or 'none'}). "
                 f"Left behind: {left}, and the coordinator's item, which accepts no more."
             )

@@ -91,6 +91,13 @@ def test_a_drop_removes_what_stays_only_where_asked_for_and_stands_if_delta_refu
     assert "vacuumProtocolCheck stays, as Delta says: History needs it." in job.message
 
 
+def test_a_drop_tells_of_what_is_left_in_the_end(desk, coordinated) -> None:
+    job = desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated, remove_features=("vacuumProtocolCheck",)))))
+
+    assert "off since version 5 (commits 4, 5). Left behind: inCommitTimestamp, and" in job.message
+    assert "vacuumProtocolCheck was removed." in job.message
+
+
 def test_a_leftover_is_removed_afterwards(desk, coordinated) -> None:
     desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated))))
     wish = desk.wish(LEFTOVERS, coordinated, remove_features=("vacuumProtocolCheck",))
