@@ -1,11 +1,12 @@
 """What `levee apply` declares of backups: `[[plans]]`."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
 
+from backups.cron import ScheduleError, parse_schedule
 from backups.models import Plan
 from coordinator.declaration import Change
 from dashboard.connections.models import Connection
@@ -86,10 +87,38 @@ def _cents_complaint(number: float) -> str:
 
 
 def _schedule_complaint(text: str) -> str:
-    return "" if len(text.split()) == 5 else f"{text!r} is not a cron line of five fields."
+    try:
+        parse_schedule(text)
+    except ScheduleError as error:
+        return str(error)
+    return ""
 
 
-_ENGINES = tuple(Plan.Engine.values)
+def _one_of(choices: Sequence[str]) -> Callable[[str], str]:
+    return lambda text: "" if text in choices else f"{text!r} is not one of {', '.join(choices)}."
+
+
+def _arn_complaint(service: str) -> Callable[[str], str]:
+    arn = re.compile(rf"arn:aws[a-z-]*:{service}:[a-z0-9-]*:\d{{12}}:\S+")
+    return lambda text: "" if not text or arn.fullmatch(text) else f"{text!r} is not an ARN of {service}."
+
+
+def _people_complaint(people: list[Any]) -> str:
+    unfit = next((one for one in people if not isinstance(one, str) or not _ADDRESS.fullmatch(one)), None)
+    return "" if unfit is None else f"{unfit!r} is not a mail address."
+
+
+_ADDRESS = re.compile(r"[^@\s,]+@[^@\s,]+")
+# What S3 can copy into (CopyObject, x-amz-storage-class), without the classes that are being retired.
+STORAGE_CLASSES = (
+    "STANDARD",
+    "STANDARD_IA",
+    "ONEZONE_IA",
+    "INTELLIGENT_TIERING",
+    "GLACIER_IR",
+    "GLACIER",
+    "DEEP_ARCHIVE",
+)
 _PLAN_FIELDS = {
     "name": Field(
         str,
@@ -105,10 +134,20 @@ _PLAN_FIELDS = {
     "engine": Field(
         str,
         default=Plan.Engine.S3_BATCH.value,
-        check=lambda text: "" if text in _ENGINES else f"{text!r} is not one of {', '.join(_ENGINES)}.",
+        check=_one_of(Plan.Engine.values),
     ),
     "schedule": Field(str, default="", check=_schedule_complaint, longest=64),
     "objective_hours": Field(int, default=36, check=_positive_complaint),
     "cost_ceiling_usd": Field(float, check=_cents_complaint, most=99_999_999),
     "keep": Field(dict, default={}),
+    "evidence": Field(str, default="", check=lambda text: _uri_complaint(text) if text else "", longest=1_100),
+    "selection": Field(str, default=Plan.Selection.INCREMENTAL.value, check=_one_of(Plan.Selection.values)),
+    "files": Field(str, default=Plan.Files.ALL.value, check=_one_of(Plan.Files.values)),
+    "window_hours": Field(int, default=168, check=lambda n: "" if n >= 0 else f"{n} is negative."),
+    "role_arn": Field(str, default="", check=_arn_complaint("iam"), longest=256),
+    "storage_class": Field(str, default="", check=_one_of(("", *STORAGE_CLASSES))),
+    "encryption_key": Field(str, default="", check=_arn_complaint("kms"), longest=256),
+    "source_key": Field(str, default="", check=_arn_complaint("kms"), longest=256),
+    "notify": Field(list, default=[], check=_people_complaint),
+    "paused": Field(bool, default=False),
 }

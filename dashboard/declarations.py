@@ -16,7 +16,7 @@ class Field:
     `longest` is the characters of a text that can be stored, `most` the largest number.
     """
 
-    kind: type[str] | type[int] | type[float] | type[bool] | type[dict]  # type: ignore[type-arg]
+    kind: type[str] | type[int] | type[float] | type[bool] | type[dict] | type[list]  # type: ignore[type-arg]
     required: bool = False
     default: Any = None
     check: Callable[[Any], str] | None = None
@@ -24,7 +24,14 @@ class Field:
     most: int = 2**31 - 1
 
 
-_KIND_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", dict: "a table"}
+_KIND_WORDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    dict: "a table",
+    list: "an array",
+}
 
 
 def read_table(place: str, table: object, fields: Mapping[str, Field]) -> dict[str, Any]:

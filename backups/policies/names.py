@@ -35,6 +35,7 @@ class PlanNames:
     source_account: str = UNKNOWN_SOURCE
     vault_account: str = UNKNOWN_VAULT
     role_name: str = ""
+    role_arn: str = ""
     levee_source: str = ""
     levee_vault: str = ""
     source_key: str = ""
@@ -43,8 +44,8 @@ class PlanNames:
 
     @property
     def batch_role(self) -> str:
-        """ARN of the role that S3 Batch Operations acts as."""
-        return f"arn:{self.partition}:iam::{self.vault_account}:role/{self.role_name}"
+        """ARN of the role that S3 Batch Operations acts as: the plan's, else the one that the policies propose."""
+        return self.role_arn or f"arn:{self.partition}:iam::{self.vault_account}:role/{self.role_name}"
 
     @property
     def readers(self) -> tuple[str, ...]:

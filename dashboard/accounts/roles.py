@@ -45,7 +45,7 @@ PERMISSIONS: dict[str, Role] = {
     "bucket.change": Role.OPERATOR,
     "alert.acknowledge": Role.OPERATOR,
     "alert.manage": Role.ADMIN,
-    "backup.plan": Role.OPERATOR,
+    "backup.plan": Role.ADMIN,
     "backup.preflight": Role.OPERATOR,
     "lake.declare": Role.ADMIN,
     "people.manage": Role.ADMIN,

@@ -52,6 +52,13 @@ JOBS: Mapping[str, Look] = {
     "not_started": Look("Not started", "s-next", "idle", "Not reached yet"),
 }
 
+RUNS: Mapping[str, Look] = {
+    "waiting_for_inventory": Look("Waiting for inventory", "s-queued", "idle", "S3 has not delivered it yet"),
+    "complete": Look("Complete", "s-done", "ok", "Every object is at the destination with its size and ETag"),
+    "arrived": Look("Arrived", "s-done", "ok", "Delivered, and every file has its MD5"),
+    "skipped": Look("Not needed", "s-published", "idle", "This run does without it"),
+}
+
 STEPS: Mapping[str, Look] = {
     "next": JOBS["not_started"],
     "done": Look("Done", "s-done", "ok", "Finished"),
@@ -80,7 +87,7 @@ MESSAGES: Mapping[str, Look] = {
     "unknown": Look("Perhaps sent", "s-unknown", "warn", "The line broke before the server answered"),
 }
 
-LOOKS: Mapping[str, Look] = {**LAKE, **VERSIONS, **JOBS, **STEPS, **ACTS, **ALERTS, **MESSAGES}
+LOOKS: Mapping[str, Look] = {**LAKE, **VERSIONS, **JOBS, **RUNS, **STEPS, **ACTS, **ALERTS, **MESSAGES}
 
 
 def look_of(state: object) -> Look:

@@ -1,0 +1,67 @@
+"""What an operator may do with plans: add and edit them, and have their permissions checked."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from backups.declaration import plan_changes, read_plans, store_plans
+from backups.models import Plan
+from backups.policies.jobs import PREFLIGHT_KIND
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.roles import require
+from dashboard.audit.log import record
+from dashboard.connections.models import Connection
+from dashboard.declarations import DeclarationError
+from dashboard.jobs.actions import Target, submit
+from dashboard.jobs.models import Job
+
+PLACE = "plans[0]"
+
+
+class NameTaken(DeclarationError):
+    """A new plan has the name of one that is there."""
+
+
+@transaction.atomic
+def save_plan(actor: Actor, values: Mapping[str, Any], plan: Plan | None = None) -> Plan:
+    """Add a plan, or change one, by the same rules as `levee apply`; `values` are the keys of its `[[plans]]`.
+
+    Raises NotAllowed, NameTaken, and DeclarationError that names the key as plans[0].key.
+    """
+    connection = Connection.objects.filter(name=values.get("connection", "")).first()
+    require(actor, "backup.plan", target=str(values.get("name", "")), connection=connection)
+    if plan is not None and plan.connection != connection:
+        require(actor, "backup.plan", target=plan.name, connection=plan.connection)
+    read = read_plans({"plans": [dict(values)]}, set(Connection.objects.values_list("name", flat=True)))
+    [wanted] = read
+    if plan is None and Plan.objects.filter(name=wanted["name"]).exists():
+        raise NameTaken(f"{PLACE}.name: a plan is called {wanted['name']!r} already: choose another name.")
+    if plan is not None and plan.name != wanted["name"]:
+        raise DeclarationError(f"{PLACE}.name: a plan keeps its name, which its runs and their evidence carry.")
+    before = [change.before for change in plan_changes(read)]
+    changes = store_plans(read)
+    saved = Plan.objects.select_related("connection", "vault_connection").get(name=wanted["name"])
+    if changes:
+        record(
+            actor,
+            "backup.plan",
+            target_type="plan",
+            target_id=str(saved.pk),
+            target_label=saved.name,
+            before=before[0] or {},
+            after=wanted,
+        )
+    return saved
+
+
+def ask_for_preflight(actor: Actor, plan: Plan) -> Job:
+    """Queue a check of every permission of the plan; changes nothing. Raises NotAllowed."""
+    return submit(
+        actor,
+        PREFLIGHT_KIND,
+        f"Check the permissions of {plan.name}",
+        connection=plan.vault_connection,
+        target=Target("plan", str(plan.pk), plan.name),
+        params={"plan": plan.pk},
+    )
