@@ -1,26 +1,162 @@
-"""`levee store NAME`: one commit store."""
+"""`levee store NAME [ACTION]`: one commit store, and what would be done to it, done with `--apply`."""
 
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from coordinator.documents import store_document
-from coordinator.lookup import find_store
-from dashboard.commands import JsonCommand
+from coordinator.documents import moment, store_document
+from coordinator.lookup import connection_named, connections, find_store
+from coordinator.models import CommitStore
+from coordinator.protocols.stores import COMMIT_COORDINATOR, LOG_STORE
+from coordinator.upkeep.actions import cancel_ttl_migration
+from coordinator.upkeep.views_of import capacity_advice, expiry_facts
+from coordinator.upkeep.wishes import (
+    Capacity,
+    ChangeCapacity,
+    ChangeProtection,
+    ChangeRecovery,
+    CreateStore,
+    DisableTtl,
+    EnableTtl,
+    MigrateTtl,
+    Wish,
+    WishInvalid,
+)
+from coordinator.upkeep_commands import UpkeepCommand
+from coordinator.wish_forms import read_tags
+from dashboard.accounts.actor import Actor
+from dashboard.commands import UsageError
+from dashboard.connections.models import Connection
+
+TTL_WISHES = {one.ACT: one for one in (EnableTtl, MigrateTtl, DisableTtl)}
+ACTIONS = ("create", "capacity", "protect", "recovery", *TTL_WISHES, "stop-migration")
 
 
-class Command(JsonCommand):
-    """Print what the database holds of one commit store; reads no AWS."""
+class Command(UpkeepCommand):
+    """Without an action print what the database holds of a store; with one plan a change, from a fresh reading."""
 
-    help = "Show one commit store: key schema, capacity, TTL, recovery, findings."
+    help = "Show one commit store, create it or change it: capacity, protection, recovery, TTL."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name")
+        parser.add_argument("action", nargs="?", choices=ACTIONS, help="nothing: show the store")
         parser.add_argument("--connection", metavar="NAME", help="where several connections have a store of this name")
+        parser.add_argument("--kind", choices=(LOG_STORE, COMMIT_COORDINATOR), default=LOG_STORE, help="create")
+        parser.add_argument("--on-demand", action="store_true", help="create, capacity: pay for each request")
+        parser.add_argument("--read", type=int, metavar="UNITS", help="create, capacity: reads a second")
+        parser.add_argument("--write", type=int, metavar="UNITS", help="create, capacity: writes a second")
+        parser.add_argument("--no-protection", action="store_true", help="create: without deletion protection")
+        parser.add_argument("--no-recovery", action="store_true", help="create: without point-in-time recovery")
+        parser.add_argument("--no-ttl", action="store_true", help="create: a log store without TTL")
+        parser.add_argument("--encryption", default="", metavar="KEY", help="create: aws, or the ARN of a KMS key")
+        parser.add_argument("--tag", action="append", default=[], metavar="KEY=VALUE", help="create; may be repeated")
+        parser.add_argument("--on", action="store_true", help="protect, recovery: switch it on")
+        parser.add_argument("--off", action="store_true", help="protect, recovery: switch it off")
+        self.add_upkeep_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        document = store_document(find_store(options["name"], options["connection"]))
+        name, action = options["name"], options["action"]
+        if action is None:
+            self._show(find_store(name, options["connection"]))
+        elif action == "stop-migration":
+            self._stop(find_store(name, options["connection"]), options["apply"])
+        elif action == "create":
+            self.change(_connection(options["connection"]), _wish(name, options), options)
+        else:
+            self.change(find_store(name, options["connection"]).connection, _wish(name, options), options)
+
+    def _show(self, store: CommitStore) -> None:
+        advice, expiry = capacity_advice(store), expiry_facts(store)
+        document = store_document(store) | {"capacity": asdict(advice), "ttl": _ttl_document(expiry)}
         lines = [f"{document['name']} ({document['kind']}): {document['state']}", document["summary"], ""]
         lines += [f"{key:24} {value}" for key, value in document["settings"].items() if key != "findings"]
+        lines += ["", advice.sentence, expiry.sentence]
+        if expiry.migration:
+            lines.append(f"TTL is being moved: {expiry.migration.get_phase_display()}. {expiry.migration.detail}")
         self.emit(document, lines)
+
+    def _stop(self, store: CommitStore, apply: bool) -> None:
+        migration = store.ttl_migrations.filter(finished_at=None).select_related("store__connection").first()
+        stopped = bool(migration and apply and cancel_ttl_migration(Actor.command(), migration))
+        phase = migration.phase if migration else None
+        said = "TTL of this store is not being moved."
+        if migration:
+            said = (
+                "Stopped: what DynamoDB was asked for goes on." if stopped else "Would stop the move. --apply does it."
+            )
+        self.emit({"phase": phase, "stopped": stopped}, said)
+
+
+def _connection(name: str | None) -> Connection:
+    """The connection whose account a new store is for. Raises UsageError where several might be meant."""
+    if name is not None:
+        return connection_named(name)
+    found = connections()
+    if len(found) > 1:
+        raise UsageError("Several connections are declared: add --connection NAME.")
+    return found[0]
+
+
+def _wish(name: str, options: dict[str, Any]) -> Wish:
+    try:
+        wish = _unchecked(name, options["action"], options)
+        wish.check()
+    except WishInvalid as invalid:
+        raise UsageError(str(invalid)) from invalid
+    return wish
+
+
+def _unchecked(name: str, action: str, options: dict[str, Any]) -> Wish:
+    if action == "create":
+        return CreateStore(
+            name=name,
+            kind=options["kind"],
+            capacity=_capacity(options, default_on_demand=True),
+            deletion_protection=not options["no_protection"],
+            recovery=not options["no_recovery"],
+            ttl=options["kind"] == LOG_STORE and not options["no_ttl"],
+            encryption=options["encryption"],
+            tags=read_tags("\n".join(options["tag"])),
+        )
+    if action == "capacity":
+        return ChangeCapacity(name, _capacity(options, default_on_demand=False))
+    if action in TTL_WISHES:
+        return TTL_WISHES[action](name)
+    if options["on"] == options["off"]:
+        raise UsageError("Say --on or --off.")
+    return ChangeProtection(name, options["on"]) if action == "protect" else ChangeRecovery(name, options["on"])
+
+
+def _capacity(options: dict[str, Any], *, default_on_demand: bool) -> Capacity:
+    read, write = options["read"], options["write"]
+    if read is None and write is None and (options["on_demand"] or default_on_demand):
+        return Capacity()
+    if options["on_demand"] or read is None or write is None:
+        raise UsageError("Say --on-demand, or both --read UNITS and --write UNITS.")
+    if read == 0 or write == 0:
+        raise UsageError("Give at least 1 unit a second of each, or say --on-demand.")
+    return Capacity(read, write)
+
+
+def _ttl_document(expiry: Any) -> dict[str, Any]:
+    migration = expiry.migration
+    return {
+        "status": expiry.ttl_status,
+        "attribute": expiry.ttl_attribute,
+        "since": moment(expiry.since),
+        "since_is_exact": expiry.since_is_exact,
+        "past_their_time": expiry.past_their_time,
+        "incomplete": expiry.incomplete,
+        "complete_without_time": expiry.complete_without_time,
+        "with_commit_time": expiry.with_commit_time,
+        "migration": {
+            "phase": migration.phase,
+            "detail": migration.detail,
+            "from_attribute": migration.from_attribute,
+            "phase_at": moment(migration.phase_at),
+        }
+        if migration
+        else None,
+    }

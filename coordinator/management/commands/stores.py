@@ -20,5 +20,13 @@ class Command(JsonCommand):
 def _as_text(documents: list[dict[str, Any]]) -> list[str]:
     if not documents:
         return ["No commit store is declared: write [[stores]] into a file for `levee apply`."]
-    rows = [(d["state"], d["kind"], d["tables"], f"{d['connection']}/{d['name']}", d["summary"]) for d in documents]
-    return columns(("STATE", "KIND", "TABLES", "STORE", "SUMMARY"), rows)
+    rows = [
+        (d["state"], d["kind"], d["tables"], _ttl(d["settings"]), f"{d['connection']}/{d['name']}", d["summary"])
+        for d in documents
+    ]
+    return columns(("STATE", "KIND", "TABLES", "TTL", "STORE", "SUMMARY"), rows)
+
+
+def _ttl(settings: dict[str, Any]) -> str | None:
+    status, attribute = settings.get("ttl_status"), settings.get("ttl_attribute")
+    return f"{status} {attribute}" if status == "ENABLED" and attribute else status

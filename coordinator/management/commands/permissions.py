@@ -1,0 +1,60 @@
+"""`levee permissions`: the policy that each feature needs, and with `--check` which permissions are held."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from coordinator.lookup import connection_named, connections
+from coordinator.queries.connections import FeatureLines, feature_lines
+from coordinator.upkeep.actions import check_permissions_now
+from dashboard.accounts.actor import Actor
+from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.connections.models import Connection
+from dashboard.jobs.models import JobState
+
+
+class Command(JsonCommand):
+    """Print IAM policies with the connection's real names; `--check` asks AWS and changes nothing."""
+
+    help = "Print the least policy of each feature, or check with --check which permissions are held."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--connection", metavar="NAME", help="where several are declared")
+        parser.add_argument("--check", action="store_true", help="find out which permissions are held, one by one")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        connection = _connection(options["connection"])
+        found = self._check(connection) if options["check"] else {}
+        features = feature_lines(connection, found)
+        document = {"connection": connection.name, "features": features, **found}
+        self.emit(document, list(_as_text(features)))
+        missing = sum(feature.missing for feature in features)
+        if missing:
+            raise Failed(f"{missing:,} permission{'s are' if missing > 1 else ' is'} missing: see above.")
+
+    def _check(self, connection: Connection) -> dict[str, Any]:
+        job = check_permissions_now(Actor.command(), connection)
+        if job.state != JobState.SUCCEEDED:
+            raise Failed(f"The permissions could not be checked: {job.error_text or job.message}")
+        return {key: job.result[key] for key in ("checked_at", "identity", "permissions")}
+
+
+def _connection(name: str | None) -> Connection:
+    if name is not None:
+        return connection_named(name)
+    found = connections()
+    if len(found) > 1:
+        raise UsageError("Several connections are declared: add --connection NAME.")
+    return found[0]
+
+
+def _as_text(features: list[FeatureLines]) -> Iterator[str]:
+    for feature in features:
+        yield from ("", feature.title)
+        if not feature.lines:
+            yield feature.policy
+        for line in feature.lines:
+            reason = f": {line.reason}" if line.reason else ""
+            yield f"  {line.word:10} {line.action} on {line.resource}{reason}"

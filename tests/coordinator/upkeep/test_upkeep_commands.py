@@ -1,0 +1,165 @@
+"""`levee store` and `levee bucket` with an action: the plan, nothing without --apply, and their exit codes."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from dashboard.commands import Failed, UsageError
+from dashboard.connections.models import Connection
+from dashboard.jobs.models import Job
+from tests.coordinator.upkeep.upkeep_console import UpkeepConsole
+
+pytestmark = pytest.mark.django_db
+
+
+def levee(*words: str) -> dict[str, Any]:
+    """The document that a command prints."""
+    out = io.StringIO()
+    call_command(*words, "--json", stdout=out, stderr=io.StringIO())
+    return dict(json.loads(out.getvalue()))
+
+
+def text(*words: str) -> str:
+    out = io.StringIO()
+    call_command(*words, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def test_a_store_is_created_only_with_apply(console: UpkeepConsole) -> None:
+    name = f"fresh-{console.lake.bucket}"
+    words = ("store", name, "create", "--read", "5", "--write", "5", "--tag", "team=lake", "--no-recovery")
+
+    planned = levee(*words)
+
+    assert planned["job"] is None
+    assert planned["plan"]["equivalents"]["cloudformation"]
+    assert name not in console.lake.dynamodb.list_tables()["TableNames"]
+    assert levee(*words, "--apply")["job"]["state"] == "succeeded"
+    assert console.described(name)["ProvisionedThroughput"]["ReadCapacityUnits"] == 5
+    assert console.store(name)
+
+
+def test_the_plan_reads_as_text_with_deltas_own_beside_it(console: UpkeepConsole) -> None:
+    said = text("store", f"fresh-{console.lake.bucket}", "create")
+
+    assert "Deletion protection: On (Delta would have made: Off)" in said
+    assert "aws dynamodb create-table" in said
+    assert said.rstrip().endswith("Nothing was changed. --apply carries it out.")
+
+
+def test_what_is_as_wished_already_ends_well(console: UpkeepConsole) -> None:
+    assert levee("store", console.lake.log_store, "capacity", "--on-demand")["refusal"]["code"] == "nothing-to-do"
+
+
+def test_ttl_is_switched_on(console: UpkeepConsole) -> None:
+    assert levee("store", console.lake.log_store, "enable-ttl", "--apply")["job"]["state"] == "succeeded"
+
+    assert console.ttl()["AttributeName"] == "expireTime"
+
+
+def test_a_move_of_ttl_is_shown_and_stopped(console: UpkeepConsole) -> None:
+    name = console.lake.log_store
+    console.lake.dynamodb.update_time_to_live(
+        TableName=name, TimeToLiveSpecification={"AttributeName": "commitTime", "Enabled": True}
+    )
+    levee("store", name, "migrate-ttl", "--apply")
+
+    assert levee("store", name)["ttl"]["migration"]["phase"] == "disabling"
+    assert levee("store", name, "stop-migration") == {"phase": "disabling", "stopped": False}
+    assert levee("store", name, "stop-migration", "--apply")["stopped"] is True
+    assert levee("store", name)["ttl"]["migration"] is None
+
+
+def test_a_danger_needs_the_name(console: UpkeepConsole) -> None:
+    name = console.lake.log_store
+    levee("store", name, "recovery", "--on", "--apply")
+
+    with pytest.raises(UsageError, match=f"--confirm {name}"):
+        levee("store", name, "recovery", "--off", "--apply")
+
+    assert levee("store", name, "recovery", "--off", "--apply", "--confirm", name)["job"]["state"] == "succeeded"
+
+
+def test_enqueue_hands_the_change_to_the_workers(console: UpkeepConsole) -> None:
+    name = console.lake.log_store
+
+    done = levee("store", name, "protect", "--on", "--apply", "--enqueue")
+
+    assert done["job"]["state"] == "queued"
+    assert Job.objects.get(pk=done["job"]["id"]).kind == "change-store"
+    with pytest.raises(UsageError, match="goes with --apply"):
+        levee("store", name, "protect", "--on", "--enqueue")
+
+
+def test_a_read_only_connection_plans_and_refuses_to_apply(console: UpkeepConsole) -> None:
+    Connection.objects.filter(pk=console.connection.pk).update(read_only=True)
+    words = ("store", console.lake.log_store, "protect", "--on")
+
+    assert levee(*words)["plan"]
+    with pytest.raises(Failed, match="is read only"):
+        levee(*words, "--apply")
+
+
+def test_a_rule_on_temp_files_is_set_and_removed_by_its_prefix(console: UpkeepConsole) -> None:
+    console.lake.table("sales/orders", 3, log_store=True)
+    console.observe()
+    words = ("bucket", console.lake.bucket, "tmp-rule", "--prefix", "sales/orders")
+
+    assert levee(*words, "--apply")["job"]["state"] == "succeeded"
+    assert console.rules()[0]["Expiration"]["Days"] == 3
+    assert levee("bucket", console.lake.bucket)["lifecycle"]["rules"][0]["is_temp_rule"] is True
+    assert levee(*words, "--remove", "--apply")["job"]["state"] == "succeeded"
+    assert console.rules() == []
+
+
+def test_too_few_days_fail_with_the_reason(console: UpkeepConsole) -> None:
+    console.lake.table("sales/orders", 3, log_store=True)
+    console.observe()
+
+    with pytest.raises(Failed, match="longer than the longest commit"):
+        levee("bucket", console.lake.bucket, "tmp-rule", "--prefix", "sales/orders", "--days", "1")
+
+
+def test_uploads_and_sweeps_are_planned(console: UpkeepConsole) -> None:
+    console.lake.table("sales/orders", 3, log_store=True)
+    console.observe()
+
+    assert levee("bucket", console.lake.bucket, "multipart-rule", "--apply")["job"]["state"] == "succeeded"
+    assert console.rules()[0]["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"] == 7
+    assert levee("bucket", console.lake.bucket, "sweep", "--days", "2")["refusal"]["code"] == "nothing-to-do"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("store", "{store}", "capacity"),
+        ("store", "{store}", "capacity", "--read", "0", "--write", "5"),
+        ("store", "{store}", "capacity", "--on-demand", "--read", "5"),
+        ("store", "{store}", "protect"),
+        ("store", "x", "create"),
+        ("store", "fresh_log", "create", "--tag", "nonsense"),
+        ("bucket", "{bucket}", "tmp-rule"),
+        ("bucket", "{bucket}", "tmp-rule", "--remove"),
+        ("bucket", "{bucket}", "tmp-rule", "--remove", "--prefix", "nowhere"),
+        ("bucket", "{bucket}", "sweep", "--before", "yesterday"),
+        ("bucket", "{bucket}", "sweep", "--days", "-1"),
+    ],
+)
+def test_what_makes_no_sense_is_a_usage_error(console: UpkeepConsole, words: tuple[str, ...]) -> None:
+    console.lake.table("sales/orders", 3, log_store=True)
+    console.observe()
+
+    with pytest.raises(UsageError):
+        levee(*(word.format(store=console.lake.log_store, bucket=console.lake.bucket) for word in words))
+
+
+def test_permissions_prints_policies_and_checks_them(console: UpkeepConsole) -> None:
+    assert f'table/{console.lake.log_store}"' in text("permissions")
+
+    checked = levee("permissions", "--check")
+
+    assert {one["held"] for one in checked["permissions"]} <= {"yes", "unknown"}
+    assert checked["features"][0]["lines"]
