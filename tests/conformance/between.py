@@ -32,7 +32,8 @@ class Answer:
 class Moment:
     """The first request of Spark's that is this operation and fits. `before` happens ahead of it, `after` behind it.
 
-    `answer` is given instead of passing the request on, `times` times; after `is_last` nothing is answered at all.
+    `answer` is given instead of passing the request on, `times` times. Without `is_passed_on` DynamoDB never hears of
+    it, without `is_answered` Spark never hears of the answer.
     """
 
     operation: str

@@ -13,7 +13,7 @@ from typing import Any
 from django.urls import reverse
 
 from coordinator import actions as repairs
-from coordinator.coordination import actions, warm
+from coordinator.coordination import actions
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.reading import Wish
@@ -72,25 +72,28 @@ class SparkOfLevee:
 
     at_step: dict[str, Callable[[], object]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    newest: Watched | None = None
 
     def __call__(self, settings: WorkerSettings, home: Path) -> Watched:
         quick = replace(settings, java_options=SHORT_LIVED_JVM)
-        return Watched(SparkWorker(quick, worker_home()), self.at_step, self.asked)
+        self.newest = Watched(SparkWorker(quick, worker_home()), self.at_step, self.asked)
+        return self.newest
+
+    @property
+    def pid(self) -> int | None:
+        """The process group of the child that would take the next job; None while there is none."""
+        return self.newest.worker.pid if self.newest else None
 
     def kill(self) -> None:
         """Kill -9 the child, and wait until nothing of its group lives; nothing where there is none."""
-        held = warm.spark._held
-        if held is None or (group := held.worker.worker.pid) is None:
-            return
-        with suppress(ProcessLookupError):
-            os.kill(group, signal.SIGKILL)
-        assert wait_until(lambda: not living(group))
+        if (group := self.pid) is not None:
+            with suppress(ProcessLookupError):
+                os.kill(group, signal.SIGKILL)
+            assert wait_until(lambda: not living(group))
 
     def await_end(self) -> None:
         """Wait until the child and its group are gone by another's doing."""
-        held = warm.spark._held
-        assert held is not None
-        assert wait_until(lambda: held.worker.worker.pid is None)
+        assert wait_until(lambda: self.pid is None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from coordinator.coordination import actions
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.jobs import KINDS, params_of
 from coordinator.coordination.reading import Wish
@@ -11,6 +12,7 @@ from coordinator.models import CommitStore, DeltaTable, TableFinding
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import run_in_foreground
+from dashboard.jobs.execution import execute
 from dashboard.jobs.models import Job, JobState
 from lake.spark.sql import delta_path
 from sandbox.client import Client
@@ -79,13 +81,11 @@ def shows(
 
 
 def works(table: Coordinated) -> None:
-    """Assert that an application that starts now reads all rows, writes, and finds every version."""
-    assert table.count() == table.rows
+    """Assert that an application that starts now writes and reads every row, and that no version is missing."""
+    table.forget()
     table.append()
     assert table.count() == table.rows
     assert table.published() == list(range(table.version + 1))
-    history = table.lake.sql(f"DESCRIBE HISTORY {delta_path(table.uri)}")
-    assert sorted(int(row[0]) for row in history) == list(range(table.version + 1))
 
 
 @pytest.mark.parametrize("made", [empty, plain, partitioned, with_deletion_vectors, column_mapped])
@@ -122,6 +122,47 @@ def test_a_table_enabled_again_has_two_registrations_and_the_page_names_the_one_
     found = TableFinding.objects.get(table__uri=table.uri, code="K11", resolved_at=None)
     assert f"the newest metadata names {second}" in found.summary
     works(table)
+
+
+def test_a_drop_removes_on_request_what_it_would_leave_behind(table: Coordinated, console: Console) -> None:
+    plain(table)
+    succeeded(console.enable(table.uri))
+    dropped = succeeded(console.drop(table.uri, remove_features=("vacuumProtocolCheck", "inCommitTimestamp")))
+    assert "vacuumProtocolCheck was removed. inCommitTimestamp was removed." in dropped.message
+    table.version = max(table.published())
+    shows(table, console, mechanism="single_driver", offers=ENABLE)
+    assert not {"vacuumProtocolCheck", "inCommitTimestamp"} & set(console.page(table.uri).table.features)
+    works(table)
+
+
+def test_a_new_table_is_coordinated_from_its_first_commit(table: Coordinated, console: Console) -> None:
+    made = succeeded(console.act(Operation.CREATE, table.uri, store=DELTA_COMMITS, columns="id BIGINT", probe=True))
+    table.version = 1
+    assert made.result["after"]["registration"]["table_id"] == table.item()["tableId"]["S"]
+    shows(table, console, mechanism="coordinated_commits", offers=DROP)
+    works(table)
+
+
+def test_one_job_enables_many_tables_and_tells_of_each(
+    table: Coordinated, console: Console, spark_of_levee: SparkOfLevee
+) -> None:
+    """The second is coordinated already, which its checks refuse; the first is none the worse for it."""
+    other = Coordinated(table.lake, table.bucket, f"{table.key}-other")
+    plain(table)
+    other.create()
+    for uri in (table.uri, other.uri):
+        console.observe(uri)
+    rows = list(DeltaTable.objects.filter(uri__in=(table.uri, other.uri)).order_by("uri"))
+    job = actions.act_on_many(Actor.command(), rows, Operation.ENABLE, store=DELTA_COMMITS, stated=True)
+    execute(job.pk, "here")
+    job.refresh_from_db()
+    succeeded(job)
+    assert [one["state"] for one in job.result["outcomes"]] == ["done", "refused"]
+    assert spark_of_levee.asked == ["enable_coordinated_commits"]
+    table.version += 1
+    shows(table, console, mechanism="coordinated_commits", offers=DROP)
+    works(table)
+    works(other)
 
 
 def refused(console: Console, operation: Operation, uri: str, spark_of_levee: SparkOfLevee) -> str:
