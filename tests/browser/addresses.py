@@ -3,7 +3,7 @@
 from playwright.sync_api import Page
 
 COORDINATION = ("/tables/coordination/", "/tables/coordination/enable/", "/tables/coordination/drop/", "/tables/new/")
-PLAIN = ("/tables/", "/stores/", "/buckets/", "/jobs/", "/audit/", "/me/", "/states/", *COORDINATION)
+PLAIN = ("/tables/", "/stores/", "/buckets/", "/connections/", "/jobs/", "/audit/", "/me/", "/states/", *COORDINATION)
 EMPTY = ("/tables/?q=no-such-table", "/jobs/?state=lost", "/audit/?outcome=failed")
 REFUSED = ("/nowhere/", "/tables/?mechanism=nonsense")
 TABLE = "inventory.stock_levels"
@@ -23,8 +23,9 @@ def every_page(page: Page) -> list[str]:
         link(page, commits, "tbody td.num a"),
         *(f"{table}{tab}/" for tab in ("entries", "jobs", "activity", "writers", "compatibility")),
         *(f"{table}coordination/{act}/" for act in ("enable", "drop", "leftovers")),
-        link(page, "/stores/", "a.name") + "writers/",
-        *(link(page, listed, "a.name") for listed in ("/stores/", "/buckets/", "/jobs/")),
+        "/stores/new/",
+        *(link(page, "/stores/", "a.name") + tab for tab in ("writers/", "ttl/")),
+        *(link(page, listed, "a.name") for listed in ("/stores/", "/buckets/", "/jobs/", "/connections/")),
     ]
 
 
