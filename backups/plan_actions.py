@@ -29,10 +29,12 @@ def save_plan(actor: Actor, values: Mapping[str, Any], plan: Plan | None = None)
 
     Raises NotAllowed, NameTaken, and DeclarationError that names the key as plans[0].key.
     """
-    connection = Connection.objects.filter(name=values.get("connection", "")).first()
-    require(actor, "backup.plan", target=str(values.get("name", "")), connection=connection)
-    if plan is not None and plan.connection != connection:
-        require(actor, "backup.plan", target=plan.name, connection=plan.connection)
+    vault = values.get("vault_connection") or values.get("connection", "")
+    target = plan.name if plan else str(values.get("name", ""))
+    written = Connection.objects.filter(name=vault).first()
+    require(actor, "backup.plan", target=target, connection=written)
+    if plan is not None and plan.vault_connection != written:
+        require(actor, "backup.plan", target=target, connection=plan.vault_connection)
     read = read_plans({"plans": [dict(values)]}, set(Connection.objects.values_list("name", flat=True)))
     [wanted] = read
     if plan is None and Plan.objects.filter(name=wanted["name"]).exists():

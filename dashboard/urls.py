@@ -11,6 +11,7 @@ urlpatterns = [
     path("audit/", include("dashboard.audit.urls")),
     path("", include("dashboard.alerts.urls")),
     path("", include("coordinator.urls")),
+    path("backups/", include("backups.urls")),
 ]
 
 handler400 = "dashboard.web.errors.bad_request"

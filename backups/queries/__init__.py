@@ -1,0 +1,1 @@
+"""Reads for the pages of backups, returned as rows of plain values."""

@@ -1,0 +1,144 @@
+"""A plan as its page shows it: its settings in words, and the ticks of its last preflight."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.dateparse import parse_datetime
+
+from backups.models import Plan
+from backups.policies.documents import PolicyDocument, policy_documents
+from backups.policies.forms import as_cli, as_json, as_terraform, merge_note
+from backups.policies.jobs import PREFLIGHT_KIND
+from backups.policies.names import PlanNames
+from backups.queries.rows import Fact
+from dashboard.jobs.models import Job
+
+_HELD = {"yes": "healthy", "no": "blocked", "unknown": "not_checked"}
+_HELD_WORDS = {"yes": "Held", "no": "Missing", "unknown": "Not known"}
+_HOW = {"asked": "asked for", "tried": "tried", "simulated": "simulated by IAM", "read": "read in the bucket's policy"}
+_ACCOUNTS = {"source": "Source account", "vault": "Backup account"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """One permission as the list shows it."""
+
+    state: str
+    word: str
+    action: str
+    resource: str
+    who: str
+    how: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """The last check of permissions; `sentence` is how it ended, `ticks` what is missing first."""
+
+    job: Job
+    checked_at: datetime | None
+    ticks: tuple[Tick, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyView:
+    """One policy in its three forms."""
+
+    code: str
+    title: str
+    why: str
+    account: str
+    target: str
+    note: str
+    forms: tuple[tuple[str, str], ...]
+
+
+def settings_of(plan: Plan) -> tuple[Fact, ...]:
+    """What the plan says, in words."""
+    ceiling = f"${plan.cost_ceiling_usd:,.2f}" if plan.cost_ceiling_usd is not None else "None"
+    facts = [
+        Fact("Source", plan.source, f"read through {plan.connection.name}", is_code=True),
+        Fact("Destination", plan.destination, f"written through {plan.vault_connection.name}", is_code=True),
+        _inventory(plan),
+        Fact("Engine", plan.get_engine_display()),
+        Fact("Takes", plan.get_selection_display(), _files(plan)),
+        Fact("Schedule", plan.schedule or "By hand", "paused" if plan.paused else "UTC" if plan.schedule else ""),
+        Fact("Objective", f"{plan.objective_hours:,} h", "how old the newest complete copy may be"),
+        Fact("Cost ceiling", ceiling, "an estimate above it waits for approval"),
+        Fact("Keep", _keep(plan.keep), "retention of complete copies"),
+        Fact("Storage class", plan.storage_class or "STANDARD", "of the copies"),
+    ]
+    if plan.encryption_key:
+        facts.append(Fact("Key of the copies", plan.encryption_key, is_code=True))
+    if plan.source_key:
+        facts.append(Fact("Key of the source", plan.source_key, is_code=True))
+    if plan.role_arn:
+        facts.append(Fact("Role of S3 Batch", plan.role_arn, is_code=True))
+    if plan.evidence:
+        facts.append(Fact("Manifests and reports", plan.evidence, is_code=True))
+    return (*facts, Fact("Told", ", ".join(map(str, plan.notify)) or "Nobody by name", "besides the alert rules"))
+
+
+def last_preflight(plan: Plan) -> Preflight | None:
+    job = (
+        Job.objects.filter(kind=PREFLIGHT_KIND, target_type="plan", target_id=str(plan.pk))
+        .order_by("-created_at")
+        .first()
+    )
+    if job is None:
+        return None
+    result = job.result if isinstance(job.result, dict) else {}
+    checks = [one for one in result.get("checks") or [] if isinstance(one, dict)]
+    order = {"no": 0, "unknown": 1, "yes": 2}
+    ticks = tuple(_tick(one) for one in sorted(checks, key=lambda one: order.get(str(one.get("held")), 1)))
+    return Preflight(job, parse_datetime(str(result.get("checked_at") or "")), ticks)
+
+
+def policy_views(names: PlanNames) -> tuple[PolicyView, ...]:
+    return tuple(_policy(one) for one in policy_documents(names))
+
+
+def accounts(views: Iterable[PolicyView]) -> list[tuple[str, list[PolicyView]]]:
+    """The policies by account, the backup account's first: the others name its role."""
+    listed = list(views)
+    return [(word, [one for one in listed if one.account == account]) for account, word in reversed(_ACCOUNTS.items())]
+
+
+def _policy(policy: PolicyDocument) -> PolicyView:
+    forms = (("JSON", as_json(policy)), ("Terraform", as_terraform(policy)), ("AWS CLI", as_cli(policy)))
+    return PolicyView(policy.code, policy.title, policy.why, policy.account, policy.target, merge_note(policy), forms)
+
+
+def _tick(check: dict[str, Any]) -> Tick:
+    held = str(check.get("held"))
+    return Tick(
+        _HELD.get(held, "not_checked"),
+        _HELD_WORDS.get(held, "Not known"),
+        str(check.get("action", "")),
+        str(check.get("resource", "")),
+        str(check.get("who", "")),
+        _HOW.get(str(check.get("how")), ""),
+        str(check.get("reason", "")),
+    )
+
+
+def _inventory(plan: Plan) -> Fact:
+    if not plan.inventory:
+        return Fact("Inventory", "Not used", "the source is listed at each run")
+    lag = f"taken to hold everything up to {plan.minimum_lag_hours:,} h before it"
+    return Fact("Inventory", plan.inventory, lag, is_code=True)
+
+
+def _files(plan: Plan) -> str:
+    if plan.files == Plan.Files.LIVE:
+        return f"files of live versions, back to {plan.window_hours:,} h; the log always"
+    return "all files; the log always"
+
+
+def _keep(keep: object) -> str:
+    if not isinstance(keep, dict) or not keep:
+        return "Everything"
+    return ", ".join(f"{count} {period}" for period, count in keep.items())

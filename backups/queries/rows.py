@@ -1,0 +1,99 @@
+"""The small rows that several pages of backups show."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.urls import reverse
+
+from backups.models import Run
+from backups.outcomes import GAPS
+from dashboard.web.text import thousands
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A named value: text or a moment, with more in small beneath it."""
+
+    label: str
+    value: str = ""
+    more: str = ""
+    url: str = ""
+    at: datetime | None = None
+    is_code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The sentence on top of a page, its state, and where it leads."""
+
+    state: str
+    headline: str
+    detail: str = ""
+    url: str = ""
+    act: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run in a list. Counts are None while they are not known."""
+
+    url: str
+    label: str
+    plan: str
+    state: str
+    began: datetime | None
+    took: timedelta | None
+    listed: int | None
+    copied: int | None
+    left_over: int | None
+    cost: str
+    sentence: str
+
+
+def run_row(run: Run) -> RunRow:
+    is_reconciled = run.state in {"complete", "complete_with_gaps"}
+    return RunRow(
+        url=run_url(run),
+        label=run_label(run),
+        plan=run.plan.name,
+        state=run.state,
+        began=run.started_at,
+        took=took(run),
+        listed=run.listed or None,
+        copied=run.copied if is_reconciled else None,
+        left_over=left_over(run) if is_reconciled else None,
+        cost=cost_text(run),
+        sentence=run.sentence if run.state != "complete" else "",
+    )
+
+
+def run_url(run: Run) -> str:
+    return reverse("backup-run", args=[run.pk])
+
+
+def run_label(run: Run) -> str:
+    """The moment that a run holds, by which people tell it from others: 20 November 02:00."""
+    moment = run.cut_off or run.due_at or run.created_at
+    return f"{moment.day} {moment:%B %H:%M}"
+
+
+def left_over(run: Run) -> int:
+    """Objects that were listed and are not safe."""
+    return sum(run.counts[outcome.value] for outcome in GAPS)
+
+
+def took(run: Run) -> timedelta | None:
+    if run.started_at is None or run.finished_at is None:
+        return None
+    return run.finished_at - run.started_at
+
+
+def cost_text(run: Run) -> str:
+    """What a run cost, or is estimated to; empty before the estimate."""
+    if run.actual_usd is not None:
+        return f"${run.actual_usd:,.2f}"
+    return f"≈ ${run.estimate_usd:,.2f}" if run.estimate_usd is not None else ""
+
+
+def objects(number: int) -> str:
+    return f"{thousands(number)} object{'' if number == 1 else 's'}"

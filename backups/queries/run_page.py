@@ -1,0 +1,237 @@
+"""A run as its page shows it: stages, verdict, bill, what became of the objects, and what is left to do."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from backups.models import Plan, Run, RunStage, RunState, Stage
+from backups.outcomes import GAPS, Outcome
+from backups.queries.rows import Fact, cost_text, left_over, objects, run_label, run_url, took
+from dashboard.web.states import look_of
+from dashboard.web.text import duration, file_size, thousands
+
+STAGE_WORDS = {
+    Stage.INVENTORY: "Inventory",
+    Stage.MANIFEST: "Manifest",
+    Stage.COST_GATE: "Cost gate",
+    Stage.COPY: "Copy",
+    Stage.RECONCILE: "Reconcile",
+}
+OUTCOME_WORDS = {
+    Outcome.LISTED: ("Listed", "at the source"),
+    Outcome.COPIED: ("Copied", "seen at the destination"),
+    Outcome.ALREADY_THERE: ("Already there", "same size and ETag"),
+    Outcome.CHANGED: ("Changed meanwhile", "another object by now"),
+    Outcome.VANISHED: ("Vanished", "removed before it was copied"),
+    Outcome.DENIED: ("Denied", "a permission is missing"),
+    Outcome.TOO_NEW: ("Too new", "after the cut-off; the next run's"),
+    Outcome.ARCHIVED: ("Archived", "to be restored from its class first"),
+    Outcome.FAILED: ("Failed", ""),
+}
+_STAGE_STATES = {"waiting": "waiting_for_approval"}
+
+
+@dataclass(frozen=True, slots=True)
+class StageView:
+    """One stage: `figure` is its number, `css` marks the one that is waited at, and those to come."""
+
+    name: str
+    state: str
+    at: datetime | None
+    figure: str
+    detail: str
+    done: int
+    total: int | None
+    css: str
+    is_here: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeCount:
+    """How many objects ended so; None before it is known."""
+
+    word: str
+    number: int | None
+    detail: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """All that the page says of the run itself."""
+
+    id: str
+    url: str
+    label: str
+    short: str
+    plan: str
+    word: str
+    state: str
+    source: str
+    destination: str
+    headline: str
+    detail: str
+    finished_at: datetime | None
+    facts: tuple[Fact, ...]
+    stages: tuple[StageView, ...]
+    outcomes: tuple[OutcomeCount, ...]
+    about: tuple[Fact, ...]
+    left_over_says: str
+
+
+def run_view(run: Run, now: datetime) -> RunView:
+    return RunView(
+        id=str(run.pk),
+        url=run_url(run),
+        label=f"{run.plan.name}, {run_label(run)}",
+        short=run_label(run),
+        plan=run.plan.name,
+        word=look_of(run.state).word,
+        state=run.state,
+        source=run.plan.source,
+        destination=run.destination or run.plan.destination,
+        headline=_headline(run),
+        detail=_detail(run),
+        finished_at=run.finished_at,
+        facts=_facts(run, now),
+        stages=tuple(_stage(run, stage) for stage in run.stages.all()),
+        outcomes=_outcomes(run),
+        about=_about(run),
+        left_over_says=_left_over_says(run),
+    )
+
+
+def _headline(run: Run) -> str:
+    if run.state == RunState.WAITING_FOR_APPROVAL:
+        cost = f" for ${run.estimate_usd:,.2f}" if run.estimate_usd is not None else ""
+        return (
+            f"This run would copy {objects(run.objects_planned)}, "
+            f"{file_size(run.bytes_planned)},{cost}. A person must decide."
+        )
+    if run.state in {RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS}:
+        safe = run.copied + run.already_there
+        gaps = left_over(run)
+        tail = "." if not gaps else f"; {thousands(gaps)} {'is' if gaps == 1 else 'are'} not."
+        return f"{thousands(safe)} of {objects(run.listed)} are at the destination with their size and ETag{tail}"
+    return run.sentence or f"{look_of(run.state).meaning or look_of(run.state).word}."
+
+
+def _detail(run: Run) -> str:
+    if run.state == RunState.WAITING_FOR_APPROVAL:
+        above = f"above the ${run.ceiling_usd:,.2f} that Levee may spend by itself. " if run.ceiling_usd else ""
+        begin = "The estimate is " if above else ""
+        return f"{begin}{above}Nothing has been copied. Source tables are only read."
+    if run.state in {RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS}:
+        return run.sentence
+    if run.state == RunState.FAILED:
+        code = f"The code of the refusal is {run.error_code}. " if run.error_code else ""
+        return f"{code}What had been copied stays where it is, and the next run does not copy it again."
+    return ""
+
+
+def _facts(run: Run, now: datetime) -> tuple[Fact, ...]:
+    facts = [Fact("Cut-off", at=run.cut_off)] if run.cut_off else [Fact("Cut-off", "Not known yet")]
+    length = took(run)
+    if length is not None:
+        facts.append(Fact("Took", duration(length)))
+    elif run.state == RunState.WAITING_FOR_APPROVAL:
+        gate = next((one for one in run.stages.all() if one.name == Stage.COST_GATE), None)
+        facts.append(Fact("Waiting for", duration(now - (gate.started_at if gate and gate.started_at else now))))
+        facts.append(Fact("Objective missed", at=_missed_at(run)))
+    elif run.started_at and not run.is_finished:
+        facts.append(Fact("Elapsed", duration(now - run.started_at)))
+    if cost := cost_text(run):
+        estimate = f"estimate ${run.estimate_usd:,.2f}" if run.actual_usd is not None and run.estimate_usd else ""
+        facts.append(Fact("Cost", cost, estimate))
+    return tuple(fact for fact in facts if fact.value or fact.at)
+
+
+def _missed_at(run: Run) -> datetime | None:
+    """When the plan's newest complete copy becomes older than its objective; None without a copy."""
+    newest = (
+        run.plan.runs.filter(state__in=(RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS), cut_off__isnull=False)
+        .order_by("-cut_off")
+        .values_list("cut_off", flat=True)
+        .first()
+    )
+    return newest + timedelta(hours=run.plan.objective_hours) if newest else None
+
+
+def _stage(run: Run, stage: RunStage) -> StageView:
+    figure, detail = _figure(run, stage)
+    is_here = stage.state in {"running", "waiting"} and not run.is_finished
+    state = _STAGE_STATES.get(stage.state, stage.state)
+    if stage.name == Stage.INVENTORY and state == "waiting_for_approval":
+        state = "waiting_for_inventory"
+    tone = look_of(state).tone
+    css = f"{tone} here" if state == "waiting_for_approval" else "next" if stage.state == "next" else ""
+    total = stage.total if is_here and stage.total else None
+    return StageView(
+        STAGE_WORDS[Stage(stage.name)],
+        state,
+        stage.finished_at or stage.started_at,
+        figure,
+        stage.detail or detail,
+        min(stage.done, total or 0),
+        total,
+        css,
+        is_here,
+    )
+
+
+def _figure(run: Run, stage: RunStage) -> tuple[str, str]:
+    """The number of a stage, and what it counts, where the stage itself says nothing."""
+    if stage.state == "next":
+        return "", ""
+    match Stage(stage.name):
+        case Stage.INVENTORY:
+            return run.inventory or ("" if run.plan.inventory else "Listed"), ""
+        case Stage.MANIFEST:
+            said = f"objects to copy, {file_size(run.bytes_planned)}"
+            return (thousands(run.objects_planned), said) if stage.state == "done" else ("", "")
+        case Stage.COST_GATE:
+            limit = f"limit ${run.ceiling_usd:,.2f}" if run.ceiling_usd is not None else "no limit"
+            return (f"${run.estimate_usd:,.2f}", limit) if run.estimate_usd is not None else ("", "")
+        case Stage.COPY:
+            done = stage.done or run.copied
+            return thousands(done), f"copied, {file_size(run.bytes_copied)}" if run.bytes_copied else "copied"
+        case Stage.RECONCILE:
+            return (thousands(left_over(run)), "left over") if stage.state == "done" else ("", "")
+
+
+def _outcomes(run: Run) -> tuple[OutcomeCount, ...]:
+    is_known = run.state in {RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS} or any(
+        stage.name == Stage.RECONCILE and stage.state == "done" for stage in run.stages.all()
+    )
+    rows = []
+    for outcome, (word, detail) in OUTCOME_WORDS.items():
+        number = run.counts[outcome.value]
+        shown = number if is_known or (outcome is Outcome.LISTED and number) else None
+        url = "#failures" if outcome in GAPS and shown else ""
+        rows.append(OutcomeCount(word, shown, detail, url))
+    return tuple(rows)
+
+
+def _about(run: Run) -> tuple[Fact, ...]:
+    facts = [
+        Fact("Started by", run.requested_by_name),
+        Fact("Asked for", at=run.created_at),
+        Fact("Engine", Plan.Engine(run.plan.engine).label),
+    ]
+    if run.inventory_manifest:
+        facts.append(Fact("Inventory", f"s3://{run.inventory_bucket}/{run.inventory_manifest}", is_code=True))
+    if run.folder:
+        facts.append(Fact("Manifests and reports", run.folder, is_code=True))
+    if run.approved_by_name:
+        facts.append(Fact("Approved by", run.approved_by_name, url=""))
+        facts.append(Fact("Approved", at=run.approved_at))
+    if run.retry_of_id and run.retry_of:
+        facts.append(Fact("Retries", run_label(run.retry_of), url=run_url(run.retry_of)))
+    facts += [Fact("Retried by", run_label(later), url=run_url(later)) for later in run.retries.all()]
+    return tuple(fact for fact in facts if fact.value or fact.at)
+
+
+def _left_over_says(run: Run) -> str:
+    gaps = left_over(run)
+    share = f", {100 * gaps / run.listed:.2f} %" if run.listed else ""
+    again = f"; a retry would try {thousands(run.worth_retry)} of them again" if run.worth_retry else ""
+    return f"{thousands(gaps)} of {objects(run.listed)}{share}{again}"

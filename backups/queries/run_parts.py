@@ -1,0 +1,176 @@
+"""Lists on a run's page: the bill, what was left over and why, the copy jobs, the largest tables."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from backups.models import CopyJob, FailureGroup, Plan, Run
+from backups.outcomes import Outcome
+from backups.queries.run_page import OUTCOME_WORDS
+from dashboard.web.text import thousands
+
+LANES = {"copy": "Copy", "multipart": "Multipart", "archived": "Archived"}
+_JOB_STATES = {
+    "Complete": "succeeded",
+    "Failed": "failed",
+    "Failing": "failed",
+    "Cancelled": "cancelled",
+    "Cancelling": "cancelling",
+    "Suspended": "waiting_for_approval",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BillLine:
+    """One item of the estimate, as texts."""
+
+    item: str
+    count: str
+    price: str
+    usd: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """The estimate, and what the run came to."""
+
+    lines: tuple[BillLine, ...]
+    total: str
+    actual: str
+    basis: str
+    actual_basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRow:
+    """Objects left over for one cause."""
+
+    word: str
+    state: str
+    code: str
+    why: str
+    objects: int
+    bytes: int
+    tables: int
+    examples: tuple[str, ...]
+    retried: str
+
+
+@dataclass(frozen=True, slots=True)
+class CopyJobRow:
+    """One manifest at one engine."""
+
+    state: str
+    word: str
+    lane: str
+    engine: str
+    done: int
+    failed: int
+    total: int
+    known_as: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One table's part of what is to be copied."""
+
+    name: str
+    objects: int
+    share: str
+    bytes: int
+
+
+def bill_of(run: Run) -> Bill | None:
+    """None before the estimate."""
+    if run.estimate_usd is None:
+        return None
+    lines = tuple(_bill_line(one) for one in run.estimate_lines if isinstance(one, dict))
+    actual = f"{run.actual_usd:,.2f}" if run.actual_usd is not None else ""
+    return Bill(
+        lines,
+        f"{run.estimate_usd:,.2f}",
+        actual,
+        "List prices in US dollars, each a setting; discounts and taxes left out",
+        "the objects that were really asked for, by the same prices",
+    )
+
+
+def failure_rows(run: Run) -> list[FailureRow]:
+    return [_failure_row(group) for group in run.failures.all()]
+
+
+def copy_job_rows(run: Run) -> list[CopyJobRow]:
+    return [_copy_job_row(job) for job in run.copy_jobs.all()]
+
+
+def table_rows(run: Run) -> list[TableRow]:
+    """The tables with the most to copy, and the rest in one row."""
+    found = run.tables.get("largest") if isinstance(run.tables, dict) else None
+    rows = [
+        TableRow(str(one.get("table") or "Outside of tables"), number, _share(number, run), int(one.get("bytes") or 0))
+        for one in found or []
+        if isinstance(one, dict) and (number := int(one.get("objects") or 0))
+    ]
+    rest, rest_bytes = (
+        run.objects_planned - sum(row.objects for row in rows),
+        run.bytes_planned - sum(row.bytes for row in rows),
+    )
+    if rows and rest > 0:
+        rows.append(TableRow("All others", rest, _share(rest, run), max(rest_bytes, 0)))
+    return rows
+
+
+def _bill_line(line: dict[str, Any]) -> BillLine:
+    count, unit = line.get("count"), str(line.get("unit") or "")
+    usd = line.get("usd")
+    shown = f"{thousands(count)} {unit}".strip() if count is not None else ""
+    money = f"{float(usd):,.2f}" if isinstance(usd, int | float | str) and _is_number(usd) else ""
+    return BillLine(
+        str(line.get("item") or ""), shown, str(line.get("price") or ""), money, str(line.get("note") or "")
+    )
+
+
+def _is_number(text: object) -> bool:
+    try:
+        float(str(text))
+    except ValueError:
+        return False
+    return True
+
+
+def _failure_row(group: FailureGroup) -> FailureRow:
+    outcome = Outcome(group.outcome) if group.outcome in set(Outcome) else Outcome.FAILED
+    state = (
+        "attention" if outcome in {Outcome.CHANGED, Outcome.VANISHED, Outcome.TOO_NEW, Outcome.ARCHIVED} else "failed"
+    )
+    return FailureRow(
+        OUTCOME_WORDS[outcome][0],
+        state,
+        group.code,
+        group.cause,
+        group.object_count,
+        group.bytes,
+        group.tables,
+        tuple(str(key) for key in group.examples[:10]),
+        "Worth a retry" if group.worth_retry else "",
+    )
+
+
+def _copy_job_row(job: CopyJob) -> CopyJobRow:
+    state = _JOB_STATES.get(job.status, "running" if job.status else "not_started")
+    return CopyJobRow(
+        state,
+        job.status or "Not created",
+        LANES.get(job.lane, job.lane),
+        Plan.Engine(job.engine).label,
+        job.done,
+        job.failed,
+        job.total,
+        job.aws_job_id,
+        job.reason,
+    )
+
+
+def _share(number: int, run: Run) -> str:
+    return f"{100 * number / run.objects_planned:.1f} %" if run.objects_planned else ""

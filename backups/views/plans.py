@@ -1,0 +1,164 @@
+"""Pages of one plan: what it says, its runs and inventories, its policies; and the forms that add and edit it."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from backups.actions import RunRefused, pause, resume, start_run
+from backups.forms import PlanForm, form_of
+from backups.models import ACTIVE, Plan, Run
+from backups.plan_actions import ask_for_preflight, save_plan
+from backups.policies.of_plan import names_of
+from backups.queries.cards import card_of, plans_in_scope
+from backups.queries.plan_page import accounts, last_preflight, policy_views, settings_of
+from backups.queries.rows import Headline, run_row, run_url
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.roles import require
+from dashboard.declarations import DeclarationError
+from dashboard.web.paging import Column, Sort, choose_size, keyset_page
+from dashboard.web.text import duration
+
+NEWEST_FIRST = Sort("created", (Column("created_at", descending=True), Column("id", descending=True)))
+INVENTORIES_SHOWN = 10
+
+
+@require_safe
+def plan(request: HttpRequest, name: str) -> HttpResponse:
+    """One plan with its runs, newest first."""
+    found = _plan(name)
+    now = timezone.now()
+    card = card_of(found, now)
+    actor = Actor.from_request(request)
+    size = choose_size(request.GET.get("size", ""))
+    runs = keyset_page(_runs(found), NEWEST_FIRST, request.GET.get("after", ""), size)
+    context = {
+        "plan": found,
+        "card": card,
+        "verdict": _verdict(card),
+        "settings": settings_of(found),
+        "page": runs,
+        "rows": [run_row(run) for run in runs.rows],
+        "inventories": found.inventories.all()[:INVENTORIES_SHOWN],
+        "active_url": run_url(card.active) if card.active else "",
+        "why_not_run": _why_not(actor, found, "backup.run"),
+        "why_not_plan": _why_not(actor, found, "backup.plan"),
+        "preflight": last_preflight(found),
+    }
+    return render(request, "backups/plan.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def add(request: HttpRequest) -> HttpResponse:
+    """Add a plan."""
+    return _edit(request, None)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: HttpRequest, name: str) -> HttpResponse:
+    """Edit a plan; its name stays."""
+    return _edit(request, _plan(name))
+
+
+@require_safe
+def policies(request: HttpRequest, name: str) -> HttpResponse:
+    """The policies of both accounts for the plan's real names, and which permissions are there."""
+    found = _plan(name)
+    names = names_of(found)
+    preflight = last_preflight(found)
+    is_open = preflight is not None and not preflight.job.is_finished
+    context = {
+        "plan": found,
+        "names": names,
+        "accounts": accounts(policy_views(names)),
+        "preflight": preflight,
+        "poll_seconds": 2 if is_open else None,
+        "why_not_check": _why_not(Actor.from_request(request), found, "backup.preflight"),
+    }
+    partial = "#preflight" if getattr(request, "htmx", False) else ""
+    return render(request, f"backups/policies.html{partial}", context)
+
+
+@require_POST
+def preflight(request: HttpRequest, name: str) -> HttpResponse:
+    """Check each permission; the page of policies shows the ticks."""
+    found = _plan(name)
+    ask_for_preflight(Actor.from_request(request), found)
+    return redirect("backup-plan-policies", found.name)
+
+
+@require_POST
+def run_now(request: HttpRequest, name: str) -> HttpResponse:
+    """Start a run, or lead to the one that is under way."""
+    found = _plan(name)
+    try:
+        run = start_run(Actor.from_request(request), found)
+    except RunRefused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("backup-plan", found.name)
+    return redirect("backup-run", run.pk)
+
+
+@require_POST
+def switch(request: HttpRequest, name: str) -> HttpResponse:
+    """Pause the schedule, or let it go on."""
+    found = _plan(name)
+    actor = Actor.from_request(request)
+    try:
+        (resume if found.paused else pause)(actor, found)
+    except RunRefused as refusal:
+        messages.error(request, str(refusal))
+    return redirect("backup-plan", found.name)
+
+
+def _edit(request: HttpRequest, found: Plan | None) -> HttpResponse:
+    actor = Actor.from_request(request)
+    require(
+        actor, "backup.plan", target=found.name if found else "", connection=found.vault_connection if found else None
+    )
+    if request.method == "POST":
+        posted = request.POST.copy()
+        if found is not None:
+            posted["name"] = found.name
+        form = PlanForm(posted)
+        if form.is_valid():
+            try:
+                saved = save_plan(actor, form.values(), found)
+            except DeclarationError as error:
+                form.refuse(error)
+            else:
+                return redirect("backup-plan", saved.name)
+        return render(request, "backups/plan_form.html", _form_context(form, found), status=422)
+    return render(request, "backups/plan_form.html", _form_context(form_of(found) if found else PlanForm(), found))
+
+
+def _form_context(form: PlanForm, found: Plan | None) -> dict[str, Any]:
+    return {"form": form, "plan": found}
+
+
+def _plan(name: str) -> Plan:
+    return get_object_or_404(plans_in_scope(None), name=name)
+
+
+def _runs(found: Plan) -> Any:
+    return Run.objects.filter(plan=found).select_related("plan")
+
+
+def _verdict(card: Any) -> Headline:
+    if card.active is not None:
+        return Headline(card.state, card.active.sentence or card.note, "", run_url(card.active), "See the run")
+    if card.age is None:
+        return Headline("not_started", "This plan has no complete copy yet.", card.note)
+    said = f"The newest complete copy is {duration(card.age)} old; the objective is {duration(card.objective)}."
+    return Headline(card.state, said, card.note)
+
+
+def _why_not(actor: Actor, found: Plan, verb: str) -> str:
+    if not actor.may(verb, found.vault_connection):
+        return "Needs the admin role." if verb == "backup.plan" else "Needs the operator role."
+    if verb == "backup.run" and found.runs.filter(state__in=ACTIVE).exists():
+        return "A run of this plan is under way."
+    return ""
