@@ -38,8 +38,12 @@ def hold(run_id: UUID, job: Job) -> bool:
 
 
 def let_go(run_id: UUID, job: Job, look_again_at: datetime | None) -> bool:
-    """Leave the run to the next job, not before `look_again_at`."""
-    return _won(Run.objects.filter(pk=run_id, worker=job).update(worker=None, look_again_at=look_again_at))
+    """Leave the run to the next job, not before `look_again_at`; one that is to be cancelled waits for nothing."""
+    held = Run.objects.filter(pk=run_id, worker=job)
+    at_once = (RunState.CANCELLING, RunState.WAITING_FOR_APPROVAL)
+    if _won(held.filter(state__in=at_once).update(worker=None)):
+        return True
+    return _won(held.exclude(state__in=at_once).update(worker=None, look_again_at=look_again_at))
 
 
 def move(run_id: UUID, to: RunState, *, job: Job | None = None, **fields: Any) -> bool:

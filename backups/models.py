@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from backups.outcomes import Outcome
+from backups.outcomes import OVER, Outcome
 
 
 class Plan(models.Model):
@@ -270,7 +270,7 @@ class CopyJob(models.Model):
 
     @property
     def is_over(self) -> bool:
-        return self.status in {"Complete", "Failed", "Cancelled"}
+        return self.status in OVER
 
 
 class FailureGroup(models.Model):

@@ -20,3 +20,5 @@ class Outcome(StrEnum):
 SAFE = frozenset({Outcome.COPIED, Outcome.ALREADY_THERE})
 GAPS = frozenset(set(Outcome) - SAFE - {Outcome.LISTED})
 WORTH_RETRY = frozenset({Outcome.CHANGED, Outcome.DENIED, Outcome.FAILED})
+OVER = frozenset({"Complete", "Failed", "Cancelled"})
+"""The states at which a job of S3 Batch Operations ends (S3 User Guide, "Job status")."""

@@ -88,6 +88,11 @@ app.conf.update(
             "schedule": settings.OBSERVE_EVERY_SECONDS,
             "options": {"expires": settings.OBSERVE_EVERY_SECONDS, "queue": "default"},
         },
+        "backups": {
+            "task": "backups.tasks.backup_tick",
+            "schedule": settings.BACKUP_TICK_SECONDS,
+            "options": {"expires": settings.BACKUP_TICK_SECONDS, "queue": "default"},
+        },
         "ttl": {
             "task": "coordinator.upkeep.ttl_ticks.ttl_tick",
             "schedule": TTL_EVERY_SECONDS,

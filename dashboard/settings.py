@@ -25,6 +25,11 @@ OBSERVE_EVERY_SECONDS = env_int("LEVEE_OBSERVE_EVERY_SECONDS", 60)
 OBSERVE_THREADS = env_int("LEVEE_OBSERVE_THREADS", 32)
 READ_ONLY = env_bool("LEVEE_READ_ONLY", False)
 
+# Backups: how often runs are advanced, prices that differ from the list, and what one copy request takes at most.
+BACKUP_TICK_SECONDS = env_int("LEVEE_BACKUP_TICK_SECONDS", 60)
+BACKUP_PRICES: dict[str, str] = dict(pair.split("=", 1) for pair in env_list("LEVEE_BACKUP_PRICES"))
+BACKUP_COPY_LIMIT_BYTES = env_int("LEVEE_BACKUP_COPY_LIMIT_BYTES", 5 * 1024**3)
+
 # Who is told, and how.
 PUBLIC_URL = os.environ.get("LEVEE_PUBLIC_URL", "").rstrip("/")
 SMTP_URL = env_given("LEVEE_SMTP_URL")

@@ -47,6 +47,9 @@ PERMISSIONS: dict[str, Role] = {
     "alert.manage": Role.ADMIN,
     "backup.plan": Role.ADMIN,
     "backup.preflight": Role.OPERATOR,
+    "backup.run": Role.OPERATOR,
+    "backup.approve": Role.OPERATOR,
+    "backup.cancel": Role.OPERATOR,
     "lake.declare": Role.ADMIN,
     "people.manage": Role.ADMIN,
 }

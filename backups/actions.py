@@ -1,0 +1,168 @@
+"""What may be done with runs of backups: start, approve, reject, cancel, try again; pause a plan."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from backups import lifecycle
+from backups.advancing import submit_advance
+from backups.models import ACTIVE, Plan, Run, RunStage, RunState, Stage
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.roles import require
+from dashboard.audit.log import Outcome, record
+from dashboard.jobs import lifecycle as jobs
+
+
+class RunRefused(Exception):
+    """The run is not in a state for it; the message says why, in one sentence."""
+
+
+def start_run(actor: Actor, plan: Plan, *, due_at: datetime | None = None, enqueue: bool = True) -> Run:
+    """Start a backup, or return the one under way: a plan has one at a time. Raises NotAllowed.
+
+    `due_at` is when the schedule wanted it; `enqueue` hands it to the workers when the transaction commits.
+    """
+    require(actor, "backup.run", target=plan.name, connection=plan.vault_connection)
+    return _start(actor, plan, enqueue=enqueue, due_at=due_at)
+
+
+def retry(actor: Actor, run: Run, *, enqueue: bool = True) -> Run:
+    """Start a run that takes what an earlier one left and is worth another try. Raises RunRefused, NotAllowed."""
+    require(actor, "backup.run", target=run.plan.name, connection=run.plan.vault_connection)
+    if not run.is_finished:
+        raise RunRefused(f"Run {run.pk} is still {run.state}: wait for its end, then try again what failed.")
+    if not run.worth_retry:
+        raise RunRefused(f"Run {run.pk} left nothing that is worth another try: start a new run.")
+    return _start(actor, run.plan, enqueue=enqueue, retry_of=run)
+
+
+def approve(actor: Actor, run: Run, estimate_shown: Decimal | None = None, *, enqueue: bool = True) -> Run:
+    """Let a run copy that waits for approval. Raises RunRefused if it does not, or costs another sum than was shown."""
+    require(actor, "backup.approve", target=run.plan.name, connection=run.plan.vault_connection)
+    shown = run.estimate_usd if estimate_shown is None else estimate_shown
+    with transaction.atomic():
+        waiting = Run.objects.filter(pk=run.pk, estimate_usd=shown)
+        fields: dict[str, Any] = {
+            "approved_by_name": actor.name[:150],
+            "approved_at": timezone.now(),
+            "look_again_at": None,
+        }
+        if not (waiting.exists() and lifecycle.move(run.pk, RunState.RUNNING, sentence="Approved.", **fields)):
+            run.refresh_from_db()
+            raise RunRefused(_why_not(run, shown))
+        run.refresh_from_db()
+        _record(actor, "backup.approve", run, after={"estimate_usd": str(shown)})
+        if enqueue:
+            submit_advance(actor, run)
+    return run
+
+
+def reject(actor: Actor, run: Run, reason: str = "", *, enqueue: bool = True) -> Run:
+    """End a run that waits for approval without copying anything. Raises RunRefused, NotAllowed."""
+    require(actor, "backup.approve", target=run.plan.name, connection=run.plan.vault_connection)
+    if run.state != RunState.WAITING_FOR_APPROVAL:
+        raise RunRefused(_why_not(run, run.estimate_usd))
+    return _end(actor, run, "backup.reject", reason, enqueue=enqueue)
+
+
+def cancel(actor: Actor, run: Run, reason: str = "", *, enqueue: bool = True) -> Run:
+    """Ask a run to stop; copies under way at AWS are cancelled there. Raises RunRefused, NotAllowed."""
+    require(actor, "backup.cancel", target=run.plan.name, connection=run.plan.vault_connection)
+    return _end(actor, run, "backup.cancel", reason, enqueue=enqueue)
+
+
+def pause(actor: Actor, plan: Plan) -> Plan:
+    """Let the schedule of a plan start nothing; a run under way goes on."""
+    return _set_paused(actor, plan, paused=True)
+
+
+def resume(actor: Actor, plan: Plan) -> Plan:
+    """Let the schedule of a plan start runs again, from its next time on."""
+    return _set_paused(actor, plan, paused=False)
+
+
+def _start(actor: Actor, plan: Plan, *, enqueue: bool, **fields: Any) -> Run:
+    try:
+        with transaction.atomic():
+            run = Run.objects.create(
+                plan=plan,
+                requested_by=actor.user,
+                requested_by_name=actor.name[:150],
+                sentence="Waits for its first look.",
+                **fields,
+            )
+            RunStage.objects.bulk_create(
+                RunStage(run=run, number=number, name=stage) for number, stage in enumerate(Stage, start=1)
+            )
+            _record(actor, "backup.run", run, outcome="requested")
+    except IntegrityError:
+        standing = Run.objects.filter(plan=plan, state__in=ACTIVE).first()
+        if standing is None:
+            raise
+        run = standing
+    if enqueue and run.state != RunState.WAITING_FOR_APPROVAL:
+        submit_advance(actor, run)
+    return run
+
+
+def _end(actor: Actor, run: Run, action: str, reason: str, *, enqueue: bool) -> Run:
+    with transaction.atomic():
+        sentence = f"{actor.name} asked to stop it. {reason}".strip()
+        if not lifecycle.move(run.pk, RunState.CANCELLING, sentence=sentence, look_again_at=None):
+            run.refresh_from_db()
+            raise RunRefused(f"Run {run.pk} is {run.state} already: nothing to stop.")
+        run.refresh_from_db()
+        _record(actor, action, run, detail=reason)
+        if run.worker_id:
+            # Spark copies within the job that holds the run: it is to stop, so that another can cancel the rest.
+            jobs.request_cancel(run.worker_id, actor.name)
+        if enqueue:
+            submit_advance(actor, run)
+    return run
+
+
+def _why_not(run: Run, shown: Decimal | None) -> str:
+    if run.state == RunState.WAITING_FOR_APPROVAL:
+        return f"Run {run.pk} now costs ${run.estimate_usd}, and ${shown} was shown: look again before approving."
+    return f"Run {run.pk} is {run.state}: it does not wait for approval."
+
+
+def _set_paused(actor: Actor, plan: Plan, *, paused: bool) -> Plan:
+    require(actor, "backup.plan", target=plan.name, connection=plan.vault_connection)
+    with transaction.atomic():
+        if Plan.objects.filter(pk=plan.pk, paused=not paused).update(paused=paused):
+            record(
+                actor,
+                "backup.plan",
+                target_type="plan",
+                target_id=str(plan.pk),
+                target_label=plan.name,
+                before={"paused": not paused},
+                after={"paused": paused},
+            )
+    plan.paused = paused
+    return plan
+
+
+def _record(
+    actor: Actor,
+    action: str,
+    run: Run,
+    *,
+    after: dict[str, Any] | None = None,
+    outcome: Outcome = "done",
+    detail: str = "",
+) -> None:
+    record(
+        actor,
+        action,
+        target_type="run",
+        target_id=str(run.pk),
+        target_label=run.plan.name,
+        after={"run": str(run.pk), **(after or {})},
+        outcome=outcome,
+        detail=detail[:500],
+    )

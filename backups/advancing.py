@@ -1,0 +1,62 @@
+"""Which job advances a run next, submitted to the workers or run here and now."""
+
+import time
+from typing import Any
+
+from backups.models import Plan, Run, RunState, Stage
+from dashboard.accounts.actor import Actor
+from dashboard.jobs.actions import Target, run_in_foreground, submit
+from dashboard.jobs.models import Job, JobState
+
+POLL_SECONDS = 2.0
+LONGEST_WAIT_SECONDS = 60.0
+
+
+def needs_spark(run: Run) -> bool:
+    """Whether the next thing to do with a run is Spark's."""
+    if run.state == RunState.CANCELLING:
+        return False
+    if run.stage in {Stage.MANIFEST, Stage.RECONCILE}:
+        return True
+    if run.stage != Stage.COPY:
+        return False
+    rows = list(run.copy_jobs.all())
+    batch_to_begin = any(row.engine == Plan.Engine.S3_BATCH and row.status == "Suspended" for row in rows)
+    return not batch_to_begin and any(row.engine == Plan.Engine.SPARK and not row.is_over for row in rows)
+
+
+def submit_advance(actor: Actor, run: Run) -> Job:
+    """Queue the next job of a run; the one under way is returned instead of a second."""
+    return submit(actor, _kind(run), _title(run), **_details(run))
+
+
+def advance_here(actor: Actor, run: Run) -> Run:
+    """Advance a run in this process until it is finished or waits for approval; returns it as it is then.
+
+    Waits for what it waits for, and tries again after a trouble, as the tick would but sooner.
+    """
+    while True:
+        job = run_in_foreground(actor, _kind(run), _title(run), **_details(run))
+        run.refresh_from_db()
+        if run.is_finished or run.state == RunState.WAITING_FOR_APPROVAL:
+            return run
+        if job.state == JobState.CANCELLED and run.state != RunState.CANCELLING:
+            return run
+        if run.look_again_at is not None:
+            time.sleep(min(POLL_SECONDS * 2**run.stumbles, LONGEST_WAIT_SECONDS))
+
+
+def _kind(run: Run) -> str:
+    return "backup-data" if needs_spark(run) else "backup-run"
+
+
+def _title(run: Run) -> str:
+    return f"Back up {run.plan.name}"
+
+
+def _details(run: Run) -> dict[str, Any]:
+    return {
+        "connection": run.plan.vault_connection,
+        "target": Target("run", str(run.pk), run.plan.name),
+        "params": {"run": str(run.pk)},
+    }

@@ -1,0 +1,62 @@
+"""The kinds of jobs that advance a run: `backup-run` on the queue aws, `backup-data` where Spark is warm."""
+
+from contextlib import ExitStack
+
+from django.utils import timezone
+
+from backups import lifecycle
+from backups.models import Plan, Run
+from backups.runs.driver import advance
+from backups.runs.ports import Engine, Pipeline
+from backups.runs.spark_pipeline import SparkEngine, SparkPipeline
+from backups.runs.work import Answer, Done, Waiting, Work
+from dashboard.connections.access import lake_access
+from dashboard.jobs.context import JobContext, JobFailed
+from dashboard.jobs.registry import job_kind
+from lake.aws.access import Lake, open_lake
+
+
+@job_kind("backup-run", queue="aws", verb="backup.run")
+def advance_run(context: JobContext) -> str:
+    """Advance a run in all that needs no Spark; params: run."""
+    return _advance(context, has_spark=False)
+
+
+@job_kind("backup-data", queue="spark", verb="backup.run")
+def advance_data(context: JobContext) -> str:
+    """Advance a run with Spark at hand; params: run."""
+    return _advance(context, has_spark=True)
+
+
+def _advance(context: JobContext, *, has_spark: bool) -> str:
+    run = (
+        Run.objects.select_related("plan__connection", "plan__vault_connection", "retry_of")
+        .filter(pk=context.params["run"])
+        .first()
+    )
+    if run is None:
+        raise JobFailed("NoSuchRun", "The run has been removed: nothing to do.")
+    if not lifecycle.hold(run.pk, context.job):
+        return "The run is finished, or another job moves it."
+    with ExitStack() as stack:
+        try:
+            source = stack.enter_context(open_lake(lake_access(run.plan.connection)))
+            vault = stack.enter_context(open_lake(lake_access(run.plan.vault_connection)))
+        except BaseException:
+            lifecycle.let_go(run.pk, context.job, None)
+            raise
+        pipeline, engines = parts(run, context, source, vault)
+        work = Work(run, context, source, vault, pipeline, engines, has_spark, timezone.now)
+        return _sentence(advance(work))
+
+
+def parts(run: Run, context: JobContext, source: Lake, vault: Lake) -> tuple[Pipeline, dict[str, Engine]]:
+    """The pipeline and the engines of a run."""
+    spark = SparkPipeline(run.plan, source, vault, context)
+    return spark, {Plan.Engine.SPARK: SparkEngine(spark)}
+
+
+def _sentence(answer: Answer) -> str:
+    if isinstance(answer, Waiting):
+        return answer.sentence
+    return answer.detail if isinstance(answer, Done) else "The next stage runs on the other queue."

@@ -1,0 +1,24 @@
+"""Why an object is not safe, and what to do about it. Pure."""
+
+_BY_CODE = {
+    "SlowDown": "S3 asked to go slower and did not take it after several tries. Try the rest again.",
+    "InvalidObjectState": "The object lies in an archive class. Restore it first, or let it be reported.",
+    "InvalidRequest": "S3 refused the copy, most often because the object is larger than 5 GB. Try it again.",
+    "AccessDenied": "The role may not read or write it. Run the preflight of the plan, correct the policy, try again.",
+    "KMS.DisabledException": "The KMS key is disabled. Enable it, then try again.",
+}
+_BY_OUTCOME = {
+    "changed": "It was overwritten after the inventory, and the copy has another size or ETag. Try it again.",
+    "vanished": "It was deleted from the source after the inventory, as VACUUM does. Nothing is to be done.",
+    "denied": _BY_CODE["AccessDenied"],
+    "too_new": "It was written after the cut-off. The next run takes it.",
+    "archived": _BY_CODE["InvalidObjectState"],
+    "failed": "The copy failed. Try it again; if it fails again, look at its code in the report.",
+}
+
+
+def cause_of(outcome: str, code: str) -> str:
+    """What happened and what to do, in two sentences."""
+    if outcome in {"failed", "denied"} and code in _BY_CODE:
+        return _BY_CODE[code]
+    return _BY_OUTCOME.get(outcome, _BY_OUTCOME["failed"])

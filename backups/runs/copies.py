@@ -1,0 +1,40 @@
+"""Copy jobs as rows, and as engines are given them."""
+
+from django.utils import timezone
+
+from backups.models import CopyJob
+from backups.runs.ports import Copying, CopyStatus, Manifest, Place, place_of
+
+
+def copying_of(row: CopyJob) -> Copying:
+    run = row.run
+    plan = run.plan
+    manifest = Manifest(row.lane, row.manifest_bucket, row.manifest_key, row.manifest_etag, row.total, row.bytes)
+    return Copying(
+        token=row.token,
+        title=f"Levee {plan.name} {row.number} {run.pk}",
+        manifest=manifest,
+        destination=place_of(run.destination),
+        source=place_of(plan.source),
+        report=report_of(row),
+        role_arn=plan.role_arn,
+        storage_class=plan.storage_class,
+        encryption_key=plan.encryption_key,
+        priority=row.priority,
+        aws_job_id=row.aws_job_id,
+    )
+
+
+def report_of(row: CopyJob) -> Place:
+    """Where the engine writes the report of a copy job."""
+    return place_of(row.run.folder).below(row.report_prefix)
+
+
+def store_status(row: CopyJob, status: CopyStatus) -> None:
+    """Keep what an engine said of a copy job."""
+    row.status, row.reason = status.status, status.reason
+    row.done, row.failed, row.active_seconds = status.done, status.failed, status.active_seconds
+    row.total = status.total or row.total
+    row.aws_job_id = status.aws_job_id or row.aws_job_id
+    row.updated_at = timezone.now()
+    row.save()

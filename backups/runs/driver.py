@@ -1,0 +1,130 @@
+"""Advances a run as far as it goes without waiting: the stages in order, stumbles, and the end."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+
+from backups import lifecycle
+from backups.models import Run, RunStage, RunState, Stage
+from backups.runs.stages import copying, cost_gate, inventory, manifest, reconcile
+from backups.runs.work import Answer, Done, Elsewhere, GivenUp, RunFailed, Waiting, Work
+from dashboard.jobs.context import JobCancelled, JobFailed
+from dashboard.jobs.execution import first_sentence
+from lake.aws.errors import AwsError
+
+MOST_STUMBLES = 5
+STAGES: dict[Stage, Callable[[Work], Answer]] = {
+    Stage.INVENTORY: inventory.advance,
+    Stage.MANIFEST: manifest.advance,
+    Stage.COST_GATE: cost_gate.advance,
+    Stage.COPY: copying.advance,
+    Stage.RECONCILE: reconcile.advance,
+}
+
+
+def advance(work: Work) -> Answer:
+    """Go on until the run waits, belongs to the other queue, or is finished (Done). Lets go of the run in the end.
+
+    Raises what a stage raised, after the run has kept it: a stumble is tried again later, six in a row end the run.
+    """
+    look_again: float = 0
+    try:
+        answer = _go(work)
+        look_again = answer.seconds if isinstance(answer, Waiting) else 0
+        return answer
+    except GivenUp:
+        return Elsewhere()
+    except JobCancelled:
+        raise
+    except RunFailed as failure:
+        _fail(work, failure.code, str(failure))
+        return Done(str(failure))
+    except Exception as error:
+        look_again = _stumble(work, error)
+        raise
+    finally:
+        later = work.now() + timedelta(seconds=look_again) if look_again else None
+        lifecycle.let_go(work.run.pk, work.context.job, later)
+
+
+def _go(work: Work) -> Answer:
+    while True:
+        run = work.run
+        run.refresh_from_db()
+        if run.is_finished:
+            return Done(run.sentence)
+        if run.worker_id != work.context.job.pk:
+            raise GivenUp
+        if run.state == RunState.CANCELLING:
+            return _cancel(work)
+        if run.state == RunState.WAITING_FOR_APPROVAL:
+            return Waiting(0, run.sentence)
+        answer = _stage(work, Stage(run.stage))
+        if not isinstance(answer, Done):
+            return answer
+
+
+def _stage(work: Work, stage: Stage) -> Answer:
+    lifecycle.open_stage(work.run.pk, stage)
+    with work.context.step(stage.label) as step:
+        answer = STAGES[stage](work)
+        if isinstance(answer, Done):
+            step.detail = answer.detail
+        elif isinstance(answer, Waiting):
+            step.detail, step.state = answer.sentence, "waiting"
+    if isinstance(answer, Waiting) and work.run.state != RunState.WAITING_FOR_APPROVAL:
+        work.save(sentence=answer.sentence, stumbles=0)
+        work.show(stage, state=RunStage.State.WAITING, detail=answer.sentence)
+    if isinstance(answer, Done):
+        _close(work, stage, answer.detail)
+    return answer
+
+
+def _close(work: Work, stage: Stage, detail: str) -> None:
+    if stage == Stage.RECONCILE:
+        lifecycle.close_stage(work.run.pk, stage, RunStage.State.DONE, detail)
+    elif not lifecycle.next_stage(work.run.pk, work.context.job, stage, detail):
+        # Somebody asked to cancel meanwhile: the next look at the state finds it.
+        work.run.refresh_from_db()
+        if work.run.state != RunState.CANCELLING:
+            raise GivenUp
+
+
+def _cancel(work: Work) -> Answer:
+    answer = copying.cancel(work)
+    if isinstance(answer, Done):
+        if not lifecycle.move(work.run.pk, RunState.CANCELLED, job=work.context.job, sentence=answer.detail):
+            raise GivenUp
+        _skip_the_rest(work)
+    elif isinstance(answer, Waiting):
+        work.save(sentence=answer.sentence)
+    return answer
+
+
+def _fail(work: Work, code: str, sentence: str) -> None:
+    with suppress(AwsError, JobFailed):
+        copying.cancel(work)
+    if lifecycle.move(work.run.pk, RunState.FAILED, job=work.context.job, sentence=sentence, error_code=code[:128]):
+        stage = Stage(Run.objects.values_list("stage", flat=True).get(pk=work.run.pk))
+        lifecycle.close_stage(work.run.pk, stage, RunStage.State.FAILED, sentence)
+        _skip_the_rest(work)
+
+
+def _skip_the_rest(work: Work) -> None:
+    waiting = (RunStage.State.NEXT, RunStage.State.WAITING, RunStage.State.RUNNING)
+    work.run.stages.filter(state__in=waiting).update(state=RunStage.State.SKIPPED)
+
+
+def _stumble(work: Work, error: Exception) -> float:
+    """Keep the reason, and say in how many seconds to try again; the sixth in a row ends the run."""
+    code = error.code if isinstance(error, AwsError | JobFailed) else type(error).__name__
+    sentence = str(error) if isinstance(error, AwsError | JobFailed) else first_sentence(error)
+    stumbles = work.run.stumbles + 1
+    if stumbles > MOST_STUMBLES:
+        _fail(work, code, f"{sentence} It went wrong {stumbles} times in a row.")
+        return 0
+    seconds: float = 60.0 * 2 ** (stumbles - 1)
+    again = f"{sentence} Tried again in {seconds / 60:.0f} minutes."
+    lifecycle.save(work.run.pk, work.context.job, stumbles=stumbles, sentence=again, error_code=code[:128])
+    work.show(Stage(work.run.stage), state=RunStage.State.WAITING, detail=again)
+    return seconds

@@ -1,0 +1,154 @@
+"""What a run needs of others: the data pipeline, and an engine that copies what a manifest names."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+Lane = Literal["copy", "multipart"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A part of a bucket; `prefix` is empty or ends in "/"."""
+
+    bucket: str
+    prefix: str = ""
+
+    @property
+    def uri(self) -> str:
+        return f"s3a://{self.bucket}/{self.prefix}"
+
+    def below(self, path: str) -> "Place":
+        return Place(self.bucket, f"{self.prefix}{path}")
+
+
+def place_of(uri: str) -> Place:
+    """The place that an s3a:// URI names; its prefix gets the final slash that it lacks."""
+    bucket, _, prefix = uri.partition("://")[2].partition("/")
+    return Place(bucket, f"{prefix}/" if prefix and not prefix.endswith("/") else prefix)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one run is to copy. `inventory_manifest` is "" where the source is listed; times are UTC.
+
+    `retry` names an earlier run's retry manifest, which then takes the place of the inventory.
+    """
+
+    run: str
+    source: Place
+    destination: Place
+    folder: Place
+    inventory_bucket: str
+    inventory_manifest: str
+    cut_off: datetime
+    selection: str
+    files: str
+    window_hours: int
+    storage_class: str = ""
+    encryption_key: str = ""
+    retry: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One file in the CSV form that S3 Batch Operations reads, pinned by its ETag."""
+
+    lane: str
+    bucket: str
+    key: str
+    etag: str
+    objects: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What planning found. `listed` counts all objects of the source, `already_there` those right in the pool."""
+
+    listed: int
+    already_there: int
+    too_new: int
+    archived: int
+    manifests: tuple[Manifest, ...]
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Objects that are not safe, by one cause; `examples` are a few keys."""
+
+    outcome: str
+    code: str
+    objects: int
+    bytes: int
+    tables: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """What became of each object: counts by outcome, whose sum is `listed`."""
+
+    listed: int
+    counts: Mapping[str, int]
+    bytes_copied: int
+    groups: tuple[Group, ...]
+    retry: Mapping[str, Any]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Copying:
+    """One manifest for an engine. `token` is the same for the same work, and at most 64 characters."""
+
+    token: str
+    title: str
+    manifest: Manifest
+    destination: Place
+    source: Place
+    report: Place
+    role_arn: str
+    storage_class: str
+    encryption_key: str
+    priority: int
+    aws_job_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyStatus:
+    """Where a copy job stands, in AWS's words; `reason` is "" unless it failed."""
+
+    status: str
+    done: int = 0
+    failed: int = 0
+    total: int = 0
+    active_seconds: int = 0
+    reason: str = ""
+    aws_job_id: str = ""
+
+
+class Pipeline(Protocol):
+    """The work on data. Each call may be repeated; both raise AwsError or JobFailed."""
+
+    def plan(self, wanted: Wanted) -> Planned: ...
+
+    def reconcile(self, wanted: Wanted, planned: Mapping[str, Any], reports: tuple[Place, ...]) -> Reconciled: ...
+
+
+class Engine(Protocol):
+    """Copies what a manifest names and writes a report in the form of S3 Batch Operations.
+
+    `create` is idempotent by the token and copies nothing; `begin` lets it copy; `look` says where it stands, and may
+    do the work itself; `cancel` asks for the end of it.
+    """
+
+    def create(self, copying: Copying) -> CopyStatus: ...
+
+    def begin(self, copying: Copying) -> None: ...
+
+    def look(self, copying: Copying) -> CopyStatus: ...
+
+    def cancel(self, copying: Copying) -> None: ...

@@ -1,0 +1,94 @@
+"""What a run costs at AWS: requests, the batch service, keys. Pure. List prices in USD, each may be set."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+# https://aws.amazon.com/s3/pricing/, US East and Europe (Ireland), November 2026.
+LIST_PRICES: dict[str, str] = {
+    "batch_job": "0.25",
+    "batch_million_objects": "1.00",
+    "list_thousand": "0.005",
+    "head_thousand": "0.0004",
+    "kms_ten_thousand": "0.03",
+    "copy_thousand": "0.005",
+    "copy_thousand_STANDARD_IA": "0.01",
+    "copy_thousand_ONEZONE_IA": "0.01",
+    "copy_thousand_GLACIER_IR": "0.02",
+    "copy_thousand_GLACIER": "0.03",
+    "copy_thousand_DEEP_ARCHIVE": "0.05",
+    "copy_thousand_INTELLIGENT_TIERING": "0.005",
+}
+PART_BYTES = 512 * 1024 * 1024
+KEYS_A_LISTING = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One item of an estimate; `usd` is count times price, not rounded."""
+
+    item: str
+    count: int
+    unit: str
+    price: Decimal
+    per: int
+
+    @property
+    def usd(self) -> Decimal:
+        return self.price * self.count / self.per
+
+    def document(self) -> dict[str, Any]:
+        values = asdict(self)
+        return {**values, "price": str(self.price), "usd": str(self.usd.quantize(Decimal("0.000001")))}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is to be paid for. Objects of the lanes, the bytes of the large ones, keys listed at the destination."""
+
+    batch_jobs: int
+    batch_objects: int
+    copies: int
+    large: int
+    large_bytes: int
+    listed: int
+    storage_class: str
+    uses_kms: bool
+
+
+def lines(work: Work, prices: Mapping[str, str]) -> tuple[Line, ...]:
+    """The items of an estimate, those of no count left out."""
+    known = {**LIST_PRICES, **prices}
+
+    def price(name: str) -> Decimal:
+        return Decimal(str(known[name]))
+
+    copying = price(_copy_price(work.storage_class, known))
+    # UploadPartCopy per part, and one request each to begin and to complete an upload.
+    parts = -(-work.large_bytes // PART_BYTES) + 2 * work.large
+    found = (
+        Line("Batch jobs", work.batch_jobs, "job", price("batch_job"), 1),
+        Line("Objects of batch jobs", work.batch_objects, "million objects", price("batch_million_objects"), 10**6),
+        Line("Copies", work.copies, "thousand requests", copying, 1000),
+        Line("Parts of large objects", parts, "thousand requests", copying, 1000),
+        Line("Listing", -(-work.listed // KEYS_A_LISTING), "thousand requests", price("list_thousand"), 1000),
+        Line(
+            "Keys of KMS",
+            2 * (work.copies + work.large) if work.uses_kms else 0,
+            "ten thousand requests",
+            price("kms_ten_thousand"),
+            10**4,
+        ),
+    )
+    return tuple(line for line in found if line.count)
+
+
+def total(items: Iterable[Line]) -> Decimal:
+    """The sum in whole cents."""
+    return sum((line.usd for line in items), Decimal(0)).quantize(Decimal("0.01"), ROUND_HALF_UP)
+
+
+def _copy_price(storage_class: str, known: Mapping[str, str]) -> str:
+    named = f"copy_thousand_{storage_class}"
+    return named if named in known else "copy_thousand"

@@ -1,0 +1,91 @@
+"""The data pipeline and the copy engine of Spark, as jobs of the one warm worker."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from django.conf import settings
+
+from backups.models import Plan
+from backups.runs.ports import Copying, CopyStatus, Group, Manifest, Place, Planned, Reconciled, Wanted
+from coordinator.coordination.warm import spark
+from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
+from lake.aws.access import Lake
+from lake.spark.errors import SparkRefused
+from lake.spark.messages import SparkJob, SparkProgress
+
+
+class SparkPipeline:
+    """Plans and reconciles on Spark, through the connection that writes the copy."""
+
+    def __init__(self, plan: Plan, source: Lake, vault: Lake, context: JobContext) -> None:
+        self._plan = plan
+        self._vault = vault
+        self._context = context
+
+    def plan(self, wanted: Wanted) -> Planned:
+        said = self.run("backup_plan", {**_document(wanted), "copy_limit": settings.BACKUP_COPY_LIMIT_BYTES})
+        return Planned(
+            listed=int(said["listed"]),
+            already_there=int(said["already_there"]),
+            too_new=int(said["too_new"]),
+            archived=int(said["archived"]),
+            manifests=tuple(Manifest(**one) for one in said["manifests"]),
+            tables=said.get("tables", {}),
+            facts=said.get("facts", {}),
+        )
+
+    def reconcile(self, wanted: Wanted, planned: Mapping[str, Any], reports: tuple[Place, ...]) -> Reconciled:
+        params = {**_document(wanted), "planned": dict(planned), "reports": [asdict(one) for one in reports]}
+        said = self.run("backup_reconcile", params)
+        return Reconciled(
+            listed=int(said["listed"]),
+            counts={str(name): int(count) for name, count in said["counts"].items()},
+            bytes_copied=int(said["bytes_copied"]),
+            groups=tuple(Group(**{**one, "examples": tuple(one["examples"])}) for one in said["groups"]),
+            retry=said.get("retry", {}),
+            facts=said.get("facts", {}),
+        )
+
+    def run(self, kind: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """One job of the worker. Raises JobFailed with Spark's sentence, JobCancelled, AwsError."""
+
+        def tell(progress: SparkProgress) -> None:
+            if progress.total:
+                self._context.progress(progress.done, progress.total)
+
+        try:
+            port = spark.borrow(self._plan.vault_connection, self._vault)
+        except SparkRefused as refusal:
+            raise JobFailed("SparkRefused", str(refusal)) from refusal
+        outcome = port.run(SparkJob(kind, params), tell, check=self._context.check_cancelled)
+        if outcome.state == "cancelled":
+            raise JobCancelled
+        if outcome.error is not None:
+            raise JobFailed(outcome.error.condition or outcome.error.type, outcome.error.sentence)
+        return outcome.result
+
+
+class SparkEngine:
+    """Copies by Spark within the run's own job; what is right at the destination is not copied again."""
+
+    def __init__(self, pipeline: SparkPipeline) -> None:
+        self._pipeline = pipeline
+
+    def create(self, copying: Copying) -> CopyStatus:
+        return CopyStatus("Suspended", total=copying.manifest.objects)
+
+    def begin(self, copying: Copying) -> None:
+        """Nothing is to be confirmed: `look` copies."""
+
+    def look(self, copying: Copying) -> CopyStatus:
+        said = self._pipeline.run("backup_copy", asdict(copying))
+        done, failed = int(said["done"]), int(said["failed"])
+        return CopyStatus("Complete", done=done, failed=failed, total=copying.manifest.objects)
+
+    def cancel(self, copying: Copying) -> None:
+        """The job that copies is cancelled itself."""
+
+
+def _document(wanted: Wanted) -> dict[str, Any]:
+    return {**asdict(wanted), "cut_off": wanted.cut_off.isoformat()}

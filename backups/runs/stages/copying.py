@@ -1,0 +1,74 @@
+"""Fourth stage: the engines copy. S3 Batch Operations by itself while the run looks on, Spark in the run's own job."""
+
+from decimal import Decimal
+
+from django.conf import settings
+from django.db.models import Sum
+
+from backups.models import CopyJob, Plan, Stage
+from backups.outcomes import OVER
+from backups.runs import prices
+from backups.runs.copies import copying_of, store_status
+from backups.runs.stages.cost_gate import work_of
+from backups.runs.work import Answer, Done, Elsewhere, Waiting, Work
+
+WAIT_SECONDS = 30.0
+
+
+def advance(work: Work) -> Answer:
+    for row in work.run.copy_jobs.filter(engine=Plan.Engine.S3_BATCH):
+        _follow(work, row)
+    if not work.has_spark and any(not row.is_over for row in work.run.copy_jobs.filter(engine=Plan.Engine.SPARK)):
+        return Elsewhere()
+    for row in work.run.copy_jobs.filter(engine=Plan.Engine.SPARK):
+        _follow(work, row)
+    return _summary(work)
+
+
+def cancel(work: Work) -> Answer:
+    """Ask every copy job to end and wait until each has."""
+    waiting = 0
+    work.run.copy_jobs.filter(engine=Plan.Engine.SPARK).exclude(status__in=OVER).update(status="Cancelled")
+    for row in work.run.copy_jobs.filter(engine=Plan.Engine.S3_BATCH):
+        engine, copying = work.engines[row.engine], copying_of(row)
+        if not row.aws_job_id:
+            # The job may stand at AWS although its id was never stored; the token finds it.
+            store_status(row, engine.create(copying))
+            copying = copying_of(row)
+        if not row.is_over:
+            engine.cancel(copying)
+            store_status(row, engine.look(copying))
+        waiting += not row.is_over
+    if waiting:
+        return Waiting(WAIT_SECONDS, f"Waits for the end of {waiting} copy jobs.")
+    return Done("Cancelled. What was copied until then stays where it is.")
+
+
+def _follow(work: Work, row: CopyJob) -> None:
+    """Confirm a suspended job, and see where it stands."""
+    if row.is_over:
+        return
+    engine, copying = work.engines[row.engine], copying_of(row)
+    if row.status == "Suspended":
+        engine.begin(copying)
+    work.context.check_cancelled()
+    store_status(row, engine.look(copying))
+
+
+def _summary(work: Work) -> Answer:
+    rows = list(work.run.copy_jobs.all())
+    done = sum(row.done + row.failed for row in rows)
+    total = work.run.copy_jobs.aggregate(total=Sum("total"))["total"] or 0
+    work.show(Stage.COPY, done=done, total=total)
+    work.context.progress(done, total)
+    if any(not row.is_over for row in rows):
+        words = ", ".join(f"{row.number}: {row.status}" for row in rows if not row.is_over)
+        return Waiting(WAIT_SECONDS, f"Copies {total:,} objects, {done:,} done (copy job {words}).")
+    work.save(actual_usd=_actual(work))
+    failed = sum(row.failed for row in rows)
+    return Done(f"{done - failed:,} of {total:,} tasks succeeded, {failed:,} failed." if rows else "Nothing to copy.")
+
+
+def _actual(work: Work) -> Decimal:
+    """What was tried is what AWS bills; its prices are those of the estimate."""
+    return prices.total(prices.lines(work_of(work.run), settings.BACKUP_PRICES))

@@ -1,0 +1,76 @@
+"""Last stage: report, manifest and a listing of the destination say what became of each object."""
+
+from django.db import transaction
+
+from backups import lifecycle
+from backups.models import FailureGroup, RunState, Stage
+from backups.outcomes import GAPS, WORTH_RETRY, Outcome
+from backups.runs.causes import cause_of
+from backups.runs.copies import report_of
+from backups.runs.ports import Reconciled
+from backups.runs.work import Answer, Done, Elsewhere, GivenUp, RunFailed, Work
+
+
+def advance(work: Work) -> Answer:
+    if not work.has_spark:
+        return Elsewhere()
+    work.say("Compares reports and manifests with what lies at the destination.")
+    run = work.run
+    reports = tuple(report_of(row) for row in run.copy_jobs.all())
+    found = work.pipeline.reconcile(work.wanted(), run.evidence.get("plan", {}), reports)
+    counts: dict[Outcome, int] = {
+        outcome: int(found.counts.get(outcome, 0)) for outcome in Outcome if outcome != Outcome.LISTED
+    }
+    if sum(counts.values()) != run.listed:
+        raise RunFailed(
+            "OutcomesDoNotAddUp",
+            f"{sum(counts.values()):,} objects have an outcome, and {run.listed:,} were listed: "
+            "none of them is called safe.",
+        )
+    work.show(Stage.RECONCILE, done=run.listed, total=run.listed)
+    return _store(work, found, counts)
+
+
+@transaction.atomic
+def _store(work: Work, found: Reconciled, counts: dict[Outcome, int]) -> Done:
+    run = work.run
+    broken = [row for row in run.copy_jobs.all() if row.status != "Complete"]
+    gaps = sum(counts[outcome] for outcome in GAPS)
+    state = RunState.FAILED if broken else RunState.COMPLETE_WITH_GAPS if gaps else RunState.COMPLETE
+    safe = counts[Outcome.COPIED] + counts[Outcome.ALREADY_THERE]
+    sentence = f"{safe:,} of {run.listed:,} objects are at the destination with their size and ETag or checksum."
+    if gaps:
+        sentence += f" {gaps:,} are not: see the causes."
+    if broken:
+        sentence = f"Copy job {broken[0].number} {broken[0].status.lower()}: {broken[0].reason} {sentence}"
+    fields = {outcome.value: count for outcome, count in counts.items()}
+    moved = lifecycle.move(
+        run.pk,
+        state,
+        job=work.context.job,
+        sentence=sentence,
+        error_code="CopyJobFailed" if broken else "",
+        bytes_copied=found.bytes_copied,
+        worth_retry=int(found.retry.get("objects", 0)),
+        evidence={**run.evidence, "reconciled": dict(found.facts), "retry": dict(found.retry)},
+        **fields,
+    )
+    if not moved:
+        raise GivenUp
+    run.failures.all().delete()
+    FailureGroup.objects.bulk_create(
+        FailureGroup(
+            run=run,
+            outcome=group.outcome,
+            code=group.code,
+            cause=cause_of(group.outcome, group.code),
+            object_count=group.objects,
+            bytes=group.bytes,
+            tables=group.tables,
+            worth_retry=group.outcome in WORTH_RETRY,
+            examples=list(group.examples),
+        )
+        for group in found.groups
+    )
+    run.state = state
+    return Done(sentence)
