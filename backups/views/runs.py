@@ -1,8 +1,9 @@
 """The page of a run, live while it goes on, and what a person may decide about it."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +24,7 @@ from dashboard.web.exports import export
 from dashboard.web.text import file_size, thousands
 
 POLL_SECONDS = 3
+_SUM = re.compile(r"[0-9]{1,10}\.[0-9]{2}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,14 @@ def failures(request: HttpRequest, run_id: UUID) -> StreamingHttpResponse:
 def approve(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Let the copy begin, at the estimate that was shown and no other."""
     shown = _money(request.POST.get("estimate", ""))
-    return _act(request, run_id, lambda actor, found: actions.approve(actor, found, shown))
+
+    def agree(actor: Actor, found: Run) -> None:
+        # A person without the right is refused as such, whatever they sent.
+        if shown is None and actor.may("backup.approve", found.plan.vault_connection):
+            raise actions.RunRefused("The estimate that was shown did not come with the approval: approve it again.")
+        actions.approve(actor, found, shown)
+
+    return _act(request, run_id, agree)
 
 
 @require_POST
@@ -164,10 +173,8 @@ def _why_not(actor: Actor, found: Run, verb: str) -> str:
 
 
 def _money(text: str) -> Decimal | None:
-    try:
-        return Decimal(text) if text else None
-    except InvalidOperation:
-        return None
+    """A sum as the page itself wrote it; None for anything else."""
+    return Decimal(text) if _SUM.fullmatch(text) else None
 
 
 def _run(run_id: UUID) -> Run:

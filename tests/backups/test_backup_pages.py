@@ -1,0 +1,332 @@
+"""The pages of backups: status, plan, run; what they say in each state, and what they let whom do."""
+
+import re
+from datetime import timedelta
+from decimal import Decimal
+from html import unescape
+
+import pytest
+from django.db import connection as database
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from backups import actions
+from backups.models import Inventory, Plan, Run, RunState
+from dashboard.accounts.roles import Role
+from tests.backups.page_records import NOW, make_copy_job, make_gaps, make_plan, make_run
+from tests.builders.people import signed_in
+
+pytestmark = pytest.mark.django_db
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def viewer() -> Client:
+    return signed_in(Role.VIEWER)
+
+
+@pytest.fixture
+def operator() -> Client:
+    return signed_in(Role.OPERATOR)
+
+
+def text(client: Client, address: str, **headers: str) -> str:
+    """The page's words, without its marks."""
+    answer = client.get(address, headers=headers)
+    assert answer.status_code == 200, address
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", answer.content.decode())).split())
+
+
+def address(run: Run) -> str:
+    return f"/backups/runs/{run.pk}/"
+
+
+def test_without_a_plan_the_page_says_how_one_begins(viewer):
+    said = text(viewer, "/backups/")
+    assert "No plan yet" in said
+    assert "[[plans]]" in said
+
+
+def test_a_plan_within_its_objective_is_told_with_its_age(viewer):
+    make_run(make_plan())
+    said = text(viewer, "/backups/")
+    assert "Every plan has a complete copy within its objective." in said
+    assert "6 h old, of 1 d 12 h allowed" in said
+
+
+def test_a_run_that_waits_heads_the_page_with_its_estimate(viewer):
+    plan = make_plan()
+    make_run(plan, age=timedelta(hours=30))
+    make_run(plan, "waiting_for_approval", age=timedelta(hours=1))
+    said = text(viewer, "/backups/")
+    assert "lake-nightly waits for your approval. The objective is missed in" in said
+    assert "would cost $86.57, above the $40.00" in said
+
+
+def test_a_failed_run_and_an_old_copy_are_told_before_what_is_fine(viewer):
+    make_run(make_plan("fine"))
+    make_run(make_plan("late"), age=timedelta(hours=50))
+    assert "late is 2 d 3 h old, past its 1 d 12 h objective." in text(viewer, "/backups/")
+    make_run(make_plan("broken"), "failed", sentence="The role has expired.", age=timedelta(hours=1))
+    assert "The newest run of broken failed. The role has expired." in text(viewer, "/backups/")
+
+
+def test_thirty_days_are_drawn_and_told(viewer):
+    plan = make_plan()
+    for day in range(1, 6):
+        make_run(plan, age=timedelta(days=day))
+    make_run(plan, "failed", age=timedelta(days=7))
+    html = viewer.get("/backups/").content.decode()
+    found = re.search(r'class="strip"[^>]*aria-label="([^"]*)"', html)
+    assert found
+    assert found[1] == "lake-nightly, 30 days: 5 complete, 1 failed, 1 without a run"
+
+
+def test_the_status_page_asks_a_bounded_number_of_questions_per_plan(viewer):
+    def questions() -> int:
+        with CaptureQueriesContext(database) as captured:
+            viewer.get("/backups/")
+        return len(captured)
+
+    for number in range(2):
+        make_run(make_plan(f"plan-{number}"))
+    two = questions()
+    for number in range(2, 4):
+        plan = make_plan(f"plan-{number}")
+        for age in range(20):
+            make_run(plan, age=timedelta(days=age + 1))
+    assert questions() - two <= 2 * 9
+
+
+def test_a_card_comes_alone_for_its_poll(viewer):
+    make_run(make_plan())
+    html = viewer.get("/backups/plans/lake-nightly/card/").content.decode()
+    assert html.lstrip().startswith('<article class="plan" id="plan-lake-nightly"')
+
+
+@pytest.mark.parametrize("state", [state.value for state in RunState])
+def test_a_run_can_be_read_in_every_state(viewer, state):
+    run = make_run(make_plan(), state, sentence="What it does now.")
+    said = text(viewer, address(run))
+    assert "Cost gate" in said
+    assert "s3a://acme-lake-prod/warehouse/" in said
+
+
+@pytest.mark.parametrize("state", [state.value for state in RunState])
+def test_only_a_run_that_goes_on_is_polled(viewer, state):
+    run = make_run(make_plan(), state)
+    html = viewer.get(address(run)).content.decode()
+    is_over = state in {"complete", "complete_with_gaps", "failed", "cancelled"}
+    assert ('hx-trigger="every 3s"' in html) is not is_over
+    assert ("http-equiv" in html) is not is_over
+
+
+def test_the_poll_brings_the_run_alone(viewer):
+    run = make_run(make_plan(), "running")
+    html = viewer.get(address(run), headers={"HX-Request": "true"}).content.decode()
+    assert "<nav" not in html
+    assert html.lstrip().startswith('<div id="run"')
+    assert 'value="20500"' in html
+
+
+def test_a_complete_run_says_that_everything_is_there(viewer):
+    said = text(viewer, address(make_run(make_plan())))
+    assert "412,604 of 412,604 objects are at the destination with their size and ETag." in said
+    assert "$86.40" in said
+    assert "estimate $86.57" in said
+
+
+def test_gaps_are_told_by_cause_with_what_to_do(viewer):
+    said = text(viewer, address(make_gaps(make_plan())))
+    assert "412,522 of 412,604 objects are at the destination with their size and ETag; 82 are not." in said
+    for word in ("NoSuchKey", "Removed by VACUUM", "SlowDown", "Worth a retry", "part-0001.parquet"):
+        assert word in said
+
+
+def test_what_is_left_over_can_be_taken_along(viewer):
+    run = make_gaps(make_plan())
+    answer = viewer.get(f"{address(run)}failures.csv")
+    lines = b"".join(answer.streaming_content).decode().splitlines()
+    assert lines[0].startswith("outcome,code,cause,objects")
+    assert len(lines) == 3
+
+
+def test_nothing_is_said_to_be_safe_before_it_is_reconciled(viewer):
+    said = text(viewer, address(make_run(make_plan(), "running")))
+    assert said.count("Not known yet") == 8
+    assert "are at the destination" not in said
+
+
+def test_copy_jobs_carry_the_name_that_aws_knows_them_by(viewer):
+    run = make_run(make_plan(), "running")
+    make_copy_job(run)
+    assert "0f2d7a4e-8f6d-4ab6-9d26-0b8e7a9c1d11" in text(viewer, address(run))
+
+
+def test_the_estimate_is_a_bill_with_its_prices(viewer):
+    said = text(viewer, address(make_run(make_plan(), "waiting_for_approval")))
+    for word in (
+        "41,182 objects",
+        "$0.005 per thousand",
+        "86.27",
+        "Once 86.57",
+        "sales/orders",
+        "72.8 %",
+        "All others",
+    ):
+        assert word in said
+
+
+def test_an_operator_approves_the_estimate_that_was_shown(operator):
+    run = make_run(make_plan(), "waiting_for_approval")
+    page = operator.get(address(run)).content.decode()
+    assert 'name="estimate" value="86.57"' in page
+    assert operator.post(f"{address(run)}approve/", {"estimate": "86.57"}).status_code == 302
+    run.refresh_from_db()
+    assert (run.state, run.approved_by_name) == ("running", "operator")
+
+
+def test_another_estimate_than_was_shown_is_not_approved(operator):
+    run = make_run(make_plan(), "waiting_for_approval")
+    Run.objects.filter(pk=run.pk).update(estimate_usd=Decimal("500.00"))
+    answer = operator.post(f"{address(run)}approve/", {"estimate": "86.57"}, follow=True)
+    assert "look again before approving" in answer.content.decode()
+    run.refresh_from_db()
+    assert run.state == "waiting_for_approval"
+
+
+@pytest.mark.parametrize("estimate", ["x", "NaN", "1e9999999", "-1"])
+def test_an_estimate_that_is_no_sum_approves_nothing(operator, estimate):
+    run = make_run(make_plan(), "waiting_for_approval")
+    operator.post(f"{address(run)}approve/", {"estimate": estimate})
+    run.refresh_from_db()
+    assert run.state == "waiting_for_approval"
+
+
+def test_an_approval_without_the_sum_that_was_shown_approves_nothing(operator):
+    run = make_run(make_plan(), "waiting_for_approval")
+    operator.post(f"{address(run)}approve/")
+    run.refresh_from_db()
+    assert run.state == "waiting_for_approval"
+
+
+def test_a_rejected_run_copies_nothing(operator):
+    run = make_run(make_plan(), "waiting_for_approval")
+    operator.post(f"{address(run)}reject/", {"reason": "too dear"})
+    run.refresh_from_db()
+    assert run.state == "cancelling"
+
+
+def test_a_run_under_way_is_cancelled(operator):
+    run = make_run(make_plan(), "running")
+    operator.post(f"{address(run)}cancel/")
+    run.refresh_from_db()
+    assert run.state == "cancelling"
+
+
+def test_a_retry_is_a_run_of_its_own_that_names_the_first(operator):
+    run = make_gaps(make_plan())
+    answer = operator.post(f"{address(run)}retry/")
+    again = Run.objects.get(retry_of=run)
+    assert answer["Location"] == address(again)
+    assert "Retries" in text(operator, address(again))
+    assert "Retried by" in text(operator, address(run))
+
+
+def test_a_run_without_gaps_offers_no_retry_and_refuses_one(operator):
+    run = make_run(make_plan())
+    assert "Try again" not in text(operator, address(run))
+    answer = operator.post(f"{address(run)}retry/", follow=True)
+    assert "nothing that is worth another try" in answer.content.decode()
+
+
+@pytest.mark.parametrize("act", ["approve", "reject", "cancel", "retry"])
+def test_a_viewer_is_refused_and_sees_why(viewer, act):
+    run = make_gaps(make_plan()) if act == "retry" else make_run(make_plan(), "waiting_for_approval")
+    assert viewer.post(f"{address(run)}{act}/").status_code == 403
+    assert "Needs the operator role." in text(viewer, address(run))
+    assert Run.objects.count() == 1
+
+
+def test_a_run_begins_from_the_page_of_its_plan_once(operator):
+    plan = make_plan()
+    first = operator.post("/backups/plans/lake-nightly/run/")
+    second = operator.post("/backups/plans/lake-nightly/run/")
+    assert first["Location"] == second["Location"]
+    assert plan.runs.count() == 1
+    assert "A run of this plan is under way." in text(operator, "/backups/plans/lake-nightly/")
+
+
+def test_an_admin_pauses_and_resumes_the_schedule():
+    admin, plan = signed_in(Role.ADMIN), make_plan()
+    for paused in (True, False):
+        admin.post("/backups/plans/lake-nightly/switch/")
+        plan.refresh_from_db()
+        assert plan.paused is paused
+
+
+def test_an_operator_does_not_pause_a_plan(operator):
+    make_plan()
+    assert operator.post("/backups/plans/lake-nightly/switch/").status_code == 403
+
+
+def test_the_plan_shows_its_settings_its_runs_and_its_inventories(viewer):
+    plan = make_plan()
+    make_run(plan)
+    Inventory.objects.create(
+        plan=plan, name="2026-11-19T00-00Z", state="refused", reason="2 of 31 files are missing.", checked_at=NOW
+    )
+    said = text(viewer, "/backups/plans/lake-nightly/")
+    for word in ("0 3 * * *", "$40.00", "14 daily", "2 of 31 files are missing.", "Refused", "read through prod"):
+        assert word in said
+
+
+def test_runs_are_paged_by_key(viewer):
+    plan = make_plan()
+    for age in range(25):
+        make_run(plan, age=timedelta(hours=age + 1))
+    first = viewer.get("/backups/plans/lake-nightly/?size=20").content.decode()
+    following = re.search(r'href="(\?[^"]*after=[^"]*)"', first)
+    assert following
+    second = viewer.get("/backups/plans/lake-nightly/" + unescape(following[1])).content.decode()
+    assert second.count('<tbody class="item">') >= 5
+    assert "To the beginning" in second
+
+
+def test_hostile_texts_are_shown_as_text(viewer):
+    plan = make_plan(source=f"s3a://b/{HOSTILE}", inventory="")
+    run = make_gaps(plan)
+    Run.objects.filter(pk=run.pk).update(sentence=HOSTILE, tables={"largest": [{"table": HOSTILE, "objects": 1}]})
+    for page in ("/backups/", "/backups/plans/lake-nightly/", "/backups/plans/lake-nightly/policies/", address(run)):
+        html = viewer.get(page).content.decode()
+        assert HOSTILE not in html, page
+        assert "<b>bold" not in html
+
+
+@pytest.mark.parametrize("odd", [{}, [], "text", {"largest": [7, None, {"objects": None}]}, {"largest": "x"}])
+def test_documents_of_any_shape_are_survived(viewer, odd):
+    run = make_run(
+        make_plan(), "waiting_for_approval", tables=odd if odd is not None else {}, estimate_lines=[7, {}, {"usd": "x"}]
+    )
+    assert text(viewer, address(run))
+
+
+def test_a_plan_of_an_unreadable_schedule_is_shown(viewer):
+    make_plan(schedule="never on sunday at all")
+    assert "No schedule" in text(viewer, "/backups/")
+
+
+def test_what_is_not_there_is_not_found(viewer):
+    for page in ("plans/x/", "plans/x/card/", "plans/x/policies/", "runs/5f1e08c2-77a4-4c40-b2f9-1a6b0e9d33c8/"):
+        assert viewer.get(f"/backups/{page}").status_code == 404
+
+
+def test_actions_are_what_the_pages_call(monkeypatch, operator):
+    called: list[str] = []
+    for name in ("approve", "reject", "cancel"):
+        monkeypatch.setattr(actions, name, lambda *_, name=name: called.append(name))
+    run = make_run(make_plan(), "waiting_for_approval")
+    for name in ("approve", "reject", "cancel"):
+        operator.post(f"{address(run)}{name}/", {"estimate": "86.57"})
+    assert called == ["approve", "reject", "cancel"]
+    assert Plan.objects.count() == 1
