@@ -1,6 +1,7 @@
 """Which job advances a run next, submitted to the workers or run here and now."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from backups.models import Plan, Run, RunState, Stage
@@ -30,11 +31,13 @@ def submit_advance(actor: Actor, run: Run) -> Job:
     return submit(actor, _kind(run), _title(run), **_details(run))
 
 
-def advance_here(actor: Actor, run: Run) -> Run:
+def advance_here(actor: Actor, run: Run, say: Callable[[str], None] = lambda sentence: None) -> Run:
     """Advance a run in this process until it is finished or waits for approval; returns it as it is then.
 
-    Waits for what it waits for, and tries again after a trouble, as the tick would but sooner.
+    Waits for what it waits for, and tries again after a trouble, as the tick would but sooner. `say` is told each new
+    sentence of the run.
     """
+    said = ""
     while True:
         job = run_in_foreground(actor, _kind(run), _title(run), **_details(run))
         run.refresh_from_db()
@@ -42,6 +45,9 @@ def advance_here(actor: Actor, run: Run) -> Run:
             return run
         if job.state == JobState.CANCELLED and run.state != RunState.CANCELLING:
             return run
+        if run.sentence != said:
+            said = run.sentence
+            say(said)
         if run.look_again_at is not None:
             time.sleep(min(POLL_SECONDS * 2**run.stumbles, LONGEST_WAIT_SECONDS))
 

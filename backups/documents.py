@@ -1,0 +1,113 @@
+"""Plans and runs as the JSON that commands print."""
+
+from typing import Any
+
+from backups.models import Plan, Run
+
+Document = dict[str, Any]
+
+
+def run_document(run: Run) -> Document:
+    """All of a run. `inventory` is null where the source is listed; money is in USD, sizes in bytes."""
+    return {
+        **run_summary(run),
+        "destination": run.destination,
+        "folder": run.folder,
+        "cut_off": run.cut_off,
+        "requested_by": run.requested_by_name,
+        "retry_of": str(run.retry_of_id) if run.retry_of_id else None,
+        "error_code": run.error_code,
+        "ceiling_usd": _dollars(run.ceiling_usd),
+        "actual_usd": _dollars(run.actual_usd),
+        "estimate": run.estimate_lines,
+        "approved_by": run.approved_by_name,
+        "approved_at": run.approved_at,
+        "objects_planned": run.objects_planned,
+        "bytes_planned": run.bytes_planned,
+        "worth_retry": run.worth_retry,
+        "evidence": run.evidence,
+        "stages": list(
+            run.stages.values("name", "state", "started_at", "finished_at", "done", "total", "detail").order_by(
+                "number"
+            )
+        ),
+        "copy_jobs": [
+            {
+                "number": row.number,
+                "lane": row.lane,
+                "engine": row.engine,
+                "aws_job_id": row.aws_job_id,
+                "status": row.status,
+                "reason": row.reason,
+                "done": row.done,
+                "failed": row.failed,
+                "total": row.total,
+            }
+            for row in run.copy_jobs.all()
+        ],
+        "failures": [
+            {
+                "outcome": group.outcome,
+                "code": group.code,
+                "cause": group.cause,
+                "objects": group.object_count,
+                "bytes": group.bytes,
+                "tables": group.tables,
+                "worth_retry": group.worth_retry,
+                "examples": group.examples,
+            }
+            for group in run.failures.all()
+        ],
+    }
+
+
+def run_summary(run: Run) -> Document:
+    """What a list of runs shows."""
+    return {
+        "id": str(run.pk),
+        "plan": run.plan.name,
+        "state": run.state,
+        "stage": run.stage,
+        "sentence": run.sentence,
+        "inventory": run.inventory or None,
+        "estimate_usd": _dollars(run.estimate_usd),
+        "bytes_copied": run.bytes_copied,
+        "objects": run.counts,
+        "created_at": run.created_at,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+    }
+
+
+def plan_document(plan: Plan) -> Document:
+    """A plan as it is stored, with its last run."""
+    last = plan.runs.first()
+    return {
+        "name": plan.name,
+        "connection": plan.connection.name,
+        "vault_connection": plan.vault_connection.name,
+        "source": plan.source,
+        "destination": plan.destination,
+        "inventory": plan.inventory,
+        "minimum_lag_hours": plan.minimum_lag_hours,
+        "engine": plan.engine,
+        "schedule": plan.schedule,
+        "objective_hours": plan.objective_hours,
+        "cost_ceiling_usd": _dollars(plan.cost_ceiling_usd),
+        "keep": plan.keep,
+        "evidence": plan.evidence,
+        "selection": plan.selection,
+        "files": plan.files,
+        "window_hours": plan.window_hours,
+        "role_arn": plan.role_arn,
+        "storage_class": plan.storage_class,
+        "encryption_key": plan.encryption_key,
+        "source_key": plan.source_key,
+        "notify": plan.notify,
+        "paused": plan.paused,
+        "last_run": run_summary(last) if last else None,
+    }
+
+
+def _dollars(amount: Any) -> float | None:
+    return None if amount is None else float(amount)

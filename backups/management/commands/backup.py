@@ -1,0 +1,169 @@
+"""`levee backup`: plans, and runs started, approved, stopped and shown."""
+
+from argparse import SUPPRESS
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import CommandParser
+
+from backups import actions
+from backups.advancing import advance_here
+from backups.documents import Document, plan_document, run_document, run_summary
+from backups.models import Plan, Run, RunState
+from dashboard.accounts.actor import Actor
+from dashboard.commands import Failed, JsonCommand, UsageError, columns
+
+RUN_VERBS = ("approve", "reject", "cancel", "retry", "show")
+MOST_RUNS = 100
+
+
+class Command(JsonCommand):
+    """Run a plan and wait for its end here, or let the workers do it with --enqueue."""
+
+    help = "Show backup plans and their runs; start, approve, stop and repeat runs."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+        self._verb(verbs, "plans", "list the plans")
+        self._verb(verbs, "plan", "show one plan").add_argument("plan")
+        run = self._verb(verbs, "run", "back up a plan and wait for the end of the run")
+        run.add_argument("plan")
+        run.add_argument("--enqueue", action="store_true", help="hand the work to the workers")
+        runs = self._verb(verbs, "runs", "list runs, newest first")
+        runs.add_argument("--plan", help="only of this plan")
+        runs.add_argument("--state", choices=RunState.values, help="only in this state")
+        for name in RUN_VERBS:
+            self._run_verb(verbs, name)
+
+    def _run_verb(self, verbs: Any, name: str) -> None:
+        words = {
+            "approve": "let a run copy that waits for approval, and wait for its end",
+            "reject": "end a run that waits for approval",
+            "cancel": "stop a run",
+            "retry": "try again what an earlier run left",
+            "show": "show one run",
+        }
+        verb = self._verb(verbs, name, words[name])
+        verb.add_argument("run", help="its id, as `levee backup runs` lists it; unique first letters are enough")
+        if name != "show":
+            verb.add_argument("--enqueue", action="store_true", help="hand the work to the workers")
+        if name in {"reject", "cancel"}:
+            verb.add_argument("--reason", default="")
+
+    def _verb(self, verbs: Any, name: str, words: str) -> CommandParser:
+        verb: CommandParser = verbs.add_parser(name, help=words)
+        # The option is given before the verb as well: absent here, it must not undo that.
+        verb.add_argument("--json", action="store_true", default=SUPPRESS, help="print one JSON document on stdout")
+        return verb
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        handlers: dict[str, Callable[..., None]] = {
+            "plans": self._plans,
+            "plan": self._plan,
+            "runs": self._runs,
+            "run": self._run,
+            **dict.fromkeys(RUN_VERBS, self._of_run),
+        }
+        try:
+            handlers[options["verb"]](**options)
+        except actions.RunRefused as refusal:
+            raise Failed(str(refusal)) from refusal
+
+    def _plans(self, **_: Any) -> None:
+        documents = [plan_document(plan) for plan in Plan.objects.select_related("connection", "vault_connection")]
+        rows = [
+            [
+                one["name"],
+                one["engine"],
+                one["schedule"] or "by hand",
+                (one["last_run"] or {}).get("state"),
+                one["source"],
+            ]
+            for one in documents
+        ]
+        self.emit(documents, columns(["PLAN", "ENGINE", "SCHEDULE", "LAST RUN", "SOURCE"], rows))
+
+    def _plan(self, plan: str, **_: Any) -> None:
+        document = plan_document(_plan_named(plan))
+        self.emit(document, [f"{name}: {value}" for name, value in document.items() if name != "last_run"])
+
+    def _runs(self, plan: str | None, state: str | None, **_: Any) -> None:
+        found = Run.objects.select_related("plan")
+        found = found.filter(plan=_plan_named(plan)) if plan else found
+        found = found.filter(state=state) if state else found
+        documents = [run_summary(run) for run in found[:MOST_RUNS]]
+        rows = [
+            [one["id"], one["plan"], one["state"], f"{one['created_at']:%Y-%m-%d %H:%M}", one["objects"]["copied"]]
+            for one in documents
+        ]
+        self.emit(documents, columns(["RUN", "PLAN", "STATE", "STARTED", "COPIED"], rows))
+
+    def _run(self, plan: str, enqueue: bool, **_: Any) -> None:
+        run = actions.start_run(Actor.command(), _plan_named(plan), enqueue=enqueue)
+        self._follow(run, here=not enqueue)
+
+    def _of_run(self, verb: str, run: str, enqueue: bool = False, reason: str = "", **_: Any) -> None:
+        found, actor = _run_named(run), Actor.command()
+        if verb == "show":
+            self._emit(found)
+            return
+        if verb == "approve":
+            found = actions.approve(actor, found, enqueue=enqueue)
+        elif verb == "retry":
+            found = actions.retry(actor, found, enqueue=enqueue)
+        else:
+            end = actions.reject if verb == "reject" else actions.cancel
+            found = end(actor, found, reason, enqueue=enqueue)
+        self._follow(found, here=not enqueue, wanted=RunState.CANCELLED if verb in {"reject", "cancel"} else None)
+
+    def _follow(self, run: Run, *, here: bool, wanted: RunState | None = None) -> None:
+        """Advance the run here, print it, and fail where it ended otherwise than was asked for."""
+        if here and not run.is_finished:
+            run = advance_here(Actor.command(), run, self.note)
+        self._emit(run)
+        if run.state == RunState.WAITING_FOR_APPROVAL:
+            self.note(f"{run.sentence} `levee backup approve {run.pk}` lets it copy.")
+        if run.state in {RunState.FAILED, RunState.CANCELLED} and run.state != wanted:
+            raise Failed(f"Run {run.pk} {run.state}: {run.sentence}")
+
+    def _emit(self, run: Run) -> None:
+        document = run_document(run)
+        self.emit(document, _as_text(document))
+
+
+def _plan_named(name: str) -> Plan:
+    plan = Plan.objects.select_related("connection", "vault_connection").filter(name=name).first()
+    if plan is None:
+        raise Failed(f"There is no plan {name!r}: `levee backup plans` lists them.")
+    return plan
+
+
+def _run_named(text: str) -> Run:
+    """A run by its id or the first letters of it, hyphens or not."""
+    found = Run.objects.select_related("plan")
+    try:
+        run = found.filter(pk=UUID(text)).first()
+    except ValueError:
+        start = text.replace("-", "").lower()
+        matching = [one for one in found.all() if start and one.pk.hex.startswith(start)]
+        if len(matching) > 1:
+            raise UsageError(f"{len(matching)} runs begin with {text!r}: give more letters.") from None
+        run = matching[0] if matching else None
+    if run is None:
+        raise Failed(f"There is no run {text!r}: `levee backup runs` lists them.")
+    return run
+
+
+def _as_text(run: Document) -> list[str]:
+    head = [f"{run['plan']}  {run['id']}", f"{run['state']}: {run['sentence']}"]
+    counts = [f"  {count:>12,}  {name}" for name, count in run["objects"].items()]
+    stages = [f"  {one['state']:8} {one['name']}  {one['detail']}".rstrip() for one in run["stages"]]
+    money = f"  estimated ${run['estimate_usd']}, billed about ${run['actual_usd']}" if run["estimate_usd"] else ""
+    failures = [
+        f"  {one['objects']:,} {one['outcome']} {one['code']}: {one['cause']}".replace(" :", ":")
+        for one in run["failures"]
+    ]
+    parts = [*head, "Objects:", *counts, "Stages:", *stages, *([money] if money else [])]
+    return [*parts, *(["Not safe:", *failures] if failures else [])]

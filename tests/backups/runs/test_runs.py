@@ -1,0 +1,276 @@
+"""Runs from their start to their end, with everything that may happen in between."""
+
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+
+from backups import actions
+from backups.models import Run, RunStage
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.roles import NotAllowed
+from dashboard.audit.models import AuditEntry
+from dashboard.jobs.context import JobFailed
+from dashboard.jobs.models import Job
+from lake.aws.errors import AwsError
+from tests.backups.runs.world import World, inhabit, make_plan, start, tick
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = ["a b", "a+b", "a%20b", "a\"b'c", "a\nb", "a=b", "ünï/☃", "..", "a//b", "%"]
+
+
+@pytest.fixture
+def world(monkeypatch):
+    return inhabit(monkeypatch, World())
+
+
+def finish(world: World, run: Run) -> Run:
+    tick(world)
+    run.refresh_from_db()
+    return run
+
+
+@pytest.mark.parametrize("engine", ["spark", "s3-batch"])
+def test_a_run_copies_what_the_destination_lacks_and_completes(world, engine):
+    world.pool = {"t/part-3": b"xxx"}
+
+    run = finish(world, start(make_plan(engine=engine)))
+
+    assert run.state == "complete"
+    assert (run.listed, run.copied, run.already_there) == (10, 9, 1)
+    assert world.pool == world.source
+    assert [stage.state for stage in run.stages.all()] == ["done"] * 5
+
+
+def test_hostile_keys_and_empty_objects_come_through(world):
+    world.source = {**dict.fromkeys(HOSTILE, b"data"), "empty": b""}
+
+    run = finish(world, start(make_plan()))
+
+    assert (run.state, run.copied) == ("complete", 11)
+    assert world.pool == world.source
+
+
+def test_objects_that_change_or_vanish_between_inventory_and_copy_are_never_called_safe(world, monkeypatch):
+    copy = world.copy
+
+    def copy_later(key: str) -> tuple[int, int]:
+        world.source["t/part-1"] = b"other"
+        world.source.pop("t/part-2", None)
+        return copy(key)
+
+    monkeypatch.setattr(world, "copy", copy_later)
+
+    run = finish(world, start(make_plan()))
+
+    assert run.state == "complete_with_gaps"
+    assert (run.copied, run.changed, run.vanished) == (8, 1, 1)
+    assert {group.outcome for group in run.failures.all()} == {"changed", "vanished"}
+
+
+def test_outcomes_that_do_not_add_up_fail_the_run(world, monkeypatch):
+    from tests.backups.runs.world import MemoryPipeline
+
+    reconcile = MemoryPipeline.reconcile
+
+    def forgetful(self, *args):
+        found = reconcile(self, *args)
+        return type(found)(found.listed, {"copied": 9}, 0, (), {})
+
+    monkeypatch.setattr(MemoryPipeline, "reconcile", forgetful)
+
+    run = finish(world, start(make_plan()))
+
+    assert (run.state, run.error_code, run.copied) == ("failed", "OutcomesDoNotAddUp", 0)
+
+
+def test_large_objects_go_to_spark_although_the_plan_says_s3_batch(world):
+    world.large_from = 8
+
+    run = finish(world, start(make_plan(engine="s3-batch")))
+
+    assert {(row.lane, row.engine) for row in run.copy_jobs.all()} == {("copy", "s3-batch"), ("multipart", "spark")}
+    assert (run.state, run.copied) == ("complete", 10)
+
+
+def test_an_estimate_above_the_ceiling_waits_suspended_until_an_operator_approves(world):
+    run = finish(world, start(make_plan(engine="s3-batch", cost_ceiling_usd=Decimal("0.10"))))
+
+    assert run.state == "waiting_for_approval"
+    assert [job.status for job in world.batch.jobs.values()] == ["Suspended"]
+    assert world.copies == 0
+
+    actions.approve(Actor.command(), run, run.estimate_usd, enqueue=False)
+    assert finish(world, run).state == "complete"
+    assert run.approved_by_name == "command"
+
+
+def test_an_approval_of_another_sum_is_refused(world):
+    run = finish(world, start(make_plan(engine="s3-batch", cost_ceiling_usd=Decimal("0.10"))))
+
+    with pytest.raises(actions.RunRefused, match=r"now costs \$0\.26|was shown"):
+        actions.approve(Actor.command(), run, Decimal("0.01"))
+    run.refresh_from_db()
+    assert run.state == "waiting_for_approval"
+
+
+def test_a_second_approval_is_refused(world):
+    run = finish(world, start(make_plan(engine="s3-batch", cost_ceiling_usd=Decimal("0.10"))))
+    actions.approve(Actor.command(), run, enqueue=False)
+
+    with pytest.raises(actions.RunRefused, match="does not wait for approval"):
+        actions.approve(Actor.command(), run, enqueue=False)
+
+
+def test_a_rejected_run_ends_cancelled_and_its_suspended_job_with_it(world):
+    run = finish(world, start(make_plan(engine="s3-batch", cost_ceiling_usd=Decimal("0.10"))))
+
+    actions.reject(Actor.command(), run, "Too dear.", enqueue=False)
+
+    assert finish(world, run).state == "cancelled"
+    assert [job.status for job in world.batch.jobs.values()] == ["Cancelled"]
+    assert world.copies == 0
+
+
+def test_a_run_is_cancelled_while_s3_copies(world):
+    world.batch.polls_until_done = 1000
+    run = start(make_plan(engine="s3-batch"))
+    tick(world, rounds=4)
+
+    actions.cancel(Actor.command(), run, enqueue=False)
+
+    assert finish(world, run).state == "cancelled"
+    assert [job.status for job in world.batch.jobs.values()] == ["Cancelled"]
+
+
+def test_a_finished_run_cannot_be_cancelled(world):
+    run = finish(world, start(make_plan()))
+
+    with pytest.raises(actions.RunRefused, match="complete already"):
+        actions.cancel(Actor.command(), run)
+
+
+def test_a_second_start_of_a_plan_finds_the_run_under_way(world):
+    plan = make_plan()
+
+    assert start(plan).pk == start(plan).pk
+    assert Run.objects.count() == 1
+
+
+def test_a_full_failure_threshold_fails_the_run_and_still_says_what_is_safe(world):
+    world.batch.fails_with = "More than 50% of the tasks failed."
+    world.denied = {f"t/part-{n}" for n in range(6)}
+
+    run = finish(world, start(make_plan(engine="s3-batch")))
+
+    assert (run.state, run.copied, run.denied) == ("failed", 4, 6)
+    assert "More than 50% of the tasks failed." in run.sentence
+
+
+def test_what_was_denied_is_tried_again_by_a_run_of_its_own(world):
+    world.denied = {"t/part-5"}
+    plan = make_plan()
+    run = finish(world, start(plan))
+    assert (run.state, run.worth_retry) == ("complete_with_gaps", 1)
+    world.denied = set()
+
+    again = finish(world, actions.retry(Actor.command(), run, enqueue=False))
+
+    assert (again.state, again.listed, again.copied) == ("complete", 1, 1)
+    assert again.retry_of == run
+
+
+def test_a_run_without_gaps_has_nothing_to_try_again(world):
+    run = finish(world, start(make_plan()))
+
+    with pytest.raises(actions.RunRefused, match="nothing that is worth another try"):
+        actions.retry(Actor.command(), run)
+
+
+@pytest.mark.parametrize("engine", ["spark", "s3-batch"])
+@pytest.mark.parametrize(
+    "point",
+    ["plan", "planned", "create", "created", "status", "confirm", "confirmed", "begin", "copy", "copied", "reconcile"],
+)
+def test_a_worker_killed_at_any_point_hands_its_run_over(world, engine, point):
+    world.kill_at = point
+
+    run = finish(world, start(make_plan(engine=engine)))
+
+    of_other_engine = {
+        "spark": {"create", "created", "status", "confirm", "confirmed"},
+        "s3-batch": {"begin", "copy", "copied"},
+    }
+    assert (run.state, run.copied) == ("complete", 10)
+    assert Job.objects.filter(state="lost").count() == (0 if point in of_other_engine[engine] else 1)
+    assert len(world.batch.jobs) == (1 if engine == "s3-batch" else 0)
+    assert world.pool == world.source
+
+
+@pytest.mark.parametrize("done", ["inventory", "manifest", "cost_gate", "copy"])
+def test_a_worker_killed_between_two_stages_hands_its_run_over(world, monkeypatch, done):
+    from backups import lifecycle
+
+    next_stage = lifecycle.next_stage
+
+    def dying(run_id, job, stage, detail):
+        if stage == done:
+            world.passing(f"after {done}")
+        return next_stage(run_id, job, stage, detail)
+
+    world.kill_at = f"after {done}"
+    monkeypatch.setattr(lifecycle, "next_stage", dying)
+
+    run = finish(world, start(make_plan(engine="s3-batch")))
+
+    assert (run.state, run.copied, len(world.batch.jobs)) == ("complete", 10, 1)
+    assert Job.objects.filter(state="lost").count() == 1
+
+
+def test_an_expired_role_is_waited_out(world):
+    expired = AwsError("ExpiredToken", "the token has expired", "R1", "s3control:DescribeJob", "", "")
+    world.trouble_at = {"status": expired}
+    run = start(make_plan(engine="s3-batch"))
+    tick(world, rounds=4)
+    run.refresh_from_db()
+    assert run.state == "running"
+    assert "expired" in run.sentence
+    world.trouble_at = {}
+
+    assert finish(world, run).state == "complete"
+
+
+def test_six_stumbles_in_a_row_end_the_run_with_the_reason(world):
+    world.trouble_at = {"plan": JobFailed("SparkGone", "Spark ended by itself.")}
+
+    run = finish(world, start(make_plan()))
+
+    assert (run.state, run.error_code) == ("failed", "SparkGone")
+    assert "Spark ended by itself." in run.sentence
+    assert run.stages.get(name="manifest").state == RunStage.State.FAILED
+
+
+def test_a_destination_inside_the_source_is_refused(world):
+    run = finish(world, start(make_plan(destination="s3a://lake/warehouse/backup/")))
+
+    assert (run.state, run.error_code) == ("failed", "SourceIsDestination")
+
+
+def test_who_started_approved_and_stopped_is_in_the_audit_log(world):
+    run = finish(world, start(make_plan(engine="s3-batch", cost_ceiling_usd=Decimal("0.10"))))
+    actions.approve(Actor.command(), run, enqueue=False)
+    actions.cancel(Actor.command(), run, "Wrong bucket.", enqueue=False)
+
+    acts = AuditEntry.objects.filter(target_type="run", target_label="warehouse-daily").values_list("action", flat=True)
+    assert {"backup.run", "backup.approve", "backup.cancel"} <= set(acts)
+
+
+@pytest.mark.parametrize("verb", ["start_run", "approve", "cancel", "retry", "reject"])
+def test_a_stranger_may_do_none_of_it(world, verb):
+    plan = make_plan()
+    stranger = Actor("eve", "page", User.objects.create_user("eve"))
+    subject = plan if verb == "start_run" else start(plan)
+
+    with pytest.raises(NotAllowed):
+        getattr(actions, verb)(stranger, subject)

@@ -1,0 +1,289 @@
+"""A world to back up: a source, a destination, S3 Batch Operations and a pipeline, all in this process.
+
+A kill at a named point leaves everything as a dead process would: the job runs on in its row, and holds the run.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+from backups import jobs, lifecycle
+from backups.actions import start_run
+from backups.models import Plan, Run
+from backups.runs.batch_engine import BatchCopy, S3BatchEngine
+from backups.runs.ports import Copying, CopyStatus, Group, Manifest, Place, Planned, Reconciled, Wanted
+from backups.tasks import advance_runs
+from dashboard.accounts.actor import Actor
+from dashboard.connections.models import Connection
+from dashboard.jobs.execution import execute
+from dashboard.jobs.models import Job
+from dashboard.jobs.reaper import lose_silent
+from lake.aws.errors import AwsError
+from lake.aws.list_page import ListPage, ObjectSummary
+
+NOW = datetime(2026, 11, 20, 10, tzinfo=UTC)
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+@dataclass
+class MemoryS3:
+    """Objects of one account's S3, by (bucket, key)."""
+
+    objects: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    refuses: AwsError | None = None
+
+    def list(self, bucket: str, prefix: str, *, delimiter: str = "", **_: Any) -> Iterator[ListPage]:
+        self._check()
+        keys = [key for there, key in self.objects if there == bucket and key.startswith(prefix)]
+        folders = {prefix + key.removeprefix(prefix).split("/")[0] + "/" for key in keys if "/" in key[len(prefix) :]}
+        yield ListPage((), tuple(sorted(folders)))
+
+    def head(self, bucket: str, key: str) -> ObjectSummary | None:
+        data = self.objects.get((bucket, key))
+        return None if data is None else ObjectSummary(key, len(data), NOW, md5(data))
+
+    def get(self, bucket: str, key: str, *, first: int | None = None, last: int | None = None) -> Any:
+        self._check()
+        data = self.objects.get((bucket, key))
+        if data is None:
+            raise AwsError("NoSuchKey", "it is not there", "", "s3:GetObject", "", f"s3://{bucket}/{key}")
+        end = len(data) if last is None else last + 1
+        return SimpleNamespace(data=data[first or 0 : end], size=len(data), etag=md5(data))
+
+    def _check(self) -> None:
+        if self.refuses is not None:
+            raise self.refuses
+
+
+@dataclass
+class World:
+    """Source and destination as {key: bytes}; `denied` are keys whose copies are refused."""
+
+    source: dict[str, bytes] = field(default_factory=lambda: {f"t/part-{n}": b"x" * n for n in range(10)})
+    pool: dict[str, bytes] = field(default_factory=dict)
+    denied: set[str] = field(default_factory=set)
+    large_from: int = 1_000_000
+    s3: MemoryS3 = field(default_factory=MemoryS3)
+    batch: "MemoryBatch" = field(init=False)
+    manifests: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    copies: int = 0
+    kill_at: str = ""
+    trouble_at: dict[str, Exception] = field(default_factory=dict)
+    is_dead: bool = False
+
+    def __post_init__(self) -> None:
+        self.batch = MemoryBatch(self)
+
+    def passing(self, point: str) -> None:
+        """Die or stumble here, if that was asked for."""
+        if point in self.trouble_at:
+            raise self.trouble_at[point]
+        if self.kill_at == point:
+            self.kill_at, self.is_dead = "", True
+            raise Killed(point)
+
+    def copy(self, manifest_key: str) -> tuple[int, int]:
+        """Copy what a manifest names and is still there; says how many were and were not."""
+        done = failed = 0
+        for key in self.manifests[manifest_key]:
+            if key in self.source and key not in self.denied:
+                self.pool[key] = self.source[key]
+                self.copies += 1
+                done += 1
+            else:
+                failed += 1
+        return done, failed
+
+
+class MemoryPipeline:
+    """Plans and reconciles what the world holds."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def plan(self, wanted: Wanted) -> Planned:
+        world = self.world
+        world.passing("plan")
+        chosen = wanted.retry.get("keys", list(world.source)) if wanted.retry else list(world.source)
+        inventory = {key: world.source[key] for key in chosen if key in world.source}
+        missing = {key: data for key, data in inventory.items() if world.pool.get(key) != data}
+        lanes = {
+            "copy": {key: data for key, data in missing.items() if len(data) < world.large_from},
+            "multipart": {key: data for key, data in missing.items() if len(data) >= world.large_from},
+        }
+        manifests = []
+        for lane, objects in lanes.items():
+            if objects:
+                key = f"{wanted.folder.prefix}manifest/{lane}/0.csv"
+                world.manifests[key] = objects
+                size = sum(map(len, objects.values()))
+                manifests.append(
+                    Manifest(lane, wanted.folder.bucket, key, md5(repr(objects).encode()), len(objects), size)
+                )
+        world.passing("planned")
+        facts = {"inventory": {key: md5(data) for key, data in inventory.items()}, "missing": sorted(missing)}
+        return Planned(len(inventory), len(inventory) - len(missing), 0, 0, tuple(manifests), {}, facts)
+
+    def reconcile(self, wanted: Wanted, planned: Mapping[str, Any], reports: tuple[Place, ...]) -> Reconciled:
+        world = self.world
+        world.passing("reconcile")
+        outcomes = {key: self._outcome(key, etag, planned) for key, etag in planned["inventory"].items()}
+        by_outcome: dict[str, list[str]] = {}
+        for key, outcome in outcomes.items():
+            by_outcome.setdefault(outcome, []).append(key)
+        groups = tuple(
+            Group(outcome, "", len(keys), 0, 1, tuple(keys[:3]))
+            for outcome, keys in by_outcome.items()
+            if outcome not in {"copied", "already_there"}
+        )
+        again = [key for outcome in ("changed", "denied", "failed") for key in by_outcome.get(outcome, [])]
+        copied = sum(len(world.pool[key]) for key in by_outcome.get("copied", []))
+        counts = {outcome: len(keys) for outcome, keys in by_outcome.items()}
+        return Reconciled(len(outcomes), counts, copied, groups, {"objects": len(again), "keys": again})
+
+    def _outcome(self, key: str, etag: str, planned: Mapping[str, Any]) -> str:
+        there = self.world.pool.get(key)
+        if there is not None and md5(there) == etag:
+            return "copied" if key in planned["missing"] else "already_there"
+        if key not in self.world.source:
+            return "vanished"
+        if key in self.world.denied:
+            return "denied"
+        return "failed" if there is None else "changed"
+
+
+class MemoryBatch:
+    """S3 Batch Operations as engines need it: idempotent by token, suspended until confirmed."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.by_token: dict[str, str] = {}
+        self.jobs: dict[str, CopyStatus] = {}
+        self.asked: dict[str, BatchCopy] = {}
+        self.polls_until_done = 1
+        self.fails_with = ""
+
+    def create_copy(self, job: BatchCopy) -> str:
+        self.world.passing("create")
+        job_id = self.by_token.setdefault(job.token, f"job-{len(self.by_token) + 1}")
+        if job_id not in self.jobs:
+            self.asked[job_id] = job
+            self.jobs[job_id] = CopyStatus("Suspended", total=len(self.world.manifests[job.manifest_key]))
+        self.world.passing("created")
+        return job_id
+
+    def status_of(self, job_id: str) -> CopyStatus:
+        self.world.passing("status")
+        job = self.jobs[job_id]
+        if job.status == "Ready":
+            self.polls_until_done -= 1
+            if self.polls_until_done < 0:
+                self._run(job_id, job)
+        return self.jobs[job_id]
+
+    def _run(self, job_id: str, job: CopyStatus) -> None:
+        done, failed = self.world.copy(self.asked[job_id].manifest_key)
+        status = "Failed" if self.fails_with else "Complete"
+        self.jobs[job_id] = CopyStatus(status, done, failed, job.total, 3, self.fails_with)
+
+    def confirm(self, job_id: str) -> None:
+        self.world.passing("confirm")
+        self.jobs[job_id] = CopyStatus("Ready", total=self.jobs[job_id].total)
+        self.world.passing("confirmed")
+
+    def cancel(self, job_id: str) -> None:
+        self.jobs[job_id] = CopyStatus("Cancelled", total=self.jobs[job_id].total)
+
+
+class MemorySpark:
+    """The Spark engine on the world's objects."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def create(self, copying: Copying) -> CopyStatus:
+        return CopyStatus("Suspended", total=copying.manifest.objects)
+
+    def begin(self, copying: Copying) -> None:
+        self.world.passing("begin")
+
+    def look(self, copying: Copying) -> CopyStatus:
+        self.world.passing("copy")
+        done, failed = self.world.copy(copying.manifest.key)
+        self.world.passing("copied")
+        return CopyStatus("Complete", done, failed, copying.manifest.objects)
+
+    def cancel(self, copying: Copying) -> None: ...
+
+
+def inhabit(monkeypatch: Any, world: World) -> World:
+    """Let jobs work on the world instead of AWS and Spark."""
+
+    @contextmanager
+    def open_lake(access: object) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(s3=world.s3)
+
+    def parts(run: Run, *_: object) -> Any:
+        engines = {Plan.Engine.S3_BATCH: S3BatchEngine(world.batch), Plan.Engine.SPARK: MemorySpark(world)}
+        return MemoryPipeline(world), engines
+
+    let_go: Callable[..., bool] = lifecycle.let_go
+
+    def let_go_alive(*args: Any) -> bool:
+        return not world.is_dead and let_go(*args)
+
+    monkeypatch.setattr(jobs, "open_lake", open_lake)
+    monkeypatch.setattr(jobs, "parts", parts)
+    monkeypatch.setattr(lifecycle, "let_go", let_go_alive)
+    return world
+
+
+def make_plan(**changes: Any) -> Plan:
+    connection, _ = Connection.objects.get_or_create(name="prod", defaults={"region": "eu-west-1"})
+    values = {
+        "name": "warehouse-daily",
+        "connection": connection,
+        "vault_connection": connection,
+        "source": "s3a://lake/warehouse/",
+        "destination": "s3a://vault/pool/",
+        "engine": "spark",
+        **changes,
+    }
+    return Plan.objects.create(**values)
+
+
+def start(plan: Plan) -> Run:
+    return start_run(Actor.command(), plan, enqueue=False)
+
+
+def tick(world: World, rounds: int = 30) -> None:
+    """Let ticks and workers go on until no run can; waiting times are over at once."""
+    for _ in range(rounds):
+        Run.objects.update(look_again_at=None)
+        advance_runs(NOW)
+        waiting = list(Job.objects.filter(state="queued").values_list("pk", flat=True))
+        if not waiting:
+            return
+        for pk in waiting:
+            work(world, pk)
+
+
+def work(world: World, job_id: Any) -> None:
+    """Run one job as a worker would, up to its death; then let the reaper find it."""
+    try:
+        execute(job_id, "worker/1")
+    except Killed:
+        Job.objects.filter(pk=job_id).update(heartbeat_at=NOW - timedelta(days=400))
+        lose_silent(NOW)
+        world.is_dead = False
+
+
+def md5(data: bytes) -> str:
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
