@@ -156,8 +156,8 @@ def repair_many(
     if len(connections) != 1:
         raise ValueError("Repairs of many tables need tables of exactly one connection.")
     label = tables[0].uri if len(tables) == 1 else f"{len(tables):,} tables"
-    require(actor, "table.repair", target=label)
     connection = next(iter(connections.values()))
+    require(actor, "table.repair", target=label, connection=connection)
     _require_writable(actor, connection, Target("tables", "", label))
     ids = sorted(table.pk for table in tables)
     params = {"tables": ids, "repairs": sorted(repairs), "stop_at_first_failure": stop_at_first_failure}
@@ -178,13 +178,13 @@ def repair_many(
 
 def _permitted(actor: Actor, table: DeltaTable, subject: Subject, digest: str, confirm: str) -> ShownPlan:
     """The plan that is confirmed, if this actor may carry it out in this deployment."""
-    require(actor, "table.repair", target=table.uri)
+    require(actor, "table.repair", target=table.uri, connection=table.connection)
     target = _target(table)
     _require_writable(actor, table.connection, target)
     try:
         shown = confirmed_plan(table, subject, digest)
         if shown.document["can_lose"]:
-            require(actor, "table.repair-losing", target=table.uri)
+            require(actor, "table.repair-losing", target=table.uri, connection=table.connection)
             require_name(confirm, table.name)
     except RepairRefused as refusal:
         _record_refusal(actor, target, refusal)

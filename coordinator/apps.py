@@ -11,7 +11,9 @@ class CoordinatorConfig(AppConfig):
         from coordinator.navigation import register_navigation
         from coordinator.repairs import jobs  # noqa: F401 - registers the kinds of jobs
         from coordinator.upkeep import jobs as upkeep_jobs  # noqa: F401 - registers the kinds of jobs
+        from coordinator.visibility import register_owners
         from dashboard.alerts.problems import register_source
 
         register_navigation()
+        register_owners()
         register_source("lake", lake_problems, *KINDS)

@@ -213,12 +213,18 @@ def oldest_reading(found: Sequence[Reading]) -> datetime | None:
     return min((reading.finished_at for reading in found if reading.finished_at), default=None)
 
 
-def bucket_names() -> list[str]:
-    return list(Bucket.objects.order_by("name").values_list("name", flat=True).distinct())
+def bucket_names(connection: str = "") -> list[str]:
+    found = Bucket.objects.filter(connection__name=connection) if connection else Bucket.objects.all()
+    return list(found.order_by("name").values_list("name", flat=True).distinct())
 
 
-def counts_of_the_lake() -> dict[str, int]:
-    return {"buckets": Bucket.objects.count(), "stores": CommitStore.objects.count()}
+def counts_of_the_lake(connection: str = "") -> dict[str, int]:
+    """Return how many buckets and stores there are, of a connection or of all."""
+    narrow = {"connection__name": connection} if connection else {}
+    return {
+        "buckets": Bucket.objects.filter(**narrow).count(),
+        "stores": CommitStore.objects.filter(**narrow).count(),
+    }
 
 
 def _matches(q: str) -> Q:

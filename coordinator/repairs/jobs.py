@@ -118,7 +118,7 @@ def _check_loss(context: JobContext, plan: Plan) -> None:
     if not plan.can_lose:
         return
     asker = _asker(context)
-    if not asker.may("table.repair-losing"):
+    if not asker.may("table.repair-losing", context.job.connection):
         raise JobFailed("NotAllowed", "Stopped before any change: this repair can lose a commit and needs an admin.")
     try:
         require_name(context.params.get("confirm", ""), context.params["name"])

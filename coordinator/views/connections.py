@@ -14,13 +14,14 @@ from coordinator.views.upkeep import why_no_plan
 from dashboard.accounts.actor import Actor
 from dashboard.connections.actions import set_read_only
 from dashboard.connections.models import Connection
+from dashboard.web.scope import connections_of
 
 POLL_SECONDS = 2
 
 
 @require_safe
 def connections(request: HttpRequest) -> HttpResponse:
-    rows = queries.connection_rows(Connection.objects.all())
+    rows = queries.connection_rows(connections_of(request))
     return render(request, "coordinator/connections.html", {"rows": rows})
 
 

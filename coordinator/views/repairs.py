@@ -23,6 +23,7 @@ from coordinator.repairs.gate import NameNotTyped, RepairRefused
 from coordinator.views.observe import SeeOther
 from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor
+from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy
 
 POLL_SECONDS = 2
@@ -125,8 +126,8 @@ def _context(request: HttpRequest, table: DeltaTable, view: queries.PlanView) ->
         "view": view,
         "address": address,
         "poll_seconds": None if view.is_ready else POLL_SECONDS,
-        "why_not": _why_not(actor, loses=loses),
-        "may_plan": actor.may("table.plan-repair"),
+        "why_not": _why_not(actor, table.connection, loses=loses),
+        "may_plan": actor.may("table.plan-repair", table.connection),
         "worst_state": table.state,
     }
 
@@ -143,17 +144,21 @@ def _many_context(request: HttpRequest, chosen: TableFilter, selection: queries.
         "by_connection": by_connection if len(by_connection) > 1 else [],
         "once": uuid.uuid4().hex,
         "most": queries.MOST_LISTED,
-        "why_not": _why_not(Actor.from_request(request), loses=False),
+        "why_not": _why_not(Actor.from_request(request), _only_connection(selection), loses=False),
     }
 
 
-def _why_not(actor: Actor, *, loses: bool) -> str:
+def _only_connection(selection: queries.BulkSelection) -> Connection | None:
+    return selection.tables[0].connection if len(selection.connections) == 1 else None
+
+
+def _why_not(actor: Actor, connection: Connection | None, *, loses: bool) -> str:
     """Why this person has no button here, "" where there is one."""
     if settings.READ_ONLY:
         return "Levee is in read-only mode: it changes nothing in the lake."
-    if loses and not actor.may("table.repair-losing"):
+    if loses and not actor.may("table.repair-losing", connection):
         return "Can lose a commit: needs the admin role."
-    return "" if actor.may("table.repair") else "Needs the operator role."
+    return "" if actor.may("table.repair", connection) else "Needs the operator role."
 
 
 def _subject(fields: Any) -> Subject:

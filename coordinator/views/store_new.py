@@ -13,7 +13,7 @@ from coordinator.views.upkeep import planned, why_no_plan
 from coordinator.wish_forms import creation_wish
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
-from dashboard.web.scope import current_connection
+from dashboard.web.scope import connections_of, current_connection
 
 FIRST_VALUES = {
     "kind": LOG_STORE,
@@ -33,7 +33,7 @@ FIRST_VALUES = {
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest) -> HttpResponse:
     """Name a new store; POST has its creation planned. Nothing is created before the calls were seen."""
-    connections = list(Connection.objects.all())
+    connections = list(connections_of(request))
     values = {name: request.POST.get(name, "") for name in FIRST_VALUES} if request.POST else dict(FIRST_VALUES)
     chosen = _chosen(request, connections)
     error: WishInvalid | None = None

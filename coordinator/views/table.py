@@ -24,8 +24,8 @@ def overview(request: HttpRequest, table_id: int) -> HttpResponse:
         "overview": found,
         "verdict": found.verdict,
         "shown": _shown(table),
-        "may_observe": actor.may("lake.observe"),
-        "may_plan": actor.may("table.plan-repair"),
+        "may_observe": actor.may("lake.observe", table.connection),
+        "may_plan": actor.may("table.plan-repair", table.connection),
         "coordination": coordination_offers(table),
         "may_check": actor.may("table.check-coordination", table.connection),
     }

@@ -20,7 +20,7 @@ from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
 from dashboard.web.exports import export
 from dashboard.web.paging import SIZES, Sort, choose_size, choose_sort
-from dashboard.web.scope import current_connection
+from dashboard.web.scope import connections_of, current_connection
 from dashboard.web.states import look_of
 
 _NOTES = {
@@ -54,7 +54,8 @@ def tables(request: HttpRequest) -> HttpResponseBase:
 
 def scoped(request: HttpRequest, chosen: TableFilter) -> TableFilter:
     """The connection named in the address, else the one that the person looks at."""
-    scope = None if chosen.connection else current_connection(request)
+    named = chosen.connection and connections_of(request).filter(name=chosen.connection).exists()
+    scope = None if named else current_connection(request)
     return replace(chosen, connection=scope.name) if scope else chosen
 
 
@@ -86,13 +87,13 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
         "gone": counts[GONE],
         "worst_state": next((state.value for state in State if counts[state.value]), State.HEALTHY.value),
         "worst_count": next((counts[state.value] for state in State if counts[state.value]), 0),
-        "of_the_lake": queries.counts_of_the_lake(),
-        "buckets": queries.bucket_names(),
+        "of_the_lake": queries.counts_of_the_lake(chosen.connection),
+        "buckets": queries.bucket_names(chosen.connection),
         "mechanisms": queries.MECHANISM_WORDS.items(),
         "readings": readings,
         "read_at": queries.oldest_reading(readings),
         "observable": _observable(chosen),
-        "may_observe": Actor.from_request(request).may("lake.observe"),
+        "may_observe": Actor.from_request(request).may("lake.observe", current_connection(request)),
         "narrowed_beyond_state": replace(chosen, state="").narrows,
         "bulk": bulk_counts(chosen),
         "bulk_fields": urlencode(filter_fields(chosen)),

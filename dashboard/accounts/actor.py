@@ -3,7 +3,7 @@
 import getpass
 import ipaddress
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,7 +13,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from dashboard.accounts.roles import FRESH_FOR, PERMISSIONS, Role, role_of, role_on
+from dashboard.accounts.access import Access, access_of, read_access
+from dashboard.accounts.roles import FRESH_FOR, PERMISSIONS, Role
 
 if TYPE_CHECKING:
     from dashboard.connections.models import Connection
@@ -35,6 +36,9 @@ class Actor:
     proved_at: datetime | None = None
     """When the person last typed their password; None: never in this session."""
 
+    known: Access | None = field(default=None, compare=False, repr=False)
+    """What the person may, where it has been read already."""
+
     @classmethod
     def from_request(cls, request: HttpRequest) -> "Actor":
         """Make the actor of a page; a stranger is called anonymous."""
@@ -47,6 +51,7 @@ class Actor:
             user_agent=request.headers.get("User-Agent", "")[:400],
             request_id=str(getattr(request, "request_id", ""))[:64],
             proved_at=proved_at(request),
+            known=access_of(request),
         )
 
     @classmethod
@@ -66,7 +71,11 @@ class Actor:
 
     @cached_property
     def role(self) -> Role | None:
-        return Role.ADMIN if self.source in {"command", "schedule"} else role_of(self.user)
+        return Role.ADMIN if self.source in {"command", "schedule"} else self._access.role
+
+    @cached_property
+    def _access(self) -> Access:
+        return self.known if self.known is not None else read_access(self.user)
 
     def may(self, verb: str, connection: "Connection | None" = None) -> bool:
         """Say whether the role, on this connection or everywhere, reaches; an unknown verb is a KeyError."""
@@ -76,7 +85,7 @@ class Actor:
 
     def role_on(self, connection: "Connection | None") -> Role | None:
         """Return the role on a connection; on None the role that holds everywhere."""
-        return self.role if connection is None or self.role is Role.ADMIN else role_on(self.user, connection)
+        return self.role if self.source in {"command", "schedule"} else self._access.on(connection)
 
     @property
     def is_fresh(self) -> bool:

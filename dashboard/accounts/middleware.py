@@ -1,6 +1,7 @@
 """Keep a person's session alive while it is used, know where they are signed in, and ask for a fresh sign-in."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from django.http import HttpRequest, HttpResponse
@@ -10,6 +11,7 @@ from django.urls import reverse
 
 from dashboard.accounts.roles import FreshSignInNeeded
 from dashboard.accounts.sessions import note_use
+from dashboard.web.scope import require_visible
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -24,6 +26,14 @@ class SessionMiddleware:
         if request.user.is_authenticated:
             note_use(request)
         return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: object, args: Sequence[Any], parts: dict[str, Any]
+    ) -> HttpResponse | None:
+        """Keep what belongs to a connection out of a person's sight from their pages."""
+        if request.user.is_authenticated and request.resolver_match is not None:
+            require_visible(request, request.resolver_match.url_name or "", parts)
+        return None
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Send who may, but typed the password too long ago, to type it again and come back."""

@@ -87,14 +87,6 @@ def role_of(user: Any) -> Role | None:
     return highest(role for role in Role if role.value in names)
 
 
-def role_on(user: Any, connection: "Connection") -> Role | None:
-    """Return the higher of the role that a person has everywhere and the one granted on a connection."""
-    if user is None or not user.is_active:
-        return None
-    granted = user.grants.filter(connection=connection).values_list("role", flat=True).first()
-    return highest(role for role in (role_of(user), Role(granted) if granted else None) if role)
-
-
 def highest(roles: Iterable[Role]) -> Role | None:
     return max(roles, key=lambda role: role.level, default=None)
 

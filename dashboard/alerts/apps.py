@@ -1,3 +1,5 @@
+from collections.abc import Iterable
+
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
@@ -12,7 +14,15 @@ class AlertsConfig(AppConfig):
         from dashboard.alerts.problems import register_source
         from dashboard.alerts.queries import nav_count
         from dashboard.web.navigation import NavItem, register
+        from dashboard.web.scope import owned_by
 
         register_source("levee", own_problems, *KINDS)
         register(NavItem("Console", "Alerts", "alerts", "i-alert", place=5, count=nav_count))
+        owned_by(alert_id=_connection_of_alert)
         post_migrate.connect(ensure_default_rules, sender=self)
+
+
+def _connection_of_alert(alert_id: int) -> Iterable[int | None]:
+    from dashboard.alerts.models import Alert
+
+    return Alert.objects.filter(pk=alert_id).values_list("connection_id", flat=True)

@@ -6,8 +6,8 @@ from dashboard.alerts import views, views_manage
 
 urlpatterns = [
     path("alerts/", views.alerts, name="alerts"),
-    path("alerts/<int:pk>/", views.alert, name="alert"),
-    path("alerts/<int:pk>/reopen/", views.reopen_alert, name="alert-reopen"),
+    path("alerts/<int:alert_id>/", views.alert, name="alert"),
+    path("alerts/<int:alert_id>/reopen/", views.reopen_alert, name="alert-reopen"),
     path("alerts/messages/", views.messages_sent, name="alert-messages"),
     path("alerts/messages/<int:pk>/", views.message, name="alert-message"),
     path("alerts/messages/<int:pk>/again/", views.message_again, name="alert-message-again"),

@@ -34,13 +34,13 @@ def alerts(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def alert(request: HttpRequest, pk: int) -> HttpResponse:
+def alert(request: HttpRequest, alert_id: int) -> HttpResponse:
     """Show an alert; a POST acknowledges it.
 
     Context of `alerts/detail.html`: `alert`, `members` (Member, at most MEMBERS_SHOWN), `more_members`, `told`
     (Message, oldest first), `form` (AcknowledgeForm), `can_acknowledge`, `lasted` (timedelta).
     """
-    found = get_object_or_404(Alert.objects.select_related("rule", "connection", "returned_from"), pk=pk)
+    found = get_object_or_404(Alert.objects.select_related("rule", "connection", "returned_from"), pk=alert_id)
     actor = Actor.from_request(request)
     form = AcknowledgeForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
@@ -50,7 +50,7 @@ def alert(request: HttpRequest, pk: int) -> HttpResponse:
             form.add_error(None, str(error))
         else:
             messages.success(request, "Acknowledged: nobody is reminded until then.")
-            return redirect("alert", pk)
+            return redirect("alert", alert_id)
     members = found.members.order_by("gone_at", "since", "pk")
     context = {
         "alert": found,
@@ -65,14 +65,14 @@ def alert(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
-def reopen_alert(request: HttpRequest, pk: int) -> HttpResponse:
+def reopen_alert(request: HttpRequest, alert_id: int) -> HttpResponse:
     """Take an acknowledgement back."""
-    found = get_object_or_404(Alert.objects.select_related("connection"), pk=pk)
+    found = get_object_or_404(Alert.objects.select_related("connection"), pk=alert_id)
     try:
         actions.reopen(Actor.from_request(request), found)
     except actions.NotNow as error:
         messages.error(request, str(error))
-    return redirect("alert", pk)
+    return redirect("alert", alert_id)
 
 
 @require_safe

@@ -1,3 +1,6 @@
+from collections.abc import Iterable
+from uuid import UUID
+
 from django.apps import AppConfig
 
 from dashboard.web.navigation import NavCount, NavItem, register
@@ -8,7 +11,16 @@ class JobsConfig(AppConfig):
     label = "jobs"
 
     def ready(self) -> None:
+        from dashboard.web.scope import owned_by
+
+        owned_by(job_id=_connection_of_job)
         register(NavItem("Console", "Jobs", "jobs", "i-jobs", place=10, count=_running))
+
+
+def _connection_of_job(job_id: UUID) -> Iterable[int | None]:
+    from dashboard.jobs.models import Job
+
+    return Job.objects.filter(pk=job_id).values_list("connection_id", flat=True)
 
 
 def _running(connection: int | None) -> NavCount | None:

@@ -10,10 +10,11 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
-from dashboard.accounts.roles import PERMISSIONS, Role, role_of
+from dashboard.accounts.access import access_of
+from dashboard.accounts.roles import PERMISSIONS, Role
 from dashboard.connections.models import Connection
 from dashboard.web.navigation import GROUPS, NavCount, NavItem, registered
-from dashboard.web.scope import current_connection
+from dashboard.web.scope import WHOLE_CONSOLE, connections_of, current_connection, visible
 from dashboard.web.states import LAKE, Look, look_of
 
 THEMES = ("light", "dark")
@@ -50,7 +51,7 @@ class Console:
 
     @cached_property
     def navigation(self) -> tuple[NavGroup, ...]:
-        shown = [item for item in registered() if not item.verb or self._may(item.verb)]
+        shown = [item for item in registered() if self._shows(item)]
         entries = [(item.group, self._entry(item)) for item in shown]
         groups = (NavGroup(name, tuple(entry for group, entry in entries if group == name)) for name in GROUPS)
         return tuple(group for group in groups if group.entries)
@@ -60,6 +61,11 @@ class Console:
         connection = self.connection.pk if self.connection else None
         count = item.count(connection) if item.count else None
         return NavEntry(item.label, url, item.icon, self._request.path.startswith(url), count)
+
+    def _shows(self, item: NavItem) -> bool:
+        if visible(self._request) is not None and item.url_name in WHOLE_CONSOLE:
+            return False
+        return not item.verb or self._may(item.verb)
 
     def _may(self, verb: str) -> bool:
         return bool(self.role) and Role(self.role).includes(PERMISSIONS[verb])
@@ -76,12 +82,11 @@ class Console:
 
     @cached_property
     def connections(self) -> tuple[Connection, ...]:
-        return tuple(Connection.objects.all())
+        return tuple(connections_of(self._request))
 
     @cached_property
     def role(self) -> str:
-        user = getattr(self._request, "user", None)
-        role = role_of(user) if user is not None and user.is_authenticated else None
+        role = access_of(self._request).role
         return role.value if role else ""
 
     @property

@@ -1,21 +1,101 @@
-"""The connection that a person looks at: one, or all of them. Lists and counts are narrowed to it."""
+"""Which connections a person may see, and which one of them they look at. Lists and counts are narrowed to it.
 
-from django.http import HttpRequest
+A person with a role everywhere sees all. One with roles on single connections sees only those, one at a time; what
+belongs to another connection is not there for them (404), and pages that show the whole console are not theirs (403).
+"""
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest
+
+from dashboard.accounts.access import access_of
 from dashboard.connections.models import Connection
 
 SESSION_KEY = "connection"
+# What a person without any role may open: their own account and the way out.
+OWN_PAGES = frozenset(
+    {"me", "password", "end-own-sessions", "own-mails", "logout", "prove", "login", "welcome", "healthz", "readyz"}
+)
+# What tells of every connection at once.
+WHOLE_CONSOLE = frozenset(
+    {
+        "audit", "people", "new-person", "person", "person-link", "person-sessions", "alert-messages", "alert-message",
+        "alert-message-again", "alert-rules", "alert-rule", "alert-new-rule", "alert-rule-delete", "alert-recipients",
+        "alert-recipient-test", "alert-recipient-delete",
+    }
+)  # fmt: skip
+
+ConnectionOf = Callable[[Any], Iterable[int | None]]
+_owners: dict[str, ConnectionOf] = {}
+
+
+class NoRole(PermissionDenied):
+    """A person who is signed in and has no role anywhere."""
+
+    def __init__(self) -> None:
+        super().__init__("You have no role yet: an admin gives one.")
+
+
+class WholeConsole(PermissionDenied):
+    """A page that shows every connection, asked for by a person who may see some."""
+
+    def __init__(self) -> None:
+        super().__init__("This page tells of every connection: it needs a role that holds everywhere.")
+
+
+def owned_by(**owners: ConnectionOf) -> None:
+    """Register whose things an address names: by the name of its part, such as table_id, a function from its value to
+    the connections (none: nothing is there; None: it belongs to no connection)."""
+    _owners.update(owners)
+
+
+def owned_parts() -> frozenset[str]:
+    """Return the parts of addresses that `owned_by` knows."""
+    return frozenset(_owners)
+
+
+def visible(request: HttpRequest) -> frozenset[int] | None:
+    """Return the numbers of the connections that this person may see; None: all."""
+    user = getattr(request, "user", None)
+    return access_of(request).connections if user is not None and user.is_authenticated else None
+
+
+def connections_of(request: HttpRequest) -> QuerySet[Connection]:
+    """Return the connections that this person may see."""
+    seen = visible(request)
+    return Connection.objects.all() if seen is None else Connection.objects.filter(pk__in=seen)
 
 
 def current_connection(request: HttpRequest) -> Connection | None:
-    """Return the connection in scope, or None for all; one that has been removed since is no longer in scope."""
+    """Return the connection in scope, or None for all; one that has been removed since is no longer in scope.
+
+    Who may see single connections alone always looks at one of them.
+    """
     session = getattr(request, "session", None)
     number = session.get(SESSION_KEY) if session is not None else None
-    return Connection.objects.filter(pk=number).first() if isinstance(number, int) else None
+    chosen = connections_of(request).filter(pk=number).first() if isinstance(number, int) else None
+    return chosen or (connections_of(request).first() if visible(request) is not None else None)
 
 
 def choose_connection(request: HttpRequest, name: str) -> Connection | None:
     """Keep the connection of that name in the session; an unknown or empty name means all."""
-    chosen = Connection.objects.filter(name=name).first() if name else None
+    chosen = connections_of(request).filter(name=name).first() if name else None
     request.session[SESSION_KEY] = chosen.pk if chosen else None
     return chosen
+
+
+def require_visible(request: HttpRequest, url_name: str, parts: dict[str, Any]) -> None:
+    """Let a page be made, or raise NoRole, WholeConsole, or Http404 for what belongs to a connection out of sight."""
+    seen = visible(request)
+    if seen is None or url_name in OWN_PAGES:
+        return
+    if not seen:
+        raise NoRole
+    if url_name in WHOLE_CONSOLE:
+        raise WholeConsole
+    for part, value in parts.items():
+        if part in _owners and not any(number in seen for number in _owners[part](value)):
+            raise Http404

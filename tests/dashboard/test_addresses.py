@@ -13,16 +13,21 @@ SAMPLES = {"uuid": "5f1e08c2-77a4-4c40-b2f9-1a6b0e9d33c8", "int": "1", "path": "
 
 def addresses() -> Iterator[tuple[str, str]]:
     """Return (name, path) of every address, with sample values for its parts."""
+    yield from ((name, _sample(route)) for name, route in routes())
+
+
+def routes() -> Iterator[tuple[str, str]]:
+    """Return (name, route) of every address, its parts as they are declared: tables/<int:table_id>/."""
     yield from _below(get_resolver(), "/")
 
 
 def _below(resolver: URLResolver, prefix: str) -> Iterator[tuple[str, str]]:
     for pattern in resolver.url_patterns:
-        path = prefix + _sample(str(pattern.pattern))
+        route = prefix + str(pattern.pattern)
         if isinstance(pattern, URLPattern):
-            yield pattern.name or path, path
+            yield pattern.name or route, route
         else:
-            yield from _below(pattern, path)
+            yield from _below(pattern, route)
 
 
 def _sample(route: str) -> str:

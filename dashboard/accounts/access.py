@@ -1,0 +1,55 @@
+"""What a person may, everywhere and on single connections; read once a request."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+
+from dashboard.accounts.roles import Role, highest, role_of
+
+if TYPE_CHECKING:
+    from dashboard.connections.models import Connection
+
+_KEPT = "_levee_access"
+
+
+@dataclass(frozen=True)
+class Access:
+    """`role` holds everywhere, `grants` on the connections of these numbers; the higher of the two counts."""
+
+    role: Role | None = None
+    grants: Mapping[int, Role] = field(default_factory=dict)
+
+    def on(self, connection: "Connection | None") -> Role | None:
+        """Return the role on a connection; on None the one that holds everywhere."""
+        granted = self.grants.get(connection.pk) if connection is not None else None
+        return highest(role for role in (self.role, granted) if role is not None)
+
+    @property
+    def connections(self) -> frozenset[int] | None:
+        """The numbers of the connections that may be seen; None: all."""
+        return None if self.role is not None else frozenset(self.grants)
+
+
+def read_access(user: Any) -> Access:
+    """Ask the database, once, what a person may now; a stranger or a disabled person may nothing."""
+    if user is None or not user.is_active or user.pk is None:
+        return Access(role_of(user))
+    held = User.objects.filter(pk=user.pk).values_list("groups__name", "grants__connection_id", "grants__role")
+    groups = {group for group, _, _ in held}
+    role = Role.ADMIN if user.is_superuser else highest(role for role in Role if role.value in groups)
+    return Access(role, {connection: Role(granted) for _, connection, granted in held if granted})
+
+
+def access_of(request: HttpRequest) -> Access:
+    """Return what the person of this request may, read once for all that the request asks."""
+    user = getattr(request, "user", None)
+    if user is None or not user.is_authenticated:
+        return Access()
+    kept: tuple[int, Access] | None = getattr(request, _KEPT, None)
+    if kept is None or kept[0] != user.pk:
+        kept = (user.pk, read_access(user))
+        setattr(request, _KEPT, kept)
+    return kept[1]
