@@ -6,3 +6,7 @@ class BackupsConfig(AppConfig):
 
     def ready(self) -> None:
         from backups import jobs  # noqa: F401 - registers the kinds of jobs
+        from backups.alerting import KINDS, backup_problems
+        from dashboard.alerts.problems import register_source
+
+        register_source("backups", backup_problems, *KINDS)

@@ -1,0 +1,68 @@
+"""What alerts are told of backups."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from backups.alerting import KINDS, backup_problems
+from backups.models import Run
+from tests.backups.runs.world import make_plan, start
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def ran(state: str, **fields) -> Run:
+    run = start(fields.pop("plan", None) or make_plan(schedule="0 3 * * *", inventory="s3a://manifests/daily/"))
+    Run.objects.filter(pk=run.pk).update(state=state, **fields)
+    return run
+
+
+def kinds(now: datetime = NOW) -> dict[str, tuple[str, float]]:
+    return {problem.kind: (problem.severity, problem.measure) for problem in backup_problems(now)}
+
+
+def test_a_run_that_waits_for_its_inventory_is_told_by_its_hours():
+    ran("waiting_for_inventory", due_at=NOW - timedelta(hours=13))
+
+    severity, hours = kinds()["late-inventory"]
+    assert (severity, hours) == ("warning", 13)
+
+
+@pytest.mark.parametrize(("state", "severity"), [("failed", "critical"), ("complete_with_gaps", "warning")])
+def test_the_newest_run_that_failed_or_left_gaps_is_told(state, severity):
+    ran(state, cut_off=NOW, finished_at=NOW)
+
+    assert kinds()["failed-backup"] == (severity, 1)
+
+
+def test_a_complete_run_ends_the_alert_of_the_one_before():
+    run = ran("failed", finished_at=NOW)
+    ran("complete", plan=run.plan, finished_at=NOW, cut_off=NOW)
+
+    assert kinds() == {}
+
+
+def test_a_backup_older_than_its_objective_is_told_by_the_hours_above_it():
+    ran("complete", cut_off=NOW - timedelta(hours=40), finished_at=NOW - timedelta(hours=30))
+
+    assert kinds() == {"backup-age": ("critical", 4)}
+
+
+def test_a_plan_that_never_had_a_backup_is_as_old_as_its_first_run():
+    ran("failed", created_at=NOW - timedelta(hours=100), finished_at=NOW)
+
+    assert kinds()["backup-age"] == ("critical", 64)
+
+
+def test_a_plan_run_by_hand_has_no_age_to_keep():
+    ran("complete", plan=make_plan(), cut_off=NOW - timedelta(days=90), finished_at=NOW)
+
+    assert kinds() == {}
+
+
+def test_every_problem_is_of_a_kind_that_rules_know():
+    ran("failed", created_at=NOW - timedelta(hours=100), finished_at=NOW)
+
+    assert {problem.kind for problem in backup_problems(NOW)} <= {kind.name for kind in KINDS}
