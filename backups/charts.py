@@ -11,6 +11,7 @@ from backups.cron import Schedule
 
 DAYS = 30
 STEP, CELL = 25, 21
+MOST_LINES, GAP = 6, 1.5
 GAUGE_WIDTH, LIMIT_AT = 272, 0.8335
 _WORDS = {
     "complete": "complete",
@@ -38,9 +39,10 @@ class DayRun:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One of several runs of a day, drawn as a thin line."""
+    """One of several runs of a day, drawn as a line of the cell."""
 
     y: float
+    height: float
     css: str
 
 
@@ -121,14 +123,18 @@ def _cell(place: int, day: date, by_day: Mapping[date, list[DayRun]], due: set[d
 
 def _lines(runs: Sequence[DayRun]) -> tuple[Line, ...]:
     """The newest six, evenly over the height of a cell."""
-    shown = sorted(runs, key=lambda run: run.at)[-6:]
-    return tuple(Line(round(place * 3.5, 1), _css(run.state)) for place, run in enumerate(shown))
+    shown = sorted(runs, key=lambda run: run.at)[-MOST_LINES:]
+    pitch = (CELL + GAP) / len(shown)
+    height = round(pitch - GAP, 2)
+    return tuple(Line(round(place * pitch, 2), height, _css(run.state)) for place, run in enumerate(shown))
 
 
 def _css(state: str) -> str:
     if state == "complete":
         return "full"
-    return {"complete_with_gaps": "notch", "failed": "x", "running": "going"}.get(state, "none")
+    if state in {"complete_with_gaps", "waiting_for_approval"}:
+        return "notch"
+    return {"failed": "lost", "running": "dot"}.get(state, "none")
 
 
 def _badness(state: str) -> int:

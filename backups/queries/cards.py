@@ -10,9 +10,9 @@ from django.urls import reverse
 from backups.charts import DAYS, DayRun, Gauge, Strip, gauge, strip
 from backups.cron import Schedule, ScheduleError, parse_schedule
 from backups.models import ACTIVE, Inventory, Plan, Run, RunState
-from backups.queries.rows import Fact, Headline, run_label, run_url
+from backups.queries.rows import Fact, Headline, age_text, run_label, run_url
 from dashboard.connections.models import Connection
-from dashboard.web.text import duration, file_size, thousands
+from dashboard.web.text import file_size, thousands
 
 COMPLETE = (RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS)
 
@@ -29,6 +29,8 @@ class Card:
     word: str
     age: timedelta | None
     objective: timedelta
+    age_words: str
+    objective_words: str
     gauge: Gauge
     gauge_label: str
     note: str
@@ -70,7 +72,7 @@ def card_of(plan: Plan, now: datetime) -> Card:
     schedule = schedule_of(plan)
     since = min((run.created_at for run in runs), default=now)
     days = [DayRun(run.state, run.due_at or run.created_at, run_url(run)) for run in runs]
-    said = f"{duration(age)} of {duration(objective)}" if age is not None else "No copy yet"
+    said = f"{age_text(age)} of {age_text(objective)}" if age is not None else "No copy yet"
     return Card(
         plan.name,
         plan.source,
@@ -80,6 +82,8 @@ def card_of(plan: Plan, now: datetime) -> Card:
         word,
         age,
         objective,
+        age_text(age) if age is not None else "",
+        age_text(objective),
         gauge(age, objective),
         said,
         note,
@@ -128,7 +132,7 @@ def verdict_of(cards: Sequence[Card]) -> Headline | None:
         url = reverse("backup-plan", args=[first.name])
         if first.age is None:
             return Headline("attention", f"{first.name} has no complete copy yet.", first.note, url, "See the plan")
-        said = f"{first.name} is {duration(first.age)} old, past its {duration(first.objective)} objective."
+        said = f"{first.name} is {age_text(first.age)} old, past its {age_text(first.objective)} objective."
         return Headline("attention", said, first.note, url, "See the plan")
     if not cards:
         return None
@@ -162,7 +166,7 @@ def _waiting(card: Card, run: Run) -> Headline:
     detail = f"The copy would cost {estimate}{ceiling}. Nothing is copied before a person decides."
     until = ""
     if card.age is not None and card.age < card.objective:
-        until = f" The objective is missed in {duration(card.objective - card.age)}."
+        until = f" The objective is missed in {age_text(card.objective - card.age)}."
     return Headline(
         "waiting_for_approval", f"{card.name} waits for your approval.{until}", detail, run_url(run), "See the estimate"
     )

@@ -1,6 +1,6 @@
 """A plan as its page shows it: its settings in words, and the ticks of its last preflight."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,6 +18,11 @@ from dashboard.jobs.models import Job
 _HELD = {"yes": "healthy", "no": "blocked", "unknown": "not_checked"}
 _HELD_WORDS = {"yes": "Held", "no": "Missing", "unknown": "Not known"}
 _HOW = {"asked": "asked for", "tried": "tried", "simulated": "simulated by IAM", "read": "read in the bucket's policy"}
+FORMS: dict[str, tuple[str, Callable[[PolicyDocument], str]]] = {
+    "json": ("JSON", as_json),
+    "terraform": ("Terraform", as_terraform),
+    "cli": ("AWS CLI", as_cli),
+}
 _ACCOUNTS = {"source": "Source account", "vault": "Backup account"}
 
 
@@ -45,7 +50,7 @@ class Preflight:
 
 @dataclass(frozen=True, slots=True)
 class PolicyView:
-    """One policy in its three forms."""
+    """One policy, as text in the form that was chosen."""
 
     code: str
     title: str
@@ -53,7 +58,7 @@ class PolicyView:
     account: str
     target: str
     note: str
-    forms: tuple[tuple[str, str], ...]
+    text: str
 
 
 def settings_of(plan: Plan) -> tuple[Fact, ...]:
@@ -97,8 +102,9 @@ def last_preflight(plan: Plan) -> Preflight | None:
     return Preflight(job, parse_datetime(str(result.get("checked_at") or "")), ticks)
 
 
-def policy_views(names: PlanNames) -> tuple[PolicyView, ...]:
-    return tuple(_policy(one) for one in policy_documents(names))
+def policy_views(names: PlanNames, form: str) -> tuple[PolicyView, ...]:
+    """Every policy of the plan in one of FORMS."""
+    return tuple(_policy(one, form) for one in policy_documents(names))
 
 
 def accounts(views: Iterable[PolicyView]) -> list[tuple[str, list[PolicyView]]]:
@@ -107,9 +113,9 @@ def accounts(views: Iterable[PolicyView]) -> list[tuple[str, list[PolicyView]]]:
     return [(word, [one for one in listed if one.account == account]) for account, word in reversed(_ACCOUNTS.items())]
 
 
-def _policy(policy: PolicyDocument) -> PolicyView:
-    forms = (("JSON", as_json(policy)), ("Terraform", as_terraform(policy)), ("AWS CLI", as_cli(policy)))
-    return PolicyView(policy.code, policy.title, policy.why, policy.account, policy.target, merge_note(policy), forms)
+def _policy(policy: PolicyDocument, form: str) -> PolicyView:
+    text = FORMS[form][1](policy)
+    return PolicyView(policy.code, policy.title, policy.why, policy.account, policy.target, merge_note(policy), text)
 
 
 def _tick(check: dict[str, Any]) -> Tick:

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from backups.models import Run
 from backups.outcomes import GAPS
-from dashboard.web.text import thousands
+from dashboard.web.text import duration, thousands
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,15 @@ def cost_text(run: Run) -> str:
     if run.actual_usd is not None:
         return f"${run.actual_usd:,.2f}"
     return f"≈ ${run.estimate_usd:,.2f}" if run.estimate_usd is not None else ""
+
+
+def age_text(age: timedelta) -> str:
+    """An age or objective as people agree on them: in hours below two days, 31 h 42 min."""
+    minutes = round(age.total_seconds() / 60)
+    if not 60 <= minutes < 72 * 60:
+        return duration(age)
+    hours, rest = divmod(minutes, 60)
+    return f"{hours} h" + (f" {rest} min" if rest else "")
 
 
 def objects(number: int) -> str:

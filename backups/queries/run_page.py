@@ -184,7 +184,8 @@ def _figure(run: Run, stage: RunStage) -> tuple[str, str]:
         return "", ""
     match Stage(stage.name):
         case Stage.INVENTORY:
-            return run.inventory or ("" if run.plan.inventory else "Listed"), ""
+            said = f"objects listed; inventory of {run.inventory}" if run.inventory else "objects listed"
+            return (thousands(run.listed), said) if run.listed else (run.inventory, "")
         case Stage.MANIFEST:
             said = f"objects to copy, {file_size(run.bytes_planned)}"
             return (thousands(run.objects_planned), said) if stage.state == "done" else ("", "")
@@ -202,13 +203,16 @@ def _outcomes(run: Run) -> tuple[OutcomeCount, ...]:
     is_known = run.state in {RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS} or any(
         stage.name == Stage.RECONCILE and stage.state == "done" for stage in run.stages.all()
     )
-    rows = []
-    for outcome, (word, detail) in OUTCOME_WORDS.items():
-        number = run.counts[outcome.value]
-        shown = number if is_known or (outcome is Outcome.LISTED and number) else None
-        url = "#failures" if outcome in GAPS and shown else ""
-        rows.append(OutcomeCount(word, shown, detail, url))
-    return tuple(rows)
+    if not is_known:
+        listed = OutcomeCount("Listed", run.listed or None, "at the source", "")
+        return listed, OutcomeCount("Safe, or left over", None, "said once the destination has been listed", "")
+    counts = run.counts
+    return tuple(
+        OutcomeCount(
+            word, counts[outcome.value], detail, "#failures" if outcome in GAPS and counts[outcome.value] else ""
+        )
+        for outcome, (word, detail) in OUTCOME_WORDS.items()
+    )
 
 
 def _about(run: Run) -> tuple[Fact, ...]:

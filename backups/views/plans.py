@@ -14,13 +14,12 @@ from backups.models import ACTIVE, Plan, Run
 from backups.plan_actions import ask_for_preflight, save_plan
 from backups.policies.of_plan import names_of
 from backups.queries.cards import card_of, plans_in_scope
-from backups.queries.plan_page import accounts, last_preflight, policy_views, settings_of
+from backups.queries.plan_page import FORMS, accounts, last_preflight, policy_views, settings_of
 from backups.queries.rows import Headline, run_row, run_url
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import require
 from dashboard.declarations import DeclarationError
 from dashboard.web.paging import Column, Sort, choose_size, keyset_page
-from dashboard.web.text import duration
 
 NEWEST_FIRST = Sort("created", (Column("created_at", descending=True), Column("id", descending=True)))
 INVENTORIES_SHOWN = 10
@@ -68,12 +67,16 @@ def policies(request: HttpRequest, name: str) -> HttpResponse:
     """The policies of both accounts for the plan's real names, and which permissions are there."""
     found = _plan(name)
     names = names_of(found)
+    asked = request.GET.get("form", "")
+    chosen = asked if asked in FORMS else "json"
     preflight = last_preflight(found)
     is_open = preflight is not None and not preflight.job.is_finished
     context = {
         "plan": found,
         "names": names,
-        "accounts": accounts(policy_views(names)),
+        "accounts": accounts(policy_views(names, chosen)),
+        "forms": [(name, word) for name, (word, _) in FORMS.items()],
+        "chosen": chosen,
         "preflight": preflight,
         "poll_seconds": 2 if is_open else None,
         "why_not_check": _why_not(Actor.from_request(request), found, "backup.preflight"),
@@ -152,7 +155,7 @@ def _verdict(card: Any) -> Headline:
         return Headline(card.state, card.active.sentence or card.note, "", run_url(card.active), "See the run")
     if card.age is None:
         return Headline("not_started", "This plan has no complete copy yet.", card.note)
-    said = f"The newest complete copy is {duration(card.age)} old; the objective is {duration(card.objective)}."
+    said = f"The newest complete copy is {card.age_words} old; the objective is {card.objective_words}."
     return Headline(card.state, said, card.note)
 
 

@@ -1,0 +1,234 @@
+"""Adding and editing plans, their policies, and the preflight's list of ticks."""
+
+import json
+import re
+from html import unescape
+
+import pytest
+from django.test import Client
+
+from backups.declaration import read_plans
+from backups.models import Plan
+from backups.policies.jobs import PREFLIGHT_KIND
+from dashboard.accounts.roles import Role
+from dashboard.audit.models import AuditEntry
+from dashboard.jobs.models import Job, JobState
+from tests.backups.page_records import NOW, connection, make_plan
+from tests.builders.people import signed_in
+
+pytestmark = pytest.mark.django_db
+FORM = {
+    "name": "lake-nightly",
+    "connection": "prod",
+    "vault_connection": "vault",
+    "source": "s3a://acme-lake-prod/warehouse/",
+    "destination": "s3a://acme-vault/warehouse/",
+    "inventory": "",
+    "minimum_lag_hours": "24",
+    "engine": "s3-batch",
+    "selection": "incremental",
+    "taken": "all",
+    "window_hours": "168",
+    "schedule": "0 3 * * *",
+    "objective_hours": "36",
+    "cost_ceiling_usd": "40.5",
+    "daily": "14",
+    "weekly": "",
+    "monthly": "0",
+    "storage_class": "GLACIER_IR",
+    "notify": "a@acme.example, b@acme.example",
+}
+PAGE = "/backups/plans/lake-nightly/"
+
+
+@pytest.fixture
+def admin() -> Client:
+    connection(), connection("vault")
+    return signed_in(Role.ADMIN)
+
+
+def test_a_plan_is_added_and_audited(admin):
+    assert admin.get("/backups/new/").status_code == 200
+    answer = admin.post("/backups/new/", FORM)
+    assert answer["Location"] == PAGE
+    plan = Plan.objects.get()
+    assert (plan.keep, plan.notify) == ({"daily": 14}, ["a@acme.example", "b@acme.example"])
+    assert (str(plan.cost_ceiling_usd), plan.storage_class, plan.files) == ("40.50", "GLACIER_IR", "all")
+    entry = AuditEntry.objects.get(action="backup.plan")
+    assert (entry.target_label, entry.after["schedule"]) == ("lake-nightly", "0 3 * * *")
+
+
+def test_what_the_form_stores_is_what_the_file_would_declare(admin):
+    admin.post("/backups/new/", FORM)
+    plan = Plan.objects.get()
+    declared = {
+        **{key: FORM[key] for key in ("name", "connection", "vault_connection", "source", "destination", "schedule")},
+        "cost_ceiling_usd": 40.5,
+        "keep": {"daily": 14},
+        "storage_class": "GLACIER_IR",
+        "notify": ["a@acme.example", "b@acme.example"],
+    }
+    [values] = read_plans({"plans": [declared]}, {"prod", "vault"})
+    for key, value in values.items():
+        stored = getattr(plan, key)
+        assert (stored.name if key.endswith("connection") else stored) == value, key
+
+
+def test_the_edit_form_holds_what_is_stored_and_saving_it_changes_nothing(admin):
+    admin.post("/backups/new/", FORM)
+    html = admin.get(f"{PAGE}edit/").content.decode()
+    found = {name: unescape(value) for name, value in re.findall(r'<input[^>]*name="(\w+)" value="([^"]*)"', html)}
+    assert (found["schedule"], found["daily"], found["notify"]) == ("0 3 * * *", "14", FORM["notify"])
+    before = Plan.objects.values().get()
+    assert admin.post(f"{PAGE}edit/", {**FORM, "cost_ceiling_usd": found["cost_ceiling_usd"]}).status_code == 302
+    assert Plan.objects.values().get() == before
+    assert AuditEntry.objects.filter(action="backup.plan").count() == 1
+
+
+def test_an_edit_is_audited_with_what_was_before(admin):
+    make_plan()
+    admin.post(f"{PAGE}edit/", {**FORM, "objective_hours": "12"})
+    entry = AuditEntry.objects.get(action="backup.plan")
+    assert (entry.before["objective_hours"], entry.after["objective_hours"]) == (36, 12)
+
+
+def test_an_edit_cannot_rename(admin):
+    make_plan()
+    admin.post(f"{PAGE}edit/", {**FORM, "name": "other"})
+    assert Plan.objects.get().name == "lake-nightly"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"name": "Lake Nightly"}, "is not 1 to 64 of a-z"),
+        ({"source": "acme"}, "is not a place in S3"),
+        ({"destination": ""}, "This field is required"),
+        ({"schedule": "61 3 * * *"}, "is no minute"),
+        ({"schedule": "0 0 30 2 *"}, "never comes"),
+        ({"cost_ceiling_usd": "-1"}, "not above zero"),
+        ({"cost_ceiling_usd": "1.234"}, "parts of a cent"),
+        ({"objective_hours": "0"}, "greater than or equal to 1"),
+        ({"encryption_key": "key"}, "is not an ARN of kms"),
+        ({"role_arn": "levee"}, "is not an ARN of iam"),
+        ({"notify": "nobody"}, "is not a mail address"),
+        ({"engine": "rsync"}, "not one of the available choices"),
+        ({"connection": "elsewhere"}, "not one of the available choices"),
+        ({"evidence": "C:/"}, "is not a place in S3"),
+        ({"source": "s3a://b/\0"}, "Null characters"),
+    ],
+)
+def test_what_cannot_be_read_is_said_at_its_field_and_kept(admin, change, said):
+    answer = admin.post("/backups/new/", {**FORM, **change})
+    html = unescape(answer.content.decode())
+    assert answer.status_code == 422
+    assert said in html
+    assert 'aria-invalid="true"' in html
+    assert not Plan.objects.exists()
+
+
+def test_a_name_that_is_taken_is_refused(admin):
+    make_plan()
+    answer = admin.post("/backups/new/", FORM)
+    assert answer.status_code == 422
+    assert "is called 'lake-nightly' already" in unescape(answer.content.decode())
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.OPERATOR])
+def test_only_admins_plan(role):
+    make_plan()
+    client = signed_in(role)
+    for page in ("/backups/new/", f"{PAGE}edit/"):
+        assert client.get(page).status_code == 403
+        assert client.post(page, FORM).status_code == 403
+    assert "Add a plan" not in client.get("/backups/").content.decode()
+    assert "Edit the plan" not in client.get(PAGE).content.decode()
+
+
+@pytest.mark.parametrize(("form", "word"), [("json", '"Version"'), ("terraform", "aws_iam_role"), ("cli", "aws iam")])
+def test_policies_are_shown_for_the_real_names_in_each_form(form, word):
+    make_plan()
+    html = unescape(signed_in(Role.VIEWER).get(f"{PAGE}policies/?form={form}").content.decode())
+    assert word in html
+    for name in ("acme-lake-prod", "acme-vault", "acme-manifests", "levee-batch-lake-nightly", "SOURCE_ACCOUNT_ID"):
+        assert name in html
+
+
+def test_accounts_are_known_from_the_roles_of_the_connections():
+    plan = make_plan(role_arn="arn:aws:iam::222222222222:role/batch/copies")
+    plan.connection.role_arn = "arn:aws:iam::111111111111:role/levee"
+    plan.connection.save()
+    html = unescape(signed_in(Role.VIEWER).get(f"{PAGE}policies/").content.decode())
+    assert "ACCOUNT_ID" not in html
+    assert "arn:aws:iam::222222222222:role/batch/copies" in html
+
+
+def test_an_operator_has_the_permissions_checked():
+    plan = make_plan()
+    answer = signed_in(Role.OPERATOR).post(f"{PAGE}preflight/")
+    assert answer["Location"] == f"{PAGE}policies/"
+    job = Job.objects.get(kind=PREFLIGHT_KIND)
+    assert (job.target_type, job.target_id, job.params) == ("plan", str(plan.pk), {"plan": plan.pk})
+
+
+def test_a_viewer_does_not(client):
+    make_plan()
+    viewer = signed_in(Role.VIEWER)
+    assert viewer.post(f"{PAGE}preflight/").status_code == 403
+    assert "Needs the operator role." in viewer.get(f"{PAGE}policies/").content.decode()
+
+
+def checked(plan: Plan, *checks: dict[str, str]) -> Job:
+    return Job.objects.create(
+        kind=PREFLIGHT_KIND,
+        title="Check",
+        queue="aws",
+        state=JobState.SUCCEEDED,
+        target_type="plan",
+        target_id=str(plan.pk),
+        requested_by_name="admin",
+        message="1 of 3 permissions are there, 1 missing.",
+        result={"checked_at": NOW.isoformat(), "checks": list(checks)},
+        finished_at=NOW,
+    )
+
+
+def test_ticks_show_what_is_missing_first():
+    plan = make_plan()
+    base = {"policy": "levee-vault", "account": "vault", "who": "Levee", "resource": "arn:aws:s3:::acme-vault"}
+    checked(
+        plan,
+        {**base, "action": "s3:ListBucket", "held": "yes", "how": "asked", "reason": ""},
+        {**base, "action": "s3:CreateJob", "held": "unknown", "how": "", "reason": "IAM does not simulate it."},
+        {**base, "action": "s3:PutObject", "held": "no", "how": "tried", "reason": "AccessDenied <b>"},
+    )
+    html = signed_in(Role.VIEWER).get(f"{PAGE}policies/").content.decode()
+    ticks = html[html.index('class="ticks"') :]
+    assert ticks.index("s3:PutObject") < ticks.index("s3:CreateJob") < ticks.index("s3:ListBucket")
+    assert "Missing, tried" in ticks
+    assert "AccessDenied &lt;b&gt;" in ticks
+    assert "1 of 3 permissions are there" in signed_in(Role.VIEWER).get(PAGE).content.decode()
+
+
+@pytest.mark.parametrize("result", [{}, {"checks": None}, {"checks": [7, {}]}, {"checked_at": 7}])
+def test_results_of_any_shape_are_survived(result):
+    job = checked(make_plan())
+    Job.objects.filter(pk=job.pk).update(result=result)
+    assert signed_in(Role.VIEWER).get(f"{PAGE}policies/").status_code == 200
+
+
+def test_the_poll_brings_the_ticks_alone_until_the_check_has_ended():
+    job = checked(make_plan())
+    viewer = signed_in(Role.VIEWER)
+    ended = viewer.get(f"{PAGE}policies/", headers={"HX-Request": "true"}).content.decode()
+    Job.objects.filter(pk=job.pk).update(state=JobState.RUNNING, finished_at=None)
+    going = viewer.get(f"{PAGE}policies/", headers={"HX-Request": "true"}).content.decode()
+    assert "<nav" not in ended + going
+    assert ("every 2s" in ended, "every 2s" in going) == (False, True)
+
+
+def test_a_policy_can_be_taken_as_it_is_shown():
+    make_plan()
+    html = signed_in(Role.VIEWER).get(f"{PAGE}policies/").content.decode()
+    for text in re.findall(r"<pre[^>]*>(.*?)</pre>", html, re.DOTALL):
+        assert json.loads(unescape(text))["Version"] == "2012-10-17"
