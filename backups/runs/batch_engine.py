@@ -75,7 +75,8 @@ def _asked(copying: Copying) -> BatchCopy:
         report_bucket=copying.report.bucket,
         report_prefix=copying.report.prefix.rstrip("/"),
         target_bucket=copying.destination.bucket,
-        target_prefix=copying.destination.prefix,
+        # S3 puts the slash between this and the key itself.
+        target_prefix=copying.destination.prefix.rstrip("/"),
         storage_class=copying.storage_class,
         kms_key=copying.encryption_key,
     )

@@ -33,7 +33,8 @@ def place_of(uri: str) -> Place:
 class Wanted:
     """What one run is to copy. `inventory_manifest` is "" where the source is listed; times are UTC.
 
-    `retry` names an earlier run's retry manifest, which then takes the place of the inventory.
+    `retry` names an earlier run's retry manifest, which then takes the place of the inventory. `pool` says where the
+    plan's last reconciled outcomes lie: what multipart copies have as ETag cannot be told from the source's.
     """
 
     run: str
@@ -49,6 +50,7 @@ class Wanted:
     storage_class: str = ""
     encryption_key: str = ""
     retry: Mapping[str, Any] = field(default_factory=dict)
+    pool: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

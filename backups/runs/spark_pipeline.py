@@ -8,6 +8,7 @@ from django.conf import settings
 
 from backups.models import Plan
 from backups.runs.ports import Copying, CopyStatus, Group, Manifest, Place, Planned, Reconciled, Wanted
+from backups.runs.work import RunFailed
 from coordinator.coordination.warm import spark
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
 from lake.aws.access import Lake
@@ -48,7 +49,7 @@ class SparkPipeline:
         )
 
     def run(self, kind: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """One job of the worker. Raises JobFailed with Spark's sentence, JobCancelled, AwsError."""
+        """One job of the worker. Raises RunFailed where it refused, JobFailed, JobCancelled, AwsError."""
 
         def tell(progress: SparkProgress) -> None:
             if progress.total:
@@ -62,6 +63,8 @@ class SparkPipeline:
         if outcome.state == "cancelled":
             raise JobCancelled
         if outcome.error is not None:
+            if outcome.began and outcome.error.type == SparkRefused.__name__:
+                raise RunFailed(outcome.error.type, outcome.error.sentence)
             raise JobFailed(outcome.error.condition or outcome.error.type, outcome.error.sentence)
         return outcome.result
 

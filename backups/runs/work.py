@@ -100,7 +100,16 @@ class Work:
             storage_class=plan.storage_class,
             encryption_key=plan.encryption_key,
             retry=run.retry_of.evidence.get("retry", {}) if run.retry_of else {},
+            pool=_pool(run),
         )
+
+
+def _pool(run: Run) -> Mapping[str, Any]:
+    """Where the outcomes of the last run into the same destination lie, {} before the first."""
+    earlier = run.plan.runs.filter(destination=run.destination, evidence__has_key="reconciled").exclude(pk=run.pk)
+    last = earlier.order_by("-created_at").first()
+    found: Mapping[str, Any] = last.evidence["reconciled"].get("reconciled", {}) if last else {}
+    return found
 
 
 def as_fields(planned: Planned) -> dict[str, Any]:

@@ -29,7 +29,8 @@ def cancel(work: Work) -> Answer:
     """Ask every copy job to end and wait until each has."""
     waiting = 0
     work.run.copy_jobs.filter(engine=Plan.Engine.SPARK).exclude(status__in=OVER).update(status="Cancelled")
-    for row in work.run.copy_jobs.filter(engine=Plan.Engine.S3_BATCH):
+    in_aws = [row for row in work.run.copy_jobs.all() if row.engine in work.engines and row.engine != Plan.Engine.SPARK]
+    for row in in_aws:
         engine, copying = work.engines[row.engine], copying_of(row)
         if not row.aws_job_id:
             # The job may stand at AWS although its id was never stored; the token finds it.

@@ -9,7 +9,7 @@ from backups import lifecycle
 from backups.models import CopyJob, Plan, Run, RunStage, RunState, Stage
 from backups.runs import prices
 from backups.runs.copies import copying_of, store_status
-from backups.runs.ports import Manifest
+from backups.runs.ports import Engine, Manifest
 from backups.runs.work import Answer, Done, GivenUp, RunFailed, Waiting, Work, manifests_of
 
 WAIT_SECONDS = 15.0
@@ -59,7 +59,7 @@ def _create_jobs(work: Work) -> Waiting | None:
         row = _row(work.run, number, manifest)
         if row.status in {"", "New", "Preparing"}:
             copying = copying_of(row)
-            engine = work.engines[row.engine]
+            engine = _engine(work, row)
             store_status(row, engine.look(copying) if row.aws_job_id else engine.create(copying))
         if row.is_over:
             raise RunFailed("CopyJobRefused", f"Copy job {number} ended before it began: {row.reason or row.status}.")
@@ -72,6 +72,13 @@ def _create_jobs(work: Work) -> Waiting | None:
                 "nothing is copied.",
             )
     return None
+
+
+def _engine(work: Work, row: CopyJob) -> Engine:
+    engine = work.engines.get(row.engine)
+    if engine is None:
+        raise RunFailed("NoSuchEngine", f"This release has no engine {row.engine!r}: set the plan's engine to spark.")
+    return engine
 
 
 def _row(run: Run, number: int, manifest: Manifest) -> CopyJob:

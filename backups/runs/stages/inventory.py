@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from backups import lifecycle
 from backups.models import Inventory, Plan, Run, RunState, Stage
+from backups.runs.buckets import ensure_bucket
 from backups.runs.inventories import Delivery, InventoryRefused, VerifiedInventory, deliveries, verify
 from backups.runs.ports import Place, place_of
 from backups.runs.work import Answer, Done, GivenUp, RunFailed, Waiting, Work
@@ -100,6 +101,8 @@ def _begin(work: Work, inventory: str, earlier: Run | None, detail: str) -> Done
         "ceiling_usd": plan.cost_ceiling_usd,
     }
     _check_apart(place_of(plan.source), place_of(destination))
+    if DATE in plan.destination:
+        ensure_bucket(work.vault.s3, place_of(destination).bucket, plan.vault_connection.region)
     if run.state == RunState.WAITING_FOR_INVENTORY and not lifecycle.move(
         run.pk, RunState.RUNNING, job=work.context.job, **fields
     ):
