@@ -13,6 +13,7 @@ from django.utils.dateparse import parse_datetime
 from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, TableFinding, Watch
 from coordinator.protocols.verdict import State
 from coordinator.repairs.offers import offers_of, without_repair
+from coordinator.repairs.refusals import NO_BUTTON
 from dashboard.alerts.problems import Kind, Problem, Severity
 from dashboard.connections.models import Connection
 
@@ -98,9 +99,15 @@ def late_looks(now: datetime) -> Iterator[Problem]:
         )
 
 
+def looks_are_fresh(now: datetime) -> bool:
+    """Say whether every connection was looked at within the time after which its absence is told."""
+    return all(problem.measure < LATE.threshold for problem in late_looks(now))
+
+
 def _of_finding(finding: TableFinding, now: datetime) -> Problem:
     table = finding.table
-    offers, refusals = offers_of([finding]), without_repair([finding])
+    offers = offers_of([finding])
+    refusals = without_repair([finding]) if finding.code in NO_BUTTON else []
     return Problem(
         kind=FINDING.name,
         key=f"finding:{finding.pk}",

@@ -1,4 +1,5 @@
 from collections.abc import Iterable
+from datetime import datetime
 from uuid import UUID
 
 from django.apps import AppConfig
@@ -11,8 +12,10 @@ class JobsConfig(AppConfig):
     label = "jobs"
 
     def ready(self) -> None:
+        from dashboard.web.health import ready_when
         from dashboard.web.scope import owned_by
 
+        ready_when("workers", _workers_answer)
         owned_by(job_id=_connection_of_job)
         register(NavItem("Console", "Jobs", "jobs", "i-jobs", place=10, count=_running))
 
@@ -21,6 +24,12 @@ def _connection_of_job(job_id: UUID) -> Iterable[int | None]:
     from dashboard.jobs.models import Job
 
     return Job.objects.filter(pk=job_id).values_list("connection_id", flat=True)
+
+
+def _workers_answer(now: datetime) -> bool:
+    from dashboard.jobs.beats import all_answer
+
+    return all_answer(now)
 
 
 def _running(connection: int | None) -> NavCount | None:

@@ -1,6 +1,6 @@
 """Signs of life of the workers: each queue's worker writes down when it last answered."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db.models import F, Max, Q
 from django.db.models.functions import Greatest
@@ -9,11 +9,20 @@ from dashboard.celery import QUEUES
 from dashboard.jobs.lifecycle import ALIVE
 from dashboard.jobs.models import Job, WorkerBeat
 
+SILENT_AFTER = timedelta(minutes=3)
+
 
 def note_beat(queue: str, worker: str, now: datetime) -> None:
     """Write down that the worker of a queue answers; an older beat does not overwrite a newer one."""
     WorkerBeat.objects.bulk_create([WorkerBeat(queue=queue, worker=worker, at=now)], ignore_conflicts=True)
     WorkerBeat.objects.filter(Q(at__lt=now), queue=queue).update(worker=worker, at=Greatest(F("at"), now))
+
+
+def all_answer(now: datetime) -> bool:
+    """Say whether every queue's worker showed life within SILENT_AFTER; before any has, none is missed."""
+    signs = last_signs()
+    known = [at for at in signs.values() if at is not None]
+    return all(now - (at or min(known)) < SILENT_AFTER for at in signs.values()) if known else True
 
 
 def last_signs() -> dict[str, datetime | None]:

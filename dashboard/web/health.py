@@ -1,13 +1,20 @@
 """Is the console alive, and can it work? For load balancers and supervisors; says no version to strangers."""
 
+from collections.abc import Callable
+from datetime import datetime
+
 import redis
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 PING_SECONDS = 2
+Check = Callable[[datetime], bool]
+
+_checks: dict[str, Check] = {}
 
 
 @require_safe
@@ -20,9 +27,20 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 @login_not_required
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 when database and broker answer, else 503; the JSON says which: {"database": true, "redis": false}."""
+    """200 when all parts are well, else 503; the JSON says which: {"database": true, "redis": false, "workers": true}.
+
+    Database and broker answer; every queue's worker, once any has, showed life within three minutes; and what else
+    apps register, such as the age of the last look at the lake.
+    """
     answers = {"database": _database_answers(), "redis": _redis_answers()}
+    if answers["database"]:
+        answers.update({name: check(timezone.now()) for name, check in sorted(_checks.items())})
     return JsonResponse(answers, status=200 if all(answers.values()) else 503)
+
+
+def ready_when(name: str, check: Check) -> None:
+    """Add a part to /readyz: `check` gets the time and says whether that part is well."""
+    _checks[name] = check
 
 
 def redis_client_url(broker_url: str) -> str:

@@ -1,12 +1,18 @@
 """Alive, and ready."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import OperationalError, connection
 from django.test import Client
+from django.utils import timezone
 
+from coordinator.models import ObservationPass, Watch
+from dashboard.celery import QUEUES
+from dashboard.connections.models import Connection
+from dashboard.jobs.beats import note_beat
 from dashboard.web import health
 from dashboard.web.health import redis_client_url
 
@@ -20,7 +26,35 @@ def test_alive_is_plain_and_needs_neither_sign_in_nor_database() -> None:
 def test_not_ready_without_a_broker(settings: Any, tmp_path: Path) -> None:
     settings.REDIS_URL = f"redis+socket://{tmp_path}/none.sock"
     response = Client().get("/readyz")
-    assert (response.status_code, response.json()) == (503, {"database": True, "redis": False})
+    others = {"observation": True, "workers": True}
+    assert (response.status_code, response.json()) == (503, {"database": True, "redis": False, **others})
+
+
+@pytest.fixture
+def redis_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "_redis_answers", lambda: True)
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("redis_is_well")
+@pytest.mark.parametrize(("minutes", "status"), [(2, 200), (4, 503)])
+def test_not_ready_when_a_worker_is_silent(minutes: float, status: int) -> None:
+    now = timezone.now()
+    for queue in QUEUES:
+        note_beat(queue, "w", now - timedelta(minutes=minutes if queue == "spark" else 0))
+    response = Client().get("/readyz")
+    assert (response.status_code, response.json()["workers"]) == (status, status == 200)
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("redis_is_well")
+@pytest.mark.parametrize(("minutes", "status"), [(14, 200), (16, 503)])
+def test_not_ready_when_the_lake_was_not_looked_at(minutes: float, status: int) -> None:
+    connection = Connection.objects.create(name="prod", region="eu-west-1")
+    Watch.objects.create(connection=connection, uri="s3a://lake/")
+    seen = timezone.now() - timedelta(minutes=minutes)
+    ObservationPass.objects.create(connection=connection, started_at=seen, finished_at=seen)
+    assert Client().get("/readyz").status_code == status
 
 
 @pytest.mark.django_db
