@@ -111,6 +111,8 @@ def _levee_vault(names: PlanNames) -> PolicyDocument:
     if names.inventory is not None:
         statements.append(_allow("ReadInventories", ("s3:GetObject",), names.object_arn(names.inventory)))
         statements.append(_allow("SeePolicy", ("s3:GetBucketPolicy",), names.bucket_arn(names.inventory)))
+    if "{date}" in names.destination.bucket:
+        statements.append(_allow("CreateBucketOfEachDate", ("s3:CreateBucket",), names.bucket_arn(names.destination)))
     statements += [*_batch_use(names), *_key_use(names)]
     why = "What Levee may do in the backup account: order and watch copies, list and read what arrived."
     return _document("levee-vault", "Levee in the backup account", why, "vault", "identity", "", *statements)

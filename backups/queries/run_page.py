@@ -112,7 +112,7 @@ def _headline(run: Run) -> str:
         gaps = left_over(run)
         tail = "." if not gaps else f"; {thousands(gaps)} {'is' if gaps == 1 else 'are'} not."
         return f"{thousands(safe)} of {objects(run.listed)} are at the destination with their size and ETag{tail}"
-    return run.sentence or f"{look_of(run.state).meaning or look_of(run.state).word}."
+    return run.sentence or f"{look_of(run.state).word}."
 
 
 def _detail(run: Run) -> str:
@@ -124,7 +124,7 @@ def _detail(run: Run) -> str:
         return run.sentence
     if run.state == RunState.FAILED:
         code = f"The code of the refusal is {run.error_code}. " if run.error_code else ""
-        return f"{code}What had been copied stays where it is, and the next run does not copy it again."
+        return f"{code}What had been copied stays where it is."
     return ""
 
 

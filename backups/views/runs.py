@@ -135,7 +135,7 @@ def _acts(found: Run, actor: Actor) -> list[Act]:
         return _decisions(found, _why_not(actor, found, "backup.approve"))
     if found.is_finished:
         return [_retry(found, _why_not(actor, found, "backup.run"))] if found.worth_retry else []
-    stop = "It stops at the next safe place. What is copied by then stays, and the next run does not copy it again."
+    stop = "It stops at the next safe place. What is copied by then stays."
     why_not = (
         "It is being cancelled." if found.state == RunState.CANCELLING else _why_not(actor, found, "backup.cancel")
     )

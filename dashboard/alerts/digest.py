@@ -1,5 +1,6 @@
 """The digest: once a day or a week, what is open, what ended, and what was sent, in one mail to each who wants it."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,6 +12,13 @@ from dashboard.alerts.models import Alert, Message, Recipient
 from dashboard.alerts.outbox import destinations_of, new_message_id
 
 LISTED = 25
+Section = Callable[[datetime, datetime], str]
+_sections: dict[str, Section] = {}
+
+
+def register_section(name: str, section: Section) -> None:
+    """Let an app say its own in each digest: plain text of what happened between two moments, "" for nothing."""
+    _sections[name] = section
 
 
 def queue_digests(now: datetime) -> int:
@@ -76,5 +84,6 @@ def _content(since: datetime, now: datetime) -> dict[str, Any]:
         "ended": ended[:LISTED],
         "ended_count": ended.count(),
         "sent": dict(sent),
+        "sections": [text for section in _sections.values() if (text := section(since, now))],
         "url": settings.PUBLIC_URL,
     }

@@ -110,6 +110,7 @@ def test_a_bucket_for_each_date_is_a_pattern_for_roles_and_a_blank_in_its_own_po
     dated = names(destination=Place("acme-{date}", "pool/"))
     found = by_code(policy_documents(dated))
     assert ("s3:PutObject", "arn:aws:s3:::acme-*/pool/*") in granted(found["batch-role"])
+    assert ("s3:CreateBucket", "arn:aws:s3:::acme-*") in granted(found["levee-vault"])
     assert found["destination-bucket"].document["Statement"][0]["Resource"][0] == "arn:aws:s3:::acme-{date}"
     assert "{date}" in dated.unknown
 

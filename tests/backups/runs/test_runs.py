@@ -262,8 +262,15 @@ def test_who_started_approved_and_stopped_is_in_the_audit_log(world):
     actions.approve(Actor.command(), run, enqueue=False)
     actions.cancel(Actor.command(), run, "Wrong bucket.", enqueue=False)
 
-    acts = AuditEntry.objects.filter(target_type="run", target_label="warehouse-daily").values_list("action", flat=True)
-    assert {"backup.run", "backup.approve", "backup.cancel"} <= set(acts)
+    finish(world, run)
+
+    rows = AuditEntry.objects.filter(target_type="run", target_label="warehouse-daily").order_by("pk")
+    assert list(rows.values_list("action", "outcome")) == [
+        ("backup.run", "requested"),
+        ("backup.approve", "done"),
+        ("backup.cancel", "done"),
+        ("backup.run", "done"),
+    ]
 
 
 @pytest.mark.parametrize("verb", ["start_run", "approve", "cancel", "retry", "reject"])
