@@ -56,7 +56,7 @@ def approve(actor: Actor, run: Run, estimate_shown: Decimal | None = None, *, en
         run.refresh_from_db()
         _record(actor, "backup.approve", run, after={"estimate_usd": str(shown)})
         if enqueue:
-            submit_advance(actor, run)
+            submit_advance(run)
     return run
 
 
@@ -104,7 +104,7 @@ def _start(actor: Actor, plan: Plan, *, enqueue: bool, **fields: Any) -> Run:
             raise
         run = standing
     if enqueue and run.state != RunState.WAITING_FOR_APPROVAL:
-        submit_advance(actor, run)
+        submit_advance(run)
     return run
 
 
@@ -120,7 +120,7 @@ def _end(actor: Actor, run: Run, action: str, reason: str, *, enqueue: bool) -> 
             # Spark copies within the job that holds the run: it is to stop, so that another can cancel the rest.
             jobs.request_cancel(run.worker_id, actor.name)
         if enqueue:
-            submit_advance(actor, run)
+            submit_advance(run)
     return run
 
 

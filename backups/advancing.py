@@ -26,12 +26,15 @@ def needs_spark(run: Run) -> bool:
     return not batch_to_begin and any(row.engine == Plan.Engine.SPARK and not row.is_over for row in rows)
 
 
-def submit_advance(actor: Actor, run: Run) -> Job:
-    """Queue the next job of a run; the one under way is returned instead of a second."""
-    return submit(actor, _kind(run), _title(run), **_details(run))
+def submit_advance(run: Run) -> Job:
+    """Queue the next job of a run; the one under way is returned instead of a second.
+
+    The audit log has the run itself, its start, approvals and end; its many jobs are the schedule's.
+    """
+    return submit(Actor.schedule(), _kind(run), _title(run), **_details(run))
 
 
-def advance_here(actor: Actor, run: Run, say: Callable[[str], None] = lambda sentence: None) -> Run:
+def advance_here(run: Run, say: Callable[[str], None] = lambda sentence: None) -> Run:
     """Advance a run in this process until it is finished or waits for approval; returns it as it is then.
 
     Waits for what it waits for, and tries again after a trouble, as the tick would but sooner. `say` is told each new
@@ -39,7 +42,7 @@ def advance_here(actor: Actor, run: Run, say: Callable[[str], None] = lambda sen
     """
     said = ""
     while True:
-        job = run_in_foreground(actor, _kind(run), _title(run), **_details(run))
+        job = run_in_foreground(Actor.schedule(), _kind(run), _title(run), **_details(run))
         run.refresh_from_db()
         if run.is_finished or run.state == RunState.WAITING_FOR_APPROVAL:
             return run

@@ -4,9 +4,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from django.utils import timezone
 
 from backups.models import ACTIVE, Run, RunStage, RunState, Stage
+from dashboard.accounts.actor import Actor
+from dashboard.audit.log import record
 from dashboard.jobs.models import Job
 
 MOVES: dict[RunState, frozenset[RunState]] = {
@@ -47,14 +50,21 @@ def let_go(run_id: UUID, job: Job, look_again_at: datetime | None) -> bool:
 
 
 def move(run_id: UUID, to: RunState, *, job: Job | None = None, **fields: Any) -> bool:
-    """Move to another state, from whichever may precede it; with `job` only while that job holds the run."""
+    """Move to another state, from whichever may precede it; with `job` only while that job holds the run.
+
+    The end of a run is in the audit log with it, on behalf of who started it.
+    """
     start = [state for state, following in MOVES.items() if to in following]
     rows = Run.objects.filter(pk=run_id, state__in=start)
     if job is not None:
         rows = rows.filter(worker=job)
-    if to not in ACTIVE:
-        fields = {"finished_at": timezone.now(), "look_again_at": None, **fields}
-    return _won(rows.update(state=to, **fields))
+    if to in ACTIVE:
+        return _won(rows.update(state=to, **fields))
+    with transaction.atomic():
+        ended = _won(rows.update(state=to, **{"finished_at": timezone.now(), "look_again_at": None, **fields}))
+        if ended:
+            _record_end(Run.objects.select_related("plan", "requested_by").get(pk=run_id))
+    return ended
 
 
 def save(run_id: UUID, job: Job, **fields: Any) -> bool:
@@ -87,6 +97,19 @@ def close_stage(run_id: UUID, stage: str, state: RunStage.State, detail: str = "
 def show_stage(run_id: UUID, stage: Stage, **fields: Any) -> None:
     """Store progress of a stage: `done`, `total`, `detail`, `state`."""
     RunStage.objects.filter(run_id=run_id, name=stage).update(**fields)
+
+
+def _record_end(run: Run) -> None:
+    record(
+        Actor.worker(run.requested_by_name, run.requested_by),
+        "backup.run",
+        target_type="run",
+        target_id=str(run.pk),
+        target_label=run.plan.name,
+        after={"run": str(run.pk), "state": run.state, "objects": run.counts},
+        outcome="failed" if run.state == RunState.FAILED else "done",
+        detail=run.sentence,
+    )
 
 
 def _won(rows: int) -> bool:

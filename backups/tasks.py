@@ -32,7 +32,7 @@ def advance_runs(now: datetime) -> int:
     ready = ready.filter(Q(look_again_at=None) | Q(look_again_at__lte=now)).select_related("plan", "worker")
     free = [run for run in ready if run.worker is None or run.worker.is_finished]
     for run in free:
-        submit_advance(Actor.schedule(), run)
+        submit_advance(run)
     return len(free)
 
 

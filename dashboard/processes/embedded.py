@@ -99,6 +99,7 @@ def _start_sandbox(choices: Choices, supervisor: Supervisor) -> None:
     choices.endpoint_file.unlink(missing_ok=True)  # one that a killed run left would announce the lake too soon
     port = _sandbox_port(choices.home / "sandbox" / "port")
     os.environ.setdefault("LEVEE_OBSERVE_EVERY_SECONDS", SANDBOX_OBSERVES_EVERY_SECONDS)
+    os.environ.setdefault("LEVEE_BACKUP_TICK_SECONDS", SANDBOX_OBSERVES_EVERY_SECONDS)
     supervisor.start(programs.sandbox(choices.home, port, spark=choices.with_spark))
 
 

@@ -121,7 +121,7 @@ class Command(JsonCommand):
     def _follow(self, run: Run, *, here: bool, wanted: RunState | None = None) -> None:
         """Advance the run here, print it, and fail where it ended otherwise than was asked for."""
         if here and not run.is_finished:
-            run = advance_here(Actor.command(), run, self.note)
+            run = advance_here(run, self.note)
         self._emit(run)
         if run.state == RunState.WAITING_FOR_APPROVAL:
             self.note(f"{run.sentence} `levee backup approve {run.pk}` lets it copy.")

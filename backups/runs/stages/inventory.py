@@ -9,7 +9,7 @@ from backups.runs.inventories import Delivery, InventoryRefused, VerifiedInvento
 from backups.runs.ports import Place, place_of
 from backups.runs.work import Answer, Done, GivenUp, RunFailed, Waiting, Work
 
-WAIT_SECONDS = 300.0
+WAIT_SECONDS = 60.0
 DATE = "{date}"
 
 
