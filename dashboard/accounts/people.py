@@ -60,14 +60,20 @@ class Saved:
     password: str
 
 
-def save_person(actor: Actor, name: str, role: Role, password: str = "") -> Saved:
-    """Create a person or change one's role and, where `password` is given, the password; closes their sessions then.
+def find_person(name: str) -> User | None:
+    """Return the person of that name."""
+    return User.objects.filter(username=name).first()
+
+
+def save_person(actor: Actor, name: str, wish: Wish | Role, password: str = "") -> Saved:
+    """Create a person or change one as wished and, where `password` is given, the password; closes their sessions then.
 
     A new person without a password gets a random one. Raises NotAllowed, NameReserved, LastAdmin, and Django's
     ValidationError for a name or a password that will not do.
     """
     made_up = "" if password or User.objects.filter(username=name).exists() else secrets.token_urlsafe(15)
-    saved = change_person(actor, name, Wish(role=role), password=password or made_up, is_checked=not made_up)
+    wish = Wish(role=wish) if isinstance(wish, Role) else wish
+    saved = change_person(actor, name, wish, password=password or made_up, is_checked=not made_up)
     return Saved(saved.user, saved.is_new, saved.role, made_up if saved.is_new else "")
 
 

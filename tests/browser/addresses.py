@@ -3,7 +3,10 @@
 from playwright.sync_api import Page
 
 COORDINATION = ("/tables/coordination/", "/tables/coordination/enable/", "/tables/coordination/drop/", "/tables/new/")
-PLAIN = ("/tables/", "/stores/", "/buckets/", "/connections/", "/jobs/", "/audit/", "/me/", "/states/", *COORDINATION)
+PEOPLE = ("/me/", "/me/password/", "/me/alerts/", "/prove/", "/people/", "/people/new/")
+ALERTS = ("/alerts/", "/alerts/?state=resolved", "/alerts/messages/", "/alerts/rules/", "/alerts/recipients/")
+LISTS = ("/tables/", "/stores/", "/buckets/", "/connections/", "/jobs/", "/audit/")
+PLAIN = (*LISTS, "/states/", *COORDINATION, *PEOPLE, *ALERTS)
 EMPTY = ("/tables/?q=no-such-table", "/jobs/?state=lost", "/audit/?outcome=failed")
 REFUSED = ("/nowhere/", "/tables/?mechanism=nonsense")
 TABLE = "inventory.stock_levels"
@@ -24,6 +27,8 @@ def every_page(page: Page) -> list[str]:
         *(f"{table}{tab}/" for tab in ("entries", "jobs", "activity", "writers", "compatibility")),
         *(f"{table}coordination/{act}/" for act in ("enable", "drop", "leftovers")),
         "/stores/new/",
+        link(page, "/people/", "a.name"),
+        link(page, "/alerts/rules/", "a.name"),
         *(link(page, "/stores/", "a.name") + tab for tab in ("writers/", "ttl/")),
         *(link(page, listed, "a.name") for listed in ("/stores/", "/buckets/", "/jobs/", "/connections/")),
     ]

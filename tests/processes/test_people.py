@@ -3,6 +3,7 @@ import stat
 import pytest
 from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
+from django.test import RequestFactory
 
 from dashboard.accounts.roles import Role, role_of
 from dashboard.processes.people import ensure_sandbox_people
@@ -10,9 +11,13 @@ from dashboard.processes.people import ensure_sandbox_people
 pytestmark = pytest.mark.django_db
 
 
+def sign_in(name, password):
+    return authenticate(RequestFactory().post("/login/"), username=name, password=password)
+
+
 def test_each_role_has_a_person_who_signs_in_with_the_one_password(tmp_path):
     password = ensure_sandbox_people(tmp_path / "sign-in")
-    people = [authenticate(username=role.value, password=password) for role in Role]
+    people = [sign_in(role.value, password) for role in Role]
     assert [role_of(person) for person in people] == list(Role)
 
 
@@ -29,7 +34,7 @@ def test_a_changed_password_stays_changed(tmp_path):
     admin.set_password("chosen by the admin")
     admin.save()
     ensure_sandbox_people(tmp_path / "sign-in")
-    assert authenticate(username="admin", password="chosen by the admin") == admin
+    assert sign_in("admin", "chosen by the admin") == admin
 
 
 def test_a_new_password_is_made_when_the_file_is_gone(tmp_path):
@@ -38,4 +43,4 @@ def test_a_new_password_is_made_when_the_file_is_gone(tmp_path):
     file.unlink()
     new = ensure_sandbox_people(file)
     assert new != old
-    assert authenticate(username="viewer", password=new)
+    assert sign_in("viewer", new)

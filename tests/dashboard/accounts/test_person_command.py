@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.people import save_person
 from dashboard.accounts.roles import NotAllowed, Role, role_of
 from dashboard.audit.models import AuditEntry
+from dashboard.connections.models import Connection
 from tests.builders.people import actor
 
 pytestmark = pytest.mark.django_db
@@ -80,3 +82,40 @@ def test_saving_twice_is_one_person() -> None:
     save_person(Actor.command(), "maya", Role.ADMIN)
     assert not save_person(Actor.command(), "maya", Role.ADMIN).is_new
     assert User.objects.count() == 1
+
+
+def test_address_grants_and_sessions_are_managed_from_the_command_line() -> None:
+    lab = Connection.objects.create(name="lab", region="eu-west-1")
+    run("sam", "--grant", "lab=operator", "--email", "sam@acme.example")
+    sam = User.objects.get(username="sam")
+    assert (sam.email, sam.grants.get().connection, sam.grants.get().role) == ("sam@acme.example", lab, "operator")
+    client = Client()
+    client.force_login(sam)
+    client.get("/me/")
+    assert run("sam", "--end-sessions")["sessions_ended"] == 1
+    run("sam", "--grant", "lab=")
+    assert not sam.grants.exists()
+
+
+def test_the_door_is_closed_and_opened() -> None:
+    run("sam", "--role", "viewer")
+    run("sam", "--out")
+    assert not User.objects.get(username="sam").is_active
+    run("sam", "--in")
+    assert User.objects.get(username="sam").is_active
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sam",),
+        ("sam", "--grant", "nowhere=viewer"),
+        ("sam", "--grant", "lab"),
+        ("sam", "--role", "viewer", "--email", "no address"),
+    ],
+)
+def test_what_makes_no_sense_is_a_mistake_of_usage(words: tuple[str, ...]) -> None:
+    with pytest.raises(CommandError) as caught:
+        run(*words)
+    assert caught.value.returncode == 2
+    assert not User.objects.filter(username="sam").exists()

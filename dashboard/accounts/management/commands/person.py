@@ -1,4 +1,4 @@
-"""`levee person NAME --role ROLE`: add a person, or change one's role or password."""
+"""`levee person NAME`: add a person, or change role, address, password or access of one."""
 
 import sys
 from typing import Any
@@ -7,34 +7,71 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.people import NameReserved, Saved, save_person
+from dashboard.accounts.models import Grant
+from dashboard.accounts.people import NameReserved, Saved, Wish, find_person, save_person
 from dashboard.accounts.roles import Role
+from dashboard.accounts.sessions import end_sessions
 from dashboard.commands import JsonCommand, UsageError
+from dashboard.connections.models import Connection
 
 
 class Command(JsonCommand):
     """Save the person and say what was done; a new one without a password gets one, printed once."""
 
-    help = "Add a person, or change the role or the password of one."
+    help = "Add a person, or change the role, address, password or access of one."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name")
-        parser.add_argument("--role", required=True, choices=[role.value for role in Role])
+        parser.add_argument("--role", choices=[role.value for role in Role], help="everywhere; a new person needs one")
+        parser.add_argument("--email", help="the address for mails")
+        parser.add_argument(
+            "--grant", action="append", default=[], metavar="CONNECTION=ROLE", help="on one connection; empty: none"
+        )
+        door = parser.add_mutually_exclusive_group()
+        door.add_argument("--out", dest="is_active", action="store_false", default=None, help="may not sign in")
+        door.add_argument("--in", dest="is_active", action="store_true", help="may sign in again")
+        parser.add_argument("--end-sessions", action="store_true", help="sign the person out everywhere")
         parser.add_argument(
             "--password-stdin", action="store_true", help="read the password from the first line of stdin"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        known = find_person(options["name"])
+        if known is None and options["role"] is None and not options["grant"]:
+            raise UsageError(f"There is nobody called {options['name']} yet: say which --role or --grant they get.")
+        wish = Wish(
+            role=Role(options["role"]) if options["role"] else None,
+            email=options["email"],
+            is_active=options["is_active"],
+            grants=_grants(options["name"], options["grant"]),
+        )
         password = _read_password() if options["password_stdin"] else ""
         try:
-            saved = save_person(Actor.command(), options["name"], Role(options["role"]), password)
+            saved = save_person(Actor.command(), options["name"], wish, password)
         except NameReserved as error:
             raise UsageError(str(error)) from error
         except ValidationError as error:
             raise UsageError(" ".join(error.messages)) from error
-        document = {"name": saved.user.username, "role": saved.role, "created": saved.is_new}
+        document: dict[str, Any] = {"name": saved.user.username, "role": saved.role, "created": saved.is_new}
+        if options["end_sessions"]:
+            document["sessions_ended"] = end_sessions(Actor.command(), saved.user)
         self.emit({**document, "password": saved.password} if saved.password else document, _as_text(saved))
+
+
+def _grants(name: str, given: list[str]) -> dict[int, Role] | None:
+    """Return what the person has on connections afterwards; None: nothing about that was said."""
+    if not given:
+        return None
+    held = {grant.connection_id: Role(grant.role) for grant in Grant.objects.filter(user__username=name)}
+    for text in given:
+        connection, separator, role = text.partition("=")
+        found = Connection.objects.filter(name=connection).first()
+        if found is None or not separator or (role and role not in set(Role)):
+            raise UsageError(f"{text!r}: write CONNECTION=ROLE with a connection that is declared and a role.")
+        held.pop(found.pk, None)
+        held |= {found.pk: Role(role)} if role else {}
+    return held
 
 
 def _read_password() -> str:
@@ -46,5 +83,5 @@ def _read_password() -> str:
 
 def _as_text(saved: Saved) -> list[str]:
     done = "Added" if saved.is_new else "Changed"
-    lines = [f"{done} {saved.user.username}, {saved.role}."]
+    lines = [f"{done} {saved.user.username}, {saved.role or 'no role everywhere'}."]
     return [*lines, f"Password, shown this once: {saved.password}"] if saved.password else lines
