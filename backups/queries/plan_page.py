@@ -41,11 +41,12 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """The last check of permissions; `sentence` is how it ended, `ticks` what is missing first."""
+    """The last check of permissions: what is missing or not known, missing first, and what is held."""
 
     job: Job
     checked_at: datetime | None
-    ticks: tuple[Tick, ...]
+    open_ticks: tuple[Tick, ...]
+    held_ticks: tuple[Tick, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +98,9 @@ def last_preflight(plan: Plan) -> Preflight | None:
         return None
     result = job.result if isinstance(job.result, dict) else {}
     checks = [one for one in result.get("checks") or [] if isinstance(one, dict)]
-    order = {"no": 0, "unknown": 1, "yes": 2}
-    ticks = tuple(_tick(one) for one in sorted(checks, key=lambda one: order.get(str(one.get("held")), 1)))
-    return Preflight(job, parse_datetime(str(result.get("checked_at") or "")), ticks)
+    by_held = {held: tuple(_tick(one) for one in checks if one.get("held") == held) for held in _HELD}
+    checked_at = parse_datetime(str(result.get("checked_at") or ""))
+    return Preflight(job, checked_at, by_held["no"] + by_held["unknown"], by_held["yes"])
 
 
 def policy_views(names: PlanNames, form: str) -> tuple[PolicyView, ...]:
