@@ -1,6 +1,7 @@
 """The form of a plan. What it accepts is what `levee apply` accepts: the declaration reads its values."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -49,6 +50,12 @@ class PlanForm(forms.Form):
     evidence = forms.CharField(max_length=1_100, required=False)
     notify = forms.CharField(max_length=2_000, required=False)
     paused = forms.BooleanField(required=False)
+
+    def offer(self, names: Iterable[str]) -> None:
+        """Offer connections of these names alone; others are as good as absent from the page."""
+        listed = [(name, name) for name in names]
+        self.fields["connection"].widget.choices = listed
+        self.fields["vault_connection"].widget.choices = [("", "The same"), *listed]
 
     def values(self) -> dict[str, Any]:
         """The plan's keys as the declaration reads them; call it on a valid form only."""

@@ -29,12 +29,9 @@ def save_plan(actor: Actor, values: Mapping[str, Any], plan: Plan | None = None)
 
     Raises NotAllowed, NameTaken, and DeclarationError that names the key as plans[0].key.
     """
-    vault = values.get("vault_connection") or values.get("connection", "")
     target = plan.name if plan else str(values.get("name", ""))
-    written = Connection.objects.filter(name=vault).first()
-    require(actor, "backup.plan", target=target, connection=written)
-    if plan is not None and plan.vault_connection != written:
-        require(actor, "backup.plan", target=target, connection=plan.vault_connection)
+    for connection in _concerned(values, plan):
+        require(actor, "backup.plan", target=target, connection=connection)
     read = read_plans({"plans": [dict(values)]}, set(Connection.objects.values_list("name", flat=True)))
     [wanted] = read
     if plan is None and Plan.objects.filter(name=wanted["name"]).exists():
@@ -55,6 +52,13 @@ def save_plan(actor: Actor, values: Mapping[str, Any], plan: Plan | None = None)
             after=wanted,
         )
     return saved
+
+
+def _concerned(values: Mapping[str, Any], plan: Plan | None) -> set[Connection | None]:
+    """Every connection that the plan reads or writes through, before and after; None for a name that is none."""
+    names = {values.get("connection", ""), values.get("vault_connection") or values.get("connection", "")}
+    found = {name: Connection.objects.filter(name=name).first() for name in names}
+    return {*found.values(), *((plan.connection, plan.vault_connection) if plan else ())}
 
 
 def ask_for_preflight(actor: Actor, plan: Plan) -> Job:

@@ -73,12 +73,13 @@ class CopyJobRow:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One table's part of what is to be copied."""
+    """One table: objects to be copied, those there already, and the size of all of it; None is not known."""
 
     name: str
     objects: int
     share: str
-    bytes: int
+    there: int | None
+    bytes: int | None
 
 
 def bill_of(run: Run) -> Bill | None:
@@ -105,20 +106,27 @@ def copy_job_rows(run: Run) -> list[CopyJobRow]:
 
 
 def table_rows(run: Run) -> list[TableRow]:
-    """The tables with the most to copy, and the rest in one row."""
+    """The largest tables by what is to be copied of them, and the rest in one row."""
     found = run.tables.get("largest") if isinstance(run.tables, dict) else None
-    rows = [
-        TableRow(str(one.get("table") or "Outside of tables"), number, _share(number, run), int(one.get("bytes") or 0))
-        for one in found or []
-        if isinstance(one, dict) and (number := int(one.get("objects") or 0))
-    ]
-    rest, rest_bytes = (
-        run.objects_planned - sum(row.objects for row in rows),
-        run.bytes_planned - sum(row.bytes for row in rows),
-    )
+    rows = [row for one in found if (row := _table_row(one, run))] if isinstance(found, list) else []
+    rows.sort(key=lambda row: -row.objects)
+    rest = run.objects_planned - sum(row.objects for row in rows)
     if rows and rest > 0:
-        rows.append(TableRow("All others", rest, _share(rest, run), max(rest_bytes, 0)))
+        rows.append(TableRow("All others", rest, _share(rest, run), None, None))
     return rows
+
+
+def _table_row(one: object, run: Run) -> TableRow | None:
+    if not isinstance(one, dict) or not one.get("table"):
+        return None
+    lanes = [_whole(one.get(lane)) for lane in LANES if lane != "archived"]
+    number = sum(lane for lane in lanes if lane is not None)
+    there = _whole(one.get("already_there"))
+    return TableRow(str(one["table"]), number, _share(number, run), there, _whole(one.get("bytes")))
+
+
+def _whole(number: object) -> int | None:
+    return number if isinstance(number, int) else None
 
 
 def _bill_line(line: dict[str, Any]) -> BillLine:

@@ -20,15 +20,16 @@ from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import require
 from dashboard.declarations import DeclarationError
 from dashboard.web.paging import Column, Sort, choose_size, keyset_page
+from dashboard.web.scope import connections_of
 
 NEWEST_FIRST = Sort("created", (Column("created_at", descending=True), Column("id", descending=True)))
 INVENTORIES_SHOWN = 10
 
 
 @require_safe
-def plan(request: HttpRequest, name: str) -> HttpResponse:
+def plan(request: HttpRequest, plan_name: str) -> HttpResponse:
     """One plan with its runs, newest first."""
-    found = _plan(name)
+    found = _plan(plan_name)
     now = timezone.now()
     card = card_of(found, now)
     actor = Actor.from_request(request)
@@ -57,15 +58,15 @@ def add(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def edit(request: HttpRequest, name: str) -> HttpResponse:
+def edit(request: HttpRequest, plan_name: str) -> HttpResponse:
     """Edit a plan; its name stays."""
-    return _edit(request, _plan(name))
+    return _edit(request, _plan(plan_name))
 
 
 @require_safe
-def policies(request: HttpRequest, name: str) -> HttpResponse:
+def policies(request: HttpRequest, plan_name: str) -> HttpResponse:
     """The policies of both accounts for the plan's real names, and which permissions are there."""
-    found = _plan(name)
+    found = _plan(plan_name)
     names = names_of(found)
     asked = request.GET.get("form", "")
     chosen = asked if asked in FORMS else "json"
@@ -86,17 +87,17 @@ def policies(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-def preflight(request: HttpRequest, name: str) -> HttpResponse:
+def preflight(request: HttpRequest, plan_name: str) -> HttpResponse:
     """Check each permission; the page of policies shows the ticks."""
-    found = _plan(name)
+    found = _plan(plan_name)
     ask_for_preflight(Actor.from_request(request), found)
     return redirect("backup-plan-policies", found.name)
 
 
 @require_POST
-def run_now(request: HttpRequest, name: str) -> HttpResponse:
+def run_now(request: HttpRequest, plan_name: str) -> HttpResponse:
     """Start a run, or lead to the one that is under way."""
-    found = _plan(name)
+    found = _plan(plan_name)
     try:
         run = start_run(Actor.from_request(request), found)
     except RunRefused as refusal:
@@ -106,9 +107,9 @@ def run_now(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-def switch(request: HttpRequest, name: str) -> HttpResponse:
+def switch(request: HttpRequest, plan_name: str) -> HttpResponse:
     """Pause the schedule, or let it go on."""
-    found = _plan(name)
+    found = _plan(plan_name)
     actor = Actor.from_request(request)
     try:
         (resume if found.paused else pause)(actor, found)
@@ -119,9 +120,9 @@ def switch(request: HttpRequest, name: str) -> HttpResponse:
 
 def _edit(request: HttpRequest, found: Plan | None) -> HttpResponse:
     actor = Actor.from_request(request)
-    require(
-        actor, "backup.plan", target=found.name if found else "", connection=found.vault_connection if found else None
-    )
+    for connection in (found.connection, found.vault_connection) if found else (None,):
+        require(actor, "backup.plan", target=found.name if found else "", connection=connection)
+    form = form_of(found) if found else PlanForm()
     if request.method == "POST":
         posted = request.POST.copy()
         if found is not None:
@@ -129,21 +130,16 @@ def _edit(request: HttpRequest, found: Plan | None) -> HttpResponse:
         form = PlanForm(posted)
         if form.is_valid():
             try:
-                saved = save_plan(actor, form.values(), found)
+                return redirect("backup-plan", save_plan(actor, form.values(), found).name)
             except DeclarationError as error:
                 form.refuse(error)
-            else:
-                return redirect("backup-plan", saved.name)
-        return render(request, "backups/plan_form.html", _form_context(form, found), status=422)
-    return render(request, "backups/plan_form.html", _form_context(form_of(found) if found else PlanForm(), found))
+    form.offer(connections_of(request).values_list("name", flat=True))
+    context = {"form": form, "plan": found}
+    return render(request, "backups/plan_form.html", context, status=422 if form.errors else 200)
 
 
-def _form_context(form: PlanForm, found: Plan | None) -> dict[str, Any]:
-    return {"form": form, "plan": found}
-
-
-def _plan(name: str) -> Plan:
-    return get_object_or_404(plans_in_scope(None), name=name)
+def _plan(plan_name: str) -> Plan:
+    return get_object_or_404(plans_in_scope(None), name=plan_name)
 
 
 def _runs(found: Plan) -> Any:

@@ -49,7 +49,7 @@ def status(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def card(request: HttpRequest, name: str) -> HttpResponse:
+def card(request: HttpRequest, plan_name: str) -> HttpResponse:
     """One plan's card, which the status page asks for again every half minute."""
-    plan = get_object_or_404(plans_in_scope(None), name=name)
+    plan = get_object_or_404(plans_in_scope(None), name=plan_name)
     return render(request, "backups/parts/card.html", {"card": card_of(plan, timezone.now())})

@@ -20,6 +20,18 @@ ESTIMATE = [
 ]
 
 
+ORDERS = {
+    "table": "sales/orders",
+    "objects": 300_000,
+    "bytes": 400_000_000_000,
+    "copy": 29_990,
+    "multipart": 10,
+    "archived": 0,
+    "too_new": 0,
+    "already_there": 270_000,
+}
+
+
 def connection(name: str = "prod") -> Connection:
     return Connection.objects.get_or_create(name=name, defaults={"region": "eu-west-1"})[0]
 
@@ -52,7 +64,7 @@ def make_run(plan: Plan, state: str = "complete", *, age: timedelta = timedelta(
         "estimate_usd": Decimal("86.57"),
         "estimate_lines": ESTIMATE,
         "ceiling_usd": plan.cost_ceiling_usd,
-        "tables": {"tables": 3, "largest": [{"table": "sales/orders", "objects": 30_000, "bytes": 40_000_000_000}]},
+        "tables": {"count": 3, "largest": [ORDERS]},
     }
     if state in {"complete", "complete_with_gaps"}:
         values |= {

@@ -12,9 +12,12 @@ from django.test.utils import CaptureQueriesContext
 
 from backups import actions
 from backups.models import Inventory, Plan, Run, RunState
-from dashboard.accounts.roles import Role
-from tests.backups.page_records import NOW, make_copy_job, make_gaps, make_plan, make_run
-from tests.builders.people import signed_in
+from backups.plan_actions import save_plan
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.models import Grant
+from dashboard.accounts.roles import NotAllowed, Role
+from tests.backups.page_records import NOW, connection, make_copy_job, make_gaps, make_plan, make_run
+from tests.builders.people import person, signed_in, signed_in_as
 
 pytestmark = pytest.mark.django_db
 HOSTILE = "<script>alert(1)</script>"
@@ -296,7 +299,7 @@ def test_runs_are_paged_by_key(viewer):
 def test_hostile_texts_are_shown_as_text(viewer):
     plan = make_plan(source=f"s3a://b/{HOSTILE}", inventory="")
     run = make_gaps(plan)
-    Run.objects.filter(pk=run.pk).update(sentence=HOSTILE, tables={"largest": [{"table": HOSTILE, "objects": 1}]})
+    Run.objects.filter(pk=run.pk).update(sentence=HOSTILE, tables={"largest": [{"table": HOSTILE, "copy": 1}]})
     for page in ("/backups/", "/backups/plans/lake-nightly/", "/backups/plans/lake-nightly/policies/", address(run)):
         html = viewer.get(page).content.decode()
         assert HOSTILE not in html, page
@@ -314,6 +317,35 @@ def test_documents_of_any_shape_are_survived(viewer, odd):
 def test_a_plan_of_an_unreadable_schedule_is_shown(viewer):
     make_plan(schedule="never on sunday at all")
     assert "No schedule" in text(viewer, "/backups/")
+
+
+def test_who_sees_one_connection_sees_the_plans_that_go_through_it_alone():
+    mine, theirs = connection("mine"), connection("theirs")
+    ours = make_run(make_plan("ours", connection=mine, vault_connection=mine))
+    other = make_run(make_plan("other", connection=theirs, vault_connection=theirs))
+    user = person(None, name="sam")
+    Grant.objects.create(user=user, connection=mine, role=Role.ADMIN.value)
+    client = signed_in_as(user)
+    listed = text(client, "/backups/")
+    assert "ours" in listed
+    assert "other" not in listed.replace("others", "")
+    for page in ("plans/{0.plan.name}/", "plans/{0.plan.name}/policies/", "plans/{0.plan.name}/card/", "runs/{0.pk}/"):
+        assert client.get(f"/backups/{page.format(ours)}").status_code == 200
+        assert client.get(f"/backups/{page.format(other)}").status_code == 404
+    assert client.post(f"/backups/runs/{other.pk}/cancel/").status_code == 404
+    assert "theirs" not in client.get("/backups/plans/ours/edit/").content.decode()
+
+
+def test_an_admin_of_the_vault_alone_cannot_have_another_source_read():
+    mine, theirs = connection("mine"), connection("theirs")
+    make_plan("ours", connection=mine, vault_connection=mine)
+    user = person(None, name="sam")
+    Grant.objects.create(user=user, connection=mine, role=Role.ADMIN.value)
+    values = {"name": "ours", "source": "s3a://a/", "destination": "s3a://b/", "connection": theirs.name}
+    with pytest.raises(NotAllowed):
+        save_plan(
+            Actor(name="sam", source="page", user=user), {**values, "vault_connection": "mine"}, Plan.objects.get()
+        )
 
 
 def test_what_is_not_there_is_not_found(viewer):
