@@ -49,13 +49,13 @@ MOVES = (
         "Single driver to log store",
         Mechanism.SINGLE_DRIVER,
         (
-            _you("Create the DynamoDB table (key tablePath and fileName) with TTL on expireTime, and declare it."),
+            _levee("Creates the commit store, the DynamoDB table with the right key, and switches TTL on expireTime on."),
             _you("Stop every writer. The table itself is not changed."),
             _you("Give every session the class, the DynamoDB table, the region and one spelling of the path."),
             _you("Start the writers again. The first commit leaves the first entry."),
             _levee("Shows the settings for each session, and from the first entry on watches for writers without it."),
         ),
-        note="Nothing is committed, so Levee has nothing to run: the log store lives in the writers' settings.",
+        note="Nothing is committed to the table: the log store lives in the writers' settings.",
     ),
     Move(
         "Single driver to coordinated commits",
