@@ -190,6 +190,7 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {
+        "axes": {"level": "WARNING"},
         "botocore": {"level": "WARNING"},
         "urllib3": {"level": "WARNING"},
         "django.request": {"level": "ERROR"},
