@@ -18,6 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from dashboard.alerts.delivery import NotSent, PerhapsSent
 from dashboard.alerts.models import Alert, Message
+from dashboard.alerts.stopping import stop_url
 from dashboard.web.text import one_line
 
 TIMEOUT_SECONDS = 30
@@ -95,7 +96,8 @@ def as_mail(message: Message) -> EmailMessage:
         mail["In-Reply-To"] = thread
         mail["References"] = thread
     if settings.PUBLIC_URL:
-        mail["List-Unsubscribe"] = f"<{settings.PUBLIC_URL}/me/alerts/>"
+        mail["List-Unsubscribe"] = f"<{stop_url(message.address)}>"
+        mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     mail.set_content(message.text)
     if message.html:
         mail.add_alternative(message.html, subtype="html")

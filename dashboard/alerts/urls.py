@@ -18,5 +18,6 @@ urlpatterns = [
     path("alerts/recipients/", views_manage.recipients, name="alert-recipients"),
     path("alerts/recipients/<int:pk>/test/", views_manage.recipient_test, name="alert-recipient-test"),
     path("alerts/recipients/<int:pk>/delete/", views_manage.recipient_delete, name="alert-recipient-delete"),
+    path("alerts/stop/<str:token>/", views.stop, name="alert-stop"),
     path("me/alerts/", views.own_mails, name="own-mails"),
 ]

@@ -1,14 +1,16 @@
 """Alerts and messages as everybody may read them; acknowledging is for operators."""
 
 from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.sessions import person_of
-from dashboard.alerts import actions, queries
+from dashboard.alerts import actions, queries, stopping
 from dashboard.alerts.channels import transports
 from dashboard.alerts.forms import AcknowledgeForm
 from dashboard.alerts.models import Alert, Message, Recipient
@@ -105,6 +107,22 @@ def message_again(request: HttpRequest, pk: int) -> HttpResponse:
     else:
         messages.success(request, "It waits for another try.")
     return redirect("alert-message", pk)
+
+
+@csrf_exempt  # mail programs post the link without ever having seen a form; its signature is the proof
+@login_not_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def stop(request: HttpRequest, token: str) -> HttpResponse:
+    """Stop mails to the address that the link was made for; a GET asks first, as mail scanners open links.
+
+    Context of `alerts/stop.html`: `address` (or None), `stopped`.
+    """
+    address = stopping.address_of(token)
+    stopped = bool(address and request.method == "POST")
+    if address and stopped:
+        stopping.stop_mails(Actor.from_request(request), address)
+    context = {"address": address, "stopped": stopped}
+    return render(request, "alerts/stop.html", context, status=200 if address else 404)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

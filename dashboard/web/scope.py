@@ -17,7 +17,19 @@ from dashboard.connections.models import Connection
 SESSION_KEY = "connection"
 # What a person without any role may open: their own account and the way out.
 OWN_PAGES = frozenset(
-    {"me", "password", "end-own-sessions", "own-mails", "logout", "prove", "login", "welcome", "healthz", "readyz"}
+    {
+        "me",
+        "password",
+        "end-own-sessions",
+        "own-mails",
+        "alert-stop",
+        "logout",
+        "prove",
+        "login",
+        "welcome",
+        "healthz",
+        "readyz",
+    }
 )
 # What tells of every connection at once.
 WHOLE_CONSOLE = frozenset(

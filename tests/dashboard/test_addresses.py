@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-OPEN = {"login", "welcome", "healthz", "readyz"}
+OPEN = {"login", "welcome", "alert-stop", "healthz", "readyz"}
 SAMPLES = {"uuid": "5f1e08c2-77a4-4c40-b2f9-1a6b0e9d33c8", "int": "1", "path": "a/b"}
 
 

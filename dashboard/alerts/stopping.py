@@ -1,0 +1,41 @@
+"""Stopping mails by the link in a mail: signed for one address, so that it needs no sign-in and stops nobody else's."""
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.signing import BadSignature, Signer
+from django.db import transaction
+from django.urls import reverse
+
+from dashboard.accounts.actor import Actor
+from dashboard.alerts.models import Recipient
+from dashboard.audit.log import record
+
+_signer = Signer(salt="levee.alerts.stop")
+
+
+def stop_url(address: str) -> str:
+    """Return the link that stops mails to an address."""
+    return f"{settings.PUBLIC_URL}{reverse('alert-stop', args=[_signer.sign_object(address)])}"
+
+
+def address_of(token: str) -> str | None:
+    """Return the address a link was made for; None for one that Levee did not make."""
+    try:
+        found = _signer.unsign_object(token)
+    except BadSignature:
+        return None
+    return found if isinstance(found, str) else None
+
+
+def stop_mails(actor: Actor, address: str) -> bool:
+    """Stop mails to an address: of the recipients that have it, and of the people. False: nobody has it any more."""
+    with transaction.atomic():
+        stopped = Recipient.objects.filter(kind=Recipient.Kind.ADDRESS, address__iexact=address).update(is_stopped=True)
+        for user in User.objects.filter(email__iexact=address):
+            recipient, _ = Recipient.objects.get_or_create(
+                user=user, kind=Recipient.Kind.PERSON, defaults={"name": user.get_username()[:100]}
+            )
+            stopped += Recipient.objects.filter(pk=recipient.pk).update(is_stopped=True)
+        if stopped:
+            record(actor, "account.mails", target_type="address", target_label=address, after={"mails": False})
+    return bool(stopped)
