@@ -27,7 +27,8 @@ OUTCOME_WORDS = {
     Outcome.ARCHIVED: ("Archived", "to be restored from its class first"),
     Outcome.FAILED: ("Failed", ""),
 }
-_STAGE_STATES = {"waiting": "waiting_for_approval"}
+# Other stages wait for AWS, or for another try after trouble.
+_WAITING = {Stage.INVENTORY: "waiting_for_inventory", Stage.COST_GATE: "waiting_for_approval"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,8 @@ def _headline(run: Run) -> str:
             f"{file_size(run.bytes_planned)},{cost}. A person must decide."
         )
     if run.state in {RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS}:
+        if run.sentence:
+            return run.sentence
         safe = run.copied + run.already_there
         gaps = left_over(run)
         tail = "." if not gaps else f"; {thousands(gaps)} {'is' if gaps == 1 else 'are'} not."
@@ -120,8 +123,6 @@ def _detail(run: Run) -> str:
         above = f"above the ${run.ceiling_usd:,.2f} that Levee may spend by itself. " if run.ceiling_usd else ""
         begin = "The estimate is " if above else ""
         return f"{begin}{above}Nothing has been copied. Source tables are only read."
-    if run.state in {RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS}:
-        return run.sentence
     if run.state == RunState.FAILED:
         code = f"The code of the refusal is {run.error_code}. " if run.error_code else ""
         return f"{code}What had been copied stays where it is."
@@ -159,9 +160,7 @@ def _missed_at(run: Run) -> datetime | None:
 def _stage(run: Run, stage: RunStage) -> StageView:
     figure, detail = _figure(run, stage)
     is_here = stage.state in {"running", "waiting"} and not run.is_finished
-    state = _STAGE_STATES.get(stage.state, stage.state)
-    if stage.name == Stage.INVENTORY and state == "waiting_for_approval":
-        state = "waiting_for_inventory"
+    state = _WAITING.get(Stage(stage.name), "queued") if stage.state == "waiting" else stage.state
     tone = look_of(state).tone
     css = f"{tone} here" if state == "waiting_for_approval" else "next" if stage.state == "next" else ""
     total = stage.total if is_here and stage.total else None

@@ -27,7 +27,6 @@ class BillLine:
     count: str
     price: str
     usd: str
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +129,19 @@ def _whole(number: object) -> int | None:
 
 
 def _bill_line(line: dict[str, Any]) -> BillLine:
-    count, unit = line.get("count"), str(line.get("unit") or "")
-    usd = line.get("usd")
-    shown = f"{thousands(count)} {unit}".strip() if count is not None else ""
-    money = f"{float(usd):,.2f}" if isinstance(usd, int | float | str) and _is_number(usd) else ""
-    return BillLine(
-        str(line.get("item") or ""), shown, str(line.get("price") or ""), money, str(line.get("note") or "")
-    )
+    """As `prices.Line` stores it: `count` of single things, `price` in USD for one `unit` of them."""
+    count, price = line.get("count"), line.get("price")
+    words = f"${price} per {line.get('unit') or 'one'}" if _is_number(price) else ""
+    shown = thousands(count) if isinstance(count, int) else ""
+    return BillLine(str(line.get("item") or ""), shown, words, _dollars(line.get("usd")))
+
+
+def _dollars(usd: object) -> str:
+    """To the cent; what is less and not nothing says so."""
+    if not _is_number(usd):
+        return ""
+    sum_ = float(str(usd))
+    return "< 0.01" if 0 < sum_ < 0.005 else f"{sum_:,.2f}"
 
 
 def _is_number(text: object) -> bool:

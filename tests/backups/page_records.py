@@ -11,12 +11,12 @@ from dashboard.connections.models import Connection
 
 NOW = timezone.now()
 _LINES = (
-    ("Listing by S3 Inventory", 412_604, "$0.0025 per million", "0.01"),
-    ("S3 Batch, 1 job", 41_182, "$0.25 per job, $1.00 per million", "0.29"),
-    ("COPY into STANDARD", 41_182, "$0.005 per thousand", "86.27"),
+    ("Batch jobs", 1, "job", "0.25", "0.250000"),
+    ("Copies", 41_182, "thousand requests", "0.005", "86.270000"),
+    ("Listing", 413, "thousand requests", "0.005", "0.002065"),
 )
 ESTIMATE = [
-    {"item": item, "count": count, "unit": "objects", "price": price, "usd": usd} for item, count, price, usd in _LINES
+    {"item": item, "count": count, "unit": unit, "price": price, "usd": usd} for item, count, unit, price, usd in _LINES
 ]
 
 

@@ -168,15 +168,15 @@ def test_copy_jobs_carry_the_name_that_aws_knows_them_by(viewer):
 
 def test_the_estimate_is_a_bill_with_its_prices(viewer):
     said = text(viewer, address(make_run(make_plan(), "waiting_for_approval")))
-    for word in (
-        "41,182 objects",
-        "$0.005 per thousand",
-        "86.27",
+    words = (
+        "41,182 $0.005 per thousand requests 86.27",
+        "< 0.01",
         "Once 86.57",
         "sales/orders",
         "72.8 %",
         "All others",
-    ):
+    )
+    for word in words:
         assert word in said
 
 
@@ -304,6 +304,19 @@ def test_hostile_texts_are_shown_as_text(viewer):
         html = viewer.get(page).content.decode()
         assert HOSTILE not in html, page
         assert "<b>bold" not in html
+
+
+def test_only_the_cost_gate_is_said_to_wait_for_a_person(viewer):
+    run = make_run(make_plan(), "running")
+    run.stages.filter(name="copy").update(state="waiting", detail="Tried again in 2 minutes.")
+    said = text(viewer, address(run))
+    assert "Copy : Queued" in said
+    assert "Waiting for approval" not in said
+
+
+def test_how_a_run_ended_is_told_in_its_own_sentence_once(viewer):
+    run = make_run(make_plan(), sentence="Everything is there.")
+    assert text(viewer, address(run)).count("Everything is there.") == 1
 
 
 @pytest.mark.parametrize("odd", [{}, [], "text", {"largest": [7, None, {"objects": None}]}, {"largest": "x"}])
