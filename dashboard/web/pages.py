@@ -6,7 +6,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.web.scope import choose_connection
-from dashboard.web.states import JOBS, LAKE, VERSIONS
+from dashboard.web.states import JOBS, LAKE, RUNS, VERSIONS
 
 
 @require_safe
@@ -16,6 +16,7 @@ def states(request: HttpRequest) -> HttpResponse:
         ("Tables, stores, buckets", LAKE),
         ("Versions", VERSIONS),
         ("Jobs", JOBS),
+        ("Backup runs", RUNS),
     )
     return render(request, "states.html", {"vocabulary": vocabulary})
 
