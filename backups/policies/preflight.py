@@ -6,7 +6,7 @@ and the policies of buckets are read.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -57,7 +57,7 @@ def check_plan(
 ) -> tuple[Check, ...]:
     """Every right that the plan's policies grant. No single refusal ends it; AwsError only without credentials."""
     lakes = {"source": source, "vault": vault}
-    identities = {account: _identity(lake) for account, lake in lakes.items()}
+    askers = {account: _Asker(lake, *_identity(lake)) for account, lake in lakes.items()}
     wanted = list(_wanted(names))
     known: dict[tuple[str, ...], tuple[str, str, str]] = {}
     found = []
@@ -65,7 +65,7 @@ def check_plan(
         check_cancelled()
         key = (policy.kind, policy.account, who, action, resource)
         if key not in known:
-            known[key] = _found(policy, who, action, resource, lakes[policy.account], identities[policy.account])
+            known[key] = _found(policy, who, action, resource, askers[policy.account])
         found.append(Check(policy.code, policy.account, who, action, resource, *known[key]))
         progress(done, len(wanted))
     return tuple(found)
@@ -111,23 +111,46 @@ def _principals(policy: PolicyDocument, statement: dict[str, Any], names: PlanNa
     return _listed(named.get("AWS", named.get("Service")))
 
 
-def _found(
-    policy: PolicyDocument, who: str, action: str, resource: str, lake: Lake, identity: tuple[str, str]
-) -> tuple[str, str, str]:
+@dataclass(frozen=True)
+class _Asker:
+    """One account: its lake, who Levee is there ("" with the reason in `unknown`), and whom IAM does not simulate."""
+
+    lake: Lake
+    principal: str
+    unknown: str
+    refusals: dict[str, str] = field(default_factory=dict)
+
+    def simulated(self, principal: str, action: str, resource: str) -> tuple[str, str, str]:
+        """What IAM says of a principal. It is not asked again of one that it has refused to simulate."""
+        if not principal:
+            return "unknown", "", f"Who the connection is, is not known: {self.unknown}"
+        if principal in self.refusals:
+            return "unknown", "", self.refusals[principal]
+        try:
+            decision = simulate(self.lake.services, principal, [action], resource).get(action, "")
+        except AwsError as error:
+            reason = f"It cannot be found out without making a change, and IAM does not simulate it: {error}"
+            if not error.is_throttle:
+                self.refusals[principal] = reason
+            return "unknown", "", reason
+        denied = {"explicitDeny": "A policy denies it.", "implicitDeny": "No policy allows it."}.get(decision)
+        if decision == "allowed":
+            return "yes", "simulated", ""
+        return ("no" if denied else "unknown"), "simulated", denied or f"IAM says {decision or 'nothing'}."
+
+
+def _found(policy: PolicyDocument, who: str, action: str, resource: str, asker: _Asker) -> tuple[str, str, str]:
     if policy.kind == "bucket":
-        return _read_policy(lake, policy.target, who, action, resource)
+        return _read_policy(asker.lake, policy.target, who, action, resource)
     if policy.kind == "role":
-        return _simulated(lake, who, action, resource)
+        return asker.simulated(who, action, resource)
     place = place_of(resource)
     how, probe = "asked", _READS.get(action)
     if probe is None:
         how, probe = "tried", _TRIED.get(action)
     if probe is not None and place is not None:
-        return _asked(partial(probe, lake, place), how)
-    principal, unknown = identity
-    if not principal:
-        return "unknown", "", f"Who the connection is, is not known: {unknown}"
-    return _simulated(lake, principal, action, resource)
+        return _asked(partial(probe, asker.lake, place), how)
+    return asker.simulated(asker.principal, action, resource)
 
 
 def _identity(lake: Lake) -> tuple[str, str]:
@@ -148,17 +171,6 @@ def _asked(probe: Callable[[], object], how: str) -> tuple[str, str, str]:
         if error.code not in _REACHED:
             return "unknown", how, str(error)
     return "yes", how, ""
-
-
-def _simulated(lake: Lake, principal: str, action: str, resource: str) -> tuple[str, str, str]:
-    try:
-        decision = simulate(lake.services, principal, [action], resource).get(action, "")
-    except AwsError as error:
-        return "unknown", "", f"It cannot be found out without making a change, and IAM does not simulate it: {error}"
-    denied = {"explicitDeny": "A policy denies it.", "implicitDeny": "No policy allows it."}.get(decision)
-    if decision == "allowed":
-        return "yes", "simulated", ""
-    return ("no" if denied else "unknown"), "simulated", denied or f"IAM says {decision or 'nothing'}."
 
 
 def _read_policy(lake: Lake, bucket: str, who: str, action: str, resource: str) -> tuple[str, str, str]:

@@ -145,6 +145,18 @@ def test_what_iam_does_not_simulate_is_unknown_and_no_tick(world, monkeypatch):
     assert found["s3:PutObject"].held == "yes"
 
 
+def test_iam_is_not_asked_again_of_whom_it_does_not_simulate(world, monkeypatch):
+    asked: list[str] = []
+
+    def refuse(_: Any, principal: str, *rest: Any) -> Any:
+        asked.append(principal)
+        raise AwsError("NoSuchEntity", "there is no such role", "R", "iam:SimulatePrincipalPolicy")
+
+    monkeypatch.setattr(preflight, "simulate", refuse)
+    check(world)
+    assert sorted(asked) == sorted({NAMES.batch_role, NAMES.levee_vault, NAMES.levee_source})
+
+
 def test_an_expired_role_is_one_refusal_for_the_whole(world, monkeypatch):
     def expired(services: Any) -> Identity:
         raise AwsError("NoCredentials", "the session has expired")
