@@ -40,19 +40,18 @@ def _advance(context: JobContext, *, has_spark: bool) -> str:
         return "The run is finished, or another job moves it."
     with ExitStack() as stack:
         try:
-            source = stack.enter_context(open_lake(lake_access(run.plan.connection)))
             vault = stack.enter_context(open_lake(lake_access(run.plan.vault_connection)))
         except BaseException:
             lifecycle.let_go(run.pk, context.job, None)
             raise
-        pipeline, engines = parts(run, context, source, vault)
-        work = Work(run, context, source, vault, pipeline, engines, has_spark, timezone.now)
+        pipeline, engines = parts(run, context, vault)
+        work = Work(run, context, vault, pipeline, engines, has_spark, timezone.now)
         return _sentence(advance(work))
 
 
-def parts(run: Run, context: JobContext, source: Lake, vault: Lake) -> tuple[Pipeline, dict[str, Engine]]:
+def parts(run: Run, context: JobContext, vault: Lake) -> tuple[Pipeline, dict[str, Engine]]:
     """The pipeline and the engines of a run."""
-    spark = SparkPipeline(run.plan, source, vault, context)
+    spark = SparkPipeline(run.plan, vault, context)
     return spark, {Plan.Engine.SPARK: SparkEngine(spark)}
 
 

@@ -19,7 +19,7 @@ from lake.spark.messages import SparkJob, SparkProgress
 class SparkPipeline:
     """Plans and reconciles on Spark, through the connection that writes the copy."""
 
-    def __init__(self, plan: Plan, source: Lake, vault: Lake, context: JobContext) -> None:
+    def __init__(self, plan: Plan, vault: Lake, context: JobContext) -> None:
         self._plan = plan
         self._vault = vault
         self._context = context

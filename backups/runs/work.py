@@ -53,7 +53,6 @@ class Work:
 
     run: Run
     context: JobContext
-    source: Lake
     vault: Lake
     pipeline: Pipeline
     engines: Mapping[str, Engine]
