@@ -7,11 +7,11 @@ from functools import partial
 
 from django.utils import timezone
 
-from coordinator.models import DeltaTable, ObservationPass, Watch
+from coordinator.models import Bucket, DeltaTable, ObservationPass, Watch
 from coordinator.observation.discovery import find_tables
 from coordinator.observation.reading import Reading, read_table
 from coordinator.observation.saving import CHUNK, save_readings, save_unchanged
-from coordinator.observation.settings_of_aws import observe_buckets, observe_stores
+from coordinator.observation.settings_of_aws import judge_bucket_again, observe_buckets, observe_stores
 from coordinator.observation.storable import clean_text
 from coordinator.observation.stores import survey_for_one_table, survey_stores
 from coordinator.observation.surveys import Survey, table_uri
@@ -97,7 +97,7 @@ def _observe(
         readings = _read_all(lake, survey, targets, workers, in_full=in_full)
         counts = _save_all(connection, readings, len(targets), tell)
         tell("Read bucket settings")
-        observe_buckets(connection, lake, started, workers)
+        observe_buckets(connection, lake, started, workers, tables_changed=counts.changed > 0)
     requests = lake.requests
     return PassResult(len(targets), counts.changed, counts.failed, requests.total, requests.read_units, tuple(problems))
 
@@ -108,6 +108,8 @@ def observe_one_table(connection: Connection, lake: Lake, uri: TableUri) -> Read
     reading = read_table(lake, survey, target_of(connection, uri), in_full=True)
     if reading.error is None or reading.target.known is not None:
         save_readings(connection, [reading])
+        for bucket in Bucket.objects.filter(connection=connection, name=uri.bucket):
+            judge_bucket_again(bucket, timezone.now())
     return reading
 
 

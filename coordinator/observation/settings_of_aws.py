@@ -45,8 +45,13 @@ def observe_stores(connection: Connection, lake: Lake, now: datetime, workers: W
             )
 
 
-def observe_buckets(connection: Connection, lake: Lake, now: datetime, workers: Workers) -> None:
-    """Describe each bucket that holds a table or a watched prefix and was not read lately."""
+def observe_buckets(
+    connection: Connection, lake: Lake, now: datetime, workers: Workers, *, tables_changed: bool
+) -> None:
+    """Describe each bucket that holds a table or a watched prefix and was not read lately.
+
+    The others are judged anew where `tables_changed`, so that none is called healthy for want of a table found since.
+    """
     names = set(DeltaTable.objects.filter(connection=connection).values_list("bucket", flat=True).distinct())
     names |= {uri.bucket for watch in Watch.objects.filter(connection=connection) if (uri := table_uri(watch.uri))}
     for name in sorted(names):
@@ -58,6 +63,20 @@ def observe_buckets(connection: Connection, lake: Lake, now: datetime, workers: 
                 partial(workers.run, partial(describe_bucket, lake, bucket.name)),
                 partial(_judge_bucket, bucket, now),
             )
+        elif tables_changed:
+            judge_bucket_again(bucket, now)
+
+
+def judge_bucket_again(bucket: Bucket, now: datetime) -> None:
+    """Judge a bucket by its tables of now and its settings as last read; a reading that came meanwhile stands."""
+    if not bucket.facts:
+        return
+    bucket.facts, state, bucket.summary = _judge_bucket(bucket, now, bucket.facts)
+    bucket.state, bucket.state_rank = state.value, state.rank
+    make_storable(bucket)
+    judged = {name: getattr(bucket, name) for name in ("facts", "state", "state_rank", "summary")}
+    same_reading = Bucket.objects.filter(pk=bucket.pk, observed_at=bucket.observed_at, error_at=None)
+    same_reading.update(**judged)
 
 
 def observe_store_now(store: CommitStore, lake: Lake, now: datetime) -> str:
@@ -124,7 +143,7 @@ def _ttl_since(before: object, facts: Mapping[str, Any], now: datetime) -> dict[
     return {"ttl_since": now.isoformat(), "ttl_since_is_exact": "ttl_status" in known}
 
 
-def _judge_bucket(bucket: Bucket, now: datetime, description: BucketDescription) -> Judged:
+def _judge_bucket(bucket: Bucket, now: datetime, description: BucketDescription | Mapping[str, Any]) -> Judged:
     state, summary, findings = diagnose_bucket(description, tables_in(bucket), now=now)
     return {**_as_json(description), "findings": [_as_json(finding) for finding in findings]}, state, summary
 

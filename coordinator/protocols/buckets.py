@@ -175,17 +175,34 @@ def _of_held_files(
     rule: Rule, deadlines: Sequence[tuple[Act, TableInBucket]], reaches_log: bool, now: datetime
 ) -> list[Finding]:
     """A rule on temp or staged files: dangerous where it bites before their commit is published."""
-    threatened = []
+    waiting = []
     for act, table in deadlines:
         bites_at = act.bites_at(table.oldest_unpublished_at) if table.oldest_unpublished_at else None
-        if bites_at and bites_at - now <= timedelta(days=1):
-            threatened.append((bites_at, table))
+        if bites_at:
+            waiting.append((bites_at, table))
+    threatened = [pair for pair in waiting if pair[0] - now <= timedelta(days=1)]
     if threatened:
         return [_threatens(rule, min(threatened, key=lambda pair: pair[0]), len(threatened))]
     days = [act.days for act, _ in deadlines if act.days is not None]
     short = bool(days) and min(days) < SHORTEST_TEMP_DAYS
     dated = any(act.date for act, _ in deadlines)
-    return [_short(rule)] if (short or dated) and not reaches_log else []
+    if (short or dated) and not reaches_log:
+        return [_short(rule)]
+    return [_would_take(rule, min(waiting, key=lambda pair: pair[0]))] if waiting and not reaches_log else []
+
+
+def _would_take(rule: Rule, first: tuple[datetime, TableInBucket]) -> Finding:
+    """Most commits are published within seconds, so that one waits is no trouble of the bucket until a day before."""
+    bites_at, table = first
+    return note(
+        "lifecycle-would-take-unpublished",
+        f"Rule {rule.name} would delete the only copy of a commit of {table.prefix or 'the table'} at "
+        f"{bites_at:%d %b %Y %H:%M} UTC, if the commit is still unpublished then.",
+        "Publish it before.",
+        rule=rule.name,
+        table=table.prefix,
+        bites_at=bites_at.isoformat(),
+    )
 
 
 def _threatens(rule: Rule, first: tuple[datetime, TableInBucket], count: int) -> Finding:

@@ -104,10 +104,14 @@ def test_a_rule_that_takes_an_unpublished_commit_names_table_and_time() -> None:
     )
 
 
-def test_a_long_rule_leaves_a_young_unpublished_commit_alone() -> None:
-    given = rule({"Prefix": LOG + ".tmp/"}, days=7)
+def test_a_long_rule_only_notes_when_it_would_take_a_young_unpublished_commit() -> None:
+    table = TableInBucket("orders", NOW - timedelta(minutes=5))
+    state, _, findings = diagnose_bucket(bucket(rule({"Prefix": LOG + ".tmp/"}, days=7)), [table], now=NOW)
 
-    assert state_and_codes(given, unpublished=NOW - timedelta(minutes=5)) == (State.HEALTHY, [])
+    [noted] = [one for one in findings if one.code == "lifecycle-would-take-unpublished"]
+    assert state is State.HEALTHY
+    assert noted.evidence["bites_at"] > (NOW + timedelta(days=7)).isoformat()
+    assert f"of orders at {NOW + timedelta(days=8):%d %b %Y} 00:00 UTC" in noted.summary
 
 
 def test_tables_with_and_without_a_temp_rule_are_counted() -> None:

@@ -1,0 +1,88 @@
+"""Buckets are judged by the tables that are in them when a pass ends, not by those of an older reading."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from coordinator.models import Bucket, DeltaTable
+from coordinator.observation.passes import observe_one_table
+from coordinator.observation.settings_of_aws import judge_bucket_again
+from coordinator.upkeep.views_of import lifecycle_view
+from lake.delta.uri import TableUri
+
+WIDE = {"ID": "wide", "Status": "Enabled", "Filter": {"Prefix": "sales/"}, "Expiration": {"Days": 30}}
+
+
+@pytest.fixture(autouse=True)
+def _rule_on_logs(written) -> None:
+    written.s3.put_bucket_lifecycle_configuration(Bucket=written.bucket, LifecycleConfiguration={"Rules": [WIDE]})
+
+
+def findings() -> list[str]:
+    return [one["code"] for one in Bucket.objects.get().facts["findings"]]
+
+
+def test_the_first_pass_judges_a_bucket_by_the_tables_found_in_it(written, observe):
+    written.table("sales/orders", commits=3)
+
+    observe()
+
+    bucket = Bucket.objects.get()
+    [rule] = lifecycle_view(bucket).rules
+    assert (bucket.state, findings()[0]) == ("unsafe", "lifecycle-reaches-log")
+    assert f"It first bites at {rule.first_bites_at:%d %b %Y %H:%M} UTC." in bucket.summary
+
+
+def test_a_table_found_before_settings_are_due_again_is_judged_at_once(written, observe, lake):
+    observe()
+    assert Bucket.objects.get().state == "healthy"
+    written.table("sales/orders", commits=3)
+    described = lake.requests.by_operation["s3:GetBucketLifecycleConfiguration"]
+
+    observe()
+
+    assert Bucket.objects.get().state == "unsafe"
+    assert lake.requests.by_operation["s3:GetBucketLifecycleConfiguration"] == described
+
+
+def test_a_commit_that_is_published_frees_its_bucket_at_once(written, observe, connection, lake):
+    written.s3.put_bucket_lifecycle_configuration(
+        Bucket=written.bucket,
+        LifecycleConfiguration={"Rules": [{**WIDE, "Filter": {"Prefix": "sales/orders/_delta_log/.tmp/"}}]},
+    )
+    uri = written.table("sales/orders", commits=3, log_store=True)
+    written.pending("sales/orders", 3)
+    observe()
+    DeltaTable.objects.update(oldest_unpublished_at=timezone.now() - timedelta(days=30))
+    judge_bucket_again(Bucket.objects.get(), timezone.now())
+    assert "lifecycle-takes-unpublished" in findings()
+    written.commit("sales/orders", 3)
+    written.entry("sales/orders", 3)
+
+    observe_one_table(connection, lake, TableUri.parse(uri))
+
+    assert Bucket.objects.get().state == "healthy"
+    assert "lifecycle-takes-unpublished" not in findings()
+
+
+def test_a_reading_of_settings_that_came_meanwhile_stands(written, observe):
+    written.table("sales/orders", commits=1)
+    observe()
+    held = Bucket.objects.get()
+    Bucket.objects.update(observed_at=timezone.now(), facts={"lifecycle_rules": []}, state="healthy")
+
+    judge_bucket_again(held, timezone.now())
+
+    assert Bucket.objects.get().state == "healthy"
+    assert Bucket.objects.get().facts == {"lifecycle_rules": []}
+
+
+def test_a_bucket_that_could_not_be_read_is_not_judged(written, observe):
+    written.table("sales/orders", commits=1)
+    observe()
+    Bucket.objects.update(error_at=timezone.now(), state="not_checked", summary="The last check failed: denied.")
+
+    judge_bucket_again(Bucket.objects.get(), timezone.now())
+
+    assert Bucket.objects.get().state == "not_checked"
