@@ -49,7 +49,7 @@ MOVES = (
         "Single driver to log store",
         Mechanism.SINGLE_DRIVER,
         (
-            _levee("Creates the commit store, the DynamoDB table with the right key, and switches TTL on expireTime on."),
+            _levee("Creates the commit store, a DynamoDB table with the right key, and switches TTL on expireTime on."),
             _you("Stop every writer. The table itself is not changed."),
             _you("Give every session the class, the DynamoDB table, the region and one spelling of the path."),
             _you("Start the writers again. The first commit leaves the first entry."),
