@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
+from coordinator.protocols.wording import counted
 from coordinator.upkeep.calls import BeginTtlMigration, ListStore, StoreCall, SweepTable, UpkeepCall, WriteLifecycle
 from coordinator.upkeep.lifecycle_execution import make_lifecycle_call
 from coordinator.upkeep.outcome import CallOutcome, Result
@@ -85,4 +86,4 @@ def _sweep(call: SweepTable, lake: Lake, hands: Hands) -> CallOutcome:
     gone = hands.tally.deleted - deleted
     moved = hands.tally.changed - changed
     more = f", {moved:,} changed meanwhile and stay" if moved else ""
-    return CallOutcome(call, Result.DONE, f"{call.folder}.tmp/: {gone:,} files deleted{more}.")
+    return CallOutcome(call, Result.DONE, f"{call.folder}.tmp/: {counted(gone, 'file')} deleted{more}.")

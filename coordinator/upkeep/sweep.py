@@ -29,8 +29,8 @@ KEPT = {
 }
 
 
-MOST_SHOWN = 20
-"""Files that a plan names."""
+MOST_SHOWN = 500
+"""Files for which a plan writes out a command."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,10 @@ def _equivalents(wish: Sweep, tally: Tally) -> Equivalents:
         for file in tally.shown
     ]
     if more := tally.verdicts[FINISHED] - len(lines):
-        lines.append(f"# And {thousands(more)} more, each after a look at the entry of its version.")
+        lines.append(
+            f"# {counted(more, 'more file')}, each judged finished, {'has' if more == 1 else 'have'} no line here: run "
+            "these, then plan the sweep again for the next."
+        )
     none = "# A sweep is no setting: there is nothing to declare."
     return Equivalents("\n".join(lines), none, none)
 

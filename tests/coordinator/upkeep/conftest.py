@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator.upkeep import jobs
+from coordinator.upkeep import jobs, sweep_plans
 from tests.coordinator.observation.conftest import connection, guard, observe, written  # noqa: F401
 from tests.coordinator.upkeep.upkeep_console import UpkeepConsole
 from tests.lake.aws.conftest import (  # noqa: F401
@@ -16,6 +16,8 @@ from tests.lake.aws.conftest import (  # noqa: F401
     stub_lake,
 )
 
+SWEPT = "sales/orders"
+
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch):
@@ -28,3 +30,25 @@ def console(connection, written, observe, endpoint, settings, tmp_path) -> Upkee
     settings.SANDBOX_ENDPOINT_FILE = tmp_path / "endpoint"
     settings.SANDBOX_ENDPOINT_FILE.write_text(endpoint)
     return UpkeepConsole(connection, written, observe)
+
+
+def temp_key(version: int, root: str = SWEPT, name: str = "loser") -> str:
+    return f"{root}/_delta_log/.tmp/{version:020d}.json.{name}"
+
+
+@pytest.fixture
+def young_count_as_old(monkeypatch) -> None:
+    """A sweep takes files just written: moto gives every object the time of now."""
+    monkeypatch.setattr(sweep_plans, "QUIET_SECONDS", -7_200)
+
+
+@pytest.fixture
+def swept(console) -> UpkeepConsole:
+    """Versions 0 to 2 published with entries, 3 pending; finished temp files of 0 and 1, and one of a stranger."""
+    console.lake.table(SWEPT, 3, log_store=True)
+    console.lake.pending(SWEPT, 3)
+    for version in (0, 1):
+        console.lake.put(temp_key(version), b"{}")
+    console.lake.put(f"{SWEPT}/_delta_log/.tmp/notes.txt", b"mine")
+    console.observe()
+    return console

@@ -5,20 +5,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from coordinator.models import CommitStore
-from coordinator.upkeep import sweep, sweep_plans
+from coordinator.upkeep import sweep
 from coordinator.upkeep.sweep import FINISHED, judge
 from coordinator.upkeep.wishes import Sweep
 from dashboard.jobs.models import JobState
 from tests.builders.delta import incomplete_item, log_store_item
+from tests.coordinator.upkeep.conftest import SWEPT as ROOT
+from tests.coordinator.upkeep.conftest import temp_key
 
-ROOT = "sales/orders"
 PATH = "s3a://b/t"
 
 
 @pytest.fixture
-def lately(monkeypatch) -> Sweep:
-    """Files just written count as old: moto gives every object the time of now."""
-    monkeypatch.setattr(sweep_plans, "QUIET_SECONDS", -7_200)
+def lately(young_count_as_old) -> Sweep:
     return Sweep("", (datetime.now(UTC) + timedelta(hours=1)).isoformat())
 
 
@@ -26,24 +25,8 @@ def wish_of(console, lately, prefix: str = "") -> Sweep:
     return Sweep(console.lake.bucket, lately.before, prefix)
 
 
-def temp_key(version: int, root: str = ROOT, name: str = "loser") -> str:
-    return f"{root}/_delta_log/.tmp/{version:020d}.json.{name}"
-
-
 def keys(console) -> set[str]:
     return {key for key, _ in console.state()[0]}
-
-
-@pytest.fixture
-def swept(console):
-    """Versions 0 to 2 published with entries, 3 pending; finished temp files of 0 and 1, and one of a stranger."""
-    console.lake.table(ROOT, 3, log_store=True)
-    console.lake.pending(ROOT, 3)
-    for version in (0, 1):
-        console.lake.put(temp_key(version), b"{}")
-    console.lake.put(f"{ROOT}/_delta_log/.tmp/notes.txt", b"mine")
-    console.observe()
-    return console
 
 
 def test_finished_files_go_and_all_else_stays(swept, lately):
@@ -66,6 +49,17 @@ def test_the_plan_is_a_dry_run(swept, lately):
     assert "2 finished temp files" in told
     assert "1 file kept, for an entry of its version is incomplete." in told
     assert "1 file kept, for its name tells no version." in told
+
+
+def test_commands_name_every_file_or_say_how_many_more_and_how_to_get_them(swept, lately, monkeypatch):
+    all_of_them = swept.plan_of(wish_of(swept, lately))["equivalents"]["aws_cli"]
+    monkeypatch.setattr(sweep, "MOST_SHOWN", 1)
+    some = swept.plan_of(wish_of(swept, lately))["equivalents"]["aws_cli"]
+
+    assert all_of_them.count("delete-object") == 2
+    assert "#" not in all_of_them
+    assert some.count("delete-object") == 1
+    assert "# 1 more file, each judged finished, has no line here: run these, then plan the sweep again" in some
 
 
 def test_a_lost_file_keeps_its_temp_file(swept, lately):

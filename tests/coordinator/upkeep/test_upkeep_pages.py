@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from coordinator import wish_forms
 from coordinator.models import CommitStore
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
@@ -25,6 +26,7 @@ from tests.builders.lake import (
 )
 from tests.builders.people import signed_in
 from tests.coordinator.repairs.pages import body, fields
+from tests.coordinator.upkeep.conftest import temp_key
 from tests.coordinator.upkeep.upkeep_console import UpkeepConsole
 
 pytestmark = pytest.mark.django_db
@@ -225,6 +227,23 @@ def test_a_sweep_shows_its_dry_run_first(client: Client, console: UpkeepConsole)
     html = body(client.get(plan_page(client, console, change_address(console.bucket_row()), _sweep("2"))))
 
     assert "no finished temp file is that old" in html
+
+
+def test_a_confirmed_sweep_deletes_finished_temp_files_and_nothing_else(
+    client: Client, swept: UpkeepConsole, young_count_as_old: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wish_forms, "sweep_before", lambda days, now: (now + timedelta(hours=1)).isoformat())
+    before = {key for key, _ in swept.state()[0]}
+
+    address = plan_page(client, swept, change_address(swept.bucket_row()), _sweep("0"))
+    html = body(client.get(address))
+
+    assert "2 finished temp files" in html
+    assert html.count("aws s3api delete-object") == 2
+    assert {key for key, _ in swept.state()[0]} == before
+    job = carried_out(swept, confirm(client, address))
+    assert before - {key for key, _ in swept.state()[0]} == {temp_key(0), temp_key(1)}
+    assert "2 files deleted." in body(client.get(f"/jobs/{job.pk}/"))
 
 
 def test_what_is_no_number_is_said_and_plans_nothing(client: Client) -> None:
