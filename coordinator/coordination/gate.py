@@ -1,15 +1,15 @@
 """What has to hold before an act is asked for. Each refusal is one sentence, and nothing was changed."""
 
 from coordinator.coordination.checks import Operation
-from coordinator.repairs.gate import RepairRefused, is_read_only, require_writable
+from coordinator.repairs.gate import RepairRefused, require_writable, why_not_writable
 
 __all__ = [
     "ActRefused",
     "ConfirmationNeeded",
     "PreflightNeeded",
-    "is_read_only",
     "require_confirmed",
     "require_writable",
+    "why_not_writable",
 ]
 
 

@@ -22,12 +22,12 @@ class ReadOnlyMode(RepairRefused):
 
 
 class ConnectionReadOnly(ReadOnlyMode):
-    """The connection is declared to be read only."""
+    """The connection is read-only."""
 
     def __init__(self, name: str) -> None:
         Exception.__init__(
             self,
-            f"The connection {name} is read only: Levee shows what it would change there and changes nothing. "
+            f"The connection {name} is read-only: Levee shows what it would change there and changes nothing. "
             "Make the change with your own tools, or take read_only off the connection.",
         )
 
@@ -47,11 +47,20 @@ class NameNotTyped(RepairRefused):
 
 
 def require_writable(connection: Connection | None = None) -> None:
-    """Raise ReadOnlyMode where settings.READ_ONLY is set, ConnectionReadOnly where this connection is read only."""
+    """Raise ReadOnlyMode where settings.READ_ONLY is set, ConnectionReadOnly where this connection is read-only."""
     if settings.READ_ONLY:
         raise ReadOnlyMode
     if connection is not None and is_read_only(connection):
         raise ConnectionReadOnly(connection.name)
+
+
+def why_not_writable(connection: Connection | None) -> str:
+    """The refusal as a page says it before anybody clicks, "" where there is none."""
+    if settings.READ_ONLY:
+        return "Levee is in read-only mode: it changes nothing in the lake."
+    if connection is not None and is_read_only(connection):
+        return f"The connection {connection.name} is read-only: nothing is changed through it."
+    return ""
 
 
 def is_read_only(connection: Connection) -> bool:

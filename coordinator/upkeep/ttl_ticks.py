@@ -81,7 +81,7 @@ def carry_on(migration: TtlMigration, now: datetime) -> bool:
     migration.refresh_from_db()
     connection = migration.store.connection
     if is_read_only(connection):
-        move = Move(Phase.FAILED, f"The connection {connection.name} is read only now: nothing more is changed.")
+        move = Move(Phase.FAILED, f"The connection {connection.name} is read-only now: nothing more is changed.")
         return _note(migration, lease, move, now, ())
     try:
         with open_lake(lake_access(connection)) as lake:

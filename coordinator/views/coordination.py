@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -14,7 +13,7 @@ from coordinator.coordination import actions
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import check_jobs
 from coordinator.coordination.features import LEFT_BEHIND
-from coordinator.coordination.gate import STATEMENTS, ConfirmationNeeded, is_read_only
+from coordinator.coordination.gate import STATEMENTS, ConfirmationNeeded, why_not_writable
 from coordinator.coordination.jobs import VERBS, wish_of
 from coordinator.coordination.moves import NOTE
 from coordinator.coordination.offers import coordination_offers
@@ -158,10 +157,8 @@ def why_not_check(request: HttpRequest, connections: Iterable[Connection]) -> st
 
 def why_not(request: HttpRequest, operation: Operation, connection: Connection | None) -> str:
     """Why this person has no button here, "" where there is one."""
-    if settings.READ_ONLY:
-        return "Levee is in read-only mode: it changes nothing in the lake."
-    if connection is not None and is_read_only(connection):
-        return f"The connection {connection.name} is read only: nothing is changed through it."
+    if refusal := why_not_writable(connection):
+        return refusal
     return "" if Actor.from_request(request).may(VERBS[operation], connection) else "Needs the operator role."
 
 

@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -19,7 +18,7 @@ from coordinator.queries import repairs as queries
 from coordinator.queries.table_list import TableFilter
 from coordinator.repairs.confirmed import plan_jobs
 from coordinator.repairs.fresh import Subject
-from coordinator.repairs.gate import NameNotTyped, RepairRefused
+from coordinator.repairs.gate import NameNotTyped, RepairRefused, why_not_writable
 from coordinator.views.observe import SeeOther
 from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor
@@ -154,8 +153,8 @@ def _only_connection(selection: queries.BulkSelection) -> Connection | None:
 
 def _why_not(actor: Actor, connection: Connection | None, *, loses: bool) -> str:
     """Why this person has no button here, "" where there is one."""
-    if settings.READ_ONLY:
-        return "Levee is in read-only mode: it changes nothing in the lake."
+    if refusal := why_not_writable(connection):
+        return refusal
     if loses and not actor.may("table.repair-losing", connection):
         return "Can lose a commit: needs the admin role."
     return "" if actor.may("table.repair", connection) else "Needs the operator role."

@@ -271,9 +271,9 @@ def test_a_read_only_connection_has_no_button(client: Client, desk: Desk, plain:
 
     html = body(client.get(desk.checks_page(client, plain, "enable")))
 
-    assert "is read only: nothing is changed through it." in html
+    assert "is read-only: nothing is changed through it." in html
     assert "disabled>Enable coordinated commits</button>" in html
-    assert "is read only" in body(client.get("/tables/coordination/enable/"))
+    assert "is read-only" in body(client.get("/tables/coordination/enable/"))
 
 
 def test_a_role_on_one_connection_is_enough_there(desk: Desk, plain: DeltaTable) -> None:

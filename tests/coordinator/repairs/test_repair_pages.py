@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.accounts.roles import Role
+from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 from tests.builders.lake import make_finding, make_store, make_table
 from tests.builders.people import person, signed_in
@@ -316,6 +317,22 @@ def test_read_only_mode_shows_the_plan_without_a_button_and_refuses_the_form(
     for answer in (client.post(address, posted), client.post("/tables/repairs/publish-commit/", bulk)):
         assert answer.status_code == 409
         assert "read-only mode" in body(answer)
+    assert not Job.objects.filter(kind__startswith="repair").exists()
+
+
+def test_a_read_only_connection_shows_the_plan_without_a_button_and_refuses_the_form(
+    client: Client, console: Console
+) -> None:
+    address = confirm_page(client, console, console.pending())
+    posted = fields(body(client.get(address)), address)
+    Connection.objects.update(read_only=True)
+
+    html = body(client.get(address))
+    answer = client.post(address, posted)
+
+    assert re.search(r'<button class="button primary" disabled>Publish commit 3</button>', html)
+    assert "is read-only: nothing is changed through it." in html
+    assert answer.status_code == 409
     assert not Job.objects.filter(kind__startswith="repair").exists()
 
 

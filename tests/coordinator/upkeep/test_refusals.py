@@ -240,7 +240,7 @@ def test_a_read_only_connection_shows_the_plan_and_applies_nothing(ready):
     planned = ready.planned(EnableTtl(ready.lake.log_store))
     Connection.objects.update(read_only=True)
 
-    with pytest.raises(ConnectionReadOnly, match="is read only"):
+    with pytest.raises(ConnectionReadOnly, match="is read-only"):
         ready.apply(planned)
     assert ready.planned(EnableTtl(ready.lake.log_store)).result["plan"]
     assert AuditEntry.objects.filter(action="store.change", outcome="refused").count() == 1
