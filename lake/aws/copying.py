@@ -1,0 +1,141 @@
+"""Copies inside S3: one request up to 5 GiB, parts above; the bytes never leave S3, and the source's ETag pins them."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from html import escape
+from urllib.parse import quote
+
+from lake.aws.answers import Answer, malformed, read_error, xml_text
+from lake.aws.errors import AwsError
+from lake.aws.list_page import bare_etag
+from lake.aws.s3 import S3
+
+COPY_LIMIT = 5 * 1024**3
+"""The most bytes that one CopyObject or one part takes (S3 User Guide, "Copying, moving, and renaming objects")."""
+MOST_PARTS = 10_000
+PART_BYTES = 512 * 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One object to copy. `etag` is the source's, without quotes: where it has another by now, nothing is copied."""
+
+    source_bucket: str
+    source_key: str
+    bucket: str
+    key: str
+    size: int
+    etag: str = ""
+    storage_class: str = ""
+    encryption_key: str = ""
+
+    @property
+    def target(self) -> str:
+        return f"s3://{self.bucket}/{self.key}"
+
+
+def copy_object(s3: S3, copy: Copy) -> str:
+    """Copy by one CopyObject and return the new ETag; metadata and tags come along.
+
+    Raises AwsError: is_condition_failed where the source changed, NoSuchKey where it is gone, InvalidObjectState where
+    it is archived. S3 may tell of a failure in an answer with status 200, which is raised alike.
+    """
+    headers = _source(copy) | _kept_as(copy)
+    answer = s3.ask("s3:CopyObject", copy.bucket, copy.key, method="PUT", headers=headers, target=copy.target)
+    return _copied_etag(answer, "s3:CopyObject", copy)
+
+
+def copy_in_parts(s3: S3, copy: Copy, *, part_bytes: int = PART_BYTES) -> str:
+    """Copy by UploadPartCopy and return the new ETag, which is one of parts. The source's tags do not come along.
+
+    A part is at least `part_bytes`, and larger where 10,000 of them would not do. Raises AwsError as `copy_object`; the
+    upload is then taken back.
+    """
+    headers = _kept_as(copy)
+    started = s3.ask(
+        "s3:CreateMultipartUpload",
+        copy.bucket,
+        copy.key,
+        method="POST",
+        query={"uploads": ""},
+        headers=headers,
+        target=copy.target,
+    )
+    upload = xml_text(started.body, b"UploadId")
+    if not upload:
+        raise malformed(started, "the answer names no upload", "s3:CreateMultipartUpload", copy.target)
+    try:
+        etags = [_copy_part(s3, copy, upload, number, span) for number, span in _spans(copy.size, part_bytes)]
+        return _complete(s3, copy, upload, etags)
+    except AwsError:
+        with suppress(AwsError):
+            s3.ask(
+                "s3:AbortMultipartUpload",
+                copy.bucket,
+                copy.key,
+                method="DELETE",
+                query={"uploadId": upload},
+                target=copy.target,
+            )
+        raise
+
+
+def _spans(size: int, part_bytes: int) -> Iterator[tuple[int, str]]:
+    step = max(part_bytes, -(-size // MOST_PARTS))
+    for number, first in enumerate(range(0, size, step), start=1):
+        yield number, f"bytes={first}-{min(first + step, size) - 1}"
+
+
+def _copy_part(s3: S3, copy: Copy, upload: str, number: int, span: str) -> str:
+    answer = s3.ask(
+        "s3:UploadPartCopy",
+        copy.bucket,
+        copy.key,
+        method="PUT",
+        query={"partNumber": str(number), "uploadId": upload},
+        headers=_source(copy) | {"x-amz-copy-source-range": span},
+        target=copy.target,
+    )
+    return _copied_etag(answer, "s3:UploadPartCopy", copy)
+
+
+def _complete(s3: S3, copy: Copy, upload: str, etags: list[str]) -> str:
+    parts = "".join(
+        f"<Part><PartNumber>{number}</PartNumber><ETag>&quot;{escape(etag)}&quot;</ETag></Part>"
+        for number, etag in enumerate(etags, start=1)
+    )
+    body = f'<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{parts}</CompleteMultipartUpload>'
+    answer = s3.ask(
+        "s3:CompleteMultipartUpload",
+        copy.bucket,
+        copy.key,
+        method="POST",
+        query={"uploadId": upload},
+        headers={"Content-Type": "application/xml"},
+        body=body.encode(),
+        target=copy.target,
+    )
+    return _copied_etag(answer, "s3:CompleteMultipartUpload", copy)
+
+
+def _source(copy: Copy) -> dict[str, str]:
+    headers = {"x-amz-copy-source": f"/{copy.source_bucket}/{quote(copy.source_key, safe='/-_.~')}"}
+    return headers | ({"x-amz-copy-source-if-match": f'"{copy.etag}"'} if copy.etag else {})
+
+
+def _kept_as(copy: Copy) -> dict[str, str]:
+    headers = {"x-amz-storage-class": copy.storage_class} if copy.storage_class else {}
+    if copy.encryption_key:
+        headers["x-amz-server-side-encryption"] = "aws:kms"
+        headers["x-amz-server-side-encryption-aws-kms-key-id"] = copy.encryption_key
+    return headers
+
+
+def _copied_etag(answer: Answer, operation: str, copy: Copy) -> str:
+    etag = bare_etag(xml_text(answer.body, b"ETag"))
+    if etag:
+        return etag
+    if xml_text(answer.body, b"Code"):
+        raise read_error(answer, operation, copy.target)
+    raise malformed(answer, "the answer states no ETag", operation, copy.target)

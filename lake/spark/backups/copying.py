@@ -1,0 +1,162 @@
+"""Copies in the executors' Python: many requests in the air, what is already right left alone, a row for each."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from lake.aws.access import Access
+from lake.aws.copying import Copy, copy_in_parts, copy_object
+from lake.aws.errors import AwsError
+from lake.aws.list_page import ObjectSummary
+from lake.aws.s3 import S3
+from lake.spark.backups.places import THREADS, Place, lake_at
+
+CHUNK = 2_000
+MOST_PAGES = 5
+ALREADY = "AlreadyThere"
+
+ROW = (
+    "bucket string, key string, version_id string, task_status string, http_status string, code string, message string"
+)
+_STATUS = {
+    "NoSuchKey": "404",
+    "NoSuchBucket": "404",
+    "PreconditionFailed": "412",
+    "InvalidObjectState": "403",
+    "SlowDown": "503",
+    "InvalidRequest": "400",
+}
+Batches = Iterator[Any]
+Row = tuple[str, str, str, str]
+"""task_status, http_status, code and message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """How to copy: from where to where, as what, and at most `rate` objects a second in one task (0: unbounded)."""
+
+    access: Access
+    source: str
+    destination: Place
+    storage_class: str = ""
+    encryption_key: str = ""
+    in_parts: bool = False
+    part_bytes: int = 512 * 1024**2
+    rate: float = 0.0
+
+
+def copying(orders: Orders) -> Callable[[Batches], Batches]:
+    """Copy rows of key, size and etag, sorted by key within a task, and answer ROW for each of them."""
+
+    def copy(batches: Batches) -> Batches:
+        s3, pace = lake_at(orders.access.region, orders.access.endpoint_url).s3, _Pace(orders.rate)
+        with ThreadPoolExecutor(THREADS) as pool:
+            for batch in batches:
+                for first in range(0, batch.num_rows, CHUNK):
+                    rows = batch.slice(first, CHUNK).to_pylist()
+                    there = right_ones(s3, orders.destination, rows)
+                    work = [(orders, s3, pace, row, row["key"] in there) for row in rows]
+                    yield _batch(orders.source, rows, list(pool.map(_one, work)))
+
+    return copy
+
+
+def right_ones(s3: S3, destination: Place, rows: list[dict[str, Any]]) -> set[str]:
+    """The keys, of rows sorted by key, that the destination has with size and ETag.
+
+    One listing from the first key on tells of a thousand. Where the destination holds much in between, each object
+    behind is copied anew, which is as right and costs one request as well.
+    """
+    wanted = {row["key"]: (row["size"], row["etag"]) for row in rows if row["etag"]}
+    last = destination.prefix + rows[-1]["key"]
+    start = _just_before(destination.prefix + rows[0]["key"])
+    there: set[str] = set()
+    try:
+        pages = s3.list(destination.bucket, destination.prefix, start_after=start)
+        for _, page in zip(range(MOST_PAGES), pages, strict=False):
+            there.update(_matching(page.objects, destination.prefix, wanted))
+            if not page.objects or page.objects[-1].key.encode() >= last.encode():
+                break
+    except AwsError:
+        # Whatever keeps the listing from being read is told of by the copies themselves.
+        return there
+    return there
+
+
+def _matching(objects: tuple[ObjectSummary, ...], prefix: str, wanted: dict[str, tuple[int, str]]) -> Iterator[str]:
+    for found in objects:
+        key = found.key[len(prefix) :]
+        if wanted.get(key) == (found.size, found.etag):
+            yield key
+
+
+def _just_before(key: str) -> str:
+    """A text that comes before the key and, nearly always, after all keys that do: its beginning."""
+    return key[:-1]
+
+
+def _one(work: tuple[Orders, S3, "_Pace", dict[str, Any], bool]) -> Row:
+    orders, s3, pace, row, is_there = work
+    if is_there:
+        return "succeeded", "200", "", ALREADY
+    pace.wait()
+    copy = Copy(
+        orders.source,
+        row["key"],
+        orders.destination.bucket,
+        orders.destination.prefix + row["key"],
+        int(row["size"]),
+        row["etag"] or "",
+        orders.storage_class,
+        orders.encryption_key,
+    )
+    try:
+        etag = copy_in_parts(s3, copy, part_bytes=orders.part_bytes) if orders.in_parts else copy_object(s3, copy)
+    except AwsError as error:
+        return "failed", _http_status(error), error.code, " ".join(error.message.split())
+    return "succeeded", "200", "", f"ETag={etag}"
+
+
+def _http_status(error: AwsError) -> str:
+    return "403" if error.is_access_denied else _STATUS.get(error.code, "500")
+
+
+class _Pace:
+    """Lets `rate` through a second; shared by the threads of a task."""
+
+    def __init__(self, rate: float) -> None:
+        self._every = 1 / rate if rate else 0.0
+        self._next = time.monotonic()
+        self._lock = threading.Lock()
+
+    def wait(self) -> None:
+        if not self._every:
+            return
+        with self._lock:
+            now = time.monotonic()
+            turn = max(self._next, now)
+            self._next = turn + self._every
+        time.sleep(turn - now)
+
+
+def _batch(bucket: str, rows: list[dict[str, Any]], told: list[Row]) -> Any:
+    import pyarrow as pa
+
+    statuses, https, codes, messages = zip(*told, strict=True)
+    columns = [
+        [bucket] * len(rows),
+        [quote(row["key"], safe="/-_.~") for row in rows],
+        [""] * len(rows),
+        statuses,
+        https,
+        codes,
+        messages,
+    ]
+    arrays = [pa.array(column, pa.string()) for column in columns]
+    return pa.RecordBatch.from_arrays(
+        arrays, names=["bucket", "key", "version_id", "task_status", "http_status", "code", "message"]
+    )

@@ -1,0 +1,111 @@
+"""Listings of S3 and heads of objects as DataFrames, asked for by the executors' Python."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from lake.aws.access import Access
+from lake.aws.list_page import ObjectSummary
+from lake.spark.backups.places import THREADS, Place, lake_at
+
+SCHEMA = "bucket string, prefix string, key string, size bigint, etag string, modified_at timestamp"
+"""A row is an object, or, with a null `key`, a prefix whose objects are still to be listed."""
+OBJECT_COLUMNS = ("key", "size", "etag", "modified_at")
+ROWS = 10_000
+SPLITS = 2
+"""How many folder levels are opened before whole prefixes are listed by a task each."""
+
+Batches = Iterator[Any]
+
+
+def listed(spark: Any, access: Access, place: Place, *, parallel: int) -> Any:
+    """All objects of a place: key, size in bytes, etag, modified_at; an empty DataFrame where there is none."""
+    rows = spark.createDataFrame([(place.bucket, place.prefix, None, None, None, None)], SCHEMA)
+    for _ in range(SPLITS):
+        rows = rows.mapInArrow(_opening(access), SCHEMA).repartition(parallel * 4)
+    return rows.mapInArrow(_listing(access), SCHEMA).select(*OBJECT_COLUMNS)
+
+
+def _opening(access: Access) -> Callable[[Batches], Batches]:
+    def expand(batches: Batches) -> Batches:
+        return _answered(batches, access, _children)
+
+    return expand
+
+
+def _listing(access: Access) -> Callable[[Batches], Batches]:
+    def expand(batches: Batches) -> Batches:
+        return _answered(batches, access, _objects)
+
+    return expand
+
+
+def headed(rows: Any, access: Access, bucket: str) -> Any:
+    """Ask for each `key` of `rows` anew; one that is gone has size 0 and an empty etag."""
+
+    def ask(batches: Batches) -> Batches:
+        for batch in batches:
+            keys = batch.column("key").to_pylist()
+            with ThreadPoolExecutor(THREADS) as pool:
+                yield _batch(bucket, list(pool.map(lambda key: _head(access, bucket, key), keys)))
+
+    return rows.select("key").mapInArrow(ask, SCHEMA).select(*OBJECT_COLUMNS)
+
+
+def _head(access: Access, bucket: str, key: str) -> tuple[Any, ...]:
+    found = lake_at(access.region, access.endpoint_url).s3.head(bucket, key)
+    return (None, key, 0, "", None) if found is None else _row(found)
+
+
+def _answered(batches: Batches, access: Access, ask: Callable[[Access, str, str], Iterator[Any]]) -> Batches:
+    """Replace each prefix by what `ask` finds; objects pass."""
+    for batch in batches:
+        rows = batch.to_pylist()
+        done = [row for row in rows if row["key"] is not None]
+        if done:
+            yield from _batches_of((row["bucket"], tuple(row.values())[1:]) for row in done)
+        prefixes = [row for row in rows if row["key"] is None]
+        yield from _batches_of(
+            (row["bucket"], found) for row in prefixes for found in ask(access, row["bucket"], row["prefix"])
+        )
+
+
+def _children(access: Access, bucket: str, prefix: str) -> Iterator[tuple[Any, ...]]:
+    for page in lake_at(access.region, access.endpoint_url).s3.list(bucket, prefix, delimiter="/"):
+        yield from map(_row, page.objects)
+        yield from ((child, None, None, None, None) for child in page.prefixes)
+
+
+def _objects(access: Access, bucket: str, prefix: str) -> Iterator[tuple[Any, ...]]:
+    for page in lake_at(access.region, access.endpoint_url).s3.list(bucket, prefix):
+        yield from map(_row, page.objects)
+
+
+def _row(found: ObjectSummary) -> tuple[Any, ...]:
+    return (None, found.key, found.size, found.etag, found.modified_at)
+
+
+def _batches_of(rows: Iterator[tuple[str, tuple[Any, ...]]]) -> Batches:
+    bucket, waiting = "", []
+    for bucket, row in rows:
+        waiting.append(row)
+        if len(waiting) >= ROWS:
+            yield _batch(bucket, waiting)
+            waiting = []
+    if waiting:
+        yield _batch(bucket, waiting)
+
+
+def _batch(bucket: str, rows: list[tuple[Any, ...]]) -> Any:
+    import pyarrow as pa
+
+    prefixes, keys, sizes, etags, times = zip(*rows, strict=True) if rows else ((), (), (), (), ())
+    arrays = [
+        pa.array([bucket] * len(rows), pa.string()),
+        pa.array(prefixes, pa.string()),
+        pa.array(keys, pa.string()),
+        pa.array(sizes, pa.int64()),
+        pa.array(etags, pa.string()),
+        pa.array(times, pa.timestamp("us", tz="UTC")),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=["bucket", "prefix", "key", "size", "etag", "modified_at"])

@@ -1,0 +1,57 @@
+"""Places of a job's parameters, and how Python on driver and executors reaches the S3 of this session."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from lake.aws.access import Access, Lake, open_lake
+from lake.aws.wire import Patience
+from lake.spark.errors import SparkRefused
+
+THREADS = 64
+"""Requests that one Python worker has in the air at once."""
+PATIENCE = Patience(read=300.0)
+"""A copy of several GiB answers only when it is done."""
+
+_S3A = "spark.hadoop.fs.s3a.endpoint"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A part of a bucket; `prefix` is empty or ends in "/"."""
+
+    bucket: str
+    prefix: str = ""
+
+    def uri(self, path: str = "") -> str:
+        return f"s3a://{self.bucket}/{self.prefix}{path}"
+
+
+def place(params: Mapping[str, Any], name: str) -> Place:
+    """Read a parameter {"bucket", "prefix"}; SparkRefused where it is none."""
+    given = params.get(name)
+    if not isinstance(given, Mapping) or not given.get("bucket"):
+        raise SparkRefused(f"The job's parameter {name!r} names no bucket.")
+    prefix = str(given.get("prefix") or "")
+    return Place(str(given["bucket"]), f"{prefix}/" if prefix and not prefix.endswith("/") else prefix)
+
+
+def access_of(spark: Any) -> Access:
+    """How the session itself reaches S3; the credentials are those of the environment, as for S3A."""
+    region = str(spark.conf.get(f"{_S3A}.region", "us-east-1"))
+    origin = str(spark.conf.get(_S3A, ""))
+    return Access(region, endpoint_url=origin)
+
+
+@cache
+def lake_at(region: str, endpoint_url: str) -> Lake:
+    """The lake of this Python process, kept open for the tasks to come."""
+    return open_lake(Access(region, endpoint_url=endpoint_url), parallel=THREADS, patience=PATIENCE)
+
+
+def slots(spark: Any) -> int:
+    """How many tasks run at once, as far as Spark knows."""
+    from pyspark.sql import functions as sql
+
+    return max(1, int(spark.range(0, 100_000).select(sql.spark_partition_id().alias("slot")).distinct().count()))

@@ -1,0 +1,85 @@
+"""Copy what a manifest names, on the executors, and report each object in the form of S3 Batch Operations."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lake.aws.copying import PART_BYTES
+from lake.spark.backups.copying import ROW, Orders, copying
+from lake.spark.backups.manifests import read_planned
+from lake.spark.backups.places import Place, access_of, place, slots
+from lake.spark.backups.tuning import bulk_settings
+from lake.spark.errors import SparkRefused
+from lake.spark.jobs.parameters import text
+from lake.spark.jobs.report import Report
+from lake.spark.messages import SparkJob
+
+KIND = "backup_copy"
+TASKS_PER_SLOT = 4
+LEAST_PER_TASK = 500
+
+
+def job(params: Mapping[str, Any]) -> SparkJob:
+    """Ask for it by the parameters that `run` names; SparkRefused where they cannot be met."""
+    for name in ("source", "destination", "report"):
+        place(params, name)
+    _manifest(params)
+    return SparkJob(KIND, dict(params))
+
+
+def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    """Copy what `manifest` {"lane", "bucket", "key", "objects"} names from `source` to `destination`.
+
+    Each copy is pinned by the source's ETag as planned, and never passes through here: S3 copies. The lane "multipart"
+    goes by parts of `part_size` bytes. `rate` bounds objects a second over all executors, 0 does not. What the
+    destination has with size and ETag is left alone, so that a second run goes on where the first ended.
+    `storage_class` and `encryption_key` are the destination's; `token` names the report's folder, job-<token>, below
+    the place `report`.
+
+    Returns `done` and `failed`, objects; an object that cannot be copied is a row of the report, no error of the job.
+    """
+    manifest = _manifest(params)
+    with bulk_settings(spark):
+        access, at_once = access_of(spark), slots(spark)
+        report.step("Read the manifest")
+        objects = int(manifest.get("objects") or 0)
+        tasks = max(at_once, min(at_once * TASKS_PER_SLOT, objects // LEAST_PER_TASK))
+        rows = read_planned(spark, str(manifest["bucket"]), str(manifest["key"]))
+        rows = rows.repartitionByRange(tasks, "key").sortWithinPartitions("key")
+        rate = float(params.get("rate") or 0)
+        orders = Orders(
+            access,
+            place(params, "source").bucket,
+            place(params, "destination"),
+            str(params.get("storage_class") or ""),
+            str(params.get("encryption_key") or ""),
+            in_parts=manifest.get("lane") == "multipart",
+            part_bytes=int(params.get("part_size") or PART_BYTES),
+            rate=rate / at_once,
+        )
+        report.step("Copy")
+        results = _results(params)
+        rows.mapInArrow(copying(orders), ROW).write.mode("overwrite").csv(
+            results.uri(), quoteAll=True, escape='"', emptyValue=""
+        )
+        return _counts(spark, results)
+
+
+def _manifest(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    manifest = params.get("manifest")
+    if not isinstance(manifest, Mapping) or not manifest.get("bucket") or not manifest.get("key"):
+        raise SparkRefused("The job's parameter 'manifest' names no bucket and key.")
+    return manifest
+
+
+def _results(params: Mapping[str, Any]) -> Place:
+    below = place(params, "report")
+    return Place(below.bucket, f"{below.prefix}job-{text(params, 'token')}/results/")
+
+
+def _counts(spark: Any, results: Place) -> dict[str, Any]:
+    from pyspark.sql import functions as sql
+
+    rows = spark.read.csv(results.uri(), schema=ROW, quote='"', escape='"')
+    succeeded = sql.count(sql.when(sql.col("task_status") == "succeeded", 1))
+    counted = rows.agg(succeeded.alias("done"), sql.count(sql.lit(1)).alias("rows")).first()
+    return {"done": int(counted["done"]), "failed": int(counted["rows"]) - int(counted["done"])}

@@ -1,0 +1,262 @@
+"""Plan a backup: what an inventory or a listing holds, what of it is to be copied, and manifests that say so."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from lake.aws.access import Access
+from lake.spark.backups.inventory import read_inventory
+from lake.spark.backups.keys import is_log, same, table_roots, with_tables
+from lake.spark.backups.listing import headed, listed
+from lake.spark.backups.manifests import MOST_OBJECTS, read_manifest, write_manifests
+from lake.spark.backups.places import Place, access_of, place, slots
+from lake.spark.backups.tuning import bulk_settings
+from lake.spark.errors import SparkRefused
+from lake.spark.jobs.parameters import text
+from lake.spark.jobs.report import Report
+from lake.spark.messages import SparkJob
+
+KIND = "backup_plan"
+COPY_LIMIT = 5 * 1024**3
+LARGEST_TABLES = 50
+UNLISTED = ("storage_class", "access_tier", "encryption_status")
+LANES = ("copy", "multipart")
+ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
+ARCHIVE_TIERS = ("ARCHIVE", "DEEP_ARCHIVE", "ARCHIVE_ACCESS", "DEEP_ARCHIVE_ACCESS")
+"""INTELLIGENT_TIERING's tiers that have to be restored first; ARCHIVE_INSTANT_ACCESS is read at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One planning, and where it writes: a folder of this attempt's own, as nothing is overwritten."""
+
+    spark: Any
+    access: Access
+    source: Place
+    destination: Place
+    folder: Place
+    attempt: str
+    parallel: int
+
+    def below(self, name: str) -> Place:
+        return Place(self.folder.bucket, f"{self.folder.prefix}{name}/{self.attempt}/")
+
+
+def job(params: Mapping[str, Any]) -> SparkJob:
+    """Ask for it by the parameters that `run` names; SparkRefused where they cannot be met."""
+    for name in ("source", "destination", "folder"):
+        place(params, name)
+    _require_selection(params)
+    _cut_off(params)
+    return SparkJob(KIND, dict(params))
+
+
+def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    """Plan, and write what was planned below `folder`: Parquet of all objects, and a manifest or more per lane.
+
+    `source`, `destination`, `folder` and optionally `pool` are {"bucket", "prefix"}; `inventory_bucket` and
+    `inventory_manifest` name an inventory, without which the source is listed; `retry` {"bucket", "key"} names a
+    manifest that takes the place of both. `cut_off` is ISO 8601: what is newer is too new. `selection` is "all" or
+    "incremental", which leaves out what the destination has with size and ETag, but never a Delta log. An object above
+    `copy_limit` bytes goes to the lane "multipart", others to "copy".
+
+    `pool` is where an earlier reconciliation wrote its outcomes (its `facts.reconciled`): what it proved counts as
+    there as long as the destination's ETag is the same, also where that differs from the source's, as after a copy in
+    parts or to another encryption key.
+
+    Returns `listed`, `already_there`, `too_new`, `archived`, `manifests`, `tables` and `facts`, which reconciling wants
+    back; `listed` is the sum of the others with the manifests' objects.
+    """
+    _require_selection(params)
+    with bulk_settings(spark):
+        work = _Work(
+            spark,
+            access_of(spark),
+            place(params, "source"),
+            place(params, "destination"),
+            place(params, "folder"),
+            uuid.uuid4().hex[:12],
+            slots(spark),
+        )
+        return _plan(work, params, report)
+
+
+def _plan(work: _Work, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    began = datetime.now(UTC)
+    report.step("Read the inventory" if params.get("inventory_manifest") else "List the source")
+    objects = _objects(work, params)
+    report.step("Find the tables")
+    roots = table_roots(objects).cache()
+    try:
+        laned = _with_lanes(with_tables(objects, roots), params)
+        if params.get("selection") == "incremental" and not params.get("retry"):
+            laned = _without_pool(laned, _pool(work, params))
+        report.step("Select what to copy")
+        planned = work.below("planned")
+        laned.write.partitionBy("lane").parquet(planned.uri())
+    finally:
+        roots.unpersist()
+    # Nothing planned leaves no file that would tell the columns.
+    stored = work.spark.read.schema(laned.schema).parquet(planned.uri())
+    tables = stored.groupBy("table", "lane").agg(*_totals()).cache()
+    try:
+        lanes = {row["lane"]: (int(row["objects"]), int(row["bytes"])) for row in _by_lane(tables)}
+        report.step("Write the manifests")
+        most = int(params.get("manifest_objects") or MOST_OBJECTS)
+        manifests = [
+            manifest.document()
+            for lane in LANES
+            for manifest in write_manifests(
+                _of_lane(work, planned, lane, lanes),
+                work.access,
+                work.source.bucket,
+                work.below(f"manifest/{lane}"),
+                lane,
+                lanes.get(lane, (0, 0))[0],
+                most=most,
+            )
+        ]
+        told = _tables(tables)
+    finally:
+        tables.unpersist()
+    counts = {lane: lanes.get(lane, (0, 0))[0] for lane in ("already_there", "too_new", "archived")}
+    facts = {
+        "planned": {"bucket": planned.bucket, "prefix": planned.prefix},
+        "began": began.isoformat(),
+        "pool": dict(params.get("pool") or {}),
+    }
+    listed_all = sum(objects for objects, _ in lanes.values())
+    return {"listed": listed_all, **counts, "manifests": manifests, "tables": told, "facts": facts}
+
+
+def _objects(work: _Work, params: Mapping[str, Any]) -> Any:
+    from pyspark.sql import functions as sql
+
+    retry, manifest = params.get("retry") or {}, str(params.get("inventory_manifest") or "")
+    if manifest and not retry:
+        return read_inventory(work.spark, text(params, "inventory_bucket"), manifest, work.source.prefix)
+    if retry:
+        rows = read_manifest(work.spark, str(retry["bucket"]), str(retry["key"]))
+        found = headed(rows.repartition(work.parallel), work.access, work.source.bucket)
+    else:
+        found = listed(work.spark, work.access, work.source, parallel=work.parallel)
+    unknown = (
+        sql.lit(None).cast("string").alias(name) for name in ("storage_class", "access_tier", "encryption_status")
+    )
+    # A listing is asked for once, however often its rows are read afterwards.
+    kept = work.below("listing").uri()
+    found.select("*", *unknown).write.parquet(kept)
+    return work.spark.read.parquet(kept)
+
+
+def _with_lanes(objects: Any, params: Mapping[str, Any]) -> Any:
+    """Add `lane`; archived goes before too_new, as it has to be restored whatever its age."""
+    from pyspark.sql import functions as sql
+
+    archived = sql.col("storage_class").isin(*ARCHIVE_CLASSES) | sql.col("access_tier").isin(*ARCHIVE_TIERS)
+    limit = int(params.get("copy_limit") or COPY_LIMIT)
+    lane = (
+        sql.when(sql.coalesce(archived, sql.lit(False)), sql.lit("archived"))
+        .when(sql.col("modified_at") > sql.lit(_cut_off(params)), sql.lit("too_new"))
+        .when(sql.col("size") > limit, sql.lit("multipart"))
+        .otherwise(sql.lit("copy"))
+    )
+    return objects.withColumn("lane", lane).drop("storage_class", "access_tier")
+
+
+def _pool(work: _Work, params: Mapping[str, Any]) -> Any:
+    """What the destination has, by source keys: `pool_key`, `pool_size` and the `pool_etag` that the source has."""
+    from pyspark.sql import functions as sql
+
+    there = listed(work.spark, work.access, work.destination, parallel=work.parallel)
+    key = sql.substring(sql.col("key"), sql.lit(len(work.destination.prefix) + 1), sql.length("key"))
+    own = there.select(key.alias("pool_key"), sql.col("size").alias("pool_size"), sql.col("etag").alias("pool_etag"))
+    if work.source.prefix:
+        own = own.where(sql.col("pool_key").startswith(work.source.prefix))
+    if not params.get("pool"):
+        return own
+    proved = work.spark.read.parquet(place(params, "pool").uri()).where(
+        sql.col("outcome").isin("copied", "already_there") & (sql.col("etag") != sql.col("destination_etag"))
+    )
+    held = own.join(
+        proved.select("key", "size", "etag", "destination_etag"),
+        (own["pool_key"] == proved["key"])
+        & (own["pool_size"] == proved["size"])
+        & (own["pool_etag"] == proved["destination_etag"]),
+    )
+    return own.union(held.select("pool_key", "pool_size", proved["etag"].alias("pool_etag")))
+
+
+def _without_pool(laned: Any, pool: Any) -> Any:
+    """Turn the lane of what the pool has, by key, size and ETag, into already_there; Delta logs stay as they are."""
+    from pyspark.sql import functions as sql
+
+    left = laned.withColumn("_hash", sql.xxhash64("key", "size", "etag"))
+    right = pool.withColumn("_pool_hash", sql.xxhash64("pool_key", "pool_size", "pool_etag"))
+    matches = (
+        (sql.col("_hash") == sql.col("_pool_hash"))
+        & same(sql.col("key"), sql.col("pool_key"))
+        & same(sql.col("size"), sql.col("pool_size"))
+        & same(sql.col("etag"), sql.col("pool_etag"))
+    )
+    joined = left.join(right.hint("shuffle_hash"), matches, "left")
+    there = sql.col("pool_key").isNotNull() & sql.col("lane").isin(*LANES) & ~is_log(sql.col("key"))
+    lane = sql.when(there, sql.lit("already_there")).otherwise(sql.col("lane"))
+    return joined.withColumn("lane", lane).drop("_hash", "_pool_hash", "pool_key", "pool_size", "pool_etag")
+
+
+def _of_lane(work: _Work, planned: Place, lane: str, lanes: Mapping[str, tuple[int, int]]) -> Any:
+    if lane not in lanes:
+        return None
+    return work.spark.read.parquet(planned.uri(f"lane={lane}/"))
+
+
+def _totals() -> tuple[Any, ...]:
+    from pyspark.sql import functions as sql
+
+    return sql.count(sql.lit(1)).alias("objects"), sql.coalesce(sql.sum("size"), sql.lit(0)).alias("bytes")
+
+
+def _by_lane(tables: Any) -> list[Any]:
+    from pyspark.sql import functions as sql
+
+    sums = (sql.sum(name).alias(name) for name in ("objects", "bytes"))
+    return list(tables.groupBy("lane").agg(*sums).collect())
+
+
+def _tables(tables: Any) -> dict[str, Any]:
+    """How many tables there are, and the largest by bytes with their objects by lane."""
+    from pyspark.sql import functions as sql
+
+    named = tables.where(sql.col("table").isNotNull())
+    by_lane = (
+        sql.sum(sql.when(sql.col("lane") == lane, sql.col("objects")).otherwise(0)).alias(lane)
+        for lane in (*LANES, "archived", "too_new", "already_there")
+    )
+    whole = named.groupBy("table").agg(sql.sum("objects").alias("objects"), sql.sum("bytes").alias("bytes"), *by_lane)
+    largest = whole.orderBy(sql.desc("bytes"), "table").limit(LARGEST_TABLES).collect()
+    count = named.select("table").distinct().count()
+    return {"count": int(count), "largest": [row.asDict() for row in largest]}
+
+
+def _cut_off(params: Mapping[str, Any]) -> datetime:
+    written = text(params, "cut_off")
+    try:
+        moment = datetime.fromisoformat(written)
+    except ValueError as error:
+        raise SparkRefused(f"The cut-off {written!r} is no moment in ISO 8601: write 2026-11-20T00:00:00+00:00.") from (
+            error
+        )
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _require_selection(params: Mapping[str, Any]) -> None:
+    if params.get("selection", "all") not in {"all", "incremental"}:
+        raise SparkRefused(f"The selection {params['selection']!r} is unknown: write all or incremental.")
+    if params.get("files", "all") != "all":
+        raise SparkRefused(
+            f"Files {params['files']!r} cannot be planned: set the plan's files to all, which copies every object of "
+            "the source, and selection to incremental to copy none twice."
+        )

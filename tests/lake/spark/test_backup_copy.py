@@ -1,0 +1,119 @@
+"""Copying by Spark and reconciling, through a real worker: nothing is safe that the destination does not show."""
+
+import pytest
+
+from tests.lake.spark.backupground import HOSTILE, Ground, open_ground
+from tests.sparkworker import warm_worker
+
+__all__ = ["warm_worker"]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+
+@pytest.fixture
+def ground(warm_worker) -> Ground:
+    return open_ground(warm_worker)
+
+
+def reports(params, *manifests):
+    return [
+        {"bucket": params["folder"]["bucket"], "prefix": f"{params['folder']['prefix']}report/{m['lane']}/"}
+        for m in manifests
+    ]
+
+
+def reconcile(ground, params, planned, *manifests):
+    return ground.run(
+        "backup_reconcile", {**params, "planned": planned["facts"], "reports": reports(params, *manifests)}
+    )
+
+
+def test_hostile_keys_are_copied_and_found_safe_and_a_second_run_copies_nothing(ground) -> None:
+    ground.put(HOSTILE)
+    params = ground.params()
+    planned = ground.run("backup_plan", params)
+    (manifest,) = planned["manifests"]
+    assert ground.copy(manifest, params) == {"done": len(HOSTILE), "failed": 0}
+    assert ground.keys(ground.vault) == sorted(f"copy/{key}" for key in HOSTILE)
+    said = reconcile(ground, params, planned, manifest)
+    assert said["counts"]["copied"] == said["listed"] == len(HOSTILE)
+    before = {o.key: o.modified_at for p in ground.lake.s3.list(ground.vault, "") for o in p.objects}
+    assert ground.copy(manifest, params) == {"done": len(HOSTILE), "failed": 0}
+    after = {o.key: o.modified_at for p in ground.lake.s3.list(ground.vault, "") for o in p.objects}
+    assert before == after
+
+
+def test_vanished_changed_lost_and_unreported_objects_are_never_safe(ground) -> None:
+    ground.put(["t/_delta_log/0.json", "t/gone", "t/changed", "t/lost", "t/fine"])
+    params = ground.params()
+    planned = ground.run("backup_plan", params)
+    (manifest,) = planned["manifests"]
+    ground.client.delete(ground.source, "t/gone")
+    ground.client.put(ground.source, "t/changed", b"DATAt/changed")
+    assert ground.copy(manifest, params) == {"done": 4, "failed": 1}  # the sandbox heeds no If-Match on the source
+    ground.client.delete(ground.vault, "copy/t/lost")
+    ground.client.put(ground.vault, "copy/t/fine", b"tampered")
+    said = reconcile(ground, params, planned, manifest)
+    assert said["listed"] == sum(said["counts"].values()) == 5
+    outcomes = {(g["outcome"], g["code"]): sorted(g["examples"]) for g in said["groups"]}
+    assert outcomes == {
+        ("vanished", "NoSuchKey"): ["t/gone"],
+        ("changed", "OtherContent"): ["t/changed", "t/fine"],
+        ("failed", "NotAtDestination"): ["t/lost"],
+    }
+    assert said["counts"]["copied"] == 1
+    assert said["retry"]["objects"] == 3
+    again = ground.params(retry=said["retry"])
+    replanned = ground.run("backup_plan", again)
+    assert replanned["listed"] == 3
+    assert sorted(k for m in replanned["manifests"] for k in ground.manifest_keys(m)) == [
+        "t/changed",
+        "t/fine",
+        "t/lost",
+    ]
+    ground.copy(replanned["manifests"][0], again)
+    counts = reconcile(ground, again, replanned, replanned["manifests"][0])["counts"]
+    assert (counts["copied"], counts["already_there"]) == (2, 1)
+
+
+def test_without_a_report_nothing_is_safe_that_is_not_there(ground) -> None:
+    ground.put(["t/a", "t/b"])
+    params = ground.params()
+    planned = ground.run("backup_plan", params)
+    said = reconcile(ground, params, planned)
+    assert (said["counts"]["failed"], said["groups"][0]["code"]) == (2, "NotReported")
+
+
+def test_large_objects_go_by_parts_and_count_as_there_next_time(ground) -> None:
+    size = 5 * 1024**2
+    ground.client.put(ground.source, "t/big.parquet", b"x" * (size + 10))
+    params = ground.params(copy_limit=size)
+    planned = ground.run("backup_plan", params)
+    (manifest,) = planned["manifests"]
+    assert manifest["lane"] == "multipart"
+    assert ground.copy(manifest, params, part_size=size) == {"done": 1, "failed": 0}
+    head = ground.lake.s3.head(ground.vault, "copy/t/big.parquet")
+    assert head.size == size + 10
+    assert "-2" in head.etag
+    said = reconcile(ground, params, planned, manifest)
+    assert said["counts"]["copied"] == 1
+    later = ground.params(copy_limit=size, selection="incremental", pool=said["facts"]["reconciled"])
+    again = ground.run("backup_plan", later)
+    assert (again["already_there"], again["manifests"]) == (1, [])
+    assert reconcile(ground, later, again)["counts"]["already_there"] == 1
+
+
+def test_an_empty_run_reconciles_to_nothing(ground) -> None:
+    params = ground.params()
+    planned = ground.run("backup_plan", params)
+    assert reconcile(ground, params, planned)["listed"] == 0
+
+
+def test_a_rate_bounds_the_copies(ground) -> None:
+    import time
+
+    ground.put(f"t/{n}" for n in range(40))
+    params = ground.params()
+    (manifest,) = ground.run("backup_plan", params)["manifests"]
+    began = time.monotonic()
+    ground.copy(manifest, params, rate=10)
+    assert time.monotonic() - began > 2.5
