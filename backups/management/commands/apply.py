@@ -34,15 +34,10 @@ class Command(JsonCommand):
             changes = _apply(document, file) if options["apply"] else _changes(document)
         except DeclarationError as error:
             raise CommandError(f"{file}: {error}") from error
-        self._warn_of_plans(document)
         self.emit(
             {"applied": options["apply"], "changes": [_as_json(change) for change in changes]},
             _as_text(changes, applied=options["apply"]),
         )
-
-    def _warn_of_plans(self, document: dict[str, Any]) -> None:
-        if document.get("plans"):
-            self.stderr.write("The plans are recorded. This release does not run them: nothing is backed up yet.")
 
 
 def read_document(file: Path) -> dict[str, Any]:
