@@ -144,7 +144,9 @@ def _ttl_since(before: object, facts: Mapping[str, Any], now: datetime) -> dict[
 
 
 def _judge_bucket(bucket: Bucket, now: datetime, description: BucketDescription | Mapping[str, Any]) -> Judged:
-    state, summary, findings = diagnose_bucket(description, tables_in(bucket), now=now)
+    state, summary, findings = diagnose_bucket(
+        description, tables_in(bucket), now=now, stores_region=bucket.connection.region
+    )
     return {**_as_json(description), "findings": [_as_json(finding) for finding in findings]}, state, summary
 
 

@@ -62,10 +62,12 @@ def diagnose_bucket(
     *,
     error: str = "",
     now: datetime | None = None,
+    stores_region: str = "",
 ) -> Assessment:
     """Judge one bucket by `lake.aws.buckets.BucketDescription`, or the same as JSON.
 
-    `tables` are the tables in it, or just their prefixes; `error` is the refusal where nothing could be described.
+    `tables` are the tables in it, or just their prefixes; `error` is the refusal where nothing could be described;
+    `stores_region` is where the commit stores of its tables are, "" where that is not known.
     """
     if error:
         return not_checked(error)
@@ -73,7 +75,7 @@ def diagnose_bucket(
     if not facts:
         return not_checked("the description of the bucket is empty.")
     known = [TableInBucket(one.strip("/")) if isinstance(one, str) else one for one in tables]
-    findings = [*_versioning(facts), *_replication(facts)]
+    findings = [*_versioning(facts), *_replication(facts), *_other_region(facts, stores_region)]
     findings += [unread_finding(fact, why) for fact, why in unread_facts(facts).items()]
     raw = facts.get("lifecycle_rules")
     if isinstance(raw, list | tuple):
@@ -284,6 +286,15 @@ def _replication(facts: Mapping[str, Any]) -> list[Finding]:
         "lifecycle rule deletes here is not deleted there."
     )
     return [note("replicated", "Objects are replicated to another bucket.", meaning)]
+
+
+def _other_region(facts: Mapping[str, Any], stores_region: str) -> list[Finding]:
+    region = facts.get("region")
+    if not region or not stores_region or region == stores_region:
+        return []
+    summary = f"The bucket is in {region}, the commit stores of its connection are in {stores_region}."
+    meaning = "Each commit through a store waits for both, and a writer's settings have to name both regions."
+    return [note("other-region", summary, meaning, region=region, stores_region=stores_region)]
 
 
 def _multipart(rules: Sequence[object]) -> list[Finding]:

@@ -13,7 +13,7 @@ from coordinator.protocols.assessment import (
     unread_finding,
 )
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import thousands
+from coordinator.protocols.wording import counted, joined, thousands
 from lake.delta import coordinator_items, log_store
 
 LOG_STORE = "log_store"
@@ -22,6 +22,12 @@ TTL_ATTRIBUTE = "expireTime"
 OLD_TTL_ATTRIBUTE = "commitTime"
 AT_WORK = ("ACTIVE", "UPDATING")
 """DynamoDB serves reads and writes in these states; an update of settings does not interrupt them."""
+
+_NOT_AT_WORK = {
+    "CREATING": "DynamoDB is still creating this table: commits through it fail until it is ACTIVE.",
+    "DELETING": "DynamoDB is deleting this table, with every commit not yet published: commits through it fail.",
+    "INACCESSIBLE_ENCRYPTION_CREDENTIALS": "DynamoDB may not use the KMS key of this table: commits through it fail.",
+}
 
 _EXPECTED_KEYS = {LOG_STORE: log_store.expected_keys, COMMIT_COORDINATOR: coordinator_items.expected_keys}
 
@@ -37,7 +43,7 @@ def diagnose_store(kind: str, description: object, error: str = "") -> Assessmen
     if not facts:
         return not_checked("the description of the DynamoDB table is empty.")
     findings = [*_keys(kind, facts), *_status(facts), *_time_to_live(kind, facts), *_capacity(facts)]
-    findings += _protection(facts)
+    findings += [*_protection(facts), *_indexes(facts)]
     findings += [unread_finding(fact, reason) for fact, reason in unread_facts(facts).items()]
     return assessed(findings, "Its keys and its TTL are as its writers need them.")
 
@@ -69,6 +75,9 @@ def _in_words(keys: tuple[tuple[Any, ...], ...]) -> str:
 
 def _status(facts: Mapping[str, Any]) -> list[Finding]:
     status = facts.get("status")
+    if status == "UPDATING":
+        meaning = "Commits go on meanwhile; another change has to wait until it is ACTIVE."
+        return [note("updating", "DynamoDB is at work on a change of this table.", meaning, status=status)]
     if status in AT_WORK:
         return []
     return [
@@ -76,7 +85,9 @@ def _status(facts: Mapping[str, Any]) -> list[Finding]:
             "not-active",
             Severity.CRITICAL,
             State.BLOCKED,
-            f"DynamoDB says {status or 'nothing'} of this table, not ACTIVE: commits through it fail.",
+            _NOT_AT_WORK.get(
+                str(status), f"DynamoDB says {status or 'nothing'} of this table, not ACTIVE: commits through it fail."
+            ),
             meaning="While it is being created, this passes by itself. A deleted or archived table takes every "
             "unpublished commit with it.",
             evidence={"status": status},
@@ -165,6 +176,18 @@ def _capacity(facts: Mapping[str, Any]) -> list[Finding]:
             "Writers are throttled above that; on demand there is no such limit.",
         )
     ]
+
+
+def _indexes(facts: Mapping[str, Any]) -> list[Finding]:
+    found = [name for part in ("global_indexes", "local_indexes") for name in _names(facts.get(part))]
+    if not found:
+        return []
+    summary = f"It has {counted(len(found), 'index', 'indexes')} that no writer of Delta makes: {joined(found)}."
+    return [note("extra-indexes", summary, "No commit reads them; what is written to them is billed, too.")]
+
+
+def _names(value: object) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list | tuple) else []
 
 
 def _protection(facts: Mapping[str, Any]) -> list[Finding]:

@@ -135,6 +135,14 @@ def test_versioning_that_is_not_on_is_a_note(versioning: str) -> None:
     assert (state, findings[0].code) == (State.HEALTHY, "no-versioning")
 
 
+def test_a_bucket_in_another_region_than_its_stores_is_a_note() -> None:
+    state, _, findings = diagnose_bucket(bucket(), now=NOW, stores_region="us-east-1")
+
+    assert state is State.HEALTHY
+    assert "other-region" in [one.code for one in findings]
+    assert "other-region" not in [one.code for one in diagnose_bucket(bucket(), stores_region="eu-west-1").findings]
+
+
 def test_rules_that_could_not_be_read_are_not_checked() -> None:
     denied = bucket(lifecycle_rules=None, unknown=(("lifecycle", "s3:GetLifecycleConfiguration is denied."),))
     state, summary, _ = diagnose_bucket(denied, ["orders"], now=NOW)

@@ -1,6 +1,7 @@
 """Pages of upkeep: what stores and buckets show, what a plan shows, what confirming does, and what they refuse."""
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,10 +11,12 @@ from django.utils import timezone
 
 from coordinator import wish_forms
 from coordinator.models import CommitStore
+from coordinator.observation.settings_of_aws import judge_bucket_again
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
+from lake.aws.dynamodb import DynamoDB
 from tests.builders.lake import (
     bucket_facts,
     make_bucket,
@@ -27,6 +30,7 @@ from tests.builders.lake import (
 from tests.builders.people import signed_in
 from tests.coordinator.repairs.pages import body, fields
 from tests.coordinator.upkeep.conftest import temp_key
+from tests.coordinator.upkeep.denying import Gate
 from tests.coordinator.upkeep.upkeep_console import UpkeepConsole
 
 pytestmark = pytest.mark.django_db
@@ -268,6 +272,92 @@ def test_a_wrong_field_of_a_new_store_is_said_and_what_was_typed_stays(
     assert not Job.objects.exists()
 
 
+# What stands in the way, in one sentence on the page
+
+
+@pytest.mark.parametrize(
+    ("status", "on_the_store", "on_the_plan"),
+    [
+        ("CREATING", "still creating this table: commits through it fail", "still creating it: try again when"),
+        ("UPDATING", "at work on a change of this table. Commits go on", "at work on another change of it: try again"),
+        ("DELETING", "is deleting this table, with every commit not yet published", "being deleted, with every commit"),
+        ("INACCESSIBLE_ENCRYPTION_CREDENTIALS", "may not use the KMS key of this table", "may not use its KMS key"),
+    ],
+)
+def test_a_table_that_is_not_active_says_so_and_takes_no_change(
+    client: Client,
+    console: UpkeepConsole,
+    monkeypatch: pytest.MonkeyPatch,
+    status: str,
+    on_the_store: str,
+    on_the_plan: str,
+) -> None:
+    real = DynamoDB.describe
+    monkeypatch.setattr(DynamoDB, "describe", lambda self, name: replace(real(self, name), status=status))
+    console.observe()
+    store = console.store()
+
+    plan = body(client.get(plan_page(client, console, change_address(store), PROVISIONED)))
+
+    assert on_the_store in words(body(client.get(f"/stores/{store.pk}/")))
+    assert on_the_plan in words(plan)
+    assert "<h2>Confirm" not in plan
+
+
+def test_a_store_with_extra_indexes_names_them_and_keeps_its_capacity(
+    client: Client, console: UpkeepConsole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = DynamoDB.describe
+    monkeypatch.setattr(DynamoDB, "describe", lambda self, name: replace(real(self, name), global_indexes=("by-day",)))
+    console.observe()
+    store = console.store()
+
+    plan = body(client.get(plan_page(client, console, change_address(store), PROVISIONED)))
+
+    assert "1 index that no writer of Delta makes: by-day." in body(client.get(f"/stores/{store.pk}/"))
+    assert "by-day" in plan
+    assert "This must not be done now." in plan
+
+
+def test_the_rule_after_the_thousandth_is_refused_with_the_other_way(client: Client, console: UpkeepConsole) -> None:
+    console.lake.table("sales/orders", 3, log_store=True)
+    rule = {"Status": "Enabled", "Expiration": {"Days": 30}}
+    _give_rules(console, *({**rule, "ID": f"r{n}", "Filter": {"Prefix": f"exports/{n}/"}} for n in range(1_000)))
+    bucket = console.bucket_row()
+
+    html = body(client.get(plan_page(client, console, change_address(bucket), TEMP_RULE)))
+
+    assert "has 1,000 of 1,000 lifecycle rules, so S3 takes no other: sweep the temp files of its tables" in html
+    assert "<h2>Confirm" not in html
+    assert "0 lifecycle rules are left of 1,000." in body(client.get(f"/buckets/{bucket.pk}/"))
+    assert len(console.rules()) == 1_000
+
+
+def test_a_bucket_in_another_region_says_what_that_means(client: Client) -> None:
+    bucket = make_bucket(facts=bucket_facts(region="ap-southeast-2"))
+    judge_bucket_again(bucket, timezone.now())
+
+    html = words(body(client.get(f"/buckets/{bucket.pk}/")))
+
+    assert "The bucket is in ap-southeast-2, the commit stores of its connection are in eu-west-1." in html
+
+
+def test_a_kms_key_that_is_denied_is_named_on_the_job_and_no_table_is_made(
+    client: Client, console: UpkeepConsole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, key = f"fresh-{console.lake.bucket}", "arn:aws:kms:us-east-1:111122223333:key/0f"
+    asked = {"kind": "log_store", "name": name, "billing": "on_demand", "encryption": "key", "key": key}
+    address = plan_page(client, console, "/stores/new/", asked)
+    gate = Gate().install(monkeypatch)
+    gate.answer("dynamodb:CreateTable", 400, "ValidationException", "KMS validation error: access to the key is denied")
+
+    confirm(client, address)
+    job = console.finish(Job.objects.filter(kind="create-store").latest("created_at"))
+
+    assert "was refused for its KMS key, and nothing was changed" in words(body(client.get(f"/jobs/{job.pk}/")))
+    assert name not in console.lake.dynamodb.list_tables()["TableNames"]
+
+
 # Who may, and where nothing may be changed
 
 
@@ -348,6 +438,11 @@ def test_the_place_of_a_move_is_shown_live_and_it_can_be_stopped(client: Client,
     stopped = body(client.get(page))
     assert "<b>Cancelled</b>" in stopped
     assert "hx-get" not in stopped
+
+
+def words(html: str) -> str:
+    """A page without its tags."""
+    return " ".join(re.sub(r"<[^>]+>", "", html).split())
 
 
 def _switch(on: str) -> dict[str, str]:
