@@ -1,0 +1,131 @@
+"""Completion reports of S3 Batch Operations: their manifest.json and the CSV files of their results.
+
+The schema line of a report says "... TaskStatus, ErrorCode, HTTPStatusCode, ResultMessage"; its rows carry the HTTP
+status before the error code (S3 User Guide, "Examples: S3 Batch Operations completion reports"). Rows of either order
+are read, and the real one is written.
+"""
+
+import csv
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from lake.backup.objects import FileUnreadable, TaskResult, decoded_key, encoded_key
+
+FORMAT = "Report_CSV_20180820"
+SCHEMA = "Bucket, Key, VersionId, TaskStatus, ErrorCode, HTTPStatusCode, ResultMessage"
+SUCCEEDED, FAILED = "succeeded", "failed"
+COLUMNS = 7
+_TO_QUOTE = re.compile(r'[",\r\n]')
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFile:
+    """One CSV file of a report: all its rows succeeded, or all failed. `md5` is hexadecimal."""
+
+    succeeded: bool
+    bucket: str
+    key: str
+    md5: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportManifest:
+    """A report's manifest.json; `created_at` is UTC, to the millisecond."""
+
+    created_at: datetime
+    results: tuple[ResultFile, ...]
+
+
+def report_folder(prefix: str, job_id: str) -> str:
+    """The key below which S3 writes the report of a job; `prefix` is that of the job's request."""
+    return f"{prefix}/job-{job_id}/" if prefix else f"job-{job_id}/"
+
+
+def read_report_manifest(data: bytes) -> ReportManifest:
+    """Raises FileUnreadable."""
+    try:
+        said = json.loads(data)
+        if said["Format"] != FORMAT:
+            raise FileUnreadable(f"The report has the unknown format {said['Format']!r}; only {FORMAT} can be read.")
+        created_at = datetime.fromisoformat(said["ReportCreationDate"]).astimezone(UTC)
+        return ReportManifest(created_at, tuple(_result_file(one) for one in said["Results"]))
+    except FileUnreadable:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FileUnreadable(f"manifest.json of the report cannot be read: {error!r}.") from error
+
+
+def write_report_manifest(manifest: ReportManifest) -> bytes:
+    moment = manifest.created_at.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00")
+    results = [
+        {
+            "TaskExecutionStatus": SUCCEEDED if one.succeeded else FAILED,
+            "Bucket": one.bucket,
+            "MD5Checksum": one.md5,
+            "Key": one.key,
+        }
+        for one in manifest.results
+    ]
+    said = {"Format": FORMAT, "ReportCreationDate": f"{moment}Z", "Results": results, "ReportSchema": SCHEMA}
+    return json.dumps(said, ensure_ascii=False).encode()
+
+
+def check_result_file(file: ResultFile, data: bytes) -> None:
+    """Raises FileUnreadable where the bytes are not those whose MD5 the report states."""
+    found = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    if found != file.md5.lower():
+        raise FileUnreadable(f"s3://{file.bucket}/{file.key} has the MD5 {found}, and its report says {file.md5!r}.")
+
+
+def read_results(lines: Iterable[str]) -> Iterator[TaskResult]:
+    """The rows of one file; `lines` keep their line ends, since messages may hold some. Raises FileUnreadable."""
+    rows = csv.reader(lines, strict=True)
+    try:
+        for row in rows:
+            yield _result(row, rows.line_num)
+    except csv.Error as error:
+        raise FileUnreadable(f"Line {rows.line_num} of the report is no CSV: {error}.") from error
+
+
+def write_results(results: Iterable[TaskResult]) -> bytes:
+    """One file in the real order of columns, keys URL-encoded as in the manifest. Raises FileUnreadable."""
+    return "".join(_line(one) for one in results).encode()
+
+
+def _line(one: TaskResult) -> str:
+    word = SUCCEEDED if one.succeeded else FAILED
+    columns = (one.bucket, encoded_key(one.key), one.version_id, word, str(one.status), one.code, one.message)
+    return ",".join(_column(text) for text in columns) + "\n"
+
+
+def _column(text: str) -> str:
+    # The csv module leaves a lone carriage return without quotes, and then cannot read it back.
+    return '"' + text.replace('"', '""') + '"' if _TO_QUOTE.search(text) else text
+
+
+def _result_file(said: dict[str, Any]) -> ResultFile:
+    word = said["TaskExecutionStatus"]
+    if word not in {SUCCEEDED, FAILED}:
+        raise FileUnreadable(f"The report lists a file of tasks that are {word!r}: neither succeeded nor failed.")
+    return ResultFile(word == SUCCEEDED, str(said["Bucket"]), str(said["Key"]), str(said["MD5Checksum"]))
+
+
+def _result(row: Sequence[str], line: int) -> TaskResult:
+    if len(row) != COLUMNS:
+        raise FileUnreadable(f"Line {line} of the report has {len(row)} columns instead of {COLUMNS}.")
+    bucket, key, version_id, word, fifth, sixth, message = row
+    if word not in {SUCCEEDED, FAILED}:
+        raise FileUnreadable(f"Line {line} of the report says neither succeeded nor failed: {word!r}.")
+    status, code = (fifth, sixth) if _is_status(fifth) else (sixth, fifth)
+    if not _is_status(status):
+        raise FileUnreadable(f"Line {line} of the report has no HTTP status: {fifth!r}, {sixth!r}.")
+    return TaskResult(bucket, decoded_key(key), word == SUCCEEDED, int(status), code, message, version_id)
+
+
+def _is_status(text: str) -> bool:
+    return text.isascii() and text.isdecimal()

@@ -1,0 +1,159 @@
+"""Manifests of S3 Inventory: manifest.json, its checksum, the columns of its files and the MD5s of their bytes.
+
+Layout and fields: S3 User Guide, "Locating your inventory list" and "Amazon S3 Inventory list".
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from lake.backup.objects import FileUnreadable
+
+FORMATS = ("CSV", "ORC", "Parquet")
+_MD5 = re.compile(r"[0-9a-f]{32}")
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_PARQUET_FIELD = re.compile(r"\b(?:required|optional|repeated)\s+\w+(?:\(\d+\))?\s+(\w+)")
+_NESTED = re.compile(r"[<(][^<>()]*[>)]")
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryPart:
+    """One file of the list; `size` in bytes and `md5`, hexadecimal, are of its bytes as they are stored."""
+
+    key: str
+    size: int
+    md5: str
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryManifest:
+    """One delivery. `created_at` (UTC) is when S3 began the scan; `columns` are the files' in order, named as in ORC
+    and Parquet (bucket, key, e_tag ...), also those of CSV.
+    """
+
+    source_bucket: str
+    destination_bucket: str
+    created_at: datetime
+    format: str
+    columns: tuple[str, ...]
+    parts: tuple[InventoryPart, ...]
+
+    @property
+    def is_of_all_versions(self) -> bool:
+        return "is_latest" in self.columns
+
+
+def read_manifest(body: bytes, checksum: bytes, *, source_bucket: str) -> InventoryManifest:
+    """Read manifest.json beside its manifest.checksum. Raises FileUnreadable for an unsound or another bucket's."""
+    _check_sum(body, checksum)
+    try:
+        said = json.loads(body)
+    except ValueError as error:
+        raise FileUnreadable(f"manifest.json is not JSON: {error}.") from error
+    if not isinstance(said, dict):
+        raise FileUnreadable("manifest.json is no JSON object.")
+    found = said.get("sourceBucket")
+    if found != source_bucket:
+        raise FileUnreadable(f"The inventory is of the bucket {found!r}, and {source_bucket!r} was expected.")
+    file_format = said.get("fileFormat")
+    if file_format not in FORMATS:
+        raise FileUnreadable(f"The inventory has the unknown format {file_format!r}; known are {', '.join(FORMATS)}.")
+    return InventoryManifest(
+        source_bucket=source_bucket,
+        destination_bucket=str(said.get("destinationBucket", "")).rpartition(":")[2],
+        created_at=_created_at(said.get("creationTimestamp")),
+        format=str(file_format),
+        columns=read_schema(str(file_format), str(said.get("fileSchema", ""))),
+        parts=_parts(said.get("files")),
+    )
+
+
+def read_schema(file_format: str, schema: str) -> tuple[str, ...]:
+    """The columns of a fileSchema in their order, named as in ORC and Parquet.
+
+    Parquet writes its types in more than one spelling, so only names are read. Raises FileUnreadable where the schema
+    names no bucket or no key, or a column twice.
+    """
+    if file_format == "CSV":
+        columns = tuple(_WORDS.sub("_", name.strip()).lower() for name in schema.split(","))
+    elif file_format == "ORC":
+        columns = _orc_names(schema)
+    else:
+        columns = tuple(_PARQUET_FIELD.findall(schema))
+    if not {"bucket", "key"} <= set(columns):
+        raise FileUnreadable(f"The inventory's fileSchema names no bucket or no key: {schema[:200]!r}.")
+    if len(set(columns)) != len(columns):
+        raise FileUnreadable(f"The inventory's fileSchema names a column twice: {schema[:200]!r}.")
+    return columns
+
+
+def verify_parts(
+    manifest: InventoryManifest,
+    open_part: Callable[[str], Iterable[bytes] | None],
+    progress: Callable[[int], None] = lambda done: None,
+) -> None:
+    """Compare size and MD5 of every part; `progress` is told the bytes read so far.
+
+    `open_part` gives the bytes at a key in pieces of any size, or None where there is no such object. Raises
+    FileUnreadable for the first part that is missing or another.
+    """
+    done = 0
+    for part in manifest.parts:
+        pieces = open_part(part.key)
+        if pieces is None:
+            raise FileUnreadable(f"{part.key} of the inventory is not there.")
+        done += verify_part(part, pieces)
+        progress(done)
+
+
+def verify_part(part: InventoryPart, pieces: Iterable[bytes]) -> int:
+    """The number of bytes read. Raises FileUnreadable where they are not those of the manifest."""
+    digest, size = hashlib.md5(usedforsecurity=False), 0
+    for piece in pieces:
+        digest.update(piece)
+        size += len(piece)
+    if size != part.size:
+        raise FileUnreadable(f"{part.key} has {size:,} bytes, and the inventory's manifest says {part.size:,}.")
+    if digest.hexdigest() != part.md5:
+        raise FileUnreadable(f"{part.key} has the MD5 {digest.hexdigest()}, and the inventory's manifest {part.md5}.")
+    return size
+
+
+def _check_sum(body: bytes, checksum: bytes) -> None:
+    said = checksum.decode("ascii", "replace").strip().lower()
+    found = hashlib.md5(body, usedforsecurity=False).hexdigest()
+    if found != said:
+        raise FileUnreadable(f"manifest.json has the MD5 {found}, and manifest.checksum says {said[:32]!r}.")
+
+
+def _created_at(stamp: object) -> datetime:
+    try:
+        return datetime.fromtimestamp(int(str(stamp)) / 1000, UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise FileUnreadable(f"manifest.json does not say when the scan began: {stamp!r}.") from error
+
+
+def _parts(listed: object) -> tuple[InventoryPart, ...]:
+    if not isinstance(listed, list):
+        raise FileUnreadable("manifest.json lists no files.")
+    return tuple(_part(entry) for entry in listed)
+
+
+def _part(entry: Any) -> InventoryPart:
+    fields = entry if isinstance(entry, dict) else {}
+    key, size, md5 = fields.get("key"), fields.get("size"), fields.get("MD5checksum")
+    is_size = isinstance(size, int) and not isinstance(size, bool) and size >= 0
+    if not (isinstance(key, str) and key and is_size and isinstance(md5, str) and _MD5.fullmatch(md5.lower())):
+        raise FileUnreadable(f"manifest.json lists a file without key, size or MD5: {entry!r}.")
+    return InventoryPart(key, int(str(size)), md5.lower())
+
+
+def _orc_names(schema: str) -> tuple[str, ...]:
+    inner = schema.strip().removeprefix("struct<").removesuffix(">")
+    while _NESTED.search(inner):
+        inner = _NESTED.sub("", inner)
+    return tuple(field.partition(":")[0].strip() for field in inner.split(","))

@@ -1,0 +1,52 @@
+"""Objects as backups speak of them, and the form in which files of S3 hold their keys."""
+
+from dataclasses import dataclass
+from urllib.parse import quote, unquote_to_bytes
+
+
+class FileUnreadable(ValueError):
+    """A file that is not what it should be; the message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestObject:
+    """One line of a manifest. `key` is decoded; `version_id` is "" where the manifest names none."""
+
+    bucket: str
+    key: str
+    version_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """What became of one task. `status` is an HTTP status; `code` is S3's error code, "" after a success."""
+
+    bucket: str
+    key: str
+    succeeded: bool
+    status: int
+    code: str = ""
+    message: str = ""
+    version_id: str = ""
+
+
+def encoded_key(key: str) -> str:
+    """A key as manifests hold it: percent-encoded UTF-8, slashes as they are, a blank as %20.
+
+    Raises FileUnreadable for text that has no UTF-8, which no key of S3 is.
+    """
+    try:
+        return quote(key, safe="/")
+    except UnicodeEncodeError as error:
+        raise FileUnreadable(f"The key {key!a} is not valid Unicode: {error.reason}.") from error
+
+
+def decoded_key(text: str) -> str:
+    """The key that an encoded one stands for; a plus sign is a blank, as S3 Inventory writes it.
+
+    Raises FileUnreadable where the bytes are no UTF-8.
+    """
+    try:
+        return unquote_to_bytes(text.replace("+", " ").encode(errors="surrogatepass")).decode()
+    except UnicodeDecodeError as error:
+        raise FileUnreadable(f"The key {text!a} does not decode to UTF-8: {error.reason}.") from error
