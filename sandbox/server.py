@@ -1,4 +1,4 @@
-"""S3, DynamoDB and STS on one loopback port: moto's server application behind two thin layers."""
+"""S3, S3 Control, DynamoDB and STS on one loopback port: moto's server application behind thin layers."""
 
 import socket
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +14,8 @@ from moto.s3.models import s3_backends
 from werkzeug.serving import BaseWSGIServer, make_server
 
 from sandbox.client import REGION
+from sandbox.control.batch import BatchOperations
+from sandbox.control.rules import RuleBook
 from sandbox.legacy_dynamodb import Application, Environ, LegacyDynamoDB
 
 _MODIFIED_AT = "HTTP_X_SANDBOX_MODIFIED_AT"
@@ -69,7 +71,7 @@ class _Handler(MotoRequestHandler):  # type: ignore[misc]  # moto comes without 
 def application() -> Application:
     """Return the whole sandbox as one WSGI application."""
     moto: Callable[..., Iterable[bytes]] = DomainDispatcherApplication(create_backend_app)
-    return OneRegion(LegacyDynamoDB(Backdating(moto)))
+    return OneRegion(LegacyDynamoDB(BatchOperations(Backdating(moto), RuleBook())))
 
 
 def bind(port: int) -> BaseWSGIServer:

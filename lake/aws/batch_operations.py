@@ -1,0 +1,223 @@
+"""Copy jobs of S3 Batch Operations (S3 Control): created suspended, confirmed, followed, cancelled.
+
+Source of fields and states: S3 Control API reference, CreateJob and DescribeJob.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from lake.aws.access import Access, Lake
+from lake.aws.errors import AwsError
+from lake.aws.identity import caller
+from lake.aws.rare_clients import RareClient
+from lake.backup.batch_manifest import FIELDS, FORMAT
+from lake.backup.completion_report import FORMAT as REPORT_FORMAT
+
+LONGEST_TOKEN = 64
+LONGEST_DESCRIPTION = 256
+PAGE = 1000
+_MISSING = frozenset({"NoSuchJob", "NotFoundException"})
+_ROLE = re.compile(r"arn:(aws[a-z-]*):iam::\d{12}:role/.+")
+
+
+@dataclass(frozen=True, slots=True)
+class CopyRequest:
+    """One copy job. `token` makes it the same job however often it is created; ETags carry no quotes.
+
+    Keys at the destination are `target_prefix`, a slash and the source's key; `report_prefix` ends without a slash too.
+    `not_modified_since` (UTC) has S3 refuse objects that were overwritten after it. A confirmed job is one that waits
+    in Suspended until `confirm`.
+    """
+
+    token: str
+    description: str
+    role_arn: str
+    manifest_bucket: str
+    manifest_key: str
+    manifest_etag: str
+    report_bucket: str
+    report_prefix: str
+    target_bucket: str
+    target_prefix: str = ""
+    storage_class: str = ""
+    kms_key: str = ""
+    priority: int = 10
+    manifest_fields: tuple[str, ...] = FIELDS
+    not_modified_since: datetime | None = None
+    confirmation_required: bool = True
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class JobStatus:
+    """Where a job stands, `status` in S3's words; `reason` joins its failure reasons, "" unless there are some."""
+
+    id: str
+    status: str
+    total: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    active_seconds: int = 0
+    reason: str = ""
+    description: str = ""
+    priority: int = 0
+    created_at: datetime | None = None
+    ended_at: datetime | None = None
+
+    @property
+    def done(self) -> int:
+        return self.succeeded + self.failed
+
+
+class BatchOperations:
+    """S3 Batch Operations of one account in one region. All methods raise AwsError."""
+
+    def __init__(self, lake: Lake, access: Access, account_id: str = "") -> None:
+        """`account_id` is the account whose jobs these are; "" stands for the one that signs."""
+        self._lake = lake
+        self._client = RareClient(lake, access, "s3control")
+        self._account_id = account_id
+
+    @property
+    def account_id(self) -> str:
+        if not self._account_id:
+            self._account_id = caller(self._lake.services).account
+        return self._account_id
+
+    def create_copy(self, request: CopyRequest) -> str:
+        """Create the job, or find the one that the same request has created, and return its id.
+
+        IdempotencyException where the token belongs to another request.
+        """
+        _check(request)
+        said = self._ask("CreateJob", request.token, "create_job", **_parameters(request))
+        return str(said["JobId"])
+
+    def status_of(self, job_id: str) -> JobStatus:
+        """NoSuchJob 90 days after its end."""
+        return _status(self._ask("DescribeJob", job_id, "describe_job", JobId=job_id)["Job"])
+
+    def confirm(self, job_id: str) -> None:
+        """Let a suspended job begin. JobStatusException where it waits for no confirmation."""
+        self._ask("UpdateJobStatus", job_id, "update_job_status", JobId=job_id, RequestedJobStatus="Ready")
+
+    def cancel(self, job_id: str, reason: str = "") -> None:
+        """Ask for its end; what is copied stays. JobStatusException where it has ended."""
+        more = {"StatusUpdateReason": reason[:256]} if reason else {}
+        self._ask("UpdateJobStatus", job_id, "update_job_status", JobId=job_id, RequestedJobStatus="Cancelled", **more)
+
+    def set_priority(self, job_id: str, priority: int) -> None:
+        self._ask("UpdateJobPriority", job_id, "update_job_priority", JobId=job_id, Priority=priority)
+
+    def list(self, statuses: Sequence[str] = ()) -> Iterator[JobStatus]:
+        """Jobs of the last 90 days, newest first, of all statuses or of these; pages are asked for as they are read."""
+        query: dict[str, Any] = {"MaxResults": PAGE} | ({"JobStatuses": list(statuses)} if statuses else {})
+        while True:
+            said = self._ask("ListJobs", self.account_id, "list_jobs", **query)
+            yield from (_status(job) for job in said.get("Jobs", ()))
+            following = said.get("NextToken")
+            if not following or following == query.get("NextToken"):
+                return
+            query["NextToken"] = following
+
+    def tags(self, job_id: str) -> dict[str, str]:
+        said = self._ask("GetJobTagging", job_id, "get_job_tagging", JobId=job_id)
+        return {tag["Key"]: tag["Value"] for tag in said.get("Tags", ())}
+
+    def set_tags(self, job_id: str, tags: Mapping[str, str]) -> None:
+        """Replace all tags."""
+        self._ask("PutJobTagging", job_id, "put_job_tagging", JobId=job_id, Tags=_tags(tags))
+
+    def _ask(self, operation: str, target: str, method: str, **parameters: Any) -> dict[str, Any]:
+        account = self.account_id
+
+        def call(client: Any) -> dict[str, Any]:
+            said: dict[str, Any] = getattr(client, method)(AccountId=account, **parameters)
+            return said
+
+        try:
+            return self._client.ask(f"s3:{operation}", target, call)
+        except AwsError as error:
+            if error.code in _MISSING:
+                message = f"there is no such job any more in account {account}: S3 forgets it 90 days after its end"
+                raise AwsError("NoSuchJob", message, error.request_id, error.operation, "", target) from error
+            raise
+
+
+def _check(request: CopyRequest) -> None:
+    said = ""
+    if not 0 < len(request.token) <= LONGEST_TOKEN:
+        said = f"the token has {len(request.token)} characters, and S3 takes 1 to {LONGEST_TOKEN}"
+    elif not _ROLE.fullmatch(request.role_arn):
+        said = f"{request.role_arn!r} is no ARN of a role that S3 could take; set the plan's role"
+    elif not request.manifest_etag:
+        said = "no ETag pins the manifest"
+    if said:
+        raise AwsError("BadConfiguration", said, "", "s3:CreateJob", "", request.description)
+
+
+def _parameters(request: CopyRequest) -> dict[str, Any]:
+    partition = _partition(request.role_arn)
+    return {
+        "ConfirmationRequired": request.confirmation_required,
+        "Operation": {"S3PutObjectCopy": _copy(request, partition)},
+        "Manifest": {
+            "Spec": {"Format": FORMAT, "Fields": list(request.manifest_fields)},
+            "Location": {
+                "ObjectArn": f"arn:{partition}:s3:::{request.manifest_bucket}/{request.manifest_key}",
+                "ETag": request.manifest_etag,
+            },
+        },
+        "Report": {
+            "Enabled": True,
+            "Bucket": f"arn:{partition}:s3:::{request.report_bucket}",
+            "Prefix": request.report_prefix,
+            "Format": REPORT_FORMAT,
+            "ReportScope": "AllTasks",
+        },
+        "Priority": request.priority,
+        "RoleArn": request.role_arn,
+        "Description": request.description[:LONGEST_DESCRIPTION],
+        "ClientRequestToken": request.token,
+    } | ({"Tags": _tags(request.tags)} if request.tags else {})
+
+
+def _copy(request: CopyRequest, partition: str) -> dict[str, Any]:
+    given = {
+        "TargetResource": f"arn:{partition}:s3:::{request.target_bucket}",
+        "TargetKeyPrefix": request.target_prefix,
+        "StorageClass": request.storage_class,
+        "SSEAwsKmsKeyId": request.kms_key,
+        "UnModifiedSinceConstraint": request.not_modified_since,
+    }
+    return {name: value for name, value in given.items() if value}
+
+
+def _partition(role_arn: str) -> str:
+    found = _ROLE.fullmatch(role_arn)
+    return found[1] if found else "aws"
+
+
+def _tags(tags: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"Key": key, "Value": value} for key, value in tags.items()]
+
+
+def _status(job: Mapping[str, Any]) -> JobStatus:
+    progress = job.get("ProgressSummary") or {}
+    reasons = (f"{one.get('FailureCode', '')}: {one.get('FailureReason', '')}" for one in job.get("FailureReasons", ()))
+    return JobStatus(
+        id=str(job["JobId"]),
+        status=str(job["Status"]),
+        total=int(progress.get("TotalNumberOfTasks") or 0),
+        succeeded=int(progress.get("NumberOfTasksSucceeded") or 0),
+        failed=int(progress.get("NumberOfTasksFailed") or 0),
+        active_seconds=int((progress.get("Timers") or {}).get("ElapsedTimeInActiveSeconds") or 0),
+        reason="; ".join(reasons),
+        description=str(job.get("Description") or ""),
+        priority=int(job.get("Priority") or 0),
+        created_at=job.get("CreationTime"),
+        ended_at=job.get("TerminationDate"),
+    )

@@ -1,0 +1,139 @@
+"""The inventory configurations of a bucket: which lists S3 delivers, of what, where to and how often."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lake.aws.access import Access, Lake
+from lake.aws.errors import AwsError
+from lake.aws.rare_clients import RareClient
+
+NEEDED_FIELDS = ("Size", "LastModifiedDate", "StorageClass", "ETag")
+"""Columns without which a backup cannot be planned; S3 delivers them only if they are asked for."""
+_MISSING = "NoSuchConfiguration"
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryConfiguration:
+    """One configuration. `format` is "CSV", "ORC" or "Parquet"; `frequency` "Daily" or "Weekly" (Sundays, UTC).
+
+    `destination_account` is who must own the destination, "" for anybody; `destination_prefix` stands before
+    everything S3 writes. `encryption` is "" (the bucket's own), "SSE-S3" or the ARN of a KMS key.
+    """
+
+    id: str
+    destination_bucket: str
+    destination_prefix: str = ""
+    destination_account: str = ""
+    format: str = "Parquet"
+    frequency: str = "Daily"
+    prefix: str = ""
+    all_versions: bool = False
+    enabled: bool = True
+    fields: tuple[str, ...] = NEEDED_FIELDS
+    encryption: str = ""
+    partition: str = "aws"
+
+
+class InventoryConfigurations:
+    """Reads and writes them. All methods raise AwsError."""
+
+    def __init__(self, lake: Lake, access: Access) -> None:
+        self._client = RareClient(lake, access, "s3")
+
+    def put(self, bucket: str, configuration: InventoryConfiguration) -> None:
+        """Create the configuration, or replace the one of the same id."""
+        wanted = _document(configuration)
+        self._ask(
+            "s3:PutInventoryConfiguration",
+            bucket,
+            "put_bucket_inventory_configuration",
+            Id=configuration.id,
+            InventoryConfiguration=wanted,
+        )
+
+    def get(self, bucket: str, configuration_id: str) -> InventoryConfiguration | None:
+        """None where the bucket has none of that id."""
+        try:
+            said = self._ask(
+                "s3:GetInventoryConfiguration", bucket, "get_bucket_inventory_configuration", Id=configuration_id
+            )
+        except AwsError as error:
+            if error.code == _MISSING:
+                return None
+            raise
+        return _configuration(said["InventoryConfiguration"])
+
+    def list(self, bucket: str) -> Iterator[InventoryConfiguration]:
+        """All of a bucket, at most 1,000, page by page as they are read."""
+        more: dict[str, Any] = {}
+        while True:
+            said = self._ask("s3:GetInventoryConfiguration", bucket, "list_bucket_inventory_configurations", **more)
+            yield from (_configuration(one) for one in said.get("InventoryConfigurationList", ()))
+            following = said.get("NextContinuationToken")
+            if not said.get("IsTruncated") or not following or following == more.get("ContinuationToken"):
+                return
+            more = {"ContinuationToken": following}
+
+    def delete(self, bucket: str, configuration_id: str) -> None:
+        """Delete the configuration of that id; one that is not there counts as deleted. S3 may deliver once more."""
+        try:
+            self._ask(
+                "s3:PutInventoryConfiguration", bucket, "delete_bucket_inventory_configuration", Id=configuration_id
+            )
+        except AwsError as error:
+            if error.code != _MISSING:
+                raise
+
+    def _ask(self, permission: str, bucket: str, method: str, **parameters: Any) -> dict[str, Any]:
+        def call(client: Any) -> dict[str, Any]:
+            said: dict[str, Any] = getattr(client, method)(Bucket=bucket, **parameters)
+            return said
+
+        return self._client.ask(permission, f"s3://{bucket}", call)
+
+
+def _document(wanted: InventoryConfiguration) -> dict[str, Any]:
+    destination: dict[str, Any] = {
+        "Bucket": f"arn:{wanted.partition}:s3:::{wanted.destination_bucket}",
+        "Format": wanted.format,
+    }
+    if wanted.destination_account:
+        destination["AccountId"] = wanted.destination_account
+    if wanted.destination_prefix:
+        destination["Prefix"] = wanted.destination_prefix
+    if wanted.encryption:
+        is_own = wanted.encryption == "SSE-S3"
+        destination["Encryption"] = {"SSES3": {}} if is_own else {"SSEKMS": {"KeyId": wanted.encryption}}
+    document: dict[str, Any] = {
+        "Id": wanted.id,
+        "IsEnabled": wanted.enabled,
+        "IncludedObjectVersions": "All" if wanted.all_versions else "Current",
+        "Schedule": {"Frequency": wanted.frequency},
+        "Destination": {"S3BucketDestination": destination},
+    }
+    if wanted.prefix:
+        document["Filter"] = {"Prefix": wanted.prefix}
+    if wanted.fields:
+        document["OptionalFields"] = list(wanted.fields)
+    return document
+
+
+def _configuration(said: Mapping[str, Any]) -> InventoryConfiguration:
+    destination = said["Destination"]["S3BucketDestination"]
+    encryption = destination.get("Encryption") or {}
+    arn = str(destination["Bucket"])
+    return InventoryConfiguration(
+        id=str(said["Id"]),
+        destination_bucket=arn.rpartition(":")[2],
+        destination_prefix=str(destination.get("Prefix") or ""),
+        destination_account=str(destination.get("AccountId") or ""),
+        format=str(destination["Format"]),
+        frequency=str(said["Schedule"]["Frequency"]),
+        prefix=str((said.get("Filter") or {}).get("Prefix") or ""),
+        all_versions=said["IncludedObjectVersions"] == "All",
+        enabled=bool(said["IsEnabled"]),
+        fields=tuple(said.get("OptionalFields") or ()),
+        encryption=str((encryption.get("SSEKMS") or {}).get("KeyId") or ("SSE-S3" if "SSES3" in encryption else "")),
+        partition=arn.split(":")[1] if arn.startswith("arn:") else "aws",
+    )

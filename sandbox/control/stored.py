@@ -1,0 +1,65 @@
+"""The objects that moto keeps, read and written inside this process."""
+
+from typing import Any
+
+from moto.core import DEFAULT_ACCOUNT_ID
+from moto.iam.access_control import PermissionResult
+from moto.s3.models import FakeDeleteMarker, s3_backends
+
+ACCOUNT_ID: str = DEFAULT_ACCOUNT_ID
+NULL_VERSION = "null"
+
+
+def backend() -> Any:
+    return s3_backends[ACCOUNT_ID]["aws"]
+
+
+def bucket(name: str) -> Any:
+    """moto's bucket, or None."""
+    return backend().buckets.get(name)
+
+
+def stored(bucket_name: str, key: str, version_id: str = "") -> Any:
+    """moto's object, the newest or one version; None where there is none or a delete marker."""
+    found = bucket(bucket_name)
+    if found is None or key not in found.keys:
+        return None
+    versions = found.keys.getlist(key)
+    if version_id:
+        versions = [one for one in versions if str(one.version_id or NULL_VERSION) == version_id]
+    newest = versions[-1] if versions else None
+    return None if isinstance(newest, FakeDeleteMarker) else newest
+
+
+def data_of(bucket_name: str, key: str, version_id: str = "") -> bytes | None:
+    found = stored(bucket_name, key, version_id)
+    return None if found is None else bytes(found.value)
+
+
+def write(bucket_name: str, key: str, data: bytes) -> str:
+    """Write an object and return its ETag without quotes; KeyError where there is no such bucket."""
+    if bucket(bucket_name) is None:
+        raise KeyError(bucket_name)
+    return bare_etag(backend().put_object(bucket_name, key, data, disable_notification=True))
+
+
+def bare_etag(found: Any) -> str:
+    return str(found.etag).strip('"')
+
+
+def is_denied(action: str, bucket_name: str, key: str = "") -> bool:
+    """Whether the bucket's policy denies an action; nobody else denies anything here."""
+    found = bucket(bucket_name)
+    if found is None:
+        return False
+    resource = f"arn:aws:s3:::{bucket_name}/{key}" if key else f"arn:aws:s3:::{bucket_name}"
+    return bool(found.get_permission(action, resource) == PermissionResult.DENIED)
+
+
+def split_arn(arn: str) -> tuple[str, str]:
+    """Bucket and key of an ARN of S3; the key is "" for a bucket's. ValueError for another ARN."""
+    parts = arn.split(":", 5)
+    if len(parts) != 6 or parts[0] != "arn" or parts[2] != "s3" or not parts[5]:
+        raise ValueError(f"{arn!r} is no ARN of a bucket or an object")
+    name, _, key = parts[5].partition("/")
+    return name, key
