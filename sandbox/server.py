@@ -9,12 +9,15 @@ from typing import Any
 from urllib.parse import unquote
 
 from moto.core import DEFAULT_ACCOUNT_ID
+from moto.moto_server import werkzeug_app
+from moto.moto_server.utilities import RegexConverter
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from moto.s3.models import s3_backends
 from werkzeug.serving import BaseWSGIServer, make_server
 
 from sandbox.client import REGION
 from sandbox.control.batch import BatchOperations
+from sandbox.control.inventories import Inventories
 from sandbox.control.rules import RuleBook
 from sandbox.legacy_dynamodb import Application, Environ, LegacyDynamoDB
 
@@ -68,10 +71,20 @@ class _Handler(MotoRequestHandler):  # type: ignore[misc]  # moto comes without 
         pass
 
 
+class _AnyCharacter(RegexConverter):  # type: ignore[misc]  # moto comes without types
+    """A part of a path that may hold line breaks, as keys of S3 may; moto's own does not match them."""
+
+    def __init__(self, url_map: Any, *items: Any) -> None:
+        super().__init__(url_map, *items)
+        self.regex = f"(?s:{items[0]})"
+
+
 def application() -> Application:
     """Return the whole sandbox as one WSGI application."""
+    werkzeug_app.RegexConverter = _AnyCharacter
     moto: Callable[..., Iterable[bytes]] = DomainDispatcherApplication(create_backend_app)
-    return OneRegion(LegacyDynamoDB(BatchOperations(Backdating(moto), RuleBook())))
+    rules = RuleBook()
+    return OneRegion(LegacyDynamoDB(BatchOperations(Inventories(Backdating(moto), rules), rules)))
 
 
 def bind(port: int) -> BaseWSGIServer:

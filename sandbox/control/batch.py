@@ -38,7 +38,7 @@ class BatchOperations:
             return self._rules(environ, start_response)
         found = _PATH.fullmatch(path)
         account = environ.get("HTTP_X_AMZ_ACCOUNT_ID", "")
-        # A bucket may be called v20180820; only S3 Control's requests name an account.
+        # Only requests to S3 Control name an account; without one it is a key of a bucket.
         if not found or not account:
             return self.application(environ, start_response)
         try:

@@ -121,7 +121,7 @@ def _source(task: Task) -> Any:
 
 
 def _check(found: Any, operation: CopyOperation, rules: Rules) -> None:
-    if found.storage_class in ARCHIVED and found.status != "RESTORED":
+    if found.storage_class in ARCHIVED and found.expiry_date is None:
         raise _failed("InvalidObjectState")
     if found.size > rules.copy_limit:
         message = (

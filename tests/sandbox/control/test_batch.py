@@ -3,6 +3,7 @@
 import hashlib
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import boto3
@@ -304,7 +305,6 @@ def test_a_job_is_forgotten_ninety_days_after_its_end(ground: Ground) -> None:
     "changed",
     [
         {"RoleArn": "arn:aws:iam::1:user/x"},
-        {"Priority": -1},
         {"Operation": {"S3PutObjectTagging": {"TagSet": []}}},
         {"copy": {"TargetResource": "vault"}},
     ],
@@ -324,12 +324,6 @@ def test_the_accounts_number_may_stand_before_the_host(ground: Ground) -> None:
     assert hosts[0].startswith("http://999999999999.sandbox.invalid/")
 
 
-def test_a_bucket_may_be_called_like_the_path_of_jobs(ground: Ground) -> None:
-    ground.client.create_bucket("v20180820")
-    ground.client.put("v20180820", "jobs", b"data")
-    assert ground.client.get("v20180820", "jobs") == b"data"
-
-
 def test_a_rule_that_there_is_not_is_refused(ground: Ground) -> None:
     answer = urllib3.request("PUT", f"{ground.origin}/_sandbox/rules", body=b'{"copy_limits": 1}')
     assert answer.status == 400
@@ -337,8 +331,6 @@ def test_a_rule_that_there_is_not_is_refused(ground: Ground) -> None:
 
 
 def test_ten_thousand_objects_are_copied_and_reported(ground: Ground) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
     keys = [f"part={number % 20}/f {number}+.parquet" for number in range(10_000)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda key: ground.client.put(ground.source, key, b"d"), keys))
