@@ -4,7 +4,8 @@ moto keeps a part of a configuration, answers with another, and takes the deleti
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote
@@ -115,11 +116,9 @@ class Inventories:
     def _keep_delivering(self, kept: _Kept) -> None:
         seconds = self.rules.now.delivery_seconds
         while not kept.gone.wait(seconds):
-            try:
+            # S3 delivers nothing where it may not, and says nothing either.
+            with suppress(Refusal):
                 deliver(kept.configuration, Delivery())
-            except Refusal:
-                # S3 delivers nothing then, and says nothing either.
-                pass
             seconds = PERIODS[kept.configuration.frequency]
 
     def _deliver(self, environ: Environ, query: dict[str, list[str]], start_response: Any) -> Iterable[bytes]:
@@ -149,7 +148,7 @@ def _checked(bucket: str, name: str, xml: Element) -> Configuration:
     if key:
         raise ValueError("its Destination is no bucket's ARN")
     fields = tuple((field.text or "").strip() for field in xml.iterfind("OptionalFields/Field"))
-    choices = (
+    choices: tuple[tuple[str, Container[str], str], ...] = (
         (text(xml, f"{to}/Format"), ENDINGS, "Format"),
         (text(xml, "Schedule/Frequency"), PERIODS, "Frequency"),
         (text(xml, "IncludedObjectVersions"), ("All", "Current"), "IncludedObjectVersions"),
