@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from backups import lifecycle
 from backups.models import Plan, Run
+from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.driver import advance
 from backups.runs.ports import Engine, Pipeline
 from backups.runs.spark_pipeline import SparkEngine, SparkPipeline
@@ -14,6 +15,7 @@ from dashboard.connections.access import lake_access
 from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import Lake, open_lake
+from lake.aws.batch_operations import BatchOperations
 
 
 @job_kind("backup-run", queue="aws", verb="backup.run")
@@ -52,7 +54,8 @@ def _advance(context: JobContext, *, has_spark: bool) -> str:
 def parts(run: Run, context: JobContext, vault: Lake) -> tuple[Pipeline, dict[str, Engine]]:
     """The pipeline and the engines of a run."""
     spark = SparkPipeline(run.plan, vault, context)
-    return spark, {Plan.Engine.SPARK: SparkEngine(spark)}
+    batch = BatchOperations(vault, lake_access(run.plan.vault_connection))
+    return spark, {Plan.Engine.SPARK: SparkEngine(spark), Plan.Engine.S3_BATCH: S3BatchEngine(batch)}
 
 
 def _sentence(answer: Answer) -> str:

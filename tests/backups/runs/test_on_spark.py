@@ -28,6 +28,7 @@ KEYS = (
     "%",
     "_delta_log/00000000000000000000.json",
 )
+ROLE = "arn:aws:iam::123456789012:role/levee-backup"
 numbers = count(1)
 
 
@@ -70,23 +71,27 @@ def backup(monkeypatch, warm_worker, capsys):  # noqa: F811
     return run
 
 
-def test_every_object_arrives_whole_and_a_second_run_copies_nothing(lake, buckets, backup, settings):
+@pytest.mark.parametrize(("engine", "copied_again"), [("spark", 0), ("s3-batch", 1)])
+def test_every_object_arrives_whole_and_a_second_run_copies_the_new_and_the_log(
+    lake, buckets, backup, settings, engine, copied_again
+):
+    """The log is in every manifest; Spark looks before it copies, S3 does not."""
     settings.BACKUP_COPY_LIMIT_BYTES = 4_000
     source, vault = buckets
-    make_plan(source=f"s3a://{source}/warehouse/", destination=f"s3a://{vault}/pool/")
+    make_plan(source=f"s3a://{source}/warehouse/", destination=f"s3a://{vault}/pool/", engine=engine, role_arn=ROLE)
 
     first = backup("run", "warehouse-daily")
 
     assert (first["state"], first["objects"]["copied"]) == ("complete", len(KEYS) + 2)
-    assert {job["lane"] for job in first["copy_jobs"]} == {"copy", "multipart"}
+    assert {job["lane"]: job["engine"] for job in first["copy_jobs"]} == {"copy": engine, "multipart": "spark"}
     for key in KEYS:
         assert lake.get(vault, f"pool/warehouse/orders/{key}") == key.encode()
     assert len(lake.get(vault, "pool/warehouse/orders/large")) == 5_000
 
     lake.put(source, "warehouse/orders/new", b"new")
     second = backup("run", "warehouse-daily")
-    assert (second["state"], second["objects"]["copied"]) == ("complete", 1)
-    assert second["objects"]["already_there"] == len(KEYS) + 2
+    assert (second["state"], second["objects"]["copied"]) == ("complete", 1 + copied_again)
+    assert second["objects"]["already_there"] == len(KEYS) + 2 - copied_again
 
 
 def test_a_bucket_is_made_once(lake):

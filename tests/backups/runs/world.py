@@ -14,7 +14,7 @@ from typing import Any
 from backups import jobs, lifecycle
 from backups.actions import start_run
 from backups.models import Plan, Run
-from backups.runs.batch_engine import BatchCopy, S3BatchEngine
+from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.ports import Copying, CopyStatus, Group, Manifest, Place, Planned, Reconciled, Wanted
 from backups.tasks import advance_runs
 from dashboard.accounts.actor import Actor
@@ -22,6 +22,7 @@ from dashboard.connections.models import Connection
 from dashboard.jobs.execution import execute
 from dashboard.jobs.models import Job
 from dashboard.jobs.reaper import lose_silent
+from lake.aws.batch_operations import CopyRequest, JobStatus
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ListPage, ObjectSummary
 
@@ -165,21 +166,22 @@ class MemoryBatch:
     def __init__(self, world: World) -> None:
         self.world = world
         self.by_token: dict[str, str] = {}
-        self.jobs: dict[str, CopyStatus] = {}
-        self.asked: dict[str, BatchCopy] = {}
+        self.jobs: dict[str, JobStatus] = {}
+        self.asked: dict[str, CopyRequest] = {}
         self.polls_until_done = 1
         self.fails_with = ""
 
-    def create_copy(self, job: BatchCopy) -> str:
+    def create_copy(self, request: CopyRequest) -> str:
         self.world.passing("create")
-        job_id = self.by_token.setdefault(job.token, f"job-{len(self.by_token) + 1}")
+        job_id = self.by_token.setdefault(request.token, f"job-{len(self.by_token) + 1}")
         if job_id not in self.jobs:
-            self.asked[job_id] = job
-            self.jobs[job_id] = CopyStatus("Suspended", total=len(self.world.manifests[job.manifest_key]))
+            self.asked[job_id] = request
+            total = len(self.world.manifests[request.manifest_key])
+            self.jobs[job_id] = JobStatus(job_id, "Suspended", total)
         self.world.passing("created")
         return job_id
 
-    def status_of(self, job_id: str) -> CopyStatus:
+    def status_of(self, job_id: str) -> JobStatus:
         self.world.passing("status")
         job = self.jobs[job_id]
         if job.status == "Ready":
@@ -188,18 +190,18 @@ class MemoryBatch:
                 self._run(job_id, job)
         return self.jobs[job_id]
 
-    def _run(self, job_id: str, job: CopyStatus) -> None:
+    def _run(self, job_id: str, job: JobStatus) -> None:
         done, failed = self.world.copy(self.asked[job_id].manifest_key)
         status = "Failed" if self.fails_with else "Complete"
-        self.jobs[job_id] = CopyStatus(status, done, failed, job.total, 3, self.fails_with)
+        self.jobs[job_id] = JobStatus(job_id, status, job.total, done, failed, 3, self.fails_with)
 
     def confirm(self, job_id: str) -> None:
         self.world.passing("confirm")
-        self.jobs[job_id] = CopyStatus("Ready", total=self.jobs[job_id].total)
+        self.jobs[job_id] = JobStatus(job_id, "Ready", self.jobs[job_id].total)
         self.world.passing("confirmed")
 
     def cancel(self, job_id: str) -> None:
-        self.jobs[job_id] = CopyStatus("Cancelled", total=self.jobs[job_id].total)
+        self.jobs[job_id] = JobStatus(job_id, "Cancelled", self.jobs[job_id].total)
 
 
 class MemorySpark:
