@@ -1,25 +1,24 @@
 """Deliveries of S3 Inventory: noticed by their manifest.checksum, verified to the last byte, or refused with a reason.
 
-Layout and fields: S3 User Guide, "Locating your inventory list" and "Inventory manifest".
+Layout: S3 User Guide, "Locating your inventory list".
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
 
 from backups.runs.ports import Place
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
+from lake.backup.inventory_manifest import InventoryManifest, InventoryPart, read_manifest, verify_part
+from lake.backup.objects import FileUnreadable
 
 _FOLDER = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\dZ")
-_MD5 = re.compile(r"[0-9a-f]{32}")
-_FORMATS = frozenset({"CSV", "ORC", "Parquet"})
 _CHUNK = 16 * 1024 * 1024
 NEWEST = 5
+NEEDED = {"size": "Size", "last_modified_date": "LastModifiedDate", "e_tag": "ETag"}
+"""Columns without which nothing can be planned, and what the inventory's configuration calls them."""
 
 
 class InventoryRefused(Exception):
@@ -59,91 +58,54 @@ def verify(
     s3: S3, delivery: Delivery, source: Place, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> VerifiedInventory:
     """Check manifest and files by size and MD5; `progress` is told bytes. Raises InventoryRefused or AwsError."""
-    manifest = _read_manifest(s3, delivery)
-    if manifest.get("sourceBucket") != source.bucket:
-        raise InventoryRefused(
-            f"Inventory {delivery.name} is of the bucket {manifest.get('sourceBucket')!r}, "
-            f"and the plan backs up {source.bucket!r}: correct the plan's inventory."
-        )
-    created_at, file_format = _created_at(delivery, manifest), manifest.get("fileFormat")
-    if file_format not in _FORMATS:
-        raise InventoryRefused(f"Inventory {delivery.name} has the unknown format {file_format!r}.")
-    files = list(_files(delivery, manifest))
-    total, done = sum(size for _, size, _ in files), 0
-    for key, size, md5 in files:
-        _check_file(s3, delivery, key, size, md5)
-        done += size
+    try:
+        return _verify(s3, delivery, source, progress)
+    except FileUnreadable as error:
+        raise InventoryRefused(f"Inventory {delivery.name} cannot be trusted: {error}") from error
+
+
+def _verify(s3: S3, delivery: Delivery, source: Place, progress: Callable[[int, int], None]) -> VerifiedInventory:
+    manifest = _manifest(s3, delivery, source)
+    missing = [name for column, name in NEEDED.items() if column not in manifest.columns]
+    if missing:
+        raise FileUnreadable(f"it lacks {', '.join(missing)}: add them to the inventory's configuration.")
+    total, done = sum(part.size for part in manifest.parts), 0
+    for part in manifest.parts:
+        done += verify_part(part, _pieces(s3, delivery.bucket, part))
         progress(done, total)
-    return VerifiedInventory(created_at, str(file_format), len(files), total)
+    return VerifiedInventory(manifest.created_at, manifest.format, len(manifest.parts), total)
 
 
 def _last(prefix: str) -> str:
     return prefix.rstrip("/").rpartition("/")[2]
 
 
-def _read_manifest(s3: S3, delivery: Delivery) -> dict[str, Any]:
-    checksum_key = delivery.manifest_key.removesuffix("manifest.json") + "manifest.checksum"
-    said = s3.get(delivery.bucket, checksum_key).data.decode("ascii", "replace").strip().lower()
+def _manifest(s3: S3, delivery: Delivery, source: Place) -> InventoryManifest:
+    checksum = s3.get(delivery.bucket, f"{delivery.manifest_key.removesuffix('json')}checksum").data
     try:
         body = s3.get(delivery.bucket, delivery.manifest_key).data
     except AwsError as error:
         if error.is_missing:
-            raise InventoryRefused(f"Inventory {delivery.name} has a checksum and no manifest.json.") from error
+            raise FileUnreadable("it has a checksum and no manifest.json.") from error
         raise
-    found = hashlib.md5(body, usedforsecurity=False).hexdigest()
-    if found != said:
-        raise InventoryRefused(
-            f"manifest.json of inventory {delivery.name} has the MD5 {found}, and its checksum says {said[:32]!r}."
-        )
+    return read_manifest(body, checksum, source_bucket=source.bucket)
+
+
+def _pieces(s3: S3, bucket: str, part: InventoryPart) -> Iterator[bytes]:
+    """The bytes of a part, a range at a time, so that memory stays small however long the file is."""
+    read = 0
     try:
-        manifest = json.loads(body)
-    except ValueError as error:
-        raise InventoryRefused(f"manifest.json of inventory {delivery.name} is not JSON: {error}.") from error
-    if not isinstance(manifest, dict):
-        raise InventoryRefused(f"manifest.json of inventory {delivery.name} is no JSON object.")
-    return manifest
-
-
-def _created_at(delivery: Delivery, manifest: dict[str, Any]) -> datetime:
-    text = manifest.get("creationTimestamp")
-    try:
-        return datetime.fromtimestamp(int(str(text)) / 1000, UTC)
-    except (ValueError, OverflowError, OSError) as error:
-        raise InventoryRefused(
-            f"manifest.json of inventory {delivery.name} does not say when the scan began: {text!r}."
-        ) from error
-
-
-def _files(delivery: Delivery, manifest: dict[str, Any]) -> Iterator[tuple[str, int, str]]:
-    listed = manifest.get("files")
-    if not isinstance(listed, list):
-        raise InventoryRefused(f"manifest.json of inventory {delivery.name} lists no files.")
-    for file in listed:
-        entry = file if isinstance(file, dict) else {}
-        key, size, md5 = entry.get("key"), entry.get("size"), entry.get("MD5checksum")
-        if not (isinstance(key, str) and isinstance(size, int) and isinstance(md5, str) and _MD5.fullmatch(md5)):
-            raise InventoryRefused(f"manifest.json of inventory {delivery.name} lists a file without key, size or MD5.")
-        yield key, size, md5
-
-
-def _check_file(s3: S3, delivery: Delivery, key: str, size: int, md5: str) -> None:
-    digest, read = hashlib.md5(usedforsecurity=False), 0
-    try:
-        while read < size or read == 0:
-            body = s3.get(delivery.bucket, key, first=read, last=read + _CHUNK - 1)
-            if body.size != size:
-                raise InventoryRefused(
-                    f"{key} of inventory {delivery.name} has {body.size:,} bytes, and its manifest says {size:,}."
+        while read < part.size or read == 0:
+            body = s3.get(bucket, part.key, first=read, last=read + _CHUNK - 1)
+            if body.size != part.size:
+                raise FileUnreadable(
+                    f"{part.key} has {body.size:,} bytes, and the inventory's manifest says {part.size:,}."
                 )
-            digest.update(body.data)
+            yield body.data
             read += len(body.data)
             if not body.data:
-                break
+                return
     except AwsError as error:
         if error.is_missing:
-            raise InventoryRefused(f"{key} of inventory {delivery.name} is not there.") from error
+            raise FileUnreadable(f"{part.key} of the inventory is not there.") from error
         raise
-    if digest.hexdigest() != md5:
-        raise InventoryRefused(
-            f"{key} of inventory {delivery.name} has the MD5 {digest.hexdigest()}, and its manifest says {md5}."
-        )

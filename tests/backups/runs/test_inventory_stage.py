@@ -12,6 +12,10 @@ from tests.backups.runs.world import World, inhabit, make_plan, md5, start, tick
 pytestmark = pytest.mark.django_db
 
 PLACE = "lake/daily/"
+SCHEMA = (
+    "message s3.inventory {  required binary bucket (UTF8);  required binary key (UTF8);  optional int64 size;"
+    "  optional int64 last_modified_date (TIMESTAMP_MILLIS);  optional binary e_tag (UTF8);}"
+)
 SCAN = datetime(2026, 11, 19, tzinfo=UTC)
 
 
@@ -30,7 +34,7 @@ def deliver(world: World, name: str = "2026-11-19T00-00Z", **changes) -> None:
         "version": "2016-11-30",
         "creationTimestamp": str(int(datetime.strptime(f"{name}+0000", "%Y-%m-%dT%H-%MZ%z").timestamp() * 1000)),
         "fileFormat": "Parquet",
-        "fileSchema": "message s3.inventory {}",
+        "fileSchema": SCHEMA,
         "files": [{"key": key, "size": len(part), "MD5checksum": md5(part)}],
         **changes,
     }
@@ -108,9 +112,9 @@ def broken(world: World, what: str) -> None:
 @pytest.mark.parametrize(
     ("what", "reason"),
     [
-        ("checksum", "its checksum says"),
+        ("checksum", "manifest.checksum says"),
         ("missing part", "is not there"),
-        ("truncated part", "bytes, and its manifest says"),
+        ("truncated part", "bytes, and the inventory's manifest says"),
         ("damaged part", "has the MD5"),
         ("no manifest", "no manifest.json"),
     ],
@@ -138,6 +142,7 @@ def test_a_broken_inventory_is_refused_with_the_reason_and_waited_for(world, wha
         ({"creationTimestamp": "soon"}, "does not say when the scan began"),
         ({"files": None}, "lists no files"),
         ({"files": [{"key": 1}]}, "without key, size or MD5"),
+        ({"fileSchema": SCHEMA.replace("e_tag", "tag")}, "lacks ETag: add them to the inventory's configuration"),
     ],
 )
 def test_a_manifest_that_makes_no_sense_is_refused_with_the_reason(world, changes, reason):
