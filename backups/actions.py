@@ -13,6 +13,7 @@ from backups.models import ACTIVE, Plan, Run, RunStage, RunState, Stage
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import require
 from dashboard.audit.log import Outcome, record
+from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs import lifecycle as jobs
 
 
@@ -21,17 +22,17 @@ class RunRefused(Exception):
 
 
 def start_run(actor: Actor, plan: Plan, *, due_at: datetime | None = None, enqueue: bool = True) -> Run:
-    """Start a backup, or return the one under way: a plan has one at a time. Raises NotAllowed.
+    """Start a backup, or return the one under way: a plan has one at a time. Raises NotAllowed, ReadOnlyMode.
 
     `due_at` is when the schedule wanted it; `enqueue` hands it to the workers when the transaction commits.
     """
-    require(actor, "backup.run", target=plan.name, connection=plan.vault_connection)
+    _require_startable(actor, "backup.run", plan)
     return _start(actor, plan, enqueue=enqueue, due_at=due_at)
 
 
 def retry(actor: Actor, run: Run, *, enqueue: bool = True) -> Run:
-    """Start a run that takes what an earlier one left and is worth another try. Raises RunRefused, NotAllowed."""
-    require(actor, "backup.run", target=run.plan.name, connection=run.plan.vault_connection)
+    """Start a run that takes what an earlier one left for another try. Raises as `start_run`, and RunRefused."""
+    _require_startable(actor, "backup.run", run.plan)
     if not run.is_finished:
         raise RunRefused(f"Run {run.pk} is still {run.state}: wait for its end, then try again what failed.")
     if not run.worth_retry:
@@ -41,7 +42,7 @@ def retry(actor: Actor, run: Run, *, enqueue: bool = True) -> Run:
 
 def approve(actor: Actor, run: Run, estimate_shown: Decimal | None = None, *, enqueue: bool = True) -> Run:
     """Let a run copy that waits for approval. Raises RunRefused if it does not, or costs another sum than was shown."""
-    require(actor, "backup.approve", target=run.plan.name, connection=run.plan.vault_connection)
+    _require_startable(actor, "backup.approve", run.plan)
     shown = run.estimate_usd if estimate_shown is None else estimate_shown
     with transaction.atomic():
         waiting = Run.objects.filter(pk=run.pk, estimate_usd=shown)
@@ -82,6 +83,24 @@ def pause(actor: Actor, plan: Plan) -> Plan:
 def resume(actor: Actor, plan: Plan) -> Plan:
     """Let the schedule of a plan start runs again, from its next time on."""
     return _set_paused(actor, plan, paused=False)
+
+
+def _require_startable(actor: Actor, verb: str, plan: Plan) -> None:
+    """Raise NotAllowed, and ReadOnlyMode where nothing may be changed in the vault; either is in the audit log."""
+    require(actor, verb, target=plan.name, connection=plan.vault_connection)
+    try:
+        require_writable(plan.vault_connection)
+    except ReadOnlyMode as refusal:
+        record(
+            actor,
+            verb,
+            target_type="plan",
+            target_id=str(plan.pk),
+            target_label=plan.name,
+            outcome="refused",
+            detail=str(refusal),
+        )
+        raise
 
 
 def _start(actor: Actor, plan: Plan, *, enqueue: bool, **fields: Any) -> Run:

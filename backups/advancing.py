@@ -9,6 +9,7 @@ from dashboard.accounts.actor import Actor
 from dashboard.jobs.actions import Target, run_in_foreground, submit
 from dashboard.jobs.models import Job, JobState
 
+CANCEL_KIND = "backup-cancel"
 POLL_SECONDS = 2.0
 LONGEST_WAIT_SECONDS = 60.0
 
@@ -56,6 +57,8 @@ def advance_here(run: Run, say: Callable[[str], None] = lambda sentence: None) -
 
 
 def _kind(run: Run) -> str:
+    if run.state == RunState.CANCELLING:
+        return CANCEL_KIND
     return "backup-data" if needs_spark(run) else "backup-run"
 
 

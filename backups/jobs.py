@@ -1,11 +1,12 @@
-"""The kinds of jobs that advance a run: `backup-run` on the queue aws, `backup-data` where Spark is warm."""
+"""The kinds of jobs that advance a run: `backup-run` and `backup-cancel` on aws, `backup-data` where Spark is warm."""
 
 from contextlib import ExitStack
 
 from django.utils import timezone
 
 from backups import lifecycle
-from backups.models import Plan, Run
+from backups.advancing import CANCEL_KIND
+from backups.models import Plan, Run, RunState
 from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.driver import advance
 from backups.runs.ports import Engine, Pipeline
@@ -28,6 +29,14 @@ def advance_run(context: JobContext) -> str:
 def advance_data(context: JobContext) -> str:
     """Advance a run with Spark at hand; params: run."""
     return _advance(context, has_spark=True)
+
+
+@job_kind(CANCEL_KIND, queue="aws", verb="backup.run", changes_lake=False)
+def advance_cancelling(context: JobContext) -> str:
+    """Stop the copies of a run that is to end; params: run. Also where nothing may be changed: it stops changes."""
+    if not Run.objects.filter(pk=context.params["run"], state=RunState.CANCELLING).exists():
+        return "The run is not to be cancelled, or has ended."
+    return _advance(context, has_spark=False)
 
 
 def _advance(context: JobContext, *, has_spark: bool) -> str:

@@ -11,6 +11,7 @@ from backups.advancing import submit_advance
 from backups.cron import ScheduleError, parse_schedule
 from backups.models import ACTIVE, DueRun, Plan, Run, RunState
 from dashboard.accounts.actor import Actor
+from dashboard.connections.writable import ReadOnlyMode, is_read_only
 
 
 @shared_task  # type: ignore[untyped-decorator]
@@ -23,17 +24,29 @@ def backup_tick() -> None:
 
 def start_due(now: datetime) -> list[Run]:
     """Start a run of each plan whose time has come; however many times were missed, one run makes up for them."""
-    return [run for plan in Plan.objects.exclude(schedule="").filter(paused=False) if (run := _start(plan, now))]
+    plans = Plan.objects.exclude(schedule="").filter(paused=False).select_related("vault_connection")
+    # A time that comes while nothing may be changed stays due: the run is made up for afterwards.
+    return [run for plan in plans if not is_read_only(plan.vault_connection) and (run := _start(plan, now))]
 
 
 def advance_runs(now: datetime) -> int:
     """Submit the next job of each run that waits on nobody, or has waited long enough; returns how many."""
     ready = Run.objects.filter(state__in=ACTIVE).exclude(state=RunState.WAITING_FOR_APPROVAL)
-    ready = ready.filter(Q(look_again_at=None) | Q(look_again_at__lte=now)).select_related("plan", "worker")
+    ready = ready.filter(Q(look_again_at=None) | Q(look_again_at__lte=now)).select_related(
+        "plan__vault_connection", "worker"
+    )
     free = [run for run in ready if run.worker is None or run.worker.is_finished]
-    for run in free:
+    return sum(_submit(run) for run in free)
+
+
+def _submit(run: Run) -> bool:
+    """Submit its next job; where nothing may be changed, the run waits and says so."""
+    try:
         submit_advance(run)
-    return len(free)
+    except ReadOnlyMode as refusal:
+        Run.objects.filter(pk=run.pk, worker=run.worker, state=run.state).update(sentence=f"Waits. {refusal}")
+        return False
+    return True
 
 
 def _start(plan: Plan, now: datetime) -> Run | None:

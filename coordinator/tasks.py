@@ -18,7 +18,7 @@ from lake.aws.access import open_lake
 from lake.delta.uri import TableUri
 
 
-@job_kind("observe", queue="aws", verb="lake.observe")
+@job_kind("observe", queue="aws", verb="lake.observe", changes_lake=False)
 def observe(context: JobContext) -> str:
     """One look at a whole connection; params: in_full."""
     connection = _connection(context)
@@ -37,7 +37,7 @@ def observe(context: JobContext) -> str:
     return sentence(result)
 
 
-@job_kind("observe-table", queue="aws", verb="lake.observe")
+@job_kind("observe-table", queue="aws", verb="lake.observe", changes_lake=False)
 def observe_table(context: JobContext) -> str:
     """One look at one table in full; params: uri."""
     connection = _connection(context)

@@ -13,7 +13,7 @@ from lake.aws.access import open_lake
 PREFLIGHT_KIND = "backup-preflight"
 
 
-@job_kind(PREFLIGHT_KIND, queue="aws", verb="backup.preflight")
+@job_kind(PREFLIGHT_KIND, queue="aws", verb="backup.preflight", changes_lake=False)
 def preflight(context: JobContext) -> str:
     """Check each permission of one plan; params: plan (its primary key). Changes nothing.
 

@@ -18,6 +18,7 @@ from backups.queries.plan_page import FORMS, accounts, last_preflight, policy_vi
 from backups.queries.rows import Headline, run_row, run_url
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import require
+from dashboard.connections.writable import why_not_writable
 from dashboard.declarations import DeclarationError
 from dashboard.web.paging import Column, Sort, choose_size, keyset_page
 from dashboard.web.scope import connections_of
@@ -160,4 +161,4 @@ def _why_not(actor: Actor, found: Plan, verb: str) -> str:
         return "Needs the admin role." if verb == "backup.plan" else "Needs the operator role."
     if verb == "backup.run" and found.runs.filter(state__in=ACTIVE).exists():
         return "A run of this plan is under way."
-    return ""
+    return why_not_writable(found.vault_connection) if verb == "backup.run" else ""

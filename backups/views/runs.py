@@ -20,6 +20,7 @@ from backups.queries.rows import objects
 from backups.queries.run_page import run_view
 from backups.queries.run_parts import bill_of, copy_job_rows, failure_rows, table_rows
 from dashboard.accounts.actor import Actor
+from dashboard.connections.writable import why_not_writable
 from dashboard.web.exports import export
 from dashboard.web.text import file_size, thousands
 
@@ -132,7 +133,7 @@ def _act(request: HttpRequest, run_id: UUID, act: Callable[[Actor, Run], object]
 
 def _acts(found: Run, actor: Actor) -> list[Act]:
     if found.state == RunState.WAITING_FOR_APPROVAL:
-        return _decisions(found, _why_not(actor, found, "backup.approve"))
+        return _decisions(found, _why_not(actor, found, "backup.approve"), _why_not(actor, found, "backup.cancel"))
     if found.is_finished:
         return [_retry(found, _why_not(actor, found, "backup.run"))] if found.worth_retry else []
     stop = "It stops at the next safe place. What is copied by then stays."
@@ -142,7 +143,7 @@ def _acts(found: Run, actor: Actor) -> list[Act]:
     return [Act("Cancel the run", stop, reverse("backup-run-cancel", args=[found.pk]), "Cancel this run", why_not)]
 
 
-def _decisions(found: Run, why_not: str) -> list[Act]:
+def _decisions(found: Run, why_not: str, why_not_reject: str) -> list[Act]:
     estimate = found.estimate_usd
     does = f"Copies {objects(found.objects_planned)}, {file_size(found.bytes_planned)}. Source tables are only read."
     fields = (("estimate", str(estimate)),) if estimate is not None else ()
@@ -154,7 +155,7 @@ def _decisions(found: Run, why_not: str) -> list[Act]:
             "Copies nothing and ends this run. The next one is started by the schedule, or by hand.",
             reverse("backup-run-reject", args=[found.pk]),
             "Reject this run",
-            why_not,
+            why_not_reject,
         ),
     ]
 
@@ -169,7 +170,10 @@ def _retry(found: Run, why_not: str) -> Act:
 
 
 def _why_not(actor: Actor, found: Run, verb: str) -> str:
-    return "" if actor.may(verb, found.plan.vault_connection) else "Needs the operator role."
+    vault = found.plan.vault_connection
+    if not actor.may(verb, vault):
+        return "Needs the operator role."
+    return "" if verb == "backup.cancel" else why_not_writable(vault)
 
 
 def _money(text: str) -> Decimal | None:

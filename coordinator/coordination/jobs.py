@@ -36,7 +36,7 @@ VERBS = {
 }
 
 
-@job_kind("check-coordination", queue="aws", verb="table.check-coordination")
+@job_kind("check-coordination", queue="aws", verb="table.check-coordination", changes_lake=False)
 def check(context: JobContext) -> str:
     """Read one table and make every check of one act; changes nothing. The result holds `read_at` and `preflight`."""
     connection = _connection(context)

@@ -24,7 +24,7 @@ from lake.aws.access import Lake, open_lake
 from lake.delta.uri import TableUri
 
 
-@job_kind("plan-repair", queue="aws", verb="table.plan-repair")
+@job_kind("plan-repair", queue="aws", verb="table.plan-repair", changes_lake=False)
 def plan_repair(context: JobContext) -> str:
     """Read one table and plan each of its repairs; params: uri. The result holds `read_at`, `plans`, `refusals`."""
     connection = connection_of(context)

@@ -31,7 +31,7 @@ PAUSE_SECONDS = 2.0
 """Between two looks at a change that takes effect by and by."""
 
 
-@job_kind(PLAN_KIND, queue="aws", verb="lake.plan-upkeep")
+@job_kind(PLAN_KIND, queue="aws", verb="lake.plan-upkeep", changes_lake=False)
 def plan_upkeep(context: JobContext) -> str:
     """Read and plan one wish; params: wish. Changes nothing. The result holds `read_at`, `plan` or `refusal`."""
     wish = read_wish(context.params["wish"])
@@ -49,7 +49,7 @@ def plan_upkeep(context: JobContext) -> str:
     return made.reason if isinstance(made, Refusal) else f"Planned: {made.title}."
 
 
-@job_kind("check-permissions", queue="aws", verb="lake.plan-upkeep")
+@job_kind("check-permissions", queue="aws", verb="lake.plan-upkeep", changes_lake=False)
 def check_permissions(context: JobContext) -> str:
     """Find out which permissions the connection has, one by one. Changes nothing."""
     connection = connection_of(context)

@@ -12,8 +12,9 @@ from django.utils import timezone
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import require
-from dashboard.audit.log import record
+from dashboard.audit.log import Outcome, record
 from dashboard.connections.models import Connection
+from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs import lifecycle
 from dashboard.jobs.delivery import deliver
 from dashboard.jobs.execution import execute, record_outcome
@@ -56,7 +57,8 @@ def submit(
 
     The active job of the same kind and target, or any with the same idempotency key, is returned instead of a second;
     one whose worker has been silent for 90 seconds is ended as lost and does not count.
-    Raises NotAllowed if the kind's verb is not the actor's, UnknownKind for a name nobody registered.
+    Raises NotAllowed if the kind's verb is not the actor's, ReadOnlyMode or ConnectionReadOnly if the kind changes the
+    lake and nothing may, UnknownKind for a name nobody registered.
     """
     draft = _draft(actor, kind_named(kind), title, connection, target, params, idempotency_key, reason)
     job, is_new = _create(actor, draft)
@@ -140,6 +142,8 @@ def _create(actor: Actor, draft: Job) -> tuple[Job, bool]:
     kind = kind_named(draft.kind)
     if kind.verb:
         require(actor, kind.verb, target=draft.target_label, connection=draft.connection)
+    if kind.changes_lake:
+        _require_writable(actor, kind, draft)
     for last_try in (False, False, True):
         if standing := _standing(draft):
             return standing, False
@@ -154,6 +158,14 @@ def _create(actor: Actor, draft: Job) -> tuple[Job, bool]:
     raise AssertionError("unreachable: the last try returns or raises")
 
 
+def _require_writable(actor: Actor, kind: JobKind, draft: Job) -> None:
+    try:
+        require_writable(draft.connection)
+    except ReadOnlyMode as refusal:
+        _record_request(actor, kind, draft, outcome="refused", detail=str(refusal))
+        raise
+
+
 def _standing(draft: Job) -> Job | None:
     if draft.idempotency_key and (job := Job.objects.filter(idempotency_key=draft.idempotency_key).first()):
         return job
@@ -162,7 +174,7 @@ def _standing(draft: Job) -> Job | None:
     return None if active and lose_if_silent(active, timezone.now()) else active
 
 
-def _record_request(actor: Actor, kind: JobKind, job: Job) -> None:
+def _record_request(actor: Actor, kind: JobKind, job: Job, *, outcome: Outcome = "requested", detail: str = "") -> None:
     """The schedule's looks at the lake are in the list of jobs; the audit log keeps what somebody asked for."""
     if actor.source == "schedule":
         return
@@ -173,9 +185,9 @@ def _record_request(actor: Actor, kind: JobKind, job: Job) -> None:
         target_id=job.target_id,
         target_label=job.target_label,
         after=job.params,
-        outcome="requested",
-        detail=job.reason,
-        job=job,
+        outcome=outcome,
+        detail=detail or job.reason,
+        job=job if outcome == "requested" else None,
     )
 
 

@@ -9,10 +9,11 @@ from django.db import close_old_connections, connection
 
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import Outcome, record
+from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs import lifecycle
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed, JobInterrupted
 from dashboard.jobs.models import Job, JobState
-from dashboard.jobs.registry import kind_named
+from dashboard.jobs.registry import JobKind, kind_named
 from lake.aws.errors import AwsError
 
 HEARTBEAT_SECONDS = 10.0
@@ -28,7 +29,9 @@ def execute(job_id: UUID, worker: str) -> bool:
     context = JobContext(job)
     try:
         with Heartbeat(job_id):
-            message = kind_named(job.kind).run(context)
+            kind = kind_named(job.kind)
+            _check_writable(kind, job)
+            message = kind.run(context)
     except JobCancelled as reason:
         lifecycle.stop(job_id, reason.message, **context.closing_fields())
     except (KeyboardInterrupt, SystemExit):
@@ -41,6 +44,16 @@ def execute(job_id: UUID, worker: str) -> bool:
         lifecycle.finish(job_id, message, **context.closing_fields())
     record_outcome(job_id)
     return True
+
+
+def _check_writable(kind: JobKind, job: Job) -> None:
+    """Refuse what was queued before the switch to read-only, or by a process that does not know of it."""
+    if not kind.changes_lake:
+        return
+    try:
+        require_writable(job.connection)
+    except ReadOnlyMode as refusal:
+        raise JobFailed(type(refusal).__name__, f"Stopped before any change: {refusal}") from refusal
 
 
 def record_outcome(job_id: UUID) -> None:

@@ -12,12 +12,16 @@ Run = Callable[["JobContext"], str]
 
 @dataclass(frozen=True)
 class JobKind:
-    """What the registry knows of a kind. `verb` is checked against PERMISSIONS; empty: no permission of its own."""
+    """What the registry knows of a kind. `verb` is checked against PERMISSIONS; empty: no permission of its own.
+
+    `changes_lake`: neither submitted nor run where the deployment or the job's connection is read-only.
+    """
 
     name: str
     queue: str
     verb: str
     run: Run
+    changes_lake: bool = True
 
     @property
     def action(self) -> str:
@@ -35,14 +39,17 @@ class UnknownKind(LookupError):
 _kinds: dict[str, JobKind] = {}
 
 
-def job_kind(name: str, *, queue: str = "default", verb: str = "") -> Callable[[Run], Run]:
-    """Register the decorated function as the work of a kind; it returns the job's final sentence."""
+def job_kind(name: str, *, queue: str = "default", verb: str = "", changes_lake: bool = True) -> Callable[[Run], Run]:
+    """Register the decorated function as the work of a kind; it returns the job's final sentence.
+
+    A kind changes the lake unless it says that it does not: a forgotten word refuses too much, never too little.
+    """
 
     def register(run: Run) -> Run:
         known = _kinds.get(name)
         if known and (known.run.__module__, known.run.__qualname__) != (run.__module__, run.__qualname__):
             raise ValueError(f"Two functions claim jobs of the kind {name!r}.")
-        _kinds[name] = JobKind(name, queue, verb, run)
+        _kinds[name] = JobKind(name, queue, verb, run, changes_lake)
         return run
 
     return register

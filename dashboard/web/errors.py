@@ -9,6 +9,8 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views.decorators.csrf import requires_csrf_token
 
+from dashboard.connections.writable import ReadOnlyMode
+
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """400: the address or the form says something that no page of the console sends."""
@@ -18,9 +20,11 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """403: the role does not reach, in the words of the refusal."""
+    """403: the role does not reach, or nothing may be changed, in the words of the refusal."""
     reason = str(exception) if isinstance(exception, PermissionDenied) else ""
-    return _page(request, 403, "Your role does not allow this.", reason or "Nothing was changed.")
+    is_read_only = isinstance(exception, ReadOnlyMode)
+    headline = "Nothing may be changed here now." if is_read_only else "Your role does not allow this."
+    return _page(request, 403, headline, reason or "Nothing was changed.")
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
