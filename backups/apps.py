@@ -5,7 +5,7 @@ class BackupsConfig(AppConfig):
     name = "backups"
 
     def ready(self) -> None:
-        from backups import jobs  # noqa: F401 - registers the kinds of jobs
+        from backups import inventory_setup, jobs  # noqa: F401 - register the kinds of jobs
         from backups.alerting import KINDS, backup_problems
         from backups.digest import backups_section
         from backups.policies import jobs as policy_jobs  # noqa: F401 - registers the kinds of jobs

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from backups import inventory_setup
 from backups.declaration import STORAGE_CLASSES
 from backups.models import Plan
 from dashboard.connections.models import Connection
@@ -72,6 +73,18 @@ class PlanForm(forms.Form):
         named = {"files": "taken"}.get(found[1], found[1]) if found else ""
         field, said = (named, found[2]) if found and named in self.fields else (None, str(error))
         self.add_error(field, said[:1].upper() + said[1:])
+
+
+class InventoryForm(forms.Form):
+    """How S3 is to list a plan's source."""
+
+    format = forms.ChoiceField(choices=[(one, one) for one in inventory_setup.FORMATS])
+    frequency = forms.ChoiceField(choices=[(one, one) for one in inventory_setup.FREQUENCIES])
+    replace = forms.BooleanField(required=False)
+
+    def choice(self) -> inventory_setup.Choice:
+        """What was chosen; call it on a valid form only."""
+        return inventory_setup.Choice(self.cleaned_data["format"], self.cleaned_data["frequency"])
 
 
 def form_of(plan: Plan) -> PlanForm:

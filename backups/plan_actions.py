@@ -1,10 +1,11 @@
-"""What an operator may do with plans: add and edit them, and have their permissions checked."""
+"""What may be done with plans: add and edit them, check their permissions, set up their inventories."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
 
+from backups import inventory_setup
 from backups.declaration import plan_changes, read_plans, store_plans
 from backups.models import Plan
 from backups.policies.jobs import PREFLIGHT_KIND
@@ -13,7 +14,7 @@ from dashboard.accounts.roles import require
 from dashboard.audit.log import record
 from dashboard.connections.models import Connection
 from dashboard.declarations import DeclarationError
-from dashboard.jobs.actions import Target, submit
+from dashboard.jobs.actions import Target, run_in_foreground, submit
 from dashboard.jobs.models import Job
 
 PLACE = "plans[0]"
@@ -70,4 +71,23 @@ def ask_for_preflight(actor: Actor, plan: Plan) -> Job:
         connection=plan.vault_connection,
         target=Target("plan", str(plan.pk), plan.name),
         params={"plan": plan.pk},
+    )
+
+
+def ask_for_inventory(
+    actor: Actor, plan: Plan, choice: inventory_setup.Choice, *, replace: bool = False, enqueue: bool = True
+) -> Job:
+    """Put the plan's inventory configuration on its source; `replace` one of the same id that says something else.
+
+    Queued, or run here where `enqueue` is false. Raises NotAllowed, and PlaceUnfit where S3 could not deliver there.
+    """
+    configuration = inventory_setup.configuration_of(plan, choice)
+    start = submit if enqueue else run_in_foreground
+    return start(
+        actor,
+        inventory_setup.KIND,
+        f"Set up the inventory {configuration.id} for {plan.name}",
+        connection=plan.connection,
+        target=Target("plan", str(plan.pk), plan.name),
+        params={"plan": plan.pk, "format": choice.format, "frequency": choice.frequency, "replace": replace},
     )

@@ -12,6 +12,7 @@ urlpatterns = [
     path("plans/<slug:plan_name>/edit/", plans.edit, name="backup-plan-edit"),
     path("plans/<slug:plan_name>/policies/", plans.policies, name="backup-plan-policies"),
     path("plans/<slug:plan_name>/preflight/", plans.preflight, name="backup-plan-preflight"),
+    path("plans/<slug:plan_name>/inventory/", plans.set_up_inventory, name="backup-plan-inventory"),
     path("plans/<slug:plan_name>/run/", plans.run_now, name="backup-plan-run"),
     path("plans/<slug:plan_name>/switch/", plans.switch, name="backup-plan-switch"),
     path("runs/<uuid:run_id>/", runs.run, name="backup-run"),

@@ -7,11 +7,13 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
+from backups import inventory_setup
 from backups.models import Plan
 from backups.policies.documents import PolicyDocument, policy_documents
 from backups.policies.forms import as_cli, as_json, as_terraform, merge_note
 from backups.policies.jobs import PREFLIGHT_KIND
 from backups.policies.names import PlanNames
+from backups.policies.of_plan import names_of
 from backups.queries.rows import Fact
 from dashboard.jobs.models import Job
 
@@ -47,6 +49,18 @@ class Preflight:
     checked_at: datetime | None
     open_ticks: tuple[Tick, ...]
     held_ticks: tuple[Tick, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InventorySetUp:
+    """The configuration `id` of a bucket, the last job that put one, and why none can be put, "" unless so."""
+
+    job: Job | None
+    id: str
+    bucket: str
+    why_not: str
+    formats: tuple[str, ...] = inventory_setup.FORMATS
+    frequencies: tuple[str, ...] = inventory_setup.FREQUENCIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +115,16 @@ def last_preflight(plan: Plan) -> Preflight | None:
     by_held = {held: tuple(_tick(one) for one in checks if one.get("held") == held) for held in _HELD}
     checked_at = parse_datetime(str(result.get("checked_at") or ""))
     return Preflight(job, checked_at, by_held["no"] + by_held["unknown"], by_held["yes"])
+
+
+def inventory_set_up(plan: Plan) -> InventorySetUp:
+    """What setting up the plan's inventory would put where, and the last job that did."""
+    job = Job.objects.filter(kind=inventory_setup.KIND, target_type="plan", target_id=str(plan.pk)).first()
+    try:
+        wanted = inventory_setup.configuration_of(plan, inventory_setup.Choice())
+    except inventory_setup.PlaceUnfit as reason:
+        return InventorySetUp(job, "", "", str(reason))
+    return InventorySetUp(job, wanted.id, names_of(plan).source.bucket, "")
 
 
 def policy_views(names: PlanNames, form: str) -> tuple[PolicyView, ...]:

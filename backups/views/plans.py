@@ -9,12 +9,20 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backups.actions import RunRefused, pause, resume, start_run
-from backups.forms import PlanForm, form_of
+from backups.forms import InventoryForm, PlanForm, form_of
+from backups.inventory_setup import PlaceUnfit
 from backups.models import ACTIVE, Plan, Run
-from backups.plan_actions import ask_for_preflight, save_plan
+from backups.plan_actions import ask_for_inventory, ask_for_preflight, save_plan
 from backups.policies.of_plan import names_of
 from backups.queries.cards import card_of, plans_in_scope
-from backups.queries.plan_page import FORMS, accounts, last_preflight, policy_views, settings_of
+from backups.queries.plan_page import (
+    FORMS,
+    accounts,
+    inventory_set_up,
+    last_preflight,
+    policy_views,
+    settings_of,
+)
 from backups.queries.rows import Headline, run_row, run_url
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import require
@@ -48,6 +56,8 @@ def plan(request: HttpRequest, plan_name: str) -> HttpResponse:
         "why_not_run": _why_not(actor, found, "backup.run"),
         "why_not_plan": _why_not(actor, found, "backup.plan"),
         "preflight": last_preflight(found),
+        "set_up": inventory_set_up(found),
+        "why_not_set_up": "" if actor.may("backup.plan", found.connection) else "Needs the admin role.",
     }
     return render(request, "backups/plan.html", context)
 
@@ -93,6 +103,21 @@ def preflight(request: HttpRequest, plan_name: str) -> HttpResponse:
     found = _plan(plan_name)
     ask_for_preflight(Actor.from_request(request), found)
     return redirect("backup-plan-policies", found.name)
+
+
+@require_POST
+def set_up_inventory(request: HttpRequest, plan_name: str) -> HttpResponse:
+    """Put the plan's inventory configuration on its source; the job says what became of it."""
+    found = _plan(plan_name)
+    form = InventoryForm(request.POST)
+    try:
+        if not form.is_valid():
+            raise PlaceUnfit("Choose a format and how often S3 lists the bucket.")
+        job = ask_for_inventory(Actor.from_request(request), found, form.choice(), replace=form.cleaned_data["replace"])
+    except PlaceUnfit as error:
+        messages.error(request, str(error))
+        return redirect("backup-plan", found.name)
+    return redirect("job", job.pk)
 
 
 @require_POST

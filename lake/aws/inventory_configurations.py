@@ -41,16 +41,17 @@ class InventoryConfigurations:
     def __init__(self, lake: Lake, access: Access) -> None:
         self._client = RareClient(lake, access, "s3")
 
-    def put(self, bucket: str, configuration: InventoryConfiguration) -> None:
-        """Create the configuration, or replace the one of the same id."""
+    def put(self, bucket: str, configuration: InventoryConfiguration) -> str:
+        """Create the configuration, or replace the one of the same id; returns the id of the request."""
         wanted = _document(configuration)
-        self._ask(
+        said = self._ask(
             "s3:PutInventoryConfiguration",
             bucket,
             "put_bucket_inventory_configuration",
             Id=configuration.id,
             InventoryConfiguration=wanted,
         )
+        return str((said.get("ResponseMetadata") or {}).get("RequestId") or "")
 
     def get(self, bucket: str, configuration_id: str) -> InventoryConfiguration | None:
         """None where the bucket has none of that id."""

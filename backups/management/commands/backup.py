@@ -10,9 +10,12 @@ from django.core.management.base import CommandParser
 from backups import actions
 from backups.advancing import advance_here
 from backups.documents import Document, plan_document, run_document, run_summary
+from backups.inventory_setup import FORMATS, FREQUENCIES, Choice, PlaceUnfit
 from backups.models import Plan, Run, RunState
+from backups.plan_actions import ask_for_inventory
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
+from dashboard.jobs.models import JobState
 
 RUN_VERBS = ("approve", "reject", "cancel", "retry", "show")
 MOST_RUNS = 100
@@ -31,6 +34,12 @@ class Command(JsonCommand):
         run = self._verb(verbs, "run", "back up a plan and wait for the end of the run")
         run.add_argument("plan")
         run.add_argument("--enqueue", action="store_true", help="hand the work to the workers")
+        inventory = self._verb(verbs, "inventory", "set up the inventory of a plan's source")
+        inventory.add_argument("plan")
+        inventory.add_argument("--format", choices=FORMATS, default=FORMATS[0])
+        inventory.add_argument("--frequency", choices=FREQUENCIES, default=FREQUENCIES[0])
+        inventory.add_argument("--replace", action="store_true", help="replace another configuration of the same id")
+        inventory.add_argument("--enqueue", action="store_true", help="hand the work to the workers")
         runs = self._verb(verbs, "runs", "list runs, newest first")
         runs.add_argument("--plan", help="only of this plan")
         runs.add_argument("--state", choices=RunState.values, help="only in this state")
@@ -64,6 +73,7 @@ class Command(JsonCommand):
             "plan": self._plan,
             "runs": self._runs,
             "run": self._run,
+            "inventory": self._inventory,
             **dict.fromkeys(RUN_VERBS, self._of_run),
         }
         try:
@@ -103,6 +113,17 @@ class Command(JsonCommand):
     def _run(self, plan: str, enqueue: bool, **_: Any) -> None:
         run = actions.start_run(Actor.command(), _plan_named(plan), enqueue=enqueue)
         self._follow(run, here=not enqueue)
+
+    def _inventory(self, plan: str, format: str, frequency: str, replace: bool, enqueue: bool, **_: Any) -> None:
+        found, choice = _plan_named(plan), Choice(format, frequency)
+        try:
+            job = ask_for_inventory(Actor.command(), found, choice, replace=replace, enqueue=enqueue)
+        except PlaceUnfit as error:
+            raise Failed(str(error)) from error
+        if job.state == JobState.FAILED:
+            raise Failed(job.error_text)
+        document = {"job": str(job.pk), "state": job.state, "message": job.message, "result": job.result}
+        self.emit(document, [job.message or f"Queued as job {job.pk}."])
 
     def _of_run(self, verb: str, run: str, enqueue: bool = False, reason: str = "", **_: Any) -> None:
         found, actor = _run_named(run), Actor.command()

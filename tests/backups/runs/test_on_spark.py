@@ -4,6 +4,7 @@ import json
 from itertools import count
 
 import pytest
+import urllib3
 from django.core.management import call_command
 
 from backups.runs import spark_pipeline
@@ -55,6 +56,14 @@ def buckets(lake) -> tuple[str, str]:
 
 
 @pytest.fixture
+def never_by_itself(lake):
+    """S3 delivers only when it is told to."""
+    urllib3.request("PUT", f"{lake.origin}/_sandbox/rules", body=b'{"delivery_seconds": 3600}')
+    yield
+    urllib3.request("DELETE", f"{lake.origin}/_sandbox/rules")
+
+
+@pytest.fixture
 def backup(monkeypatch, warm_worker, capsys):  # noqa: F811
     class Warm:
         def borrow(self, *_: object) -> object:
@@ -92,6 +101,27 @@ def test_every_object_arrives_whole_and_a_second_run_copies_the_new_and_the_log(
     second = backup("run", "warehouse-daily")
     assert (second["state"], second["objects"]["copied"]) == ("complete", 1 + copied_again)
     assert second["objects"]["already_there"] == len(KEYS) + 2 - copied_again
+
+
+@pytest.mark.parametrize("form", ["Parquet", "ORC", "CSV"])
+def test_a_run_takes_the_inventory_that_s3_delivered(lake, buckets, backup, never_by_itself, form):
+    source, vault = buckets
+    lake.create_bucket(f"lists-{source}")
+    place = f"s3a://lists-{source}/{source}/levee/"
+    make_plan(
+        source=f"s3a://{source}/", destination=f"s3a://{vault}/", inventory=place, minimum_lag_hours=0, role_arn=ROLE
+    )
+    backup("inventory", "warehouse-daily", "--format", form)
+    answer = urllib3.request("POST", f"{lake.origin}/_sandbox/inventory?bucket={source}&id=levee")
+    assert answer.status == 200
+    lake.put(source, "warehouse/orders/after", b"written after the inventory")
+    lake.delete(source, "warehouse/orders/empty")
+
+    run = backup("run", "warehouse-daily")
+
+    assert run["state"] == "complete_with_gaps"
+    assert (run["objects"]["copied"], run["objects"]["vanished"]) == (len(KEYS) + 1, 1)
+    assert run["objects"]["listed"] == len(KEYS) + 2
 
 
 def test_a_bucket_is_made_once(lake):

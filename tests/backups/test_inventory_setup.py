@@ -1,0 +1,148 @@
+"""A plan's inventory configuration: what it says, and putting it on the source from page and command."""
+
+import json
+import uuid
+
+import pytest
+from django.core.management import call_command
+
+from backups.inventory_setup import KIND, Choice, PlaceUnfit, configuration_of, differences
+from backups.plan_actions import ask_for_inventory
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.roles import Role
+from dashboard.audit.models import AuditEntry
+from dashboard.commands import Failed
+from dashboard.connections.access import lake_access
+from dashboard.connections.models import Connection
+from dashboard.jobs.models import Job
+from lake.aws.access import open_lake
+from lake.aws.inventory_configurations import InventoryConfiguration, InventoryConfigurations
+from sandbox.client import REGION
+from tests.backups.runs.world import make_plan
+from tests.builders.people import signed_in
+from tests.sandboxlake import sandbox_lake
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def plan(tmp_path, settings):
+    """A plan of a source bucket of this test's own."""
+    lake, name = sandbox_lake(), uuid.uuid4().hex[:8]
+    settings.SANDBOX_ENDPOINT_FILE = tmp_path / "endpoint"
+    settings.SANDBOX_ENDPOINT_FILE.write_text(lake.origin)
+    Connection.objects.create(name="prod", region=REGION, endpoint_url=lake.origin)
+    for bucket in (f"source-{name}", f"lists-{name}"):
+        lake.create_bucket(bucket)
+    return make_plan(
+        source=f"s3a://source-{name}/warehouse/", inventory=f"s3a://lists-{name}/daily/source-{name}/levee-warehouse/"
+    )
+
+
+def stored(plan) -> InventoryConfiguration | None:
+    access = lake_access(plan.connection)
+    with open_lake(access) as lake:
+        return InventoryConfigurations(lake, access).get(bucket_of(plan), "levee-warehouse")
+
+
+def bucket_of(plan) -> str:
+    return plan.source.split("/")[2]
+
+
+def set_up(plan, choice=Choice(), **options) -> Job:  # noqa: B008 - frozen
+    return ask_for_inventory(Actor.command(), plan, choice, enqueue=False, **options)
+
+
+def test_the_place_of_the_plan_says_where_s3_delivers(plan):
+    wanted = configuration_of(plan, Choice("ORC", "Weekly"))
+
+    assert (wanted.id, wanted.destination_prefix, wanted.prefix) == ("levee-warehouse", "daily", "warehouse/")
+    assert wanted.destination_bucket.startswith("lists-")
+    assert (wanted.format, wanted.frequency) == ("ORC", "Weekly")
+    assert {"Size", "ETag", "LastModifiedDate", "StorageClass"} <= set(wanted.fields)
+
+
+@pytest.mark.parametrize("place", ["s3a://lists/", "s3a://lists/other/levee/", "s3a://lists/lake/" + "x" * 65 + "/"])
+def test_a_place_where_s3_would_not_deliver_is_refused_with_one_that_fits(place):
+    plan = make_plan(inventory=place)
+    with pytest.raises(PlaceUnfit, match=r"for example to s3a://lists/lake/levee-warehouse-daily/"):
+        configuration_of(plan, Choice())
+
+
+def test_a_plan_that_lists_its_source_has_no_configuration():
+    with pytest.raises(PlaceUnfit, match="name the place of an inventory"):
+        configuration_of(make_plan(), Choice())
+
+
+def test_more_columns_than_are_needed_are_no_difference(plan):
+    wanted = configuration_of(plan, Choice())
+    found = InventoryConfiguration(**{**as_dict(wanted), "fields": (*wanted.fields, "ObjectOwner")})
+
+    assert differences(found, wanted) == ()
+    assert differences(InventoryConfiguration(**{**as_dict(wanted), "enabled": False}), wanted) == ("enabled",)
+
+
+def as_dict(configuration: InventoryConfiguration) -> dict:
+    return {name: getattr(configuration, name) for name in InventoryConfiguration.__dataclass_fields__}
+
+
+def test_the_configuration_is_put_and_read_again(plan):
+    job = set_up(plan)
+
+    assert job.state == "succeeded", job.error_text
+    assert "the first list can take 48 hours" in job.message
+    assert differences(stored(plan), configuration_of(plan, Choice())) == ()
+    entry = AuditEntry.objects.filter(action="backup.plan").latest("id")
+    assert entry.after["id"] == "levee-warehouse"
+
+
+def test_one_that_is_right_stays_as_it_is(plan):
+    set_up(plan)
+    assert "nothing was changed" in set_up(plan).message
+
+
+def test_another_of_the_same_id_stays_unless_it_is_to_be_replaced(plan):
+    set_up(plan, Choice("CSV"))
+
+    refused = set_up(plan)
+    assert refused.state == "failed"
+    assert "format is 'CSV' and not 'Parquet'" in refused.error_text
+    assert stored(plan).format == "CSV"
+
+    assert set_up(plan, replace=True).state == "succeeded"
+    assert stored(plan).format == "Parquet"
+
+
+def test_a_command_sets_it_up(plan, capsys):
+    call_command("backup", "inventory", plan.name, "--frequency", "Weekly", "--json")
+
+    assert json.loads(capsys.readouterr().out)["state"] == "succeeded"
+    assert stored(plan).frequency == "Weekly"
+
+
+def test_a_command_says_why_it_cannot(capsys):
+    plan = make_plan()
+    with pytest.raises(Failed, match="name the place of an inventory"):
+        call_command("backup", "inventory", plan.name)
+
+
+def test_the_page_of_a_plan_queues_it_for_an_admin(plan):
+    admin, page = signed_in(Role.ADMIN), f"/backups/plans/{plan.name}/"
+    assert "<code><bdi>levee-warehouse</bdi></code>" in admin.get(page).content.decode()
+
+    answer = admin.post(f"{page}inventory/", {"format": "Parquet", "frequency": "Daily"})
+
+    job = Job.objects.get(kind=KIND)
+    assert answer["Location"] == f"/jobs/{job.pk}/"
+    assert job.params["replace"] is False
+
+
+def test_an_operator_may_not_set_it_up(plan):
+    answer = signed_in(Role.OPERATOR).post(f"/backups/plans/{plan.name}/inventory/", {"format": "Parquet"})
+    assert answer.status_code == 403
+    assert not Job.objects.filter(kind=KIND).exists()
+
+
+def test_a_choice_that_is_none_is_said_on_the_page(plan):
+    answer = signed_in(Role.ADMIN).post(f"/backups/plans/{plan.name}/inventory/", {"format": "XML"}, follow=True)
+    assert "Choose a format and how often" in answer.content.decode()
