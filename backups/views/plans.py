@@ -108,12 +108,13 @@ def preflight(request: HttpRequest, plan_name: str) -> HttpResponse:
 @require_POST
 def set_up_inventory(request: HttpRequest, plan_name: str) -> HttpResponse:
     """Put the plan's inventory configuration on its source; the job says what became of it."""
-    found = _plan(plan_name)
+    found, actor = _plan(plan_name), Actor.from_request(request)
+    require(actor, "backup.plan", target=found.name, connection=found.connection)
     form = InventoryForm(request.POST)
     try:
         if not form.is_valid():
             raise PlaceUnfit("Choose a format and how often S3 lists the bucket.")
-        job = ask_for_inventory(Actor.from_request(request), found, form.choice(), replace=form.cleaned_data["replace"])
+        job = ask_for_inventory(actor, found, form.choice(), replace=form.cleaned_data["replace"])
     except PlaceUnfit as error:
         messages.error(request, str(error))
         return redirect("backup-plan", found.name)
