@@ -76,10 +76,11 @@ def next_stage(run_id: UUID, job: Job, done: Stage, detail: str) -> bool:
     """Close a stage and enter the one after it."""
     following = STAGES[STAGES.index(done) + 1]
     held = Run.objects.filter(pk=run_id, worker=job, stage=done, state=RunState.RUNNING)
-    if not _won(held.update(stage=following, stumbles=0)):
-        return False
-    close_stage(run_id, done, RunStage.State.DONE, detail)
-    return True
+    with transaction.atomic():
+        won = _won(held.update(stage=following, stumbles=0, error_code=""))
+        if won:
+            close_stage(run_id, done, RunStage.State.DONE, detail)
+    return won
 
 
 def open_stage(run_id: UUID, stage: Stage) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 
+from django.db import transaction
+
 from backups import lifecycle
 from backups.models import Run, RunStage, RunState, Stage
 from backups.runs.stages import copying, cost_gate, inventory, manifest, reconcile
@@ -75,15 +77,13 @@ def _stage(work: Work, stage: Stage) -> Answer:
     if isinstance(answer, Waiting) and work.run.state != RunState.WAITING_FOR_APPROVAL:
         work.save(sentence=answer.sentence, stumbles=0)
         work.show(stage, state=RunStage.State.WAITING, detail=answer.sentence)
-    if isinstance(answer, Done):
+    if isinstance(answer, Done) and stage != Stage.RECONCILE:
         _close(work, stage, answer.detail)
     return answer
 
 
 def _close(work: Work, stage: Stage, detail: str) -> None:
-    if stage == Stage.RECONCILE:
-        lifecycle.close_stage(work.run.pk, stage, RunStage.State.DONE, detail)
-    elif not lifecycle.next_stage(work.run.pk, work.context.job, stage, detail):
+    if not lifecycle.next_stage(work.run.pk, work.context.job, stage, detail):
         # Somebody asked to cancel meanwhile: the next look at the state finds it.
         work.run.refresh_from_db()
         if work.run.state != RunState.CANCELLING:
@@ -93,21 +93,25 @@ def _close(work: Work, stage: Stage, detail: str) -> None:
 def _cancel(work: Work) -> Answer:
     answer = copying.cancel(work)
     if isinstance(answer, Done):
-        if not lifecycle.move(work.run.pk, RunState.CANCELLED, job=work.context.job, sentence=answer.detail):
-            raise GivenUp
-        _skip_the_rest(work)
+        with transaction.atomic():
+            if not lifecycle.move(work.run.pk, RunState.CANCELLED, job=work.context.job, sentence=answer.detail):
+                raise GivenUp
+            _skip_the_rest(work)
     elif isinstance(answer, Waiting):
         work.save(sentence=answer.sentence)
     return answer
 
 
 def _fail(work: Work, code: str, sentence: str) -> None:
-    with suppress(AwsError, JobFailed):
+    """End the run; its copy jobs too, unless what ends it keeps them from being ended as well."""
+    with suppress(AwsError, JobFailed, RunFailed):
         copying.cancel(work)
-    if lifecycle.move(work.run.pk, RunState.FAILED, job=work.context.job, sentence=sentence, error_code=code[:128]):
-        stage = Stage(Run.objects.values_list("stage", flat=True).get(pk=work.run.pk))
-        lifecycle.close_stage(work.run.pk, stage, RunStage.State.FAILED, sentence)
-        _skip_the_rest(work)
+    run, job = work.run, work.context.job
+    with transaction.atomic():
+        if lifecycle.move(run.pk, RunState.FAILED, job=job, sentence=sentence, error_code=code[:128]):
+            stage = Stage(Run.objects.values_list("stage", flat=True).get(pk=run.pk))
+            lifecycle.close_stage(run.pk, stage, RunStage.State.FAILED, sentence)
+            _skip_the_rest(work)
 
 
 def _skip_the_rest(work: Work) -> None:

@@ -4,6 +4,7 @@ import hashlib
 from decimal import Decimal
 
 from django.conf import settings
+from django.db import transaction
 
 from backups import lifecycle
 from backups.models import CopyJob, Plan, Run, RunStage, RunState, Stage
@@ -55,23 +56,32 @@ def engine_of(plan: Plan, manifest: Manifest) -> Plan.Engine:
 
 def _create_jobs(work: Work) -> Waiting | None:
     """Create every copy job; None once all are suspended with the number of tasks that the manifest has."""
+    # Where a worker died while it ended the run, the other copy jobs are cancelled: this one is the reason.
+    if refused := work.run.copy_jobs.filter(status="Failed").first():
+        raise _refusal(refused)
     for number, manifest in enumerate(manifests_of(work.run), start=1):
         row = _row(work.run, number, manifest)
         if row.status in {"", "New", "Preparing"}:
             copying = copying_of(row)
             engine = _engine(work, row)
             store_status(row, engine.look(copying) if row.aws_job_id else engine.create(copying))
-        if row.is_over:
-            raise RunFailed("CopyJobRefused", f"Copy job {number} ended before it began: {row.reason or row.status}.")
         if row.status in {"New", "Preparing"}:
             return Waiting(WAIT_SECONDS, f"Waits until S3 has read the manifest of copy job {number}.")
-        if row.total != manifest.objects:
+        if row.total != manifest.objects and row.status != "Failed":
             raise RunFailed(
                 "ManifestMiscounted",
                 f"Copy job {number} has {row.total:,} tasks, and its manifest {manifest.objects:,} objects: "
                 "nothing is copied.",
             )
+        if row.is_over:
+            raise _refusal(row)
     return None
+
+
+def _refusal(row: CopyJob) -> RunFailed:
+    said = (row.reason or row.status).rstrip(".")
+    cure = "Run the preflight of the plan, mend what it finds, and start another run."
+    return RunFailed("CopyJobRefused", f"Copy job {row.number} ended before it began: {said}. {cure}")
 
 
 def _engine(work: Work, row: CopyJob) -> Engine:
@@ -102,8 +112,9 @@ def _row(run: Run, number: int, manifest: Manifest) -> CopyJob:
 
 def _ask(work: Work, estimate: Decimal, ceiling: Decimal) -> Waiting:
     sentence = f"${estimate} is above the ceiling of ${ceiling}: an operator approves or rejects it."
-    if not lifecycle.move(work.run.pk, RunState.WAITING_FOR_APPROVAL, job=work.context.job, sentence=sentence):
-        raise GivenUp
+    with transaction.atomic():
+        if not lifecycle.move(work.run.pk, RunState.WAITING_FOR_APPROVAL, job=work.context.job, sentence=sentence):
+            raise GivenUp
+        work.show(Stage.COST_GATE, state=RunStage.State.WAITING, detail=sentence)
     work.run.state = RunState.WAITING_FOR_APPROVAL
-    work.show(Stage.COST_GATE, state=RunStage.State.WAITING, detail=sentence)
     return Waiting(0, sentence)

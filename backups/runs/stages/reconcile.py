@@ -3,7 +3,7 @@
 from django.db import transaction
 
 from backups import lifecycle
-from backups.models import FailureGroup, RunState, Stage
+from backups.models import FailureGroup, RunStage, RunState, Stage
 from backups.outcomes import GAPS, WORTH_RETRY, Outcome
 from backups.runs.causes import cause_of
 from backups.runs.copies import report_of
@@ -42,7 +42,8 @@ def _store(work: Work, found: Reconciled, counts: dict[Outcome, int]) -> Done:
     if gaps:
         sentence += f" {gaps:,} are not: see the causes."
     if broken:
-        sentence = f"Copy job {broken[0].number} {broken[0].status.lower()}: {broken[0].reason} {sentence}"
+        reason = f": {broken[0].reason.rstrip('.')}" if broken[0].reason else ""
+        sentence = f"Copy job {broken[0].number} {broken[0].status.lower()}{reason}. {sentence}"
     fields = {outcome.value: count for outcome, count in counts.items()}
     moved = lifecycle.move(
         run.pk,
@@ -72,5 +73,6 @@ def _store(work: Work, found: Reconciled, counts: dict[Outcome, int]) -> Done:
         )
         for group in found.groups
     )
+    lifecycle.close_stage(run.pk, Stage.RECONCILE, RunStage.State.DONE, sentence)
     run.state = state
     return Done(sentence)

@@ -170,13 +170,14 @@ class MemoryBatch:
         self.asked: dict[str, CopyRequest] = {}
         self.polls_until_done = 1
         self.fails_with = ""
+        self.miscounts = False
 
     def create_copy(self, request: CopyRequest) -> str:
         self.world.passing("create")
         job_id = self.by_token.setdefault(request.token, f"job-{len(self.by_token) + 1}")
         if job_id not in self.jobs:
             self.asked[job_id] = request
-            total = len(self.world.manifests[request.manifest_key])
+            total = len(self.world.manifests[request.manifest_key]) + self.miscounts
             self.jobs[job_id] = JobStatus(job_id, "Suspended", total)
         self.world.passing("created")
         return job_id
