@@ -1,8 +1,10 @@
 """Plans and runs as the JSON that commands print."""
 
+from datetime import datetime
 from typing import Any
 
-from backups.models import Plan, Run
+from backups.models import Plan, Run, RunState
+from backups.retention import kept_as
 
 Document = dict[str, Any]
 
@@ -80,8 +82,8 @@ def run_summary(run: Run) -> Document:
 
 
 def plan_document(plan: Plan) -> Document:
-    """A plan as it is stored, with its last run."""
-    last = plan.runs.first()
+    """A plan as it is stored, with its last run and its complete copies, newest first."""
+    last, kept = plan.runs.first(), copies_of(plan)
     return {
         "name": plan.name,
         "connection": plan.connection.name,
@@ -106,7 +108,14 @@ def plan_document(plan: Plan) -> Document:
         "notify": plan.notify,
         "paused": plan.paused,
         "last_run": run_summary(last) if last else None,
+        "copies": [{"cut_off": moment, "kept_as": list(names)} for moment, names in kept.items()],
     }
+
+
+def copies_of(plan: Plan) -> dict[datetime, tuple[str, ...]]:
+    """The plan's complete copies by cut-off, newest first, and what each is kept as."""
+    moments = plan.runs.filter(state=RunState.COMPLETE, cut_off__isnull=False).values_list("cut_off", flat=True)
+    return kept_as([moment for moment in moments if moment], plan.keep)
 
 
 def _dollars(amount: Any) -> float | None:

@@ -88,7 +88,7 @@ def settings_of(plan: Plan) -> tuple[Fact, ...]:
         Fact("Schedule", plan.schedule or "By hand", "paused" if plan.paused else "UTC" if plan.schedule else ""),
         Fact("Objective", f"{plan.objective_hours:,} h", "how old the newest complete copy may be"),
         Fact("Cost ceiling", ceiling, "an estimate above it waits for approval"),
-        Fact("Keep", _keep(plan.keep), "retention of complete copies"),
+        Fact("Keep", _keep(plan.keep), "complete copies; what else may go is marked, Levee deletes none"),
         Fact("Storage class", plan.storage_class or "STANDARD", "of the copies"),
     ]
     if plan.encryption_key:

@@ -1,5 +1,6 @@
 """The small rows that several pages of backups show."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -48,9 +49,11 @@ class RunRow:
     left_over: int | None
     cost: str
     sentence: str
+    kept: str = ""
 
 
-def run_row(run: Run) -> RunRow:
+def run_row(run: Run, kept: Mapping[datetime, tuple[str, ...]] | None = None) -> RunRow:
+    """A run in a list; `kept` are the complete copies of its plan, as `backups.retention.kept_as` gives them."""
     is_reconciled = run.state in {"complete", "complete_with_gaps"}
     return RunRow(
         url=run_url(run),
@@ -64,7 +67,16 @@ def run_row(run: Run) -> RunRow:
         left_over=left_over(run) if is_reconciled else None,
         cost=cost_text(run),
         sentence=run.sentence if run.state != "complete" else "",
+        kept=_kept(run, kept) if kept is not None else "",
     )
+
+
+def _kept(run: Run, kept: Mapping[datetime, tuple[str, ...]]) -> str:
+    """What a complete copy is kept as, in words; "" for a run that is none."""
+    if run.state != "complete" or run.cut_off is None:
+        return ""
+    names = kept.get(run.cut_off, ())
+    return f"kept, {' and '.join(names)}" if names else "may go"
 
 
 def run_url(run: Run) -> str:

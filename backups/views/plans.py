@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backups.actions import RunRefused, pause, resume, start_run
+from backups.documents import copies_of
 from backups.forms import InventoryForm, PlanForm, form_of
 from backups.inventory_setup import PlaceUnfit
 from backups.models import ACTIVE, Plan, Run
@@ -43,6 +44,7 @@ def plan(request: HttpRequest, plan_name: str) -> HttpResponse:
     card = card_of(found, now)
     actor = Actor.from_request(request)
     size = choose_size(request.GET.get("size", ""))
+    kept = copies_of(found)
     runs = keyset_page(_runs(found), NEWEST_FIRST, request.GET.get("after", ""), size)
     context = {
         "plan": found,
@@ -50,7 +52,7 @@ def plan(request: HttpRequest, plan_name: str) -> HttpResponse:
         "verdict": _verdict(card),
         "settings": settings_of(found),
         "page": runs,
-        "rows": [run_row(run) for run in runs.rows],
+        "rows": [run_row(run, kept) for run in runs.rows],
         "inventories": found.inventories.all()[:INVENTORIES_SHOWN],
         "active_url": run_url(card.active) if card.active else "",
         "why_not_run": _why_not(actor, found, "backup.run"),

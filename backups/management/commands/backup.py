@@ -19,6 +19,7 @@ from dashboard.jobs.models import JobState
 
 RUN_VERBS = ("approve", "reject", "cancel", "retry", "show")
 MOST_RUNS = 100
+HIDDEN = ("copies", "last_run")
 
 
 class Command(JsonCommand):
@@ -97,7 +98,7 @@ class Command(JsonCommand):
 
     def _plan(self, plan: str, **_: Any) -> None:
         document = plan_document(_plan_named(plan))
-        self.emit(document, [f"{name}: {value}" for name, value in document.items() if name != "last_run"])
+        self.emit(document, [f"{name}: {value}" for name, value in document.items() if name not in HIDDEN])
 
     def _runs(self, plan: str | None, state: str | None, **_: Any) -> None:
         found = Run.objects.select_related("plan")
