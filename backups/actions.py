@@ -5,16 +5,21 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from backups import lifecycle
 from backups.advancing import submit_advance
-from backups.models import ACTIVE, Plan, Run, RunStage, RunState, Stage
+from backups.models import ACTIVE, CopyJob, Plan, Run, RunStage, RunState, Stage
+from backups.outcomes import OVER
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import require
 from dashboard.audit.log import Outcome, record
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs import lifecycle as jobs
+
+HIGHEST_PRIORITY = 2**31 - 1
+"""S3 Control API reference, UpdateJobPriority."""
 
 
 class RunRefused(Exception):
@@ -73,6 +78,30 @@ def cancel(actor: Actor, run: Run, reason: str = "", *, enqueue: bool = True) ->
     """Ask a run to stop; copies under way at AWS are cancelled there. Raises RunRefused, NotAllowed."""
     require(actor, "backup.cancel", target=run.plan.name, connection=run.plan.vault_connection)
     return _end(actor, run, "backup.cancel", reason, enqueue=enqueue)
+
+
+def prefer(actor: Actor, run: Run, priority: int) -> int:
+    """Give the copy jobs of a run at AWS another priority from their next look on; returns how many there are.
+
+    S3 lets the higher number go first. Raises RunRefused where no copy job is under way there, NotAllowed.
+    """
+    _require_startable(actor, "backup.run", run.plan)
+    if not 0 <= priority <= HIGHEST_PRIORITY:
+        raise RunRefused(f"A priority is from 0 to {HIGHEST_PRIORITY:,}.")
+    rows = preferable(run)
+    before = [row.priority for row in rows]
+    if not before:
+        raise RunRefused(f"Run {run.pk} has no copy job of S3 Batch Operations under way: nothing to prefer.")
+    rows.update(priority=priority)
+    Run.objects.filter(pk=run.pk).update(look_again_at=None)
+    _record(actor, "backup.prefer", run, before={"priority": before}, after={"priority": priority})
+    return len(before)
+
+
+def preferable(run: Run) -> QuerySet[CopyJob]:
+    """The copy jobs of a run that are under way at AWS."""
+    rows = run.copy_jobs.filter(engine=Plan.Engine.S3_BATCH).exclude(status__in=OVER).exclude(aws_job_id="")
+    return rows.none() if run.is_finished else rows
 
 
 def pause(actor: Actor, plan: Plan) -> Plan:
@@ -171,6 +200,7 @@ def _record(
     action: str,
     run: Run,
     *,
+    before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
     outcome: Outcome = "done",
     detail: str = "",
@@ -181,6 +211,7 @@ def _record(
         target_type="run",
         target_id=str(run.pk),
         target_label=run.plan.name,
+        before=before or {},
         after={"run": str(run.pk), **(after or {})},
         outcome=outcome,
         detail=detail[:500],

@@ -39,6 +39,7 @@ def run_document(run: Run) -> Document:
                 "lane": row.lane,
                 "engine": row.engine,
                 "aws_job_id": row.aws_job_id,
+                "priority": row.priority,
                 "status": row.status,
                 "reason": row.reason,
                 "done": row.done,

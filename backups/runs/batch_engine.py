@@ -23,6 +23,8 @@ class BatchService(Protocol):
 
     def cancel(self, job_id: str) -> None: ...
 
+    def set_priority(self, job_id: str, priority: int) -> None: ...
+
 
 class S3BatchEngine:
     """Lets S3 copy. Jobs are found again by the id that is kept, and before that by their token."""
@@ -50,6 +52,14 @@ class S3BatchEngine:
         if self._status(copying.aws_job_id).status not in OVER:
             self._service.cancel(copying.aws_job_id)
 
+    def prefer(self, copying: Copying) -> None:
+        try:
+            self._service.set_priority(copying.aws_job_id, copying.priority)
+        except AwsError as error:
+            # It has ended since it was looked at.
+            if error.code != "JobStatusException":
+                raise
+
     def _status(self, job_id: str) -> CopyStatus:
         try:
             said = self._service.status_of(job_id)
@@ -58,7 +68,16 @@ class S3BatchEngine:
                 raise
             # What it copied lies at the destination all the same, and reconciliation looks there.
             return CopyStatus("Failed", reason=str(error), aws_job_id=job_id)
-        return CopyStatus(said.status, said.done, said.failed, said.total, said.active_seconds, said.reason, job_id)
+        return CopyStatus(
+            said.status,
+            said.done,
+            said.failed,
+            said.total,
+            said.active_seconds,
+            said.reason,
+            job_id,
+            said.priority,
+        )
 
 
 def _asked(copying: Copying) -> CopyRequest:

@@ -121,7 +121,7 @@ class Copying:
 
 @dataclass(frozen=True, slots=True)
 class CopyStatus:
-    """Where a copy job stands, in AWS's words; `reason` is "" unless it failed."""
+    """Where a copy job stands, in AWS's words; `reason` is "" unless it failed, `priority` None where there is none."""
 
     status: str
     done: int = 0
@@ -130,6 +130,7 @@ class CopyStatus:
     active_seconds: int = 0
     reason: str = ""
     aws_job_id: str = ""
+    priority: int | None = None
 
 
 class Pipeline(Protocol):
@@ -144,7 +145,7 @@ class Engine(Protocol):
     """Copies what a manifest names and writes a report in the form of S3 Batch Operations.
 
     `create` is idempotent by the token and copies nothing; `begin` lets it copy; `look` says where it stands, and may
-    do the work itself; `cancel` asks for the end of it.
+    do the work itself; `cancel` asks for the end of it. `prefer` gives it the priority that it is to have.
     """
 
     def create(self, copying: Copying) -> CopyStatus: ...
@@ -154,3 +155,5 @@ class Engine(Protocol):
     def look(self, copying: Copying) -> CopyStatus: ...
 
     def cancel(self, copying: Copying) -> None: ...
+
+    def prefer(self, copying: Copying) -> None: ...

@@ -89,6 +89,9 @@ class SparkEngine:
     def cancel(self, copying: Copying) -> None:
         """The job that copies is cancelled itself."""
 
+    def prefer(self, copying: Copying) -> None:
+        """There is one session, and nobody to be preferred to."""
+
 
 def _document(wanted: Wanted) -> dict[str, Any]:
     return {**asdict(wanted), "cut_off": wanted.cut_off.isoformat()}

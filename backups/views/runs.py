@@ -25,6 +25,7 @@ from dashboard.web.exports import export
 from dashboard.web.text import file_size, thousands
 
 POLL_SECONDS = 3
+_NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 _SUM = re.compile(r"[0-9]{1,10}\.[0-9]{2}", re.ASCII)
 
 
@@ -39,6 +40,7 @@ class Act:
     why_not: str
     is_primary: bool = False
     fields: tuple[tuple[str, str], ...] = ()
+    number: int | None = None
 
 
 @require_safe
@@ -111,6 +113,18 @@ def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 
 @require_POST
+def prefer(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Give the run's copy jobs at AWS another priority."""
+    asked = request.POST.get("priority", "")
+
+    def set_priority(actor: Actor, found: Run) -> None:
+        # What is no number is refused as one that is out of bounds, after the right has been asked for.
+        actions.prefer(actor, found, int(asked) if _NUMBER.fullmatch(asked) else -1)
+
+    return _act(request, run_id, set_priority)
+
+
+@require_POST
 def retry(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Try what is worth it again, as a run of its own."""
     found = _run(run_id)
@@ -140,7 +154,17 @@ def _acts(found: Run, actor: Actor) -> list[Act]:
     why_not = (
         "It is being cancelled." if found.state == RunState.CANCELLING else _why_not(actor, found, "backup.cancel")
     )
-    return [Act("Cancel the run", stop, reverse("backup-run-cancel", args=[found.pk]), "Cancel this run", why_not)]
+    cancelling = Act("Cancel the run", stop, reverse("backup-run-cancel", args=[found.pk]), "Cancel this run", why_not)
+    return [*_preference(found, actor), cancelling]
+
+
+def _preference(found: Run, actor: Actor) -> list[Act]:
+    under_way = actions.preferable(found)
+    if not under_way:
+        return []
+    does = "S3 lets the jobs of a higher priority go first, and pauses others meanwhile."
+    url, now = reverse("backup-run-prefer", args=[found.pk]), under_way[0].priority
+    return [Act("Priority at AWS", does, url, "Set the priority", _why_not(actor, found, "backup.run"), number=now)]
 
 
 def _decisions(found: Run, why_not: str, why_not_reject: str) -> list[Act]:

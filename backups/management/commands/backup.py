@@ -17,7 +17,7 @@ from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
 from dashboard.jobs.models import JobState
 
-RUN_VERBS = ("approve", "reject", "cancel", "retry", "show")
+RUN_VERBS = ("approve", "reject", "cancel", "prefer", "retry", "show")
 MOST_RUNS = 100
 HIDDEN = ("copies", "last_run")
 
@@ -52,12 +52,15 @@ class Command(JsonCommand):
             "approve": "let a run copy that waits for approval, and wait for its end",
             "reject": "end a run that waits for approval",
             "cancel": "stop a run",
+            "prefer": "give the copy jobs of a run at AWS another priority",
             "retry": "try again what an earlier run left",
             "show": "show one run",
         }
         verb = self._verb(verbs, name, words[name])
         verb.add_argument("run", help="its id, as `levee backup runs` lists it; unique first letters are enough")
-        if name != "show":
+        if name == "prefer":
+            verb.add_argument("priority", type=int, help="the higher goes first; new runs have 10")
+        elif name != "show":
             verb.add_argument("--enqueue", action="store_true", help="hand the work to the workers")
         if name in {"reject", "cancel"}:
             verb.add_argument("--reason", default="")
@@ -126,9 +129,11 @@ class Command(JsonCommand):
         document = {"job": str(job.pk), "state": job.state, "message": job.message, "result": job.result}
         self.emit(document, [job.message or f"Queued as job {job.pk}."])
 
-    def _of_run(self, verb: str, run: str, enqueue: bool = False, reason: str = "", **_: Any) -> None:
+    def _of_run(self, verb: str, run: str, enqueue: bool = False, reason: str = "", **options: Any) -> None:
         found, actor = _run_named(run), Actor.command()
-        if verb == "show":
+        if verb == "prefer":
+            actions.prefer(actor, found, options["priority"])
+        if verb in {"prefer", "show"}:
             self._emit(found)
             return
         if verb == "approve":

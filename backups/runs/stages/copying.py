@@ -34,11 +34,11 @@ def cancel(work: Work) -> Answer:
         engine, copying = work.engines[row.engine], copying_of(row)
         if not row.aws_job_id:
             # The job may stand at AWS although its id was never stored; the token finds it.
-            store_status(row, engine.create(copying))
+            store_status(work, row, engine.create(copying))
             copying = copying_of(row)
         if not row.is_over:
             engine.cancel(copying)
-            store_status(row, engine.look(copying))
+            store_status(work, row, engine.look(copying))
         waiting += not row.is_over
     if waiting:
         return Waiting(WAIT_SECONDS, f"Waits for the end of {waiting} copy jobs.")
@@ -53,7 +53,10 @@ def _follow(work: Work, row: CopyJob) -> None:
     if row.status == "Suspended":
         engine.begin(copying)
     work.context.check_cancelled()
-    store_status(row, engine.look(copying))
+    status = engine.look(copying)
+    if status.priority not in {None, row.priority} and status.status not in OVER:
+        engine.prefer(copying)
+    store_status(work, row, status)
 
 
 def _summary(work: Work) -> Answer:

@@ -6,7 +6,7 @@ A kill at a named point leaves everything as a dead process would: the job runs 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -178,7 +178,7 @@ class MemoryBatch:
         if job_id not in self.jobs:
             self.asked[job_id] = request
             total = len(self.world.manifests[request.manifest_key]) + self.miscounts
-            self.jobs[job_id] = JobStatus(job_id, "Suspended", total)
+            self.jobs[job_id] = JobStatus(job_id, "Suspended", total, priority=request.priority)
         self.world.passing("created")
         return job_id
 
@@ -198,8 +198,11 @@ class MemoryBatch:
 
     def confirm(self, job_id: str) -> None:
         self.world.passing("confirm")
-        self.jobs[job_id] = JobStatus(job_id, "Ready", self.jobs[job_id].total)
+        self.jobs[job_id] = replace(self.jobs[job_id], status="Ready")
         self.world.passing("confirmed")
+
+    def set_priority(self, job_id: str, priority: int) -> None:
+        self.jobs[job_id] = replace(self.jobs[job_id], priority=priority)
 
     def cancel(self, job_id: str) -> None:
         self.jobs[job_id] = JobStatus(job_id, "Cancelled", self.jobs[job_id].total)
@@ -224,6 +227,8 @@ class MemorySpark:
         return CopyStatus("Complete", done, failed, copying.manifest.objects)
 
     def cancel(self, copying: Copying) -> None: ...
+
+    def prefer(self, copying: Copying) -> None: ...
 
 
 def inhabit(monkeypatch: Any, world: World) -> World:
