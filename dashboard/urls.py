@@ -4,7 +4,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="tables"), name="home"),
+    path("", RedirectView.as_view(pattern_name="tables", http_method_names=["get", "head"]), name="home"),
     path("", include("dashboard.accounts.urls")),
     path("", include("dashboard.web.urls")),
     path("jobs/", include("dashboard.jobs.urls")),

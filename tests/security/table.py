@@ -1,0 +1,130 @@
+"""Who may open and who may post to every address, by its name. A new address has to be written down here."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Least(IntEnum):
+    """The least that somebody has to be; NOBODY: the address does not answer to this method (405)."""
+
+    STRANGER = 0
+    VIEWER = 1
+    OPERATOR = 2
+    ADMIN = 3
+    NOBODY = 4
+
+
+S, V, O, A, N = Least  # noqa: E741 - the columns of the table below
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`see` by GET, `do` by POST. `changes`: the POST asks for a change of the lake, which read-only mode refuses."""
+
+    see: Least
+    do: Least
+    changes: bool = False
+
+
+RULES = {
+    # The way in and out, and what machines ask.
+    "login": Rule(S, S),
+    "welcome": Rule(S, S),
+    "alert-stop": Rule(S, S),
+    "healthz": Rule(S, N),
+    "readyz": Rule(S, N),
+    "logout": Rule(N, V),
+    # Whoever is signed in.
+    "home": Rule(V, N),
+    "me": Rule(V, V),
+    "password": Rule(V, V),
+    "prove": Rule(V, V),
+    "own-mails": Rule(V, V),
+    "end-own-sessions": Rule(N, V),
+    "scope": Rule(N, V),
+    "states": Rule(V, N),
+    "audit": Rule(V, N),
+    # People.
+    "people": Rule(A, N),
+    "new-person": Rule(A, A),
+    "person": Rule(A, A),
+    "person-link": Rule(N, A),
+    "person-sessions": Rule(N, A),
+    # Jobs.
+    "jobs": Rule(V, N),
+    "job": Rule(V, N),
+    "job-progress": Rule(V, N),
+    "job-log": Rule(V, N),
+    "job-cancel": Rule(N, O),
+    # Alerts.
+    "alerts": Rule(V, N),
+    "alert": Rule(V, O),
+    "alert-reopen": Rule(N, O),
+    "alert-messages": Rule(V, N),
+    "alert-message": Rule(V, N),
+    "alert-message-again": Rule(N, A),
+    "alert-rules": Rule(V, N),
+    "alert-rule": Rule(V, A),
+    "alert-new-rule": Rule(A, A),
+    "alert-rule-delete": Rule(N, A),
+    "alert-recipients": Rule(V, A),
+    "alert-recipient-test": Rule(N, A),
+    "alert-recipient-delete": Rule(N, A),
+    # Tables.
+    "tables": Rule(V, N),
+    "table": Rule(V, N),
+    "table-verdict": Rule(V, N),
+    "table-commits": Rule(V, N),
+    "table-commit": Rule(V, N),
+    "table-entries": Rule(V, N),
+    "table-jobs": Rule(V, N),
+    "table-activity": Rule(V, N),
+    "table-writers": Rule(V, N),
+    "table-compatibility": Rule(V, N),
+    "table-observe": Rule(N, O),
+    "observe": Rule(N, O),
+    "table-repairs": Rule(N, O),
+    "table-repair": Rule(V, O, changes=True),
+    "repair-many": Rule(V, O, changes=True),
+    "coordination": Rule(V, N),
+    "table-coordination": Rule(V, O),
+    "table-coordination-checks": Rule(V, O, changes=True),
+    "coordination-many": Rule(V, O, changes=True),
+    "table-create": Rule(V, O),
+    "table-create-checks": Rule(V, O, changes=True),
+    # Stores, buckets, connections.
+    "stores": Rule(V, N),
+    "store": Rule(V, N),
+    "store-writers": Rule(V, N),
+    "store-ttl": Rule(V, N),
+    "store-ttl-stop": Rule(N, O),
+    "store-create": Rule(V, O),
+    "store-change": Rule(N, O),
+    "buckets": Rule(V, N),
+    "bucket": Rule(V, N),
+    "bucket-change": Rule(N, O),
+    "upkeep-plan": Rule(V, O, changes=True),
+    "upkeep-plan-again": Rule(N, O),
+    "connections": Rule(V, N),
+    "connection": Rule(V, N),
+    "connection-check": Rule(N, O),
+    "connection-read-only": Rule(N, A),
+    # Backups.
+    "backups": Rule(V, N),
+    "backup-card": Rule(V, N),
+    "backup-plan": Rule(V, N),
+    "backup-plan-add": Rule(A, A),
+    "backup-plan-edit": Rule(A, A),
+    "backup-plan-policies": Rule(V, N),
+    "backup-plan-preflight": Rule(N, O),
+    "backup-plan-inventory": Rule(N, A, changes=True),
+    "backup-plan-run": Rule(N, O, changes=True),
+    "backup-plan-switch": Rule(N, A),
+    "backup-run": Rule(V, N),
+    "backup-run-failures": Rule(V, N),
+    "backup-run-approve": Rule(N, O, changes=True),
+    "backup-run-reject": Rule(N, O),
+    "backup-run-cancel": Rule(N, O),
+    "backup-run-prefer": Rule(N, O, changes=True),
+    "backup-run-retry": Rule(N, O, changes=True),
+}

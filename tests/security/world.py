@@ -1,0 +1,247 @@
+"""One of everything that an address may name, and what a form would post there."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.urls import reverse
+from django.utils import timezone
+
+from backups.models import Plan, Run
+from coordinator.alerting import FINDING
+from coordinator.coordination.checks import Operation
+from coordinator.coordination.jobs import params_of
+from coordinator.coordination.reading import Wish
+from coordinator.models import Bucket, CommitStore, DeltaTable, TtlMigration
+from coordinator.queries.coordination import many_selection
+from coordinator.queries.repairs import BULK, bulk_selection
+from coordinator.queries.table_list import TableFilter
+from coordinator.upkeep.wishes import ChangeProtection, wish_document
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.people import invitation
+from dashboard.accounts.roles import Role
+from dashboard.alerts.models import Alert, Message, Recipient, Rule
+from dashboard.alerts.stopping import stop_url
+from dashboard.connections.models import Connection
+from dashboard.jobs.models import Job
+from tests.backups.page_records import make_copy_job, make_gaps, make_plan, make_run
+from tests.builders.lake import (
+    NOW,
+    make_bucket,
+    make_commit,
+    make_connection,
+    make_entry,
+    make_finding,
+    make_pass,
+    make_pending,
+    make_store,
+    make_table,
+)
+from tests.builders.people import PASSWORD, person
+from tests.dashboard.alerts.test_mail import alert, message
+from tests.dashboard.jobs.builders import job
+
+PUBLISH = {"repair": "publish-commit", "code": "C2", "version": "42"}
+DIGEST = {"digest": "0" * 32}
+
+
+def named_job(kind: str, state: str, thing: Any, label: str, params: dict[str, Any], **fields: Any) -> Job:
+    return job(
+        state,
+        kind=kind,
+        title=f"Job on {label}"[:200],
+        connection=thing.connection,
+        target_type="table" if isinstance(thing, DeltaTable) else "store",
+        target_id=str(thing.pk),
+        target_label=label,
+        params=params,
+        **fields,
+    )
+
+
+@dataclass
+class World:
+    """A lake with one of everything; `words` name the parts of texts that come from outside."""
+
+    words: str = "orders"
+    is_read_only: bool = False
+    connection: Connection = field(init=False)
+    table: DeltaTable = field(init=False)
+    store: CommitStore = field(init=False)
+    coordinator: CommitStore = field(init=False)
+    bucket: Bucket = field(init=False)
+    plan: Plan = field(init=False)
+    run: Run = field(init=False)
+    runs: dict[str, Run] = field(init=False)
+    jobs: dict[str, Job] = field(init=False)
+    alert: Alert = field(init=False)
+    message: Message = field(init=False)
+    rule: Rule = field(init=False)
+    recipient: Recipient = field(init=False)
+    user: User = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._make_lake()
+        self._make_jobs()
+        self._make_backups()
+        self._make_alerts()
+        self.user = person(Role.VIEWER, name="sam")
+
+    def _make_lake(self) -> None:
+        self.connection = make_connection("lake")
+        self.store = make_store("delta_log", connection=self.connection)
+        self.coordinator = make_store("commits", connection=self.connection, kind=CommitStore.Kind.COMMIT_COORDINATOR)
+        moving = {"from_attribute": "commitTime", "requested_by_name": "sam", "started_at": NOW, "phase_at": NOW}
+        TtlMigration.objects.create(store=self.store, next_at=NOW, **moving)
+        self.bucket = make_bucket("lake", connection=self.connection)
+        uri = f"s3a://lake/sales/{self.words}"
+        self.table = make_table(uri, connection=self.connection, store=self.store, name=f"sales.{self.words}"[:1100])
+        make_commit(self.table, operation=self.words[:64], engine=self.words[:128])
+        make_entry(self.table, file=f".tmp/{self.words}"[:1024])
+        make_pending(self.table)
+        make_finding(self.table, summary=f"Commit 42 of {self.words} is pending.", repairs=["publish-commit"])
+        # What enabling is offered for: a table that one writer at a time commits to.
+        make_table("s3a://lake/sales/plain", connection=self.connection, mechanism="single_driver")
+        make_pass(self.connection)
+
+    def _make_jobs(self) -> None:
+        table, uri = self.table, self.table.uri
+        enable = params_of(Wish(Operation.ENABLE, uri, store="commits"))
+        create = params_of(Wish(Operation.CREATE, "s3a://lake/new", store="commits", columns="id BIGINT"))
+        protect = {"wish": wish_document(ChangeProtection(self.store.name, on=True))}
+        self.jobs = {
+            "table-repair": named_job("plan-repair", "succeeded", table, uri, {"uri": uri}),
+            "table-coordination-checks": named_job("check-coordination", "succeeded", table, uri, enable),
+            "table-create-checks": named_job("check-coordination", "succeeded", table, "s3a://lake/new", create),
+            "upkeep-plan": named_job("plan-upkeep", "succeeded", self.store, self.store.name, protect),
+            "job": named_job("observe-table", "queued", table, uri, {"uri": uri}, reason=self.words[:500]),
+        }
+        self.jobs["job"].events.create(at=timezone.now(), text=f"Read {self.words}.", step="read")
+
+    def _make_backups(self) -> None:
+        connections = {"connection": self.connection, "vault_connection": self.connection}
+        self.plan = make_plan("nightly", **connections)
+        waiting = make_run(make_plan("weekly", **connections), "waiting_for_approval")
+        running = make_run(make_plan("yearly", **connections), "running")
+        make_copy_job(running)
+        gaps = make_gaps(make_plan("monthly", **connections))
+        self.run = waiting
+        self.runs = {
+            "backup-run": gaps,
+            "backup-run-failures": gaps,
+            "backup-run-retry": gaps,
+            "backup-run-cancel": running,
+            "backup-run-prefer": running,
+            "backup-run-approve": waiting,
+            "backup-run-reject": waiting,
+        }
+
+    def _make_alerts(self) -> None:
+        self.rule = Rule.objects.create(kind=FINDING.name, name="Sales", threshold=5, prefix="s3a://lake/sales/")
+        self.recipient = Recipient.objects.create(name="ops", kind="address", address="ops@acme.example")
+        self.alert = alert(connection=self.connection, rule=self.rule, headline=f"{self.words} lost a file."[:400])
+        self.message = message(self.alert, state="failed", recipient=self.recipient, subject=self.words[:300])
+
+    def path(self, name: str) -> str:
+        """A path of this address at which something is to be seen."""
+        return reverse(name, kwargs=self._parts(name)) if name not in {"welcome", "alert-stop"} else self._link(name)
+
+    def data(self, name: str) -> dict[str, Any]:
+        """What the page's own form would post."""
+        if name in {"repair-many", "coordination-many"}:
+            return self._seen(name)
+        if name == "backup-plan-edit":
+            return {**_plan_fields(self.plan), "schedule": "0 4 * * *"}
+        if name == "backup-plan-add":
+            return {**_plan_fields(self.plan), "name": "hourly"}
+        if name == "table-create":
+            return {"uri": "s3a://lake/other", "columns": "id BIGINT", "store": str(self.coordinator.pk)}
+        return FORMS.get(name, {})
+
+    def _parts(self, name: str) -> dict[str, Any]:
+        parts: dict[str, Any] = {
+            "table_id": self.table.pk,
+            "store_id": self.store.pk,
+            "bucket_id": self.bucket.pk,
+            "connection_id": self.connection.pk,
+            "version": 41,
+            "repair": "publish-commit",
+            "operation": "enable",
+            "job_id": self.jobs.get(name.removesuffix("-again"), self.jobs["job"]).pk,
+            "alert_id": self.alert.pk,
+            "kind": FINDING.name,
+            "plan_name": self.plan.name,
+            "run_id": self.runs.get(name, self.run).pk,
+            "pk": self._pk(name),
+        }
+        return {part: parts[part] for part in parts_of(name)}
+
+    def _pk(self, name: str) -> int:
+        if name.startswith("alert-message"):
+            return self.message.pk
+        if name.startswith("alert-rule"):
+            return self.rule.pk
+        return self.recipient.pk if name.startswith("alert-recipient") else self.user.pk
+
+    def _link(self, name: str) -> str:
+        if name == "alert-stop":
+            return stop_url("ops@acme.example").removeprefix(settings.PUBLIC_URL)
+        return invitation(Actor.command(), self.user)
+
+    def _seen(self, name: str) -> dict[str, Any]:
+        if name == "repair-many":
+            return {"seen": bulk_selection(BULK["publish-commit"], TableFilter()).seen, "once": "1"}
+        chosen = many_selection(Operation.ENABLE, TableFilter())
+        return {"seen": chosen.seen, "once": "1", "stated": "yes", "coordinator": "commits"}
+
+
+def parts_of(name: str) -> list[str]:
+    from tests.dashboard.test_addresses import routes
+
+    return [part for known, route in routes() if known == name for part in re.findall(r"<(?:\w+:)?(\w+)>", route)]
+
+
+def _plan_fields(plan: Plan) -> dict[str, Any]:
+    from backups.forms import form_of
+
+    return {key: value for key, value in form_of(plan).initial.items() if value not in (None, False)}
+
+
+FORMS: dict[str, dict[str, Any]] = {
+    "login": {"username": "nobody", "password": "wrong"},
+    "prove": {"password": PASSWORD},
+    "me": {"theme": "dark"},
+    "password": {"old_password": PASSWORD, "new_password1": "quite another one", "new_password2": "quite another one"},
+    "welcome": {"new_password1": "quite another one", "new_password2": "quite another one"},
+    "new-person": {"name": "kim", "role": "viewer"},
+    "person": {"role": "operator", "is_active": "on"},
+    "scope": {"connection": "lake"},
+    "alert": {"reason": "Known.", "hours": "4"},
+    "alert-new-rule": {
+        "name": "Narrow",
+        "threshold": "5",
+        "least_severity": "warning",
+        "remind_hours": "4",
+        "escalate_hours": "0",
+        "uri_prefix": "s3a://lake/sales/",
+    },
+    "alert-rule": {"threshold": "5", "least_severity": "warning", "remind_hours": "4", "escalate_hours": "0"},
+    "alert-recipients": {"name": "more", "kind": "address", "address": "more@acme.example", "digest": "never"},
+    "own-mails": {"mails": "on"},
+    "observe": {"connection": "lake"},
+    "table-repairs": PUBLISH,
+    "table-repair": PUBLISH | DIGEST,
+    "table-create-checks": DIGEST,
+    "table-coordination": {"store": "commits"},
+    "table-coordination-checks": DIGEST | {"stated": "yes"},
+    "upkeep-plan": DIGEST,
+    "store-create": {"connection": "lake", "name": "another", "kind": "log_store", "billing": "on_demand"},
+    "store-change": {"act": "change-protection", "protection": "yes"},
+    "bucket-change": {"act": "set-temp-rule", "prefix": "sales/orders", "days": "3"},
+    "connection-read-only": {"read_only": "yes"},
+    "backup-run-prefer": {"priority": "7"},
+    "backup-run-approve": {"estimate": "86.57"},
+    "backup-plan-inventory": {"format": "Parquet", "frequency": "Daily"},
+}
