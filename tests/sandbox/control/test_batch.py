@@ -3,7 +3,6 @@
 import hashlib
 import json
 import time
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import boto3
@@ -332,8 +331,7 @@ def test_a_rule_that_there_is_not_is_refused(ground: Ground) -> None:
 
 def test_ten_thousand_objects_are_copied_and_reported(ground: Ground) -> None:
     keys = [f"part={number % 20}/f {number}+.parquet" for number in range(10_000)]
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda key: ground.client.put(ground.source, key, b"d"), keys))
+    ground.plant(keys, "d")
     job_id = ground.create(*keys)
     job = ground.wait(job_id, seconds=120)
     assert job["ProgressSummary"]["NumberOfTasksSucceeded"] == 10_000
