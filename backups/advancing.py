@@ -12,6 +12,7 @@ from dashboard.jobs.models import Job, JobState
 CANCEL_KIND = "backup-cancel"
 POLL_SECONDS = 2.0
 LONGEST_WAIT_SECONDS = 60.0
+LONGEST_JOB_SECONDS = 24 * 3600.0
 
 
 def needs_spark(run: Run) -> bool:
@@ -38,12 +39,14 @@ def submit_advance(run: Run) -> Job:
 def advance_here(run: Run, say: Callable[[str], None] = lambda sentence: None) -> Run:
     """Advance a run in this process until it is finished or waits for approval; returns it as it is then.
 
-    Waits for what it waits for, and tries again after a trouble, as the tick would but sooner. `say` is told each new
-    sentence of the run.
+    Waits for what the run waits for, and for what another process does with it; tries again after a trouble, as the
+    tick would but sooner. `say` is told each new sentence of the run.
     """
     said = ""
     while True:
-        job = run_in_foreground(Actor.schedule(), _kind(run), _title(run), **_details(run))
+        job = run_in_foreground(
+            Actor.schedule(), _kind(run), _title(run), **_details(run), wait_seconds=LONGEST_JOB_SECONDS
+        )
         run.refresh_from_db()
         if run.is_finished or run.state == RunState.WAITING_FOR_APPROVAL:
             return run
@@ -54,6 +57,9 @@ def advance_here(run: Run, say: Callable[[str], None] = lambda sentence: None) -
             say(said)
         if run.look_again_at is not None:
             time.sleep(min(POLL_SECONDS * 2**run.stumbles, LONGEST_WAIT_SECONDS))
+        elif run.worker_id is not None:
+            # A job of the other kind holds the run, in another process.
+            time.sleep(POLL_SECONDS)
 
 
 def _kind(run: Run) -> str:

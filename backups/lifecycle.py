@@ -11,6 +11,7 @@ from backups.models import ACTIVE, Run, RunStage, RunState, Stage
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import record
 from dashboard.jobs.models import Job
+from dashboard.jobs.reaper import lose_if_silent
 
 MOVES: dict[RunState, frozenset[RunState]] = {
     RunState.WAITING_FOR_INVENTORY: frozenset({RunState.RUNNING, RunState.CANCELLING, RunState.FAILED}),
@@ -32,9 +33,15 @@ STAGES = tuple(Stage)
 
 
 def hold(run_id: UUID, job: Job) -> bool:
-    """Let a job move the run; False: another job that has not ended holds it, or the run is finished."""
+    """Let a job move the run; False: another job that has not ended holds it, or the run is finished.
+
+    A holder that has been silent for 90 seconds is ended as lost here: with commands alone no reaper may be running.
+    """
     seen = Run.objects.select_related("worker").filter(pk=run_id, state__in=ACTIVE).first()
-    if seen is None or (seen.worker and seen.worker_id != job.pk and not seen.worker.is_finished):
+    if seen is None:
+        return False
+    holder = seen.worker
+    if holder and holder.pk != job.pk and not holder.is_finished and not lose_if_silent(holder, timezone.now()):
         return False
     # Two that saw the same holder end: the second finds that the first has taken its place.
     return _won(Run.objects.filter(pk=run_id, worker=seen.worker, state__in=ACTIVE).update(worker=job))
@@ -83,9 +90,9 @@ def next_stage(run_id: UUID, job: Job, done: Stage, detail: str) -> bool:
     return won
 
 
-def open_stage(run_id: UUID, stage: Stage) -> None:
-    """Show that a stage is worked on; its beginning is that of the first time."""
-    rows = RunStage.objects.filter(run_id=run_id, name=stage)
+def open_stage(run_id: UUID, job: Job, stage: Stage) -> None:
+    """Show that a stage is worked on, while the job holds its run; its beginning is that of the first time."""
+    rows = RunStage.objects.filter(run_id=run_id, run__worker=job, name=stage)
     rows.filter(started_at=None).update(started_at=timezone.now())
     rows.update(state=RunStage.State.RUNNING)
 
@@ -95,9 +102,9 @@ def close_stage(run_id: UUID, stage: str, state: RunStage.State, detail: str = "
     RunStage.objects.filter(run_id=run_id, name=stage).update(state=state, finished_at=timezone.now(), **more)
 
 
-def show_stage(run_id: UUID, stage: Stage, **fields: Any) -> None:
-    """Store progress of a stage: `done`, `total`, `detail`, `state`."""
-    RunStage.objects.filter(run_id=run_id, name=stage).update(**fields)
+def show_stage(run_id: UUID, job: Job, stage: Stage, **fields: Any) -> None:
+    """Store progress of a stage, while the job holds its run: `done`, `total`, `detail`, `state`."""
+    RunStage.objects.filter(run_id=run_id, run__worker=job, name=stage).update(**fields)
 
 
 def _record_end(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Why an object is not safe, and what to do about it. Pure."""
+"""Why an object is not safe, or a run goes not on, and what to do about it. Pure."""
 
 _BY_CODE = {
     "SlowDown": "S3 asked to go slower and did not take it after several tries. Try the rest again.",
@@ -22,3 +22,32 @@ def cause_of(outcome: str, code: str) -> str:
     if outcome in {"failed", "denied"} and code in _BY_CODE:
         return _BY_CODE[code]
     return _BY_OUTCOME.get(outcome, _BY_OUTCOME["failed"])
+
+
+_CREDENTIALS = "Renew the credentials of the plan's connection, or let its role be taken again."
+_CURES = {
+    **dict.fromkeys(
+        (
+            "ExpiredToken",
+            "ExpiredTokenException",
+            "InvalidAccessKeyId",
+            "InvalidClientTokenId",
+            "InvalidToken",
+            "NoCredentials",
+            "SignatureDoesNotMatch",
+            "TokenRefreshRequired",
+            "UnrecognizedClientException",
+        ),
+        _CREDENTIALS,
+    ),
+    **dict.fromkeys(
+        ("AccessDenied", "AccessDeniedException", "AllAccessDisabled", "UnauthorizedOperation"),
+        "Run the preflight of the plan, and grant what it finds missing.",
+    ),
+    "NoSuchBucket": "Create the bucket, or correct the plan.",
+}
+
+
+def cure_of(code: str) -> str:
+    """What a person can do about an error that keeps a run from going on; "" where waiting is all."""
+    return _CURES.get(code, "")

@@ -4,6 +4,7 @@ from django.utils import timezone
 
 from backups.models import CopyJob
 from backups.runs.ports import Copying, CopyStatus, Manifest, Place, place_of
+from backups.runs.work import GivenUp, Work
 
 
 def copying_of(row: CopyJob) -> Copying:
@@ -30,11 +31,19 @@ def report_of(row: CopyJob) -> Place:
     return place_of(row.run.folder).below(row.report_prefix)
 
 
-def store_status(row: CopyJob, status: CopyStatus) -> None:
-    """Keep what an engine said of a copy job."""
-    row.status, row.reason = status.status, status.reason
-    row.done, row.failed, row.active_seconds = status.done, status.failed, status.active_seconds
-    row.total = status.total or row.total
-    row.aws_job_id = status.aws_job_id or row.aws_job_id
-    row.updated_at = timezone.now()
-    row.save()
+def store_status(work: Work, row: CopyJob, status: CopyStatus) -> None:
+    """Keep what an engine said of a copy job. Raises GivenUp where the run is another job's by now."""
+    facts = {
+        "status": status.status,
+        "reason": status.reason,
+        "done": status.done,
+        "failed": status.failed,
+        "active_seconds": status.active_seconds,
+        "total": status.total or row.total,
+        "aws_job_id": status.aws_job_id or row.aws_job_id,
+        "updated_at": timezone.now(),
+    }
+    if not CopyJob.objects.filter(pk=row.pk, run__worker=work.context.job).update(**facts):
+        raise GivenUp
+    for name, value in facts.items():
+        setattr(row, name, value)

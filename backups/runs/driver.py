@@ -3,14 +3,17 @@
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
 from django.db import transaction
+from django.utils import timezone
 
 from backups import lifecycle
 from backups.models import Run, RunStage, RunState, Stage
+from backups.runs.causes import cure_of
 from backups.runs.stages import copying, cost_gate, inventory, manifest, reconcile
 from backups.runs.work import Answer, Done, Elsewhere, GivenUp, RunFailed, Waiting, Work
-from dashboard.jobs.context import JobCancelled, JobFailed
+from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
 from dashboard.jobs.execution import first_sentence
 from lake.aws.errors import AwsError
 
@@ -42,7 +45,7 @@ def advance(work: Work) -> Answer:
         _fail(work, failure.code, str(failure))
         return Done(str(failure))
     except Exception as error:
-        look_again = _stumble(work, error)
+        look_again = _stumble(work.run, work.context, error, partial(_fail, work))
         raise
     finally:
         later = work.now() + timedelta(seconds=look_again) if look_again else None
@@ -67,7 +70,7 @@ def _go(work: Work) -> Answer:
 
 
 def _stage(work: Work, stage: Stage) -> Answer:
-    lifecycle.open_stage(work.run.pk, stage)
+    lifecycle.open_stage(work.run.pk, work.context.job, stage)
     with work.context.step(stage.label) as step:
         answer = STAGES[stage](work)
         if isinstance(answer, Done):
@@ -75,7 +78,7 @@ def _stage(work: Work, stage: Stage) -> Answer:
         elif isinstance(answer, Waiting):
             step.detail, step.state = answer.sentence, "waiting"
     if isinstance(answer, Waiting) and work.run.state != RunState.WAITING_FOR_APPROVAL:
-        work.save(sentence=answer.sentence, stumbles=0)
+        work.save(sentence=answer.sentence, stumbles=0, error_code="")
         work.show(stage, state=RunStage.State.WAITING, detail=answer.sentence)
     if isinstance(answer, Done) and stage != Stage.RECONCILE:
         _close(work, stage, answer.detail)
@@ -96,7 +99,7 @@ def _cancel(work: Work) -> Answer:
         with transaction.atomic():
             if not lifecycle.move(work.run.pk, RunState.CANCELLED, job=work.context.job, sentence=answer.detail):
                 raise GivenUp
-            _skip_the_rest(work)
+            _skip_the_rest(work.run)
     elif isinstance(answer, Waiting):
         work.save(sentence=answer.sentence)
     return answer
@@ -104,31 +107,41 @@ def _cancel(work: Work) -> Answer:
 
 def _fail(work: Work, code: str, sentence: str) -> None:
     """End the run; its copy jobs too, unless what ends it keeps them from being ended as well."""
-    with suppress(AwsError, JobFailed, RunFailed):
+    with suppress(AwsError, JobFailed, RunFailed, GivenUp):
         copying.cancel(work)
-    run, job = work.run, work.context.job
+    _end_failed(work.run, work.context, code, sentence)
+
+
+def _end_failed(run: Run, context: JobContext, code: str, sentence: str) -> None:
     with transaction.atomic():
-        if lifecycle.move(run.pk, RunState.FAILED, job=job, sentence=sentence, error_code=code[:128]):
+        if lifecycle.move(run.pk, RunState.FAILED, job=context.job, sentence=sentence, error_code=code[:128]):
             stage = Stage(Run.objects.values_list("stage", flat=True).get(pk=run.pk))
             lifecycle.close_stage(run.pk, stage, RunStage.State.FAILED, sentence)
-            _skip_the_rest(work)
+            _skip_the_rest(run)
 
 
-def _skip_the_rest(work: Work) -> None:
+def _skip_the_rest(run: Run) -> None:
     waiting = (RunStage.State.NEXT, RunStage.State.WAITING, RunStage.State.RUNNING)
-    work.run.stages.filter(state__in=waiting).update(state=RunStage.State.SKIPPED)
+    run.stages.filter(state__in=waiting).update(state=RunStage.State.SKIPPED)
 
 
-def _stumble(work: Work, error: Exception) -> float:
-    """Keep the reason, and say in how many seconds to try again; the sixth in a row ends the run."""
+def stumble_at_the_door(run: Run, context: JobContext, error: Exception) -> None:
+    """Keep why a run could not be taken up at all, and let go of it; it is a stumble like any other."""
+    seconds = _stumble(run, context, error, partial(_end_failed, run, context))
+    lifecycle.let_go(run.pk, context.job, timezone.now() + timedelta(seconds=seconds) if seconds else None)
+
+
+def _stumble(run: Run, context: JobContext, error: Exception, fail: Callable[[str, str], None]) -> float:
+    """Keep the reason, and say in how many seconds to try again; the sixth in a row ends the run by `fail`."""
     code = error.code if isinstance(error, AwsError | JobFailed) else type(error).__name__
-    sentence = str(error) if isinstance(error, AwsError | JobFailed) else first_sentence(error)
-    stumbles = work.run.stumbles + 1
+    said = str(error) if isinstance(error, AwsError | JobFailed) else first_sentence(error)
+    sentence = f"{said} {cure_of(code)}".strip()
+    stumbles = run.stumbles + 1
     if stumbles > MOST_STUMBLES:
-        _fail(work, code, f"{sentence} It went wrong {stumbles} times in a row.")
+        fail(code, f"{sentence} It went wrong {stumbles} times in a row.")
         return 0
-    seconds: float = 60.0 * 2 ** (stumbles - 1)
-    again = f"{sentence} Tried again in {seconds / 60:.0f} minutes."
-    lifecycle.save(work.run.pk, work.context.job, stumbles=stumbles, sentence=again, error_code=code[:128])
-    work.show(Stage(work.run.stage), state=RunStage.State.WAITING, detail=again)
-    return seconds
+    minutes = 1 << (stumbles - 1)
+    again = f"{sentence} Tried again in {minutes} minute{'s' if minutes > 1 else ''}."
+    if lifecycle.save(run.pk, context.job, stumbles=stumbles, sentence=again, error_code=code[:128]):
+        lifecycle.show_stage(run.pk, context.job, Stage(run.stage), state=RunStage.State.WAITING, detail=again)
+    return 60.0 * minutes

@@ -72,7 +72,7 @@ class Work:
         self.context.say(sentence)
 
     def show(self, stage: Stage, **fields: Any) -> None:
-        lifecycle.show_stage(self.run.pk, stage, **fields)
+        lifecycle.show_stage(self.run.pk, self.context.job, stage, **fields)
 
     def stage_row(self, stage: Stage) -> RunStage:
         return self.run.stages.get(name=stage)
@@ -81,10 +81,16 @@ class Work:
     def folder(self) -> Place:
         return place_of(self.run.folder)
 
+    @property
+    def until(self) -> datetime:
+        """What was written later is too new; a second try takes what stands at the source when it begins."""
+        moment = self.run.started_at if self.run.retry_of else self.run.cut_off
+        if moment is None:
+            raise RunFailed("NoCutOff", "The run has no cut-off: its inventory stage did not end.")
+        return moment
+
     def wanted(self) -> Wanted:
         run, plan = self.run, self.run.plan
-        if run.cut_off is None:
-            raise RunFailed("NoCutOff", "The run has no cut-off: its inventory stage did not end.")
         return Wanted(
             run=str(run.pk),
             source=place_of(plan.source),
@@ -92,7 +98,7 @@ class Work:
             folder=self.folder,
             inventory_bucket=run.inventory_bucket,
             inventory_manifest=run.inventory_manifest,
-            cut_off=run.cut_off,
+            cut_off=self.until,
             selection=plan.selection,
             files=plan.files,
             window_hours=plan.window_hours,

@@ -64,7 +64,7 @@ def _create_jobs(work: Work) -> Waiting | None:
         if row.status in {"", "New", "Preparing"}:
             copying = copying_of(row)
             engine = _engine(work, row)
-            store_status(row, engine.look(copying) if row.aws_job_id else engine.create(copying))
+            store_status(work, row, engine.look(copying) if row.aws_job_id else engine.create(copying))
         if row.status in {"New", "Preparing"}:
             return Waiting(WAIT_SECONDS, f"Waits until S3 has read the manifest of copy job {number}.")
         if row.total != manifest.objects and row.status != "Failed":

@@ -1,9 +1,16 @@
 """Every move of a run's state, allowed or not."""
 
+from datetime import timedelta
+from types import SimpleNamespace
+
 import pytest
+from django.utils import timezone
 
 from backups import lifecycle
-from backups.models import Run, RunState
+from backups.models import CopyJob, Run, RunState, Stage
+from backups.runs.copies import store_status
+from backups.runs.ports import CopyStatus
+from backups.runs.work import GivenUp
 from dashboard.jobs.models import Job
 from tests.backups.runs.world import make_plan, start
 
@@ -35,18 +42,44 @@ def test_a_run_moves_only_as_the_table_says(before, after):
     assert lifecycle.move(run.pk, RunState(after)) == ((before, after) in ALLOWED)
 
 
-def job(state: str = "running") -> Job:
+def job(kind: str = "backup-run", silent_seconds: float = 0) -> Job:
+    heard = timezone.now() - timedelta(seconds=silent_seconds)
     return Job.objects.create(
-        kind="backup-run", title="Back up", requested_by_name="schedule", state=state, target_key=""
+        kind=kind, title="Back up", requested_by_name="schedule", state="running", heartbeat_at=heard
     )
 
 
 def test_only_one_of_two_jobs_holds_a_run():
     run, first = start(make_plan()), job()
-    second = Job.objects.create(kind="backup-data", title="Back up", requested_by_name="schedule", state="running")
 
     assert lifecycle.hold(run.pk, first)
-    assert not lifecycle.hold(run.pk, second)
+    assert not lifecycle.hold(run.pk, job("backup-data"))
+
+
+def test_a_holder_that_has_been_silent_is_lost_to_the_next_job():
+    run, dead = start(make_plan()), job(silent_seconds=91)
+    lifecycle.hold(run.pk, dead)
+
+    assert lifecycle.hold(run.pk, job("backup-data"))
+    dead.refresh_from_db()
+    assert dead.state == "lost"
+
+
+def test_what_a_job_learns_after_another_took_its_run_is_not_kept():
+    """A worker that was paused, given up and comes back."""
+    run, first = start(make_plan()), job(silent_seconds=91)
+    row = CopyJob.objects.create(run=run, number=1, engine="s3-batch", status="Complete")
+    lifecycle.hold(run.pk, first)
+    lifecycle.hold(run.pk, job("backup-data"))
+    late = SimpleNamespace(context=SimpleNamespace(job=first))
+
+    with pytest.raises(GivenUp):
+        store_status(late, row, CopyStatus("Active"))
+    lifecycle.show_stage(run.pk, first, Stage.COPY, detail="late")
+
+    row.refresh_from_db()
+    assert row.status == "Complete"
+    assert run.stages.get(name="copy").detail == ""
 
 
 def test_a_job_takes_the_run_over_from_one_that_has_ended():

@@ -1,0 +1,151 @@
+"""What goes wrong between a run and AWS: said in a sentence with its cure, tried again, and given up in the end."""
+
+import pytest
+
+from backups import actions, jobs
+from backups.advancing import advance_here
+from backups.models import CopyJob, Run
+from dashboard.accounts.actor import Actor
+from dashboard.jobs.models import Job
+from lake.aws.errors import AwsError
+from tests.backups.runs.world import World, inhabit, make_plan, start, tick
+
+pytestmark = pytest.mark.django_db
+
+EXPIRED = AwsError("ExpiredToken", "The provided token has expired", "R1", "s3:ListObjectsV2", "", "s3://lake")
+DENIED = AwsError("AccessDenied", "Access Denied", "R2", "s3:GetObject", "s3:GetObject", "s3://lake")
+STAGE_OF = {
+    "plan": "manifest",
+    "create": "cost_gate",
+    "status": "cost_gate",
+    "confirm": "copy",
+    "reconcile": "reconcile",
+}
+
+
+@pytest.fixture
+def world(monkeypatch):
+    return inhabit(monkeypatch, World())
+
+
+@pytest.mark.parametrize("point", STAGE_OF)
+@pytest.mark.parametrize(("error", "cure"), [(EXPIRED, "Renew the credentials"), (DENIED, "Run the preflight")])
+def test_an_expired_or_denied_role_is_said_tried_again_and_given_up_and_a_new_run_finishes(world, point, error, cure):
+    plan = make_plan(engine="s3-batch")
+    world.trouble_at = {point: error}
+    run = start(plan)
+    tick(world, rounds=5)
+    run.refresh_from_db()
+    assert (run.state, run.stage, run.error_code) == ("running", STAGE_OF[point], error.code)
+    assert error.message in run.sentence
+    assert cure in run.sentence
+    assert "Tried again in" in run.sentence
+    assert run.stages.get(name=run.stage).detail == run.sentence
+
+    tick(world)
+    run.refresh_from_db()
+    assert (run.state, run.stumbles) == ("failed", 5)
+    assert run.sentence.endswith("It went wrong 6 times in a row.")
+    assert run.stages.get(name=STAGE_OF[point]).state == "failed"
+
+    world.trouble_at = {}
+    again = start(plan)
+    tick(world)
+    again.refresh_from_db()
+    assert again.state == "complete"
+    assert again.copied + again.already_there == 10
+
+
+@pytest.mark.parametrize("point", STAGE_OF)
+def test_a_trouble_that_ends_leaves_no_trace_in_the_run(world, point):
+    world.trouble_at = {point: EXPIRED}
+    run = start(make_plan(engine="s3-batch"))
+    tick(world, rounds=4)
+    world.trouble_at = {}
+    tick(world)
+
+    run.refresh_from_db()
+    assert (run.state, run.error_code, run.copied) == ("complete", "", 10)
+    assert len(world.batch.jobs) == 1
+
+
+def test_a_lake_that_cannot_be_opened_is_a_stumble(world, monkeypatch):
+    def refuse(access):
+        raise AwsError("BadConfiguration", "the AWS configuration files cannot be used")
+
+    monkeypatch.setattr(jobs, "open_lake", refuse)
+    run = start(make_plan())
+    tick(world, rounds=1)
+    run.refresh_from_db()
+    assert (run.stumbles, run.worker) == (1, None)
+    assert "configuration files cannot be used" in run.sentence
+    tick(world)
+    run.refresh_from_db()
+    assert (run.state, run.error_code) == ("failed", "BadConfiguration")
+    assert Job.objects.count() == 6
+
+
+def test_a_refusal_that_no_second_try_removes_ends_the_run_at_once(world):
+    world.trouble_at = {"create": AwsError("BadConfiguration", "'' is no ARN of a role", "", "s3:CreateJob")}
+    run = start(make_plan(engine="s3-batch"))
+    tick(world)
+
+    run.refresh_from_db()
+    assert (run.state, run.error_code) == ("failed", "BadConfiguration")
+    assert Job.objects.filter(state="failed").count() == 0
+
+
+def test_a_run_whose_copies_cannot_be_ended_does_not_cancel_for_ever(world):
+    run = start(make_plan(engine="s3-batch"))
+    tick(world, rounds=2)
+    world.trouble_at = {"status": DENIED}
+    actions.cancel(Actor.command(), run, enqueue=False)
+    tick(world)
+
+    run.refresh_from_db()
+    assert (run.state, run.error_code) == ("failed", "AccessDenied")
+
+
+def test_what_changed_since_the_inventory_is_copied_as_it_is_now_by_a_second_try(world, monkeypatch):
+    """What is new is told from what changed by the moment up to which a run takes things, which moves on."""
+    wanted = []
+    plan_of = type(jobs.parts(None)[0]).plan
+
+    def plan(self, what):
+        wanted.append(what)
+        return plan_of(self, what)
+
+    monkeypatch.setattr(type(jobs.parts(None)[0]), "plan", plan)
+    world.denied = {"t/part-5"}
+    first = start(make_plan())
+    tick(world)
+    first.refresh_from_db()
+    world.denied = set()
+    again = actions.retry(Actor.command(), first, enqueue=False)
+    tick(world)
+
+    again.refresh_from_db()
+    assert again.state == "complete"
+    assert again.cut_off == first.cut_off == wanted[0].cut_off
+    assert wanted[1].cut_off == again.started_at > first.cut_off
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_command_waits_for_the_run_that_another_process_holds(world, monkeypatch):
+    """Without a pause it would make jobs as fast as the database takes them."""
+    run = start(make_plan())
+    holder = Job.objects.create(kind="backup-data", title="Back up", requested_by_name="schedule", state="running")
+    Job.objects.filter(pk=holder.pk).update(heartbeat_at=jobs.timezone.now())
+    Run.objects.filter(pk=run.pk).update(worker=holder)
+    pauses = []
+
+    def pause(seconds):
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            Job.objects.filter(pk=holder.pk).update(state="succeeded")
+
+    monkeypatch.setattr("backups.advancing.time.sleep", pause)
+
+    assert advance_here(run).state == "complete"
+    assert pauses == [2.0] * 3
+    assert CopyJob.objects.count() == 1
