@@ -21,6 +21,20 @@ PERMISSIONS_POLICY = ", ".join(
 )
 
 
+class AlwaysHeadersMiddleware:
+    """The headers that every answer carries, whoever made it: a page, a static file, or the refusal of a host."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        response.headers["Permissions-Policy"] = PERMISSIONS_POLICY
+        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+        response.headers["X-Frame-Options"] = settings.X_FRAME_OPTIONS
+        return response
+
+
 class PageHeadersMiddleware:
     """Number the request, keep pages out of caches, and answer htmx with whole-page redirects and toasts."""
 
@@ -33,7 +47,6 @@ class PageHeadersMiddleware:
         if getattr(request, "htmx", False):
             response = _answer_to_htmx(request, response)
         response.headers.setdefault("Cache-Control", "no-store")
-        response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
         response.headers["X-Request-ID"] = request.request_id  # type: ignore[attr-defined]
         patch_vary_headers(response, ("HX-Request",))
         return response
