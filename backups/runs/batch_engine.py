@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from backups.outcomes import OVER
+from backups.policies.names import UNKNOWN_VAULT
 from backups.runs.ports import Copying, CopyStatus
 from backups.runs.work import RunFailed
 from lake.aws.batch_operations import CopyRequest, JobStatus
@@ -14,6 +15,9 @@ LASTING = frozenset({"BadConfiguration", "IdempotencyException"})
 
 class BatchService(Protocol):
     """S3 Control, as far as an engine needs it. All raise AwsError."""
+
+    @property
+    def account_id(self) -> str: ...
 
     def create_copy(self, request: CopyRequest) -> str: ...
 
@@ -35,7 +39,7 @@ class S3BatchEngine:
     def create(self, copying: Copying) -> CopyStatus:
         """Raises RunFailed for what another try would not change, AwsError for the rest."""
         try:
-            return self._status(self._service.create_copy(_asked(copying)))
+            return self._status(self._service.create_copy(_asked(copying, self._role(copying))))
         except AwsError as error:
             if error.code in LASTING:
                 raise RunFailed(error.code, str(error)) from error
@@ -60,6 +64,12 @@ class S3BatchEngine:
             if error.code != "JobStatusException":
                 raise
 
+    def _role(self, copying: Copying) -> str:
+        """The role with the account in it: until a connection or the plan names one, whose jobs these are says it."""
+        if UNKNOWN_VAULT not in copying.role_arn:
+            return copying.role_arn
+        return copying.role_arn.replace(UNKNOWN_VAULT, self._service.account_id)
+
     def _status(self, job_id: str) -> CopyStatus:
         try:
             said = self._service.status_of(job_id)
@@ -80,12 +90,12 @@ class S3BatchEngine:
         )
 
 
-def _asked(copying: Copying) -> CopyRequest:
+def _asked(copying: Copying, role_arn: str) -> CopyRequest:
     """A copy that waits for its confirmation, with a report of all tasks."""
     return CopyRequest(
         token=copying.token,
         description=copying.title,
-        role_arn=copying.role_arn,
+        role_arn=role_arn,
         priority=copying.priority,
         manifest_bucket=copying.manifest.bucket,
         manifest_key=copying.manifest.key,

@@ -3,6 +3,7 @@
 from django.utils import timezone
 
 from backups.models import CopyJob
+from backups.policies.of_plan import names_of
 from backups.runs.ports import Copying, CopyStatus, Manifest, Place, place_of
 from backups.runs.work import GivenUp, Work
 
@@ -18,7 +19,7 @@ def copying_of(row: CopyJob) -> Copying:
         destination=place_of(run.destination),
         source=place_of(plan.source),
         report=report_of(row),
-        role_arn=plan.role_arn,
+        role_arn=names_of(plan).batch_role,
         storage_class=plan.storage_class,
         encryption_key=plan.encryption_key,
         priority=row.priority,

@@ -170,6 +170,7 @@ class MemoryBatch:
         self.asked: dict[str, CopyRequest] = {}
         self.polls_until_done = 1
         self.fails_with = ""
+        self.account_id = "999999999999"
         self.miscounts = False
 
     def create_copy(self, request: CopyRequest) -> str:
