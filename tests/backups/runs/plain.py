@@ -1,0 +1,144 @@
+"""The data work of a run in plain Python on a real S3: slow and simple enough to be right at a glance.
+
+It stands in for Spark where a test is about runs, and says what Spark should have found where a test is about Spark.
+"""
+
+import io
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from backups.models import Plan, Run
+from backups.outcomes import SAFE, WORTH_RETRY
+from backups.runs.batch_engine import S3BatchEngine
+from backups.runs.ports import (
+    Copying,
+    CopyStatus,
+    Engine,
+    Group,
+    Manifest,
+    Pipeline,
+    Place,
+    Planned,
+    Reconciled,
+    Wanted,
+)
+from dashboard.connections.access import lake_access
+from lake.aws.access import Lake
+from lake.aws.batch_operations import BatchOperations
+from lake.aws.copying import Copy, copy_object
+from lake.aws.errors import AwsError
+from lake.aws.list_page import ObjectSummary
+from lake.backup.batch_manifest import read_lines, write_lines
+from lake.backup.completion_report import read_results, write_results
+from lake.backup.objects import ManifestObject, TaskResult
+
+Objects = dict[str, ObjectSummary]
+
+
+def parts(run: Run, context: object, vault: Lake) -> tuple[Pipeline, dict[str, Engine]]:
+    """Take the place of backups.jobs.parts: S3 Batch Operations as they are, and everything else in plain Python."""
+    batch = BatchOperations(vault, lake_access(run.plan.vault_connection))
+    return PlainPipeline(vault), {Plan.Engine.SPARK: PlainEngine(vault), Plan.Engine.S3_BATCH: S3BatchEngine(batch)}
+
+
+def objects_at(lake: Lake, place: Place) -> Objects:
+    """What lies at a place, by its key below the place's prefix."""
+    pages = lake.s3.list(place.bucket, place.prefix)
+    return {found.key.removeprefix(place.prefix): found for page in pages for found in page.objects}
+
+
+def outcome_of(size: int, etag: str, told: TaskResult | None, there: ObjectSummary | None) -> tuple[str, str]:
+    """Outcome and code of an object that was to be copied; only what the destination shows can make it safe."""
+    if there is not None and (there.size, there.etag) == (size, etag):
+        return "copied", ""
+    if told is None:
+        return "failed", "NotReported"
+    if told.succeeded:
+        return ("failed", "NotAtDestination") if there is None else ("changed", "OtherContent")
+    by_code = {"NoSuchKey": "vanished", "AccessDenied": "denied", "PreconditionFailed": "changed"}
+    return by_code.get(told.code, "failed"), told.code
+
+
+class PlainPipeline:
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+
+    def plan(self, wanted: Wanted) -> Planned:
+        source = objects_at(self._lake, Place(wanted.source.bucket))
+        chosen = (
+            wanted.retry["keys"] if wanted.retry else [key for key in source if key.startswith(wanted.source.prefix)]
+        )
+        there = objects_at(self._lake, wanted.destination)
+        missing = [key for key in chosen if key in source and not _same(there.get(key), source[key])]
+        facts = {key: [source[key].size, source[key].etag, key in missing] for key in chosen if key in source}
+        manifests = (self._manifest(wanted, missing, source),) if missing else ()
+        return Planned(len(facts), len(facts) - len(missing), 0, 0, manifests, {}, {"objects": facts})
+
+    def _manifest(self, wanted: Wanted, keys: list[str], source: Objects) -> Manifest:
+        lines = write_lines(ManifestObject(wanted.source.bucket, key) for key in keys)
+        key = f"{wanted.folder.prefix}manifest/{uuid.uuid4().hex}.csv"
+        written = self._lake.s3.put(wanted.folder.bucket, key, "".join(lines).encode())
+        size = sum(source[key].size for key in keys)
+        return Manifest("copy", wanted.folder.bucket, key, written.etag, len(keys), size)
+
+    def reconcile(self, wanted: Wanted, planned: Mapping[str, Any], reports: tuple[Place, ...]) -> Reconciled:
+        there = objects_at(self._lake, wanted.destination)
+        told = {one.key: one for place in reports for one in self._results(place)}
+        found: dict[tuple[str, str], list[str]] = {}
+        for key, (size, etag, is_missing) in planned["objects"].items():
+            outcome, code = outcome_of(size, etag, told.get(key), there.get(key))
+            if outcome == "copied" and not is_missing:
+                outcome = "already_there"
+            found.setdefault((outcome, code), []).append(key)
+        counts: dict[str, int] = {}
+        for (outcome, _), keys in found.items():
+            counts[outcome] = counts.get(outcome, 0) + len(keys)
+        groups = tuple(
+            Group(outcome, code, len(keys), 0, 1, tuple(keys[:3]))
+            for (outcome, code), keys in found.items()
+            if outcome not in SAFE
+        )
+        again = [key for (outcome, _), keys in found.items() if outcome in WORTH_RETRY for key in keys]
+        copied = sum(planned["objects"][key][0] for key in found.get(("copied", ""), []))
+        retry = {"objects": len(again), "keys": again}
+        return Reconciled(len(planned["objects"]), counts, copied, groups, retry)
+
+    def _results(self, place: Place) -> list[TaskResult]:
+        keys = [key for key in objects_at(self._lake, place) if "/results/" in key]
+        texts = [self._lake.s3.get(place.bucket, place.prefix + key).data.decode() for key in keys]
+        return [result for text in texts for result in read_results(io.StringIO(text, newline=""))]
+
+
+class PlainEngine:
+    """Copies one object after another within the run's own job."""
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+
+    def create(self, copying: Copying) -> CopyStatus:
+        return CopyStatus("Suspended", total=copying.manifest.objects)
+
+    def begin(self, copying: Copying) -> None: ...
+
+    def look(self, copying: Copying) -> CopyStatus:
+        text = self._lake.s3.get(copying.manifest.bucket, copying.manifest.key).data.decode()
+        results = [self._copy(copying, one) for one in read_lines(text.splitlines())]
+        key = f"{copying.report.prefix}job-{copying.token}/results/{uuid.uuid4().hex}.csv"
+        self._lake.s3.put(copying.report.bucket, key, write_results(results))
+        done = sum(one.succeeded for one in results)
+        return CopyStatus("Complete", done, len(results) - done, len(results))
+
+    def _copy(self, copying: Copying, one: ManifestObject) -> TaskResult:
+        to = copying.destination
+        try:
+            copy_object(self._lake.s3, Copy(one.bucket, one.key, to.bucket, to.prefix + one.key, 0))
+        except AwsError as error:
+            return TaskResult(one.bucket, one.key, False, 404 if error.is_missing else 403, error.code)
+        return TaskResult(one.bucket, one.key, True, 200)
+
+    def cancel(self, copying: Copying) -> None: ...
+
+
+def _same(left: ObjectSummary | None, right: ObjectSummary) -> bool:
+    return left is not None and (left.size, left.etag) == (right.size, right.etag)
