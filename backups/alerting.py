@@ -118,4 +118,5 @@ def _problem(
         advice=advice,
         connection=plan.vault_connection_id,
         plan=plan.name,
+        also_tell=tuple(map(str, plan.notify)),
     )

@@ -200,6 +200,7 @@ def _texts(group: Group, now: datetime) -> dict[str, object]:
         "facts": [list(fact) for fact in first.facts],
         "path": first.path[:400],
         "link": first.link[:100],
+        "also_tell": sorted({address for problem in group.problems for address in problem.also_tell}),
         "count": len(group.problems),
         "seen_at": now,
     }

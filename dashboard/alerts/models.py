@@ -93,6 +93,7 @@ class Alert(models.Model):
     facts = models.JSONField(default=list, help_text="[[label, value], ...]")
     path = models.CharField(max_length=400, blank=True)
     link = models.CharField(max_length=100, blank=True, help_text="what the button says")
+    also_tell = models.JSONField(default=list, help_text="addresses besides those of the rule")
     count = models.PositiveIntegerField(default=1)
     since = models.DateTimeField()
     opened_at = models.DateTimeField()

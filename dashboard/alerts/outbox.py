@@ -49,20 +49,23 @@ def new_message_id() -> str:
 
 
 def destinations(alert: Alert, reason: Message.Reason) -> list[Destination]:
-    """Return who is told: the rule's recipients, or every operator with an address; escalation adds its own.
+    """Return who is told: the rule's recipients, or every operator with an address; escalation adds its own, and the
+    problems themselves may name more.
 
     An end goes to whoever heard of the beginning.
     """
     if reason is Message.Reason.RESOLVED:
         told = alert.messages.exclude(state=Message.State.DROPPED).select_related("recipient").order_by("pk")
         return _once(Destination(message.channel, message.address, message.recipient) for message in told)
+    named = _named(alert)
     if alert.rule is None:
-        return _once(_operators(alert))
+        return _once([*_operators(alert), *named])
     chosen = list(alert.rule.recipients.filter(is_stopped=False).select_related("user"))
     if reason is Message.Reason.ESCALATED:
         chosen += list(alert.rule.escalate_to.filter(is_stopped=False).select_related("user"))
     found = [destination for recipient in chosen for destination in destinations_of(recipient)]
-    return _once(found if alert.rule.recipients.exists() else [*found, *_operators(alert)])
+    rest = named if alert.rule.recipients.exists() else [*_operators(alert), *named]
+    return _once([*found, *rest])
 
 
 def due_at(alert: Alert, reason: Message.Reason, now: datetime) -> datetime:
@@ -92,6 +95,14 @@ def destinations_of(recipient: Recipient) -> list[Destination]:
         return [Destination(MAIL, user.email, recipient)] if user and user.is_active and user.email else []
     channel = MAIL if recipient.kind == Recipient.Kind.ADDRESS else str(recipient.kind)
     return [Destination(channel, recipient.address, recipient)]
+
+
+def _named(alert: Alert) -> list[Destination]:
+    """Return the addresses that the problems name, without those whose owners want no mails."""
+    stopped = Recipient.objects.filter(is_stopped=True)
+    addresses = {*stopped.values_list("address", flat=True), *stopped.values_list("user__email", flat=True)}
+    unwilling = {address.lower() for address in addresses if address}
+    return [Destination(MAIL, str(one)) for one in alert.also_tell if str(one).lower() not in unwilling]
 
 
 def _operators(alert: Alert) -> list[Destination]:

@@ -57,6 +57,8 @@ class Problem:
     connection: int | None = None
     uri: str = ""
     plan: str = ""
+    also_tell: tuple[str, ...] = ()
+    """Mail addresses that are told besides whom the rule names."""
     cause_headline: str = ""
     """What to say of several of the same cause, `{count}` being how many; empty: the first one's own headline."""
 

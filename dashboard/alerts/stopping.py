@@ -7,7 +7,8 @@ from django.db import transaction
 from django.urls import reverse
 
 from dashboard.accounts.actor import Actor
-from dashboard.alerts.models import Recipient
+from dashboard.alerts.models import Message, Recipient
+from dashboard.alerts.outbox import MAIL
 from dashboard.audit.log import record
 
 _signer = Signer(salt="levee.alerts.stop")
@@ -36,6 +37,12 @@ def stop_mails(actor: Actor, address: str) -> bool:
                 user=user, kind=Recipient.Kind.PERSON, defaults={"name": user.get_username()[:100]}
             )
             stopped += Recipient.objects.filter(pk=recipient.pk).update(is_stopped=True)
+        if not stopped and Message.objects.filter(channel=MAIL, address__iexact=address).exists():
+            # Named by a plan, and by no list of its own: from now on by one that says no.
+            Recipient.objects.create(
+                name=f"{address[:80]}, no mails", kind=Recipient.Kind.ADDRESS, address=address, is_stopped=True
+            )
+            stopped = 1
         if stopped:
             record(actor, "account.mails", target_type="address", target_label=address, after={"mails": False})
     return bool(stopped)

@@ -37,6 +37,12 @@ def test_the_newest_run_that_failed_or_left_gaps_is_told(state, severity):
     assert kinds()["failed-backup"] == (severity, 1)
 
 
+def test_the_people_of_a_plan_are_told_besides():
+    ran("failed", plan=make_plan(schedule="0 3 * * *", notify=["owner@acme.example"]), cut_off=NOW)
+
+    assert {one.also_tell for one in backup_problems(NOW)} == {("owner@acme.example",)}
+
+
 def test_a_complete_run_ends_the_alert_of_the_one_before():
     run = ran("failed", finished_at=NOW)
     ran("complete", plan=run.plan, finished_at=NOW, cut_off=NOW)
