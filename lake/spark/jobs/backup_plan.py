@@ -3,15 +3,19 @@
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lake.aws.access import Access
+from lake.delta.live_files import CLOCKS_APART
+from lake.delta.state import EPOCH
 from lake.spark.backups.inventory import read_inventory
 from lake.spark.backups.keys import is_log, same, table_roots, with_tables
 from lake.spark.backups.listing import headed, listed
+from lake.spark.backups.live import Logs
 from lake.spark.backups.manifests import MOST_OBJECTS, read_manifest, write_manifests
 from lake.spark.backups.places import Place, access_of, place, slots
+from lake.spark.backups.selection import LEFT_OUT, live_only
 from lake.spark.backups.tuning import bulk_settings
 from lake.spark.errors import SparkRefused
 from lake.spark.jobs.parameters import text
@@ -62,12 +66,16 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
     "incremental", which leaves out what the destination has with size and ETag, but never a Delta log. An object above
     `copy_limit` bytes goes to the lane "multipart", others to "copy".
 
+    `files` is "all" or "live": then of each table whose log can be read, beside the log itself, only what was live at
+    some moment of the `window_hours` before the cut-off, or since; what is left out counts as not listed.
+
     `pool` is where an earlier reconciliation wrote its outcomes (its `facts.reconciled`): what it proved counts as
     there as long as the destination's ETag is the same, also where that differs from the source's, as after a copy in
     parts or to another encryption key.
 
     Returns `listed`, `already_there`, `too_new`, `archived`, `manifests`, `tables` and `facts`, which reconciling wants
-    back; `listed` is the sum of the others with the manifests' objects.
+    back; `listed` is the sum of the others with the manifests' objects. For live files `tables` has `left_out` also,
+    `unread` tables, which are copied whole, and `references` to files by absolute paths.
     """
     _require_selection(params)
     with bulk_settings(spark):
@@ -91,6 +99,11 @@ def _plan(work: _Work, params: Mapping[str, Any], report: Report) -> dict[str, A
     roots = table_roots(objects).cache()
     try:
         laned = _with_lanes(with_tables(objects, roots), params)
+        told_live: dict[str, Any] = {}
+        if params.get("files") == "live" and not params.get("retry"):
+            report.step("Read the tables' logs")
+            logs = Logs(work.access, work.source.bucket, _live_since(params, began))
+            laned, told_live = live_only(laned, roots, logs, work.below("live"), parallel=work.parallel)
         if params.get("selection") == "incremental" and not params.get("retry"):
             laned = _without_pool(laned, _pool(work, params))
         report.step("Select what to copy")
@@ -118,7 +131,7 @@ def _plan(work: _Work, params: Mapping[str, Any], report: Report) -> dict[str, A
                 most=most,
             )
         ]
-        told = _tables(tables)
+        told = _tables(tables) | _left_out(lanes, told_live)
     finally:
         tables.unpersist()
     counts = {lane: lanes.get(lane, (0, 0))[0] for lane in ("already_there", "too_new", "archived")}
@@ -127,7 +140,7 @@ def _plan(work: _Work, params: Mapping[str, Any], report: Report) -> dict[str, A
         "began": began.isoformat(),
         "pool": dict(params.get("pool") or {}),
     }
-    listed_all = sum(objects for objects, _ in lanes.values())
+    listed_all = sum(objects for lane, (objects, _) in lanes.items() if lane != LEFT_OUT)
     return {"listed": listed_all, **counts, "manifests": manifests, "tables": told, "facts": facts}
 
 
@@ -230,7 +243,7 @@ def _tables(tables: Any) -> dict[str, Any]:
     """How many tables there are, and the largest by bytes with their objects by lane."""
     from pyspark.sql import functions as sql
 
-    named = tables.where(sql.col("table").isNotNull())
+    named = tables.where(sql.col("table").isNotNull() & (sql.col("lane") != LEFT_OUT))
     by_lane = (
         sql.sum(sql.when(sql.col("lane") == lane, sql.col("objects")).otherwise(0)).alias(lane)
         for lane in (*LANES, "archived", "too_new", "already_there")
@@ -239,6 +252,22 @@ def _tables(tables: Any) -> dict[str, Any]:
     largest = whole.orderBy(sql.desc("bytes"), "table").limit(LARGEST_TABLES).collect()
     count = named.select("table").distinct().count()
     return {"count": int(count), "largest": [row.asDict() for row in largest]}
+
+
+def _left_out(lanes: Mapping[str, tuple[int, int]], told: Mapping[str, Any]) -> dict[str, Any]:
+    if not told:
+        return {}
+    objects, size = lanes.get(LEFT_OUT, (0, 0))
+    return {"left_out": {"objects": objects, "bytes": size}, **told}
+
+
+def _live_since(params: Mapping[str, Any], began: datetime) -> datetime:
+    """The moment since which files count that were live; what was so at the cut-off was so within the window."""
+    try:
+        window = timedelta(hours=int(params.get("window_hours") or 0))
+        return max(min(_cut_off(params), began) - window - CLOCKS_APART, EPOCH)
+    except OverflowError:
+        return EPOCH
 
 
 def _cut_off(params: Mapping[str, Any]) -> datetime:
@@ -255,8 +284,5 @@ def _cut_off(params: Mapping[str, Any]) -> datetime:
 def _require_selection(params: Mapping[str, Any]) -> None:
     if params.get("selection", "all") not in {"all", "incremental"}:
         raise SparkRefused(f"The selection {params['selection']!r} is unknown: write all or incremental.")
-    if params.get("files", "all") != "all":
-        raise SparkRefused(
-            f"Files {params['files']!r} cannot be planned: set the plan's files to all, which copies every object of "
-            "the source, and selection to incremental to copy none twice."
-        )
+    if params.get("files", "all") not in {"all", "live"}:
+        raise SparkRefused(f"The files {params['files']!r} are unknown: write all or live.")

@@ -9,6 +9,7 @@ from lake.spark.backups.manifests import write_manifests
 from lake.spark.backups.outcomes import OUTCOMES, WORTH_RETRY, joined, with_outcomes
 from lake.spark.backups.places import Place, access_of, place, slots
 from lake.spark.backups.reports import read_reports
+from lake.spark.backups.selection import LEFT_OUT
 from lake.spark.backups.tuning import bulk_settings
 from lake.spark.errors import SparkRefused
 from lake.spark.jobs.parameters import text
@@ -82,8 +83,10 @@ def _planned(params: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _read_planned(spark: Any, facts: Mapping[str, Any]) -> Any:
-    """All planned objects; none planned left no file that would tell the columns."""
-    return spark.read.schema(PLANNED).parquet(place(facts, "planned").uri())
+    """All planned objects but those left out; none planned left no file that would tell the columns."""
+    from pyspark.sql import functions as sql
+
+    return spark.read.schema(PLANNED).parquet(place(facts, "planned").uri()).where(sql.col("lane") != LEFT_OUT)
 
 
 def _place(given: Mapping[str, Any]) -> Place:

@@ -129,5 +129,5 @@ def test_an_inventory_without_etags_is_refused(ground) -> None:
     assert "lacks the column ETag" in ground.refusal("backup_plan", ground.params(**inventory))
 
 
-def test_live_files_alone_are_refused_with_what_to_do(ground) -> None:
-    assert "set the plan's files to all" in ground.refusal("backup_plan", ground.params(files="live"))
+def test_an_unknown_choice_of_files_is_refused(ground) -> None:
+    assert "write all or live" in ground.refusal("backup_plan", ground.params(files="some"))
