@@ -1,0 +1,72 @@
+"""Runs in the hands of real processes: killed by the system, or two of them at once."""
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from tests.backups.runs.ground import KEYS, Ground
+from tests.backups.runs.outside import MEETING
+from tests.backups.runs.processes import Home
+from tools.postgres import running_server
+
+pytestmark = pytest.mark.xdist_group("runs-in-processes")
+KILLS = {
+    "killed-in-the-gate": ("s3-batch", "s3:CreateJob"),
+    "killed-while-s3-copies": ("s3-batch", "s3:UpdateJobStatus"),
+    "killed-while-copying": ("spark", "s3:CopyObject"),
+}
+TWICE = {"twice-spark": "spark", "twice-s3-batch": "s3-batch"}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> Home:
+    plans = {**TWICE, **{name: engine for name, (engine, _) in KILLS.items()}}
+    return Home(tmp_path_factory.mktemp("home"), Ground(), plans)
+
+
+@pytest.mark.parametrize("plan", KILLS)
+def test_the_next_process_finishes_the_run_of_one_that_was_killed(home, plan):
+    engine, operation = KILLS[plan]
+    home.kill_after(operation, plan)
+    run = json.loads(home.finish(home.begin("backup", "run", plan, "--json")))
+
+    assert_whole(home, plan, engine, run)
+    with closing(sqlite3.connect(home.folder / "levee.sqlite3")) as database:
+        wanted = "SELECT count(*) FROM backups_run JOIN backups_plan ON plan_id = backups_plan.id WHERE name = ?"
+        assert database.execute(wanted, [plan]).fetchone() == (1,)
+
+
+@pytest.mark.parametrize("plan", TWICE)
+def test_two_processes_that_start_a_plan_at_once_do_one_run(home, plan):
+    assert_one_run_of_two(home, plan)
+
+
+def test_two_processes_on_postgresql_do_one_run(tmp_path):
+    with running_server() as url:
+        assert_one_run_of_two(Home(tmp_path, Ground(), TWICE, url), "twice-s3-batch")
+
+
+def assert_one_run_of_two(home: Home, plan: str) -> None:
+    both = [home.begin("backup", "run", plan, "--json", pause_after=MEETING) for _ in range(2)]
+    first, second = (json.loads(home.finish(process)) for process in both)
+    for place in ("ready", "started"):
+        shutil.rmtree(home.folder / place)
+
+    assert first["id"] == second["id"]
+    assert first["state"] == second["state"]
+    assert_whole(home, plan, TWICE[plan], first)
+
+
+def assert_whole(home: Home, plan: str, engine: str, run: dict[str, Any]) -> None:
+    """Each object is at the destination and counted once, and S3 had one job at most."""
+    assert run["state"] == "complete"
+    assert {name: count for name, count in run["objects"].items() if count} == dict.fromkeys(
+        ("listed", "copied"), len(KEYS)
+    )
+    assert home.ground.copies(f"{plan}/") == home.ground.originals()
+    assert len(run["copy_jobs"]) == 1
+    assert len(home.ground.jobs_of(run["id"])) == (engine == "s3-batch")
