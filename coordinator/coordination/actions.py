@@ -104,8 +104,9 @@ def act_on_many(
     stop_at_first_failure: bool = False,
     once: str = "",
     reason: str = "",
+    here: bool = False,
 ) -> Job:
-    """Queue one act on many tables of one connection: one job, one outcome per table.
+    """Queue one act on many tables of one connection, or with `here` do it in this process: one outcome per table.
 
     `confirm` is `many_name(tables)` as typed, for a drop. Raises NotAllowed, RepairRefused, JobBusy, and ValueError for
     tables of several connections or for none.
@@ -123,7 +124,8 @@ def act_on_many(
 
     _refusing(actor, operation, target, gate)
     ids = sorted(table.pk for table in tables)
-    job = submit(
+    make = run_in_foreground if here else submit
+    job = make(
         actor,
         MANY[operation],
         TITLES[operation].format(many_name(tables)),

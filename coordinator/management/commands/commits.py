@@ -19,6 +19,7 @@ from coordinator.coordination.session_conf import MECHANISMS
 from coordinator.coordination.statement import statement_of
 from coordinator.coordination.writer_worlds import world_of_store, world_of_table
 from coordinator.lookup import connection_named, find_store, find_table, place_of
+from coordinator.many_commits import act_on_all, add_filter_arguments, named_filters
 from coordinator.models import CommitStore
 from coordinator.repairs.gate import RepairRefused
 from dashboard.accounts.actor import Actor
@@ -59,8 +60,10 @@ class Command(JsonCommand):
         parser.add_argument("--writers-paused", action="store_true", help="enable: state that every writer is paused")
         parser.add_argument("--reason", default="", help="for the audit log")
         parser.add_argument("--enqueue", action="store_true", help="with --apply: hand the work to the workers")
-        parser.add_argument("--mechanism", choices=[one.value for one in MECHANISMS], help="conf: another mechanism")
+        mechanisms = [one.value for one in MECHANISMS]
+        parser.add_argument("--mechanism", choices=mechanisms, help="conf: another one; with --all: only of this one")
         parser.add_argument("--release", choices=[one.delta for one in RELEASES], help="conf: the writers' Delta")
+        add_filter_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["verb"] == "conf":
@@ -68,6 +71,11 @@ class Command(JsonCommand):
             return
         if options["enqueue"] and not options["apply"]:
             raise UsageError("--enqueue hands the work to the workers: it goes with --apply.")
+        if options["all"]:
+            act_on_all(self, Operation(options["verb"]), options)
+            return
+        if named := named_filters(options):
+            raise UsageError(f"{' and '.join(named)} choose among many tables: with --all, and without a URI.")
         connection, wish = _wish(Operation(options["verb"]), options)
         if options["apply"]:
             _require_stated(wish, options)

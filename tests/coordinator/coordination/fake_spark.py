@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from coordinator.coordination.features import COORDINATED
 from dashboard.jobs.context import JobCancelled
@@ -15,9 +16,13 @@ from tests.builders.moto_lake import MotoLake
 START = "Start Spark"
 CONVERT = "Make the conversion commit"
 FEATURES = (COORDINATED, "inCommitTimestamp", "vacuumProtocolCheck")
-TABLE_ID = "0b9d5a34-6f0e-4d0e-8f55-2f6f6f6c1d11"
 
 Effect = Callable[[dict[str, Any]], None]
+
+
+def table_id(uri: str) -> str:
+    """The id under which a table is registered, the same each time."""
+    return str(uuid5(NAMESPACE_URL, uri))
 
 
 class FakeSpark:
@@ -67,7 +72,7 @@ class FakeSpark:
     def _register(self, params: dict[str, Any]) -> None:
         item = registration_item(
             self._newest(params) + 1,
-            tableId={"S": TABLE_ID},
+            tableId={"S": table_id(params["table"])},
             path={"S": params["table"]},
             hasAcceptedCommits={"BOOL": False},
             tableTimestamp=None,
@@ -79,7 +84,7 @@ class FakeSpark:
         properties = {
             COORDINATOR: "dynamodb",
             COORDINATOR_CONF: json.dumps(conf),
-            TABLE_CONF: json.dumps({"tableId": TABLE_ID}),
+            TABLE_CONF: json.dumps({"tableId": table_id(params["table"])}),
             "delta.enableInCommitTimestamps": "true",
         }
         self._commit(params, metadata(properties=properties), _protocol(FEATURES))

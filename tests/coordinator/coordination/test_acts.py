@@ -19,7 +19,7 @@ from dashboard.jobs.models import Job
 from lake.spark.jobs import append_probe, drop_coordinated_commits, enable_coordinated_commits
 from tests.builders.people import actor
 from tests.coordinator.coordination.desk import ROOT
-from tests.coordinator.coordination.fake_spark import CONVERT, START, TABLE_ID, cancelled, ends
+from tests.coordinator.coordination.fake_spark import CONVERT, START, cancelled, ends, table_id
 
 pytestmark = pytest.mark.django_db
 ENABLE, DROP, CREATE, LEFTOVERS = Operation.ENABLE, Operation.DROP, Operation.CREATE, Operation.LEFTOVERS
@@ -41,7 +41,9 @@ def test_enabling_registers_commits_and_proves(desk, plain) -> None:
     job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain)), reason="CHG-1"))
 
     assert job.state == "succeeded", job.error_text
-    assert f"Coordinated commits are on: registered in {desk.store} as {TABLE_ID}, at version 3." in job.message
+    assert (
+        f"Coordinated commits are on: registered in {desk.store} as {table_id(plain.uri)}, at version 3." in job.message
+    )
     assert job.result["proofs"]
     table = desk.console.table(ROOT)
     assert (table.mechanism, table.state, table.published_version) == ("coordinated_commits", "healthy", 3)
@@ -54,7 +56,7 @@ def test_the_audit_log_has_the_table_before_and_after(desk, plain) -> None:
     entry = last_audit("done")
     assert (entry.action, entry.target_label) == ("table.enable-coordination", plain.uri)
     assert (entry.before["mechanism"], entry.after["mechanism"]) == ("single_driver", "coordinated_commits")
-    assert entry.after["registration"]["table_id"] == TABLE_ID
+    assert entry.after["registration"]["table_id"] == table_id(plain.uri)
 
 
 def test_the_cold_start_of_spark_is_a_step_of_the_job(desk, plain) -> None:
@@ -239,7 +241,7 @@ def test_a_cancel_between_registration_and_commit_leaves_an_orphan_that_is_found
 
     assert job.state == "cancelled"
     table = desk.console.table(ROOT)
-    assert [item["table_id"] for item in table.registrations] == [TABLE_ID]
+    assert [item["table_id"] for item in table.registrations] == [table_id(plain.uri)]
     found = TableFinding.objects.get(table=table, code="K0", resolved_at=None)
     assert "was cut short" in found.summary
     desk.spark.at.clear()

@@ -10,6 +10,7 @@ from django.core.management import call_command
 from coordinator.models import DeltaTable
 from dashboard.audit.models import AuditEntry
 from dashboard.commands import Failed, UsageError
+from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 from lake.spark.jobs import append_probe, enable_coordinated_commits
 from tests.builders.lake import make_store, make_table
@@ -130,6 +131,12 @@ def test_read_only_ends_in_1(desk: Desk, plain: DeltaTable, settings: Any) -> No
         (["enable", "s3a://lake/sales/orders"], "--store NAME"),
         (["enable", "s3a://lake/sales/orders", "--store", "commits", "--enqueue"], "goes with --apply"),
         (["leftovers", "s3a://lake/sales/orders"], "--remove"),
+        (["enable", "--all"], "--store NAME"),
+        (["drop", "s3a://lake/sales/orders", "--all"], "would be for one table"),
+        (["drop", "--all", "--remove", "vacuumProtocolCheck"], "would be for one table"),
+        (["drop", "--all", "--connection", "nowhere"], "No connection is called"),
+        (["create", "--all", "--store", "commits"], "takes one table at a time"),
+        (["drop", "s3a://lake/sales/orders", "--search", "orders"], "with --all"),
         (["drop", "nonsense"], "nonsense"),
         (["conf"], "--store NAME"),
     ],
@@ -139,6 +146,73 @@ def test_what_makes_no_sense_ends_in_2(words: list[str], match: str) -> None:
 
     with pytest.raises(UsageError, match=match):
         commits(*words)
+
+
+# Many
+
+
+def test_the_plan_of_many_names_those_touched_and_why_the_others_are_not(desk: Desk, coordinated: DeltaTable) -> None:
+    one = desk.plain("a/one")
+
+    document = commits("enable", "--all", "--store", desk.store)
+
+    assert (document["tables"], document["confirm"], document["job"]) == ([one.uri], "1 table", None)
+    assert document["skipped"] == [{"uri": coordinated.uri, "reason": "Coordinated already."}]
+    assert desk.console.table("a/one").mechanism == "single_driver"
+    printed = text("enable", "--all", "--store", desk.store)
+    assert f"{coordinated.uri}: Coordinated already." in printed
+    assert "Nothing was changed. --apply carries it out." in printed
+
+
+def test_many_are_enabled_with_one_outcome_each_and_dropped_by_their_number(desk: Desk) -> None:
+    uris = [desk.plain(root).uri for root in ("a/one", "a/two")]
+    other = desk.plain("b/three")
+    chosen = ("--all", "--search", "/a/", "--bucket", desk.console.lake.bucket)
+
+    enabled = commits("enable", *chosen, "--store", desk.store, "--apply", "--writers-paused")["job"]
+    assert [(one["uri"], one["state"]) for one in enabled["outcomes"]] == [(uri, "done") for uri in uris]
+    with pytest.raises(UsageError, match="--confirm '2 tables'"):
+        commits("drop", *chosen, "--apply", "--confirm", "3 tables")
+    dropped = commits("drop", *chosen, "--apply", "--confirm", "2 tables")["job"]
+
+    assert (dropped["state"], [one["state"] for one in dropped["outcomes"]]) == ("succeeded", ["done", "done"])
+    assert commits("drop", *chosen, "--apply")["tables"] == []
+    assert other.uri not in str(enabled)
+
+
+def test_enabling_many_needs_the_statement_too(desk: Desk, plain: DeltaTable) -> None:
+    with pytest.raises(UsageError, match="--writers-paused"):
+        commits("enable", "--all", "--store", desk.store, "--apply")
+    assert desk.spark.asked == []
+
+
+def test_many_stop_at_the_first_failure_if_asked_and_end_in_1(desk: Desk) -> None:
+    desk.plain("a/one")
+    desk.plain("a/two")
+    desk.spark.at[CONVERT] = ends("failed", "Out of memory.")
+    words = ("enable", "--all", "--store", desk.store, "--apply", "--writers-paused")
+
+    with pytest.raises(Failed, match="1 failed, 1 not reached"):
+        commits(*words, "--stop-at-first-failure")
+
+
+def test_many_are_handed_to_the_workers(desk: Desk, plain: DeltaTable) -> None:
+    words = ("--apply", "--writers-paused", "--enqueue", "--stop-at-first-failure")
+
+    document = commits("enable", "--all", "--store", desk.store, *words)
+
+    assert document["job"]["state"] == "queued"
+    assert Job.objects.get(pk=document["job"]["id"]).params["stop_at_first_failure"] is True
+    assert desk.spark.asked == []
+
+
+def test_one_command_works_on_one_connection(db: None) -> None:
+    for name in ("north", "south"):
+        make_table(connection=Connection.objects.create(name=name, region="eu-west-1"), bucket=name)
+
+    with pytest.raises(UsageError, match="of north, south: add --connection"):
+        commits("enable", "--all", "--store", "commits")
+    assert len(commits("enable", "--all", "--store", "commits", "--connection", "north")["tables"]) == 1
 
 
 @pytest.mark.parametrize("verb", ["drop", "conf"])
