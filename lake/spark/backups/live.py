@@ -146,23 +146,26 @@ def _by_size(rows: list[dict[str, Any]]) -> tuple[list[list[dict[str, Any]]], li
     return groups, large
 
 
-def _body(logs: Logs, row: dict[str, Any]) -> bytes | AwsError:
-    if row["size"] > MOST_COMMIT_BYTES:
-        return b""
+def _body(logs: Logs, row: dict[str, Any]) -> bytes | AwsError | LogUnreadable:
     try:
+        if row["size"] > MOST_COMMIT_BYTES:
+            raise LogUnreadable(f"{row['name']} has {row['size']:,} bytes, and at most {MOST_COMMIT_BYTES:,} are read.")
         return logs.s3.get(logs.bucket, _log(row["table"]) + row["name"]).data
-    except AwsError as error:
+    except (AwsError, LogUnreadable) as error:
         return error
 
 
-def _told(logs: Logs, row: dict[str, Any], body: bytes | AwsError) -> Iterator[Row]:
+def _told(logs: Logs, row: dict[str, Any], body: bytes | AwsError | LogUnreadable) -> Iterator[Row]:
     """The rows of one object of a log; its table's problem, after what was read so far, where it cannot be read."""
     table = row["table"]
     try:
         if row["problem"] is not None:
             raise LogUnreadable(row["problem"])
+        if isinstance(body, LogUnreadable):
+            raise body
         if isinstance(body, AwsError):
-            if row["kind"] != "proposed" or not body.is_missing:
+            # An unpublished commit goes as soon as it is published, or has lost.
+            if row["kind"] != "proposed" or body.code != "NoSuchKey":
                 raise body
         elif row["kind"] == "checksum":
             yield from _counted(table, row["version"], body)
