@@ -13,6 +13,7 @@ from django.db import OperationalError, ProgrammingError
 
 from dashboard.embedded_database import ensure_migrated
 from dashboard.jobs.actions import JobBusy
+from dashboard.web.text import visible
 
 
 class Failed(CommandError):
@@ -80,15 +81,17 @@ class JsonCommand(BaseCommand):
             ) from error
 
     def emit(self, data: Any, text: str | Iterable[str]) -> None:
-        """Print `data` as JSON if asked to, else `text`: one string or lines."""
+        """Print `data` as JSON if asked to, else `text`: one string or lines.
+
+        What would move a terminal's cursor or turn its lines is written as its number; in JSON that means the same.
+        """
         if self.as_json:
-            self.stdout.write(json.dumps(data, cls=DocumentEncoder, ensure_ascii=False, indent=2))
-            return
-        self.stdout.write(text if isinstance(text, str) else "\n".join(text))
+            text = json.dumps(data, cls=DocumentEncoder, ensure_ascii=False, indent=2)
+        self.stdout.write(visible(text if isinstance(text, str) else "\n".join(text)))
 
     def note(self, sentence: str) -> None:
         """Say something about the work on stderr, where it cannot spoil the document."""
-        self.stderr.write(sentence, self.style.NOTICE if self.stderr.isatty() else None)
+        self.stderr.write(visible(sentence), self.style.NOTICE if self.stderr.isatty() else None)
 
 
 def columns(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import chain
@@ -21,8 +22,13 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 def export(rows: Iterable[Mapping[str, Any]], form: str, name: str) -> StreamingHttpResponse:
     """Stream `rows`, which all have the same keys, as a download called `name`; `form` is csv, json or jsonl."""
-    headers = {"Content-Disposition": f'attachment; filename="{name}.{form}"'}
+    headers = {"Content-Disposition": f'attachment; filename="{file_name(name)}.{form}"'}
     return StreamingHttpResponse(lines(rows, form, name), content_type=_KINDS[form], headers=headers)
+
+
+def file_name(name: str) -> str:
+    """The name with a hyphen for whatever a file system, a shell or a header may stumble over."""
+    return re.sub(r"[^A-Za-z0-9._-]+|^[.-]+", "-", name)[:100]
 
 
 def lines(rows: Iterable[Mapping[str, Any]], form: str, name: str) -> Iterator[str]:

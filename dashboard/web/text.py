@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 UNKNOWN = "Unknown"
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+# As above, without tab and line ends.
+_UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _SIZES = ("B", "KB", "MB", "GB", "TB", "PB", "EB")
 
 
@@ -60,6 +62,11 @@ def relative(moment: datetime, now: datetime) -> str:
     else:
         return f"{utc(moment):%d %b %Y}"
     return f"{span} ago" if seconds > 0 else f"in {span}"
+
+
+def visible(text: str) -> str:
+    """Write control characters and marks of direction as numbers, \\u202e: they move cursors and turn sentences."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def one_line(text: object) -> str:

@@ -14,6 +14,7 @@ class Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.faults: list[str] = []
         self.tags: list[str] = []
+        self.attributes: list[str] = []
         self._form: str | None = None
         self._has_token = False
         self._in_script = False
@@ -23,6 +24,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         self.tags.append(tag)
+        self.attributes += given
         if tag in FORBIDDEN:
             self.faults.append(f"<{tag}>")
         for name, value in given.items():
