@@ -13,7 +13,7 @@ from typing import Any
 from urllib3.exceptions import HTTPError
 from werkzeug.serving import BaseWSGIServer
 
-from sandbox import ground, server
+from sandbox import backup_samples, ground, server
 from sandbox.client import REGION, Client, ClientError
 from sandbox.log_store_tables import SAMPLES, temp_prefixes
 from sandbox.mail import mail_server
@@ -42,12 +42,15 @@ class Seeding:
         started = time.monotonic()
         client = Client(self.origin)
         ground.lay(client, temp_prefixes(ground.PROD))
+        backup_samples.lay(client)
         if self.spark:
             self._start_spark()
         for sample in SAMPLES:
             sample.make(client)
             say(f"{sample.uri}: {sample.says}")
         code = self.child.wait() if self.child else 0
+        if not ending.is_set():
+            backup_samples.ask_for_inventories(client)
         if code == 0:
             say(f"all tables are there after {time.monotonic() - started:.1f} s")
         elif not ending.is_set():
@@ -100,7 +103,7 @@ def serve(served: BaseWSGIServer, home: Path, *, spark: bool) -> None:
     try:
         with mail_server(folder / "mail") as mail_url:
             write_whole(folder / "smtp", mail_url)
-            write_whole(folder / "lake.toml", ground.declaration(origin, REGION))
+            write_whole(folder / "lake.toml", ground.declaration(origin, REGION) + backup_samples.declaration())
             write_whole(folder / "endpoint", origin)
             say(f"mail on {mail_url}")
             say(f"S3, DynamoDB and STS on {origin}")

@@ -39,11 +39,15 @@ class Client:
         xml = f"<CreateBucketConfiguration><LocationConstraint>{self.region}</LocationConstraint>"
         self._s3("PUT", bucket, data=f"{xml}</CreateBucketConfiguration>".encode())
 
-    def configure_bucket(self, bucket: str, setting: str, xml: str) -> None:
-        """PUT one of a bucket's sub-resources, such as `lifecycle` or `versioning`."""
+    def configure_bucket(self, bucket: str, setting: str, xml: str, **parameters: str) -> None:
+        """PUT one of a bucket's sub-resources, such as `lifecycle` or `versioning`, and what more names it."""
         data = xml.encode()
         checksum = b64encode(hashlib.md5(data, usedforsecurity=False).digest()).decode()
-        self._s3("PUT", bucket, query={setting: ""}, data=data, headers={"Content-MD5": checksum})
+        self._s3("PUT", bucket, query={setting: "", **parameters}, data=data, headers={"Content-MD5": checksum})
+
+    def change_rules(self, rules: Mapping[str, Any]) -> None:
+        """Change rules of S3 Batch Operations and S3 Inventory, which only the sandbox's own server has."""
+        self._s3("PUT", "_sandbox", "rules", data=json.dumps(rules).encode())
 
     def put(
         self, bucket: str, key: str, data: bytes, *, only_new: bool = False, modified_at: float | None = None

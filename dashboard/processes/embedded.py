@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import tomllib
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,6 +124,18 @@ def _declare_sandbox_lake(choices: Choices, supervisor: Supervisor) -> None:
         if not supervisor.stopping and supervisor.run_once(program) != 0:
             supervisor.say(f"{program.name} failed: the sandbox lake is not shown before it succeeds.")
             return
+    if choices.with_spark:
+        _back_up_sandbox_lake(choices, supervisor)
+
+
+def _back_up_sandbox_lake(choices: Choices, supervisor: Supervisor) -> None:
+    """Ask once for a run of each sample plan, which waits for its inventory by itself.
+
+    The sandbox forgets its lake when it ends: a run of an earlier start has nothing to go on with.
+    """
+    for plan in tomllib.loads(choices.lake_file.read_text()).get("plans", []):
+        if not supervisor.stopping:
+            supervisor.run_once(programs.command("backup", "run", plan["name"], "--anew", "--enqueue"))
 
 
 def _answers(port: int) -> bool:

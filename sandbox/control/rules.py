@@ -27,12 +27,21 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
+class Pace:
+    """Tasks of keys with this prefix take at least so many seconds."""
+
+    prefix: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """Sizes in bytes, times in seconds.
 
     `copy_limit` stands for the 5 GB of CopyObject. A job fails once `failure_tasks` tasks have run and more than
     `failure_percent` of them failed. `attempts` is how often a throttled task is tried, `active_jobs` how many jobs
-    copy at once, `task_seconds` how long each task takes at least. `denied_roles` are those that S3 can no longer take.
+    copy at once, `task_seconds` how long each task takes at least, `paces` how long those of some keys.
+    `denied_roles` are those that S3 can no longer take.
     `days_ahead` moves the clock that forgets jobs. `delivery_seconds` is the wait for a configuration's first
     inventory.
     """
@@ -43,6 +52,7 @@ class Rules:
     attempts: int = 5
     active_jobs: int = 8
     task_seconds: float = 0.0
+    paces: tuple[Pace, ...] = ()
     prepare_seconds: float = 0.0
     kept_days: int = 90
     days_ahead: float = 0.0
@@ -54,6 +64,10 @@ class Rules:
         """The fault that the `attempt`th try at a key meets, counted from 1."""
         met = (one for one in self.faults if key.startswith(one.prefix) and (not one.times or attempt <= one.times))
         return next(met, None)
+
+    def seconds(self, key: str) -> float:
+        """How long the task of a key takes at least."""
+        return max((one.seconds for one in self.paces if key.startswith(one.prefix)), default=self.task_seconds)
 
 
 class RuleBook:
@@ -95,8 +109,10 @@ def _value(name: str, value: Any, kind: type) -> Any:
             if unknown := {one.code for one in faults} - set(FAULTS):
                 raise ValueError(f"{unknown.pop()} is none of {', '.join(FAULTS)}")
             return faults
+        if name == "paces":
+            return tuple(Pace(str(one["prefix"]), float(one["seconds"])) for one in value)
         if name == "denied_roles":
             return tuple(str(one) for one in value)
         return kind(value)
-    except (TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"The rule {name} cannot be {value!r}: {error}.") from error

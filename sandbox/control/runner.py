@@ -84,8 +84,8 @@ def _copy_all(jobs: Jobs, job: Job, listed: list[Task]) -> list[TaskResult]:
 def _one(jobs: Jobs, job: Job, task: Task, operation: CopyOperation) -> TaskResult:
     began, rules = time.monotonic(), jobs.rules.now
     result = tasks.run(task, operation, rules)
-    if rules.task_seconds:
-        jobs.pause(rules.task_seconds, job)
+    if seconds := rules.seconds(task.source.key):
+        jobs.pause(seconds, job)
     jobs.done(job, succeeded=result.succeeded)
     job.active_seconds += time.monotonic() - began
     return result

@@ -61,6 +61,30 @@ def test_a_run_above_the_ceiling_stops_at_the_gate_and_approve_ends_it(world, ba
     assert backup("approve", said["id"][:8])["state"] == "complete"
 
 
+def test_a_run_anew_cancels_the_one_under_way(world, backup):
+    make_plan(engine="s3-batch", cost_ceiling_usd=Decimal("0.10"))
+    first = backup("run", "warehouse-daily")
+    assert backup("run", "warehouse-daily")["id"] == first["id"]
+
+    second = backup("run", "warehouse-daily", "--anew")
+
+    assert second["id"] != first["id"]
+    assert (backup("show", first["id"])["state"], second["state"]) == ("cancelled", "waiting_for_approval")
+
+
+def test_a_run_anew_is_the_first_where_none_is_under_way(world, backup):
+    make_plan(engine="s3-batch")
+    assert backup("run", "warehouse-daily", "--anew")["state"] == "complete"
+
+
+def test_a_queued_run_is_told_in_two_lines(world, capsys):
+    make_plan(engine="s3-batch", cost_ceiling_usd=Decimal("0.10"))
+    call_command("backup", "run", "warehouse-daily")
+    capsys.readouterr()
+    call_command("backup", "run", "warehouse-daily", "--enqueue")
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
 def test_a_run_is_rejected(world, backup):
     make_plan(engine="s3-batch", cost_ceiling_usd=Decimal("0.10"))
     said = backup("run", "warehouse-daily")

@@ -11,7 +11,7 @@ from backups import actions
 from backups.advancing import advance_here
 from backups.documents import Document, plan_document, run_document, run_summary
 from backups.inventory_setup import FORMATS, FREQUENCIES, Choice, PlaceUnfit
-from backups.models import Plan, Run, RunState
+from backups.models import ACTIVE, Plan, Run, RunState
 from backups.plan_actions import ask_for_inventory
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
@@ -35,6 +35,7 @@ class Command(JsonCommand):
         run = self._verb(verbs, "run", "back up a plan and wait for the end of the run")
         run.add_argument("plan")
         run.add_argument("--enqueue", action="store_true", help="hand the work to the workers")
+        run.add_argument("--anew", action="store_true", help="cancel the run under way first, if there is one")
         inventory = self._verb(verbs, "inventory", "set up the inventory of a plan's source")
         inventory.add_argument("plan")
         inventory.add_argument("--format", choices=FORMATS, default=FORMATS[0])
@@ -114,9 +115,21 @@ class Command(JsonCommand):
         ]
         self.emit(documents, columns(["RUN", "PLAN", "STATE", "STARTED", "COPIED"], rows))
 
-    def _run(self, plan: str, enqueue: bool, **_: Any) -> None:
-        run = actions.start_run(Actor.command(), _plan_named(plan), enqueue=enqueue)
+    def _run(self, plan: str, enqueue: bool, anew: bool, **_: Any) -> None:
+        found = _plan_named(plan)
+        if anew:
+            self._cancel_active(found)
+        run = actions.start_run(Actor.command(), found, enqueue=enqueue)
         self._follow(run, here=not enqueue)
+
+    def _cancel_active(self, plan: Plan) -> None:
+        """Cancel the plan's run under way, and wait until it has ended."""
+        run = Run.objects.filter(plan=plan, state__in=ACTIVE).first()
+        if run is None:
+            return
+        if run.state != RunState.CANCELLING:
+            run = actions.cancel(Actor.command(), run, "Another run was asked for.", enqueue=False)
+        advance_here(run, self.note)
 
     def _inventory(self, plan: str, format: str, frequency: str, replace: bool, enqueue: bool, **_: Any) -> None:
         found, choice = _plan_named(plan), Choice(format, frequency)
@@ -149,15 +162,16 @@ class Command(JsonCommand):
         """Advance the run here, print it, and fail where it ended otherwise than was asked for."""
         if here and not run.is_finished:
             run = advance_here(run, self.note)
-        self._emit(run)
+        self._emit(run, whole=here)
         if run.state == RunState.WAITING_FOR_APPROVAL:
             self.note(f"{run.sentence} `levee backup approve {run.pk}` lets it copy.")
         if run.state in {RunState.FAILED, RunState.CANCELLED} and run.state != wanted:
             raise Failed(f"Run {run.pk} {run.state}: {run.sentence}")
 
-    def _emit(self, run: Run) -> None:
+    def _emit(self, run: Run, *, whole: bool = True) -> None:
+        """Print it; of one that the workers have just been given there is not more to tell than where it stands."""
         document = run_document(run)
-        self.emit(document, _as_text(document))
+        self.emit(document, _as_text(document) if whole else _head(document))
 
 
 def _plan_named(name: str) -> Plan:
@@ -183,14 +197,18 @@ def _run_named(text: str) -> Run:
     return run
 
 
+def _head(run: Document) -> list[str]:
+    return [f"{run['plan']}  {run['id']}", f"{run['state']}: {run['sentence']}"]
+
+
 def _as_text(run: Document) -> list[str]:
-    head = [f"{run['plan']}  {run['id']}", f"{run['state']}: {run['sentence']}"]
     counts = [f"  {count:>12,}  {name}" for name, count in run["objects"].items()]
     stages = [f"  {one['state']:8} {one['name']}  {one['detail']}".rstrip() for one in run["stages"]]
-    money = f"  estimated ${run['estimate_usd']}, billed about ${run['actual_usd']}" if run["estimate_usd"] else ""
+    billed = f", billed about ${run['actual_usd']}" if run["actual_usd"] is not None else ""
+    money = f"  estimated ${run['estimate_usd']}{billed}" if run["estimate_usd"] else ""
     failures = [
         f"  {one['objects']:,} {one['outcome']} {one['code']}: {one['cause']}".replace(" :", ":")
         for one in run["failures"]
     ]
-    parts = [*head, "Objects:", *counts, "Stages:", *stages, *([money] if money else [])]
+    parts = [*_head(run), "Objects:", *counts, "Stages:", *stages, *([money] if money else [])]
     return [*parts, *(["Not safe:", *failures] if failures else [])]

@@ -323,6 +323,17 @@ def test_the_accounts_number_may_stand_before_the_host(ground: Ground) -> None:
     assert hosts[0].startswith("http://999999999999.sandbox.invalid/")
 
 
+def test_tasks_of_some_keys_take_their_time(ground: Ground) -> None:
+    ground.fill("fast/1", "fast/2", "slow/1")
+    ground.rules(paces=[{"prefix": "slow/", "seconds": 30}])
+    job_id = ground.create("fast/1", "fast/2", "slow/1")
+    ground.wait(job_id, "Active")
+    assert ground.wait(ground.create("fast/1", "fast/2"))["Status"] == "Complete"
+    assert ground.job(job_id)["Status"] == "Active"
+    ground.control.update_job_status(AccountId=ACCOUNT, JobId=job_id, RequestedJobStatus="Cancelled")
+    assert ground.wait(job_id, seconds=5)["Status"] == "Cancelled"
+
+
 def test_a_rule_that_there_is_not_is_refused(ground: Ground) -> None:
     answer = urllib3.request("PUT", f"{ground.origin}/_sandbox/rules", body=b'{"copy_limits": 1}')
     assert answer.status == 400
