@@ -1,17 +1,21 @@
 """Runs in the hands of real processes: killed by the system, or two of them at once."""
 
 import json
+import os
 import shutil
 import sqlite3
+import uuid
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
+from urllib.parse import urlsplit
 
+import psycopg
 import pytest
 
 from tests.backups.runs.ground import KEYS, Ground
 from tests.backups.runs.outside import MEETING
 from tests.backups.runs.processes import Home
-from tools.postgres import running_server
 
 pytestmark = pytest.mark.xdist_group("runs-in-processes")
 KILLS = {
@@ -40,25 +44,34 @@ def test_the_next_process_finishes_the_run_of_one_that_was_killed(home, plan):
         assert database.execute(wanted, [plan]).fetchone() == (1,)
 
 
+@pytest.fixture(scope="module")
+def shared(request, tmp_path_factory) -> Iterator[Home]:
+    """A home on the kind of database that the suite runs on."""
+    url = os.environ.get("DATABASE_URL", "")
+    if not url.startswith("postgres"):
+        yield request.getfixturevalue("home")
+        return
+    name = f"levee_{uuid.uuid4().hex[:8]}"
+    with psycopg.connect(url, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}")
+        try:
+            yield Home(
+                tmp_path_factory.mktemp("shared"), Ground(), TWICE, urlsplit(url)._replace(path=f"/{name}").geturl()
+            )
+        finally:
+            server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @pytest.mark.parametrize("plan", TWICE)
-def test_two_processes_that_start_a_plan_at_once_do_one_run(home, plan):
-    assert_one_run_of_two(home, plan)
-
-
-def test_two_processes_on_postgresql_do_one_run(tmp_path):
-    with running_server() as url:
-        assert_one_run_of_two(Home(tmp_path, Ground(), TWICE, url), "twice-s3-batch")
-
-
-def assert_one_run_of_two(home: Home, plan: str) -> None:
-    both = [home.begin("backup", "run", plan, "--json", pause_after=MEETING) for _ in range(2)]
-    first, second = (json.loads(home.finish(process)) for process in both)
+def test_two_processes_that_start_a_plan_at_once_do_one_run(shared, plan):
+    both = [shared.begin("backup", "run", plan, "--json", pause_after=MEETING) for _ in range(2)]
+    first, second = (json.loads(shared.finish(process)) for process in both)
     for place in ("ready", "started"):
-        shutil.rmtree(home.folder / place)
+        shutil.rmtree(shared.folder / place)
 
     assert first["id"] == second["id"]
     assert first["state"] == second["state"]
-    assert_whole(home, plan, TWICE[plan], first)
+    assert_whole(shared, plan, TWICE[plan], first)
 
 
 def assert_whole(home: Home, plan: str, engine: str, run: dict[str, Any]) -> None:
