@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-GROUPS = ("Lake", "Console")
+GROUPS = ("Lake", "Protection", "Console")
 
 
 @dataclass(frozen=True, slots=True)

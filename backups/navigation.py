@@ -1,0 +1,23 @@
+"""The entry of backups in the navigation, with the number of plans that need a person."""
+
+from django.db.models import OuterRef, Q, Subquery
+
+from backups.models import Plan, Run, RunState
+from dashboard.web.navigation import NavCount, NavItem, register
+
+# What waits for a person comes before what has ended badly, as on the status page.
+_LOUD = (RunState.WAITING_FOR_APPROVAL, RunState.FAILED)
+
+
+def register_navigation() -> None:
+    register(NavItem("Protection", "Backups", "backups", "i-shield", 10, plans_in_need))
+
+
+def plans_in_need(connection_id: int | None) -> NavCount | None:
+    """Plans whose newest run waits for approval, or else those whose newest run failed."""
+    newest = Run.objects.filter(plan=OuterRef("pk")).order_by("-created_at", "-id").values("state")[:1]
+    plans = Plan.objects.annotate(newest=Subquery(newest)).filter(newest__in=_LOUD)
+    if connection_id is not None:
+        plans = plans.filter(Q(connection=connection_id) | Q(vault_connection=connection_id))
+    states = list(plans.values_list("newest", flat=True))
+    return next((NavCount(state.value, states.count(state)) for state in _LOUD if state in states), None)
