@@ -150,6 +150,7 @@ STORAGES = {
 
 # Sessions and transport. HTTPS is switched on by the deployment that has it.
 HTTPS = env_bool("LEVEE_HTTPS", False)
+SESSION_ENGINE = "dashboard.accounts.session_store"
 SESSION_COOKIE_AGE = 8 * 3600
 SESSION_SAVE_EVERY_REQUEST = False
 SESSION_COOKIE_HTTPONLY = True

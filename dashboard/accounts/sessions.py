@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from dashboard.accounts.actor import Actor, client_address
 from dashboard.accounts.models import SignedIn
+from dashboard.accounts.session_store import stored_key
 from dashboard.audit.log import record
 
 NOTED_EVERY = timedelta(minutes=1)
@@ -24,7 +25,7 @@ def note_use(request: HttpRequest) -> None:
         return
     request.session[NOTED_AT] = now.timestamp()
     session = SignedIn(
-        session_key=request.session.session_key,
+        session_key=stored_key(request.session.session_key),
         user=person_of(request),
         ip=client_address(request),
         user_agent=request.headers.get("User-Agent", "")[:400],
@@ -43,6 +44,11 @@ def person_of(request: HttpRequest) -> User:
     return request.user
 
 
+def this_session(request: HttpRequest) -> str:
+    """Return what stands in the database for the key of this request's session."""
+    return stored_key(request.session.session_key)
+
+
 def sessions_of(user: User) -> list[SignedIn]:
     """Return a person's sessions that have not ended, the one used last first."""
     alive = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
@@ -50,7 +56,10 @@ def sessions_of(user: User) -> list[SignedIn]:
 
 
 def end_sessions(actor: Actor, user: User, *, only: str = "", but: str = "") -> int:
-    """End one session (`only`), or all except `but`; returns how many. The next request of each is a stranger's."""
+    """End one session (`only`), or all except `but`, both as `SignedIn` names them; returns how many.
+
+    The next request of each is a stranger's.
+    """
     sessions = SignedIn.objects.filter(user=user).exclude(session_key=but)
     if only:
         sessions = sessions.filter(session_key=only)

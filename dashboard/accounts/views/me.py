@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dashboard.accounts.actor import PROVED_AT, Actor, proved_at
 from dashboard.accounts.forms import ThemeForm
 from dashboard.accounts.roles import role_of
-from dashboard.accounts.sessions import end_sessions, person_of, sessions_of
+from dashboard.accounts.sessions import end_sessions, person_of, sessions_of, this_session
 from dashboard.audit.log import record
 
 
@@ -38,7 +38,7 @@ def me(request: HttpRequest) -> HttpResponse:
         "proved_at": proved_at(request),
         "session_ends_at": request.session.get_expiry_date(),
         "sessions": sessions_of(user),
-        "this_session": request.session.session_key,
+        "this_session": this_session(request),
     }
     return render(request, "accounts/me.html", context, status=400 if form.errors else 200)
 
@@ -46,7 +46,7 @@ def me(request: HttpRequest) -> HttpResponse:
 @require_POST
 def end_own_sessions(request: HttpRequest) -> HttpResponse:
     """End one of one's own sessions (`session`), or all but this one."""
-    actor, this = Actor.from_request(request), request.session.session_key or ""
+    actor, this = Actor.from_request(request), this_session(request)
     ended = end_sessions(actor, person_of(request), only=request.POST.get("session", "")[:40], but=this)
     messages.info(request, f"{ended} {'session' if ended == 1 else 'sessions'} ended.")
     return redirect("me")
@@ -60,7 +60,7 @@ class ChangePassword(PasswordChangeView):
 
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
         response = super().form_valid(form)
-        actor, this = Actor.from_request(self.request), self.request.session.session_key or ""
+        actor, this = Actor.from_request(self.request), this_session(self.request)
         self.request.session[PROVED_AT] = timezone.now().isoformat()
         end_sessions(actor, person_of(self.request), but=this)
         record(actor, "account.password", target_type="person", target_label=actor.name)

@@ -4,11 +4,13 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
 from dashboard.accounts.models import SignedIn
 from dashboard.accounts.roles import Role
+from dashboard.accounts.session_store import stored_key
 from dashboard.audit.models import AuditEntry
 from tests.builders.people import PASSWORD, person, signed_in
 
@@ -35,7 +37,7 @@ def test_a_session_is_listed_with_its_address_and_browser() -> None:
 
 def test_ending_one_session_leaves_the_others() -> None:
     here, there, elsewhere = at_a_page(), at_a_page(), at_a_page()
-    here.post("/me/sessions/end/", {"session": there.session.session_key})
+    here.post("/me/sessions/end/", {"session": stored_key(there.session.session_key)})
     assert (is_in(here), is_in(there), is_in(elsewhere)) == (True, False, True)
 
 
@@ -48,7 +50,7 @@ def test_ending_all_leaves_this_one() -> None:
 
 def test_nobody_ends_the_session_of_another_by_its_key() -> None:
     mine, theirs = at_a_page(Role.VIEWER), at_a_page(Role.OPERATOR)
-    mine.post("/me/sessions/end/", {"session": theirs.session.session_key})
+    mine.post("/me/sessions/end/", {"session": stored_key(theirs.session.session_key)})
     assert is_in(theirs)
 
 
@@ -94,3 +96,21 @@ def test_use_is_written_down_once_a_minute() -> None:
     with time_machine.travel(start + timedelta(seconds=61), tick=False):
         client.get("/me/")
         assert SignedIn.objects.get().seen_at == start + timedelta(seconds=61)
+
+
+def test_what_stands_in_the_database_opens_nothing() -> None:
+    client = at_a_page()
+    key = client.session.session_key
+    kept = Session.objects.get()
+    assert key not in {kept.session_key, SignedIn.objects.get().session_key}
+    assert key not in client.get("/me/").content.decode()
+    thief = Client()
+    thief.cookies["sessionid"] = kept.session_key
+    assert not is_in(thief)
+    assert is_in(client)
+
+
+def test_signing_out_removes_the_session() -> None:
+    client = at_a_page()
+    client.post("/logout/")
+    assert not Session.objects.exists()
