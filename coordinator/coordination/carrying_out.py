@@ -162,7 +162,8 @@ def _spark(
     """Let Spark do one job; whatever cuts it short is told together with what the table is then."""
     steps = SparkSteps(telling)
     try:
-        port = spark.borrow(connection, lake, situation.log_store if situation.has_log_store else "")
+        log_store = situation.log_store if situation.has_log_store else ""
+        port = spark.borrow(connection, lake, log_store, situation.bucket_region)
         with steps:
             outcome = port.run(job, steps, check=telling.check)
             if outcome.state != "done":

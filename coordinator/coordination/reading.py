@@ -65,7 +65,8 @@ def read_situation(connection: Connection, lake: Lake, wish: Wish, *, own_job: U
             asked = chosen or _described(connection, lake, pool, wish.store)
             return replace(bare, error=str(error), store=asked())
         asked = chosen or _described(connection, lake, pool, _named_store(repair.facts))
-        return replace(situation, store=asked(), occupied=occupied)
+        bucket_region = lake.s3.region_of(uri.bucket)
+        return replace(situation, store=asked(), occupied=occupied, bucket_region=bucket_region)
 
 
 def read_outcome(connection: Connection, lake: Lake, wish: Wish, keep: Keep) -> Situation:

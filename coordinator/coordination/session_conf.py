@@ -16,7 +16,7 @@ MECHANISMS = (Mechanism.SINGLE_DRIVER, Mechanism.LOG_STORE, Mechanism.COORDINATE
 
 @dataclass(frozen=True, slots=True)
 class WriterWorld:
-    """Where a writer commits. Empty endpoints mean AWS's own.
+    """Where a writer commits. Empty endpoints mean AWS's own; `bucket_region` "" is the region of the stores.
 
     `scheme` is that of the table's path. `environment_credentials` for sessions whose keys are in AWS_ACCESS_KEY_ID and
     AWS_SECRET_ACCESS_KEY; without, each SDK's own chain counts.
@@ -29,6 +29,7 @@ class WriterWorld:
     coordinator: str = ""
     scheme: str = "s3a"
     environment_credentials: bool = False
+    bucket_region: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ def _delta() -> Iterator[Setting]:
 
 
 def _s3a(world: WriterWorld, release: Release) -> Iterator[Setting]:
-    yield Setting("spark.hadoop.fs.s3a.endpoint.region", world.region, "The region of the bucket")
+    region = world.bucket_region or world.region
+    yield Setting("spark.hadoop.fs.s3a.endpoint.region", region, "The region of the bucket")
     if world.scheme == "s3":
         s3a = "org.apache.hadoop.fs.s3a.S3AFileSystem"
         yield Setting("spark.hadoop.fs.s3.impl", s3a, "Hadoop itself knows s3a:// and not s3://")

@@ -46,9 +46,10 @@ class Situation:
     """A table and its surroundings, read for one act.
 
     `region` and `endpoint` are the connection's: where its DynamoDB answers. `own_endpoint` says that it is not AWS
-    itself. `store` is the coordinator that is asked for, or that the table names. `repair` is None where the table
-    could not be read (`error`) or is not there. `busy` names a job that works on the table. `columns`, `partition_by`
-    and `occupied` are for a table to be created; `occupied` says what lies at its place already.
+    itself. `bucket_region` is where the bucket answered, "" where it was not asked. `store` is the coordinator that is
+    asked for, or that the table names. `repair` is None where the table could not be read (`error`) or is not there.
+    `busy` names a job that works on the table. `columns`, `partition_by` and `occupied` are for a table to be created;
+    `occupied` says what lies at its place already.
     """
 
     operation: Operation
@@ -56,6 +57,7 @@ class Situation:
     region: str
     endpoint: str
     own_endpoint: bool = False
+    bucket_region: str = ""
     store: StoreFacts | None = None
     repair: RepairFacts | None = None
     plans: tuple[Plan, ...] = ()

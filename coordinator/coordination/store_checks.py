@@ -47,6 +47,12 @@ def endpoint_check(situation: Situation) -> Check:
     own = situation.endpoint if situation.own_endpoint else ""
     if mismatch := endpoint_mismatch(endpoint, situation.region, own):
         return failed(name, f"{mismatch} Commits would go to another DynamoDB than the one that Levee reads.")
+    if situation.bucket_region not in ("", situation.region):
+        return warning(
+            name,
+            f"The bucket is in {situation.bucket_region}, the commit store in {situation.region}: each commit waits "
+            "for both, and the S3A of every writer needs the bucket's region.",
+        )
     if situation.own_endpoint and situation.operation in (Operation.ENABLE, Operation.CREATE):
         return warning(name, f"{endpoint} is not AWS itself, and it is written into the table's log for every writer.")
     return ok(name, f"{endpoint}, in {situation.region} as the connection.")

@@ -56,26 +56,29 @@ def _open_worker(settings: WorkerSettings, home: Path) -> SparkPort:
 
 
 class WarmWorker:
-    """Holds at most one worker; another endpoint, credential or log store replaces it."""
+    """Holds at most one worker; another endpoint, region, credential or log store replaces it."""
 
     def __init__(self, open_worker: Callable[[WorkerSettings, Path], SparkPort] = _open_worker) -> None:
         self.open_worker = open_worker
         self._lock = Lock()
         self._held: _Held | None = None
 
-    def borrow(self, connection: Connection, lake: Lake, log_store: str = "") -> SparkPort:
+    def borrow(self, connection: Connection, lake: Lake, log_store: str = "", bucket_region: str = "") -> SparkPort:
         """The worker for this connection, whose commits go through `log_store` where one is named.
+
+        S3 is asked in `bucket_region`, "" for that of the connection.
 
         Raises SparkRefused for a deployment that cannot be read, AwsError without credentials, EndpointNotAllowed.
         """
         deployment, jars = read_deployment(os.environ), read_extra_jars(os.environ)
-        purpose = (lake_access(connection), log_store, deployment, jars)
+        region = bucket_region or connection.region
+        purpose = (lake_access(connection), region, log_store, deployment, jars)
         with self._lock:
             held = self._held
             if held is None or held.purpose != purpose or time.monotonic() > held.good_until:
                 self._close()
                 made = WorkerSettings(
-                    endpoint=_endpoint(connection, lake),
+                    endpoint=_endpoint(connection, lake, region),
                     deployment=deployment,
                     credentials=_credentials(connection, lake),
                     extra_jars=jars,
@@ -96,9 +99,9 @@ class WarmWorker:
             self._held = None
 
 
-def _endpoint(connection: Connection, lake: Lake) -> LakeEndpoint:
+def _endpoint(connection: Connection, lake: Lake, region: str) -> LakeEndpoint:
     given = _credentials(connection, lake) is not None
-    return LakeEndpoint(connection.region, connection.endpoint_url.rstrip("/"), environment_credentials=given)
+    return LakeEndpoint(region, connection.endpoint_url.rstrip("/"), environment_credentials=given)
 
 
 def _credentials(connection: Connection, lake: Lake) -> Credentials | None:

@@ -2,13 +2,13 @@
 
 from coordinator.coordination.coordinator_conf import read_conf
 from coordinator.coordination.session_conf import WriterWorld
-from coordinator.models import CommitStore, DeltaTable
+from coordinator.models import Bucket, CommitStore, DeltaTable
 from dashboard.connections.models import Connection
 from lake.delta.facts import Mechanism
 
 
 def world_of_table(table: DeltaTable) -> WriterWorld:
-    """The connection's region and endpoints, the table's own store and spelling; what is not known is a placeholder."""
+    """The connection's region and endpoints, the table's own bucket, store and spelling; else a placeholder."""
     domains = [str(one) for one in table.lock_domains] or [table.uri]
     properties = table.properties if isinstance(table.properties, dict) else {}
     coordinator = read_conf(properties).store if table.mechanism == Mechanism.COORDINATED_COMMITS else ""
@@ -18,6 +18,7 @@ def world_of_table(table: DeltaTable) -> WriterWorld:
         log_store=table.store.name if table.store and kind == CommitStore.Kind.LOG_STORE else "",
         coordinator=coordinator,
         scheme=domains[0].partition("://")[0],
+        bucket_region=_region_of(table),
     )
 
 
@@ -29,7 +30,22 @@ def world_of_store(store: CommitStore) -> WriterWorld:
     )
 
 
-def _world(connection: Connection, *, log_store: str = "", coordinator: str = "", scheme: str = "s3a") -> WriterWorld:
+def _region_of(table: DeltaTable) -> str:
+    """Where the table's bucket answered as last read, "" where it was not."""
+    facts = (
+        Bucket.objects.filter(connection=table.connection, name=table.bucket).values_list("facts", flat=True).first()
+    )
+    return str(facts.get("region") or "") if isinstance(facts, dict) else ""
+
+
+def _world(
+    connection: Connection,
+    *,
+    log_store: str = "",
+    coordinator: str = "",
+    scheme: str = "s3a",
+    bucket_region: str = "",
+) -> WriterWorld:
     """A store of each kind that the connection has but the table does not use stands in for the other mechanisms."""
     names = dict(connection.stores.order_by("-name").values_list("kind", "name"))
     endpoint = connection.endpoint_url.rstrip("/")
@@ -41,4 +57,5 @@ def _world(connection: Connection, *, log_store: str = "", coordinator: str = ""
         coordinator=coordinator or names.get(CommitStore.Kind.COMMIT_COORDINATOR, "delta_commits"),
         scheme=scheme if scheme in ("s3a", "s3") else "s3a",
         environment_credentials=bool(endpoint),
+        bucket_region=bucket_region,
     )

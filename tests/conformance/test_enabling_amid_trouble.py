@@ -2,18 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from coordinator.coordination.checks import Operation
 from coordinator.models import TableFinding
 from coordinator.repairs.plan import RepairName
+from dashboard.connections.models import Connection
 from dashboard.jobs import lifecycle
 from dashboard.jobs.models import Job, JobState
 from sandbox.ground import DELTA_COMMITS
 from tests.conformance.between import Answer, Between, Body, Moment
 from tests.conformance.console import Console, SparkOfLevee
 from tests.conformance.coordinated import Coordinated
+from tests.conformance.elsewhere import elsewhere
 from tests.conformance.test_enable_and_drop import DROP, ENABLE, LEFT, plain, shows, succeeded, works
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.django_db(transaction=True)]
@@ -267,4 +270,23 @@ def test_a_store_deleted_half_way_blocks_the_table_until_it_is_registered_again(
     assert "K8" in codes(table)
     assert "holds no item" in console.check(Operation.DROP, table.uri).message
     succeeded(console.repair(table.uri, RepairName.RE_REGISTER))
+    works(table)
+
+
+def test_a_bucket_in_another_region_is_said_and_spark_asks_there(
+    table: Coordinated, console: Console, settings: Any
+) -> None:
+    """The last of these tests, as Spark has to be started anew for another region."""
+    plain(table)
+    with elsewhere(table.client.origin, "eu-north-1") as there:
+        settings.ALLOWED_ENDPOINTS = [*settings.ALLOWED_ENDPOINTS, there.origin]
+        Connection.objects.update(endpoint_url=there.origin)
+        console.connection.refresh_from_db()
+        enabled = succeeded(console.enable(table.uri, probe=True))
+        checks = {one["name"]: one for one in enabled.result["preflight"]["checks"]}
+        assert checks["Endpoint and region"]["state"] == "warning"
+        assert "The bucket is in eu-north-1, the commit store in us-west-2" in checks["Endpoint and region"]["sentence"]
+        assert there.of_spark == {"eu-north-1"}
+        table.version += 2
+        shows(table, console, mechanism=COORDINATED, offers=DROP)
     works(table)

@@ -34,7 +34,7 @@ class FakeSpark:
         self.log_stores: list[str] = []
         self.at: dict[str, Callable[[], None]] = {}
 
-    def borrow(self, connection: Any, lake: Any, log_store: str = "") -> "FakeSpark":
+    def borrow(self, connection: Any, lake: Any, log_store: str = "", bucket_region: str = "") -> "FakeSpark":
         self.log_stores.append(log_store)
         return self
 

@@ -13,7 +13,7 @@ from dashboard.commands import Failed, UsageError
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 from lake.spark.jobs import append_probe, enable_coordinated_commits
-from tests.builders.lake import make_store, make_table
+from tests.builders.lake import make_bucket, make_store, make_table
 from tests.coordinator.coordination.desk import ROOT, Desk
 from tests.coordinator.coordination.fake_spark import CONVERT, ends
 
@@ -230,6 +230,16 @@ def test_conf_prints_the_settings_of_a_tables_writers(db: None) -> None:
     assert settings["spark.io.delta.storage.S3DynamoDBLogStore.ddb.tableName"] == "delta_log"
     assert document["spark_submit"].startswith("spark-submit")
     assert "# pyspark session" in text("conf", table.uri)
+
+
+def test_conf_sends_s3a_to_the_region_of_the_bucket(db: None) -> None:
+    table = make_table(store=make_store(), mechanism="log_store")
+    make_bucket(connection=table.connection, facts={"region": "ap-south-1"})
+
+    settings = {one["key"]: one["value"] for one in commits("conf", table.uri)["settings"]}
+
+    assert settings["spark.hadoop.fs.s3a.endpoint.region"] == "ap-south-1"
+    assert settings["spark.io.delta.storage.S3DynamoDBLogStore.ddb.region"] == table.connection.region
 
 
 def test_conf_of_a_store_takes_release_and_mechanism(db: None) -> None:

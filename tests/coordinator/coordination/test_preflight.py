@@ -7,7 +7,7 @@ import pytest
 from coordinator.coordination.checks import CheckState, Operation, Preflight, differing, preflight_document
 from coordinator.coordination.preflight import preflight
 from coordinator.coordination.situation import Situation, SparkFacts
-from lake.delta.facts import Mechanism
+from lake.delta.facts import Mechanism, TableFacts
 from tests.builders.facts import entry, listing, log_store_facts, protocol, registration, table_facts
 from tests.coordinator.coordination.situations import (
     FEATURES,
@@ -180,6 +180,19 @@ def test_what_a_person_has_to_weigh_is_said_before_enabling(name: str, words: st
 
     assert state(made, name) is CheckState.WARNING
     assert words in next(check.sentence for check in made.checks if check.name == name)
+
+
+@pytest.mark.parametrize(("operation", "facts"), [(ENABLE, None), (DROP, coordinated())])
+def test_a_bucket_in_another_region_is_to_be_weighed(operation: Operation, facts: TableFacts | None) -> None:
+    made = preflight(situation(operation, facts, bucket_region="us-west-2"))
+
+    assert made.may_run
+    assert state(made, "Endpoint and region") is CheckState.WARNING
+    said = next(check.sentence for check in made.checks if check.name == "Endpoint and region")
+    assert said.startswith("The bucket is in us-west-2, the commit store in eu-west-1: ")
+    assert (
+        state(preflight(situation(operation, facts, bucket_region="eu-west-1")), "Endpoint and region") is CheckState.OK
+    )
 
 
 def test_the_path_is_spelled_as_the_tables_log_store_has_it() -> None:
