@@ -107,4 +107,6 @@ def _asked(copying: Copying, role_arn: str) -> CopyRequest:
         target_prefix=copying.destination.prefix.removesuffix("/"),
         storage_class=copying.storage_class,
         kms_key=copying.encryption_key,
+        # What was overwritten meanwhile is refused instead of copied: its ETag could not always tell it apart.
+        not_modified_since=copying.until,
     )

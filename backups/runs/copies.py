@@ -5,7 +5,7 @@ from django.utils import timezone
 from backups.models import CopyJob
 from backups.policies.of_plan import names_of
 from backups.runs.ports import Copying, CopyStatus, Manifest, Place, place_of
-from backups.runs.work import GivenUp, Work
+from backups.runs.work import GivenUp, Work, until_of
 
 
 def copying_of(row: CopyJob) -> Copying:
@@ -23,6 +23,7 @@ def copying_of(row: CopyJob) -> Copying:
         storage_class=plan.storage_class,
         encryption_key=plan.encryption_key,
         priority=row.priority,
+        until=until_of(run),
         aws_job_id=row.aws_job_id,
     )
 

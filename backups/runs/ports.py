@@ -104,7 +104,10 @@ class Reconciled:
 
 @dataclass(frozen=True, slots=True)
 class Copying:
-    """One manifest for an engine. `token` is the same for the same work, and at most 64 characters."""
+    """One manifest for an engine. `token` is the same for the same work, and at most 64 characters.
+
+    What was written at the source after `until` (UTC) is not what the manifest means.
+    """
 
     token: str
     title: str
@@ -116,6 +119,7 @@ class Copying:
     storage_class: str
     encryption_key: str
     priority: int
+    until: datetime
     aws_job_id: str = ""
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +15,9 @@ from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
 from lake.aws.access import Lake
 from lake.spark.errors import SparkRefused
 from lake.spark.messages import SparkJob, SparkProgress
+
+CLOCKS_APART = timedelta(seconds=2)
+"""How far the times may lie apart that S3 gives to two objects written one after the other."""
 
 
 class SparkPipeline:
@@ -46,6 +50,19 @@ class SparkPipeline:
             groups=tuple(Group(**{**one, "examples": tuple(one["examples"])}) for one in said["groups"]),
             retry=said.get("retry", {}),
             facts=said.get("facts", {}),
+        )
+
+    def require_unchanged(self, manifest: Manifest) -> None:
+        """S3 Batch Operations pins a manifest by its ETag; so does this, and by their order the rows beside it."""
+        head = self._vault.s3.head
+        lines = head(manifest.bucket, manifest.key)
+        rows = head(manifest.bucket, f"{manifest.key.removesuffix('.csv')}.parquet")
+        if lines and rows and lines.etag == manifest.etag and rows.modified_at <= lines.modified_at + CLOCKS_APART:
+            return
+        raise RunFailed(
+            "ManifestChanged",
+            f"The manifest s3://{manifest.bucket}/{manifest.key} is not there as it was planned: nothing more is "
+            "copied from it. See who may write there, and start another run.",
         )
 
     def run(self, kind: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -82,7 +99,9 @@ class SparkEngine:
         """Nothing is to be confirmed: `look` copies."""
 
     def look(self, copying: Copying) -> CopyStatus:
-        said = self._pipeline.run("backup_copy", asdict(copying))
+        """Raises RunFailed where the manifest is not the one that was counted, estimated and allowed."""
+        self._pipeline.require_unchanged(copying.manifest)
+        said = self._pipeline.run("backup_copy", {**asdict(copying), "until": copying.until.isoformat()})
         done, failed = int(said["done"]), int(said["failed"])
         return CopyStatus("Complete", done=done, failed=failed, total=copying.manifest.objects)
 

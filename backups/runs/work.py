@@ -81,14 +81,6 @@ class Work:
     def folder(self) -> Place:
         return place_of(self.run.folder)
 
-    @property
-    def until(self) -> datetime:
-        """What was written later is too new; a second try takes what stands at the source when it begins."""
-        moment = self.run.started_at if self.run.retry_of else self.run.cut_off
-        if moment is None:
-            raise RunFailed("NoCutOff", "The run has no cut-off: its inventory stage did not end.")
-        return moment
-
     def wanted(self) -> Wanted:
         run, plan = self.run, self.run.plan
         return Wanted(
@@ -98,7 +90,7 @@ class Work:
             folder=self.folder,
             inventory_bucket=run.inventory_bucket,
             inventory_manifest=run.inventory_manifest,
-            cut_off=self.until,
+            cut_off=until_of(run),
             selection=plan.selection,
             files=plan.files,
             window_hours=plan.window_hours,
@@ -107,6 +99,14 @@ class Work:
             retry=run.retry_of.evidence.get("retry", {}) if run.retry_of else {},
             pool=_pool(run),
         )
+
+
+def until_of(run: Run) -> datetime:
+    """What was written later is too new; a second try takes what stands at the source when it begins."""
+    moment = run.started_at if run.retry_of else run.cut_off
+    if moment is None:
+        raise RunFailed("NoCutOff", "The run has no cut-off: its inventory stage did not end.")
+    return moment
 
 
 def _pool(run: Run) -> Mapping[str, Any]:

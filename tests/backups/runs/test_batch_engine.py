@@ -22,7 +22,7 @@ def asked(world: World, **changes: object) -> CopyJob:
     """The copy job of a plan's run, as it was created."""
     run = start(make_plan(engine=Plan.Engine.S3_BATCH, **changes))
     tick(world)
-    return run.copy_jobs.get()
+    return CopyJob.objects.get(run=run)
 
 
 def request_of(world: World):
@@ -47,6 +47,7 @@ def test_the_manifest_is_pinned_and_the_keys_stand_below_the_destination(world):
     assert (request.target_bucket, request.target_prefix) == ("vault", "pool//deep")
     assert (request.storage_class, request.token) == ("GLACIER_IR", row.token)
     assert request.confirmation_required
+    assert request.not_modified_since == row.run.cut_off
     assert not request.report_prefix.endswith("/")
 
 
