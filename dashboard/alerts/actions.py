@@ -99,7 +99,7 @@ def save_recipient(actor: Actor, recipient: Recipient) -> Recipient:
     require(actor, MANAGE, target=recipient.name)
     with transaction.atomic():
         recipient.save()
-        after = {"kind": recipient.kind, "address": recipient.address, "is_stopped": recipient.is_stopped}
+        after = {"kind": recipient.kind, "address": recipient.shown_address, "is_stopped": recipient.is_stopped}
         _record(actor, MANAGE, "recipient", recipient.pk, recipient.name, after=after)
     return recipient
 
@@ -108,7 +108,7 @@ def delete_recipient(actor: Actor, recipient: Recipient) -> None:
     """Remove a recipient; rules that named only this one fall back to every operator."""
     require(actor, MANAGE, target=recipient.name)
     with transaction.atomic():
-        _record(actor, MANAGE, "recipient", recipient.pk, recipient.name, before={"address": recipient.address})
+        _record(actor, MANAGE, "recipient", recipient.pk, recipient.name, before={"address": recipient.shown_address})
         recipient.delete()
 
 
@@ -145,7 +145,7 @@ def send_again(actor: Actor, message: Message) -> None:
         )
         if not won:
             raise NotNow("Only a message that was given up, or of which nobody knows, is sent again.")
-        _record(actor, MANAGE, "message", message.pk, message.subject or message.address, after={"again": True})
+        _record(actor, MANAGE, "message", message.pk, message.subject or message.shown_address, after={"again": True})
 
 
 def set_own_mails(actor: Actor, user: User, *, wanted: bool) -> None:

@@ -3,11 +3,18 @@
 Each change of state is one conditional UPDATE or an INSERT that a constraint guards, so that two beats do no harm.
 """
 
+import re
 from datetime import datetime
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+
+
+def shown_place(address: str) -> str:
+    """Return a mail address as it is, and of a URL the origin: the rest of a webhook's URL is what lets one in."""
+    scheme, separator, rest = address.partition("://")
+    return f"{scheme}://{re.split('[/?#]', rest, maxsplit=1)[0]}/…" if separator else address
 
 
 class Recipient(models.Model):
@@ -40,6 +47,11 @@ class Recipient(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def shown_address(self) -> str:
+        """For pages, logs and the audit log."""
+        return shown_place(self.address)
 
 
 class Rule(models.Model):
@@ -205,4 +217,9 @@ class Message(models.Model):
         indexes = [models.Index(fields=["state", "due_at"], name="messages_due")]
 
     def __str__(self) -> str:
-        return f"{self.reason} to {self.address}"
+        return f"{self.reason} to {self.shown_address}"
+
+    @property
+    def shown_address(self) -> str:
+        """For pages, logs and the audit log."""
+        return shown_place(self.address)

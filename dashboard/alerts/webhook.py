@@ -32,6 +32,8 @@ class NotAllowedThere(ValueError):
 def check_url(url: str) -> SplitResult:
     """Return the URL's parts. Raises NotAllowedThere unless settings.WEBHOOK_ORIGINS lists its origin."""
     try:
+        if not url.isascii() or not url.isprintable() or " " in url:
+            raise ValueError
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
     except ValueError:
