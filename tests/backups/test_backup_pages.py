@@ -9,6 +9,7 @@ import pytest
 from django.db import connection as database
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from backups import actions
 from backups.models import Inventory, Plan, Run, RunState
@@ -21,6 +22,12 @@ from tests.builders.people import person, signed_in, signed_in_as
 
 pytestmark = pytest.mark.django_db
 HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture(autouse=True)
+def _time_stands_still(monkeypatch):
+    """Ages on the pages count from the records' own now, however long the suite has been at work."""
+    monkeypatch.setattr(timezone, "now", lambda: NOW)
 
 
 @pytest.fixture
