@@ -149,3 +149,30 @@ def test_a_command_waits_for_the_run_that_another_process_holds(world, monkeypat
     assert advance_here(run).state == "complete"
     assert pauses == [2.0] * 3
     assert CopyJob.objects.count() == 1
+
+
+POINTS = {
+    "spark": ["plan", "planned", "begin", "copy", "copied", "reconcile"],
+    "s3-batch": ["plan", "planned", "create", "created", "status", "confirm", "confirmed", "reconcile"],
+}
+
+
+@pytest.mark.parametrize(("engine", "point"), [(engine, point) for engine, some in POINTS.items() for point in some])
+def test_a_run_can_be_cancelled_wherever_it_is(world, monkeypatch, engine, point):
+    run = start(make_plan(engine=engine))
+
+    def passing(at):
+        if at == point:
+            monkeypatch.setattr(world, "passing", lambda at: None)
+            actions.cancel(Actor.command(), run, enqueue=False)
+
+    monkeypatch.setattr(world, "passing", passing)
+    world.batch.polls_until_done = 0 if point == "reconcile" else 100
+    tick(world)
+
+    run.refresh_from_db()
+    assert run.state == "cancelled"
+    assert {job.status for job in world.batch.jobs.values()} <= {"Complete" if point == "reconcile" else "Cancelled"}
+    assert {row.status for row in run.copy_jobs.all()} <= {"Cancelled", "Complete"}
+    assert {stage.state for stage in run.stages.all()} <= {"done", "skipped"}
+    assert start(run.plan).pk != run.pk

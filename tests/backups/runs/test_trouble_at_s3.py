@@ -1,0 +1,183 @@
+"""Trouble on the other side: roles and policies that deny, a full failure threshold, objects and manifests that change.
+
+Copies are those of the sandbox's S3 Batch Operations; planning and reconciling are plain Python.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+
+from backups import actions
+from backups.advancing import advance_here
+from backups.models import Run
+from dashboard.accounts.actor import Actor
+from lake.aws.access import open_lake
+from lake.aws.batch_operations import BatchOperations
+from tests.backups.runs.ground import KEYS, ROLE, Ground, counts
+from tests.backups.runs.plain import PlainPipeline
+from tests.backups.runs.world import start
+
+pytestmark = pytest.mark.django_db
+CHEAP = Decimal("0.01")
+
+
+@pytest.fixture
+def ground(monkeypatch, settings, tmp_path) -> Iterator[Ground]:
+    ground = Ground()
+    ground.allow(settings, tmp_path)
+    ground.inhabit(monkeypatch)
+    monkeypatch.setattr("backups.advancing.POLL_SECONDS", 0.02)
+    ground.own_rules()
+    yield ground
+    ground.own_rules()
+
+
+def waiting_for_approval(ground: Ground) -> Run:
+    """A run whose copy job stands suspended at S3."""
+    run = advance_here(start(ground.plan(engine="s3-batch", cost_ceiling_usd=CHEAP)))
+    assert run.state == "waiting_for_approval"
+    assert [job.status for job in ground.jobs_of(run.pk)] == ["Suspended"]
+    return run
+
+
+def approved(run: Run) -> Run:
+    return advance_here(actions.approve(Actor.command(), run, enqueue=False))
+
+
+def retried(run: Run) -> Run:
+    """A second try, approved where it has to be."""
+    again = advance_here(actions.retry(Actor.command(), run, enqueue=False))
+    return approved(again) if again.state == "waiting_for_approval" else again
+
+
+def test_a_role_that_s3_cannot_take_ends_the_run_and_the_next_one_finishes(ground):
+    plan = ground.plan(engine="s3-batch")
+    ground.rules(denied_roles=[ROLE])
+    run = advance_here(start(plan))
+    assert (run.state, run.error_code) == ("failed", "CopyJobRefused")
+    assert f"cannot take the role {ROLE}" in run.sentence
+    assert "Run the preflight of the plan" in run.sentence
+    assert ground.copies() == {}
+
+    ground.own_rules()
+    assert advance_here(start(plan)).state == "complete"
+    assert ground.copies() == ground.originals()
+
+
+def test_a_full_failure_threshold_fails_the_run_with_what_its_report_says_and_a_second_try_copies_the_rest(ground):
+    run = waiting_for_approval(ground)
+    ground.rules(denied_roles=[ROLE], failure_tasks=3, failure_percent=50.0)
+    run = approved(run)
+
+    assert (run.state, run.error_code) == ("failed", "CopyJobFailed")
+    assert "FailureRateExceeded" in run.sentence
+    assert f"0 of {len(KEYS)} objects are at the destination" in run.sentence
+    assert run.denied + run.failed == len(KEYS) == run.worth_retry
+    assert ground.copies() == {}
+
+    ground.own_rules()
+    again = retried(run)
+    assert (again.state, counts(again)) == ("complete", {"listed": len(KEYS), "copied": len(KEYS)})
+    assert ground.copies() == ground.originals()
+
+
+def test_what_a_policy_denies_is_told_with_its_cause_and_copied_when_it_no_longer_does(ground):
+    deny = {
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "s3:GetObject",
+        "Resource": f"arn:aws:s3:::{ground.source}/t/part-1",
+    }
+    allow = {"Effect": "Allow", "Principal": "*", "Action": "s3:*", "Resource": f"arn:aws:s3:::{ground.source}/*"}
+    ground.client.configure_bucket(ground.source, "policy", json.dumps({"Statement": [deny]}))
+    run = advance_here(start(ground.plan(engine="s3-batch")))
+
+    assert (run.state, run.denied, run.copied) == ("complete_with_gaps", 1, len(KEYS) - 1)
+    [group] = run.failures.all()
+    assert (group.outcome, group.code, group.examples) == ("denied", "AccessDenied", ["t/part-1"])
+    assert "Run the preflight of the plan" in group.cause
+
+    ground.client.configure_bucket(ground.source, "policy", json.dumps({"Statement": [allow]}))
+    again = retried(run)
+    assert (again.state, counts(again)) == ("complete", {"listed": 1, "copied": 1})
+    assert ground.copies() == ground.originals()
+
+
+def test_what_changes_or_vanishes_before_the_copy_is_said_and_what_changed_is_copied_by_a_second_try(ground):
+    run = waiting_for_approval(ground)
+    ground.client.put(ground.source, "t/part-1", b"other")
+    ground.client.delete(ground.source, "t/part-2")
+    run = approved(run)
+
+    assert (run.state, run.changed, run.vanished) == ("complete_with_gaps", 1, 1)
+    assert run.copied == len(KEYS) - 2
+    again = retried(run)
+    assert (again.state, counts(again)) == ("complete", {"listed": 1, "copied": 1})
+    assert ground.copies() == ground.originals()
+
+
+def test_s3_refuses_to_copy_what_was_overwritten_after_the_cut_off(ground):
+    run = waiting_for_approval(ground)
+    ground.client.put(ground.source, "t/part-1", b"t/part-2", modified_at=time.time() + 60)
+    run = approved(run)
+
+    [group] = run.failures.all()
+    assert (group.outcome, group.code, group.examples) == ("changed", "PreconditionFailed", ["t/part-1"])
+    assert "t/part-1" not in ground.copies()
+
+
+def test_a_manifest_that_is_changed_after_the_approval_was_asked_changes_nothing(ground):
+    run = waiting_for_approval(ground)
+    row = run.copy_jobs.get()
+    ground.client.put(row.manifest_bucket, row.manifest_key, f"{ground.source},t/part-1\n".encode())
+    run = approved(run)
+
+    assert (run.state, run.copied) == ("complete", len(KEYS))
+    assert ground.copies() == ground.originals()
+
+
+def test_a_manifest_that_is_changed_before_s3_reads_it_is_refused(ground, monkeypatch):
+    plan_of = PlainPipeline.plan
+
+    def plan(self, wanted):
+        planned = plan_of(self, wanted)
+        [manifest] = planned.manifests
+        ground.client.put(manifest.bucket, manifest.key, f"{ground.source},t/part-1\n".encode())
+        return planned
+
+    monkeypatch.setattr(PlainPipeline, "plan", plan)
+    run = advance_here(start(ground.plan(engine="s3-batch")))
+
+    assert (run.state, run.error_code) == ("failed", "CopyJobRefused")
+    assert "ETag" in run.sentence
+    assert ground.copies() == {}
+
+
+def test_a_copy_job_that_somebody_cancels_at_s3_fails_the_run_and_a_second_try_copies(ground):
+    run = waiting_for_approval(ground)
+    with open_lake(ground.access) as lake:
+        BatchOperations(lake, ground.access).cancel(run.copy_jobs.get().aws_job_id)
+    run = approved(run)
+
+    assert (run.state, run.failed) == ("failed", len(KEYS))
+    assert run.sentence.startswith("Copy job 1 cancelled. 0 of")
+    assert retried(run).state == "complete"
+    assert ground.copies() == ground.originals()
+
+
+def test_a_run_is_cancelled_at_s3_amid_its_copies(ground):
+    run = waiting_for_approval(ground)
+    ground.rules(task_seconds=30.0)
+    actions.approve(Actor.command(), run, enqueue=False)
+
+    def cancel(sentence: str) -> None:
+        if "Copies" in sentence:
+            actions.cancel(Actor.command(), run, enqueue=False)
+
+    run = advance_here(run, cancel)
+    assert run.state == "cancelled"
+    assert [job.status for job in ground.jobs_of(run.pk)] == ["Cancelled"]
+    assert [stage.state for stage in run.stages.all()] == ["done"] * 3 + ["skipped"] * 2
