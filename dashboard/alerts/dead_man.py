@@ -46,6 +46,9 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def _call(url: str) -> bool:
+    if not url.lower().startswith(("http://", "https://")):
+        logger.warning("LEVEE_DEAD_MAN_URL begins with neither http:// nor https://: it is not called.")
+        return False
     opener = urllib.request.build_opener(_NoRedirects)
     try:
         with opener.open(url, timeout=TIMEOUT_SECONDS) as answer:

@@ -23,6 +23,9 @@ from dashboard.alerts.models import Message
 
 TIMEOUT_SECONDS = 5
 SIGNATURE_HEADER = "Levee-Signature"
+# IANA IPv6 address space: all that is given out for the public; and the prefix of translators, RFC 6052.
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 class NotAllowedThere(ValueError):
@@ -145,8 +148,16 @@ def _is_address(host: str) -> bool:
 
 def _is_public(text: str) -> bool:
     address = ipaddress.ip_address(text.partition("%")[0])
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_global and not address.is_multicast
+    if isinstance(address, ipaddress.IPv4Address):
+        return address.is_global and not address.is_multicast
+    if inner := address.ipv4_mapped or address.sixtofour or _behind_nat64(address):
+        return _is_public(str(inner))
+    return address in _GLOBAL_UNICAST and address.is_global
+
+
+def _behind_nat64(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address that a translator of RFC 6052 reaches under this one."""
+    return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else None
 
 
 def _escaped(text: str) -> str:

@@ -1,0 +1,126 @@
+"""Levee asks nobody whom the deployment does not list: by redirect, by name, or from a module added later.
+
+Webhooks are tried in tests/dashboard/alerts/test_webhook.py, endpoints in tests/dashboard/connections, redirects of AWS
+in tests/lake/aws/test_wire.py.
+"""
+
+import ast
+import http.server
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dashboard.alerts import dead_man
+from dashboard.alerts.webhook import _is_public
+
+ROOT = Path(__file__).resolve().parents[2]
+# Who opens a connection, and why that goes nowhere but where the deployment says.
+SPEAKERS = {
+    "dashboard/alerts/webhook.py",  # to listed origins, at addresses that were checked
+    "dashboard/alerts/mail_server.py",  # to LEVEE_SMTP_URL
+    "dashboard/alerts/dead_man.py",  # to LEVEE_DEAD_MAN_URL
+    "lake/aws/transport.py",  # to AWS, and to endpoints that dashboard.connections.access lets pass
+    "dashboard/processes/embedded.py",  # to this machine
+}
+NETWORK = {"urllib.request", "http.client", "urllib3", "requests", "httpx", "aiohttp", "smtplib", "ftplib", "telnetlib"}
+
+
+@contextmanager
+def serving(status: int, location: str = "") -> Iterator[tuple[str, list[str]]]:
+    """A server on loopback that gives one answer; yields its origin and the paths that it was asked for."""
+    asked: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(status)
+            if location:
+                self.send_header("Location", location)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", asked
+    server.shutdown()
+    thread.join(timeout=5)
+    server.server_close()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_of_the_dead_mans_url_is_not_followed(status: int) -> None:
+    with serving(200) as (inside, asked), serving(status, f"{inside}/latest/meta-data/") as (outside, first):
+        assert not dead_man._call(f"{outside}/ping")
+    assert (first, asked) == (["/ping"], [])
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1/x", "data:text/plain,x", "/etc/passwd", "HTTP"])
+def test_the_dead_mans_url_opens_no_file(url: str) -> None:
+    assert not dead_man._call(url)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1",
+        "10.1.2.3",
+        "172.16.0.1",
+        "192.168.0.1",
+        "169.254.169.254",
+        "100.64.0.1",
+        "0.0.0.0",  # noqa: S104 - nothing is bound here
+        "224.0.0.1",
+        "255.255.255.255",
+        "::",
+        "::1",
+        "fe80::1%eth0",
+        "fd00:ec2::254",
+        "fec0::1",
+        "ff02::1",
+        "::ffff:169.254.169.254",
+        "::ffff:10.0.0.1",
+        "::169.254.169.254",
+        "64:ff9b::169.254.169.254",
+        "64:ff9b:1::10.0.0.1",
+        "2002:a9fe:a9fe::1",
+        "2002:a00:1::1",
+        "2001:db8::1",
+        "2001:0:a9fe:a9fe::1",
+    ],
+)
+def test_an_inner_address_is_known_in_every_form(address: str) -> None:
+    assert not _is_public(address)
+
+
+@pytest.mark.parametrize(
+    "address", ["8.8.8.8", "2606:4700::1111", "64:ff9b::8.8.8.8", "::ffff:8.8.8.8", "2002:808:808::1"]
+)
+def test_a_public_address_is_known_too(address: str) -> None:
+    assert _is_public(address)
+
+
+def test_nobody_else_speaks_to_the_network() -> None:
+    found = {
+        str(file.relative_to(ROOT))
+        for room in ("backups", "coordinator", "dashboard", "lake")
+        for file in (ROOT / room).rglob("*.py")
+        if NETWORK & set(_imports(file))
+    }
+    assert found == SPEAKERS
+
+
+def _imports(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
