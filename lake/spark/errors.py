@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from lake.spark.messages import SparkError
+from lake.spark.troubles import trouble_of
 
 LONGEST = 500
 
@@ -34,6 +35,8 @@ def describe(error: BaseException) -> SparkError:
     kind, text = type(error).__name__, _message(error)
     if (java := _JAVA.match(text)) is not None:
         kind, text = java[1], java[2]
+    if (trouble := trouble_of(kind, str(error))) is not None:
+        return trouble
     found = _CONDITION.match(text)
     condition = _condition(error) or (found[1] if found else "")
     if kind == "CommitCoordinatorGetCommitsFailedException" and _ITEM_MISSING.search(text):

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
+import urllib3
+
 from lake.aws.access import Access, Lake, open_lake
 from lake.spark.client import SparkWorker
 from lake.spark.messages import SparkJob
@@ -21,6 +23,8 @@ HOSTILE = (
     "t/a b/100%/quo\"te's.parquet",
     "t/a b/ünïcode-雪/%2F,comma.parquet",
     "t/a b/empty.parquet",
+    "t/a b/line\nbreak&<x>.parquet",
+    "t/a b/ ++ %2B %25 =.parquet",
     "plain/outside.txt",
 )
 numbers = itertools.count()
@@ -101,6 +105,24 @@ class Ground:
         }
         self.client.put(self.evidence, f"{home}/manifest.json", json.dumps(manifest).encode())
         return {"inventory_bucket": self.evidence, "inventory_manifest": f"{home}/manifest.json"}
+
+    def delivered(self, kind: str, fields: Iterable[str], *, all_versions: bool = False, **how: Any) -> dict[str, str]:
+        """Have the sandbox deliver an inventory of the source as S3 does; return the parameters that name it."""
+        name = f"n{next(numbers)}"
+        to = f"<Bucket>arn:aws:s3:::{self.evidence}</Bucket><Format>{kind}</Format><Prefix>inventory</Prefix>"
+        optional = "".join(f"<Field>{field}</Field>" for field in fields)
+        xml = (
+            f"<InventoryConfiguration><Id>{name}</Id><IsEnabled>false</IsEnabled>"
+            f"<IncludedObjectVersions>{'All' if all_versions else 'Current'}</IncludedObjectVersions>"
+            f"<Schedule><Frequency>Daily</Frequency></Schedule>"
+            f"<Destination><S3BucketDestination>{to}</S3BucketDestination></Destination>"
+            f"<OptionalFields>{optional}</OptionalFields></InventoryConfiguration>"
+        )
+        self.client.configure_bucket(self.source, "inventory", xml, id=name)
+        url = f"{self.client.origin}/_sandbox/inventory?bucket={self.source}&id={name}"
+        answer = urllib3.request("POST", url, body=json.dumps(how).encode())
+        assert answer.status == 200, answer.data
+        return {"inventory_bucket": self.evidence, "inventory_manifest": answer.json()["manifest"]}
 
 
 def open_ground(worker: SparkWorker) -> Ground:

@@ -28,7 +28,10 @@ def test_a_listing_becomes_manifests_with_every_hostile_key_in_its_table(ground)
     assert said["listed"] == len(HOSTILE)
     assert planned_keys(ground, said) == sorted(HOSTILE)
     assert said["tables"]["count"] == 1
-    assert (said["tables"]["largest"][0]["table"], said["tables"]["largest"][0]["objects"]) == ("t/a b", 5)
+    assert (said["tables"]["largest"][0]["table"], said["tables"]["largest"][0]["objects"]) == (
+        "t/a b",
+        len(HOSTILE) - 1,
+    )
     written = said["manifests"][0]
     head = ground.lake.s3.head(written["bucket"], written["key"])
     assert (head.etag, written["objects"]) == (written["etag"], len(HOSTILE))

@@ -1,0 +1,117 @@
+"""Spark's, S3A's and the executors' own words, as they are caught, and the sentence that a person reads."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lake.spark.errors import behind_server, describe
+
+CALLED = "An error occurred while calling o71.parquet.\n: "
+STACK = "\n\tat org.apache.spark.x.Y(Z.scala:1)\n\t... 22 more"
+WORKER = (
+    "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
+    '  File "/x/listing.py", line 68, in _answered\n    yield from _batches_of(\n'
+)
+STORE = (
+    "org.apache.hadoop.fs.s3a.UnknownStoreException: `s3a://vault/r/planned': getFileStatus on s3a://vault/r/planned: "
+    "software.amazon.awssdk.services.s3.model.NoSuchBucketException: The specified bucket does not exist (SDK Attempt "
+    "Count: 1):NoSuchBucket: The specified bucket does not exist"
+)
+DENIED = (
+    "java.nio.file.AccessDeniedException: s3a://vault/inventory/manifest.json: getFileStatus on "
+    "s3a://vault/inventory/manifest.json: software.amazon.awssdk.services.s3.model.S3Exception: null (Service: S3, "
+    "Status Code: 403, Request ID: X)"
+)
+MEMORY = "\nCaused by: java.lang.OutOfMemoryError: Java heap space"
+CUT_OFF = "\nCaused by: java.io.EOFException: Unexpected end of input stream"
+ROW = "A row of the inventory s3://b/m has no readable Size."
+READ = "org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered error while reading file "
+
+
+def aws(code: str, more: str = "") -> str:
+    said = f"lake.aws.errors.AwsError: s3:ListObjectsV2 on s3://vault/a failed: It said no ({code}, request Q){more}."
+    return f"{WORKER}{said}\n\nJVM stacktrace:\norg.apache.spark.x{STACK}"
+
+
+@pytest.mark.parametrize(
+    ("raw", "condition", "words"),
+    [
+        (CALLED + STORE + STACK, "NO_SUCH_BUCKET", "The bucket vault does not exist: create it"),
+        (aws("NoSuchBucket"), "NO_SUCH_BUCKET", "The bucket vault does not exist: create it"),
+        (CALLED + DENIED + STACK, "ACCESS_DENIED", "S3 denies access to s3://vault/inventory/manifest.json: grant"),
+        (
+            aws("AccessDenied", "; the permission s3:ListBucket is missing"),
+            "ACCESS_DENIED",
+            "S3 denies s3:ListObjectsV2 on s3://vault/a: grant s3:ListBucket to the role of the connection",
+        ),
+        (aws("SlowDown"), "SlowDown", "s3:ListObjectsV2 on s3://vault/a failed: It said no"),
+        (aws("ExpiredToken"), "ExpiredToken", "s3:ListObjectsV2 on s3://vault/a failed"),
+        (
+            "[PATH_NOT_FOUND] Path does not exist: s3a://vault/a b/manifest.json. SQLSTATE: 42K03",
+            "FILE_MISSING",
+            "s3://vault/a b/manifest.json is not there: restore it",
+        ),
+        (
+            f"{CALLED}java.io.FileNotFoundException: No such file or directory: s3a://vault/a/b.csv{STACK}",
+            "FILE_MISSING",
+            "s3://vault/a/b.csv is not there",
+        ),
+        (
+            f"{CALLED}{READ}s3a://vault/data/0.csv.gz.  SQLSTATE: KD001{STACK}{CUT_OFF}",
+            "FILE_UNREADABLE",
+            "s3://vault/data/0.csv.gz cannot be read",
+        ),
+        (
+            f"{CALLED}com.google.protobuf.InvalidProtocolBufferException$InvalidWireTypeException: invalid tag{STACK}",
+            "FILE_UNREADABLE",
+            "A file cannot be read",
+        ),
+        (
+            f"{CALLED}{READ}s3a://vault/x.{STACK}\nCaused by: java.io.IOException: No space left on device{STACK}",
+            "DISK_FULL",
+            "no space left: free some below LEVEE_HOME",
+        ),
+        (
+            f"{WORKER}OSError: [Errno 28] No space left on device: '/tmp/x'",
+            "DISK_FULL",
+            "no space left",
+        ),
+        (
+            f"{CALLED}org.apache.spark.SparkException: Job aborted{STACK}{MEMORY}",
+            "OUT_OF_MEMORY",
+            "Spark ran out of memory: let it run on",
+        ),
+        (
+            f"[USER_RAISED_EXCEPTION] {ROW} SQLSTATE: P0001\n== DataFrame ==",
+            "USER_RAISED_EXCEPTION",
+            ROW,
+        ),
+        (
+            f"{CALLED}{DENIED.replace('null (', 'Expired (ExpiredToken) (')}{STACK}",
+            "CREDENTIALS_REFUSED",
+            "renew the credentials of the connection",
+        ),
+    ],
+)
+def test_a_trouble_is_told_with_what_where_and_what_to_do(raw: str, condition: str, words: str) -> None:
+    told = describe(RuntimeError(raw))
+    assert told.condition == condition
+    assert words in told.sentence
+    assert "\n" not in told.sentence
+    assert "\tat " not in told.sentence
+
+
+def test_what_python_raised_in_an_executor_is_told_without_its_trace() -> None:
+    told = describe(RuntimeError(f"{WORKER}ValueError: too many\n\nJVM stacktrace:\nx"))
+    assert (told.type, told.sentence) == ("ValueError", "too many")
+
+
+def test_behind_a_server_a_trouble_is_told_alike() -> None:
+    assert behind_server(RuntimeError(STORE), "sc://spark.example:15002") == describe(RuntimeError(STORE))
+
+
+@given(
+    st.text(max_size=200), st.sampled_from([WORKER, CALLED, READ, "[PATH_NOT_FOUND] ", "AccessDeniedException: s3a://"])
+)
+def test_no_text_breaks_the_telling(text: str, before: str) -> None:
+    assert describe(RuntimeError(before + text)).sentence
