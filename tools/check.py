@@ -17,6 +17,7 @@ CHECKS: dict[str, tuple[str, ...]] = {
     "migrations": ("manage.py", "makemigrations", "--check", "--dry-run"),
     "templates": ("-m", "djlint", "templates", "--lint", "--quiet"),
     "hosts": ("-m", "tools.hosts"),
+    "advisories": ("-m", "tools.advisories"),
 }
 
 
