@@ -11,7 +11,7 @@ from dashboard.processes.redis import broker_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 LEVEE_HOME = Path(os.environ.get("LEVEE_HOME", BASE_DIR / "var")).resolve()
-LEVEE_HOME.mkdir(parents=True, exist_ok=True)
+LEVEE_HOME.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 DEBUG = env_bool("LEVEE_DEBUG", False)
 SECRET_KEY = env_secret("LEVEE_SECRET_KEY", LEVEE_HOME / "secret-key")

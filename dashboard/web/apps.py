@@ -6,6 +6,7 @@ class WebConfig(AppConfig):
     label = "web"
 
     def ready(self) -> None:
+        from dashboard.web import deployment_checks  # noqa: F401 - registers the checks
         from dashboard.web.entries import register_navigation
 
         register_navigation()
