@@ -188,7 +188,9 @@ REDIS_URL = os.environ.get("REDIS_URL") or broker_url(LEVEE_HOME)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(levelname)s %(name)s %(message)s"}},
+    "formatters": {
+        "plain": {"()": "dashboard.web.log_lines.LineFormatter", "format": "%(levelname)s %(name)s %(message)s"}
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {
