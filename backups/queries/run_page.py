@@ -8,6 +8,7 @@ from backups.outcomes import GAPS, Outcome
 from backups.queries.rows import Fact, cost_text, left_over, objects, run_label, run_url, took
 from dashboard.web.states import look_of
 from dashboard.web.text import duration, file_size, thousands
+from lake.aws.errors import ACCESS_DENIED
 
 STAGE_WORDS = {
     Stage.INVENTORY: "Inventory",
@@ -27,8 +28,7 @@ OUTCOME_WORDS = {
     Outcome.ARCHIVED: ("Archived", "to be restored from its class first"),
     Outcome.FAILED: ("Failed", ""),
 }
-# Other stages wait for AWS, or for another try after trouble.
-_WAITING = {Stage.INVENTORY: "waiting_for_inventory", Stage.COST_GATE: "waiting_for_approval"}
+_FOR_LACK_OF_PERMISSION = frozenset({"CopyJobRefused", *ACCESS_DENIED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,7 @@ class RunView:
     outcomes: tuple[OutcomeCount, ...]
     about: tuple[Fact, ...]
     left_over_says: str
+    preflight_helps: bool
 
 
 def run_view(run: Run, now: datetime) -> RunView:
@@ -98,6 +99,7 @@ def run_view(run: Run, now: datetime) -> RunView:
         outcomes=_outcomes(run),
         about=_about(run),
         left_over_says=_left_over_says(run),
+        preflight_helps=run.state == RunState.FAILED and run.error_code in _FOR_LACK_OF_PERMISSION,
     )
 
 
@@ -115,7 +117,15 @@ def _headline(run: Run) -> str:
         gaps = left_over(run)
         tail = "." if not gaps else f"; {thousands(gaps)} {'is' if gaps == 1 else 'are'} not."
         return f"{thousands(safe)} of {objects(run.listed)} are at the destination with their size and ETag{tail}"
+    if run.state == RunState.FAILED and run.sentence:
+        return _what_and_cure(run)[0]
     return run.sentence or f"{look_of(run.state).word}."
+
+
+def _what_and_cure(run: Run) -> tuple[str, str]:
+    """What ended a run, and what its sentences say after that."""
+    what, stop, rest = run.sentence.partition(". ")
+    return (f"{what}.", f"{rest} ") if stop else (run.sentence, "")
 
 
 def _detail(run: Run) -> str:
@@ -125,7 +135,7 @@ def _detail(run: Run) -> str:
         return f"{begin}{above}Nothing has been copied. Source tables are only read."
     if run.state == RunState.FAILED:
         code = f"The code of the refusal is {run.error_code}. " if run.error_code else ""
-        return f"{code}What had been copied stays where it is."
+        return f"{_what_and_cure(run)[1]}{code}What had been copied stays where it is."
     return ""
 
 
@@ -160,7 +170,7 @@ def _missed_at(run: Run) -> datetime | None:
 def _stage(run: Run, stage: RunStage) -> StageView:
     figure, detail = _figure(run, stage)
     is_here = stage.state in {"running", "waiting"} and not run.is_finished
-    state = _WAITING.get(Stage(stage.name), "queued") if stage.state == "waiting" else stage.state
+    state = _waiting_state(run, stage) if stage.state == "waiting" else stage.state
     tone = look_of(state).tone
     css = f"{tone} here" if state == "waiting_for_approval" else "next" if stage.state == "next" else ""
     total = stage.total if is_here and stage.total else None
@@ -169,7 +179,7 @@ def _stage(run: Run, stage: RunStage) -> StageView:
         state,
         stage.finished_at or stage.started_at,
         figure,
-        stage.detail or detail,
+        detail if stage.state == "done" and detail else stage.detail or detail,
         min(stage.done, total or 0),
         total,
         css,
@@ -177,25 +187,34 @@ def _stage(run: Run, stage: RunStage) -> StageView:
     )
 
 
+def _waiting_state(run: Run, stage: RunStage) -> str:
+    """What a stage waits for: an inventory, a person, AWS at its work, or another try after trouble."""
+    if run.stumbles:
+        return "queued"
+    if stage.name == Stage.COST_GATE:
+        return "waiting_for_approval" if run.state == RunState.WAITING_FOR_APPROVAL else "queued"
+    return {Stage.INVENTORY: "waiting_for_inventory", Stage.COPY: "running"}.get(Stage(stage.name), "queued")
+
+
 def _figure(run: Run, stage: RunStage) -> tuple[str, str]:
-    """The number of a stage, and what it counts, where the stage itself says nothing."""
-    if stage.state == "next":
+    """The number of a stage, and what it counts; "" for what the stage says better itself."""
+    if stage.state in {"next", "skipped"}:
         return "", ""
     match Stage(stage.name):
         case Stage.INVENTORY:
-            said = f"objects listed; inventory of {run.inventory}" if run.inventory else "objects listed"
+            said = f"objects listed. {stage.detail}".rstrip()
             return (thousands(run.listed), said) if run.listed else (run.inventory, "")
         case Stage.MANIFEST:
-            said = f"objects to copy, {file_size(run.bytes_planned)}"
+            said = f"objects to copy, {file_size(run.bytes_planned)}; {thousands(run.already_there)} there already"
             return (thousands(run.objects_planned), said) if stage.state == "done" else ("", "")
         case Stage.COST_GATE:
-            limit = f"limit ${run.ceiling_usd:,.2f}" if run.ceiling_usd is not None else "no limit"
-            return (f"${run.estimate_usd:,.2f}", limit) if run.estimate_usd is not None else ("", "")
+            return (f"${run.estimate_usd:,.2f}", "") if run.estimate_usd is not None else ("", "")
         case Stage.COPY:
-            done = stage.done or run.copied
-            return thousands(done), f"copied, {file_size(run.bytes_copied)}" if run.bytes_copied else "copied"
+            return thousands(stage.done or run.copied), ""
         case Stage.RECONCILE:
-            return (thousands(left_over(run)), "left over") if stage.state == "done" else ("", "")
+            safe, gaps = run.copied + run.already_there, left_over(run)
+            said = f"at the destination, {thousands(gaps)} left over"
+            return (thousands(safe), said) if stage.state == "done" else ("", "")
 
 
 def _outcomes(run: Run) -> tuple[OutcomeCount, ...]:

@@ -314,11 +314,39 @@ def test_hostile_texts_are_shown_as_text(viewer):
 
 
 def test_only_the_cost_gate_is_said_to_wait_for_a_person(viewer):
-    run = make_run(make_plan(), "running")
+    run = make_run(make_plan(), "running", stumbles=1)
     run.stages.filter(name="copy").update(state="waiting", detail="Tried again in 2 minutes.")
     said = text(viewer, address(run))
     assert "Copy : Queued" in said
     assert "Waiting for approval" not in said
+
+
+def test_a_copy_that_aws_works_at_is_running(viewer):
+    run = make_run(make_plan(), "running")
+    run.stages.filter(name="copy").update(state="waiting")
+    assert "Copy : Running" in text(viewer, address(run))
+
+
+def test_each_stage_that_is_done_says_what_its_number_counts(viewer):
+    run = make_run(make_plan())
+    run.stages.filter(name="inventory").update(detail="31 files of CSV, every MD5 right.")
+    said = text(viewer, address(run))
+    assert "objects listed. 31 files of CSV, every MD5 right." in said
+    assert "412,604 at the destination, 0 left over" in said
+
+
+def test_a_run_that_lacks_a_permission_leads_to_the_preflight(viewer):
+    sentence = "Copy job 1 ended before it began: no role. Run the preflight of the plan."
+    run = make_run(make_plan(), "failed", sentence=sentence, error_code="CopyJobRefused")
+    html = viewer.get(address(run)).content.decode()
+    assert ">Copy job 1 ended before it began: no role.</h2>" in html
+    assert "Run the preflight of the plan. The code of the refusal is CopyJobRefused." in html
+    assert 'href="/backups/plans/lake-nightly/policies/#preflight">Check the permissions</a>' in html
+
+
+def test_a_run_that_failed_otherwise_leads_to_no_preflight(viewer):
+    run = make_run(make_plan(), "failed", sentence="It overlaps.", error_code="SourceIsDestination")
+    assert "Check the permissions" not in text(viewer, address(run))
 
 
 def test_how_a_run_ended_is_told_in_its_own_sentence_once(viewer):

@@ -27,7 +27,8 @@ def advance(work: Work) -> Answer:
         return Waiting(WAIT_SECONDS, f"{row.reason} Waits until it is whole, or for the next one.")
     run.inventory_bucket, run.inventory_manifest = row.manifest_bucket, row.manifest_key
     run.cut_off = row.created_at - timedelta(hours=plan.minimum_lag_hours)
-    return _begin(work, row.name, None, f"{row.files:,} files of {row.format}, every MD5 right.")
+    files = f"{row.files:,} file{'' if row.files == 1 else 's'}"
+    return _begin(work, row.name, None, f"{files} of {row.format}, every MD5 right.")
 
 
 def _next_delivery(work: Work) -> Delivery | Waiting:
