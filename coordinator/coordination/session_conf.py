@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from coordinator.coordination.coordinator_conf import ENDPOINT_KEY, STORE_KEY, aws_endpoint
 from coordinator.coordination.releases import ENVIRONMENT_V1, Release
+from coordinator.protocols.coordinator_conf import ENDPOINT_KEY, STORE_KEY, aws_endpoint
 from lake.delta.facts import Mechanism
 from lake.spark.deployment import LOG_STORE_CLASS
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from coordinator.coordination.checks import Operation
-from coordinator.coordination.coordinator_conf import ENDPOINT_KEY, STORE_KEY
 from coordinator.coordination.features import COORDINATED
 from coordinator.coordination.reading import Wish
+from coordinator.protocols.coordinator_conf import ENDPOINT_KEY, STORE_KEY
 from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF
 from lake.spark.sql import delta_path, property_list, quote_name, quote_text
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from coordinator.coordination.checks import Check, Operation, failed, ok, warning
-from coordinator.coordination.coordinator_conf import endpoint_mismatch, read_conf
 from coordinator.coordination.places import store_name_problem
 from coordinator.coordination.situation import Situation, StoreFacts
+from coordinator.protocols.coordinator_conf import endpoint_mismatch, read_conf
 from coordinator.protocols.stores import AT_WORK, COMMIT_COORDINATOR
 from lake.delta.coordinator_items import expected_keys
 from lake.delta.facts import Mechanism

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from coordinator.coordination.checks import Check, CheckState, Operation, Preflight, failed, ok
-from coordinator.coordination.coordinator_conf import read_conf
 from coordinator.coordination.features import BROUGHT, COORDINATED, features_of
 from coordinator.coordination.situation import Situation
 from coordinator.coordination.table_checks import half_dropped
+from coordinator.protocols.coordinator_conf import read_conf
 from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.verdict import State
 from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF, TABLE_CONF

@@ -1,8 +1,8 @@
 """Where writers of a table, or of a store, commit: from what was observed, as session settings need it."""
 
-from coordinator.coordination.coordinator_conf import read_conf
 from coordinator.coordination.session_conf import WriterWorld
 from coordinator.models import Bucket, CommitStore, DeltaTable
+from coordinator.protocols.coordinator_conf import read_conf
 from dashboard.connections.models import Connection
 from lake.delta.facts import Mechanism
 

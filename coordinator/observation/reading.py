@@ -20,6 +20,7 @@ from coordinator.observation.witnesses import (
     read_named_registration,
     tail_start,
 )
+from coordinator.protocols.coordinator_conf import coordinator_elsewhere
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.mechanism import decide_mechanism
 from coordinator.protocols.needed_facts import wanted_comparisons, wanted_heads
@@ -155,8 +156,11 @@ def _judge(
     witness = all_of_stores(lake, survey, remembered, listing.from_version, listing.newest_version)
     reader = LogReader(lake, remembered, listing)
     published = reader.published_protocol()
-    witness = _with_named_registration(lake, survey, witness, published)
-    protocol = reader.accepted_protocol(witness.registrations)
+    elsewhere = _coordinator_elsewhere(lake, published)
+    if not elsewhere:
+        witness = _with_named_registration(lake, survey, witness, published)
+    registrations = () if elsewhere else witness.registrations
+    protocol = reader.accepted_protocol(registrations)
     mechanism = decide_mechanism(protocol, has_entries=_has_or_had_entries(remembered, witness))
     facts = TableFacts(
         uri=target.uri.s3a,
@@ -164,10 +168,10 @@ def _judge(
         observed_at=now,
         listing=_known_window(listing, witness),
         entries={path: _in_window(domain.entries, listing) for path, domain in witness.domains.items()},
-        registrations=witness.registrations,
+        registrations=registrations,
         protocol=protocol,
         commit_infos=reader.commit_infos(),
-        problems=(*reader.problems, *_store_problems(mechanism, survey, witness)),
+        problems=(*reader.problems, *elsewhere, *_store_problems(mechanism, survey, witness)),
     )
     facts = _with_missing_facts(facts, reader)
     verdict = diagnose(facts)
@@ -197,6 +201,14 @@ def _with_named_registration(
     if not table_id:
         return witness
     return read_named_registration(lake, witness, survey, coordinator_store_name(protocol.properties), table_id)
+
+
+def _coordinator_elsewhere(lake: Lake, protocol: TableProtocol | None) -> tuple[Problem, ...]:
+    """An item of the same name in another DynamoDB than the coordinator's would say what is not so."""
+    if decide_mechanism(protocol, has_entries=False) is not Mechanism.COORDINATED_COMMITS or protocol is None:
+        return ()
+    why = coordinator_elsewhere(protocol.properties, lake.dynamodb.origin, lake.dynamodb.region)
+    return (Problem("registrations", why),) if why else ()
 
 
 def _has_or_had_entries(target: Target, witness: StoreWitness) -> bool:

@@ -29,12 +29,13 @@ class ItemWrite:
 
 
 class DynamoDB:
-    """DynamoDB of one connection. Items are as on the wire: {"complete": {"S": "true"}}."""
+    """DynamoDB of one connection, at `origin` in `region`. Items are as on the wire: {"complete": {"S": "true"}}."""
 
     def __init__(self, wire: Wire, origin: str, region: str, requests: RequestCount) -> None:
         self._wire = wire
+        self.origin = origin
+        self.region = region
         self._place = Place(origin, "/")
-        self._region = region
         self._requests = requests
 
     def get_item(self, table: str, key: Item) -> Item | None:
@@ -160,7 +161,7 @@ class DynamoDB:
                 operation=name,
                 target=target,
                 place=self._place,
-                region=self._region,
+                region=self.region,
                 method="POST",
                 headers={
                     "Content-Type": "application/x-amz-json-1.0",

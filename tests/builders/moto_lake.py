@@ -25,8 +25,11 @@ class MotoLake:
     s3: Any
     dynamodb: Any
     bucket: str
+    endpoint: str = ""
+    """What coordinated tables say of where their coordinator is."""
 
     def __post_init__(self) -> None:
+        self.endpoint = self.endpoint or self.dynamodb.meta.endpoint_url
         self.log_store = self.store(f"log-{self.bucket}", tablePath="HASH", fileName="RANGE")
 
     def store(self, name: str, **keys: str) -> str:
@@ -50,7 +53,7 @@ class MotoLake:
         table_id = str(uuid.uuid4())
         properties = {
             COORDINATOR: "dynamodb",
-            COORDINATOR_CONF: json.dumps({"dynamoDBTableName": store, "dynamoDBEndpoint": "http://127.0.0.1"}),
+            COORDINATOR_CONF: json.dumps({"dynamoDBTableName": store, "dynamoDBEndpoint": self.endpoint}),
             TABLE_CONF: json.dumps({"tableId": table_id}),
         }
         self.commit(root, 0, first_commit_bytes(properties))

@@ -180,6 +180,15 @@ def refused(console: Console, operation: Operation, uri: str, spark_of_levee: Sp
     return job.message
 
 
+def is_not_judged(table: Coordinated, console: Console, words: str) -> None:
+    """Assert that the page says that nothing of the coordinator is known, and does not call the table healthy."""
+    console.observe(table.uri)
+    page = console.page(table.uri)
+    assert (page.table.state, page.table.mechanism) == ("not_checked", "coordinated_commits")
+    assert words in page.table.summary
+    assert page.table.summary in page.text
+
+
 def test_a_table_of_a_log_store_is_never_converted_through_a_plain_writer(
     stores: Client, key: str, console: Console, spark_of_levee: SparkOfLevee
 ) -> None:
@@ -202,6 +211,7 @@ def test_a_table_whose_coordinator_is_at_another_endpoint_is_refused(
     said = refused(console, Operation.DROP, table.uri, spark_of_levee)
     assert f"The endpoint is {dynamodb_local}, and this connection reaches DynamoDB at" in said
     table.version = 0
+    is_not_judged(table, console, f"registrations could not be read: The endpoint is {dynamodb_local}")
     works(table)
 
 
@@ -215,6 +225,7 @@ def test_a_table_whose_coordinator_is_in_another_region_is_refused(
         table.write(name, data.replace(here.encode(), there.encode()))
     said = refused(console, Operation.DROP, table.uri, spark_of_levee)
     assert f"The endpoint is {there}, and this connection reaches DynamoDB at" in said
+    is_not_judged(table, console, f"registrations could not be read: The endpoint is {there}")
     for name, data in written.items():
         table.write(name, data)
     works(table)
@@ -230,4 +241,6 @@ def test_enabling_is_refused_where_nobody_serves_dynamodb(
     console.connection.refresh_from_db()
     said = refused(console, Operation.ENABLE, table.uri, spark_of_levee)
     assert f"DynamoDB does not describe {DELTA_COMMITS}" in said
+    console.observe(table.uri)
+    shows(table, console, mechanism="single_driver", offers=ENABLE)
     works(table)

@@ -7,11 +7,11 @@ import pytest
 
 from coordinator.coordination import engines
 from coordinator.coordination.compatibility import Read, Write, leftovers_in_words, matrix
-from coordinator.coordination.coordinator_conf import endpoint_mismatch, read_conf
 from coordinator.coordination.moves import MOVES, moves_from
 from coordinator.coordination.pasting import cluster_conf, pyspark, spark_submit
 from coordinator.coordination.releases import RELEASES, release_named
 from coordinator.coordination.session_conf import MECHANISMS, WriterWorld, settings_for, warnings_for
+from coordinator.protocols.coordinator_conf import endpoint_mismatch, read_conf
 from lake.delta.facts import Mechanism
 from tests.coordinator.coordination.situations import FEATURES, conf
 

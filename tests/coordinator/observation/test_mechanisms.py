@@ -219,6 +219,7 @@ def test_a_table_upgraded_since_the_scan_is_not_called_lost(written, guard, obse
             guard.before = lambda call: None
             written.coordinated("sales/orders", coordinator)
 
+    written.endpoint = guard.url
     written.table("sales/orders")
     guard.before = upgrade
 
@@ -238,7 +239,24 @@ def test_a_coordinator_that_is_not_declared_is_asked_for_by_name(written, observ
     assert not table.findings.filter(state="blocked").exists()
 
 
+@pytest.mark.parametrize("elsewhere", ["https://dynamodb.ap-south-1.amazonaws.com", "http://127.0.0.1:9", "nonsense"])
+def test_an_item_in_another_dynamodb_than_the_coordinators_is_not_believed(written, observe, coordinator, elsewhere):
+    """Neither one that says that all is well, nor its absence, which anywhere else blocks the table."""
+    written.endpoint = elsewhere
+    written.coordinated("sales/orders", coordinator, unbackfilled=[3])
+    written.coordinated("sales/lost", written.store(f"empty-{written.bucket}", tableId="HASH"))
+
+    observe()
+
+    for table in DeltaTable.objects.all():
+        (found,) = table.findings.filter(state="not_checked")
+        assert (table.state, found.code, found.repairs) == ("not_checked", "not-read", [])
+        assert "registrations could not be read: The endpoint" in found.summary
+        assert (table.mechanism, table.accepted_version) == ("coordinated_commits", 2)
+
+
 def test_a_refused_coordinator_concerns_its_own_tables_alone(written, guard, observe_guarded, coordinator, connection):
+    written.endpoint = guard.url
     written.coordinated("sales/orders", coordinator)
     other = written.store(f"other-{written.bucket}", tableId="HASH")
     CommitStore.objects.create(connection=connection, name=other, kind="commit_coordinator")

@@ -192,7 +192,7 @@ def test_a_store_that_is_being_created_says_so(written, observe, monkeypatch):
 
     store = CommitStore.objects.get()
     assert store.state == "blocked"
-    assert "CREATING" in store.summary
+    assert "still creating this table" in store.summary
 
 
 def test_the_table_of_an_item_whose_bucket_is_missing_is_kept_with_the_reason(written, observe):

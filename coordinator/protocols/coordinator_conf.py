@@ -62,6 +62,17 @@ def aws_endpoint(region: str) -> str:
     return f"https://dynamodb.{region}.amazonaws.com{'.cn' if region.startswith('cn-') else ''}"
 
 
+def coordinator_elsewhere(properties: Mapping[str, str], origin: str, region: str) -> str:
+    """Why what `origin` holds in `region` says nothing of this coordinated table; "" where it is its coordinator's.
+
+    Properties that name no endpoint are another trouble, and "" here.
+    """
+    endpoint = read_conf(properties).endpoint
+    asked = _origin(origin)
+    own = "" if asked and _AWS_HOST.fullmatch(asked[1]) else origin
+    return endpoint_mismatch(endpoint, region, own) if endpoint else ""
+
+
 def endpoint_mismatch(endpoint: str, region: str, own_endpoint: str) -> str:
     """Why Spark would not reach the DynamoDB that Levee reads, in one sentence; "" where both are the same.
 
