@@ -19,37 +19,43 @@ S, V, O, A, N = Least  # noqa: E741 - the columns of the table below
 
 @dataclass(frozen=True)
 class Rule:
-    """`see` by GET, `do` by POST. `changes`: the POST asks for a change of the lake, which read-only mode refuses."""
+    """`see` by GET, `do` by POST. `changes`: the POST asks for a change of the lake, which read-only mode refuses.
+
+    `fresh`: only with a password typed within the last 15 minutes. `silent`: the audit log keeps no row of the POST,
+    which changes nothing but the own session, or is but the first half of an act.
+    """
 
     see: Least
     do: Least
     changes: bool = False
+    fresh: bool = False
+    silent: bool = False
 
 
 RULES = {
     # The way in and out, and what machines ask.
-    "login": Rule(S, S),
-    "welcome": Rule(S, S),
+    "login": Rule(S, S, silent=True),
+    "welcome": Rule(S, S, silent=True),
     "alert-stop": Rule(S, S),
     "healthz": Rule(S, N),
     "readyz": Rule(S, N),
     "logout": Rule(N, V),
     # Whoever is signed in.
     "home": Rule(V, N),
-    "me": Rule(V, V),
+    "me": Rule(V, V, silent=True),
     "password": Rule(V, V),
     "prove": Rule(V, V),
     "own-mails": Rule(V, V),
     "end-own-sessions": Rule(N, V),
-    "scope": Rule(N, V),
+    "scope": Rule(N, V, silent=True),
     "states": Rule(V, N),
     "audit": Rule(V, N),
     # People.
     "people": Rule(A, N),
-    "new-person": Rule(A, A),
-    "person": Rule(A, A),
-    "person-link": Rule(N, A),
-    "person-sessions": Rule(N, A),
+    "new-person": Rule(A, A, fresh=True),
+    "person": Rule(A, A, fresh=True),
+    "person-link": Rule(N, A, fresh=True),
+    "person-sessions": Rule(N, A, fresh=True),
     # Jobs.
     "jobs": Rule(V, N),
     "job": Rule(V, N),

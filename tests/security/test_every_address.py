@@ -1,15 +1,21 @@
 """Every address by every role and a stranger by read-only mode by GET and POST, from the URL configuration itself."""
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 from pytest_django import Settings
 
+from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
+from dashboard.web.scope import OWN_PAGES, WHOLE_CONSOLE, owned_parts
+from tests.builders.lake import make_connection
+from tests.builders.people import person
 from tests.dashboard.test_addresses import routes
 from tests.security.table import RULES, Least
 from tests.security.visits import Visit, Visitor
-from tests.security.world import World
+from tests.security.world import World, parts_of
 
 pytestmark = pytest.mark.django_db
 
@@ -79,6 +85,63 @@ def test_a_fragment_is_kept_from_whom_its_page_is_kept_from(who: str) -> None:
     assert "\n".join(wrong(look)) == ""
 
 
+def test_a_password_typed_long_ago_is_asked_for_again() -> None:
+    world, visitor = World(), Visitor(Role.ADMIN, timezone.now() - timedelta(minutes=16))
+
+    def look(name: str) -> str:
+        if RULES[name].do is Least.NOBODY:
+            return ""
+        visit = visitor.visit("post", world.path(name), world.data(name))
+        is_asked = visit.location.startswith("/prove/?next=") and not visit.wrote
+        return "" if is_asked == RULES[name].fresh else f"{visit.status} {visit.location} {visit.wrote}"
+
+    assert "\n".join(wrong(look)) == ""
+
+
+def neighbour() -> Visitor:
+    """Somebody who may do everything on another connection, and nothing here."""
+    user = person(None, name="neighbour")
+    Grant.objects.create(user=user, connection=make_connection("elsewhere"), role=Role.ADMIN.value)
+    return Visitor(user)
+
+
+def test_a_neighbour_sees_nothing_of_it() -> None:
+    world, visitor = World(words="planted-orders"), neighbour()
+
+    def look(name: str) -> str:
+        if RULES[name].see is Least.NOBODY or name in OWN_PAGES:
+            return ""
+        visit = visitor.visit("get", world.path(name))
+        # What was typed as the address may stand in the page again.
+        text = visit.text.replace(world.path(name), "")
+        told = [word for word in ("planted-orders", "acme-vault", "acme-lake", "nightly") if word in text]
+        return "" if visit.status in _to_a_neighbour(name) and not told else f"{visit.status} {told}"
+
+    assert "\n".join(wrong(look)) == ""
+
+
+def test_a_neighbour_does_nothing_to_it() -> None:
+    world, visitor = World(), neighbour()
+
+    def look(name: str) -> str:
+        if RULES[name].do is Least.NOBODY or name in OWN_PAGES:
+            return ""
+        visit = visitor.visit("post", world.path(name), world.data(name))
+        allowed = _to_a_neighbour(name) - {200} | ({302} if name == "scope" else {403, 404, 409, 422})
+        return "" if visit.status in allowed and visit.wrote <= SESSION else f"{visit.status} {visit.wrote}"
+
+    assert "\n".join(wrong(look)) == ""
+
+
+def _to_a_neighbour(name: str) -> set[int]:
+    """What the pages of another connection answer: 404 where one thing is named, 403 where all are told of."""
+    if name in WHOLE_CONSOLE:
+        return {403}
+    if set(parts_of(name)) & owned_parts():
+        return {404}
+    return {302} if name == "home" else {200, 403} if RULES[name].see is Least.ADMIN else {200}
+
+
 def wrong(look: Callable[[str], str]) -> Iterator[str]:
     """Each address at which something else happened than its rule says."""
     for name in sorted(name for name, _ in routes()):
@@ -110,6 +173,8 @@ def _post(visitor: Visitor, world: World, name: str, level: Least) -> str:
     # The plans that are confirmed here were never made: the page says so.
     if visit.status >= 400 and not (rule.changes and visit.status == 409):
         return f"POST {visit.status} {visit.refused}"
+    if not visit.audited and not rule.silent:
+        return "done, and not in the audit log"
     return "" if not any("read-only" in detail for detail in visit.refused) else "refused as read-only"
 
 

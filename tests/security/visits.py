@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test import Client
 
@@ -12,14 +14,15 @@ from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs.models import Job
 from dashboard.jobs.registry import kind_named
-from tests.builders.people import signed_in
+from tests.builders.people import person, signed_in_as
 
 AUDIT_TABLES = ("audit_auditentry", "audit_seal")
 
 
 @dataclass
 class Visit:
-    """An answer; `wrote` are the tables it wrote to beside the audit log, `refused` the details of refusals there."""
+    """An answer; `wrote` are the tables it wrote to beside the audit log, `refused` the details of refusals there, and
+    `audited` how many rows were added in all."""
 
     status: int
     location: str
@@ -27,15 +30,17 @@ class Visit:
     response: Any
     wrote: set[str] = field(default_factory=set)
     refused: list[str] = field(default_factory=list)
+    audited: int = 0
     changing_jobs: list[str] = field(default_factory=list)
 
 
 class Visitor:
-    """A browser of one role, or of a stranger; every visit begins with the same session and is taken back."""
+    """A browser of one role or person, or of a stranger; every visit begins with the same session and is taken back."""
 
-    def __init__(self, role: Role | None, **options: Any) -> None:
+    def __init__(self, who: Role | User | None, proved_at: datetime | None = None, **options: Any) -> None:
         self._options = options
-        self._cookies = dict(signed_in(role).cookies) if role else {}
+        user = who if isinstance(who, User) or who is None else person(who)
+        self._cookies = dict(signed_in_as(user, proved_at).cookies) if user else {}
 
     def visit(self, method: str, path: str, data: Any = None, **headers: str) -> Visit:
         client = Client(raise_request_exception=True, **self._options)
@@ -54,6 +59,7 @@ class Visitor:
                 response,
                 set(wrote),
                 list(entries.values_list("detail", flat=True)),
+                AuditEntry.objects.filter(pk__gt=before).count(),
                 [kind for kind in new if kind_named(kind).changes_lake],
             )
             transaction.set_rollback(True)

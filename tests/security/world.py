@@ -20,6 +20,7 @@ from coordinator.queries.repairs import BULK, bulk_selection
 from coordinator.queries.table_list import TableFilter
 from coordinator.upkeep.wishes import ChangeProtection, wish_document
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.models import SignedIn
 from dashboard.accounts.people import invitation
 from dashboard.accounts.roles import Role
 from dashboard.alerts.models import Alert, Message, Recipient, Rule
@@ -77,6 +78,7 @@ class World:
     runs: dict[str, Run] = field(init=False)
     jobs: dict[str, Job] = field(init=False)
     alert: Alert = field(init=False)
+    acknowledged: Alert = field(init=False)
     message: Message = field(init=False)
     rule: Rule = field(init=False)
     recipient: Recipient = field(init=False)
@@ -88,6 +90,8 @@ class World:
         self._make_backups()
         self._make_alerts()
         self.user = person(Role.VIEWER, name="sam")
+        for user in (self.user, *map(person, Role)):
+            SignedIn.objects.create(session_key=f"of {user}", user=user, since=NOW, seen_at=NOW)
 
     def _make_lake(self) -> None:
         self.connection = make_connection("lake")
@@ -142,6 +146,7 @@ class World:
         self.rule = Rule.objects.create(kind=FINDING.name, name="Sales", threshold=5, prefix="s3a://lake/sales/")
         self.recipient = Recipient.objects.create(name="ops", kind="address", address="ops@acme.example")
         self.alert = alert(connection=self.connection, rule=self.rule, headline=f"{self.words} lost a file."[:400])
+        self.acknowledged = alert(connection=self.connection, cause="known", state="acknowledged", rule=self.rule)
         self.message = message(self.alert, state="failed", recipient=self.recipient, subject=self.words[:300])
 
     def path(self, name: str) -> str:
@@ -152,6 +157,8 @@ class World:
         """What the page's own form would post."""
         if name in {"repair-many", "coordination-many"}:
             return self._seen(name)
+        if name == "connection-read-only":
+            return {"read_only": "" if self.connection.read_only else "yes"}
         if name == "backup-plan-edit":
             return {**_plan_fields(self.plan), "schedule": "0 4 * * *"}
         if name == "backup-plan-add":
@@ -170,7 +177,7 @@ class World:
             "repair": "publish-commit",
             "operation": "enable",
             "job_id": self.jobs.get(name.removesuffix("-again"), self.jobs["job"]).pk,
-            "alert_id": self.alert.pk,
+            "alert_id": self.acknowledged.pk if name == "alert-reopen" else self.alert.pk,
             "kind": FINDING.name,
             "plan_name": self.plan.name,
             "run_id": self.runs.get(name, self.run).pk,
@@ -240,7 +247,6 @@ FORMS: dict[str, dict[str, Any]] = {
     "store-create": {"connection": "lake", "name": "another", "kind": "log_store", "billing": "on_demand"},
     "store-change": {"act": "change-protection", "protection": "yes"},
     "bucket-change": {"act": "set-temp-rule", "prefix": "sales/orders", "days": "3"},
-    "connection-read-only": {"read_only": "yes"},
     "backup-run-prefer": {"priority": "7"},
     "backup-run-approve": {"estimate": "86.57"},
     "backup-plan-inventory": {"format": "Parquet", "frequency": "Daily"},
