@@ -179,12 +179,18 @@ def _stage(run: Run, stage: RunStage) -> StageView:
         state,
         stage.finished_at or stage.started_at,
         figure,
-        detail if stage.state == "done" and detail else stage.detail or detail,
+        _said(run, stage, detail),
         min(stage.done, total or 0),
         total,
         css,
         is_here,
     )
+
+
+def _said(run: Run, stage: RunStage, of_figure: str) -> str:
+    if stage.state == "failed" and stage.detail == run.sentence:
+        return "The run ended here."
+    return of_figure if stage.state == "done" and of_figure else stage.detail or of_figure
 
 
 def _waiting_state(run: Run, stage: RunStage) -> str:

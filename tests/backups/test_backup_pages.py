@@ -338,7 +338,9 @@ def test_each_stage_that_is_done_says_what_its_number_counts(viewer):
 def test_a_run_that_lacks_a_permission_leads_to_the_preflight(viewer):
     sentence = "Copy job 1 ended before it began: no role. Run the preflight of the plan."
     run = make_run(make_plan(), "failed", sentence=sentence, error_code="CopyJobRefused")
+    run.stages.filter(name="cost_gate").update(state="failed", detail=sentence)
     html = viewer.get(address(run)).content.decode()
+    assert html.count("Copy job 1 ended") == 1
     assert ">Copy job 1 ended before it began: no role.</h2>" in html
     assert "Run the preflight of the plan. The code of the refusal is CopyJobRefused." in html
     assert 'href="/backups/plans/lake-nightly/policies/#preflight">Check the permissions</a>' in html
