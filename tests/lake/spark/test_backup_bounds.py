@@ -1,0 +1,59 @@
+"""Nothing that grows with the bucket comes to the driver: each place where rows do says why they are few."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import lake.spark
+
+ROOMS = Path(lake.spark.__file__).parent
+FILES = sorted([*ROOMS.glob("backups/*.py"), *ROOMS.glob("jobs/backup_*.py")])
+BRINGS = frozenset({"collect", "toArrow", "toLocalIterator", "toPandas"})
+"""Others, as first() and take(), bring as many rows as they are asked for."""
+BOUNDED = {
+    "keys.with_tables": "the depths of tables, at most half of a key's 1,024 bytes",
+    "manifests.write_manifests": "a row for each manifest of up to a million objects",
+    "reports._result_files": "the files of a report, which S3 makes so large that there are few",
+    "backup_plan._by_lane": "a row for each lane",
+    "backup_reconcile._groups": "a row for each outcome and error code",
+}
+
+
+def brought(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
+    """The calls that bring rows to the driver, with the function at the module's top that holds them."""
+    for top in tree.body:
+        for node in ast.walk(top):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in BRINGS:
+                yield getattr(top, "name", ""), node
+
+
+def is_limited(call: ast.Call) -> bool:
+    """Whether it asks for the rows of a limit, as far as the same expression tells."""
+    assert isinstance(call.func, ast.Attribute)
+    below = call.func.value
+    return isinstance(below, ast.Call) and isinstance(below.func, ast.Attribute) and below.func.attr == "limit"
+
+
+def places(files: list[Path]) -> set[str]:
+    return {
+        f"{path.stem}.{function}"
+        for path in files
+        for function, call in brought(ast.parse(path.read_text()))
+        if not is_limited(call)
+    }
+
+
+def test_rows_come_to_the_driver_only_where_their_number_is_bounded() -> None:
+    assert places(FILES) <= set(BOUNDED)
+
+
+def test_the_reader_of_the_code_sees_what_it_is_to_see(tmp_path: Path) -> None:
+    code = tmp_path / "some.py"
+    code.write_text(
+        "def a(rows): return rows.collect()\n"
+        "def b(rows): return rows.limit(5).collect()\n"
+        "def c(rows): return rows.first()\n"
+        "def d(rows): return rows.toPandas()\n"
+        "class E:\n    def f(self, rows):\n        return [row for row in rows.toLocalIterator()]\n"
+    )
+    assert places([code]) == {"some.a", "some.d", "some.E"}
