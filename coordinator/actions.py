@@ -58,25 +58,13 @@ def observe_table_now(actor: Actor, connection: Connection, uri: TableUri) -> Jo
 
 def plan_repairs(actor: Actor, table: DeltaTable) -> Job:
     """Queue a fresh reading of one table that plans all of its repairs; changes nothing. Raises NotAllowed."""
-    return submit(
-        actor,
-        "plan-repair",
-        f"Plan repairs of {table.name}",
-        connection=table.connection,
-        target=_target(table),
-        params={"uri": table.uri},
-    )
+    return submit(actor, "plan-repair", f"Plan repairs of {table.name}", **_work(table), params={"uri": table.uri})
 
 
 def plan_repairs_now(actor: Actor, table: DeltaTable) -> Job:
     """Plan in this process and return the finished job. Raises NotAllowed, JobBusy."""
     return run_in_foreground(
-        actor,
-        "plan-repair",
-        f"Plan repairs of {table.name}",
-        connection=table.connection,
-        target=_target(table),
-        params={"uri": table.uri},
+        actor, "plan-repair", f"Plan repairs of {table.name}", **_work(table), params={"uri": table.uri}
     )
 
 
@@ -101,8 +89,7 @@ def repair(
         actor,
         "repair",
         shown.document["title"],
-        connection=table.connection,
-        target=_target(table),
+        **_work(table),
         params=_repair_params(actor, table, shown, confirm),
         idempotency_key=shown.repair_key,
         reason=reason,
@@ -129,8 +116,7 @@ def repair_now(
         actor,
         "repair",
         shown.document["title"],
-        connection=table.connection,
-        target=_target(table),
+        **_work(table),
         params=_repair_params(actor, table, shown, confirm),
         idempotency_key=shown.repair_key,
         reason=reason,
@@ -223,6 +209,11 @@ def _repair_params(actor: Actor, table: DeltaTable, shown: ShownPlan, confirm: s
         "confirmed_by": actor.name,
         "source": actor.source,
     }
+
+
+def _work(table: DeltaTable) -> dict[str, Any]:
+    """Where a job on one table belongs."""
+    return {"connection": table.connection, "target": _target(table)}
 
 
 def _target(table: DeltaTable) -> Target:

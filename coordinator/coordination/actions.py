@@ -55,16 +55,7 @@ def act(
     `confirm` is the table's name as typed, `stated` the statement about the writers. Raises NotAllowed, RepairRefused,
     and JobBusy while another such act on the table is under way. A refusal is in the audit log.
     """
-    connection, wish, params = _permitted(actor, checked, digest, confirm, stated, probe)
-    job = submit(
-        actor,
-        KINDS[wish.operation],
-        _title(wish),
-        **_work(connection, wish),
-        params=params,
-        idempotency_key=act_key(checked),
-        reason=reason,
-    )
+    job = submit(actor, **_permitted(actor, checked, digest, confirm, stated, probe), reason=reason)
     if job.params.get("checked_by") != str(checked.pk):
         raise JobBusy(job)
     return job
@@ -81,16 +72,7 @@ def act_now(
     reason: str = "",
 ) -> Job:
     """Act in this process and return the finished job. Raises what `act` raises."""
-    connection, wish, params = _permitted(actor, checked, digest, confirm, stated, probe)
-    return run_in_foreground(
-        actor,
-        KINDS[wish.operation],
-        _title(wish),
-        **_work(connection, wish),
-        params=params,
-        idempotency_key=act_key(checked),
-        reason=reason,
-    )
+    return run_in_foreground(actor, **_permitted(actor, checked, digest, confirm, stated, probe), reason=reason)
 
 
 def act_on_many(
@@ -150,9 +132,8 @@ def act_key(checked: Job) -> str:
     return f"coordination:{checked.pk}"
 
 
-def _permitted(
-    actor: Actor, checked: Job, digest: str, confirm: str, stated: bool, probe: bool
-) -> tuple[Connection, Wish, dict[str, Any]]:
+def _permitted(actor: Actor, checked: Job, digest: str, confirm: str, stated: bool, probe: bool) -> dict[str, Any]:
+    """The job that these checks lead to, if this actor may have it done in this deployment."""
     wish = wish_of(checked.params)
     connection = checked.connection
     require(actor, VERBS[wish.operation], wish.uri, connection)
@@ -177,7 +158,13 @@ def _permitted(
         confirmed_by=actor.name,
         probe=probe,
     )
-    return connection, wish, params
+    return {
+        "kind": KINDS[wish.operation],
+        "title": _title(wish),
+        **_work(connection, wish),
+        "params": params,
+        "idempotency_key": act_key(checked),
+    }
 
 
 def _refusing(actor: Actor, operation: Operation, target: Target, gate: Callable[[], None]) -> None:

@@ -1,6 +1,5 @@
 """The same act on many tables, one after the other: one outcome for each, and a stop only between two tables."""
 
-from dataclasses import asdict
 from typing import Any
 
 from coordinator.coordination.carrying_out import Act, CutShort, carry_out
@@ -9,7 +8,7 @@ from coordinator.coordination.gate import require_writable
 from coordinator.coordination.reading import Wish
 from coordinator.coordination.telling import LogLines
 from coordinator.models import DeltaTable
-from coordinator.repairs.bulk import TableOutcome, TableState, counts_in_words
+from coordinator.repairs.bulk import TableOutcome, TableState, table_by_table
 from coordinator.repairs.gate import ReadOnlyMode
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import Outcome, record
@@ -25,27 +24,8 @@ _REFUSED = ("Refused", "Moved")
 
 def act_on_tables(context: JobContext, operation: Operation) -> str:
     """Enable or drop on each table named in the job; raises JobFailed at the end if one failed."""
-    tables = [int(number) for number in context.params["tables"]]
-    outcomes: list[TableOutcome] = []
-    rows: list[dict[str, Any]] = []
-    context.result(outcomes=rows)
-    with context.step(
-        f"{operation.value.capitalize()} on {len(tables):,} table{'s' if len(tables) != 1 else ''}"
-    ) as step:
-        for number in tables:
-            context.check_cancelled()
-            outcome = _one_table(context, operation, number)
-            outcomes.append(outcome)
-            rows.append(asdict(outcome))
-            level = "WARN" if outcome.state is TableState.FAILED else "INFO"
-            context.log(f"{outcome.label}: {outcome.sentence}", level=level, step="table")
-            context.progress(len(outcomes), len(tables))
-            if outcome.state is TableState.FAILED and context.params.get("stop_at_first_failure"):
-                break
-        step.detail = counts_in_words(outcomes, len(tables))
-    if any(outcome.state is TableState.FAILED for outcome in outcomes):
-        raise JobFailed("SomeFailed", counts_in_words(outcomes, len(tables)))
-    return counts_in_words(outcomes, len(tables))
+    act = f"{operation.value.capitalize()} on"
+    return table_by_table(context, act, lambda number: _one_table(context, operation, number))
 
 
 def _one_table(context: JobContext, operation: Operation, number: int) -> TableOutcome:

@@ -28,13 +28,20 @@ def preflight(situation: Situation) -> Preflight:
     )
 
 
-def _enable(situation: Situation) -> Iterable[Check]:
+def _of_table(situation: Situation) -> Iterable[Check]:
+    """What every act on a table that is there begins with."""
     return (
         table_checks.path_check(situation),
         table_checks.readable_check(situation),
         table_checks.mechanism_check(situation),
         table_checks.features_check(situation),
         table_checks.waiting_check(situation),
+    )
+
+
+def _enable(situation: Situation) -> Iterable[Check]:
+    return (
+        *_of_table(situation),
         *table_checks.entries_check(situation),
         store_checks.store_check(situation),
         store_checks.endpoint_check(situation),
@@ -52,11 +59,7 @@ def _drop(situation: Situation) -> Iterable[Check]:
     coordinated = situation.facts is not None and situation.facts.mechanism is Mechanism.COORDINATED_COMMITS
     store = (store_checks.store_check(situation), store_checks.endpoint_check(situation)) if coordinated else ()
     return (
-        table_checks.path_check(situation),
-        table_checks.readable_check(situation),
-        table_checks.mechanism_check(situation),
-        table_checks.features_check(situation),
-        table_checks.waiting_check(situation),
+        *_of_table(situation),
         *table_checks.registration_check(situation),
         *store_checks.settings_check(situation),
         *store,
@@ -71,11 +74,7 @@ def _drop(situation: Situation) -> Iterable[Check]:
 
 def _leftovers(situation: Situation) -> Iterable[Check]:
     return (
-        table_checks.path_check(situation),
-        table_checks.readable_check(situation),
-        table_checks.mechanism_check(situation),
-        table_checks.features_check(situation),
-        table_checks.waiting_check(situation),
+        *_of_table(situation),
         *table_checks.entries_check(situation),
         surroundings.spark_check(situation),
         *surroundings.log_store_check(situation),

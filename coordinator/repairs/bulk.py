@@ -1,6 +1,6 @@
 """The same repairs on many tables, one after the other: one outcome for each, and a stop only between two tables."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -48,14 +48,22 @@ class TableOutcome:
 def repair_tables(context: JobContext) -> str:
     """Repair each table named in the job; raises JobFailed at the end if one failed, JobCancelled between two."""
     repairs = tuple(context.params["repairs"])
+    return table_by_table(context, "Repair", lambda number: _one_table(context, number, repairs))
+
+
+def table_by_table(context: JobContext, act: str, one_table: Callable[[int], TableOutcome]) -> str:
+    """Give `one_table` each table named in the job, and keep its outcomes as they come.
+
+    Raises JobFailed at the end if one failed, JobCancelled between two; stops at the first failure if the job says so.
+    """
     tables = [int(number) for number in context.params["tables"]]
     outcomes: list[TableOutcome] = []
     rows: list[dict[str, Any]] = []
     context.result(outcomes=rows)
-    with context.step(f"Repair {len(tables):,} table{'s' if len(tables) != 1 else ''}") as step:
+    with context.step(f"{act} {len(tables):,} table{'s' if len(tables) != 1 else ''}") as step:
         for number in tables:
             context.check_cancelled()
-            outcome = _one_table(context, number, repairs)
+            outcome = one_table(number)
             outcomes.append(outcome)
             rows.append(asdict(outcome))
             level = "WARN" if outcome.state is TableState.FAILED else "INFO"

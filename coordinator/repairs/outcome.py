@@ -16,7 +16,7 @@ class Result(StrEnum):
     """How a call ended. Only after DONE and ALREADY does a plan go on.
 
     ALREADY: what it would do had been done. STOPPED: a fact that the plan rests on no longer holds. FAILED: AWS gave no
-    good answer, so that a write may or may not have happened.
+    good answer, so that a write may or may not have happened, or what was read back is not what was written.
     """
 
     DONE = "done"

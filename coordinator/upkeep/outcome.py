@@ -1,22 +1,11 @@
 """What became of a call of upkeep."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
+from coordinator.repairs.outcome import Result
 from coordinator.upkeep.calls import UpkeepCall
 
-
-class Result(StrEnum):
-    """How a call ended; only after DONE and ALREADY does a plan go on.
-
-    STOPPED: a fact that the plan rests on no longer holds, and nothing was sent. FAILED: AWS gave no good answer, or
-    what was read back is not what was written.
-    """
-
-    DONE = "done"
-    ALREADY = "already"
-    STOPPED = "stopped"
-    FAILED = "failed"
+__all__ = ["CallOutcome", "Result"]
 
 
 @dataclass(frozen=True, slots=True)
