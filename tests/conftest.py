@@ -12,6 +12,7 @@ from django.conf import settings
 from pytest_django import Settings
 
 from tests.chromium import chromium  # noqa: F401 - shared by every folder with browser tests
+from tests.endings import ENDINGS
 from tests.jars_home import JARS_HOME  # noqa: F401 - it is read before this home is set
 
 HOME = Path(tempfile.mkdtemp(prefix="levee-tests-"))
@@ -25,6 +26,10 @@ settings.LEVEE_HOME = HOME
 settings.SANDBOX_ENDPOINT_FILE = HOME / "sandbox" / "endpoint"
 settings.STATIC_ROOT = HOME / "static"
 settings.STATIC_ROOT.mkdir()
+
+
+def pytest_sessionfinish() -> None:
+    ENDINGS.close()
 
 
 @pytest.fixture(autouse=True)

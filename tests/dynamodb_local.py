@@ -5,7 +5,6 @@ A test module asks for the `dynamodb_local` fixture and marks itself
 a random port; tests share it and make tables of their own.
 """
 
-import atexit
 import functools
 import socket
 import subprocess
@@ -17,6 +16,7 @@ from contextlib import ExitStack
 import pytest
 
 from lake.spark.jars import class_path, fetch, java_command
+from tests.endings import ENDINGS
 from tests.jars_home import JARS_HOME
 
 MAIN_CLASS = "software.amazon.dynamodb.services.local.main.ServerRunner"
@@ -39,7 +39,7 @@ def _started() -> str:
         stack = ExitStack()
         stack.callback(_end, process)
         if _answers(process, port):
-            atexit.register(stack.close)
+            ENDINGS.callback(stack.close)
             return f"http://127.0.0.1:{port}"
         stack.close()
     raise RuntimeError(f"DynamoDB Local did not start in {ATTEMPTS} attempts of up to {START_SECONDS} s.")

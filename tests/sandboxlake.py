@@ -3,7 +3,6 @@
 moto keeps one state per process; tests that mock AWS inside this one would wipe a lake that is served from here.
 """
 
-import atexit
 import functools
 import os
 import signal
@@ -14,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from sandbox.client import Client
+from tests.endings import ENDINGS
 
 
 def start_sandbox(home: Path, *options: str) -> subprocess.Popen[str]:
@@ -46,7 +46,7 @@ def end(process: subprocess.Popen[str]) -> int:
 def sandbox_lake() -> Client:
     """Return a client of the shared sandbox with its log store tables; tests write elsewhere, under tests/."""
     stack = ExitStack()
-    atexit.register(stack.close)
+    ENDINGS.callback(stack.close)
     home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="levee-sandbox-")))
     process = start_sandbox(home, "--no-spark")
     stack.callback(end, process)

@@ -4,7 +4,6 @@ A test module asks for the `spark_lake` fixture and marks itself
 `pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]`, so that parallel runs keep it in one worker.
 """
 
-import atexit
 import functools
 import tempfile
 from contextlib import ExitStack
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.endings import ENDINGS
 from tests.jars_home import JARS_HOME
 from tests.sandboxlake import sandbox_lake
 
@@ -36,7 +36,7 @@ def _started() -> "SparkLake":
     fetch(JARS_HOME)
     client = sandbox_lake()
     stack = ExitStack()
-    atexit.register(stack.close)
+    ENDINGS.callback(stack.close)
     scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="levee-spark-")))
     endpoint = LakeEndpoint(REGION, client.origin, environment_credentials=True)
     settings = session_settings(endpoint, jars=class_path(JARS_HOME), scratch=scratch, java_options=SHORT_LIVED_JVM)

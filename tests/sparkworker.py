@@ -1,6 +1,5 @@
 """A Spark worker on the shared sandbox, and what tests ask of its processes."""
 
-import atexit
 import functools
 import tempfile
 import time
@@ -17,6 +16,7 @@ from lake.spark.deployment import Deployment
 from lake.spark.session import SHORT_LIVED_JVM, LakeEndpoint
 from lake.spark.settings import Credentials, WorkerSettings
 from sandbox.client import REGION
+from tests.endings import ENDINGS
 from tests.jars_home import JARS_HOME
 from tests.sandboxlake import sandbox_lake
 
@@ -25,7 +25,7 @@ from tests.sandboxlake import sandbox_lake
 def worker_home() -> Path:
     """Return a home of the tests' own that has the jars of set-up."""
     stack = ExitStack()
-    atexit.register(stack.close)
+    ENDINGS.callback(stack.close)
     home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="levee-worker-")))
     (home / "jars").mkdir()
     (home / "jars" / "spark").symlink_to(JARS_HOME / "jars" / "spark")
@@ -49,7 +49,7 @@ def warm_worker() -> SparkWorker:
 @functools.cache
 def _warm() -> SparkWorker:
     worker = SparkWorker(worker_settings(), worker_home())
-    atexit.register(worker.close)
+    ENDINGS.callback(worker.close)
     return worker
 
 
