@@ -1,9 +1,13 @@
 """Reading tables' logs as the executors do, without Spark: over Arrow batches, from an S3 in memory."""
 
+import io
 from datetime import UTC, datetime, timedelta
+from urllib.parse import unquote
 
+import deltalake
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
@@ -97,10 +101,6 @@ def test_a_checkpoint_of_the_second_kind_leads_to_its_sidecars(monkeypatch, endi
 def _top(ending, top):
     if ending == "json":
         return commit_bytes(*top)
-    import io
-
-    from pyarrow import parquet
-
     rows = parquet.read_table(io.BytesIO(checkpoint_bytes(*top[:2]))).to_pylist()
     sink = io.BytesIO()
     schema = pa.schema(
@@ -152,3 +152,32 @@ def test_more_commits_than_are_held_at_once_are_all_read_in_order(monkeypatch):
 def test_a_table_at_the_buckets_root_names_keys_without_a_folder(monkeypatch):
     s3 = Memory({"_delta_log/00000000000000000000.json": start(add("a"))})
     assert [row["keys"] for row in actions(monkeypatch, s3, root="")] == [["a"]]
+
+
+PARTITIONS = ("a b", "100%", "x+y", "ü-雪", "k=v", "a/b", "q'u\"o", "%2F", "#?&", "")
+
+
+def test_the_log_of_another_writer_names_the_files_that_it_wrote_itself(monkeypatch, tmp_path):
+    """delta-rs encodes partitions' folders for the file system, and their paths in the log once more."""
+    table = tmp_path / "t"
+
+    def write(first, mode):
+        values = pa.table({"p": list(PARTITIONS), "n": [first] * len(PARTITIONS)})
+        deltalake.write_deltalake(table, values, mode=mode, partition_by=["p"])
+
+    write(1, "append")
+    write(2, "append")
+    deltalake.DeltaTable(table).delete("p = 'a b'")
+    deltalake.DeltaTable(table).create_checkpoint()
+    write(3, "append")
+    deltalake.DeltaTable(table).delete("n = 2")
+    on_disk = {str(path.relative_to(tmp_path)): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    rows = actions(monkeypatch, Memory(on_disk), since=NOW)
+    state = {}
+    for row in sorted(rows, key=lambda row: (row["version"], row["is_add"])):
+        if row["name"]:
+            state[row["name"]] = row
+    live = {row["keys"][0] for row in state.values() if row["is_add"]}
+    add_actions = deltalake.DeltaTable(table).get_add_actions(flatten=True)
+    assert live == {f"t/{unquote(path)}" for path in add_actions.column("path").to_pylist()}
+    assert {row["keys"][0] for row in state.values()} == {key for key in on_disk if LOG not in key}

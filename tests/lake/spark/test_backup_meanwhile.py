@@ -33,7 +33,10 @@ def ground(warm_worker) -> Ground:
 
 
 def line(ground: Ground, key: str, report: str) -> str:
-    ends = {"ok": ("succeeded", "200", "", "Successful"), "failed": ("failed", "503", "SlowDown", "Reduce your, rate")}
+    ends = {
+        "ok": ("succeeded", "200", "", "Successful"),
+        "failed": ("failed", "503", "SlowDown", 'Reduce ""your""\nrate, later'),
+    }
     fields = (ground.source, quote(key, safe="/"), "", *ends[report])
     return ",".join(f'"{field}"' for field in fields) + "\n"
 
