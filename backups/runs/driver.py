@@ -134,7 +134,7 @@ def stumble_at_the_door(run: Run, context: JobContext, error: Exception) -> None
 def _stumble(run: Run, context: JobContext, error: Exception, fail: Callable[[str, str], None]) -> float:
     """Keep the reason, and say in how many seconds to try again; the sixth in a row ends the run by `fail`."""
     code = error.code if isinstance(error, AwsError | JobFailed) else type(error).__name__
-    said = str(error) if isinstance(error, AwsError | JobFailed) else first_sentence(error)
+    said = first_sentence(error)
     sentence = f"{said} {cure_of(code)}".strip()
     stumbles = run.stumbles + 1
     if stumbles > MOST_STUMBLES:

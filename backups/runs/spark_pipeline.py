@@ -79,6 +79,8 @@ class SparkPipeline:
         outcome = port.run(SparkJob(kind, params), tell, check=self._context.check_cancelled)
         if outcome.state == "cancelled":
             raise JobCancelled
+        if outcome.state == "lost":
+            raise JobFailed("SparkEnded", "Spark ended by itself amid its work: what it has done is not done again.")
         if outcome.error is not None:
             if outcome.began and outcome.error.type == SparkRefused.__name__:
                 raise RunFailed(outcome.error.type, outcome.error.sentence)

@@ -14,7 +14,7 @@ from backups.models import Plan, Run
 from dashboard.connections.models import Connection
 from lake.aws.access import Access, open_lake
 from lake.aws.batch_operations import BatchOperations, JobStatus
-from sandbox.client import REGION
+from sandbox.client import REGION, authorization
 from tests.backups.runs import plain
 from tests.backups.runs.world import make_plan
 from tests.sandboxlake import sandbox_lake
@@ -48,8 +48,7 @@ class Ground:
 
     def inhabit(self, monkeypatch: Any) -> None:
         """Let jobs do the data work in plain Python, and with one session of boto3: each new one takes 50 ms."""
-        session = boto3.session.Session()
-        monkeypatch.setattr(boto3.session, "Session", lambda: session)
+        share_session(monkeypatch)
         monkeypatch.setattr(jobs, "parts", plain.parts)
 
     def plan(self, **changes: Any) -> Plan:
@@ -77,11 +76,22 @@ class Ground:
     def own_rules(self) -> None:
         urllib3.request("DELETE", f"{self.client.origin}/_sandbox/rules")
 
+    def archive(self, key: str) -> None:
+        """Write an object into an archive class of the source."""
+        headers = {"Authorization": authorization(REGION, "s3"), "x-amz-storage-class": "GLACIER"}
+        answer = urllib3.request("PUT", f"{self.client.origin}/{self.source}/{key}", body=b"cold", headers=headers)
+        assert answer.status == 200, answer.data
+
     def plant(self, bucket: str, keys: list[str], data: str) -> None:
         """Write many objects with the same text."""
         body = json.dumps({"bucket": bucket, "keys": keys, "data": data}).encode()
         answer = urllib3.request("POST", f"{self.client.origin}/_sandbox/objects", body=body)
         assert answer.status == 200, answer.data
+
+
+def share_session(monkeypatch: Any) -> None:
+    session = boto3.session.Session()
+    monkeypatch.setattr(boto3.session, "Session", lambda: session)
 
 
 def counts(run: Run) -> dict[str, int]:

@@ -4,6 +4,7 @@ It stands in for Spark where a test is about runs, and says what Spark should ha
 """
 
 import io
+import re
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -33,6 +34,7 @@ from lake.backup.batch_manifest import read_lines, write_lines
 from lake.backup.completion_report import read_results, write_results
 from lake.backup.objects import ManifestObject, TaskResult
 
+RESULTS = re.compile(r"/results/[^/]+\.csv$")
 Objects = dict[str, ObjectSummary]
 
 
@@ -48,15 +50,31 @@ def objects_at(lake: Lake, place: Place) -> Objects:
     return {found.key.removeprefix(place.prefix): found for page in pages for found in page.objects}
 
 
+def results_at(lake: Lake, place: Place) -> list[TaskResult]:
+    """The rows of the reports below a place."""
+    keys = [key for key in objects_at(lake, place) if RESULTS.search(key)]
+    texts = [lake.s3.get(place.bucket, place.prefix + key).data.decode() for key in keys]
+    return [result for text in texts for result in read_results(io.StringIO(text, newline=""))]
+
+
 def outcome_of(size: int, etag: str, told: TaskResult | None, there: ObjectSummary | None) -> tuple[str, str]:
-    """Outcome and code of an object that was to be copied; only what the destination shows can make it safe."""
-    if there is not None and (there.size, there.etag) == (size, etag):
+    """Outcome and code of an object that was to be copied; only what the destination shows can make it safe.
+
+    A copy in parts has another ETag than its source: that which the copy was answered with.
+    """
+    answered = told.message.removeprefix("ETag=") if told and told.succeeded and "-" in told.message else etag
+    if there is not None and there.size == size and there.etag in {etag, answered}:
         return "copied", ""
     if told is None:
         return "failed", "NotReported"
     if told.succeeded:
         return ("failed", "NotAtDestination") if there is None else ("changed", "OtherContent")
-    by_code = {"NoSuchKey": "vanished", "AccessDenied": "denied", "PreconditionFailed": "changed"}
+    by_code = {
+        "AccessDenied": "denied",
+        "InvalidObjectState": "archived",
+        "NoSuchKey": "vanished",
+        "PreconditionFailed": "changed",
+    }
     return by_code.get(told.code, "failed"), told.code
 
 
@@ -84,7 +102,7 @@ class PlainPipeline:
 
     def reconcile(self, wanted: Wanted, planned: Mapping[str, Any], reports: tuple[Place, ...]) -> Reconciled:
         there = objects_at(self._lake, wanted.destination)
-        told = {one.key: one for place in reports for one in self._results(place)}
+        told = {one.key: one for place in reports for one in results_at(self._lake, place)}
         found: dict[tuple[str, str], list[str]] = {}
         for key, (size, etag, is_missing) in planned["objects"].items():
             outcome, code = outcome_of(size, etag, told.get(key), there.get(key))
@@ -103,11 +121,6 @@ class PlainPipeline:
         copied = sum(planned["objects"][key][0] for key in found.get(("copied", ""), []))
         retry = {"objects": len(again), "keys": again}
         return Reconciled(len(planned["objects"]), counts, copied, groups, retry)
-
-    def _results(self, place: Place) -> list[TaskResult]:
-        keys = [key for key in objects_at(self._lake, place) if "/results/" in key]
-        texts = [self._lake.s3.get(place.bucket, place.prefix + key).data.decode() for key in keys]
-        return [result for text in texts for result in read_results(io.StringIO(text, newline=""))]
 
 
 class PlainEngine:

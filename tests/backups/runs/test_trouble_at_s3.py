@@ -12,7 +12,10 @@ import pytest
 
 from backups import actions
 from backups.advancing import advance_here
-from backups.models import Run
+from backups.models import Plan, Run
+from backups.runs.ports import Manifest
+from backups.runs.spark_pipeline import SparkPipeline
+from backups.runs.work import RunFailed
 from dashboard.accounts.actor import Actor
 from lake.aws.access import open_lake
 from lake.aws.batch_operations import BatchOperations
@@ -181,3 +184,20 @@ def test_a_run_is_cancelled_at_s3_amid_its_copies(ground):
     assert run.state == "cancelled"
     assert [job.status for job in ground.jobs_of(run.pk)] == ["Cancelled"]
     assert [stage.state for stage in run.stages.all()] == ["done"] * 3 + ["skipped"] * 2
+
+
+@pytest.mark.parametrize(
+    ("suffix", "later", "is_refused"), [("csv", 0, True), ("parquet", 60, True), ("others", 0, False)]
+)
+def test_spark_copies_from_no_manifest_that_was_changed_after_it_was_planned(ground, suffix, later, is_refused):
+    with open_lake(ground.access) as lake:
+        lake.s3.put(ground.vault, "m.parquet", b"rows")
+        written = lake.s3.put(ground.vault, "m.csv", b"lines")
+        manifest = Manifest("copy", ground.vault, "m.csv", written.etag, 1, 1)
+        ground.client.put(ground.vault, f"m.{suffix}", b"others", modified_at=time.time() + later)
+        pipeline = SparkPipeline(Plan(), lake, None)
+        if is_refused:
+            with pytest.raises(RunFailed, match="not there as it was planned"):
+                pipeline.require_unchanged(manifest)
+        else:
+            pipeline.require_unchanged(manifest)

@@ -1,0 +1,172 @@
+"""Whole runs on real Spark and the sandbox's S3: ten thousand objects, a killed Spark, a damaged destination."""
+
+import os
+import random
+import signal
+import threading
+from collections.abc import Iterator
+from io import BytesIO
+
+import pytest
+from pyarrow import parquet
+
+from backups.advancing import advance_here
+from backups.runs import spark_pipeline
+from backups.runs.ports import Place
+from backups.runs.spark_pipeline import SparkPipeline
+from lake.aws.access import open_lake
+from tests.backups.runs import plain
+from tests.backups.runs.ground import Ground, counts, share_session
+from tests.backups.runs.world import start
+from tests.sparkworker import pid_of, warm_worker
+
+__all__ = ["warm_worker"]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+HOSTILE = [
+    "t/a b",
+    "t/a+b",
+    "t/a%20b",
+    "t/a\"b'c,d",
+    "t/a\nb",
+    "t/day=1/x=y",
+    "t/ünï/☃",
+    "t/%",
+    "t/a//b",
+    "t/+ +",
+    "t/é\u0301",
+]
+LIMIT = 4_000
+
+
+@pytest.fixture
+def ground(monkeypatch, settings, tmp_path, warm_worker) -> Iterator[Ground]:
+    class Warm:
+        def borrow(self, *_: object) -> object:
+            return warm_worker
+
+    ground = Ground(keys=HOSTILE)
+    ground.allow(settings, tmp_path)
+    monkeypatch.setattr(spark_pipeline, "spark", Warm())
+    monkeypatch.setattr("backups.advancing.POLL_SECONDS", 0.3)
+    share_session(monkeypatch)
+    settings.BACKUP_COPY_LIMIT_BYTES = LIMIT
+    ground.rules(copy_limit=LIMIT)
+    yield ground
+    ground.own_rules()
+
+
+def test_ten_thousand_objects_go_through_s3_with_large_archived_and_hostile_ones_among_them(ground):
+    names = [f"t/day={number % 30}/part {number}+{number % 7}.parquet" for number in range(9_983)]
+    ground.plant(ground.source, names, "data")
+    ground.plant(ground.source, ["t/large 1", "t/large 2", "t/large 3"], "x" * (LIMIT + 1_000))
+    ground.plant(ground.source, ["t/empty"], "")
+    ground.archive("t/cold-1")
+    ground.archive("t/cold-2")
+
+    run = advance_here(start(ground.plan(engine="s3-batch")))
+
+    assert counts(run) == {"listed": 10_000, "copied": 9_998, "archived": 2}
+    assert run.state == "complete_with_gaps"
+    assert {(row.lane, row.engine, row.total) for row in run.copy_jobs.all()} == {
+        ("copy", "s3-batch", 9_997),
+        ("multipart", "spark", 3),
+    }
+    [group] = run.failures.all()
+    assert (group.outcome, sorted(group.examples)) == ("archived", ["t/cold-1", "t/cold-2"])
+    with open_lake(ground.access) as lake:
+        there = plain.objects_at(lake, Place(ground.vault, "pool/"))
+        sizes = {key: found.size for key, found in plain.objects_at(lake, Place(ground.source)).items()}
+    assert {key: found.size for key, found in there.items()} == {
+        key: size for key, size in sizes.items() if not key.startswith("t/cold")
+    }
+    assert len(ground.jobs_of(run.pk)) == 1
+
+
+def test_no_damaged_copy_is_ever_called_safe(ground, monkeypatch):
+    """Whatever becomes of the destination between copy and reconciliation, each outcome is that of plain Python.
+
+    The reports are of both engines: S3 copies what it can, Spark what is too large for that.
+    """
+    ground.plant(ground.source, [f"t/part-{number:02}" for number in range(40)], "some data")
+    ground.plant(ground.source, ["t/large 1", "t/large 2", "t/large 3"], "x" * (LIMIT + 1_000))
+    reconcile, checked = SparkPipeline.reconcile, []
+
+    def damage_and_reconcile(self, wanted, planned, reports):
+        found = None
+        for seed in (1, 2):
+            damage(ground, random.Random(seed))
+            found = reconcile(self, wanted, planned, reports)
+            outcomes = outcomes_at(ground, found.facts["reconciled"])
+            assert outcomes == expected(ground, reports), f"seed {seed}"
+            checked.append(sorted(set(outcomes.values())))
+        return found
+
+    monkeypatch.setattr(SparkPipeline, "reconcile", damage_and_reconcile)
+    run = advance_here(start(ground.plan(engine="s3-batch")))
+
+    assert len(checked) == 2, run.sentence
+    assert checked[1] == [("changed", "OtherContent"), ("copied", ""), ("failed", "NotAtDestination")]
+    assert run.state == "complete_with_gaps"
+    assert run.copied + run.changed + run.failed == run.listed == 43 + len(HOSTILE)
+
+
+def damage(ground: Ground, chance: random.Random) -> None:
+    """Delete, cut, exchange or overwrite about a third of what was copied."""
+    keys = [key for key, _ in ground.client.list(ground.vault, "pool/")]
+    for key in keys:
+        data = ground.client.get(ground.vault, key)
+        if chance.random() < 0.35:
+            kind = chance.choice(["delete", "cut", "same size", "other", "empty"])
+            new = {"cut": data[:-1], "same size": data[:-1] + b"!", "other": data + b"!", "empty": b""}.get(kind)
+            if new is None:
+                ground.client.delete(ground.vault, key)
+            else:
+                ground.client.put(ground.vault, key, new)
+
+
+def expected(ground: Ground, reports: tuple[Place, ...]) -> dict[str, tuple[str, str]]:
+    with open_lake(ground.access) as lake:
+        source = plain.objects_at(lake, Place(ground.source))
+        there = plain.objects_at(lake, Place(ground.vault, "pool/"))
+        told = {one.key: one for place in reports for one in plain.results_at(lake, place)}
+    return {
+        key: plain.outcome_of(found.size, found.etag, told.get(key), there.get(key)) for key, found in source.items()
+    }
+
+
+def outcomes_at(ground: Ground, place: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """What Spark wrote down of each object."""
+    files = [key for key, _ in ground.client.list(place["bucket"], place["prefix"]) if key.endswith(".parquet")]
+    tables = [parquet.read_table(BytesIO(ground.client.get(place["bucket"], key))) for key in files]
+    return {row["key"]: (row["outcome"], row["code"]) for table in tables for row in table.to_pylist()}
+
+
+def test_spark_killed_amid_a_copy_goes_on_where_it_ended(ground, monkeypatch, warm_worker):
+    names = [f"t/part-{number:02}" for number in range(30)]
+    ground.plant(ground.source, names, "data")
+    run_job, killed = SparkPipeline.run, []
+
+    def run_and_be_killed(self, kind, params):
+        if kind != "backup_copy" or killed:
+            return run_job(self, kind, params)
+        killed.append(pid_of(warm_worker))
+        threading.Thread(target=kill_when_copying, args=(ground, killed[0]), daemon=True).start()
+        return run_job(self, kind, {**params, "rate": 15.0})
+
+    monkeypatch.setattr(SparkPipeline, "run", run_and_be_killed)
+    said: list[str] = []
+    total = len(names) + len(HOSTILE)
+    run = advance_here(start(ground.plan(engine="spark")), said.append)
+
+    assert any("Spark ended by itself" in sentence for sentence in said), said
+    assert (run.state, run.copied + run.already_there, run.listed) == ("complete", total, total)
+    assert 0 < run.already_there < total
+    assert ground.copies() == ground.originals()
+
+
+def kill_when_copying(ground: Ground, group: int) -> None:
+    for _ in range(2_000):
+        if any(ground.client.list(ground.vault, "pool/")):
+            break
+    os.killpg(group, signal.SIGKILL)
