@@ -17,7 +17,7 @@ class AlertsConfig(AppConfig):
         from dashboard.web.scope import owned_by
 
         register_source("levee", own_problems, *KINDS)
-        register(NavItem("Console", "Alerts", "alerts", "i-alert", place=5, count=nav_count))
+        register(NavItem("Protection", "Alerts", "alerts", "i-alert", place=20, count=nav_count))
         owned_by(alert_id=_connection_of_alert)
         post_migrate.connect(ensure_default_rules, sender=self)
 

@@ -5,7 +5,7 @@ from playwright.sync_api import Page
 COORDINATION = ("/tables/coordination/", "/tables/coordination/enable/", "/tables/coordination/drop/", "/tables/new/")
 PEOPLE = ("/me/", "/me/password/", "/me/alerts/", "/prove/", "/people/", "/people/new/")
 ALERTS = ("/alerts/", "/alerts/?state=resolved", "/alerts/messages/", "/alerts/rules/", "/alerts/recipients/")
-LISTS = ("/tables/", "/stores/", "/buckets/", "/connections/", "/jobs/", "/audit/")
+LISTS = ("/tables/", "/stores/", "/buckets/", "/backups/", "/connections/", "/jobs/", "/audit/")
 PLAIN = (*LISTS, "/states/", *COORDINATION, *PEOPLE, *ALERTS)
 EMPTY = ("/tables/?q=no-such-table", "/jobs/?state=lost", "/audit/?outcome=failed")
 REFUSED = ("/nowhere/", "/tables/?mechanism=nonsense")
@@ -27,6 +27,7 @@ def every_page(page: Page) -> list[str]:
         *(f"{table}{tab}/" for tab in ("entries", "jobs", "activity", "writers", "compatibility")),
         *(f"{table}coordination/{act}/" for act in ("enable", "drop", "leftovers")),
         "/stores/new/",
+        *(f"/backups/plans/warehouse/{part}" for part in ("", "policies/")),
         link(page, "/people/", "a.name"),
         link(page, "/alerts/rules/", "a.name"),
         *(link(page, "/stores/", "a.name") + tab for tab in ("writers/", "ttl/")),
