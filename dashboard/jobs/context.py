@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from dashboard.connections.writable import why_not_writable
 from dashboard.jobs import lifecycle
 from dashboard.jobs.models import Job, JobEvent, JobState
 
@@ -39,6 +40,12 @@ class JobInterrupted(JobCancelled):
     message = "Interrupted: the process that ran it was stopped."
 
 
+class JobForbidden(JobCancelled):
+    """The lake became read-only while the job changed it."""
+
+    message = "Stopped at a safe place: nothing may be changed through its connection any more."
+
+
 @dataclass
 class Step:
     """One line of the list of steps; `detail` may be set at any time while it runs."""
@@ -54,10 +61,12 @@ class JobContext:
     """Handed to the function of a job's kind. Use it from the thread that runs the job: it writes to the database.
 
     `job` is the row as it was claimed; `params` are what `submit` was given. Steps are few: each is stored at once.
+    `changes_lake`: the job stops once nothing may be changed.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, *, changes_lake: bool = False) -> None:
         self.job = job
+        self._changes_lake = changes_lake
         self.params: dict[str, Any] = job.params
         self.results: dict[str, Any] = {}
         self._steps: list[Step] = []
@@ -104,7 +113,8 @@ class JobContext:
         )
 
     def check_cancelled(self) -> None:
-        """Raise JobCancelled if someone asked to stop, the job was given up, or its process is to end.
+        """Raise JobCancelled if someone asked to stop, the job was given up, its process is to end, or nothing may be
+        changed any more.
 
         The database is asked at most once a second.
         """
@@ -115,6 +125,8 @@ class JobContext:
         state = Job.objects.values_list("state", flat=True).filter(pk=self.job.pk).first()
         if state != JobState.RUNNING:
             raise JobCancelled
+        if self._changes_lake and why_not_writable(self.job.connection):
+            raise JobForbidden
         self._asked_at = time.monotonic()
 
     def result(self, **values: Any) -> None:

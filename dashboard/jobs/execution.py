@@ -13,7 +13,7 @@ from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs import lifecycle
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed, JobInterrupted
 from dashboard.jobs.models import Job, JobState
-from dashboard.jobs.registry import JobKind, kind_named
+from dashboard.jobs.registry import changes_lake, kind_named
 from lake.aws.errors import AwsError
 
 HEARTBEAT_SECONDS = 10.0
@@ -26,12 +26,12 @@ def execute(job_id: UUID, worker: str) -> bool:
     if not lifecycle.claim(job_id, worker):
         return False
     job = Job.objects.get(pk=job_id)
-    context = JobContext(job)
+    context = JobContext(job, changes_lake=changes_lake(job.kind))
     try:
         with Heartbeat(job_id):
-            kind = kind_named(job.kind)
-            _check_writable(kind, job)
-            message = kind.run(context)
+            run = kind_named(job.kind).run
+            _check_writable(job)
+            message = run(context)
     except JobCancelled as reason:
         lifecycle.stop(job_id, reason.message, **context.closing_fields())
     except (KeyboardInterrupt, SystemExit):
@@ -46,9 +46,9 @@ def execute(job_id: UUID, worker: str) -> bool:
     return True
 
 
-def _check_writable(kind: JobKind, job: Job) -> None:
+def _check_writable(job: Job) -> None:
     """Refuse what was queued before the switch to read-only, or by a process that does not know of it."""
-    if not kind.changes_lake:
+    if not changes_lake(job.kind):
         return
     try:
         require_writable(job.connection)

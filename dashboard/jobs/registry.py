@@ -63,6 +63,11 @@ def kind_named(name: str) -> JobKind:
         raise UnknownKind(name) from None
 
 
+def changes_lake(name: str) -> bool:
+    """Return whether jobs of a kind change the lake; one that nobody knows counts as one that does."""
+    return name not in _kinds or _kinds[name].changes_lake
+
+
 def kind_names() -> tuple[str, ...]:
     """Return the names of all kinds, sorted."""
     return tuple(sorted(_kinds))

@@ -10,6 +10,7 @@ from dashboard.accounts.roles import PERMISSIONS, Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import ConnectionReadOnly, ReadOnlyMode
+from dashboard.jobs import context as context_of_jobs
 from dashboard.jobs import registry
 from dashboard.jobs.actions import run_in_foreground, submit
 from dashboard.jobs.context import JobContext
@@ -78,8 +79,8 @@ def connection(request: pytest.FixtureRequest, settings: Settings) -> Connection
 
 
 def test_every_kind_is_known_to_change_the_lake_or_to_leave_it_alone() -> None:
-    assert set(ours(changing=True)) <= CHANGES
-    assert set(ours(changing=False)) <= READS
+    assert set(ours(changing=True)) == CHANGES
+    assert set(ours(changing=False)) == READS
 
 
 def test_every_kind_needs_a_permission() -> None:
@@ -132,3 +133,25 @@ def test_the_switch_counts_as_it_stands_in_the_database(ran: list[str]) -> None:
     Connection.objects.update(read_only=True)
     with pytest.raises(ConnectionReadOnly, match="The connection lake is read-only"):
         submit(Actor.command(), "repair", "Change", connection=seen)
+
+
+@pytest.mark.parametrize(("kind", "state", "counted"), [("repair", "cancelled", 1), ("observe", "succeeded", 3)])
+def test_a_job_under_way_stops_at_its_next_safe_place(
+    kind: str, state: str, counted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = Connection.objects.create(name="lake", region="eu-west-1")
+    done = []
+
+    def change(context: JobContext) -> str:
+        for number in range(3):
+            context.check_cancelled()
+            done.append(number)
+            Connection.objects.update(read_only=True)
+        return "Done."
+
+    known = kind_named(kind)
+    standing_in = JobKind(kind, known.queue, known.verb, change, known.changes_lake)
+    monkeypatch.setattr(registry, "_kinds", {kind: standing_in})
+    monkeypatch.setattr(context_of_jobs, "WRITE_EVERY_SECONDS", 0)
+    job = run_in_foreground(Actor.command(), kind, "Change", connection=lake)
+    assert (job.state, len(done)) == (state, counted)

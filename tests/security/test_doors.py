@@ -1,0 +1,34 @@
+"""The lake is opened by jobs alone, which ask for read-only mode, and by one tick that asks by itself."""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+JOBS = {
+    "backups/inventory_setup.py",
+    "backups/jobs.py",
+    "backups/policies/jobs.py",
+    "coordinator/coordination/bulk.py",
+    "coordinator/coordination/jobs.py",
+    "coordinator/repairs/bulk.py",
+    "coordinator/repairs/jobs.py",
+    "coordinator/tasks.py",
+    "coordinator/upkeep/jobs.py",
+}
+# Carries a move of TTL on, step by step, for hours; see test_ttl_migration.py of upkeep.
+TICKS = {"coordinator/upkeep/ttl_ticks.py"}
+
+
+def test_no_page_and_no_command_opens_the_lake_by_itself() -> None:
+    found = {
+        str(file.relative_to(ROOT))
+        for room in ("backups", "coordinator", "dashboard")
+        for file in (ROOT / room).rglob("*.py")
+        if _calls(file, "open_lake")
+    }
+    assert found == JOBS | TICKS
+
+
+def _calls(file: Path, name: str) -> bool:
+    calls = (node.func for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call))
+    return any(isinstance(called, ast.Name) and called.id == name for called in calls)
