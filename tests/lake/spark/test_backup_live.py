@@ -62,6 +62,12 @@ def test_what_is_live_was_removed_lately_or_is_beside_the_data_stays(ground) -> 
     assert said["listed"] == len(keys) + 3
     assert said["tables"]["left_out"] == {"objects": 3, "bytes": sum(len(f"datat/{k}") for k in LEFT)}
     assert said["tables"]["unread"] == {"count": 0, "examples": []}
+    params = ground.params()
+    (manifest,) = said["manifests"]
+    ground.copy(manifest, params)
+    report = {"bucket": ground.evidence, "prefix": f"{params['folder']['prefix']}report/copy/"}
+    ends = ground.run("backup_reconcile", {**params, "planned": said["facts"], "reports": [report]})
+    assert ends["listed"] == ends["counts"]["copied"] == said["listed"]
 
 
 LEFT = ("old.parquet", "orphan.parquet", "p=1/orphan")
