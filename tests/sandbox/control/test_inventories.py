@@ -197,6 +197,18 @@ def test_every_optional_column_can_be_asked_for(ground: Ground, file_format: str
     assert plain["object_lock_mode"] in {"", None}
 
 
+def test_an_object_uploaded_in_parts_is_told_from_others(ground: Ground) -> None:
+    ground.fill("whole")
+    place = {"Bucket": ground.source, "Key": "parts"}
+    upload = {"UploadId": ground.s3.create_multipart_upload(**place)["UploadId"]}
+    etag = ground.s3.upload_part(**place, **upload, PartNumber=1, Body=b"x")["ETag"]
+    ground.s3.complete_multipart_upload(**place, **upload, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]})
+    configure(ground, OptionalFields=["IsMultipartUploaded", "ETag"])
+    found = {row["key"]: row for row in rows(ground, delivered(ground))}
+    assert [found[key]["is_multipart_uploaded"] for key in ("parts", "whole")] == ["true", "false"]
+    assert found["parts"]["e_tag"].endswith("-1")
+
+
 def test_a_list_without_optional_columns_has_bucket_and_key(ground: Ground) -> None:
     ground.fill("a")
     configure(ground, OptionalFields=[])
