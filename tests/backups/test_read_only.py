@@ -7,11 +7,15 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 from pytest_django import Settings
 
+from backups.actions import cancel
 from backups.models import DueRun, Plan, Run
 from backups.tasks import advance_runs, start_due
+from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from tests.backups.page_records import make_plan, make_run
+from tests.backups.runs.world import World, inhabit, start, tick
+from tests.backups.runs.world import make_plan as plan_of_a_world
 from tests.builders.people import signed_in
 
 pytestmark = pytest.mark.django_db
@@ -90,3 +94,21 @@ def test_buttons_give_the_reason_beforehand(plan: Plan) -> None:
     assert REASON in client.get(f"/backups/plans/{plan.name}/").content.decode()
     run = make_run(plan, "waiting_for_approval")
     assert REASON in client.get(f"/backups/runs/{run.pk}/").content.decode()
+
+
+def test_what_s3_copies_is_stopped_although_nothing_may_be_changed(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = inhabit(monkeypatch, World())
+    world.batch.polls_until_done = 1000
+    run = start(plan_of_a_world(engine="s3-batch"))
+    tick(world, rounds=4)
+    settings.READ_ONLY = True
+    tick(world, rounds=4)
+    run.refresh_from_db()
+    assert (run.state, run.sentence.startswith(f"Waits. {REASON}")) == ("running", True)
+    cancel(Actor.command(), run, enqueue=False)
+    tick(world, rounds=4)
+    run.refresh_from_db()
+    assert run.state == "cancelled"
+    assert [job.status for job in world.batch.jobs.values()] == ["Cancelled"]
