@@ -30,6 +30,13 @@ def worker():
         yield made
 
 
+@pytest.fixture(scope="module")
+def mortal():
+    """A worker that tests may end, and that may have a child from the test before: each start costs seconds."""
+    with SparkWorker(worker_settings(), worker_home()) as made:
+        yield made
+
+
 def scratch_folders() -> set[Path]:
     return set((worker_home() / "spark").glob("worker-*/"))
 
@@ -45,9 +52,9 @@ def killing_at(worker: SparkWorker, step: str, killed: list[int]):
     return hear
 
 
-def test_the_first_job_tells_the_steps_of_the_start(worker: SparkWorker) -> None:
+def test_the_first_job_tells_the_steps_of_the_start(mortal: SparkWorker) -> None:
     heard: list[SparkProgress] = []
-    outcome = worker.run(UNKNOWN, heard.append)
+    outcome = mortal.run(UNKNOWN, heard.append)
     assert [step.name for step in outcome.steps] == START
     assert [progress.step for progress in heard if progress.seconds is None] == START
     assert all(step.seconds >= 0 for step in outcome.steps)
@@ -79,37 +86,41 @@ def test_a_worker_killed_while_it_starts_fails_the_job_and_leaves_no_jvm(worker:
     assert wait_until(lambda: not living(killed[0]))
 
 
-def test_a_worker_killed_in_a_job_loses_it_and_the_next_job_has_another_worker(worker: SparkWorker) -> None:
+def test_a_worker_killed_in_a_job_loses_it_and_the_next_job_has_another_worker(mortal: SparkWorker) -> None:
     killed: list[int] = []
-    outcome = worker.run(describe_table.job(ABSENT), killing_at(worker, "Read the table", killed))
+    outcome = mortal.run(describe_table.job(ABSENT), killing_at(mortal, "Read the table", killed))
     assert (outcome.state, outcome.began) == ("lost", True)
     assert outcome.error is not None
     assert "look at the table" in outcome.error.sentence
     assert wait_until(lambda: not living(killed[0]))
-    assert worker.run(UNKNOWN).began
-    assert pid_of(worker) != killed[0]
+    assert mortal.run(UNKNOWN).began
+    assert pid_of(mortal) != killed[0]
 
 
-def test_a_jvm_that_dies_in_a_job_fails_it_and_the_worker_goes_with_it(worker: SparkWorker) -> None:
+def test_a_jvm_that_dies_in_a_job_fails_it_and_the_worker_goes_with_it(mortal: SparkWorker) -> None:
     def kill_java(progress: SparkProgress) -> None:
         if progress.step == "Read the table" and progress.seconds is None:
-            os.killpg(pid_of(worker), signal.SIGKILL)
+            os.killpg(pid_of(mortal), signal.SIGKILL)
 
-    assert worker.run(describe_table.job(ABSENT), kill_java).state == "lost"
-    assert not worker.is_warm
+    assert mortal.run(describe_table.job(ABSENT), kill_java).state == "lost"
+    assert not mortal.is_warm
 
 
-def test_a_cancelled_job_ends_at_once_with_everything_that_ran(worker: SparkWorker) -> None:
-    worker.start()
-    group, at = pid_of(worker), time.monotonic()
+def test_a_cancelled_job_ends_at_once_with_everything_that_ran_and_leaves_nothing_but_the_log(
+    mortal: SparkWorker,
+) -> None:
+    mortal.start()
+    group, at, folders = pid_of(mortal), time.monotonic(), scratch_folders()
 
     def cancel(progress: SparkProgress) -> None:
-        worker.cancel()
+        mortal.cancel()
 
-    outcome = worker.run(describe_table.job(ABSENT), cancel)
+    outcome = mortal.run(describe_table.job(ABSENT), cancel)
     assert outcome.state == "cancelled"
     assert time.monotonic() - at < 5
     assert wait_until(lambda: not living(group))
+    assert len(folders - scratch_folders()) == 1
+    assert (worker_home() / "spark" / "worker.log").exists()
 
 
 def test_what_the_check_raises_cancels_the_job_and_is_raised_on(worker: SparkWorker) -> None:
@@ -125,28 +136,29 @@ def test_what_the_check_raises_cancels_the_job_and_is_raised_on(worker: SparkWor
     assert not worker.is_warm
 
 
-def test_a_job_that_takes_too_long_is_lost(worker: SparkWorker) -> None:
-    outcome = worker.run(describe_table.job(ABSENT), timeout_seconds=0)
-    assert (outcome.state, worker.pid) == ("lost", None)
+def test_a_job_that_takes_too_long_is_lost(mortal: SparkWorker) -> None:
+    outcome = mortal.run(describe_table.job(ABSENT), timeout_seconds=0)
+    assert (outcome.state, mortal.pid) == ("lost", None)
     assert outcome.error is not None
     assert "took too long" in outcome.error.sentence
 
 
 def test_a_worker_ends_after_its_idle_time_and_the_next_job_starts_another() -> None:
+    heard: list[SparkProgress] = []
+
+    def enough() -> None:
+        if heard:
+            raise KeyError("enough")
+
+    before = scratch_folders()
     with SparkWorker(worker_settings(idle_seconds=0.2), worker_home()) as worker:
         worker.start()
         group = pid_of(worker)
         assert wait_until(lambda: worker.pid is None and not living(group))
-        assert worker.run(UNKNOWN).began
-
-
-def test_nothing_is_left_on_disk_but_the_log() -> None:
-    before = scratch_folders()
-    with SparkWorker(worker_settings(), worker_home()) as worker:
-        worker.start()
-        assert len(scratch_folders() - before) == 1
+        with pytest.raises(KeyError):
+            worker.run(UNKNOWN, heard.append, check=enough)
+    assert heard[0].step == START[0]
     assert scratch_folders() == before
-    assert (worker_home() / "spark" / "worker.log").exists()
 
 
 PARENT = """
