@@ -51,6 +51,8 @@ def poison(turn: Callable[[str], str]) -> int:
             changed = {field.attname: _turned(field, row, turn) for field in fields}
             model._default_manager.filter(pk=row.pk).update(**changed)
             count += len(changed)
+    # The people who look are found by their names; the one who is looked at may have any.
+    User.objects.filter(username="sam").update(username=turn("sam")[:150])
     return count
 
 
@@ -76,11 +78,11 @@ def _turned(field: models.Field[Any, Any], row: models.Model, turn: Callable[[st
 
 
 def _deep(value: Any, turn: Callable[[str], str]) -> Any:
-    """Texts of a JSON value, and the keys of it that are no names of the console's."""
+    """Every text of a JSON value, and one more key, as an item of DynamoDB may have any."""
     if isinstance(value, str):
         return turn(value)
     if isinstance(value, list):
         return [_deep(one, turn) for one in value]
     if isinstance(value, dict):
-        return {name: _deep(one, turn) for name, one in value.items()}
+        return {name: _deep(one, turn) for name, one in value.items()} | {turn("name")[:500]: turn("value")}
     return value
