@@ -4,7 +4,7 @@ import pytest
 
 from backups import actions, jobs
 from backups.advancing import advance_here
-from backups.models import CopyJob, Run
+from backups.models import CopyJob, Plan, Run
 from dashboard.accounts.actor import Actor
 from dashboard.jobs.models import Job
 from lake.aws.errors import AwsError
@@ -54,6 +54,27 @@ def test_an_expired_or_denied_role_is_said_tried_again_and_given_up_and_a_new_ru
     again.refresh_from_db()
     assert again.state == "complete"
     assert again.copied + again.already_there == 10
+
+
+def test_a_role_that_may_not_read_the_inventory_is_said_and_given_up_and_a_new_run_finishes(world):
+    plan = make_plan(inventory="s3a://lists/lake/daily/")
+    world.s3.refuses = DENIED
+    run = start(plan)
+    tick(world, rounds=2)
+    run.refresh_from_db()
+    assert (run.state, run.stumbles) == ("waiting_for_inventory", 2)
+    assert "the permission s3:GetObject is missing. Run the preflight of the plan" in run.sentence
+    tick(world)
+    run.refresh_from_db()
+    assert (run.state, run.error_code) == ("failed", "AccessDenied")
+    assert [stage.state for stage in run.stages.all()] == ["failed"] + ["skipped"] * 4
+
+    world.s3.refuses = None
+    Plan.objects.update(inventory="")
+    again = start(Plan.objects.get())
+    tick(world)
+    again.refresh_from_db()
+    assert (again.state, again.copied) == ("complete", 10)
 
 
 @pytest.mark.parametrize("point", STAGE_OF)

@@ -118,7 +118,8 @@ def test_what_changes_or_vanishes_before_the_copy_is_said_and_what_changed_is_co
     assert (run.state, run.changed, run.vanished) == ("complete_with_gaps", 1, 1)
     assert run.copied == len(KEYS) - 2
     again = retried(run)
-    assert (again.state, counts(again)) == ("complete", {"listed": 1, "copied": 1})
+    # Within the second of the cut-off S3 copies what is new as well; then it is there already.
+    assert (again.state, again.listed, again.copied + again.already_there) == ("complete", 1, 1)
     assert ground.copies() == ground.originals()
 
 
