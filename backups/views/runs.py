@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from backups import actions
 from backups.models import Run, RunState
 from backups.queries.rows import objects
+from backups.queries.run_live import live_files
 from backups.queries.run_page import run_view
 from backups.queries.run_parts import bill_of, copy_job_rows, failure_rows, table_rows
 from dashboard.accounts.actor import Actor
@@ -57,6 +58,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "bill": bill_of(found),
         "copy_jobs": copy_job_rows(found),
         "tables": table_rows(found),
+        "live": live_files(found),
         "acts": _acts(found, actor),
         "acts_title": "Decide" if found.state == RunState.WAITING_FOR_APPROVAL else "Act",
         "poll_seconds": None if found.is_finished else POLL_SECONDS,
