@@ -46,15 +46,19 @@ DEADLY = (*list(Step)[:-1], Step.ENTRY_PREPARED, Step.PUBLISHED)
 
 @dataclass
 class Repairs:
-    """Levee at work on one table; `made` counts the calls of each repair that changed something."""
+    """Levee at work on one table; `made` counts the calls of each repair that changed something.
+
+    Whoever makes a death up holds `alone`: a file that was published and seen never vanishes in the real world.
+    """
 
     levee: Levee
     uri: str
     made: Counter[str] = field(default_factory=Counter)
+    alone: Lock = field(default_factory=Lock)
 
     def once(self) -> bool:
         """Plan anew and carry out all that can lose nothing; whether anything was left to do."""
-        with self.levee.open() as lake:
+        with self.alone, self.levee.open() as lake:
             fresh = plan_anew(self.levee.connection, lake, TableUri.parse(self.uri))
             plans = [plan for plan in fresh.plans if not plan.can_lose]
             for plan in plans:
@@ -194,6 +198,7 @@ class MortalApplication:
 
     table: Coordinated
     dice: random.Random
+    alone: Lock
     accepted: list[int] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
@@ -212,7 +217,8 @@ class MortalApplication:
     def die(self) -> None:
         newest = int(self.table.item()["tableVersion"]["N"])
         unbackfilled = [version for version in (newest - 1, newest) if version > 0][-self.dice.randint(1, 2) :]
-        take_back_backfill(self.table.client, self.table.bucket, self.table.key, unbackfilled)
+        with self.alone:
+            take_back_backfill(self.table.client, self.table.bucket, self.table.key, unbackfilled)
         self.table.forget()
         time.sleep(self.dice.choice((0.0, 0.5)))
 
@@ -223,8 +229,8 @@ class MortalApplication:
 def test_the_coordinator_keeps_every_accepted_commit_once(lake: SparkLake, stores: Client, key: str) -> None:
     table = Coordinated(lake, BUCKET, key)
     table.create()
-    application = MortalApplication(table, random.Random(1))
     repairs = Repairs(Levee(stores, DELTA_COMMITS, CommitStore.Kind.COMMIT_COORDINATOR, table.uri), table.uri)
+    application = MortalApplication(table, random.Random(1), repairs.alone)
     deadline, failed = time.monotonic() + SECONDS, Event()
 
     def stopped() -> bool:
