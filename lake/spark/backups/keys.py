@@ -2,13 +2,28 @@
 
 from typing import Any
 
+# What RFC 3986 leaves as it is, and the slash.
+_KEPT = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/"
 
-def encoded(key: Any) -> Any:
-    """A key as manifests for S3 Batch Operations hold it: percent-encoded, slashes kept, no plus sign for a blank."""
-    from pyspark.sql import functions as sql
 
-    text = sql.url_encode(key)
-    return sql.replace(sql.replace(text, sql.lit("+"), sql.lit("%20")), sql.lit("%2F"), sql.lit("/"))
+def percent_encoded(keys: Any) -> Any:
+    """An Arrow array of keys as manifests for S3 Batch Operations hold them: slashes kept, a blank becomes %20.
+
+    Only those bytes are looked for that occur in the array at all, as most keys hold an equals sign at worst.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    encoded = keys.cast(pa.binary())
+    first = encoded.offset
+    offsets = pa.Array.from_buffers(pa.int32(), len(encoded) + 1, [None, encoded.buffers()[1]], offset=first)
+    data = encoded.buffers()[2]
+    held = memoryview(data)[offsets[0].as_py() : offsets[-1].as_py()] if data else b""
+    special = set(bytes(held).translate(None, _KEPT))
+    # The percent sign first, or those that the others bring in would be encoded again.
+    for byte in sorted(special, key=lambda byte: (byte != ord("%"), byte)):
+        encoded = pc.replace_substring(encoded, bytes([byte]), f"%{byte:02X}".encode())
+    return encoded.cast(pa.string())
 
 
 def decoded(text: Any) -> Any:
@@ -47,19 +62,21 @@ def with_tables(objects: Any, roots: Any) -> Any:
 
 
 def table_roots(objects: Any) -> Any:
-    """The distinct `root` of each Delta table and its `depth` in path parts."""
+    """The `root` of each Delta table with its `depth` in path parts, and one row of null for what is in no log.
+
+    `objects` counts how many of them a row stands for, so that one reading tells of the tables and of the whole.
+    """
     from pyspark.sql import functions as sql
 
     key = sql.col("key")
-    logs = objects.select("key").where(key.contains("_delta_log/"))
     root = (
         sql.when(key.startswith("_delta_log/"), sql.lit(""))
         .when(key.contains("/_delta_log/"), sql.substring_index(key, "/_delta_log/", 1))
         .otherwise(sql.lit(None))
     )
-    roots = logs.select(root.alias("root")).where(sql.col("root").isNotNull()).distinct()
+    roots = objects.select(root.alias("root")).groupBy("root").agg(sql.count(sql.lit(1)).alias("objects"))
     depth = sql.when(sql.col("root") == "", sql.lit(0)).otherwise(sql.size(sql.split("root", "/")))
-    return roots.select("root", depth.alias("depth"))
+    return roots.select("root", sql.when(sql.col("root").isNotNull(), depth).alias("depth"), "objects")
 
 
 def is_log(key: Any) -> Any:

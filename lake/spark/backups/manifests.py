@@ -1,21 +1,28 @@
-"""Manifests in the CSV form of S3 Batch Operations, written by the executors as whole objects."""
+"""What a plan writes: its objects by lane as Parquet, and manifests in the CSV form of S3 Batch Operations.
+
+The executors' Python writes whole objects of S3 itself, each under a name of its own; only those that a task that ended
+well has told of count, so that a task that is tried again leaves nothing that could be counted twice.
+"""
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from typing import Any
 
 from lake.aws.access import Access
-from lake.spark.backups.keys import decoded, encoded
+from lake.spark.backups.keys import decoded, percent_encoded
 from lake.spark.backups.places import Place, lake_at
 
 MOST_OBJECTS = 1_000_000
 MOST_BYTES = 256 * 1024**2
-"""A manifest is held in memory until it is written, as its ETag has to be known; what is larger becomes several."""
+"""What a manifest may hold: it is in memory until it is written, as its ETag has to be known."""
+ROW_GROUP = 100_000
 SUFFIX, BESIDE = ".csv", ".parquet"
 
-_WRITTEN = "key string, etag string, objects bigint, bytes bigint"
+WRITTEN = "lane string, file string, table string, objects bigint, bytes bigint"
+"""A row says how many objects of a table a file of planned objects holds."""
+_MANIFEST = "key string, etag string, objects bigint, bytes bigint"
 Batches = Iterator[Any]
 
 
@@ -34,78 +41,212 @@ class Manifest:
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedFile:
+    """A Parquet file of planned objects of one lane, at most as many as a manifest may hold."""
+
+    lane: str
+    key: str
+    objects: int
+    bytes: int
+
+
+def write_planned(laned: Any, access: Access, folder: Place, told: Place, *, most: int = MOST_OBJECTS) -> Any:
+    """Write all rows of `laned` below `folder`, a file or more for each `lane`; rows of WRITTEN, kept below `told`."""
+    laned.mapInArrow(_planning(access, folder, most), WRITTEN).write.parquet(told.uri())
+    return laned.sparkSession.read.schema(WRITTEN).parquet(told.uri())
+
+
+def planned_files(written: Any) -> list[PlannedFile]:
+    """The files that rows of `write_planned` tell of."""
+    from pyspark.sql import functions as sql
+
+    sums = [sql.sum(name).alias(name) for name in ("objects", "bytes")]
+    rows = written.groupBy("lane", "file").agg(*sums).collect()
+    files = (PlannedFile(row["lane"], row["file"], int(row["objects"]), int(row["bytes"])) for row in rows)
+    return sorted(files, key=lambda file: (file.lane, -file.objects, file.key))
+
+
 def write_manifests(
-    objects: Any, access: Access, source_bucket: str, folder: Place, lane: str, count: int, *, most: int = MOST_OBJECTS
+    spark: Any, access: Access, bucket: str, files: Iterable[PlannedFile], folder: Place, *, most: int = MOST_OBJECTS
 ) -> list[Manifest]:
-    """Write the `count` rows of `objects` to new objects below `folder`; none for no rows.
+    """Write manifests of the objects of `bucket` that `files` of one lane name; as few as whole files allow.
 
     Beside each manifest, under the same name with the suffix .parquet, lie the keys with size and ETag.
     """
-    if not count:
+    bins = _bins(files, most)
+    if not bins:
         return []
-    from pyspark.sql import functions as sql
-
-    rows = objects.select("key", "size", "etag", encoded(sql.col("key")).alias("encoded")).coalesce(-(-count // most))
-    written = rows.mapInArrow(_writing(access, source_bucket, folder, most), _WRITTEN).collect()
-    return sorted(
-        (Manifest(lane, folder.bucket, row["key"], row["etag"], row["objects"], row["bytes"]) for row in written),
-        key=lambda manifest: manifest.key,
-    )
+    lane = bins[0][0].lane
+    rows = [([file.key for file in held], sum(file.bytes for file in held)) for held in bins]
+    work = spark.createDataFrame(rows, "files array<string>, bytes bigint").repartition(len(rows))
+    written = work.mapInArrow(_listing(access, bucket, folder), _MANIFEST).collect()
+    return sorted((Manifest(lane, folder.bucket, *row) for row in written), key=lambda manifest: manifest.key)
 
 
-def _writing(access: Access, source_bucket: str, folder: Place, most: int) -> Callable[[Batches], Batches]:
+def write_manifest_of(rows: Any, access: Access, bucket: str, folder: Place, lane: str) -> Manifest | None:
+    """Write the one manifest of all `rows`, which have `key` and `size`; None for no rows."""
+
     def write(batches: Batches) -> Batches:
-        page = _Page(source_bucket, most)
+        text, objects, size = BytesIO(), 0, 0
         for batch in batches:
-            for part in (batch.slice(first, most) for first in range(0, batch.num_rows, most)):
-                if not page.takes(part.num_rows):
-                    yield page.put(access, folder)
-                    page = _Page(source_bucket, most)
-                page.add(part)
-        if page.objects:
-            yield page.put(access, folder)
+            _add_lines(text, bucket, batch.column("key"))
+            objects, size = objects + batch.num_rows, size + _sum(batch.column("size"))
+        if objects:
+            yield _put_manifest(access, folder, text, objects, size)
+
+    written = rows.select("key", "size").coalesce(1).mapInArrow(write, _MANIFEST).collect()
+    return Manifest(lane, folder.bucket, *written[0]) if written else None
+
+
+def _bins(files: Iterable[PlannedFile], most: int) -> list[list[PlannedFile]]:
+    """Whole files together, the largest first, each where there is still room."""
+    bins: list[list[PlannedFile]] = []
+    room: list[int] = []
+    for file in files:
+        found = next((number for number, left in enumerate(room) if left >= file.objects), None)
+        if found is None:
+            bins.append([file])
+            room.append(most - file.objects)
+        else:
+            bins[found].append(file)
+            room[found] -= file.objects
+    return bins
+
+
+def _planning(access: Access, folder: Place, most: int) -> Callable[[Batches], Batches]:
+    def write(batches: Batches) -> Batches:
+        import pyarrow.compute as pc
+
+        files: dict[str, _File] = {}
+        for batch in batches:
+            for lane in pc.unique(batch.column("lane")).to_pylist():
+                rows = batch.filter(pc.equal(batch.column("lane"), lane))
+                while rows.num_rows:
+                    file = files.setdefault(lane, _File(lane, folder))
+                    rows = file.take(rows, most)
+                    if file.is_full(most):
+                        yield files.pop(lane).put(access)
+        for file in files.values():
+            yield file.put(access)
 
     return write
 
 
-class _Page:
-    """The manifest that is being filled."""
+class _File:
+    """The Parquet file of a lane that is being filled."""
 
-    def __init__(self, source_bucket: str, most: int) -> None:
-        self._bucket = source_bucket
-        self._most = most
-        self._text = BytesIO()
-        self._batches: list[Any] = []
-        self.objects = 0
-        self._bytes = 0
+    def __init__(self, lane: str, folder: Place) -> None:
+        self._lane = lane
+        self._folder = folder
+        self._body = BytesIO()
+        self._writer: Any = None
+        self._waiting: list[Any] = []
+        self._waits = 0
+        self._tables: list[Any] = []
+        self._objects = 0
 
-    def takes(self, rows: int) -> bool:
-        return not self.objects or (self.objects + rows <= self._most and self._text.tell() < MOST_BYTES)
+    def take(self, rows: Any, most: int) -> Any:
+        """Add as many rows as there is room for, and return the others."""
+        taken = rows.slice(0, most - self._objects)
+        self._waiting.append(taken)
+        self._waits += taken.num_rows
+        self._objects += taken.num_rows
+        if self._waits >= ROW_GROUP:
+            self._flush()
+        return rows.slice(taken.num_rows)
 
-    def add(self, batch: Any) -> None:
+    def is_full(self, most: int) -> bool:
+        return self._objects >= most or self._body.tell() >= MOST_BYTES
+
+    def put(self, access: Access) -> Any:
+        """Write the file, and say what of each table it holds."""
         import pyarrow as pa
-        import pyarrow.compute as pc
-        from pyarrow import csv
 
-        table = pa.table({"bucket": pa.repeat(self._bucket, batch.num_rows), "key": batch.column("encoded")})
-        # Neither bucket names nor encoded keys hold a comma, a quote or a line break.
-        csv.write_csv(table, self._text, csv.WriteOptions(include_header=False, quoting_style="none"))
-        self._batches.append(batch.select(["key", "size", "etag"]))
-        self.objects += batch.num_rows
-        self._bytes += pc.sum(batch.column("size")).as_py() or 0
+        self._flush()
+        self._writer.close()
+        key = f"{self._folder.prefix}{self._lane}-{uuid.uuid4().hex}.parquet"
+        lake_at(access.region, access.endpoint_url).s3.put(self._folder.bucket, key, self._body.getvalue())
+        held = pa.concat_tables(self._tables).group_by("table").aggregate([("objects", "sum"), ("bytes", "sum")])
+        names = [pa.repeat(text, held.num_rows) for text in (self._lane, key)]
+        columns = [*names, *(held.column(name).combine_chunks() for name in ("table", "objects_sum", "bytes_sum"))]
+        return pa.RecordBatch.from_arrays(columns, names=["lane", "file", "table", "objects", "bytes"])
 
-    def put(self, access: Access, folder: Place) -> Any:
+    def _flush(self) -> None:
         import pyarrow as pa
         from pyarrow import parquet
 
-        name = f"{folder.prefix}{uuid.uuid4().hex}"
-        beside = BytesIO()
-        parquet.write_table(pa.Table.from_batches(self._batches), beside)
+        if not self._waiting:
+            return
+        rows = pa.Table.from_batches(self._waiting)
+        if self._writer is None:
+            # Keys and ETags hardly repeat: a dictionary of them would be made only to be given up.
+            self._writer = parquet.ParquetWriter(
+                self._body, rows.schema, use_dictionary=["table", "lane", "encryption_status"], compression="snappy"
+            )
+        self._writer.write_table(rows)
+        sums = rows.group_by("table").aggregate([("key", "count"), ("size", "sum")])
+        self._tables.append(
+            sums.select(["table", "key_count", "size_sum"]).rename_columns(["table", "objects", "bytes"])
+        )
+        self._waiting, self._waits = [], 0
+
+
+def _listing(access: Access, bucket: str, folder: Place) -> Callable[[Batches], Batches]:
+    """Turn rows of files into a manifest each, which is read from what S3 holds of them."""
+
+    def write(batches: Batches) -> Batches:
+        from pyarrow import parquet
+
         s3 = lake_at(access.region, access.endpoint_url).s3
+        for row in (row for batch in batches for row in batch.to_pylist()):
+            text, beside, objects = BytesIO(), BytesIO(), 0
+            with parquet.ParquetWriter(beside, _beside_schema(), use_dictionary=False, compression="snappy") as rows:
+                for file in row["files"]:
+                    stored = parquet.ParquetFile(BytesIO(s3.get(folder.bucket, file).data))
+                    for part in stored.iter_batches(ROW_GROUP, columns=rows.schema.names):
+                        _add_lines(text, bucket, part.column("key"))
+                        rows.write_batch(part.cast(rows.schema))
+                        objects += part.num_rows
+            yield _put_manifest(access, folder, text, objects, row["bytes"], beside)
+
+    return write
+
+
+def _beside_schema() -> Any:
+    import pyarrow as pa
+
+    return pa.schema([("key", pa.string()), ("size", pa.int64()), ("etag", pa.string())])
+
+
+def _add_lines(text: BytesIO, bucket: str, keys: Any) -> None:
+    """Add a line for each key; neither bucket names nor encoded keys hold a comma, a quote or a line break."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    table = pa.table({"bucket": pa.repeat(bucket, len(keys)), "key": percent_encoded(keys)})
+    csv.write_csv(table, text, csv.WriteOptions(include_header=False, quoting_style="none", batch_size=ROW_GROUP))
+
+
+def _put_manifest(
+    access: Access, folder: Place, text: BytesIO, objects: int, size: int, beside: BytesIO | None = None
+) -> Any:
+    import pyarrow as pa
+
+    name = f"{folder.prefix}{uuid.uuid4().hex}"
+    s3 = lake_at(access.region, access.endpoint_url).s3
+    # The rows go first: who reads them requires that they are no younger than the manifest.
+    if beside is not None:
         s3.put(folder.bucket, f"{name}{BESIDE}", beside.getvalue())
-        etag = s3.put(folder.bucket, f"{name}{SUFFIX}", self._text.getvalue()).etag
-        arrays = [pa.array([f"{name}{SUFFIX}"]), pa.array([etag]), pa.array([self.objects]), pa.array([self._bytes])]
-        return pa.RecordBatch.from_arrays(arrays, names=["key", "etag", "objects", "bytes"])
+    etag = s3.put(folder.bucket, f"{name}{SUFFIX}", text.getvalue()).etag
+    arrays = [pa.array([value]) for value in (f"{name}{SUFFIX}", etag, objects, size)]
+    return pa.RecordBatch.from_arrays(arrays, names=["key", "etag", "objects", "bytes"])
+
+
+def _sum(column: Any) -> int:
+    import pyarrow.compute as pc
+
+    return pc.sum(column).as_py() or 0
 
 
 def read_manifest(spark: Any, bucket: str, key: str) -> Any:

@@ -1,7 +1,7 @@
 """Plan a backup: what an inventory or a listing holds, what of it is to be copied, and manifests that say so."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,11 +9,19 @@ from typing import Any
 from lake.aws.access import Access
 from lake.delta.live_files import CLOCKS_APART
 from lake.delta.state import EPOCH
+from lake.spark.backups.difference import without_pool
 from lake.spark.backups.inventory import read_inventory
-from lake.spark.backups.keys import is_log, same, table_roots, with_tables
+from lake.spark.backups.keys import table_roots, with_tables
 from lake.spark.backups.listing import headed, listed
 from lake.spark.backups.live import Logs
-from lake.spark.backups.manifests import MOST_OBJECTS, read_manifest, write_manifests
+from lake.spark.backups.manifests import (
+    MOST_OBJECTS,
+    PlannedFile,
+    planned_files,
+    read_manifest,
+    write_manifests,
+    write_planned,
+)
 from lake.spark.backups.places import Place, access_of, place, slots
 from lake.spark.backups.selection import LEFT_OUT, live_only
 from lake.spark.backups.tuning import bulk_settings
@@ -27,6 +35,7 @@ COPY_LIMIT = 5 * 1024**3
 LARGEST_TABLES = 50
 UNLISTED = ("storage_class", "access_tier", "encryption_status")
 LANES = ("copy", "multipart")
+LEAST_OBJECTS = 500_000
 ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
 ARCHIVE_TIERS = ("ARCHIVE", "DEEP_ARCHIVE", "ARCHIVE_ACCESS", "DEEP_ARCHIVE_ACCESS")
 """INTELLIGENT_TIERING's tiers that have to be restored first; ARCHIVE_INSTANT_ACCESS is read at once."""
@@ -96,8 +105,10 @@ def _plan(work: _Work, params: Mapping[str, Any], report: Report) -> dict[str, A
     report.step("Read the inventory" if params.get("inventory_manifest") else "List the source")
     objects = _objects(work, params)
     report.step("Find the tables")
-    roots = table_roots(objects).cache()
+    found = table_roots(objects).cache()
     try:
+        roots = found.where("root is not null").select("root", "depth")
+        tasks = _tasks(int(found.selectExpr("sum(objects)").first()[0] or 0), work.parallel)
         laned = _with_lanes(with_tables(objects, roots), params)
         told_live: dict[str, Any] = {}
         if params.get("files") == "live" and not params.get("retry"):
@@ -105,43 +116,44 @@ def _plan(work: _Work, params: Mapping[str, Any], report: Report) -> dict[str, A
             logs = Logs(work.access, work.source.bucket, _live_since(params, began))
             laned, told_live = live_only(laned, roots, logs, work.below("live"), parallel=work.parallel)
         if params.get("selection") == "incremental" and not params.get("retry"):
-            laned = _without_pool(laned, _pool(work, params))
+            laned = without_pool(laned, _pool(work, params), lanes=LANES)
         report.step("Select what to copy")
         planned = work.below("planned")
-        laned.write.partitionBy("lane").parquet(planned.uri())
-    finally:
-        roots.unpersist()
-    # Nothing planned leaves no file that would tell the columns.
-    stored = work.spark.read.schema(laned.schema).parquet(planned.uri())
-    tables = stored.groupBy("table", "lane").agg(*_totals()).cache()
-    try:
-        lanes = {row["lane"]: (int(row["objects"]), int(row["bytes"])) for row in _by_lane(tables)}
-        report.step("Write the manifests")
         most = int(params.get("manifest_objects") or MOST_OBJECTS)
-        manifests = [
-            manifest.document()
-            for lane in LANES
-            for manifest in write_manifests(
-                _of_lane(work, planned, lane, lanes),
-                work.access,
-                work.source.bucket,
-                work.below(f"manifest/{lane}"),
-                lane,
-                lanes.get(lane, (0, 0))[0],
-                most=most,
-            )
-        ]
-        told = _tables(tables) | _left_out(lanes, told_live)
+        written = write_planned(laned.coalesce(tasks), work.access, planned, work.below("tables"), most=most)
     finally:
-        tables.unpersist()
+        found.unpersist()
+    report.step("Write the manifests")
+    files = planned_files(written)
+    manifests = [
+        manifest.document()
+        for lane in LANES
+        for manifest in write_manifests(
+            work.spark,
+            work.access,
+            work.source.bucket,
+            [file for file in files if file.lane == lane],
+            work.below(f"manifest/{lane}"),
+            most=most,
+        )
+    ]
+    lanes = _by_lane(files)
     counts = {lane: lanes.get(lane, (0, 0))[0] for lane in ("already_there", "too_new", "archived")}
     facts = {
-        "planned": {"bucket": planned.bucket, "prefix": planned.prefix},
+        "planned": {"bucket": planned.bucket, "files": [file.key for file in files if file.lane != LEFT_OUT]},
         "began": began.isoformat(),
         "pool": dict(params.get("pool") or {}),
     }
     listed_all = sum(objects for lane, (objects, _) in lanes.items() if lane != LEFT_OUT)
+    told = _tables(written) | _left_out(lanes, told_live)
     return {"listed": listed_all, **counts, "manifests": manifests, "tables": told, "facts": facts}
+
+
+def _tasks(objects: int, parallel: int) -> int:
+    """How many tasks write: whole rounds of all slots, but each with enough for a manifest that is worth a job."""
+    wanted = -(-objects // MOST_OBJECTS)
+    rounds = -(-wanted // parallel) * parallel
+    return max(1, wanted, min(rounds, objects // LEAST_OBJECTS))
 
 
 def _objects(work: _Work, params: Mapping[str, Any]) -> Any:
@@ -202,56 +214,27 @@ def _pool(work: _Work, params: Mapping[str, Any]) -> Any:
     return own.union(held.select("pool_key", "pool_size", proved["etag"].alias("pool_etag")))
 
 
-def _without_pool(laned: Any, pool: Any) -> Any:
-    """Turn the lane of what the pool has, by key, size and ETag, into already_there; Delta logs stay as they are."""
+def _by_lane(files: Iterable[PlannedFile]) -> dict[str, tuple[int, int]]:
+    """Objects and bytes by lane."""
+    lanes: dict[str, tuple[int, int]] = {}
+    for file in files:
+        objects, size = lanes.get(file.lane, (0, 0))
+        lanes[file.lane] = (objects + file.objects, size + file.bytes)
+    return lanes
+
+
+def _tables(written: Any) -> dict[str, Any]:
+    """How many tables there are, and the largest by bytes with their objects by lane; `written` is of WRITTEN."""
     from pyspark.sql import functions as sql
 
-    left = laned.withColumn("_hash", sql.xxhash64("key", "size", "etag"))
-    right = pool.withColumn("_pool_hash", sql.xxhash64("pool_key", "pool_size", "pool_etag"))
-    matches = (
-        (sql.col("_hash") == sql.col("_pool_hash"))
-        & same(sql.col("key"), sql.col("pool_key"))
-        & same(sql.col("size"), sql.col("pool_size"))
-        & same(sql.col("etag"), sql.col("pool_etag"))
-    )
-    joined = left.join(right.hint("shuffle_hash"), matches, "left")
-    there = sql.col("pool_key").isNotNull() & sql.col("lane").isin(*LANES) & ~is_log(sql.col("key"))
-    lane = sql.when(there, sql.lit("already_there")).otherwise(sql.col("lane"))
-    return joined.withColumn("lane", lane).drop("_hash", "_pool_hash", "pool_key", "pool_size", "pool_etag")
-
-
-def _of_lane(work: _Work, planned: Place, lane: str, lanes: Mapping[str, tuple[int, int]]) -> Any:
-    if lane not in lanes:
-        return None
-    return work.spark.read.parquet(planned.uri(f"lane={lane}/"))
-
-
-def _totals() -> tuple[Any, ...]:
-    from pyspark.sql import functions as sql
-
-    return sql.count(sql.lit(1)).alias("objects"), sql.coalesce(sql.sum("size"), sql.lit(0)).alias("bytes")
-
-
-def _by_lane(tables: Any) -> list[Any]:
-    from pyspark.sql import functions as sql
-
-    sums = (sql.sum(name).alias(name) for name in ("objects", "bytes"))
-    return list(tables.groupBy("lane").agg(*sums).collect())
-
-
-def _tables(tables: Any) -> dict[str, Any]:
-    """How many tables there are, and the largest by bytes with their objects by lane."""
-    from pyspark.sql import functions as sql
-
-    named = tables.where(sql.col("table").isNotNull() & (sql.col("lane") != LEFT_OUT))
+    named = written.where(sql.col("table").isNotNull() & (sql.col("lane") != LEFT_OUT))
     by_lane = (
         sql.sum(sql.when(sql.col("lane") == lane, sql.col("objects")).otherwise(0)).alias(lane)
         for lane in (*LANES, "archived", "too_new", "already_there")
     )
     whole = named.groupBy("table").agg(sql.sum("objects").alias("objects"), sql.sum("bytes").alias("bytes"), *by_lane)
     largest = whole.orderBy(sql.desc("bytes"), "table").limit(LARGEST_TABLES).collect()
-    count = named.select("table").distinct().count()
-    return {"count": int(count), "largest": [row.asDict() for row in largest]}
+    return {"count": int(whole.count()), "largest": [row.asDict() for row in largest]}
 
 
 def _left_out(lanes: Mapping[str, tuple[int, int]], told: Mapping[str, Any]) -> dict[str, Any]:

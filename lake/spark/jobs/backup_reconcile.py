@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from lake.spark.backups.listing import listed
-from lake.spark.backups.manifests import write_manifests
+from lake.spark.backups.manifests import write_manifest_of
 from lake.spark.backups.outcomes import OUTCOMES, WORTH_RETRY, joined, with_outcomes
 from lake.spark.backups.places import Place, access_of, place, slots
 from lake.spark.backups.reports import read_reports
-from lake.spark.backups.selection import LEFT_OUT
 from lake.spark.backups.tuning import bulk_settings
 from lake.spark.errors import SparkRefused
 from lake.spark.jobs.parameters import text
@@ -77,16 +76,17 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
 
 def _planned(params: Mapping[str, Any]) -> Mapping[str, Any]:
     facts = params.get("planned")
-    if not isinstance(facts, Mapping) or not facts.get("planned") or not facts.get("began"):
+    if not isinstance(facts, Mapping) or "files" not in (facts.get("planned") or {}) or not facts.get("began"):
         raise SparkRefused("The job's parameter 'planned' is not what planning gave as its facts.")
     return facts
 
 
 def _read_planned(spark: Any, facts: Mapping[str, Any]) -> Any:
-    """All planned objects but those left out; none planned left no file that would tell the columns."""
-    from pyspark.sql import functions as sql
-
-    return spark.read.schema(PLANNED).parquet(place(facts, "planned").uri()).where(sql.col("lane") != LEFT_OUT)
+    """All planned objects but those left out."""
+    bucket, files = facts["planned"]["bucket"], facts["planned"]["files"]
+    if not files:
+        return spark.createDataFrame([], PLANNED)
+    return spark.read.schema(PLANNED).parquet(*(f"s3a://{bucket}/{file}" for file in files))
 
 
 def _place(given: Mapping[str, Any]) -> Place:
@@ -153,13 +153,9 @@ def _retry(outcomes: Any, groups: list[dict[str, Any]], params: Mapping[str, Any
     count = sum(group["objects"] for group in groups if group["outcome"] in WORTH_RETRY)
     folder = place(params, "folder")
     again = Place(folder.bucket, f"{folder.prefix}retry/{attempt}/")
-    written = write_manifests(
-        outcomes.where(sql.col("outcome").isin(*WORTH_RETRY)),
-        access_of(outcomes.sparkSession),
-        place(params, "source").bucket,
-        again,
-        "copy",
-        count,
-        most=max(count, 1),
-    )
-    return {"bucket": again.bucket, "key": written[0].key, "objects": count} if written else {}
+    if not count:
+        return {}
+    rows = outcomes.where(sql.col("outcome").isin(*WORTH_RETRY))
+    source = place(params, "source").bucket
+    written = write_manifest_of(rows, access_of(outcomes.sparkSession), source, again, "copy")
+    return {"bucket": again.bucket, "key": written.key, "objects": count} if written else {}

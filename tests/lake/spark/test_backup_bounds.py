@@ -12,9 +12,10 @@ BRINGS = frozenset({"collect", "toArrow", "toLocalIterator", "toPandas"})
 """Others, as first() and take(), bring as many rows as they are asked for."""
 BOUNDED = {
     "keys.with_tables": "the depths of tables, at most half of a key's 1,024 bytes",
+    "manifests.planned_files": "a row for each file of up to a million objects",
+    "manifests.write_manifest_of": "one row",
     "manifests.write_manifests": "a row for each manifest of up to a million objects",
     "reports._result_files": "the files of a report, which S3 makes so large that there are few",
-    "backup_plan._by_lane": "a row for each lane",
     "backup_reconcile._groups": "a row for each outcome and error code",
 }
 
