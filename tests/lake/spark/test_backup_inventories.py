@@ -43,12 +43,6 @@ def planned(ground: Ground, **params) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_hostile_keys_come_whole_out_of_every_format_with_the_fewest_columns(ground, kind) -> None:
-    ground.put(HOSTILE)
-    assert planned(ground, **ground.delivered(kind, BARE, parts=3)) == sorted(HOSTILE)
-
-
-@pytest.mark.parametrize("kind", FORMATS)
 def test_of_versions_only_the_newest_are_read_and_archived_ones_are_told(ground, kind) -> None:
     s3 = boto3.client(
         "s3",
