@@ -8,7 +8,19 @@ from collections.abc import Callable
 
 import benchmarks
 
-NOT_BENCHMARKS = frozenset({"__main__", "harness", "standin", "standin_data"})
+NOT_BENCHMARKS = frozenset(
+    {
+        "__main__",
+        "backup_data",
+        "backup_endpoint",
+        "backup_session",
+        "backup_standin",
+        "backup_table",
+        "harness",
+        "standin",
+        "standin_data",
+    }
+)
 
 
 def main_of(name: str) -> Callable[[], None] | None:

@@ -13,16 +13,19 @@ _RESULTS = r"/results/[^/]+\.csv$"
 
 
 def read_reports(spark: Any, access: Access, places: list[Place], source_bucket: str) -> Any:
-    """One row per key of all reports: REPORTED, an object that succeeded once counts as succeeded.
+    """The rows of all reports below `places`, as `report_rows` gives them; none for no report."""
+    paths = [path for place in places for path in _result_files(spark, access, place)]
+    return report_rows(spark, paths, source_bucket) if paths else spark.createDataFrame([], REPORTED)
+
+
+def report_rows(spark: Any, paths: list[str], source_bucket: str) -> Any:
+    """One row per key of the result files: REPORTED, an object that succeeded once counts as succeeded.
 
     Rows carry the HTTP status before the error code, although their schema line says otherwise; of the two columns
     the one of digits alone is the status, so that either order is read right.
     """
     from pyspark.sql import functions as sql
 
-    paths = [path for place in places for path in _result_files(spark, access, place)]
-    if not paths:
-        return spark.createDataFrame([], REPORTED)
     rows = spark.read.option("recursiveFileLookup", "true").csv(
         paths, schema=COLUMNS, header=False, quote='"', escape='"'
     )

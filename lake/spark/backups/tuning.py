@@ -4,13 +4,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+PARTITIONS = 64
+LEAST_PARTITIONS = 4
+ROWS_PER_PARTITION = 80_000
 BULK = {
-    # Small partitions keep the build side of a hash join, which does not spill, within a heap of 1 GB.
-    "spark.sql.shuffle.partitions": "64",
+    # Small partitions keep the build side of a hash join, which does not spill, within a heap of 1 GB; so none are
+    # put together, as Spark by itself does until there are as few as cores.
+    "spark.sql.shuffle.partitions": str(PARTITIONS),
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     # Roots of tables are broadcast by name; nothing else is to be, on an estimate that may be wrong.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
 }
+
+
+def divide(spark: Any, rows: int) -> None:
+    """Within `bulk_settings`: let joins of about so many rows have partitions that are small enough."""
+    spark.conf.set("spark.sql.shuffle.partitions", str(max(LEAST_PARTITIONS, -(-rows // ROWS_PER_PARTITION))))
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from lake.spark.backups.manifests import (
 )
 from lake.spark.backups.places import Place, access_of, place, slots
 from lake.spark.backups.selection import LEFT_OUT, live_only
-from lake.spark.backups.tuning import bulk_settings
+from lake.spark.backups.tuning import bulk_settings, divide
 from lake.spark.errors import SparkRefused
 from lake.spark.jobs.parameters import text
 from lake.spark.jobs.report import Report
@@ -108,7 +108,9 @@ def _plan(work: _Work, params: Mapping[str, Any], report: Report) -> dict[str, A
     found = table_roots(objects).cache()
     try:
         roots = found.where("root is not null").select("root", "depth")
-        tasks = _tasks(int(found.selectExpr("sum(objects)").first()[0] or 0), work.parallel)
+        count = int(found.selectExpr("sum(objects)").first()[0] or 0)
+        tasks = _tasks(count, work.parallel)
+        divide(work.spark, count)
         laned = _with_lanes(with_tables(objects, roots), params)
         told_live: dict[str, Any] = {}
         if params.get("files") == "live" and not params.get("retry"):

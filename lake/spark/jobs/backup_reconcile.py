@@ -9,7 +9,7 @@ from lake.spark.backups.manifests import write_manifest_of
 from lake.spark.backups.outcomes import OUTCOMES, WORTH_RETRY, joined, with_outcomes
 from lake.spark.backups.places import Place, access_of, place, slots
 from lake.spark.backups.reports import read_reports
-from lake.spark.backups.tuning import bulk_settings
+from lake.spark.backups.tuning import bulk_settings, divide
 from lake.spark.errors import SparkRefused
 from lake.spark.jobs.parameters import text
 from lake.spark.jobs.report import Report
@@ -51,17 +51,14 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
         reported = read_reports(spark, access, places, source.bucket)
         report.step("Compare with the destination")
         there = _by_source_keys(listed(spark, access, destination, parallel=parallel), destination)
-        planned = _with_proofs(spark, _read_planned(spark, facts), facts)
-        told = with_outcomes(
-            joined(planned, reported, there),
-            began=text(facts, "began"),
-            encryption_key=str(params.get("encryption_key") or ""),
-        )
+        planned = _read_planned(spark, facts)
+        divide(spark, planned.count())
+        planned = _with_proofs(spark, planned, facts)
         kept = Place(folder.bucket, f"{folder.prefix}reconciled/{attempt}/")
-        told.select(*KEPT, _destination_etag()).write.parquet(kept.uri())
+        key = str(params.get("encryption_key") or "")
+        outcomes = settle(planned, reported, there, kept, began=text(facts, "began"), encryption_key=key)
         report.step("Count the outcomes")
-        outcomes = spark.read.parquet(kept.uri())
-        groups = _groups(outcomes)
+        groups = groups_of(outcomes)
         retry = _retry(outcomes, groups, params, attempt)
     counts = {name: sum(group["objects"] for group in groups if group["outcome"] == name) for name in OUTCOMES}
     return {
@@ -72,6 +69,13 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
         "retry": retry,
         "facts": {"reconciled": {"bucket": kept.bucket, "prefix": kept.prefix}},
     }
+
+
+def settle(planned: Any, reported: Any, there: Any, kept: Place, *, began: str, encryption_key: str) -> Any:
+    """Write one outcome for each planned object below `kept`, and return those rows: KEPT and `destination_etag`."""
+    told = with_outcomes(joined(planned, reported, there), began=began, encryption_key=encryption_key)
+    told.select(*KEPT, _destination_etag()).write.parquet(kept.uri())
+    return planned.sparkSession.read.parquet(kept.uri())
 
 
 def _planned(params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -118,7 +122,7 @@ def _destination_etag() -> Any:
     return sql.col("d_etag").alias("destination_etag")
 
 
-def _groups(outcomes: Any) -> list[dict[str, Any]]:
+def groups_of(outcomes: Any) -> list[dict[str, Any]]:
     """Objects, bytes and tables by outcome and code, the largest first; those that are not safe with examples."""
     from pyspark.sql import functions as sql
 

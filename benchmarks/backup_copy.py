@@ -1,0 +1,133 @@
+"""Copying what a manifest names, at 30 ms for each answer: Levee's Spark job against `s5cmd run` and a pool of boto3.
+
+5,000 objects of 4 KiB, copied within S3 as all three ask it to. s5cmd runs at its default of 256 workers from a file of
+commands, boto3 with ten threads, its own default of connections. Levee's time is its whole job in a warm session:
+reading the manifest, asking what is there already, copying, and the completion report. Its manifest and its report lie
+on this machine's disk; copies, HEADs and listings go to the stand-in, whose CPU is told.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from benchmarks.backup_data import BUCKET, HOME, SOURCE, VAULT
+from benchmarks.backup_endpoint import emptied
+from benchmarks.backup_session import Session, levee_conf, mounted
+from benchmarks.backup_standin import ETAG, CopyStandin, copying_s3
+from benchmarks.backup_table import ratio_line, tell
+from benchmarks.harness import ROUNDS, Contest, compete
+
+OBJECTS, BYTES, LATENCY, THREADS = 5_000, 4096, 0.030, 10
+UNTIMED = 2
+LEVEE, S5CMD, BOTO3 = "levee", "s5cmd run", "boto3, 10 threads"
+
+
+def main() -> None:
+    """LEVEE_BENCH_ROUNDS and LEVEE_BENCH_OBJECTS set other numbers."""
+    rounds = int(os.environ.get("LEVEE_BENCH_ROUNDS", ROUNDS))
+    objects = int(os.environ.get("LEVEE_BENCH_OBJECTS", OBJECTS))
+    contest, share = measure(objects, rounds)
+    tell(f"Copying {objects:,} objects at {LATENCY * 1000:.0f} ms, {rounds} rounds", contest, {})
+    for name in contest.laps:
+        print(f"{name:36} {objects / contest.wall(name):9,.0f} copies/s, the stand-in at {share[name]:.0%} of a core")
+    ratio_line(contest, LEVEE, S5CMD, at_most=1.0)
+    ratio_line(contest, LEVEE, BOTO3, at_most=1 / 3)
+
+
+def measure(
+    objects: int, rounds: int, *, untimed: int = UNTIMED, latency: float = LATENCY
+) -> tuple[Contest, dict[str, float]]:
+    """The laps after the first `untimed`, and the stand-in's share of a core during each contestant's laps."""
+    keys = [f"lake/t1/day=2026-11-{1 + i % 28:02}/part-{i:06}.parquet" for i in range(objects)]
+    used: dict[str, list[float]] = {}
+    with (
+        tempfile.TemporaryDirectory(prefix="levee-bench-", dir=_home()) as folder,
+        copying_s3(latency=latency) as standin,
+        Session(
+            levee_conf(standin.url, Path(folder) / "spark") | mounted(BUCKET, HOME / BUCKET),
+            Path(folder) / "spark",
+            standin.url,
+        ) as spark,
+    ):
+        runs = {
+            LEVEE: lambda: _by_levee(spark, keys),
+            S5CMD: lambda: _by_s5cmd(standin.url, keys, Path(folder)),
+            BOTO3: lambda: _by_boto3(standin.url, keys),
+        }
+        contest = compete(
+            {name: _counted(name, run, standin, used) for name, run in runs.items()}, rounds=rounds + untimed
+        )
+    laps = {name: laps[untimed:] for name, laps in contest.laps.items()}
+    share = {name: sum(used[name][untimed:]) / sum(lap.wall for lap in laps[name]) for name in laps}
+    return Contest(laps), share
+
+
+def _home() -> Path:
+    (HOME / BUCKET).mkdir(parents=True, exist_ok=True)
+    return HOME
+
+
+def _counted(
+    name: str, run: Callable[[], object], standin: CopyStandin, used: dict[str, list[float]]
+) -> Callable[[], object]:
+    """The run, answering how many copies the stand-in made for it."""
+
+    def counted() -> int:
+        cpu, copies = standin.cpu_seconds(), standin.copies
+        run()
+        used.setdefault(name, []).append(standin.cpu_seconds() - cpu)
+        return standin.copies - copies
+
+    return counted
+
+
+def _by_levee(spark: Session, keys: list[str]) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    folder = emptied(HOME / BUCKET / "copy")
+    count = len(keys)
+    planned = {"key": keys, "size": pa.array([BYTES] * count, pa.int64()), "etag": [ETAG] * count}
+    parquet.write_table(pa.table(planned), folder / "m.parquet")
+    params = {
+        "manifest": {"lane": "copy", "bucket": BUCKET, "key": "copy/m.csv", "objects": count},
+        "source": {"bucket": SOURCE, "prefix": ""},
+        "destination": {"bucket": VAULT, "prefix": ""},
+        "report": {"bucket": BUCKET, "prefix": "copy/report"},
+        "token": "bench",
+    }
+    result = spark.call("benchmarks.backup_session:levee_job", {"kind": "backup_copy", "params": params})["result"]
+    assert result == {"done": count, "failed": 0}, result
+
+
+def _by_s5cmd(url: str, keys: list[str], folder: Path) -> None:
+    commands = folder / "commands.txt"
+    commands.write_text("".join(f'cp "s3://{SOURCE}/{key}" "s3://{VAULT}/{key}"\n' for key in keys))
+    program = Path(sys.executable).with_name("s5cmd")
+    subprocess.run(
+        [program, "--endpoint-url", url, "--log", "error", "run", commands],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        env=os.environ | {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench", "AWS_REGION": "us-east-1"},
+    )
+
+
+def _by_boto3(url: str, keys: list[str]) -> None:
+    import boto3
+
+    keys_of = boto3.Session("bench", "bench", region_name="us-east-1")
+    s3 = keys_of.client("s3", endpoint_url=url)
+
+    def copy(key: str) -> None:
+        s3.copy_object(Bucket=VAULT, Key=key, CopySource={"Bucket": SOURCE, "Key": key})
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(copy, keys))
+
+
+if __name__ == "__main__":
+    main()

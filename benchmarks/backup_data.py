@@ -1,0 +1,84 @@
+"""Inventories for the benchmarks of backups: seeded, in the shape of S3's own Parquet files, made once and kept."""
+
+import json
+import os
+from pathlib import Path
+
+from lake.spark.settings import ROOT
+
+HOME = Path(os.environ.get("LEVEE_BENCH_DATA") or ROOT / "var" / "bench").resolve()
+BUCKET, SOURCE, VAULT = "bench", "acme-lake", "acme-vault"
+ROWS, TABLES, FILES = 5_000_000, 500, 10
+CUT_OFF = "2026-11-20T00:00:00+00:00"
+
+# Table sizes are Zipf-like; roots lie two to four folders deep; a twentieth of a table's keys are its log, and one key
+# in fifty lies outside all tables. One object in a thousand is above 5 GiB, one in two hundred archived, one in three
+# hundred too new.
+_OBJECTS = """
+select
+    '{source}' as bucket,
+    case
+        when u % 50 = 0 then 'landing/' || (u % 977) || '/drop ' || i || '.json'
+        when u % 20 = 1 then root || '/_delta_log/' || lpad(i::varchar, 20, '0') || '.json'
+        else root || '/day=2026-' || lpad((1 + v % 12)::varchar, 2, '0') || '-' || lpad((1 + v % 28)::varchar, 2, '0')
+            || '/part-' || lpad((v % 4096)::varchar, 5, '0') || '-' || md5(i::varchar) || '-c000.snappy.parquet'
+    end as key,
+    case when v % 1000 = 7 then 6442450944 else 1024 + v % 134217728 end::bigint as size,
+    timestamp '2026-01-01' + to_seconds((case when v % 300 = 11 then 28512000 else v % 27000000 end)::bigint)
+        as last_modified_date,
+    md5((i + case when v % 100 = 13 then {day} else 0 end)::varchar) as e_tag,
+    case when v % 200 = 17 then 'GLACIER' else 'STANDARD' end as storage_class,
+    'SSE-S3' as encryption_status
+from (
+    select i, hash(i) as u, hash(i + 10_000_000_000) as v, roots.root
+    from range({first}, {last}) as numbers(i)
+    join roots on roots.number = cast(floor(pow({tables} + 1, (hash(i + 5) % 1000003) / 1000003.0)) as bigint) - 1
+)
+where {day} = 0 or v % 100 != 29
+"""
+_ROOTS = """
+create temp table roots as
+select number, case number % 3
+    when 0 then 'lake/t' || number
+    when 1 then 'lake/sales/t' || number
+    else 'lake/sales/eu/t' || number end as root
+from range({tables}) as numbers(number)
+"""
+
+
+def inventory(rows: int = ROWS, *, day: int = 1) -> Path:
+    """The folder of an inventory of `rows` objects; on day 2 one in a hundred has gone and one has another ETag.
+
+    Below it lie `data/*.parquet` and `manifest.json`, which names s3://BUCKET/<this folder's name>/data/….
+    """
+    home = HOME / BUCKET / f"inventory-{rows}-{day}"
+    if not (home / "manifest.json").is_file():
+        _make(home, rows, day)
+    return home
+
+
+def _make(home: Path, rows: int, day: int) -> None:
+    import duckdb
+
+    (home / "data").mkdir(parents=True, exist_ok=True)
+    step = -(-rows // FILES)
+    with duckdb.connect() as database:
+        database.execute(_ROOTS.format(tables=TABLES))
+        for number, first in enumerate(range(0, rows, step)):
+            query = _OBJECTS.format(
+                source=SOURCE, tables=TABLES, first=first, last=min(rows, first + step), day=day - 1
+            )
+            database.execute(f"copy ({query}) to '{home}/data/{number}.parquet' (compression snappy)")
+    names = sorted(path.name for path in (home / "data").iterdir())
+    manifest = {
+        "sourceBucket": SOURCE,
+        "destinationBucket": f"arn:aws:s3:::{BUCKET}",
+        "version": "2016-11-30",
+        "fileFormat": "Parquet",
+        "fileSchema": "",
+        "files": [
+            {"key": f"{home.name}/data/{name}", "size": (home / "data" / name).stat().st_size, "MD5checksum": ""}
+            for name in names
+        ],
+    }
+    (home / "manifest.json").write_text(json.dumps(manifest))

@@ -1,0 +1,156 @@
+"""Reconciling a completion report of a million lines: Levee's joins and counts against DuckDB.
+
+Same work: read the report's CSV and decode its keys, put it and the destination's objects beside what was planned, give
+each object one outcome, write all outcomes as Parquet, and count objects and bytes by outcome and code. One object in a
+hundred failed, one in a thousand is in no report. The destination's listing is a Parquet file for both, as listing is
+S3's work. The session is warm: the first laps do not count.
+"""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.backup_data import BUCKET, CUT_OFF, HOME, SOURCE, inventory
+from benchmarks.backup_endpoint import emptied
+from benchmarks.backup_session import Peak, Session, levee_conf, mounted
+from benchmarks.backup_table import ratio_line, tell
+from benchmarks.harness import ROUNDS, Contest, compete
+
+ROWS = 1_000_000
+UNTIMED = 2
+LEVEE, DUCKDB = "levee", "DuckDB"
+BEGAN = "2026-11-20T00:00:00+00:00"
+Counts = dict[str, list[int]]
+
+
+def main() -> None:
+    """LEVEE_BENCH_ROUNDS and LEVEE_BENCH_ROWS set other numbers."""
+    rounds = int(os.environ.get("LEVEE_BENCH_ROUNDS", ROUNDS))
+    rows = int(os.environ.get("LEVEE_BENCH_ROWS", ROWS))
+    peaks: dict[str, float] = {}
+    contest = measure(rows, rounds, peaks)
+    tell(f"Reconciling a report of {rows:,} lines, {rounds} rounds", contest, peaks)
+    ratio_line(contest, LEVEE, DUCKDB, at_most=2.0)
+
+
+def measure(rows: int, rounds: int, peaks: dict[str, float], *, untimed: int = UNTIMED) -> Contest:
+    """The laps after the first `untimed`; `peaks` gets the most resident MB of Levee's session."""
+    home = _reported(rows)
+    with (
+        tempfile.TemporaryDirectory(prefix="levee-bench-", dir=HOME) as scratch,
+        Session(levee_conf("", Path(scratch)) | mounted(BUCKET, HOME / BUCKET), Path(scratch)) as session,
+    ):
+
+        def by_levee() -> Counts:
+            emptied(HOME / BUCKET / "reconciled")
+            with Peak(session) as peak:
+                found = session.call("benchmarks.backup_reconcile:levee_reconciliation", {"home": home.name})
+            peaks[LEVEE] = max(peaks.get(LEVEE, 0.0), peak.megabytes)
+            return dict(found)
+
+        contest = compete(
+            {LEVEE: by_levee, DUCKDB: lambda: duckdb_reconciliation(home, emptied(HOME / BUCKET / "settled"))},
+            rounds=rounds + untimed,
+        )
+    return Contest({name: laps[untimed:] for name, laps in contest.laps.items()})
+
+
+def levee_reconciliation(spark: Any, params: Mapping[str, Any]) -> Counts:
+    """What the job does once the destination is listed."""
+    from pyspark.sql import functions as sql
+
+    from lake.spark.backups.places import Place
+    from lake.spark.backups.reports import report_rows
+    from lake.spark.backups.tuning import bulk_settings, divide
+    from lake.spark.jobs.backup_reconcile import PLANNED, groups_of, settle
+
+    home = f"s3a://{BUCKET}/{params['home']}"
+    with bulk_settings(spark):
+        planned = spark.read.schema(PLANNED).parquet(f"{home}/planned.parquet")
+        divide(spark, planned.count())
+        planned = planned.withColumn("proved_etag", sql.lit(None).cast("string"))
+        reported = report_rows(spark, [f"{home}/report.csv"], SOURCE)
+        there = spark.read.parquet(f"{home}/there.parquet")
+        kept = Place(BUCKET, "reconciled/outcomes/")
+        groups = groups_of(settle(planned, reported, there, kept, began=BEGAN, encryption_key=""))
+    return _counts((group["outcome"], group["code"], group["objects"], group["bytes"]) for group in groups)
+
+
+def duckdb_reconciliation(home: Path, out: Path) -> Counts:
+    import duckdb
+
+    columns = ", ".join(f"'{name}': 'varchar'" for name in ("b", "k", "v", "status", "http", "code", "message"))
+    report = f"read_csv('{home}/report.csv', header = false, quote = '\"', escape = '\"', columns = {{{columns}}})"
+    query = f"""
+        with reported as (
+            select url_decode(k) as key, max(lower(status) = 'succeeded') as succeeded, max(code) as code
+            from {report} where b = '{SOURCE}' group by 1
+        )
+        select p.key, p.size, p.etag, p.modified_at, p."table", p.lane, t.etag as destination_etag,
+            case when t.size = p.size and t.etag = p.etag
+                    then case when t.modified_at < timestamptz '{BEGAN}' - interval 60 seconds or not succeeded
+                        then 'already_there' else 'copied' end
+                when succeeded and t.key is not null then 'changed'
+                when not succeeded and code = 'NoSuchKey' then 'vanished'
+                when not succeeded and code = 'AccessDenied' then 'denied'
+                else 'failed' end as outcome,
+            case when outcome in ('copied', 'already_there') then ''
+                when succeeded and t.key is null then 'NotAtDestination'
+                when succeeded then 'OtherContent'
+                when r.key is not null then coalesce(code, 'Unknown') else 'NotReported' end as code
+        from read_parquet('{home}/planned.parquet') as p
+        left join reported as r on r.key = p.key
+        left join read_parquet('{home}/there.parquet') as t on t.key = p.key
+    """
+    with duckdb.connect() as database:
+        database.execute("set preserve_insertion_order = false; set timezone = 'UTC'; set enable_progress_bar = false")
+        database.execute(f"copy ({query}) to '{out}/outcomes.parquet' (compression snappy)")
+        return _counts(
+            database.execute(
+                f'select outcome, code, count(*), sum(size), approx_count_distinct("table") '
+                f"from '{out}/outcomes.parquet' group by all"
+            ).fetchall()
+        )
+
+
+def _counts(rows: Any) -> Counts:
+    return {f"{row[0]} {row[1]}": [int(row[2]), int(row[3])] for row in sorted(rows)}
+
+
+def _reported(rows: int) -> Path:
+    """A folder with what was planned, the report and the destination's objects."""
+    import duckdb
+
+    home = HOME / BUCKET / f"report-{rows}"
+    if (home / "there.parquet").is_file():
+        return home
+    source = f"read_parquet('{inventory(rows)}/data/*.parquet')"
+    home.mkdir(parents=True, exist_ok=True)
+    with duckdb.connect() as database:
+        database.execute("set timezone = 'UTC'")
+        database.execute(
+            "create temp table planned as select key, size, e_tag as etag, last_modified_date::timestamptz as "
+            "modified_at, encryption_status, split_part(key, '/day=', 1) as \"table\", 'copy' as lane, hash(key) as h "
+            f"from {source}"
+        )
+        failed = "h % 100 = 3"
+        lines = (
+            f"select '{SOURCE}' as b, replace(url_encode(key), '%2F', '/') as k, '' as v, "
+            f"case when {failed} then 'failed' else 'succeeded' end as s, "
+            f"case when {failed} then case when h % 200 = 3 then '404' else '403' end else '200' end as c, "
+            f"case when {failed} then case when h % 200 = 3 then 'NoSuchKey' else 'AccessDenied' end else '' end as e, "
+            "'' as m from planned where h % 1000 != 7"
+        )
+        database.execute(f"copy ({lines}) to '{home}/report.csv' (format csv, header false, force_quote *)")
+        database.execute(f"copy (select * exclude h from planned) to '{home}/planned.parquet' (compression snappy)")
+        database.execute(
+            f"copy (select key, size, etag, timestamptz '{CUT_OFF}' + interval 1 hour as modified_at from planned "
+            f"where not {failed} and h % 1000 != 7) to '{home}/there.parquet' (compression snappy)"
+        )
+    return home
+
+
+if __name__ == "__main__":
+    main()
