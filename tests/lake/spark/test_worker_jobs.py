@@ -124,7 +124,8 @@ def test_of_two_enables_at_once_at_most_one_wins(spark_lake, warm_worker, uri) -
     with ThreadPoolExecutor(2) as pool:
         theirs = pool.submit(other)
         ours = warm_worker.run(enable(spark_lake, uri))
-    assert (ours.state, theirs.result() == "done") in {("done", False), ("failed", True)}
+    ends = (ours.state, theirs.result() == "done")
+    assert ends in {("done", False), ("failed", True)}, (ours.error, theirs.result())
     spark_lake.insert(uri, "id")
     assert versions(spark_lake, uri) == list(range(5))
 
