@@ -34,7 +34,7 @@ def with_outcomes(rows: Any, *, began: str, encryption_key: str) -> Any:
     - where the two ETags could not be the same (one is of parts, or a KMS key encrypts one of them: S3 User Guide,
       "Checking object integrity"): the ETag that the copy answered with, as the Spark engine reports it, which is as
       good as the endpoint's heed of the source's ETag; or, where the report of success names none, as that of S3 Batch
-      Operations, a time of writing since planning began.
+      Operations, which copies no source of one part into several, a time of writing since planning began.
 
     Whatever a report says, an object that the destination does not show so is never safe.
     """
@@ -46,15 +46,15 @@ def with_outcomes(rows: Any, *, began: str, encryption_key: str) -> Any:
     exact = sized & (col("d_etag") == col("etag"))
     as_told = sized & col("r_succeeded") & (col("d_etag") == told)
     proved = sized & (col("d_etag") == col("proved_etag"))
-    incomparable = (
+    unlike = (
         col("etag").contains("-")
-        | col("d_etag").contains("-")
         | col("encryption_status").isin("SSE-KMS", "DSSE-KMS", "SSE-C")
         | sql.lit(bool(encryption_key))
     )
+    incomparable = unlike | col("d_etag").contains("-")
     since = sql.lit(began).cast("timestamp") - sql.expr(CLOCKS_APART)
     is_silent = told.isNull() & (sql.coalesce(col("r_message"), sql.lit("")) != ALREADY)
-    written = sized & col("r_succeeded") & is_silent & incomparable & (col("d_modified_at") >= since)
+    written = sized & col("r_succeeded") & is_silent & unlike & (col("d_modified_at") >= since)
     is_safe = _true(exact) | _true(as_told & incomparable) | _true(proved) | _true(written)
     is_lane = col("lane").isin("copy", "multipart")
     is_old = (col("lane") == "already_there") | (col("r_message") == ALREADY) | (col("d_modified_at") < since)

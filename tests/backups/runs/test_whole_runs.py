@@ -15,6 +15,7 @@ from backups.runs import spark_pipeline
 from backups.runs.ports import Place
 from backups.runs.spark_pipeline import SparkPipeline
 from lake.aws.access import open_lake
+from lake.aws.copying import Copy, copy_in_parts
 from tests.backups.runs import plain
 from tests.backups.runs.ground import Ground, counts, share_session
 from tests.backups.runs.world import start
@@ -113,16 +114,17 @@ def test_no_damaged_copy_is_ever_called_safe(ground, monkeypatch):
 
 def damage(ground: Ground, chance: random.Random) -> None:
     """Delete, cut, exchange or overwrite about a third of what was copied."""
-    keys = [key for key, _ in ground.client.list(ground.vault, "pool/")]
-    for key in keys:
-        data = ground.client.get(ground.vault, key)
-        if chance.random() < 0.35:
-            kind = chance.choice(["delete", "cut", "same size", "other", "empty"])
-            new = {"cut": data[:-1], "same size": data[:-1] + b"!", "other": data + b"!", "empty": b""}.get(kind)
-            if new is None:
+    with open_lake(ground.access) as lake:
+        for key, size in list(ground.client.list(ground.vault, "pool/")):
+            if chance.random() < 0.35:
+                kind = chance.choice(["delete", "cut", "same size", "other", "empty", "parts"])
+                new = {"cut": b"!" * max(size - 1, 1), "other": b"!" * (size + 1), "empty": b""}.get(kind, b"!" * size)
                 ground.client.delete(ground.vault, key)
-            else:
-                ground.client.put(ground.vault, key, new)
+                if kind == "parts":
+                    ground.client.put(ground.vault, "damage", new)
+                    copy_in_parts(lake.s3, Copy(ground.vault, "damage", ground.vault, key, size))
+                elif kind != "delete":
+                    ground.client.put(ground.vault, key, new)
 
 
 def expected(ground: Ground, reports: tuple[Place, ...]) -> dict[str, tuple[str, str]]:

@@ -59,13 +59,13 @@ def is_safe(row: dict, *, key: bool) -> bool:
         return False
     if row["d_etag"] == row["etag"] or row["d_etag"] == row["proved_etag"]:
         return True
-    encrypted = key or row["encryption_status"] == "SSE-KMS"
-    if not row["r_succeeded"] or not (encrypted or "-" in (row["etag"] or "") or "-" in row["d_etag"]):
+    if not row["r_succeeded"]:
         return False
+    unlike = key or row["encryption_status"] == "SSE-KMS" or "-" in (row["etag"] or "")
     message = row["r_message"] or ""
     if message.startswith("ETag="):
-        return message == f"ETag={row['d_etag']}"
-    return message != ALREADY and row["d_modified_at"] >= BEGAN - timedelta(minutes=1)
+        return (unlike or "-" in row["d_etag"]) and message == f"ETag={row['d_etag']}"
+    return unlike and message != ALREADY and row["d_modified_at"] >= BEGAN - timedelta(minutes=1)
 
 
 @pytest.mark.parametrize("key", ["", "arn:aws:kms:eu-central-1:111122223333:key/k"])
