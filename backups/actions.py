@@ -13,7 +13,7 @@ from backups.advancing import submit_advance
 from backups.models import ACTIVE, CopyJob, Plan, Run, RunStage, RunState, Stage
 from backups.outcomes import OVER
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import require
+from dashboard.accounts.gate import require
 from dashboard.audit.log import Outcome, record
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs import lifecycle as jobs

@@ -10,7 +10,7 @@ from backups.declaration import plan_changes, read_plans, store_plans
 from backups.models import Plan
 from backups.policies.jobs import PREFLIGHT_KIND
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import require
+from dashboard.accounts.gate import require
 from dashboard.audit.log import record
 from dashboard.connections.models import Connection
 from dashboard.declarations import DeclarationError

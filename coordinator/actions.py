@@ -8,7 +8,7 @@ from coordinator.repairs.confirmed import ShownPlan, confirmed_plan
 from coordinator.repairs.fresh import Subject
 from coordinator.repairs.gate import RepairRefused, require_name, require_writable
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import require
+from dashboard.accounts.gate import require
 from dashboard.audit.log import record
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, run_in_foreground, submit

@@ -26,7 +26,7 @@ from backups.queries.plan_page import (
 )
 from backups.queries.rows import Headline, run_row, run_url
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import require
+from dashboard.accounts.gate import require
 from dashboard.connections.writable import why_not_writable
 from dashboard.declarations import DeclarationError
 from dashboard.web.paging import Column, Sort, choose_size, keyset_page

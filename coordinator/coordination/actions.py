@@ -12,7 +12,7 @@ from coordinator.coordination.reading import Wish
 from coordinator.models import DeltaTable
 from coordinator.repairs.gate import RepairRefused
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import require
+from dashboard.accounts.gate import require
 from dashboard.audit.log import record
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, run_in_foreground, submit

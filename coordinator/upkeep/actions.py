@@ -20,7 +20,7 @@ from coordinator.upkeep.gate import (
 )
 from coordinator.upkeep.wishes import Wish, is_of_store, read_wish, subject_name, wish_document
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import require
+from dashboard.accounts.gate import require
 from dashboard.audit.log import record
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, run_in_foreground, submit

@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from dashboard.accounts.roles import FreshSignInNeeded
+from dashboard.accounts.gate import FreshSignInNeeded
 from dashboard.accounts.sessions import note_use
 from dashboard.web.scope import require_visible
 

@@ -15,8 +15,9 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.gate import require
 from dashboard.accounts.models import Grant
-from dashboard.accounts.roles import Role, require, role_of
+from dashboard.accounts.roles import Role, role_of
 from dashboard.accounts.sessions import end_sessions
 from dashboard.audit.log import record
 

@@ -3,15 +3,7 @@
 from collections.abc import Iterable
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
-
-from django.core.exceptions import PermissionDenied
-
-from dashboard.audit.log import record
-
-if TYPE_CHECKING:
-    from dashboard.accounts.actor import Actor
-    from dashboard.connections.models import Connection
+from typing import Any
 
 
 class Role(StrEnum):
@@ -60,23 +52,6 @@ NEEDS_FRESH_SIGN_IN = frozenset({"table.repair-losing", "table.drop-coordination
 FRESH_FOR = timedelta(minutes=15)
 
 
-class NotAllowed(PermissionDenied):
-    """The actor's role does not reach; `verb` and `needed_role` say by how much."""
-
-    def __init__(self, verb: str, needed_role: Role) -> None:
-        super().__init__(f"{verb} needs the role {needed_role.value}. An admin gives it with `levee person`.")
-        self.verb = verb
-        self.needed_role = needed_role
-
-
-class FreshSignInNeeded(PermissionDenied):
-    """The actor may, but has to type the password again first; the console asks for it and comes back."""
-
-    def __init__(self, verb: str) -> None:
-        super().__init__(f"{verb} can lose data: type your password again, then repeat it.")
-        self.verb = verb
-
-
 def role_of(user: Any) -> Role | None:
     """Return the role that a person has everywhere; None for a stranger, a user without one, or a disabled user."""
     if user is None or not user.is_active:
@@ -89,18 +64,3 @@ def role_of(user: Any) -> Role | None:
 
 def highest(roles: Iterable[Role]) -> Role | None:
     return max(roles, key=lambda role: role.level, default=None)
-
-
-def require(actor: "Actor", verb: str, target: str = "", connection: "Connection | None" = None) -> None:
-    """Let the actor pass, or write the refusal to the audit log and raise NotAllowed; an unknown verb is a KeyError.
-
-    `connection` is the one that the target belongs to; None: only a role that holds everywhere counts. Raises
-    FreshSignInNeeded where the verb can lose data and the password was typed too long ago.
-    """
-    needed = PERMISSIONS[verb]
-    if not actor.may(verb, connection):
-        refusal = NotAllowed(verb, needed)
-        record(actor, verb, target_label=target, outcome="refused", detail=str(refusal))
-        raise refusal
-    if verb in NEEDS_FRESH_SIGN_IN and not actor.is_fresh:
-        raise FreshSignInNeeded(verb)

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import require
+from dashboard.accounts.gate import require
 from dashboard.alerts.models import Alert, Message, Recipient, Rule
 from dashboard.alerts.outbox import destinations_of, new_message_id
 from dashboard.audit.log import record

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import require
+from dashboard.accounts.gate import require
 from dashboard.alerts import actions, queries
 from dashboard.alerts.forms import NewRuleForm, RecipientForm, RuleForm, rule_kind
 from dashboard.alerts.models import Recipient, Rule

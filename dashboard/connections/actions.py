@@ -1,7 +1,7 @@
 """What may be done to a connection from the console."""
 
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import require
+from dashboard.accounts.gate import require
 from dashboard.audit.log import record
 from dashboard.connections.models import Connection
 

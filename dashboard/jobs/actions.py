@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import require
+from dashboard.accounts.gate import require
 from dashboard.audit.log import Outcome, record
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import ReadOnlyMode, require_writable

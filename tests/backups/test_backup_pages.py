@@ -15,8 +15,9 @@ from backups import actions
 from backups.models import Inventory, Plan, Run, RunState
 from backups.plan_actions import save_plan
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.models import Grant
-from dashboard.accounts.roles import NotAllowed, Role
+from dashboard.accounts.roles import Role
 from tests.backups.page_records import NOW, connection, make_copy_job, make_gaps, make_plan, make_run
 from tests.builders.people import person, signed_in, signed_in_as
 

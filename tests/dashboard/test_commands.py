@@ -10,7 +10,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
-from dashboard.accounts.roles import NotAllowed, Role
+from dashboard.accounts.gate import NotAllowed
+from dashboard.accounts.roles import Role
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.forms import NewPersonForm, PersonForm
+from dashboard.accounts.gate import NotAllowed, require
 from dashboard.accounts.people import (
     VERB,
     LastAdmin,
@@ -22,7 +23,7 @@ from dashboard.accounts.people import (
     change_person,
     invitation,
 )
-from dashboard.accounts.roles import PERMISSIONS, NotAllowed, Role, require, role_of
+from dashboard.accounts.roles import PERMISSIONS, Role, role_of
 from dashboard.accounts.sessions import end_sessions, sessions_of
 from dashboard.audit.log import record
 from dashboard.connections.models import Connection

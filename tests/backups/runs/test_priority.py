@@ -10,7 +10,8 @@ from backups.models import Plan, Run
 from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.copies import copying_of
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import NotAllowed, Role
+from dashboard.accounts.gate import NotAllowed
+from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from lake.aws.errors import AwsError
 from tests.backups.runs.world import World, inhabit, make_plan, start, tick

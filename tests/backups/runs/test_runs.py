@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from backups import actions
 from backups.models import Run, RunStage
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import NotAllowed
+from dashboard.accounts.gate import NotAllowed
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs.context import JobFailed
 from dashboard.jobs.models import Job

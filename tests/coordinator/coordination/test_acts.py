@@ -11,7 +11,8 @@ from coordinator.coordination.gate import ChecksFailed, ConfirmationNeeded, Pref
 from coordinator.coordination.reading import Wish
 from coordinator.models import TableFinding
 from coordinator.repairs.gate import ConnectionReadOnly, ReadOnlyMode
-from dashboard.accounts.roles import NotAllowed, Role
+from dashboard.accounts.gate import NotAllowed
+from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy

@@ -10,7 +10,8 @@ from coordinator.models import TableFinding
 from coordinator.repairs.gate import NameNotTyped, PlanNeeded, ReadOnlyMode
 from coordinator.repairs.plan import RepairName
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import NotAllowed, Role
+from dashboard.accounts.gate import NotAllowed
+from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.context import JobCancelled, JobContext

@@ -17,7 +17,8 @@ from coordinator.upkeep.wishes import (
     EnableTtl,
     SetTempRule,
 )
-from dashboard.accounts.roles import NotAllowed, Role
+from dashboard.accounts.gate import NotAllowed
+from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import JobState

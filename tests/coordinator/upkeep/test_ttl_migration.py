@@ -10,7 +10,8 @@ from coordinator.models import CommitStore, TtlMigration
 from coordinator.upkeep import actions, ttl_ticks
 from coordinator.upkeep.ttl_migration import Phase, Seen, next_move
 from coordinator.upkeep.wishes import MigrateTtl
-from dashboard.accounts.roles import NotAllowed, Role
+from dashboard.accounts.gate import NotAllowed
+from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import JobState

@@ -10,7 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import FRESH_FOR, NEEDS_FRESH_SIGN_IN, PERMISSIONS, FreshSignInNeeded, Role, require
+from dashboard.accounts.gate import FreshSignInNeeded, require
+from dashboard.accounts.roles import FRESH_FOR, NEEDS_FRESH_SIGN_IN, PERMISSIONS, Role
 from dashboard.audit.models import AuditEntry
 from tests.builders.people import PASSWORD, person, signed_in
 

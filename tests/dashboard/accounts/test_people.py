@@ -8,9 +8,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.gate import NotAllowed, require
 from dashboard.accounts.models import Grant
 from dashboard.accounts.people import LastAdmin, Wish, change_person
-from dashboard.accounts.roles import NotAllowed, Role, require, role_of
+from dashboard.accounts.roles import Role, role_of
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
 from tests.builders.people import PASSWORD, actor, person, signed_in

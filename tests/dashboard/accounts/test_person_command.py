@@ -10,8 +10,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.people import save_person
-from dashboard.accounts.roles import NotAllowed, Role, role_of
+from dashboard.accounts.roles import Role, role_of
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
 from tests.builders.people import actor

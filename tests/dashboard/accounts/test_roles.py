@@ -7,7 +7,8 @@ from django.apps import apps
 from django.contrib.auth.models import AnonymousUser, Group, User
 
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import PERMISSIONS, NotAllowed, Role, require, role_of
+from dashboard.accounts.gate import NotAllowed, require
+from dashboard.accounts.roles import PERMISSIONS, Role, role_of
 from dashboard.audit.models import AuditEntry
 from tests.builders.people import actor, person
 

@@ -9,7 +9,8 @@ from kombu.exceptions import OperationalError
 import dashboard.jobs.tasks as tasks
 import tests.dashboard.jobs.kinds  # noqa: F401 - registers the kinds
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import NotAllowed, Role
+from dashboard.accounts.gate import NotAllowed
+from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
 from dashboard.jobs import actions, lifecycle

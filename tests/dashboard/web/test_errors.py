@@ -9,7 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory, override_settings
 from django.urls import include, path
 
-from dashboard.accounts.roles import NotAllowed, Role
+from dashboard.accounts.gate import NotAllowed
+from dashboard.accounts.roles import Role
 from dashboard.web import errors
 from tests.builders.people import person, signed_in
 
