@@ -7,8 +7,6 @@ from django.core.management import call_command
 
 from backups.actions import RunRefused, prefer
 from backups.models import Plan, Run
-from backups.runs.batch_engine import S3BatchEngine
-from backups.runs.copies import copying_of
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
@@ -86,4 +84,9 @@ def test_a_job_that_ended_meanwhile_needs_no_priority(world, run):
         raise AwsError("JobStatusException", "it has ended", "", "s3:UpdateJobPriority", "", job_id)
 
     world.batch.set_priority = ended
-    S3BatchEngine(world.batch).prefer(copying_of(run.copy_jobs.get()))
+    prefer(Actor.command(), run, 90)
+    tick(world, rounds=1)
+    run.refresh_from_db()
+
+    assert run.state == "running"
+    assert run.stumbles == 0
