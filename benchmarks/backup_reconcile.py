@@ -69,12 +69,13 @@ def levee_reconciliation(spark: Any, params: Mapping[str, Any]) -> Counts:
     home = f"s3a://{BUCKET}/{params['home']}"
     with bulk_settings(spark):
         planned = spark.read.schema(PLANNED).parquet(f"{home}/planned.parquet")
-        divide(spark, planned.count())
+        number = planned.count()
+        divide(spark, number)
         planned = planned.withColumn("proved_etag", sql.lit(None).cast("string"))
         reported = report_rows(spark, [f"{home}/report.csv"], SOURCE)
         there = spark.read.parquet(f"{home}/there.parquet")
         kept = Place(BUCKET, "reconciled/outcomes/")
-        groups = groups_of(settle(planned, reported, there, kept, began=BEGAN, encryption_key=""))
+        groups = groups_of(settle(planned, number, reported, there, kept, began=BEGAN, encryption_key=""))
     return _counts((group["outcome"], group["code"], group["objects"], group["bytes"]) for group in groups)
 
 

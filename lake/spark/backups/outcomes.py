@@ -42,7 +42,10 @@ def with_outcomes(rows: Any, *, began: str, encryption_key: str) -> Any:
 
     col = sql.col
     sized = col("d_size") == col("size")
-    told = sql.nullif(sql.regexp_extract(sql.coalesce(col("r_message"), sql.lit("")), "^ETag=(.+)$", 1), sql.lit(""))
+    # Columns of their own, or Spark would work them out again wherever they are named.
+    told_etag = sql.regexp_extract(sql.coalesce(col("r_message"), sql.lit("")), "^ETag=(.+)$", 1)
+    rows = rows.withColumn("_told", sql.nullif(told_etag, sql.lit("")))
+    told = col("_told")
     exact = sized & (col("d_etag") == col("etag"))
     as_told = sized & col("r_succeeded") & (col("d_etag") == told)
     proved = sized & (col("d_etag") == col("proved_etag"))
@@ -55,7 +58,8 @@ def with_outcomes(rows: Any, *, began: str, encryption_key: str) -> Any:
     since = sql.lit(began).cast("timestamp") - sql.expr(CLOCKS_APART)
     is_silent = told.isNull() & (sql.coalesce(col("r_message"), sql.lit("")) != ALREADY)
     written = sized & col("r_succeeded") & is_silent & unlike & (col("d_modified_at") >= since)
-    is_safe = _true(exact) | _true(as_told & incomparable) | _true(proved) | _true(written)
+    rows = rows.withColumn("_safe", _true(exact) | _true(as_told & incomparable) | _true(proved) | _true(written))
+    is_safe = col("_safe")
     is_lane = col("lane").isin("copy", "multipart")
     is_old = (col("lane") == "already_there") | (col("r_message") == ALREADY) | (col("d_modified_at") < since)
     outcome = (
@@ -75,7 +79,7 @@ def with_outcomes(rows: Any, *, began: str, encryption_key: str) -> Any:
         .when(col("lane") == "already_there", sql.lit("LostFromDestination"))
         .otherwise(sql.lit("NotReported"))
     )
-    return rows.withColumn("outcome", outcome).withColumn("code", code)
+    return rows.withColumn("outcome", outcome).withColumn("code", code).drop("_told", "_safe")
 
 
 def _of_failure() -> Any:

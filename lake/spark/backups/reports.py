@@ -19,7 +19,7 @@ def read_reports(spark: Any, access: Access, places: list[Place], source_bucket:
 
 
 def report_rows(spark: Any, paths: list[str], source_bucket: str) -> Any:
-    """One row per key of the result files: REPORTED, an object that succeeded once counts as succeeded.
+    """The rows of the result files as they stand: REPORTED. A key has several where a copy was tried again.
 
     Rows carry the HTTP status before the error code, although their schema line says otherwise; of the two columns
     the one of digits alone is the status, so that either order is read right.
@@ -32,14 +32,21 @@ def report_rows(spark: Any, paths: list[str], source_bucket: str) -> Any:
     # A message with a line break leaves a rest that names no bucket.
     rows = rows.where(sql.col("bucket") == source_bucket)
     is_status = sql.coalesce(sql.col("fifth").rlike("^[0-9]+$"), sql.lit(False))
-    told = sql.struct(
+    return rows.select(
+        decoded(sql.col("key")).alias("key"),
         (sql.lower("task_status") == "succeeded").alias("succeeded"),
         sql.when(is_status, sql.col("fifth")).otherwise(sql.col("sixth")).alias("http_status"),
         sql.when(is_status, sql.col("sixth")).otherwise(sql.col("fifth")).alias("code"),
         sql.col("message"),
     )
-    one = rows.select(decoded(sql.col("key")).alias("key"), told.alias("told")).groupBy("key")
-    return one.agg(sql.max("told").alias("told")).select("key", "told.*")
+
+
+def once(reported: Any) -> Any:
+    """One row for each key: an object that succeeded once counts as succeeded."""
+    from pyspark.sql import functions as sql
+
+    told = sql.struct("succeeded", "http_status", "code", "message")
+    return reported.groupBy("key").agg(sql.max(told).alias("told")).select("key", "told.*")
 
 
 def _result_files(spark: Any, access: Access, place: Place) -> list[str]:

@@ -8,7 +8,7 @@ from lake.spark.backups.listing import listed
 from lake.spark.backups.manifests import write_manifest_of
 from lake.spark.backups.outcomes import OUTCOMES, WORTH_RETRY, joined, with_outcomes
 from lake.spark.backups.places import Place, access_of, place, slots
-from lake.spark.backups.reports import read_reports
+from lake.spark.backups.reports import once, read_reports
 from lake.spark.backups.tuning import bulk_settings, divide
 from lake.spark.errors import SparkRefused
 from lake.spark.jobs.parameters import text
@@ -52,11 +52,12 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
         report.step("Compare with the destination")
         there = _by_source_keys(listed(spark, access, destination, parallel=parallel), destination)
         planned = _read_planned(spark, facts)
-        divide(spark, planned.count())
+        number = planned.count()
+        divide(spark, number)
         planned = _with_proofs(spark, planned, facts)
         kept = Place(folder.bucket, f"{folder.prefix}reconciled/{attempt}/")
         key = str(params.get("encryption_key") or "")
-        outcomes = settle(planned, reported, there, kept, began=text(facts, "began"), encryption_key=key)
+        outcomes = settle(planned, number, reported, there, kept, began=text(facts, "began"), encryption_key=key)
         report.step("Count the outcomes")
         groups = groups_of(outcomes)
         retry = _retry(outcomes, groups, params, attempt)
@@ -71,11 +72,22 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
     }
 
 
-def settle(planned: Any, reported: Any, there: Any, kept: Place, *, began: str, encryption_key: str) -> Any:
-    """Write one outcome for each planned object below `kept`, and return those rows: KEPT and `destination_etag`."""
-    told = with_outcomes(joined(planned, reported, there), began=began, encryption_key=encryption_key)
-    told.select(*KEPT, _destination_etag()).write.parquet(kept.uri())
-    return planned.sparkSession.read.parquet(kept.uri())
+def settle(
+    planned: Any, number: int, reported: Any, there: Any, kept: Place, *, began: str, encryption_key: str
+) -> Any:
+    """Write one outcome for each of `number` planned objects below `kept`; those rows: KEPT and `destination_etag`.
+
+    Reports name an object once unless its copy was tried again. Sorting them for that takes as long as all the rest,
+    so it is done where the outcomes turn out to be more than the objects.
+    """
+
+    def write(rows: Any) -> Any:
+        told = with_outcomes(joined(planned, rows, there), began=began, encryption_key=encryption_key)
+        told.select(*KEPT, _destination_etag()).write.mode("overwrite").parquet(kept.uri())
+        return planned.sparkSession.read.parquet(kept.uri())
+
+    outcomes = write(reported)
+    return outcomes if outcomes.count() == number else write(once(reported))
 
 
 def _planned(params: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -75,6 +75,26 @@ def test_vanished_changed_lost_and_unreported_objects_are_never_safe(ground) -> 
     assert (counts["copied"], counts["already_there"]) == (2, 1)
 
 
+def test_an_object_that_a_report_names_twice_has_one_outcome(ground) -> None:
+    ground.put(["t/first-failed", "t/gone"])
+    params = ground.params()
+    planned = ground.run("backup_plan", params)
+    (manifest,) = planned["manifests"]
+    ground.client.delete(ground.source, "t/gone")
+    ground.copy(manifest, params)
+    earlier = "".join(
+        f'"{ground.source}","{key}","","failed","503","SlowDown",""\n' for key in ("t/first-failed", "t/gone")
+    )
+    folder = reports(params, manifest)[0]["prefix"]
+    ground.client.put(ground.evidence, f"{folder}job-earlier/results/1.csv", earlier.encode())
+
+    said = reconcile(ground, params, planned, manifest)
+
+    assert said["listed"] == sum(said["counts"].values()) == 2
+    assert (said["counts"]["copied"], len(said["groups"])) == (1, 1)
+    assert said["groups"][0]["examples"] == ["t/gone"]
+
+
 def test_without_a_report_nothing_is_safe_that_is_not_there(ground) -> None:
     ground.put(["t/a", "t/b"])
     params = ground.params()
