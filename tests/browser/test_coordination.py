@@ -50,7 +50,7 @@ def test_a_table_is_created_dropped_and_enabled_again(visit, levee):
     expect(page.locator("pre.paste")).to_contain_text("PARTITIONED BY (`day`)")
     page.get_by_role("button", name="Create a coordinated table").click()
     to_the_end_of_the_job(page)
-    expect(page.locator("#job .steps")).to_contain_text("Start Spark")
+    expect(page.locator("#job .steps")).to_contain_text("Create the table")
 
     open_table(page, levee.url)
     page.get_by_role("link", name="Drop coordinated commits…").click()

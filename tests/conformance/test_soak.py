@@ -224,7 +224,7 @@ class MortalApplication:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
+@pytest.mark.xdist_group("spark-conformance")
 @pytest.mark.django_db
 def test_the_coordinator_keeps_every_accepted_commit_once(lake: SparkLake, stores: Client, key: str) -> None:
     table = Coordinated(lake, BUCKET, key)

@@ -17,7 +17,7 @@ from tests.backups.runs.world import make_plan
 from tests.sandboxlake import sandbox_lake
 from tests.sparkworker import warm_worker  # noqa: F401 - a fixture
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark, pytest.mark.xdist_group("spark-backups")]
 
 KEYS = (
     "a b",
@@ -45,7 +45,7 @@ def lake(tmp_path, settings) -> Client:
 def buckets(lake) -> tuple[str, str]:
     """A source and a destination of this test's own."""
     number = next(numbers)
-    source, vault = f"backup-source-{number}", f"backup-vault-{number}"
+    source, vault = f"run-source-{number}", f"run-vault-{number}"
     lake.create_bucket(source)
     lake.create_bucket(vault)
     for key in KEYS:
