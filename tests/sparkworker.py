@@ -32,9 +32,9 @@ def worker_home() -> Path:
     return home
 
 
-def worker_settings(**changes: Any) -> WorkerSettings:
-    """Settings for the sandbox, on two cores and with the quick compiler."""
-    endpoint = LakeEndpoint(REGION, sandbox_lake().origin, environment_credentials=True)
+def worker_settings(origin: str = "", **changes: Any) -> WorkerSettings:
+    """Settings for the shared sandbox, or for another origin, on two cores and with the quick compiler."""
+    endpoint = LakeEndpoint(REGION, origin or sandbox_lake().origin, environment_credentials=True)
     credentials = Credentials("sandbox", "sandbox")
     settings = WorkerSettings(endpoint, Deployment("local[2]"), credentials, java_options=SHORT_LIVED_JVM)
     return replace(settings, **changes)

@@ -14,6 +14,7 @@ from lake.spark.jobs import create_table, describe_table
 from lake.spark.messages import SparkJob, SparkProgress
 from lake.spark.settings import ROOT, LogStore
 from sandbox.ground import PROD
+from tests.sandboxlake import sandbox_lake
 from tests.sparkworker import living, pid_of, wait_until, warm_worker, worker_home, worker_settings
 
 __all__ = ["warm_worker"]
@@ -164,9 +165,10 @@ def test_a_worker_ends_after_its_idle_time_and_the_next_job_starts_another() -> 
 PARENT = """
 import sys, time
 from pathlib import Path
+from tests.sandboxlake import sandbox_lake
 from tests.sparkworker import worker_settings
 from lake.spark.client import SparkWorker
-worker = SparkWorker(worker_settings(), Path(sys.argv[1]))
+worker = SparkWorker(worker_settings(sys.argv[2]), Path(sys.argv[1]))
 def say(progress):
     if progress.seconds is None:
         print(progress.step, worker.pid, flush=True)
@@ -179,7 +181,7 @@ time.sleep(60)
 @pytest.mark.parametrize("stage", ["Start Java", "ready"])
 def test_a_worker_ends_with_a_parent_that_is_killed(stage: str) -> None:
     before = scratch_folders()
-    command = [sys.executable, "-c", PARENT, str(worker_home())]
+    command = [sys.executable, "-c", PARENT, str(worker_home()), sandbox_lake().origin]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=dict(os.environ)) as parent:
         assert parent.stdout is not None
         line = next(line for line in parent.stdout if line.startswith(stage))
