@@ -165,7 +165,6 @@ def test_a_worker_ends_after_its_idle_time_and_the_next_job_starts_another() -> 
 PARENT = """
 import sys, time
 from pathlib import Path
-from tests.sandboxlake import sandbox_lake
 from tests.sparkworker import worker_settings
 from lake.spark.client import SparkWorker
 worker = SparkWorker(worker_settings(sys.argv[2]), Path(sys.argv[1]))
