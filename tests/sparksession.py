@@ -2,8 +2,8 @@
 
 A test module asks for the `spark_lake` fixture and marks itself
 `pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]`, so that parallel runs keep it in one worker.
-Backups and conformance are groups of their own, `spark-backups` and `spark-conformance`: one group after another would be
-the longest way through the suite.
+Backups and conformance are groups of their own, `spark-backups` and `spark-conformance`: one group after another would
+be the longest way through the suite.
 """
 
 import functools
