@@ -11,21 +11,11 @@ from dashboard.connections.access import lake_access
 from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import open_lake
-from lake.aws.inventory_configurations import InventoryConfiguration, InventoryConfigurations
+from lake.aws.inventory_configurations import PLANNING_FIELDS, InventoryConfiguration, InventoryConfigurations
 
 KIND = "set-up-inventory"
 FORMATS = ("Parquet", "ORC", "CSV")
 FREQUENCIES = ("Daily", "Weekly")
-# IsMultipartUploaded and EncryptionStatus say which ETags are no MD5, so that equal sizes alone prove nothing.
-FIELDS = (
-    "Size",
-    "LastModifiedDate",
-    "ETag",
-    "StorageClass",
-    "IsMultipartUploaded",
-    "EncryptionStatus",
-    "IntelligentTieringAccessTier",
-)
 LONGEST_ID = 64
 
 
@@ -65,7 +55,7 @@ def configuration_of(plan: Plan, choice: Choice) -> InventoryConfiguration:
         format=choice.format,
         frequency=choice.frequency,
         prefix=names.source.prefix,
-        fields=FIELDS,
+        fields=PLANNING_FIELDS,
         partition=names.partition,
     )
 

@@ -6,6 +6,7 @@ Once each has been run, one run is complete, one is copying for an hour, one wai
 import json
 from dataclasses import dataclass
 
+from lake.aws.inventory_configurations import PLANNING_FIELDS
 from sandbox.client import Client
 from sandbox.ground import FINANCE, PROD, RAW
 
@@ -14,15 +15,6 @@ ACCOUNT = "123456789012"
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/levee-batch"
 EXPIRED_ROLE = f"arn:aws:iam::{ACCOUNT}:role/levee-batch-marketing"
 SLOW_PREFIX, SLOW_SECONDS = "events/", 20.0
-FIELDS = (
-    "Size",
-    "LastModifiedDate",
-    "ETag",
-    "StorageClass",
-    "IsMultipartUploaded",
-    "EncryptionStatus",
-    "IntelligentTieringAccessTier",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +108,7 @@ def _lines(plan: SamplePlan) -> str:
 
 
 def _configuration(plan: SamplePlan) -> str:
-    fields = "".join(f"<Field>{field}</Field>" for field in FIELDS)
+    fields = "".join(f"<Field>{field}</Field>" for field in PLANNING_FIELDS)
     prefix = f"<Filter><Prefix>{plan.prefix}</Prefix></Filter>" if plan.prefix else ""
     return (
         f"<InventoryConfiguration><Id>{plan.inventory_id}</Id><IsEnabled>true</IsEnabled>{prefix}"

@@ -10,6 +10,16 @@ from lake.aws.rare_clients import RareClient
 
 NEEDED_FIELDS = ("Size", "LastModifiedDate", "StorageClass", "ETag")
 """Columns without which a backup cannot be planned; S3 delivers them only if they are asked for."""
+PLANNING_FIELDS = (
+    "Size",
+    "LastModifiedDate",
+    "ETag",
+    "StorageClass",
+    "IsMultipartUploaded",
+    "EncryptionStatus",
+    "IntelligentTieringAccessTier",
+)
+"""What a plan's own configuration asks for: the last three say which ETags are no MD5, and what is archived."""
 _MISSING = "NoSuchConfiguration"
 
 

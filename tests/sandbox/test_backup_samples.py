@@ -5,6 +5,7 @@ import tomllib
 
 import pytest
 
+from lake.aws.inventory_configurations import PLANNING_FIELDS
 from lake.backup.inventory_manifest import read_manifest
 from sandbox import backup_samples
 from sandbox.client import Client, ClientError
@@ -38,7 +39,7 @@ def test_each_plan_gets_its_inventory_by_itself(plan: backup_samples.SamplePlan)
     body = client.get(backup_samples.INVENTORIES, key)
     checksum = client.get(backup_samples.INVENTORIES, f"{key.removesuffix('json')}checksum")
     manifest = read_manifest(body, checksum, source_bucket=plan.source_bucket)
-    assert (manifest.format, len(manifest.columns)) == ("Parquet", 2 + len(backup_samples.FIELDS))
+    assert (manifest.format, len(manifest.columns)) == ("Parquet", 2 + len(PLANNING_FIELDS))
 
 
 def test_one_plan_is_slow_and_one_has_lost_its_role() -> None:

@@ -38,11 +38,13 @@ def test_each_such_verb_refuses_who_signed_in_long_ago(verb: str) -> None:
 @pytest.mark.parametrize("verb", sorted(set(PERMISSIONS) - NEEDS_FRESH_SIGN_IN))
 def test_the_others_do_not(verb: str) -> None:
     require(Actor(name="maya", source="page", user=person(), proved_at=None), verb)
+    assert not AuditEntry.objects.filter(outcome="refused").exists()
 
 
 def test_the_command_line_and_the_schedule_need_none() -> None:
     for actor in (Actor.command(), Actor.schedule()):
         require(actor, "people.manage")
+        assert actor.is_fresh
 
 
 def test_who_may_not_is_told_so_before_being_asked_for_a_password() -> None:

@@ -9,20 +9,9 @@ from django.urls import include, path
 
 from dashboard.accounts.roles import Role
 from tests.builders.people import signed_in
+from tests.security.content_policy import POLICY
 
 pytestmark = pytest.mark.django_db
-
-POLICY = {
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    "font-src 'self'",
-    "connect-src 'self'",
-    "form-action 'self'",
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-}
 
 
 def leave_a_message(request: HttpRequest) -> HttpResponse:
