@@ -7,23 +7,32 @@ from typing import Any
 from lake.aws.access import Access
 from lake.aws.list_page import ObjectSummary
 from lake.spark.backups.places import THREADS, Place, lake_at
+from lake.spark.backups.tasks import Batches, Stage, then
 
 SCHEMA = "bucket string, prefix string, key string, size bigint, etag string, modified_at timestamp"
 """A row is an object, or, with a null `key`, a prefix whose objects are still to be listed."""
+OBJECTS = "key string, size bigint, etag string, modified_at timestamp"
+"""A stored object, its size in bytes."""
 OBJECT_COLUMNS = ("key", "size", "etag", "modified_at")
 ROWS = 10_000
 SPLITS = 2
 """How many folder levels are opened before whole prefixes are listed by a task each."""
 
-Batches = Iterator[Any]
 
+def listed(spark: Any, access: Access, place: Place, *stages: Stage, parallel: int, schema: str = OBJECTS) -> Any:
+    """All objects of a place (OBJECTS), none where it is empty; or the rows of `schema` that `stages` make of them.
 
-def listed(spark: Any, access: Access, place: Place, *, parallel: int) -> Any:
-    """All objects of a place: key, size in bytes, etag, modified_at; an empty DataFrame where there is none."""
+    The stages run in the processes that list.
+    """
     rows = spark.createDataFrame([(place.bucket, place.prefix, None, None, None, None)], SCHEMA)
     for _ in range(SPLITS):
         rows = rows.mapInArrow(_opening(access), SCHEMA).repartition(parallel * 4)
-    return rows.mapInArrow(_listing(access), SCHEMA).select(*OBJECT_COLUMNS)
+    return rows.mapInArrow(then(_listing(access), _only_objects, *stages), schema)
+
+
+def _only_objects(batches: Batches) -> Batches:
+    for batch in batches:
+        yield batch.select(list(OBJECT_COLUMNS))
 
 
 def _opening(access: Access) -> Callable[[Batches], Batches]:

@@ -1,0 +1,68 @@
+"""Work that tasks do in Python from file to file: each reads its shares of what is stored, and hands Arrow batches on.
+
+A row that crosses from the JVM to Python, or back, costs more than most of what is done with it here. So stages follow
+each other within one Python process, and Spark is given what it is needed for: a few rows that tell of the work done.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+SHARE_BYTES = 16 * 1024**2
+"""A file above this is read in shares, as far as its format allows."""
+
+Work = TypeVar("Work")
+Batches = Iterator[Any]
+Stage = Callable[[Batches], Batches]
+"""From Arrow record batches to Arrow record batches; runs on the executors, so it holds nothing of the session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The `number`-th of `of` shares of a stored file; `bytes` is about the size of this share."""
+
+    bucket: str
+    key: str
+    bytes: int
+    number: int = 0
+    of: int = 1
+
+
+def shares_of(bucket: str, key: str, size: int) -> list[Share]:
+    """As many shares of a file of `size` bytes as hold SHARE_BYTES at most."""
+    count = max(1, -(-size // SHARE_BYTES))
+    return [Share(bucket, key, size // count, number, count) for number in range(count)]
+
+
+def balanced(shares: Iterable[Share], tasks: int) -> list[list[Share]]:
+    """The shares of each of at most `tasks` tasks: the largest first, each to the task that has least."""
+    held: list[list[Share]] = [[] for _ in range(tasks)]
+    least = [(0, number) for number in range(tasks)]
+    for share in sorted(shares, key=lambda one: -one.bytes):
+        size, number = heapq.heappop(least)
+        held[number].append(share)
+        heapq.heappush(least, (size + share.bytes, number))
+    return [one for one in held if one]
+
+
+def run_tasks(spark: Any, works: Sequence[Work], do: Callable[[Work], Batches], schema: str) -> Any:
+    """The rows that `do` makes of each of `works`, a task for each; `works` go to the executors pickled."""
+
+    def each(batches: Batches) -> Batches:
+        for batch in batches:
+            for number in batch.column("id").to_pylist():
+                yield from do(works[number])
+
+    return spark.range(0, len(works), 1, max(1, len(works))).mapInArrow(each, schema)
+
+
+def then(*stages: Stage) -> Stage:
+    """One stage after the other, batch by batch."""
+
+    def run(batches: Batches) -> Batches:
+        for stage in stages:
+            batches = stage(batches)
+        return batches
+
+    return run
