@@ -9,12 +9,13 @@ S3's work. The session is warm: the first laps do not count.
 import os
 import tempfile
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from benchmarks.backup_data import BUCKET, CUT_OFF, HOME, SOURCE, inventory
-from benchmarks.backup_endpoint import emptied
-from benchmarks.backup_session import Peak, Session, levee_conf, mounted
+from benchmarks.backup_endpoint import emptied, file_endpoint
+from benchmarks.backup_session import Peak, Session, levee_conf
 from benchmarks.backup_table import ratio_line, tell
 from benchmarks.harness import ROUNDS, Contest, compete
 
@@ -40,13 +41,16 @@ def measure(rows: int, rounds: int, peaks: dict[str, float], *, untimed: int = U
     home = _reported(rows)
     with (
         tempfile.TemporaryDirectory(prefix="levee-bench-", dir=HOME) as scratch,
-        Session(levee_conf("", Path(scratch)) | mounted(BUCKET, HOME / BUCKET), Path(scratch)) as session,
+        file_endpoint(HOME) as origin,
+        Session(levee_conf(origin, Path(scratch)), Path(scratch)) as session,
     ):
+        slots = session.call("benchmarks.backup_reconcile:slots_of", {})
+        work = {"home": home.name, "rows": rows, "slots": slots}
 
         def by_levee() -> Counts:
             emptied(HOME / BUCKET / "reconciled")
             with Peak(session) as peak:
-                found = session.call("benchmarks.backup_reconcile:levee_reconciliation", {"home": home.name})
+                found = session.call("benchmarks.backup_reconcile:levee_reconciliation", work)
             peaks[LEVEE] = max(peaks.get(LEVEE, 0.0), peak.megabytes)
             return dict(found)
 
@@ -57,25 +61,31 @@ def measure(rows: int, rounds: int, peaks: dict[str, float], *, untimed: int = U
     return Contest({name: laps[untimed:] for name, laps in contest.laps.items()})
 
 
+def slots_of(spark: Any, params: Mapping[str, Any]) -> int:
+    """What the job asks for to list the destination."""
+    from lake.spark.backups.places import slots
+
+    return slots(spark)
+
+
 def levee_reconciliation(spark: Any, params: Mapping[str, Any]) -> Counts:
-    """What the job does once the destination is listed."""
-    from pyspark.sql import functions as sql
+    """What the job does once the destination is listed, and it is known how many tasks run at once."""
+    from lake.spark.backups.places import Place, access_of
+    from lake.spark.backups.settling import PLANNED, REPORTED, THERE, Read, Settling, parts_for, reads_of, sizes_of
+    from lake.spark.backups.tasks import shares_of
+    from lake.spark.backups.tuning import bulk_settings
+    from lake.spark.jobs.backup_reconcile import groups_of
 
-    from lake.spark.backups.places import Place
-    from lake.spark.backups.reports import report_rows
-    from lake.spark.backups.tuning import bulk_settings, divide
-    from lake.spark.jobs.backup_reconcile import PLANNED, groups_of, settle
-
-    home = f"s3a://{BUCKET}/{params['home']}"
+    home, access = params["home"], access_of(spark)
+    files = {kind: f"{home}/{name}.parquet" for kind, name in ((PLANNED, "planned"), (THERE, "there"))}
+    report = f"{home}/report.csv"
     with bulk_settings(spark):
-        planned = spark.read.schema(PLANNED).parquet(f"{home}/planned.parquet")
-        number = planned.count()
-        divide(spark, number)
-        planned = planned.withColumn("proved_etag", sql.lit(None).cast("string"))
-        reported = report_rows(spark, [f"{home}/report.csv"], SOURCE)
-        there = spark.read.parquet(f"{home}/there.parquet")
+        [size] = sizes_of(access, BUCKET, [report])
+        reads = [Read(REPORTED, share) for share in shares_of(BUCKET, report, size)]
+        reads += [read for kind, file in files.items() for read in reads_of(access, kind, BUCKET, [file])]
         kept = Place(BUCKET, "reconciled/outcomes/")
-        groups = groups_of(settle(planned, number, reported, there, kept, began=BEGAN, encryption_key=""))
+        parts = parts_for(params["rows"], params["slots"])
+        groups = groups_of(spark, Settling(access, SOURCE, kept, datetime.fromisoformat(BEGAN), "", parts), reads)
     return _counts((group["outcome"], group["code"], group["objects"], group["bytes"]) for group in groups)
 
 

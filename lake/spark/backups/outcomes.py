@@ -1,31 +1,57 @@
 """What became of each planned object: the manifest's row, the report's row and the destination's, side by side."""
 
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import reduce
 from typing import Any
 
 from lake.spark.backups.copying import ALREADY
-from lake.spark.backups.keys import same
 
 OUTCOMES = ("copied", "already_there", "changed", "vanished", "denied", "too_new", "archived", "failed")
+SAFE = ("copied", "already_there")
 WORTH_RETRY = ("changed", "denied", "failed")
-CLOCKS_APART = "INTERVAL 60 SECONDS"
+CLOCKS_APART = timedelta(seconds=60)
 """How far the clock of S3 may be behind the one that said when planning began."""
+_TOLD = "ETag="
 
 
-def joined(planned: Any, reported: Any, there: Any) -> Any:
-    """Planned objects, each with `r_*` of its report row and `d_*` of the object at the destination, or nulls."""
-    from pyspark.sql import functions as sql
+def side_by_side(planned: Any, reported: Any, there: Any, proofs: Any) -> Any:
+    """Planned objects, each with what is known of it, or nulls: as many rows as `planned` has, in their order.
 
-    left = planned.withColumn("_hash", sql.xxhash64("key"))
-    for rows, prefix in ((reported, "r_"), (there, "d_")):
-        right = rows.select(*(sql.col(name).alias(f"{prefix}{name}") for name in rows.columns))
-        right = right.withColumn(f"{prefix}hash", sql.xxhash64(f"{prefix}key"))
-        matches = (sql.col("_hash") == sql.col(f"{prefix}hash")) & same(sql.col("key"), sql.col(f"{prefix}key"))
-        left = left.join(right.hint("shuffle_hash"), matches, "left").drop(f"{prefix}hash")
-    return left.drop("_hash")
+    All are record batches. `reported` has no key twice. Added are `r_*` of the report's row and `d_*` of the object at
+    the destination, with whether there is one as `r_found` and `d_found`, and `proved_etag`, the destination's ETag of
+    an object that an earlier reconciliation found safe with the same size and ETag.
+    """
+    rows = _beside(_beside(planned, reported, "r_"), there, "d_")
+    return _with_proofs(rows, proofs)
 
 
-def with_outcomes(rows: Any, *, began: str, encryption_key: str) -> Any:
-    """Add `outcome`, one of OUTCOMES, and `code`, its cause; `rows` are those of `joined`, `proved_etag` among them.
+def once(reported: Any, wanted: Any) -> Any:
+    """The report's rows, one for each key: an object that succeeded once counts as succeeded.
+
+    `wanted` are the keys that are looked for: mostly each row answers one of them, and then none can be there twice.
+    """
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    asked = np.zeros(reported.num_rows, bool)
+    found = pc.index_in(wanted, value_set=reported.column("key")).drop_null()
+    asked[found.to_numpy()] = True
+    if asked.all():
+        return reported
+    # The greatest of a key comes first: success before failure, and what is known before what is not.
+    told = ("succeeded", "http_status", "code", "message")
+    order = [("key", "ascending"), *((name, "descending") for name in told)]
+    rows = reported.take(pc.sort_indices(reported, sort_keys=order))
+    keys = rows.column("key")
+    is_first = np.ones(rows.num_rows, bool)
+    is_first[1:] = pc.not_equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False)
+    return rows.filter(pa.array(is_first))
+
+
+def with_outcomes(rows: Any, *, began: datetime, encryption_key: str) -> Any:
+    """Add `outcome`, one of OUTCOMES, and `code`, its cause; `rows` are those of `side_by_side`.
 
     An object is safe, copied or already_there, only where the destination has it with its size and
 
@@ -38,66 +64,143 @@ def with_outcomes(rows: Any, *, began: str, encryption_key: str) -> Any:
 
     Whatever a report says, an object that the destination does not show so is never safe.
     """
-    from pyspark.sql import functions as sql
+    import pyarrow.compute as pc
 
-    col = sql.col
-    sized = col("d_size") == col("size")
-    # Columns of their own, or Spark would work them out again wherever they are named.
-    told_etag = sql.regexp_extract(sql.coalesce(col("r_message"), sql.lit("")), "^ETag=(.+)$", 1)
-    rows = rows.withColumn("_told", sql.nullif(told_etag, sql.lit("")))
-    told = col("_told")
-    exact = sized & (col("d_etag") == col("etag"))
-    as_told = sized & col("r_succeeded") & (col("d_etag") == told)
-    proved = sized & (col("d_etag") == col("proved_etag"))
-    unlike = (
-        col("etag").contains("-")
-        | col("encryption_status").isin("SSE-KMS", "DSSE-KMS", "SSE-C")
-        | sql.lit(bool(encryption_key))
+    since = _moment(began - CLOCKS_APART)
+    is_safe = _is_safe(rows, since, encryption_key)
+    lane, succeeded, found = rows["lane"], rows["r_succeeded"], rows["d_found"]
+    is_lane = _is_in(lane, ("copy", "multipart"))
+    is_old = _any(
+        pc.equal(lane, "already_there"), pc.equal(rows["r_message"], ALREADY), pc.less(rows["d_modified_at"], since)
     )
-    incomparable = unlike | col("d_etag").contains("-")
-    since = sql.lit(began).cast("timestamp") - sql.expr(CLOCKS_APART)
-    is_silent = told.isNull() & (sql.coalesce(col("r_message"), sql.lit("")) != ALREADY)
-    written = sized & col("r_succeeded") & is_silent & unlike & (col("d_modified_at") >= since)
-    rows = rows.withColumn("_safe", _true(exact) | _true(as_told & incomparable) | _true(proved) | _true(written))
-    is_safe = col("_safe")
-    is_lane = col("lane").isin("copy", "multipart")
-    is_old = (col("lane") == "already_there") | (col("r_message") == ALREADY) | (col("d_modified_at") < since)
-    outcome = (
-        sql.when(col("lane").isin("too_new", "archived"), col("lane"))
-        .when(is_safe & _true(is_old), sql.lit("already_there"))
-        .when(is_safe & _true(is_lane & sql.coalesce(~col("r_succeeded"), sql.lit(False))), sql.lit("already_there"))
-        .when(is_safe, sql.lit("copied"))
-        .when(_true(col("r_succeeded")) & col("d_key").isNotNull(), sql.lit("changed"))
-        .when(_true(~col("r_succeeded")), _of_failure())
-        .otherwise(sql.lit("failed"))
+    failed = pc.invert(succeeded)
+    outcome = _case(
+        (_is_in(lane, ("too_new", "archived")), lane),
+        (_all(is_safe, is_old), "already_there"),
+        (_all(is_safe, is_lane, failed), "already_there"),
+        (is_safe, "copied"),
+        (_all(succeeded, found), "changed"),
+        (failed, _of_failure(rows)),
+        other="failed",
     )
-    code = (
-        sql.when(col("outcome").isin("copied", "already_there", "too_new", "archived"), sql.lit(""))
-        .when(_true(col("r_succeeded")) & col("d_key").isNull(), sql.lit("NotAtDestination"))
-        .when(_true(col("r_succeeded")), sql.lit("OtherContent"))
-        .when(col("r_key").isNotNull(), sql.coalesce(col("r_code"), col("r_http_status"), sql.lit("Unknown")))
-        .when(col("lane") == "already_there", sql.lit("LostFromDestination"))
-        .otherwise(sql.lit("NotReported"))
+    code = _case(
+        (_is_in(outcome, (*SAFE, "too_new", "archived")), ""),
+        (_all(succeeded, pc.invert(found)), "NotAtDestination"),
+        (succeeded, "OtherContent"),
+        (rows["r_found"], pc.coalesce(rows["r_code"], rows["r_http_status"], "Unknown")),
+        (pc.equal(lane, "already_there"), "LostFromDestination"),
+        other="NotReported",
     )
-    return rows.withColumn("outcome", outcome).withColumn("code", code).drop("_told", "_safe")
+    return rows.append_column("outcome", outcome).append_column("code", code)
 
 
-def _of_failure() -> Any:
+def _is_safe(rows: Any, since: Any, encryption_key: str) -> Any:
+    import pyarrow.compute as pc
+
+    there, message = rows["d_etag"], rows["r_message"]
+    text = pc.fill_null(message, "")
+    told = pc.if_else(_all(pc.starts_with(text, _TOLD), pc.not_equal(text, _TOLD)), _rest(text), None)
+    sized = pc.equal(rows["d_size"], rows["size"])
+    unlike = _any(
+        pc.match_substring(rows["etag"], "-"),
+        _is_in(rows["encryption_status"], ("SSE-KMS", "DSSE-KMS", "SSE-C")),
+        bool(encryption_key),
+    )
+    incomparable = _any(unlike, pc.match_substring(there, "-"))
+    is_silent = _all(pc.is_null(told), pc.not_equal(text, ALREADY))
+    exact = _all(sized, pc.equal(there, rows["etag"]))
+    as_told = _all(sized, rows["r_succeeded"], pc.equal(there, told), incomparable)
+    proved = _all(sized, pc.equal(there, rows["proved_etag"]))
+    is_new = pc.greater_equal(rows["d_modified_at"], since)
+    written = _all(sized, rows["r_succeeded"], is_silent, unlike, is_new)
+    return _true(_any(exact, as_told, proved, written))
+
+
+def _of_failure(rows: Any) -> Any:
     """The outcome of a failed row by its error code, or its HTTP status where the code says nothing."""
-    from pyspark.sql import functions as sql
+    import pyarrow.compute as pc
 
-    code, status = sql.coalesce(sql.col("r_code"), sql.lit("")), sql.coalesce(sql.col("r_http_status"), sql.lit(""))
-    return (
-        sql.when(code.isin("NoSuchKey", "NoSuchVersion", "NotFound") | (status == "404"), sql.lit("vanished"))
-        .when(code == "InvalidObjectState", sql.lit("archived"))
-        .when(code.isin("PreconditionFailed") | (status == "412"), sql.lit("changed"))
-        .when(code.isin("AccessDenied", "AllAccessDisabled") | (status == "403"), sql.lit("denied"))
-        .otherwise(sql.lit("failed"))
+    code, status = rows["r_code"], rows["r_http_status"]
+    return _case(
+        (_any(_is_in(code, ("NoSuchKey", "NoSuchVersion", "NotFound")), pc.equal(status, "404")), "vanished"),
+        (pc.equal(code, "InvalidObjectState"), "archived"),
+        (_any(pc.equal(code, "PreconditionFailed"), pc.equal(status, "412")), "changed"),
+        (_any(_is_in(code, ("AccessDenied", "AllAccessDisabled")), pc.equal(status, "403")), "denied"),
+        other="failed",
     )
+
+
+def _beside(left: Any, right: Any, prefix: str) -> Any:
+    """Add the columns of `right`, but its key, under that prefix, and `found`."""
+    import pyarrow.compute as pc
+
+    at = _places(left, right)
+    for name in right.schema.names:
+        if name != "key":
+            left = left.append_column(f"{prefix}{name}", right.column(name).take(at))
+    return left.append_column(f"{prefix}found", pc.is_valid(at))
+
+
+def _with_proofs(rows: Any, proofs: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not proofs.num_rows:
+        return rows.append_column("proved_etag", pa.nulls(rows.num_rows, pa.string()))
+    proof = proofs.take(_places(rows, proofs))
+    holds = _all(pc.equal(proof["size"], rows["size"]), pc.equal(proof["etag"], rows["etag"]))
+    return rows.append_column("proved_etag", pc.if_else(_true(holds), proof["destination_etag"], None))
+
+
+def _places(left: Any, right: Any) -> Any:
+    """Where in `right` the key of each row of `left` is, or null."""
+    import pyarrow.compute as pc
+
+    return pc.index_in(left.column("key"), value_set=right.column("key"))
+
+
+def _moment(moment: datetime) -> Any:
+    import pyarrow as pa
+
+    return pa.scalar(moment, pa.timestamp("us", tz="UTC"))
+
+
+def _rest(text: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.utf8_slice_codeunits(text, len(_TOLD))
+
+
+def _is_in(column: Any, values: Sequence[str]) -> Any:
+    """Unknown of null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.if_else(pc.is_valid(column), pc.is_in(column, value_set=pa.array(values, pa.string())), None)
+
+
+def _any(*conditions: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return reduce(pc.or_kleene, conditions)
+
+
+def _all(*conditions: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return reduce(pc.and_kleene, conditions)
 
 
 def _true(condition: Any) -> Any:
     """The condition with unknown as false."""
-    from pyspark.sql import functions as sql
+    import pyarrow.compute as pc
 
-    return sql.coalesce(condition, sql.lit(False))
+    return pc.fill_null(condition, False)
+
+
+def _case(*cases: tuple[Any, Any], other: str) -> Any:
+    """The value of the first case whose condition is known to be true."""
+    import pyarrow.compute as pc
+
+    conditions = [_true(condition) for condition, _ in cases]
+    return pc.case_when(pc.make_struct(*conditions), *(value for _, value in cases), other)

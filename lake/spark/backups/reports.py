@@ -1,57 +1,174 @@
-"""Completion reports as S3 Batch Operations writes them: read as a DataFrame, and written by the Spark copy engine."""
+"""Completion reports as S3 Batch Operations writes them, and as the Spark copy engine does: their rows, in Arrow.
 
+A file is CSV without a header: bucket, key, version id, task status, HTTP status, error code and result message, each
+in quotation marks, the key URL-encoded (S3 User Guide, "Examples: S3 Batch Operations completion reports"). Rows carry
+the HTTP status before the error code, although their schema line says otherwise; of the two columns the one of digits
+alone is the status, so that either order is read right.
+
+Each line stands for itself, so that a file may be cut at any line's end: of a message with a line break only its
+beginning is kept, and its rest names no bucket.
+"""
+
+import csv
+import re
 from typing import Any
 
 from lake.aws.access import Access
-from lake.spark.backups.keys import decoded
-from lake.spark.backups.listing import listed
-from lake.spark.backups.places import Place
+from lake.aws.s3 import S3
+from lake.spark.backups.encoding import percent_decoded
+from lake.spark.backups.places import Place, lake_at
+from lake.spark.backups.stored import whole
+from lake.spark.backups.tasks import Batches, Share, shares_of
+from lake.spark.errors import SparkRefused
 
-COLUMNS = "bucket string, key string, version_id string, task_status string, fifth string, sixth string, message string"
-REPORTED = "key string, succeeded boolean, http_status string, code string, message string"
-_RESULTS = r"/results/[^/]+\.csv$"
+COLUMNS = ("bucket", "key", "version_id", "task_status", "fifth", "sixth", "message")
+LOOK_AHEAD = 64 * 1024
+"""How far behind a share's end its last line's is looked for at first, in bytes."""
+_USED = tuple(name for name in COLUMNS if name != "version_id")
+_RESULTS = re.compile(r"/results/[^/]+\.csv$")
 
 
-def read_reports(spark: Any, access: Access, places: list[Place], source_bucket: str) -> Any:
-    """The rows of all reports below `places`, as `report_rows` gives them; none for no report."""
-    paths = [path for place in places for path in _result_files(spark, access, place)]
-    return report_rows(spark, paths, source_bucket) if paths else spark.createDataFrame([], REPORTED)
+def reported_schema() -> Any:
+    """What a report says of a copy: an empty field is null, as is `succeeded` where the line ends before it."""
+    import pyarrow as pa
+
+    texts = [(name, pa.string()) for name in ("http_status", "code", "message")]
+    return pa.schema([("key", pa.string()), ("succeeded", pa.bool_()), *texts])
 
 
-def report_rows(spark: Any, paths: list[str], source_bucket: str) -> Any:
-    """The rows of the result files as they stand: REPORTED. A key has several where a copy was tried again.
+def report_shares(access: Access, places: list[Place]) -> list[Share]:
+    """The result files of all reports below `places`, in shares: a job has few, whatever the number of its objects."""
+    s3 = lake_at(access.region, access.endpoint_url).s3
+    return [
+        share
+        for place in places
+        for page in s3.list(place.bucket, place.prefix)
+        for found in page.objects
+        if _RESULTS.search(found.key)
+        for share in shares_of(place.bucket, found.key, found.size)
+    ]
 
-    Rows carry the HTTP status before the error code, although their schema line says otherwise; of the two columns
-    the one of digits alone is the status, so that either order is read right.
+
+def report_batches(access: Access, share: Share, source_bucket: str) -> Batches:
+    """What the lines that begin in the share say of objects of that bucket, as `reported_schema` has it.
+
+    A key is there several times where its copy was tried again. SparkRefused where the file is not there, or holds
+    what no key encodes to.
     """
-    from pyspark.sql import functions as sql
+    with whole(share.bucket, share.key):
+        lines = lines_of(lake_at(access.region, access.endpoint_url).s3, share)
+    try:
+        rows = rows_of(lines, source_bucket)
+    except ValueError as error:
+        raise SparkRefused(
+            f"The report s3://{share.bucket}/{share.key} holds a key that is not URL-encoded, or not as UTF-8: restore "
+            f"the report, or take it away and reconcile by what the destination shows."
+        ) from error
+    if rows.num_rows:
+        yield rows
 
-    rows = spark.read.option("recursiveFileLookup", "true").csv(
-        paths, schema=COLUMNS, header=False, quote='"', escape='"'
+
+def lines_of(s3: S3, share: Share) -> bytes:
+    """The lines that begin within the share, whole. Raises AwsError."""
+    first, behind = share.number * share.bytes, (share.number + 1) * share.bytes
+    # The byte before tells whether a line begins with the share.
+    begin = max(0, first - 1)
+    if share.number + 1 == share.of:
+        data = s3.get(share.bucket, share.key, first=begin).data
+        end = len(data)
+    else:
+        data, end = _until_break(s3, share, begin, behind - 1)
+    start = data.find(b"\n", 0, end) + 1 if first else 0
+    return data[start:end] if start or not first else b""
+
+
+def _until_break(s3: S3, share: Share, begin: int, last: int) -> tuple[bytes, int]:
+    """The file's bytes from `begin` on, and how many they are up to the first line break at `last` or behind it."""
+    data, ahead = b"", LOOK_AHEAD
+    while True:
+        body = s3.get(share.bucket, share.key, first=begin + len(data), last=last + ahead)
+        data += body.data
+        found = data.find(b"\n", last - begin)
+        if found >= 0 or begin + len(data) >= body.size:
+            return data, found + 1 or len(data)
+        ahead *= 4
+
+
+def rows_of(lines: bytes, source_bucket: str) -> Any:
+    """A record batch of `reported_schema` of whole lines; ValueError for a key that is not URL-encoded."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = _table(lines)
+    is_ours = pc.fill_null(pc.equal(rows["bucket"], source_bucket), False)
+    rows = rows.filter(pc.and_(is_ours, pc.is_valid(rows["key"])))
+    fifth, sixth = rows["fifth"], rows["sixth"]
+    is_status = pc.fill_null(pc.match_substring_regex(fifth, "^[0-9]+$"), False)
+    columns = [
+        percent_decoded(rows["key"]),
+        pc.equal(pc.utf8_lower(rows["task_status"]), "succeeded"),
+        pc.if_else(is_status, fifth, sixth),
+        pc.if_else(is_status, sixth, fifth),
+        rows["message"],
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=reported_schema())
+
+
+def _table(lines: bytes) -> Any:
+    """The columns but the version's, as a record batch of strings; an empty field is null."""
+    import pyarrow as pa
+
+    try:
+        rows = _read_at_once(lines)
+    except pa.ArrowInvalid:
+        return _read_singly(lines)
+    return rows if rows.num_rows == _lines(lines) else _read_singly(lines)
+
+
+def _read_at_once(lines: bytes) -> Any:
+    """ArrowInvalid where a line has more columns or fewer, or is no UTF-8. Lines within a quoted field are joined."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    table = arrow_csv.read_csv(
+        pa.BufferReader(lines),
+        # In one block, as joining several would copy all.
+        arrow_csv.ReadOptions(use_threads=False, column_names=COLUMNS, block_size=len(lines) + 1),
+        convert_options=arrow_csv.ConvertOptions(
+            include_columns=_USED,
+            column_types=dict.fromkeys(COLUMNS, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+        ),
     )
-    # A message with a line break leaves a rest that names no bucket.
-    rows = rows.where(sql.col("bucket") == source_bucket)
-    is_status = sql.coalesce(sql.col("fifth").rlike("^[0-9]+$"), sql.lit(False))
-    return rows.select(
-        decoded(sql.col("key")).alias("key"),
-        (sql.lower("task_status") == "succeeded").alias("succeeded"),
-        sql.when(is_status, sql.col("fifth")).otherwise(sql.col("sixth")).alias("http_status"),
-        sql.when(is_status, sql.col("sixth")).otherwise(sql.col("fifth")).alias("code"),
-        sql.col("message"),
-    )
+    arrays = [column.combine_chunks() for column in table.columns]
+    return pa.RecordBatch.from_arrays(arrays, names=_USED)
 
 
-def once(reported: Any) -> Any:
-    """One row for each key: an object that succeeded once counts as succeeded."""
-    from pyspark.sql import functions as sql
+def _lines(data: bytes) -> int | None:
+    """How many lines there are, the last one's end missing or not; None where some end with a carriage return alone."""
+    if data.count(b"\r") != data.count(b"\r\n"):
+        return None
+    return data.count(b"\n") + (not data.endswith(b"\n"))
 
-    told = sql.struct("succeeded", "http_status", "code", "message")
-    return reported.groupBy("key").agg(sql.max(told).alias("told")).select("key", "told.*")
+
+def _read_singly(lines: bytes) -> Any:
+    """Each line for itself: what it lacks is null, and what is behind its seventh field is left out."""
+    import pyarrow as pa
+
+    columns: list[list[str | None]] = [[] for _ in COLUMNS]
+    for line in lines.splitlines():
+        for column, field in zip(columns, _fields(line.decode(errors="replace")), strict=True):
+            column.append(field)
+    held = {name: pa.array(column, pa.string()) for name, column in zip(COLUMNS, columns, strict=True)}
+    return pa.RecordBatch.from_arrays([held[name] for name in _USED], names=_USED)
 
 
-def _result_files(spark: Any, access: Access, place: Place) -> list[str]:
-    """The result files of a place: a job has few, whatever the number of its objects."""
-    from pyspark.sql import functions as sql
-
-    found = listed(spark, access, place, parallel=1).where(sql.col("key").rlike(_RESULTS)).select("key").collect()
-    return [f"s3a://{place.bucket}/{row['key']}" for row in found]
+def _fields(line: str) -> list[str | None]:
+    try:
+        fields = next(csv.reader([line]), [])
+    except csv.Error:
+        # A field above 128 KiB, which no report has.
+        fields = []
+    return [*(field or None for field in fields), *[None] * len(COLUMNS)][: len(COLUMNS)]

@@ -15,7 +15,6 @@ BOUNDED = {
     "manifests.planned_files": "a row for each file of up to a million objects",
     "manifests.write_manifest_of": "one row",
     "manifests.write_manifests": "a row for each manifest of up to a million objects",
-    "reports._result_files": "the files of a report, which S3 makes so large that there are few",
     "backup_reconcile.groups_of": "a row for each outcome and error code",
 }
 

@@ -2,26 +2,27 @@
 
 import itertools
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from lake.spark.backups.copying import ALREADY
-from lake.spark.backups.outcomes import OUTCOMES, with_outcomes
-from sandbox.spark_tables import SparkLake
-from tests.sparksession import spark_lake
-
-__all__ = ["spark_lake"]
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+from lake.spark.backups.outcomes import OUTCOMES, once, side_by_side, with_outcomes
+from lake.spark.backups.reports import reported_schema
+from lake.spark.backups.settling import PLANNED, PROVED, THERE, schemas
 
 BEGAN = datetime(2026, 11, 20, tzinfo=UTC)
 SIZE, MINE, PARTS, OTHER = 7, "aaaa", "aaaa-3", "bbbb"
-PLANNED = ("key", "size", "etag", "encryption_status", "lane", "proved_etag")
-REPORTED = ("r_key", "r_succeeded", "r_http_status", "r_code", "r_message")
-THERE = ("d_key", "d_size", "d_etag", "d_modified_at")
-SCHEMA = (
-    "key string, size bigint, etag string, encryption_status string, lane string, proved_etag string, "
-    "r_key string, r_succeeded boolean, r_http_status string, r_code string, r_message string, "
-    "d_key string, d_size bigint, d_etag string, d_modified_at timestamp"
+TEXT, MOMENT = pa.string(), pa.timestamp("us", tz="UTC")
+SCHEMA = pa.schema(
+    [
+        *(("key", TEXT), ("size", pa.int64()), ("etag", TEXT)),
+        *(("encryption_status", TEXT), ("lane", TEXT), ("proved_etag", TEXT)),
+        *(("r_found", pa.bool_()), ("r_succeeded", pa.bool_())),
+        *(("r_http_status", TEXT), ("r_code", TEXT), ("r_message", TEXT)),
+        *(("d_found", pa.bool_()), ("d_size", pa.int64()), ("d_etag", TEXT), ("d_modified_at", MOMENT)),
+    ]
 )
 
 FAILURES = {
@@ -34,14 +35,14 @@ FAILURES = {
     (None, None): "failed",
 }
 REPORTS = [
-    (None,) * 5,
-    *(("k", True, "200", None, message) for message in ("", None, f"ETag={MINE}", f"ETag={OTHER}", ALREADY)),
-    *(("k", False, status, code, "no") for status, code in FAILURES),
+    (False, *(None,) * 4),
+    *((True, True, "200", None, message) for message in ("", None, f"ETag={MINE}", f"ETag={OTHER}", ALREADY)),
+    *((True, False, status, code, "no") for status, code in FAILURES),
 ]
 OLD, NEW = BEGAN - timedelta(days=1), BEGAN + timedelta(minutes=5)
 DESTINATIONS = [
-    (None,) * 4,
-    *(("k", size, etag, moment) for size in (SIZE, 8) for etag in (MINE, OTHER, PARTS) for moment in (OLD, NEW)),
+    (False, *(None,) * 3),
+    *((True, size, etag, moment) for size in (SIZE, 8) for etag in (MINE, OTHER, PARTS) for moment in (OLD, NEW)),
 ]
 PLANS = [
     ("k", SIZE, etag, encryption, lane, proved)
@@ -53,9 +54,9 @@ PLANS = [
 ROWS = [(*plan, *report, *there) for plan, report, there in itertools.product(PLANS, REPORTS, DESTINATIONS)]
 
 
-def is_safe(row: dict, *, key: bool) -> bool:
+def is_safe(row: dict[str, Any], *, key: bool) -> bool:
     """The rule in its own words: the destination shows size and ETag, or what stands for the ETag."""
-    if row["d_key"] is None or row["d_size"] != row["size"]:
+    if not row["d_found"] or row["d_size"] != row["size"]:
         return False
     if row["d_etag"] == row["etag"] or row["d_etag"] == row["proved_etag"]:
         return True
@@ -69,28 +70,98 @@ def is_safe(row: dict, *, key: bool) -> bool:
 
 
 @pytest.mark.parametrize("key", ["", "arn:aws:kms:eu-central-1:111122223333:key/k"])
-def test_every_combination_has_one_outcome_and_none_is_safe_that_the_destination_does_not_show(
-    spark_lake: SparkLake, key: str
-) -> None:
-    frame = spark_lake.spark.createDataFrame(ROWS, SCHEMA)
-    told = with_outcomes(frame, began=BEGAN.isoformat(), encryption_key=key).collect()
+def test_every_combination_has_one_outcome_and_none_is_safe_that_the_destination_does_not_show(key: str) -> None:
+    columns = [pa.array(column, field.type) for column, field in zip(zip(*ROWS, strict=True), SCHEMA, strict=True)]
+    rows = pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+    told = with_outcomes(rows, began=BEGAN, encryption_key=key).to_pylist()
     assert len(told) == len(ROWS)
-    for one in told:
-        row = one.asDict()
-        row["d_modified_at"] = row["d_modified_at"] and row["d_modified_at"].astimezone(UTC)
+    for row in told:
         assert row["outcome"] in OUTCOMES
         assert expected(row, key=bool(key)) == (row["outcome"], row["code"]), row
 
 
-def expected(row: dict, *, key: bool) -> tuple[str, str]:
+def expected(row: dict[str, Any], *, key: bool) -> tuple[str, str]:
     if row["lane"] in ("too_new", "archived"):
         return row["lane"], ""
     if is_safe(row, key=key):
         new = row["d_modified_at"] == NEW and row["lane"] != "already_there" and row["r_message"] != ALREADY
         return ("copied" if new and row["r_succeeded"] is not False else "already_there"), ""
     if row["r_succeeded"]:
-        return ("failed", "NotAtDestination") if row["d_key"] is None else ("changed", "OtherContent")
+        return ("failed", "NotAtDestination") if not row["d_found"] else ("changed", "OtherContent")
     if row["r_succeeded"] is None:
         return "failed", "LostFromDestination" if row["lane"] == "already_there" else "NotReported"
     outcome = FAILURES[row["r_http_status"], row["r_code"]]
     return outcome, "" if outcome == "archived" else row["r_code"] or row["r_http_status"] or "Unknown"
+
+
+def reported(*rows: tuple[Any, ...]) -> pa.RecordBatch:
+    names = reported_schema().names
+    return pa.RecordBatch.from_pylist([dict(zip(names, row, strict=True)) for row in rows], reported_schema())
+
+
+def test_a_key_that_is_reported_again_counts_as_succeeded_where_it_succeeded_once() -> None:
+    tried = (
+        ("b", None, "503", None, None),
+        ("a", False, "503", "SlowDown", "x"),
+        ("b", False, "503", "SlowDown", None),
+        ("a", True, "200", None, "ETag=1"),
+        ("c", False, "404", None, "y"),
+        ("b", False, "503", "SlowDown", "z"),
+        ("a", False, "999", "Unknown", "z"),
+        ("a", True, None, None, "ETag=2"),
+    )
+    expected = [
+        ("a", True, "200", None, "ETag=1"),
+        ("b", False, "503", "SlowDown", "z"),
+        ("c", False, "404", None, "y"),
+    ]
+    for turn in range(len(tried)):
+        rows = once(reported(*tried[turn:], *tried[:turn]), pa.array(["a", "b", "c", "d"]))
+        assert [tuple(row.values()) for row in rows.to_pylist()] == expected
+
+
+@pytest.mark.parametrize("wanted", [["a"], ["a", "b"], [], ["b", "x", "b"]])
+def test_reports_of_other_keys_change_nothing(wanted: list[str]) -> None:
+    rows = reported(("b", True, "200", None, None), ("a", False, "404", "NoSuchKey", None))
+    found = once(rows, pa.array(wanted, pa.string()))
+    assert sorted(found["key"].to_pylist()) == ["a", "b"]
+
+
+def test_no_report_is_none() -> None:
+    assert once(reported(), pa.array(["a"])).num_rows == 0
+
+
+def stored(kind: str, *rows: dict[str, Any]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist(list(rows), schemas()[kind])
+
+
+def test_each_planned_row_stays_one_row_with_what_is_known_of_its_key() -> None:
+    objects = [{"key": key, "size": 1, "etag": "e", "lane": "copy"} for key in ("a", "b", "c", "a")]
+    proofs = [
+        {"key": "a", "size": 1, "etag": "e", "destination_etag": "p"},
+        {"key": "b", "size": 2, "etag": "e", "destination_etag": "p"},
+        {"key": "c", "size": 1, "etag": "f", "destination_etag": "p"},
+    ]
+    rows = side_by_side(
+        stored(PLANNED, *objects),
+        reported(("b", True, "200", None, None), ("z", True, "200", None, None)),
+        stored(THERE, {"key": "c", "size": 3}, {"key": "y"}),
+        stored(PROVED, *proofs),
+    ).to_pylist()
+    known = [(row["key"], row["r_found"], row["r_succeeded"], row["d_found"], row["d_size"]) for row in rows]
+    assert known == [
+        ("a", False, None, False, None),
+        ("b", True, True, False, None),
+        ("c", False, None, True, 3),
+        ("a", False, None, False, None),
+    ]
+    assert [row["proved_etag"] for row in rows] == ["p", None, None, "p"]
+
+
+def test_nothing_known_and_nothing_planned_are_rows_too() -> None:
+    planned = stored(PLANNED, {"key": "a", "size": 1, "etag": None, "lane": "copy"})
+    nothing = [stored(kind) for kind in (THERE, PROVED)]
+    for rows, count in ((planned, 1), (stored(PLANNED), 0)):
+        told = with_outcomes(side_by_side(rows, reported(), *nothing), began=BEGAN, encryption_key="")
+        assert told.num_rows == count
+        assert told["code"].to_pylist() == ["NotReported"] * count

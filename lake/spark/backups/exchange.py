@@ -1,0 +1,101 @@
+"""Rows of several kinds brought together by their keys: divided where they are read, put together where they are used.
+
+Spark's shuffle costs by the row, and hardly by the byte. So a row of BLOBS holds thousands: all that one reading found
+of a kind and a part. Keys that are equal are of the same part, whatever their kind.
+"""
+
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lake.spark.backups.tasks import Batches
+
+BLOBS = "part int, kind string, rows binary"
+"""`rows` is one record batch in Arrow's IPC format, without its schema, which is the kind's."""
+DIVIDED_BYTES = 32 * 1024**2
+"""Rows that come in small batches, as listings do, are divided this many bytes at a time."""
+
+
+def divided(kind: str, batches: Batches, parts: int) -> Batches:
+    """The rows of `batches` as rows of BLOBS, of `parts` parts by their `key`, which is a string and never null."""
+    for rows in _gathered(batches):
+        yield _blobs(kind, rows, parts)
+
+
+def together(batches: Iterable[Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """What rows of BLOBS hold: a record batch for each kind of `schemas`, which gives its columns, be it empty."""
+    import pyarrow as pa
+
+    found: dict[str, list[Any]] = {kind: [] for kind in schemas}
+    for batch in batches:
+        for kind, rows in zip(batch.column("kind").to_pylist(), batch.column("rows"), strict=True):
+            found[kind].append(pa.ipc.read_record_batch(rows.as_buffer(), schemas[kind]))
+    return {
+        kind: _joined(pieces) if pieces else pa.RecordBatch.from_pylist([], schemas[kind])
+        for kind, pieces in found.items()
+    }
+
+
+def conformed(batch: Any, schema: Any) -> Any:
+    """The batch with the columns of `schema`, in its types; one that the batch lacks is null."""
+    import pyarrow as pa
+
+    held = set(batch.schema.names)
+    columns = [
+        batch.column(field.name).cast(field.type) if field.name in held else pa.nulls(batch.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _gathered(batches: Batches) -> Batches:
+    """The same rows in batches of DIVIDED_BYTES or a little more."""
+    waiting: list[Any] = []
+    held = 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        waiting.append(batch)
+        held += batch.nbytes
+        if held >= DIVIDED_BYTES:
+            yield _joined(waiting)
+            waiting, held = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(batches: list[Any]) -> Any:
+    import pyarrow as pa
+
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
+def _blobs(kind: str, rows: Any, parts: int) -> Any:
+    import numpy as np
+    import pyarrow as pa
+
+    part = _parts_of(rows.column("key"), parts)
+    order = np.argsort(part, kind="stable")
+    sorted_rows, sorted_parts = rows.take(pa.array(order)), part[order]
+    firsts = np.flatnonzero(np.diff(sorted_parts, prepend=-1))
+    ends = np.append(firsts[1:], len(sorted_parts))
+    blobs = [
+        sorted_rows.slice(first, end - first).serialize().to_pybytes() for first, end in zip(firsts, ends, strict=True)
+    ]
+    columns = [
+        pa.array(sorted_parts[firsts], pa.int32()),
+        pa.repeat(kind, len(blobs)),
+        pa.array(blobs, pa.binary()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=["part", "kind", "rows"])
+
+
+def _parts_of(keys: Any, parts: int) -> Any:
+    """The part of each key, by a hash that is the same in every process."""
+    import numpy as np
+    import pyarrow as pa
+
+    hashes = map(zlib.crc32, keys.cast(pa.binary()).to_pylist())
+    # 16 bits are sorted in one go by their digits.
+    kind = np.int16 if parts <= np.iinfo(np.int16).max else np.int32
+    return (np.fromiter(hashes, np.uint32, len(keys)) % parts).astype(kind)

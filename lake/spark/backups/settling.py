@@ -1,0 +1,256 @@
+"""Outcomes of all planned objects, from file to file: tasks read, the parts are put together, and each is written.
+
+What Spark carries is the rows of planned objects, reports, destination and earlier proofs in pieces of thousands (see
+lake.spark.backups.exchange), and at the end a few rows that count.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from io import BytesIO
+from typing import Any
+
+from lake.aws.access import Access
+from lake.aws.errors import AwsError
+from lake.spark.backups.exchange import BLOBS, conformed, divided, together
+from lake.spark.backups.outcomes import SAFE, once, side_by_side, with_outcomes
+from lake.spark.backups.places import THREADS, Place, lake_at
+from lake.spark.backups.reports import report_batches, reported_schema
+from lake.spark.backups.stored import open_object, parquet_batches, whole
+from lake.spark.backups.tasks import Batches, Share, Stage, run_tasks, shares_of
+from lake.spark.backups.tuning import ROWS_PER_PARTITION
+from lake.spark.errors import SparkRefused
+
+PLANNED, REPORTED, THERE, PROVED = "planned", "reported", "there", "proved"
+KEPT = ("key", "size", "etag", "modified_at", "table", "lane", "outcome", "code")
+EXAMPLES = 5
+_SAFE_CAUSES = frozenset((outcome, "") for outcome in SAFE)
+COUNTED = "outcome string, code string, table string, objects bigint, bytes bigint, examples array<string>"
+"""How many objects of a table, and bytes, have an outcome and code in one part, with up to EXAMPLES keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A share of a file whose rows are of that kind."""
+
+    kind: str
+    share: Share
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """One reconciliation: `parts` it is divided into, and the place, empty at first, that its outcomes go to."""
+
+    access: Access
+    source_bucket: str
+    kept: Place
+    began: datetime
+    encryption_key: str
+    parts: int
+
+
+def schemas() -> dict[str, Any]:
+    """The columns of each kind."""
+    import pyarrow as pa
+
+    text, moment = pa.string(), pa.timestamp("us", tz="UTC")
+    stored = [("key", text), ("size", pa.int64()), ("etag", text)]
+    dated = [*stored, ("modified_at", moment)]
+    return {
+        PLANNED: pa.schema([*dated, ("encryption_status", text), ("table", text), ("lane", text)]),
+        REPORTED: reported_schema(),
+        THERE: pa.schema(dated),
+        PROVED: pa.schema([*stored, ("destination_etag", text)]),
+    }
+
+
+def parts_for(objects: int, slots: int) -> int:
+    """How many parts: so many that one fits a task, and whole rounds of all slots."""
+    wanted = -(-objects // ROWS_PER_PARTITION)
+    return max(1, -(-wanted // slots)) * slots
+
+
+def sizes_of(access: Access, bucket: str, keys: Sequence[str]) -> list[int]:
+    """The bytes of each of these objects. SparkRefused where one is not there."""
+    s3 = lake_at(access.region, access.endpoint_url).s3
+
+    def size(key: str) -> int:
+        with whole(bucket, key):
+            return s3.get(bucket, key, first=-1).size
+
+    return _at_once(size, keys)
+
+
+def rows_of(access: Access, bucket: str, keys: Sequence[str]) -> int:
+    """How many rows these Parquet files have together. SparkRefused where one is not there or not whole."""
+    from pyarrow import parquet
+
+    def rows(key: str) -> int:
+        with whole(bucket, key):
+            return int(parquet.ParquetFile(open_object(access, bucket, key)).metadata.num_rows)
+
+    return sum(_at_once(rows, keys))
+
+
+def reads_of(access: Access, kind: str, bucket: str, keys: Sequence[str]) -> list[Read]:
+    """What is to be read of Parquet files that hold rows of that kind."""
+    sized = zip(keys, sizes_of(access, bucket, keys), strict=True)
+    return [Read(kind, share) for key, size in sized for share in shares_of(bucket, key, size)]
+
+
+def keys_below(access: Access, place: Place) -> list[str]:
+    """The keys of the Parquet files below a place. SparkRefused where there is none."""
+    pages = lake_at(access.region, access.endpoint_url).s3.list(place.bucket, place.prefix)
+    keys = [found.key for page in pages for found in page.objects if found.key.endswith(".parquet")]
+    if not keys:
+        raise SparkRefused(f"s3://{place.bucket}/{place.prefix} is not there: restore it, or start anew without it.")
+    return keys
+
+
+def reading(settling: Settling) -> Callable[[Read], Batches]:
+    """Read what is to be read, as rows of BLOBS."""
+
+    def read(work: Read) -> Batches:
+        return divided(work.kind, _rows(settling, work), settling.parts)
+
+    return read
+
+
+def listing(settling: Settling, destination: Place) -> Stage:
+    """From objects of the destination, as a listing gives them, to rows of BLOBS by the keys of the source."""
+
+    def divide(batches: Batches) -> Batches:
+        return divided(THERE, _by_source_keys(batches, destination), settling.parts)
+
+    return divide
+
+
+def _by_source_keys(batches: Batches, destination: Place) -> Batches:
+    import pyarrow.compute as pc
+
+    schema = schemas()[THERE]
+    for batch in batches:
+        keys = pc.utf8_slice_codeunits(batch.column("key"), len(destination.prefix))
+        yield conformed(batch.set_column(batch.schema.get_field_index("key"), "key", keys), schema)
+
+
+def _rows(settling: Settling, work: Read) -> Batches:
+    if work.kind == REPORTED:
+        yield from report_batches(settling.access, work.share, settling.source_bucket)
+        return
+    schema = schemas()[work.kind]
+    names = [*schema.names, "outcome"] if work.kind == PROVED else schema.names
+    for batch in parquet_batches(settling.access, work.share, names):
+        yield conformed(_only_safe(batch) if work.kind == PROVED else batch, schema)
+
+
+def _only_safe(batch: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return batch.filter(pc.is_in(batch.column("outcome"), value_set=pa.array(SAFE)))
+
+
+def settle(spark: Any, settling: Settling, reads: Sequence[Read], others: Any | None = None) -> Any:
+    """Write one outcome for each planned object, and count them: a row for each outcome and code.
+
+    `reads` are files, and `others`, if given, rows of BLOBS besides. Outcomes are a Parquet file for each part below
+    `kept`: KEPT and `destination_etag`. The rows returned have `objects`, `bytes`, about how many `tables`, and up to
+    EXAMPLES keys as `examples` of what is not safe.
+    """
+    from pyspark.sql import functions as sql
+
+    found = run_tasks(spark, reads, reading(settling), BLOBS)
+    if others is not None:
+        found = found.union(others)
+    counted = found.repartitionById(settling.parts, sql.col("part")).mapInArrow(_settling(settling), COUNTED)
+    # Of the parts that have most examples there are enough, and of no more than these are they held.
+    most = sql.max_by("examples", sql.size("examples"), EXAMPLES)
+    return counted.groupBy("outcome", "code").agg(
+        sql.sum("objects").alias("objects"),
+        sql.sum("bytes").alias("bytes"),
+        sql.approx_count_distinct("table").alias("tables"),
+        sql.slice(sql.flatten(most), 1, EXAMPLES).alias("examples"),
+    )
+
+
+def _settling(settling: Settling) -> Callable[[Batches], Batches]:
+    def settle_part(batches: Batches) -> Batches:
+        held = list(batches)
+        if not held:
+            return
+        number = held[0].column("part")[0].as_py()
+        outcomes = settled(together(held, schemas()), settling)
+        if outcomes.num_rows:
+            yield counts_of(put_once(settling.access, settling.kept, number, outcomes))
+
+    return settle_part
+
+
+def settled(rows: Mapping[str, Any], settling: Settling) -> Any:
+    """KEPT and `destination_etag` of each planned row, of what all kinds hold of one part."""
+    planned = rows[PLANNED]
+    reported = once(rows[REPORTED], planned.column("key"))
+    beside = side_by_side(planned, reported, rows[THERE], rows[PROVED])
+    told = with_outcomes(beside, began=settling.began, encryption_key=settling.encryption_key)
+    kept = told.select([*KEPT, "d_etag"])
+    return kept.rename_columns([*KEPT, "destination_etag"])
+
+
+def put_once(access: Access, kept: Place, part: int, outcomes: Any) -> Any:
+    """Write the outcomes of a part, and return what its file holds.
+
+    A part that is done again, as its first answer was lost, is written already: what is there counts, and nothing
+    counts twice.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    body, key = BytesIO(), f"{kept.prefix}part-{part:05}.parquet"
+    table = pa.Table.from_batches([outcomes])
+    # Keys and ETags hardly repeat: a dictionary of them would be made only to be given up.
+    parquet.write_table(table, body, use_dictionary=["table", "lane", "outcome", "code"], compression="snappy")
+    try:
+        lake_at(access.region, access.endpoint_url).s3.put(kept.bucket, key, body.getvalue())
+    except AwsError as error:
+        if not error.is_condition_failed:
+            raise
+        written = parquet_batches(access, Share(kept.bucket, key, 0))
+        return pa.concat_batches(list(written))
+    return outcomes
+
+
+def write_none(settling: Settling) -> None:
+    """Write the outcomes of no object at all."""
+    nothing = together([], schemas())
+    put_once(settling.access, settling.kept, 0, settled(nothing, settling))
+
+
+def counts_of(outcomes: Any) -> Any:
+    """A record batch of COUNTED; the examples of an outcome and code are at one of its tables."""
+    import pyarrow as pa
+
+    table = pa.Table.from_batches([outcomes.select(["outcome", "code", "table", "size"])])
+    by = ["outcome", "code", "table"]
+    sums = table.group_by(by, use_threads=False).aggregate([([], "count_all"), ("size", "sum")])
+    examples: list[list[str]] = []
+    told: set[tuple[str, str]] = set(_SAFE_CAUSES)
+    for cause in zip(sums["outcome"].to_pylist(), sums["code"].to_pylist(), strict=True):
+        examples.append([] if cause in told else _examples(outcomes, *cause))
+        told.add(cause)
+    columns = [*(sums[name].combine_chunks() for name in (*by, "count_all", "size_sum"))]
+    columns.append(pa.array(examples, pa.list_(pa.string())))
+    return pa.RecordBatch.from_arrays(columns, names=[*by, "objects", "bytes", "examples"])
+
+
+def _examples(outcomes: Any, outcome: str, code: str) -> list[str]:
+    import pyarrow.compute as pc
+
+    is_one = pc.and_(pc.equal(outcomes["outcome"], outcome), pc.equal(outcomes["code"], code))
+    return [str(key) for key in outcomes["key"].filter(is_one)[:EXAMPLES].to_pylist()]
+
+
+def _at_once(work: Callable[[str], int], keys: Sequence[str]) -> list[int]:
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(work, keys))
