@@ -33,6 +33,8 @@ def _serve(home: Path, told: Connection) -> None:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        # Or a body waits 40 ms until its head is acknowledged.
+        disable_nagle_algorithm = True
 
         def do_PUT(self) -> None:
             path, left = self._file(), int(self.headers["Content-Length"])
