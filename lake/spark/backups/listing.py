@@ -6,6 +6,7 @@ from typing import Any
 
 from lake.aws.access import Access
 from lake.aws.list_page import ObjectSummary
+from lake.delta.state import EPOCH
 from lake.spark.backups.places import THREADS, Place, lake_at
 from lake.spark.backups.tasks import Batches, Stage, then
 
@@ -49,8 +50,8 @@ def _listing(access: Access) -> Callable[[Batches], Batches]:
     return expand
 
 
-def headed(rows: Any, access: Access, bucket: str) -> Any:
-    """Ask for each `key` of `rows` anew; one that is gone has size 0 and an empty etag."""
+def heads(access: Access, bucket: str) -> Stage:
+    """Ask for each `key` anew (OBJECTS); one that is gone has size 0, an empty etag and the oldest time."""
 
     def ask(batches: Batches) -> Batches:
         for batch in batches:
@@ -58,12 +59,12 @@ def headed(rows: Any, access: Access, bucket: str) -> Any:
             with ThreadPoolExecutor(THREADS) as pool:
                 yield _batch(bucket, list(pool.map(lambda key: _head(access, bucket, key), keys)))
 
-    return rows.select("key").mapInArrow(ask, SCHEMA).select(*OBJECT_COLUMNS)
+    return then(ask, _only_objects)
 
 
 def _head(access: Access, bucket: str, key: str) -> tuple[Any, ...]:
     found = lake_at(access.region, access.endpoint_url).s3.head(bucket, key)
-    return (None, key, 0, "", None) if found is None else _row(found)
+    return (None, key, 0, "", EPOCH) if found is None else _row(found)
 
 
 def _answered(batches: Batches, access: Access, ask: Callable[[Access, str, str], Iterator[Any]]) -> Batches:

@@ -1,18 +1,18 @@
-"""What a plan writes: its objects by lane as Parquet, and manifests in the CSV form of S3 Batch Operations.
-
-The executors' Python writes whole objects of S3 itself, each under a name of its own; only those that a task that ended
-well has told of count, so that a task that is tried again leaves nothing that could be counted twice.
-"""
+"""Manifests in the CSV form of S3 Batch Operations, each with the Parquet file of the same objects beside it."""
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from io import BytesIO
 from typing import Any
 
 from lake.aws.access import Access
-from lake.spark.backups.keys import decoded, percent_encoded
+from lake.spark.backups.encoding import percent_encoded
+from lake.spark.backups.keys import decoded
+from lake.spark.backups.lanes import LANES
 from lake.spark.backups.places import Place, lake_at
+from lake.spark.backups.tasks import Batches, run_tasks
 
 MOST_OBJECTS = 1_000_000
 MOST_BYTES = 256 * 1024**2
@@ -20,10 +20,7 @@ MOST_BYTES = 256 * 1024**2
 ROW_GROUP = 100_000
 SUFFIX, BESIDE = ".csv", ".parquet"
 
-WRITTEN = "lane string, file string, table string, objects bigint, bytes bigint"
-"""A row says how many objects of a table a file of planned objects holds."""
-_MANIFEST = "key string, etag string, objects bigint, bytes bigint"
-Batches = Iterator[Any]
+_MANIFEST = "lane string, key string, etag string, objects bigint, bytes bigint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,45 +40,41 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """A Parquet file of planned objects of one lane, at most as many as a manifest may hold."""
+    """A Parquet file of planned objects of one lane, at most as many as a manifest may hold.
+
+    `manifest_etag` is that of the manifest beside it, or "" where it is to share one with others.
+    """
 
     lane: str
     key: str
+    manifest_etag: str
     objects: int
     bytes: int
 
 
-def write_planned(laned: Any, access: Access, folder: Place, told: Place, *, most: int = MOST_OBJECTS) -> Any:
-    """Write all rows of `laned` below `folder`, a file or more for each `lane`; rows of WRITTEN, kept below `told`."""
-    laned.mapInArrow(_planning(access, folder, most), WRITTEN).write.parquet(told.uri())
-    return laned.sparkSession.read.schema(WRITTEN).parquet(told.uri())
-
-
-def planned_files(written: Any) -> list[PlannedFile]:
-    """The files that rows of `write_planned` tell of."""
-    from pyspark.sql import functions as sql
-
-    sums = [sql.sum(name).alias(name) for name in ("objects", "bytes")]
-    rows = written.groupBy("lane", "file").agg(*sums).collect()
-    files = (PlannedFile(row["lane"], row["file"], int(row["objects"]), int(row["bytes"])) for row in rows)
-    return sorted(files, key=lambda file: (file.lane, -file.objects, file.key))
-
-
 def write_manifests(
-    spark: Any, access: Access, bucket: str, files: Iterable[PlannedFile], folder: Place, *, most: int = MOST_OBJECTS
+    spark: Any, access: Access, bucket: str, files: Sequence[PlannedFile], folder: Place, *, most: int = MOST_OBJECTS
 ) -> list[Manifest]:
-    """Write manifests of the objects of `bucket` that `files` of one lane name; as few as whole files allow.
+    """The manifests of the objects of `bucket` that `files` in the bucket of `folder` name, by lane and key.
 
-    Beside each manifest, under the same name with the suffix .parquet, lie the keys with size and ETag.
+    What has none yet is written, as few as whole files of one lane allow. Beside each manifest, under the same name
+    with the suffix .parquet, lie the keys with size and ETag.
     """
-    bins = _bins(files, most)
-    if not bins:
-        return []
-    lane = bins[0][0].lane
-    rows = [([file.key for file in held], sum(file.bytes for file in held)) for held in bins]
-    work = spark.createDataFrame(rows, "files array<string>, bytes bigint").repartition(len(rows))
-    written = work.mapInArrow(_listing(access, bucket, folder), _MANIFEST).collect()
-    return sorted((Manifest(lane, folder.bucket, *row) for row in written), key=lambda manifest: manifest.key)
+    own = [
+        Manifest(file.lane, folder.bucket, _sibling(file.key), file.manifest_etag, file.objects, file.bytes)
+        for file in files
+        if file.manifest_etag
+    ]
+    others = [file for file in files if not file.manifest_etag]
+    bins = [held for lane in LANES for held in _bins((file for file in others if file.lane == lane), most)]
+    if bins:
+        work = run_tasks(spark, bins, partial(_write_manifest, access, bucket, folder), _MANIFEST)
+        own += [Manifest(row["lane"], folder.bucket, *row[1:]) for row in work.collect()]
+    return sorted(own, key=lambda manifest: (manifest.lane, manifest.key))
+
+
+def _sibling(key: str) -> str:
+    return f"{key.removesuffix(BESIDE)}{SUFFIX}"
 
 
 def write_manifest_of(rows: Any, access: Access, bucket: str, folder: Place, lane: str) -> Manifest | None:
@@ -90,13 +83,13 @@ def write_manifest_of(rows: Any, access: Access, bucket: str, folder: Place, lan
     def write(batches: Batches) -> Batches:
         text, objects, size = BytesIO(), 0, 0
         for batch in batches:
-            _add_lines(text, bucket, batch.column("key"))
+            add_lines(text, bucket, batch.column("key"))
             objects, size = objects + batch.num_rows, size + _sum(batch.column("size"))
         if objects:
-            yield _put_manifest(access, folder, text, objects, size)
+            yield _put_manifest(access, folder, lane, text, objects, size)
 
     written = rows.select("key", "size").coalesce(1).mapInArrow(write, _MANIFEST).collect()
-    return Manifest(lane, folder.bucket, *written[0]) if written else None
+    return Manifest(lane, folder.bucket, *written[0][1:]) if written else None
 
 
 def _bins(files: Iterable[PlannedFile], most: int) -> list[list[PlannedFile]]:
@@ -114,103 +107,20 @@ def _bins(files: Iterable[PlannedFile], most: int) -> list[list[PlannedFile]]:
     return bins
 
 
-def _planning(access: Access, folder: Place, most: int) -> Callable[[Batches], Batches]:
-    def write(batches: Batches) -> Batches:
-        import pyarrow.compute as pc
+def _write_manifest(access: Access, bucket: str, folder: Place, files: Sequence[PlannedFile]) -> Batches:
+    """Write one manifest of what S3 holds of some planned files of one lane."""
+    from pyarrow import parquet
 
-        files: dict[str, _File] = {}
-        for batch in batches:
-            for lane in pc.unique(batch.column("lane")).to_pylist():
-                rows = batch.filter(pc.equal(batch.column("lane"), lane))
-                while rows.num_rows:
-                    file = files.setdefault(lane, _File(lane, folder))
-                    rows = file.take(rows, most)
-                    if file.is_full(most):
-                        yield files.pop(lane).put(access)
-        for file in files.values():
-            yield file.put(access)
-
-    return write
-
-
-class _File:
-    """The Parquet file of a lane that is being filled."""
-
-    def __init__(self, lane: str, folder: Place) -> None:
-        self._lane = lane
-        self._folder = folder
-        self._body = BytesIO()
-        self._writer: Any = None
-        self._waiting: list[Any] = []
-        self._waits = 0
-        self._tables: list[Any] = []
-        self._objects = 0
-
-    def take(self, rows: Any, most: int) -> Any:
-        """Add as many rows as there is room for, and return the others."""
-        taken = rows.slice(0, most - self._objects)
-        self._waiting.append(taken)
-        self._waits += taken.num_rows
-        self._objects += taken.num_rows
-        if self._waits >= ROW_GROUP:
-            self._flush()
-        return rows.slice(taken.num_rows)
-
-    def is_full(self, most: int) -> bool:
-        return self._objects >= most or self._body.tell() >= MOST_BYTES
-
-    def put(self, access: Access) -> Any:
-        """Write the file, and say what of each table it holds."""
-        import pyarrow as pa
-
-        self._flush()
-        self._writer.close()
-        key = f"{self._folder.prefix}{self._lane}-{uuid.uuid4().hex}.parquet"
-        lake_at(access.region, access.endpoint_url).s3.put(self._folder.bucket, key, self._body.getvalue())
-        held = pa.concat_tables(self._tables).group_by("table").aggregate([("objects", "sum"), ("bytes", "sum")])
-        names = [pa.repeat(text, held.num_rows) for text in (self._lane, key)]
-        columns = [*names, *(held.column(name).combine_chunks() for name in ("table", "objects_sum", "bytes_sum"))]
-        return pa.RecordBatch.from_arrays(columns, names=["lane", "file", "table", "objects", "bytes"])
-
-    def _flush(self) -> None:
-        import pyarrow as pa
-        from pyarrow import parquet
-
-        if not self._waiting:
-            return
-        rows = pa.Table.from_batches(self._waiting)
-        if self._writer is None:
-            # Keys and ETags hardly repeat: a dictionary of them would be made only to be given up.
-            self._writer = parquet.ParquetWriter(
-                self._body, rows.schema, use_dictionary=["table", "lane", "encryption_status"], compression="snappy"
-            )
-        self._writer.write_table(rows)
-        sums = rows.group_by("table").aggregate([("key", "count"), ("size", "sum")])
-        self._tables.append(
-            sums.select(["table", "key_count", "size_sum"]).rename_columns(["table", "objects", "bytes"])
-        )
-        self._waiting, self._waits = [], 0
-
-
-def _listing(access: Access, bucket: str, folder: Place) -> Callable[[Batches], Batches]:
-    """Turn rows of files into a manifest each, which is read from what S3 holds of them."""
-
-    def write(batches: Batches) -> Batches:
-        from pyarrow import parquet
-
-        s3 = lake_at(access.region, access.endpoint_url).s3
-        for row in (row for batch in batches for row in batch.to_pylist()):
-            text, beside, objects = BytesIO(), BytesIO(), 0
-            with parquet.ParquetWriter(beside, _beside_schema(), use_dictionary=False, compression="snappy") as rows:
-                for file in row["files"]:
-                    stored = parquet.ParquetFile(BytesIO(s3.get(folder.bucket, file).data))
-                    for part in stored.iter_batches(ROW_GROUP, columns=rows.schema.names):
-                        _add_lines(text, bucket, part.column("key"))
-                        rows.write_batch(part.cast(rows.schema))
-                        objects += part.num_rows
-            yield _put_manifest(access, folder, text, objects, row["bytes"], beside)
-
-    return write
+    s3 = lake_at(access.region, access.endpoint_url).s3
+    text, beside = BytesIO(), BytesIO()
+    with parquet.ParquetWriter(beside, _beside_schema(), use_dictionary=False, compression="zstd") as rows:
+        for file in files:
+            stored = parquet.ParquetFile(BytesIO(s3.get(folder.bucket, file.key).data))
+            for part in stored.iter_batches(ROW_GROUP, columns=rows.schema.names, use_threads=False):
+                add_lines(text, bucket, part.column("key"))
+                rows.write_batch(part.cast(rows.schema))
+    objects, size = sum(file.objects for file in files), sum(file.bytes for file in files)
+    yield _put_manifest(access, folder, files[0].lane, text, objects, size, beside)
 
 
 def _beside_schema() -> Any:
@@ -219,7 +129,7 @@ def _beside_schema() -> Any:
     return pa.schema([("key", pa.string()), ("size", pa.int64()), ("etag", pa.string())])
 
 
-def _add_lines(text: BytesIO, bucket: str, keys: Any) -> None:
+def add_lines(text: BytesIO, bucket: str, keys: Any) -> None:
     """Add a line for each key; neither bucket names nor encoded keys hold a comma, a quote or a line break."""
     import pyarrow as pa
     from pyarrow import csv
@@ -229,18 +139,18 @@ def _add_lines(text: BytesIO, bucket: str, keys: Any) -> None:
 
 
 def _put_manifest(
-    access: Access, folder: Place, text: BytesIO, objects: int, size: int, beside: BytesIO | None = None
+    access: Access, folder: Place, lane: str, text: BytesIO, objects: int, size: int, beside: BytesIO | None = None
 ) -> Any:
     import pyarrow as pa
 
-    name = f"{folder.prefix}{uuid.uuid4().hex}"
+    name = f"{folder.prefix}{lane}-{uuid.uuid4().hex}"
     s3 = lake_at(access.region, access.endpoint_url).s3
     # The rows go first: who reads them requires that they are no younger than the manifest.
     if beside is not None:
         s3.put(folder.bucket, f"{name}{BESIDE}", beside.getvalue())
     etag = s3.put(folder.bucket, f"{name}{SUFFIX}", text.getvalue()).etag
-    arrays = [pa.array([value]) for value in (f"{name}{SUFFIX}", etag, objects, size)]
-    return pa.RecordBatch.from_arrays(arrays, names=["key", "etag", "objects", "bytes"])
+    arrays = [pa.array([value]) for value in (lane, f"{name}{SUFFIX}", etag, objects, size)]
+    return pa.RecordBatch.from_arrays(arrays, names=["lane", "key", "etag", "objects", "bytes"])
 
 
 def _sum(column: Any) -> int:
@@ -257,4 +167,4 @@ def read_manifest(spark: Any, bucket: str, key: str) -> Any:
 
 def read_planned(spark: Any, bucket: str, key: str) -> Any:
     """The rows of a manifest as they were planned: `key`, `size` and `etag`."""
-    return spark.read.parquet(f"s3a://{bucket}/{key.removesuffix(SUFFIX)}{BESIDE}")
+    return spark.read.parquet(f"s3a://{bucket}/{key.removesuffix(SUFFIX)}{BESIDE}").select("key", "size", "etag")

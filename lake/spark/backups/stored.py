@@ -1,5 +1,6 @@
-"""Parquet files of S3 as Arrow batches, read in ranges by the executors' Python; refused where they are not whole."""
+"""Files of S3 as Arrow batches, read in ranges by the executors' Python; refused where they are not whole."""
 
+import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -12,6 +13,9 @@ from lake.spark.errors import SparkRefused
 
 ROWS = 100_000
 """How many rows a batch holds at most."""
+BUFFER = 4 * 1024**2
+BLOCK = 8 * 1024**2
+"""Bytes of CSV that are parsed at once."""
 _MISSING = frozenset({"NoSuchKey", "NotFound"})
 
 
@@ -24,12 +28,46 @@ def parquet_batches(access: Access, share: Share, columns: Sequence[str] | None 
 
     with whole(share.bucket, share.key):
         file = parquet.ParquetFile(open_object(access, share.bucket, share.key), pre_buffer=True)
-        groups = file.num_row_groups
-        mine = list(range(groups * share.number // share.of, groups * (share.number + 1) // share.of))
-        if mine:
-            held = set(file.schema_arrow.names)
-            wanted = None if columns is None else [name for name in columns if name in held]
+        if mine := _share_of(share, file.num_row_groups):
+            wanted = _held(columns, file.schema_arrow.names)
             yield from file.iter_batches(ROWS, row_groups=mine, columns=wanted, use_threads=False)
+
+
+def orc_batches(access: Access, share: Share, columns: Sequence[str] | None = None) -> Batches:
+    """The rows of the share's stripes, as `parquet_batches` gives those of row groups."""
+    from pyarrow import orc
+
+    with whole(share.bucket, share.key):
+        # It reads in small pieces.
+        file = orc.ORCFile(io.BufferedReader(open_object(access, share.bucket, share.key), BUFFER))
+        for stripe in _share_of(share, file.nstripes):
+            yield file.read_stripe(stripe, columns=_held(columns, file.schema.names))
+
+
+def csv_batches(access: Access, share: Share, names: Sequence[str]) -> Batches:
+    """The rows of a file of CSV without a header, compressed where its name ends in .gz; all columns are strings.
+
+    SparkRefused where it is not there or not whole, or has a row of another number of columns.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with whole(share.bucket, share.key):
+        stream = io.BufferedReader(open_object(access, share.bucket, share.key), BUFFER)
+        yield from csv.open_csv(
+            pa.CompressedInputStream(stream, "gzip") if share.key.endswith(".gz") else stream,
+            read_options=csv.ReadOptions(column_names=list(names), use_threads=False, block_size=BLOCK),
+            convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+        )
+
+
+def _share_of(share: Share, parts: int) -> list[int]:
+    """Which of a file's parts are the share's."""
+    return list(range(parts * share.number // share.of, parts * (share.number + 1) // share.of))
+
+
+def _held(columns: Sequence[str] | None, names: Sequence[str]) -> list[str] | None:
+    return None if columns is None else [name for name in columns if name in names]
 
 
 def open_object(access: Access, bucket: str, key: str) -> ObjectFile:

@@ -57,10 +57,11 @@ def run_tasks(spark: Any, works: Sequence[Work], do: Callable[[Work], Batches], 
     return spark.range(0, len(works), 1, max(1, len(works))).mapInArrow(each, schema)
 
 
-def then(*stages: Stage) -> Stage:
-    """One stage after the other, batch by batch."""
+def then(first: Callable[[Work], Batches], *stages: Stage) -> Callable[[Work], Batches]:
+    """One stage after the other, batch by batch, within one process."""
 
-    def run(batches: Batches) -> Batches:
+    def run(work: Work) -> Batches:
+        batches = first(work)
         for stage in stages:
             batches = stage(batches)
         return batches

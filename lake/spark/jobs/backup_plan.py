@@ -1,29 +1,27 @@
 """Plan a backup: what an inventory or a listing holds, what of it is to be copied, and manifests that say so."""
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from lake.aws.access import Access
 from lake.delta.live_files import CLOCKS_APART
 from lake.delta.state import EPOCH
 from lake.spark.backups.difference import without_pool
-from lake.spark.backups.inventory import read_inventory
-from lake.spark.backups.keys import table_roots, with_tables
-from lake.spark.backups.listing import headed, listed
+from lake.spark.backups.inventory import COLUMNS, Inventory, inventory_batches, read_inventory
+from lake.spark.backups.kept_listing import FILES, keep_listing, kept_inventory
+from lake.spark.backups.lanes import COPY_LIMIT, LANES, with_lanes
+from lake.spark.backups.listing import heads, listed
 from lake.spark.backups.live import Logs
-from lake.spark.backups.manifests import (
-    MOST_OBJECTS,
-    PlannedFile,
-    planned_files,
-    read_manifest,
-    write_manifests,
-    write_planned,
-)
+from lake.spark.backups.manifests import MOST_OBJECTS, PlannedFile, read_manifest, write_manifests
 from lake.spark.backups.places import Place, access_of, place, slots
+from lake.spark.backups.planned import PLANNED, WRITTEN, Planning, kept, planned_files, write_planned
 from lake.spark.backups.selection import LEFT_OUT, live_only
+from lake.spark.backups.tables import ROOT_COUNTS, Roots, count_roots, keep_roots, with_tables
+from lake.spark.backups.tasks import Batches, Share, balanced, run_tasks, then
 from lake.spark.backups.tuning import bulk_settings, divide
 from lake.spark.errors import SparkRefused
 from lake.spark.jobs.parameters import text
@@ -31,14 +29,10 @@ from lake.spark.jobs.report import Report
 from lake.spark.messages import SparkJob
 
 KIND = "backup_plan"
-COPY_LIMIT = 5 * 1024**3
 LARGEST_TABLES = 50
-UNLISTED = ("storage_class", "access_tier", "encryption_status")
-LANES = ("copy", "multipart")
 LEAST_OBJECTS = 500_000
-ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
-ARCHIVE_TIERS = ("ARCHIVE", "DEEP_ARCHIVE", "ARCHIVE_ACCESS", "DEEP_ARCHIVE_ACCESS")
-"""INTELLIGENT_TIERING's tiers that have to be restored first; ARCHIVE_INSTANT_ACCESS is read at once."""
+TASKS_PER_SLOT = 2
+"""So that a task which has more to do than others holds nobody up for long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,52 +97,75 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
 def _plan(work: _Work, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
     began = datetime.now(UTC)
     report.step("Read the inventory" if params.get("inventory_manifest") else "List the source")
-    objects = _objects(work, params)
+    source = _source(work, params)
     report.step("Find the tables")
-    found = table_roots(objects).cache()
-    try:
-        roots = found.where("root is not null").select("root", "depth")
-        count = int(found.selectExpr("sum(objects)").first()[0] or 0)
-        tasks = _tasks(count, work.parallel)
-        divide(work.spark, count)
-        laned = _with_lanes(with_tables(objects, roots), params)
-        told_live: dict[str, Any] = {}
-        if params.get("files") == "live" and not params.get("retry"):
-            report.step("Read the tables' logs")
-            logs = Logs(work.access, work.source.bucket, _live_since(params, began))
-            laned, told_live = live_only(laned, roots, logs, work.below("live"), parallel=work.parallel)
-        if params.get("selection") == "incremental" and not params.get("retry"):
-            laned = without_pool(laned, _pool(work, params), lanes=LANES)
-        report.step("Select what to copy")
-        planned = work.below("planned")
-        most = int(params.get("manifest_objects") or MOST_OBJECTS)
-        written = write_planned(laned.coalesce(tasks), work.access, planned, work.below("tables"), most=most)
-    finally:
-        found.unpersist()
+    # All that is grouped and sorted here by Spark is few rows, unless something is joined.
+    divide(work.spark, 0)
+    counts = run_tasks(work.spark, _few(work, source), then(_reading(work, source, ["key"]), count_roots), ROOT_COUNTS)
+    roots = keep_roots(counts, work.access, work.below("roots"))
+    most = int(params.get("manifest_objects") or MOST_OBJECTS)
+    planning = Planning(work.access, work.source.bucket, work.below("planned"), most)
+    rows, told_live = _written(work, params, source, roots, planning, began, report)
+    written = kept(rows, work.below("tables"))
     report.step("Write the manifests")
     files = planned_files(written)
-    manifests = [
-        manifest.document()
-        for lane in LANES
-        for manifest in write_manifests(
-            work.spark,
-            work.access,
-            work.source.bucket,
-            [file for file in files if file.lane == lane],
-            work.below(f"manifest/{lane}"),
-            most=most,
-        )
-    ]
+    manifests = write_manifests(work.spark, work.access, work.source.bucket, files, work.below("manifest"), most=most)
     lanes = _by_lane(files)
-    counts = {lane: lanes.get(lane, (0, 0))[0] for lane in ("already_there", "too_new", "archived")}
-    facts = {
-        "planned": {"bucket": planned.bucket, "files": [file.key for file in files if file.lane != LEFT_OUT]},
-        "began": began.isoformat(),
-        "pool": dict(params.get("pool") or {}),
+    counts_of = {lane: lanes.get(lane, (0, 0))[0] for lane in ("already_there", "too_new", "archived")}
+    planned = [file for file in files if file.lane != LEFT_OUT]
+    objects = sum(file.objects for file in planned)
+    return {
+        "listed": objects,
+        **counts_of,
+        "manifests": [manifest.document() for manifest in manifests],
+        "tables": {"count": roots.tables, "largest": _largest(written)} | _left_out(lanes, told_live),
+        "facts": {
+            "planned": {
+                "bucket": planning.folder.bucket,
+                "files": [file.key for file in planned],
+                "objects": objects,
+            },
+            "began": began.isoformat(),
+            "pool": dict(params.get("pool") or {}),
+        },
     }
-    listed_all = sum(objects for lane, (objects, _) in lanes.items() if lane != LEFT_OUT)
-    told = _tables(written) | _left_out(lanes, told_live)
-    return {"listed": listed_all, **counts, "manifests": manifests, "tables": told, "facts": facts}
+
+
+def _written(
+    work: _Work,
+    params: Mapping[str, Any],
+    source: Inventory,
+    roots: Roots,
+    planning: Planning,
+    began: datetime,
+    report: Report,
+) -> tuple[Any, dict[str, Any]]:
+    """The rows of WRITTEN, still to be worked out, and what is told of live files.
+
+    Where every object is copied, tasks read, work and write by themselves; a choice among them takes Spark's joins.
+    """
+    limit, tasks = int(params.get("copy_limit") or COPY_LIMIT), _tasks(roots.objects, work.parallel)
+    laned = then(_reading(work, source, COLUMNS), with_tables(work.access, roots), with_lanes(_cut_off(params), limit))
+    chooses = {params.get("selection"), params.get("files")} & {"incremental", "live"}
+    if params.get("retry") or not chooses:
+        report.step("Select what to copy")
+        alone = then(laned, write_planned(planning))
+        return run_tasks(work.spark, balanced(source.shares, tasks), alone, WRITTEN), {}
+    divide(work.spark, roots.objects)
+    selected, told_live = run_tasks(work.spark, _few(work, source), laned, PLANNED), dict[str, Any]()
+    if "live" in chooses:
+        report.step("Read the tables' logs")
+        logs = Logs(work.access, work.source.bucket, _live_since(params, began))
+        names = roots.frame(work.spark)
+        selected, told_live = live_only(selected, names, logs, work.below("live"), parallel=work.parallel)
+    if "incremental" in chooses:
+        selected = without_pool(selected, _pool(work, params), lanes=LANES)
+    report.step("Select what to copy")
+    return selected.coalesce(tasks).mapInArrow(write_planned(planning), WRITTEN), told_live
+
+
+def _few(work: _Work, source: Inventory) -> list[list[Share]]:
+    return balanced(source.shares, work.parallel * TASKS_PER_SLOT)
 
 
 def _tasks(objects: int, parallel: int) -> int:
@@ -158,39 +175,22 @@ def _tasks(objects: int, parallel: int) -> int:
     return max(1, wanted, min(rounds, objects // LEAST_OBJECTS))
 
 
-def _objects(work: _Work, params: Mapping[str, Any]) -> Any:
-    from pyspark.sql import functions as sql
-
+def _source(work: _Work, params: Mapping[str, Any]) -> Inventory:
+    """The inventory that is named, or one of our own: of a listing, or of the objects of a manifest asked for anew."""
     retry, manifest = params.get("retry") or {}, str(params.get("inventory_manifest") or "")
     if manifest and not retry:
-        return read_inventory(work.spark, text(params, "inventory_bucket"), manifest, work.source.prefix)
+        return read_inventory(work.access, text(params, "inventory_bucket"), manifest, work.source.prefix)
+    folder = work.below("listing")
+    keeping = keep_listing(work.access, folder)
     if retry:
-        rows = read_manifest(work.spark, str(retry["bucket"]), str(retry["key"]))
-        found = headed(rows.repartition(work.parallel), work.access, work.source.bucket)
-    else:
-        found = listed(work.spark, work.access, work.source, parallel=work.parallel)
-    unknown = (
-        sql.lit(None).cast("string").alias(name) for name in ("storage_class", "access_tier", "encryption_status")
-    )
-    # A listing is asked for once, however often its rows are read afterwards.
-    kept = work.below("listing").uri()
-    found.select("*", *unknown).write.parquet(kept)
-    return work.spark.read.parquet(kept)
+        rows = read_manifest(work.spark, str(retry["bucket"]), str(retry["key"])).repartition(work.parallel)
+        return kept_inventory(rows.mapInArrow(then(heads(work.access, work.source.bucket), keeping), FILES), folder)
+    found = listed(work.spark, work.access, work.source, keeping, parallel=work.parallel, schema=FILES)
+    return kept_inventory(found, folder)
 
 
-def _with_lanes(objects: Any, params: Mapping[str, Any]) -> Any:
-    """Add `lane`; archived goes before too_new, as it has to be restored whatever its age."""
-    from pyspark.sql import functions as sql
-
-    archived = sql.col("storage_class").isin(*ARCHIVE_CLASSES) | sql.col("access_tier").isin(*ARCHIVE_TIERS)
-    limit = int(params.get("copy_limit") or COPY_LIMIT)
-    lane = (
-        sql.when(sql.coalesce(archived, sql.lit(False)), sql.lit("archived"))
-        .when(sql.col("modified_at") > sql.lit(_cut_off(params)), sql.lit("too_new"))
-        .when(sql.col("size") > limit, sql.lit("multipart"))
-        .otherwise(sql.lit("copy"))
-    )
-    return objects.withColumn("lane", lane).drop("storage_class", "access_tier")
+def _reading(work: _Work, source: Inventory, columns: Sequence[str]) -> Callable[[list[Share]], Batches]:
+    return partial(inventory_batches, work.access, source, columns=columns)
 
 
 def _pool(work: _Work, params: Mapping[str, Any]) -> Any:
@@ -225,8 +225,8 @@ def _by_lane(files: Iterable[PlannedFile]) -> dict[str, tuple[int, int]]:
     return lanes
 
 
-def _tables(written: Any) -> dict[str, Any]:
-    """How many tables there are, and the largest by bytes with their objects by lane; `written` is of WRITTEN."""
+def _largest(written: Any) -> list[dict[str, Any]]:
+    """The largest tables by bytes, with their objects by lane; `written` is of WRITTEN."""
     from pyspark.sql import functions as sql
 
     named = written.where(sql.col("table").isNotNull() & (sql.col("lane") != LEFT_OUT))
@@ -235,8 +235,7 @@ def _tables(written: Any) -> dict[str, Any]:
         for lane in (*LANES, "archived", "too_new", "already_there")
     )
     whole = named.groupBy("table").agg(sql.sum("objects").alias("objects"), sql.sum("bytes").alias("bytes"), *by_lane)
-    largest = whole.orderBy(sql.desc("bytes"), "table").limit(LARGEST_TABLES).collect()
-    return {"count": int(whole.count()), "largest": [row.asDict() for row in largest]}
+    return [row.asDict() for row in whole.orderBy(sql.desc("bytes"), "table").limit(LARGEST_TABLES).collect()]
 
 
 def _left_out(lanes: Mapping[str, tuple[int, int]], told: Mapping[str, Any]) -> dict[str, Any]:

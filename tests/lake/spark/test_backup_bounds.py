@@ -11,8 +11,8 @@ FILES = sorted([*ROOMS.glob("backups/*.py"), *ROOMS.glob("jobs/backup_*.py")])
 BRINGS = frozenset({"collect", "toArrow", "toLocalIterator", "toPandas"})
 """Others, as first() and take(), bring as many rows as they are asked for."""
 BOUNDED = {
-    "keys.with_tables": "the depths of tables, at most half of a key's 1,024 bytes",
-    "manifests.planned_files": "a row for each file of up to a million objects",
+    "kept_listing.kept_inventory": "a row for each file of up to half a million objects",
+    "planned.planned_files": "a row for each file of up to a million objects",
     "manifests.write_manifest_of": "one row",
     "manifests.write_manifests": "a row for each manifest of up to a million objects",
     "backup_reconcile.groups_of": "a row for each outcome and error code",

@@ -1,6 +1,8 @@
 """Keys in URL-encoded form, many at once, against the standard library's one by one."""
 
 import random
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -36,7 +38,7 @@ def test_a_plus_sign_is_a_blank_hexadecimal_digits_are_of_either_case_and_a_null
 
 
 @pytest.mark.parametrize("function", [percent_encoded, percent_decoded])
-def test_of_nothing_comes_nothing(function) -> None:
+def test_of_nothing_comes_nothing(function: Callable[[Any], Any]) -> None:
     assert function(pa.array([], pa.string())).to_pylist() == []
     assert function(pa.array(["", ""])).to_pylist() == ["", ""]
 

@@ -1,0 +1,47 @@
+"""A listing that is kept in the form of an inventory, so that it is asked for once and read as often as is wanted."""
+
+import io
+import uuid
+from typing import Any
+
+from lake.aws.access import Access
+from lake.spark.backups.inventory import STORED, Inventory
+from lake.spark.backups.places import Place, lake_at
+from lake.spark.backups.tasks import Batches, Stage
+
+FILES = "key string, bytes bigint"
+MOST_OBJECTS = 500_000
+
+
+def keep_listing(access: Access, folder: Place) -> Stage:
+    """The stage that writes rows of OBJECTS below `folder`, and tells of the files (FILES), each of many objects."""
+
+    def write(batches: Batches) -> Batches:
+        held: list[Any] = []
+        for batch in batches:
+            held.append(batch)
+            if sum(one.num_rows for one in held) >= MOST_OBJECTS:
+                yield _put(access, folder, held)
+                held = []
+        if held:
+            yield _put(access, folder, held)
+
+    return write
+
+
+def kept_inventory(files: Any, folder: Place) -> Inventory:
+    """The inventory that those FILES are; only those count that a task which ended well has told of."""
+    told = files.collect()
+    return Inventory(folder.uri(), "PARQUET", tuple((folder.bucket, row["key"], row["bytes"]) for row in told))
+
+
+def _put(access: Access, folder: Place, batches: list[Any]) -> Any:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rows = pa.Table.from_batches(batches)
+    body, key = io.BytesIO(), f"{folder.prefix}{uuid.uuid4().hex}.parquet"
+    names = [STORED.get(name, name) for name in rows.schema.names]
+    parquet.write_table(rows.rename_columns(names), body, row_group_size=100_000, compression="zstd")
+    lake_at(access.region, access.endpoint_url).s3.put(folder.bucket, key, body.getvalue())
+    return pa.RecordBatch.from_arrays([pa.array([key]), pa.array([body.tell()])], names=["key", "bytes"])
