@@ -1,0 +1,53 @@
+"""The lane of an object, for every combination of what an inventory says of it."""
+
+import itertools
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+
+from lake.spark.backups.lanes import with_lanes
+
+CUT_OFF = datetime(2026, 11, 20, tzinfo=UTC)
+LIMIT = 5 * 1024**3
+CLASSES = ("STANDARD", "GLACIER", "DEEP_ARCHIVE", "GLACIER_IR", "INTELLIGENT_TIERING", "", None)
+TIERS = ("", None, "FREQUENT", "ARCHIVE_INSTANT_ACCESS", "ARCHIVE", "DEEP_ARCHIVE", "ARCHIVE_ACCESS")
+MOMENTS = (CUT_OFF - timedelta(days=1), CUT_OFF, CUT_OFF + timedelta(microseconds=1))
+SIZES = (0, LIMIT, LIMIT + 1)
+
+
+def expected(kind: str | None, tier: str | None, moment: datetime, size: int) -> str:
+    if kind in {"GLACIER", "DEEP_ARCHIVE"} or tier in {"ARCHIVE", "DEEP_ARCHIVE", "ARCHIVE_ACCESS"}:
+        return "archived"
+    if moment > CUT_OFF:
+        return "too_new"
+    return "multipart" if size > LIMIT else "copy"
+
+
+def test_every_object_has_the_lane_that_its_class_tier_time_and_size_say() -> None:
+    rows = list(itertools.product(CLASSES, TIERS, MOMENTS, SIZES))
+    kinds, tiers, moments, sizes = zip(*rows, strict=True)
+    batch = pa.RecordBatch.from_pydict(
+        {
+            "key": [str(number) for number in range(len(rows))],
+            "size": pa.array(sizes, pa.int64()),
+            "modified_at": pa.array(moments, pa.timestamp("us", tz="UTC")),
+            "storage_class": pa.array(kinds, pa.string()),
+            "access_tier": pa.array(tiers, pa.string()),
+        }
+    )
+    (told,) = with_lanes(CUT_OFF, LIMIT)(iter([batch]))
+    assert told.schema.names == ["key", "size", "modified_at", "lane"]
+    assert told["lane"].to_pylist() == [expected(*row) for row in rows]
+
+
+def test_columns_that_an_inventory_lacks_archive_nothing() -> None:
+    batch = pa.RecordBatch.from_pydict(
+        {
+            "size": pa.array([1], pa.int64()),
+            "modified_at": pa.array([CUT_OFF], pa.timestamp("us", tz="UTC")),
+            "storage_class": pa.nulls(1, pa.string()),
+            "access_tier": pa.nulls(1, pa.string()),
+        }
+    )
+    (told,) = with_lanes(CUT_OFF, LIMIT)(iter([batch]))
+    assert told["lane"].to_pylist() == ["copy"]
