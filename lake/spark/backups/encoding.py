@@ -43,11 +43,12 @@ def percent_decoded(texts: Any) -> Any:
     ends = offsets[np.searchsorted(offsets, at, side="right")]
     if (at + 2 >= ends).any():
         raise ValueError("A percent sign ends a key.")
-    values = _hexadecimal()[data]
-    high, low = values[at + 1], values[at + 2]
+    values = _hexadecimal()
+    high, low = values[data[at + 1]], values[data[at + 2]]
     if (high < 0).any() or (low < 0).any():
         raise ValueError("A percent sign is not followed by two hexadecimal digits.")
-    decoded = np.where(data == PLUS, np.uint8(BLANK), data)
+    decoded = data.copy()
+    decoded[data == PLUS] = BLANK
     decoded[at] = high * 16 + low
     stays = np.ones(len(data), bool)
     stays[at + 1] = stays[at + 2] = False

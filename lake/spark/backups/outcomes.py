@@ -18,28 +18,25 @@ _TOLD = "ETag="
 def side_by_side(planned: Any, reported: Any, there: Any, proofs: Any) -> Any:
     """Planned objects, each with what is known of it, or nulls: as many rows as `planned` has, in their order.
 
-    All are record batches. `reported` has no key twice. Added are `r_*` of the report's row and `d_*` of the object at
-    the destination, with whether there is one as `r_found` and `d_found`, and `proved_etag`, the destination's ETag of
-    an object that an earlier reconciliation found safe with the same size and ETag.
+    All are record batches. Added are `r_*` of the report's row and `d_*` of the object at the destination, with whether
+    there is one as `r_found` and `d_found`, and `proved_etag`, the destination's ETag of an object that an earlier
+    reconciliation found safe with the same size and ETag. Of a key that `reported` has twice, `once` says which counts.
     """
-    rows = _beside(_beside(planned, reported, "r_"), there, "d_")
+    at = _places(planned, reported)
+    if not _answers_all(at, reported.num_rows):
+        reported = once(reported)
+        at = _places(planned, reported)
+    rows = _beside(planned, reported, at, "r_")
+    rows = _beside(rows, there, _places(planned, there), "d_")
     return _with_proofs(rows, proofs)
 
 
-def once(reported: Any, wanted: Any) -> Any:
-    """The report's rows, one for each key: an object that succeeded once counts as succeeded.
-
-    `wanted` are the keys that are looked for: mostly each row answers one of them, and then none can be there twice.
-    """
+def once(reported: Any) -> Any:
+    """The report's rows, one for each key: an object that succeeded once counts as succeeded."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    asked = np.zeros(reported.num_rows, bool)
-    found = pc.index_in(wanted, value_set=reported.column("key")).drop_null()
-    asked[found.to_numpy()] = True
-    if asked.all():
-        return reported
     # The greatest of a key comes first: success before failure, and what is known before what is not.
     told = ("succeeded", "http_status", "code", "message")
     order = [("key", "ascending"), *((name, "descending") for name in told)]
@@ -48,6 +45,15 @@ def once(reported: Any, wanted: Any) -> Any:
     is_first = np.ones(rows.num_rows, bool)
     is_first[1:] = pc.not_equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False)
     return rows.filter(pa.array(is_first))
+
+
+def _answers_all(places: Any, count: int) -> bool:
+    """Whether each of `count` rows was found: then none can have the key of another, as only one of them would be."""
+    import numpy as np
+
+    is_found = np.zeros(count, bool)
+    is_found[places.drop_null().to_numpy()] = True
+    return bool(is_found.all())
 
 
 def with_outcomes(rows: Any, *, began: datetime, encryption_key: str) -> Any:
@@ -130,11 +136,10 @@ def _of_failure(rows: Any) -> Any:
     )
 
 
-def _beside(left: Any, right: Any, prefix: str) -> Any:
+def _beside(left: Any, right: Any, at: Any, prefix: str) -> Any:
     """Add the columns of `right`, but its key, under that prefix, and `found`."""
     import pyarrow.compute as pc
 
-    at = _places(left, right)
     for name in right.schema.names:
         if name != "key":
             left = left.append_column(f"{prefix}{name}", right.column(name).take(at))

@@ -103,10 +103,10 @@ def rows_of(lines: bytes, source_bucket: str) -> Any:
     is_ours = pc.fill_null(pc.equal(rows["bucket"], source_bucket), False)
     rows = rows.filter(pc.and_(is_ours, pc.is_valid(rows["key"])))
     fifth, sixth = rows["fifth"], rows["sixth"]
-    is_status = pc.fill_null(pc.match_substring_regex(fifth, "^[0-9]+$"), False)
+    is_status = pc.fill_null(pc.ascii_is_decimal(fifth), False)
     columns = [
         percent_decoded(rows["key"]),
-        pc.equal(pc.utf8_lower(rows["task_status"]), "succeeded"),
+        pc.equal(pc.ascii_lower(rows["task_status"]), "succeeded"),
         pc.if_else(is_status, fifth, sixth),
         pc.if_else(is_status, sixth, fifth),
         rows["message"],
@@ -147,10 +147,13 @@ def _read_at_once(lines: bytes) -> Any:
 
 
 def _lines(data: bytes) -> int | None:
-    """How many lines there are, the last one's end missing or not; None where some end with a carriage return alone."""
-    if data.count(b"\r") != data.count(b"\r\n"):
+    """How many lines there are, the last one's end missing or not; None where some may end with a carriage return."""
+    import numpy as np
+
+    if b"\r" in data:
         return None
-    return data.count(b"\n") + (not data.endswith(b"\n"))
+    # Several times as fast as bytes.count().
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n"))) + (not data.endswith(b"\n"))
 
 
 def _read_singly(lines: bytes) -> Any:

@@ -14,12 +14,13 @@ from typing import Any
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
 from lake.spark.backups.exchange import BLOBS, conformed, divided, together
-from lake.spark.backups.outcomes import SAFE, once, side_by_side, with_outcomes
+from lake.spark.backups.outcomes import SAFE, side_by_side, with_outcomes
 from lake.spark.backups.places import THREADS, Place, lake_at
 from lake.spark.backups.reports import report_batches, reported_schema
 from lake.spark.backups.stored import open_object, parquet_batches, whole
 from lake.spark.backups.tasks import Batches, Share, Stage, run_tasks, shares_of
 from lake.spark.backups.tuning import ROWS_PER_PARTITION
+from lake.spark.backups.workers import keep_modules
 from lake.spark.errors import SparkRefused
 
 PLANNED, REPORTED, THERE, PROVED = "planned", "reported", "there", "proved"
@@ -112,7 +113,8 @@ def reading(settling: Settling) -> Callable[[Read], Batches]:
     """Read what is to be read, as rows of BLOBS."""
 
     def read(work: Read) -> Batches:
-        return divided(work.kind, _rows(settling, work), settling.parts)
+        yield from divided(work.kind, _rows(settling, work), settling.parts)
+        keep_modules()
 
     return read
 
@@ -184,15 +186,14 @@ def _settling(settling: Settling) -> Callable[[Batches], Batches]:
         outcomes = settled(together(held, schemas()), settling)
         if outcomes.num_rows:
             yield counts_of(put_once(settling.access, settling.kept, number, outcomes))
+        keep_modules()
 
     return settle_part
 
 
 def settled(rows: Mapping[str, Any], settling: Settling) -> Any:
     """KEPT and `destination_etag` of each planned row, of what all kinds hold of one part."""
-    planned = rows[PLANNED]
-    reported = once(rows[REPORTED], planned.column("key"))
-    beside = side_by_side(planned, reported, rows[THERE], rows[PROVED])
+    beside = side_by_side(rows[PLANNED], rows[REPORTED], rows[THERE], rows[PROVED])
     told = with_outcomes(beside, began=settling.began, encryption_key=settling.encryption_key)
     kept = told.select([*KEPT, "d_etag"])
     return kept.rename_columns([*KEPT, "destination_etag"])
