@@ -42,6 +42,19 @@ def test_hostile_keys_are_copied_and_found_safe_and_a_second_run_copies_nothing(
     assert before == after
 
 
+def test_full_files_of_planned_objects_have_manifests_of_their_own_and_the_rest_share_one(ground) -> None:
+    ground.put([*HOSTILE, *(f"t/{number}" for number in range(7))])
+    params = ground.params(manifest_objects=4)
+    planned = ground.run("backup_plan", params)
+    manifests = planned["manifests"]
+    assert [m["objects"] for m in manifests if "/planned/" in m["key"]] == [4, 4, 4]
+    assert [m["objects"] for m in manifests if "/manifest/" in m["key"]] == [3]
+    for number, manifest in enumerate(manifests):
+        assert ground.lake.s3.head(manifest["bucket"], manifest["key"]).etag == manifest["etag"]
+        assert ground.copy(manifest, params, token=f"t{number}") == {"done": manifest["objects"], "failed": 0}
+    assert reconcile(ground, params, planned, manifests[0])["counts"]["copied"] == 15
+
+
 def test_vanished_changed_lost_and_unreported_objects_are_never_safe(ground) -> None:
     ground.put(["t/_delta_log/0.json", "t/gone", "t/changed", "t/lost", "t/fine"])
     params = ground.params()
