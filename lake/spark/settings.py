@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 IDLE_SECONDS = 600.0
 
 _LOG_STORE = "spark.io.delta.storage.S3DynamoDBLogStore"
+# What is shuffled is read from this machine's memory or disk, which costs less than to compress it.
+_ONE_MACHINE = LOOPBACK | {"spark.shuffle.compress": "false"}
 # Variables by which a developer's own Spark would get into ours, or another process's session into this one.
 _FOREIGN = ("SPARK_HOME", "SPARK_REMOTE", "SPARK_MASTER", "SPARK_CONNECT_MODE", "SPARK_CONNECT_MODE_ENABLED")
 _FOREIGN_PYSPARK = ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET", "PYSPARK_PIN_THREAD")
@@ -91,7 +93,7 @@ def session_conf(settings: WorkerSettings, home: Path, scratch: Path, archive_op
         "spark.master": settings.deployment.master
     }
     conf = driver | server_conf(settings) | _s3a_patience() | query_settings() | patience
-    return conf | (LOOPBACK if mode == "local" else _executor_settings(settings, home))
+    return conf | (_ONE_MACHINE if mode == "local" else _executor_settings(settings, home))
 
 
 def server_conf(settings: WorkerSettings) -> dict[str, str]:

@@ -16,7 +16,7 @@ def percent_encoded(keys: Any) -> Any:
     """An Arrow array of keys as manifests for S3 Batch Operations hold them: slashes kept, a blank becomes %20."""
     import numpy as np
 
-    data, offsets = _bytes_of(keys)
+    data, offsets = bytes_of(keys)
     is_kept = np.zeros(256, bool)
     is_kept[list(_KEPT)] = True
     at = np.flatnonzero(~is_kept[data])
@@ -38,7 +38,7 @@ def percent_decoded(texts: Any) -> Any:
     """
     import numpy as np
 
-    data, offsets = _bytes_of(texts)
+    data, offsets = bytes_of(texts)
     at = np.flatnonzero(data == PERCENT)
     ends = offsets[np.searchsorted(offsets, at, side="right")]
     if (at + 2 >= ends).any():
@@ -65,7 +65,7 @@ def _hexadecimal() -> Any:
     return values
 
 
-def _bytes_of(texts: Any) -> tuple[Any, Any]:
+def bytes_of(texts: Any) -> tuple[Any, Any]:
     """The bytes of all values, one after another, and where each begins; the last offset is the end."""
     import numpy as np
     import pyarrow as pa

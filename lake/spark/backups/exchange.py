@@ -4,22 +4,25 @@ Spark's shuffle costs by the row, and hardly by the byte. So a row of BLOBS hold
 of a kind and a part. Keys that are equal are of the same part, whatever their kind.
 """
 
-import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from lake.spark.backups.encoding import bytes_of
 from lake.spark.backups.tasks import Batches
 
 BLOBS = "part int, kind string, rows binary"
 """`rows` is one record batch in Arrow's IPC format, without its schema, which is the kind's."""
 DIVIDED_BYTES = 32 * 1024**2
 """Rows that come in small batches, as listings do, are divided this many bytes at a time."""
+WORD = 8
+ODD = 0x9E3779B97F4A7C15
+"""2^64 divided by the golden ratio, as multiplicative hashing takes it."""
 
 
 def divided(kind: str, batches: Batches, parts: int) -> Batches:
     """The rows of `batches` as rows of BLOBS, of `parts` parts by their `key`, which is a string and never null."""
     for rows in _gathered(batches):
-        yield _blobs(kind, rows, parts)
+        yield from _blobs(kind, rows, parts)
 
 
 def together(batches: Iterable[Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,7 +73,7 @@ def _joined(batches: list[Any]) -> Any:
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
-def _blobs(kind: str, rows: Any, parts: int) -> Any:
+def _blobs(kind: str, rows: Any, parts: int) -> Batches:
     import numpy as np
     import pyarrow as pa
 
@@ -79,23 +82,58 @@ def _blobs(kind: str, rows: Any, parts: int) -> Any:
     sorted_rows, sorted_parts = rows.take(pa.array(order)), part[order]
     firsts = np.flatnonzero(np.diff(sorted_parts, prepend=-1))
     ends = np.append(firsts[1:], len(sorted_parts))
-    blobs = [
-        sorted_rows.slice(first, end - first).serialize().to_pybytes() for first, end in zip(firsts, ends, strict=True)
-    ]
+    for first, end in zip(firsts, ends, strict=True):
+        yield _blob(int(sorted_parts[first]), kind, sorted_rows.slice(first, end - first).serialize())
+
+
+def _blob(part: int, kind: str, rows: Any) -> Any:
+    """One row of BLOBS: what is sent by the piece is received while the next is made."""
+    import numpy as np
+    import pyarrow as pa
+
+    offsets = pa.py_buffer(np.array([0, rows.size], np.int32))
     columns = [
-        pa.array(sorted_parts[firsts], pa.int32()),
-        pa.repeat(kind, len(blobs)),
-        pa.array(blobs, pa.binary()),
+        pa.array([part], pa.int32()),
+        pa.array([kind]),
+        pa.Array.from_buffers(pa.binary(), 1, [None, offsets, rows]),
     ]
     return pa.RecordBatch.from_arrays(columns, names=["part", "kind", "rows"])
 
 
 def _parts_of(keys: Any, parts: int) -> Any:
-    """The part of each key, by a hash that is the same in every process."""
+    """The part of each key, by a hash of all its bytes that is the same in every process."""
     import numpy as np
-    import pyarrow as pa
 
-    hashes = map(zlib.crc32, keys.cast(pa.binary()).to_pylist())
+    data, offsets = bytes_of(keys)
     # 16 bits are sorted in one go by their digits.
     kind = np.int16 if parts <= np.iinfo(np.int16).max else np.int32
-    return (np.fromiter(hashes, np.uint32, len(keys)) % parts).astype(kind)
+    return (_hashes(data, offsets[:-1], np.diff(offsets)) % np.uint64(parts)).astype(kind)
+
+
+def _hashes(data: Any, starts: Any, lengths: Any) -> Any:
+    """64 bits of each text, eight of its bytes at a time for all texts: twice as fast as zlib.crc32 one by one.
+
+    A text's last eight bytes count first, which may be some of the others too; one below eight counts as it is.
+    """
+    import numpy as np
+
+    padded = np.zeros(len(data) + WORD, np.uint8)
+    padded[: len(data)] = data
+    words = np.ndarray(len(data) + 1, "<u8", padded.data, strides=(1,))
+    last = words[starts + np.maximum(lengths - WORD, 0)]
+    short = np.flatnonzero(lengths < WORD)
+    last[short] &= (np.uint64(1) << (WORD * lengths[short]).astype(np.uint64)) - np.uint64(1)
+    hashes = _mixed(_mixed(lengths.astype(np.uint64), np.uint64(0)), last)
+    rest, at = np.flatnonzero(lengths > WORD), 0
+    while len(rest):
+        hashes[rest] = _mixed(hashes[rest], words[starts[rest] + at])
+        at += WORD
+        rest = rest[lengths[rest] > at + WORD]
+    return hashes
+
+
+def _mixed(hashes: Any, words: Any) -> Any:
+    import numpy as np
+
+    mixed = (hashes ^ words) * np.uint64(ODD)
+    return mixed ^ (mixed >> np.uint64(29))

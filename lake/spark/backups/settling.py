@@ -155,7 +155,7 @@ def _only_safe(batch: Any) -> Any:
 
 
 def settle(spark: Any, settling: Settling, reads: Sequence[Read], others: Any | None = None) -> Any:
-    """Write one outcome for each planned object, and count them: a row for each outcome and code.
+    """Write one outcome for each planned object, and count them: a row for each outcome and code. Best with EXCHANGE.
 
     `reads` are files, and `others`, if given, rows of BLOBS besides. Outcomes are a Parquet file for each part below
     `kept`: KEPT and `destination_etag`. The rows returned have `objects`, `bytes`, about how many `tables`, and up to
@@ -210,8 +210,10 @@ def put_once(access: Access, kept: Place, part: int, outcomes: Any) -> Any:
 
     body, key = BytesIO(), f"{kept.prefix}part-{part:05}.parquet"
     table = pa.Table.from_batches([outcomes])
-    # Keys and ETags hardly repeat: a dictionary of them would be made only to be given up.
-    parquet.write_table(table, body, use_dictionary=["table", "lane", "outcome", "code"], compression="snappy")
+    # Keys and ETags hardly repeat: a dictionary of them would be made only to be given up. Nothing but keys becomes
+    # smaller by what it costs to compress it.
+    compression = {name: "zstd" if name == "key" else "none" for name in table.column_names}
+    parquet.write_table(table, body, use_dictionary=["table", "lane", "outcome", "code"], compression=compression)
     try:
         lake_at(access.region, access.endpoint_url).s3.put(kept.bucket, key, body.getvalue())
     except AwsError as error:

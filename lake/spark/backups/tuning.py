@@ -1,6 +1,6 @@
 """Settings of a session while it works on millions of rows, and back to what they were for small jobs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,14 @@ BULK = {
     # Roots of tables are broadcast by name; nothing else is to be, on an estimate that may be wrong.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
 }
+EXCHANGE = {
+    # Of few stages, known before, none is improved by being planned anew when another ends.
+    "spark.sql.adaptive.enabled": "false",
+    # A row may be of megabytes: Java's own memory then holds a few, and Python reads while it fetches others.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "4m",
+    # What is put together last are counts, of each task a few.
+    "spark.sql.shuffle.partitions": "1",
+}
 
 
 def divide(spark: Any, rows: int) -> None:
@@ -26,8 +34,15 @@ def divide(spark: Any, rows: int) -> None:
 @contextmanager
 def bulk_settings(spark: Any) -> Iterator[None]:
     """Set BULK for as long as the block lasts."""
-    before = {name: spark.conf.get(name, None) for name in BULK}
-    for name, value in BULK.items():
+    with set_while(spark, BULK):
+        yield
+
+
+@contextmanager
+def set_while(spark: Any, settings: Mapping[str, str]) -> Iterator[None]:
+    """Set these for as long as the block lasts."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
         spark.conf.set(name, value)
     try:
         yield

@@ -1,7 +1,7 @@
 """What Spark's Python workers hold for good."""
 
-import gc
 from functools import cache
+from gc import collect, freeze
 
 
 @cache
@@ -11,5 +11,5 @@ def keep_modules() -> None:
     Spark's daemon collects garbage after each task (pyspark/daemon.py), before the worker takes the next one. Where
     botocore, numpy, pyarrow and pandas are loaded that takes 40 ms, a good part of a task's time, and finds nothing.
     """
-    gc.collect()
-    gc.freeze()
+    collect()
+    freeze()

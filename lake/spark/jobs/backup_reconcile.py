@@ -26,7 +26,7 @@ from lake.spark.backups.settling import (
     settle,
     write_none,
 )
-from lake.spark.backups.tuning import bulk_settings, divide
+from lake.spark.backups.tuning import EXCHANGE, bulk_settings, set_while
 from lake.spark.errors import SparkRefused
 from lake.spark.jobs.parameters import text
 from lake.spark.jobs.report import Report
@@ -88,9 +88,8 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
 
 def groups_of(spark: Any, settling: Settling, reads: list[Read], others: Any | None = None) -> list[dict[str, Any]]:
     """Settle all; then objects, bytes and tables by outcome and code, the largest first, with examples."""
-    # What counts is a row for each table and part.
-    divide(spark, 0)
-    groups = [row.asDict() for row in settle(spark, settling, reads, others).collect()]
+    with set_while(spark, EXCHANGE):
+        groups = [row.asDict() for row in settle(spark, settling, reads, others).collect()]
     return sorted(groups, key=lambda group: (-group["objects"], group["outcome"], group["code"]))
 
 
