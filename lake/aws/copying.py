@@ -1,10 +1,11 @@
 """Copies inside S3: one request up to 5 GiB, parts above; the bytes never leave S3, and the source's ETag pins them."""
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from html import escape
-from urllib.parse import quote
+from html import escape, unescape
+from urllib.parse import quote, urlencode
 
 from lake.aws.answers import Answer, malformed, read_error, xml_text
 from lake.aws.errors import AwsError
@@ -15,6 +16,12 @@ COPY_LIMIT = 5 * 1024**3
 """The most bytes that one CopyObject or one part takes (S3 User Guide, "Copying, moving, and renaming objects")."""
 MOST_PARTS = 10_000
 PART_BYTES = 512 * 1024**2
+
+_DESCRIBING = frozenset(
+    {"cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires"}
+)
+_USER_METADATA = "x-amz-meta-"
+_TAG = re.compile(r"<Tag>\s*<Key>([^<]*)</Key>\s*<Value(?:\s*/>|>([^<]*)</Value>)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +54,12 @@ def copy_object(s3: S3, copy: Copy) -> str:
 
 
 def copy_in_parts(s3: S3, copy: Copy, *, part_bytes: int = PART_BYTES) -> str:
-    """Copy by UploadPartCopy and return the new ETag, which is one of parts. The source's tags do not come along.
+    """Copy by UploadPartCopy and return the new ETag, which is one of parts; metadata and tags come along.
 
-    A part is at least `part_bytes`, and larger where 10,000 of them would not do. Raises AwsError as `copy_object`; the
-    upload is then taken back.
+    S3 brings them along by itself only in CopyObject, so they are asked for first. A part is at least `part_bytes`, and
+    larger where 10,000 of them would not do. Raises AwsError as `copy_object`; the upload is then taken back.
     """
-    headers = _kept_as(copy)
+    headers = _described(s3, copy) | _kept_as(copy)
     started = s3.ask(
         "s3:CreateMultipartUpload",
         copy.bucket,
@@ -130,6 +137,28 @@ def _kept_as(copy: Copy) -> dict[str, str]:
         headers["x-amz-server-side-encryption"] = "aws:kms"
         headers["x-amz-server-side-encryption-aws-kms-key-id"] = copy.encryption_key
     return headers
+
+
+def _described(s3: S3, copy: Copy) -> dict[str, str]:
+    """What describes the source, as headers that describe the copy alike."""
+    target = f"s3://{copy.source_bucket}/{copy.source_key}"
+    head = s3.ask("s3:HeadObject", copy.source_bucket, copy.source_key, method="HEAD", target=target)
+    headers = {
+        name: value
+        for name, value in head.headers.items()
+        if name.lower() in _DESCRIBING or name.lower().startswith(_USER_METADATA)
+    }
+    if int(head.headers.get("x-amz-tagging-count", "0")):
+        headers["x-amz-tagging"] = _tags(s3, copy, target)
+    return headers
+
+
+def _tags(s3: S3, copy: Copy, target: str) -> str:
+    """The source's tags as a query string."""
+    query = {"tagging": ""}
+    answer = s3.ask("s3:GetObjectTagging", copy.source_bucket, copy.source_key, query=query, target=target)
+    found = _TAG.findall(answer.body.decode())
+    return urlencode([(unescape(key), unescape(value)) for key, value in found])
 
 
 def _copied_etag(answer: Answer, operation: str, copy: Copy) -> str:

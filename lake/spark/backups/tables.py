@@ -1,6 +1,7 @@
 """The Delta tables of a source: their roots, found by their logs, and the innermost table of each object."""
 
 import io
+import uuid
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -61,7 +62,7 @@ def keep_roots(counts: Any, access: Access, folder: Place) -> Roots:
 
         held = list(batches)
         roots = pc.drop_null(pa.concat_arrays([batch["root"] for batch in held])) if held else pa.array([], pa.string())
-        key, body = f"{folder.prefix}roots.parquet", io.BytesIO()
+        key, body = f"{folder.prefix}{uuid.uuid4().hex}.parquet", io.BytesIO()
         parquet.write_table(pa.table({"root": roots}), body)
         lake_at(access.region, access.endpoint_url).s3.put(folder.bucket, key, body.getvalue())
         objects = sum(pc.sum(batch["objects"]).as_py() or 0 for batch in held)
