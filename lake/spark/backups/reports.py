@@ -130,8 +130,9 @@ def _read_at_once(lines: bytes) -> Any:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
+    # Without the last break, which belonged to the last line's message where no quotation mark ends that.
     table = arrow_csv.read_csv(
-        pa.BufferReader(lines),
+        pa.BufferReader(memoryview(lines)[: -1 if lines.endswith(b"\n") else None]),
         # In one block, as joining several would copy all.
         arrow_csv.ReadOptions(use_threads=False, column_names=COLUMNS, block_size=len(lines) + 1),
         convert_options=arrow_csv.ConvertOptions(

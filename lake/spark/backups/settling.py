@@ -26,6 +26,8 @@ from lake.spark.errors import SparkRefused
 PLANNED, REPORTED, THERE, PROVED = "planned", "reported", "there", "proved"
 KEPT = ("key", "size", "etag", "modified_at", "table", "lane", "outcome", "code")
 EXAMPLES = 5
+MOST_PARTS = 4_096
+"""With more, the pieces that are exchanged would be so small that they cost by the piece, not by the row."""
 _SAFE_CAUSES = frozenset((outcome, "") for outcome in SAFE)
 COUNTED = "outcome string, code string, table string, objects bigint, bytes bigint, examples array<string>"
 """How many objects of a table, and bytes, have an outcome and code in one part, with up to EXAMPLES keys."""
@@ -67,8 +69,8 @@ def schemas() -> dict[str, Any]:
 
 
 def parts_for(objects: int, slots: int) -> int:
-    """How many parts: so many that one fits a task, and whole rounds of all slots."""
-    wanted = -(-objects // ROWS_PER_PARTITION)
+    """How many parts: so many that one fits a task, as far as MOST_PARTS allows, and whole rounds of all slots."""
+    wanted = min(MOST_PARTS, -(-objects // ROWS_PER_PARTITION))
     return max(1, -(-wanted // slots)) * slots
 
 
@@ -166,7 +168,7 @@ def settle(spark: Any, settling: Settling, reads: Sequence[Read], others: Any | 
     found = run_tasks(spark, reads, reading(settling), BLOBS)
     if others is not None:
         found = found.union(others)
-    counted = found.repartitionById(settling.parts, sql.col("part")).mapInArrow(_settling(settling), COUNTED)
+    counted = found.repartitionById(settling.parts, sql.col("part")).mapInArrow(settled_parts(settling), COUNTED)
     # Of the parts that have most examples there are enough, and of no more than these are they held.
     most = sql.max_by("examples", sql.size("examples"), EXAMPLES)
     return counted.groupBy("outcome", "code").agg(
@@ -177,15 +179,16 @@ def settle(spark: Any, settling: Settling, reads: Sequence[Read], others: Any | 
     )
 
 
-def _settling(settling: Settling) -> Callable[[Batches], Batches]:
+def settled_parts(settling: Settling) -> Stage:
+    """From the rows of BLOBS of one part to rows of COUNTED, once its outcomes are written; nothing of no objects."""
+
     def settle_part(batches: Batches) -> Batches:
         held = list(batches)
-        if not held:
-            return
-        number = held[0].column("part")[0].as_py()
-        outcomes = settled(together(held, schemas()), settling)
-        if outcomes.num_rows:
-            yield counts_of(put_once(settling.access, settling.kept, number, outcomes))
+        if held:
+            number = held[0].column("part")[0].as_py()
+            outcomes = settled(together(held, schemas()), settling)
+            if outcomes.num_rows:
+                yield counts_of(put_once(settling.access, settling.kept, number, outcomes))
         keep_modules()
 
     return settle_part

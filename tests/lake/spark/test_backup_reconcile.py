@@ -1,0 +1,76 @@
+"""Reconciling through a real worker: reports of several files and shares, and files that are not as they should be."""
+
+from typing import Any
+
+import pytest
+
+from lake.spark.backups.tasks import SHARE_BYTES
+from tests.lake.spark.backupground import HOSTILE, Ground, csv_line, open_ground
+from tests.sparkworker import warm_worker
+
+__all__ = ["warm_worker"]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark-backups")]
+
+
+@pytest.fixture
+def ground(warm_worker) -> Ground:
+    return open_ground(warm_worker)
+
+
+def report(ground: Ground, name: str, *lines: str) -> dict[str, str]:
+    ground.client.put(ground.evidence, f"report/job-1/results/{name}.csv", "".join(lines).encode())
+    return {"bucket": ground.evidence, "prefix": "report/"}
+
+
+def failed(ground: Ground, key: str, message: str = "") -> str:
+    return csv_line(ground.source, key, "", "failed", "404", "NoSuchKey", message)
+
+
+def succeeded(ground: Ground, key: str) -> str:
+    return csv_line(ground.source, key, "", "succeeded", "200", "", "")
+
+
+def test_reports_of_several_files_and_shares_tell_of_all_objects_once(ground: Ground) -> None:
+    keys = [*HOSTILE, *(f"t/{number}" for number in range(40))]
+    ground.put(keys)
+    params = ground.params()
+    planned = ground.run("backup_plan", params)
+    for key in keys[::2]:
+        ground.client.put(ground.vault, f"copy/{key}", ground.client.get(ground.source, key))
+    long = "x" * (SHARE_BYTES // 30)
+    place = report(ground, "large", *(failed(ground, key, long) for key in keys))
+    report(ground, "later", *(succeeded(ground, key) for key in keys[::2]), failed(ground, "t/of-another-plan"))
+    report(ground, "empty")
+    given: dict[str, Any] = {**params, "reports": [place]}
+    said = ground.run("backup_reconcile", {**given, "planned": planned["facts"]})
+    assert said["listed"] == len(keys)
+    assert said["counts"]["copied"] == len(keys[::2])
+    assert said["counts"]["vanished"] == len(keys[1::2])
+    [group] = said["groups"]
+    assert len(group["examples"]) == 5
+    assert set(group["examples"]) <= set(keys[1::2])
+
+    # Plans of before named no number of objects.
+    facts = planned["facts"]
+    earlier = {name: value for name, value in facts["planned"].items() if name != "objects"}
+    again = ground.run("backup_reconcile", {**given, "planned": {**facts, "planned": earlier}})
+    assert again["facts"] != said["facts"]
+    assert again["counts"] == said["counts"]
+
+
+def test_what_is_missing_or_damaged_is_refused_in_a_sentence(ground: Ground) -> None:
+    ground.put(["t/a"])
+    params = ground.params()
+    facts = ground.run("backup_plan", params)["facts"]
+    place = report(ground, "bad", '"' + ground.source + '","t/%zz","","failed","404","",""\n')
+    given = {**params, "planned": facts}
+    assert "holds a key that is not URL-encoded" in ground.refusal("backup_reconcile", {**given, "reports": [place]})
+    pool = {"bucket": ground.evidence, "prefix": "gone/"}
+    sentence = ground.refusal("backup_reconcile", {**given, "planned": {**facts, "pool": pool}})
+    assert sentence == f"s3://{ground.evidence}/gone/ is not there: restore it, or start anew without it."
+    [file] = facts["planned"]["files"]
+    ground.client.put(facts["planned"]["bucket"], file, b"no Parquet")
+    assert f"{file} cannot be read" in ground.refusal("backup_reconcile", given)
+    ground.client.delete(facts["planned"]["bucket"], file)
+    assert f"{file} is not there" in ground.refusal("backup_reconcile", given)
+    assert "in ISO 8601" in ground.refusal("backup_reconcile", {**params, "planned": {**facts, "began": "today"}})
