@@ -260,6 +260,7 @@ class CopyJob(models.Model):
     active_seconds = models.BigIntegerField(default=0)
     priority = models.PositiveIntegerField(default=10)
     updated_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True, help_text="When it ended, as AWS says; null: it says nothing")
 
     class Meta:
         ordering = ("number",)

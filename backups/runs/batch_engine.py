@@ -87,6 +87,7 @@ class S3BatchEngine:
             said.reason,
             job_id,
             said.priority,
+            said.ended_at,
         )
 
 

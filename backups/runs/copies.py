@@ -43,6 +43,7 @@ def store_status(work: Work, row: CopyJob, status: CopyStatus) -> None:
         "active_seconds": status.active_seconds,
         "total": status.total or row.total,
         "aws_job_id": status.aws_job_id or row.aws_job_id,
+        "ended_at": status.ended_at,
         "updated_at": timezone.now(),
     }
     if not CopyJob.objects.filter(pk=row.pk, run__worker=work.context.job).update(**facts):

@@ -125,7 +125,9 @@ class Copying:
 
 @dataclass(frozen=True, slots=True)
 class CopyStatus:
-    """Where a copy job stands, in AWS's words; `reason` is "" unless it failed, `priority` None where there is none."""
+    """Where a copy job stands, in AWS's words; `reason` is "" unless it failed, `priority` and `ended_at`
+    are None where there is none.
+    """
 
     status: str
     done: int = 0
@@ -135,6 +137,7 @@ class CopyStatus:
     reason: str = ""
     aws_job_id: str = ""
     priority: int | None = None
+    ended_at: datetime | None = None
 
 
 class Pipeline(Protocol):
@@ -142,7 +145,15 @@ class Pipeline(Protocol):
 
     def plan(self, wanted: Wanted) -> Planned: ...
 
-    def reconcile(self, wanted: Wanted, planned: Mapping[str, Any], reports: tuple[Place, ...]) -> Reconciled: ...
+    def reconcile(
+        self,
+        wanted: Wanted,
+        planned: Mapping[str, Any],
+        reports: tuple[Place, ...],
+        copied_until: datetime | None = None,
+    ) -> Reconciled:
+        """`copied_until` is when the last copy ended whose report names no ETag; None where nobody says."""
+        ...
 
 
 class Engine(Protocol):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -40,8 +40,19 @@ class SparkPipeline:
             facts=said.get("facts", {}),
         )
 
-    def reconcile(self, wanted: Wanted, planned: Mapping[str, Any], reports: tuple[Place, ...]) -> Reconciled:
-        params = {**_document(wanted), "planned": dict(planned), "reports": [asdict(one) for one in reports]}
+    def reconcile(
+        self,
+        wanted: Wanted,
+        planned: Mapping[str, Any],
+        reports: tuple[Place, ...],
+        copied_until: datetime | None = None,
+    ) -> Reconciled:
+        params = {
+            **_document(wanted),
+            "planned": dict(planned),
+            "reports": [asdict(one) for one in reports],
+            "copied_until": copied_until.isoformat() if copied_until else "",
+        }
         said = self.run("backup_reconcile", params)
         return Reconciled(
             listed=int(said["listed"]),

@@ -1,9 +1,11 @@
 """Last stage: report, manifest and a listing of the destination say what became of each object."""
 
+from datetime import datetime
+
 from django.db import transaction
 
 from backups import lifecycle
-from backups.models import FailureGroup, RunStage, RunState, Stage
+from backups.models import FailureGroup, Plan, Run, RunStage, RunState, Stage
 from backups.outcomes import GAPS, WORTH_RETRY, Outcome
 from backups.runs.causes import cause_of
 from backups.runs.copies import report_of
@@ -17,7 +19,7 @@ def advance(work: Work) -> Answer:
     work.say("Compares reports and manifests with what lies at the destination.")
     run = work.run
     reports = tuple(report_of(row) for row in run.copy_jobs.all())
-    found = work.pipeline.reconcile(work.wanted(), run.evidence.get("plan", {}), reports)
+    found = work.pipeline.reconcile(work.wanted(), run.evidence.get("plan", {}), reports, _copied_until(run))
     counts: dict[Outcome, int] = {
         outcome: int(found.counts.get(outcome, 0)) for outcome in Outcome if outcome != Outcome.LISTED
     }
@@ -29,6 +31,13 @@ def advance(work: Work) -> Answer:
         )
     work.show(Stage.RECONCILE, done=run.listed, total=run.listed)
     return _store(work, found, counts)
+
+
+def _copied_until(run: Run) -> datetime | None:
+    """When the last job of S3 Batch Operations ended, whose reports name no ETag; None where one does not say."""
+    ends = run.copy_jobs.filter(engine=Plan.Engine.S3_BATCH).values_list("ended_at", flat=True)
+    known = [ended for ended in ends if ended is not None]
+    return max(known) if known and len(known) == len(ends) else None
 
 
 @transaction.atomic

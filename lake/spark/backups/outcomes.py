@@ -56,7 +56,7 @@ def _answers_all(places: Any, count: int) -> bool:
     return bool(is_found.all())
 
 
-def with_outcomes(rows: Any, *, began: datetime, encryption_key: str) -> Any:
+def with_outcomes(rows: Any, *, began: datetime, encryption_key: str, copied_until: datetime | None = None) -> Any:
     """Add `outcome`, one of OUTCOMES, and `code`, its cause; `rows` are those of `side_by_side`.
 
     An object is safe, copied or already_there, only where the destination has it with its size and
@@ -66,14 +66,16 @@ def with_outcomes(rows: Any, *, began: datetime, encryption_key: str) -> Any:
     - where the two ETags could not be the same (one is of parts, or a KMS key encrypts one of them: S3 User Guide,
       "Checking object integrity"): the ETag that the copy answered with, as the Spark engine reports it, which is as
       good as the endpoint's heed of the source's ETag; or, where the report of success names none, as that of S3 Batch
-      Operations, which copies no source of one part into several, a time of writing since planning began.
+      Operations, which copies no source of one part into several, a time of writing since planning began and, where
+      that is known, until the last such copy ended (`copied_until`).
 
     Whatever a report says, an object that the destination does not show so is never safe.
     """
     import pyarrow.compute as pc
 
     since = _moment(began - CLOCKS_APART)
-    is_safe = _is_safe(rows, since, encryption_key)
+    until = None if copied_until is None else _moment(copied_until + CLOCKS_APART)
+    is_safe = _is_safe(rows, since, until, encryption_key)
     lane, succeeded, found = rows["lane"], rows["r_succeeded"], rows["d_found"]
     is_lane = _is_in(lane, ("copy", "multipart"))
     is_old = _any(
@@ -100,7 +102,7 @@ def with_outcomes(rows: Any, *, began: datetime, encryption_key: str) -> Any:
     return rows.append_column("outcome", outcome).append_column("code", code)
 
 
-def _is_safe(rows: Any, since: Any, encryption_key: str) -> Any:
+def _is_safe(rows: Any, since: Any, until: Any, encryption_key: str) -> Any:
     import pyarrow.compute as pc
 
     there, message = rows["d_etag"], rows["r_message"]
@@ -117,8 +119,10 @@ def _is_safe(rows: Any, since: Any, encryption_key: str) -> Any:
     exact = _all(sized, pc.equal(there, rows["etag"]))
     as_told = _all(sized, rows["r_succeeded"], pc.equal(there, told), incomparable)
     proved = _all(sized, pc.equal(there, rows["proved_etag"]))
-    is_new = pc.greater_equal(rows["d_modified_at"], since)
-    written = _all(sized, rows["r_succeeded"], is_silent, unlike, is_new)
+    is_by_it = pc.greater_equal(rows["d_modified_at"], since)
+    if until is not None:
+        is_by_it = _all(is_by_it, pc.less_equal(rows["d_modified_at"], until))
+    written = _all(sized, rows["r_succeeded"], is_silent, unlike, is_by_it)
     return _true(_any(exact, as_told, proved, written))
 
 

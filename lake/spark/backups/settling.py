@@ -51,6 +51,7 @@ class Settling:
     began: datetime
     encryption_key: str
     parts: int
+    copied_until: datetime | None = None
 
 
 def schemas() -> dict[str, Any]:
@@ -197,7 +198,9 @@ def settled_parts(settling: Settling) -> Stage:
 def settled(rows: Mapping[str, Any], settling: Settling) -> Any:
     """KEPT and `destination_etag` of each planned row, of what all kinds hold of one part."""
     beside = side_by_side(rows[PLANNED], rows[REPORTED], rows[THERE], rows[PROVED])
-    told = with_outcomes(beside, began=settling.began, encryption_key=settling.encryption_key)
+    told = with_outcomes(
+        beside, began=settling.began, encryption_key=settling.encryption_key, copied_until=settling.copied_until
+    )
     kept = told.select([*KEPT, "d_etag"])
     return kept.rename_columns([*KEPT, "destination_etag"])
 

@@ -47,8 +47,9 @@ def job(params: Mapping[str, Any]) -> SparkJob:
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
     """Give every object of the source exactly one outcome, by the rules of lake.spark.backups.outcomes.
 
-    Parameters are those of the plan, its `facts` as `planned`, and `reports`, places below which completion reports
-    lie. Writes the outcomes as Parquet, and one manifest of what is worth another attempt, below `folder`.
+    Parameters are those of the plan, its `facts` as `planned`, `reports`, places below which completion reports lie,
+    and `copied_until`, when the last copy ended whose report names no ETag, ISO 8601, or "" where nobody says. Writes
+    the outcomes as Parquet, and one manifest of what is worth another attempt, below `folder`.
 
     Returns `listed`, `counts` by outcome, whose sum it is, `bytes_copied`, `groups` by outcome and code with a few
     examples, `retry` {"bucket", "key", "objects"} or {}, and `facts` with the place of the outcomes (`reconciled`).
@@ -66,6 +67,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
             _began(facts),
             str(params.get("encryption_key") or ""),
             parts_for(_objects(access, facts), parallel),
+            _copied_until(params),
         )
         report.step("Compare with the destination")
         there = listed(spark, access, destination, listing(settling, destination), parallel=parallel, schema=BLOBS)
@@ -103,9 +105,21 @@ def _planned(params: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _began(facts: Mapping[str, Any]) -> datetime:
     try:
-        moment = datetime.fromisoformat(text(facts, "began"))
+        return _moment(text(facts, "began"))
     except ValueError as error:
         raise SparkRefused("The job's parameter 'planned' does not say when planning began, in ISO 8601.") from error
+
+
+def _copied_until(params: Mapping[str, Any]) -> datetime | None:
+    written = str(params.get("copied_until") or "")
+    try:
+        return _moment(written) if written else None
+    except ValueError as error:
+        raise SparkRefused(f"The job's parameter 'copied_until' is no moment in ISO 8601: {written!r}.") from error
+
+
+def _moment(written: str) -> datetime:
+    moment = datetime.fromisoformat(written)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 

@@ -7,6 +7,7 @@ import io
 import re
 import uuid
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from backups.models import Plan, Run
@@ -100,7 +101,13 @@ class PlainPipeline:
         size = sum(source[key].size for key in keys)
         return Manifest("copy", wanted.folder.bucket, key, written.etag, len(keys), size)
 
-    def reconcile(self, wanted: Wanted, planned: Mapping[str, Any], reports: tuple[Place, ...]) -> Reconciled:
+    def reconcile(
+        self,
+        wanted: Wanted,
+        planned: Mapping[str, Any],
+        reports: tuple[Place, ...],
+        copied_until: datetime | None = None,
+    ) -> Reconciled:
         there = objects_at(self._lake, wanted.destination)
         told = {one.key: one for place in reports for one in results_at(self._lake, place)}
         found: dict[tuple[str, str], list[str]] = {}

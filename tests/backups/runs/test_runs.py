@@ -13,7 +13,7 @@ from dashboard.audit.models import AuditEntry
 from dashboard.jobs.context import JobFailed
 from dashboard.jobs.models import Job
 from lake.aws.errors import AwsError
-from tests.backups.runs.world import World, inhabit, make_plan, start, tick
+from tests.backups.runs.world import NOW, World, inhabit, make_plan, start, tick
 
 pytestmark = pytest.mark.django_db
 
@@ -83,6 +83,15 @@ def test_outcomes_that_do_not_add_up_fail_the_run(world, monkeypatch):
     run = finish(world, start(make_plan()))
 
     assert (run.state, run.error_code, run.copied) == ("failed", "OutcomesDoNotAddUp", 0)
+
+
+@pytest.mark.parametrize(
+    ("engine", "ends_at", "told"), [("s3-batch", NOW, NOW), ("s3-batch", None, None), ("spark", NOW, None)]
+)
+def test_reconciling_hears_when_s3_ended_the_copies_whose_reports_name_no_etag(world, engine, ends_at, told):
+    world.batch.ends_at = ends_at
+    finish(world, start(make_plan(engine=engine)))
+    assert world.copied_until == [told]
 
 
 def test_large_objects_go_to_spark_although_the_plan_says_s3_batch(world):

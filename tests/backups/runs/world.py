@@ -75,6 +75,7 @@ class World:
     batch: "MemoryBatch" = field(init=False)
     manifests: dict[str, dict[str, bytes]] = field(default_factory=dict)
     copies: int = 0
+    copied_until: list[datetime | None] = field(default_factory=list)
     kill_at: str = ""
     trouble_at: dict[str, Exception] = field(default_factory=dict)
     is_dead: bool = False
@@ -132,9 +133,16 @@ class MemoryPipeline:
         facts = {"inventory": {key: md5(data) for key, data in inventory.items()}, "missing": sorted(missing)}
         return Planned(len(inventory), len(inventory) - len(missing), 0, 0, tuple(manifests), {}, facts)
 
-    def reconcile(self, wanted: Wanted, planned: Mapping[str, Any], reports: tuple[Place, ...]) -> Reconciled:
+    def reconcile(
+        self,
+        wanted: Wanted,
+        planned: Mapping[str, Any],
+        reports: tuple[Place, ...],
+        copied_until: datetime | None = None,
+    ) -> Reconciled:
         world = self.world
         world.passing("reconcile")
+        world.copied_until.append(copied_until)
         outcomes = {key: self._outcome(key, etag, planned) for key, etag in planned["inventory"].items()}
         by_outcome: dict[str, list[str]] = {}
         for key, outcome in outcomes.items():
@@ -172,6 +180,7 @@ class MemoryBatch:
         self.fails_with = ""
         self.account_id = "999999999999"
         self.miscounts = False
+        self.ends_at: datetime | None = NOW + timedelta(hours=3)
 
     def create_copy(self, request: CopyRequest) -> str:
         self.world.passing("create")
@@ -195,7 +204,9 @@ class MemoryBatch:
     def _run(self, job_id: str, job: JobStatus) -> None:
         done, failed = self.world.copy(self.asked[job_id].manifest_key)
         status = "Failed" if self.fails_with else "Complete"
-        self.jobs[job_id] = JobStatus(job_id, status, job.total, done, failed, 3, self.fails_with)
+        self.jobs[job_id] = JobStatus(
+            job_id, status, job.total, done, failed, 3, self.fails_with, ended_at=self.ends_at
+        )
 
     def confirm(self, job_id: str) -> None:
         self.world.passing("confirm")

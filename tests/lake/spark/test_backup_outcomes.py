@@ -40,9 +40,10 @@ REPORTS = [
     *((True, False, status, code, "no") for status, code in FAILURES),
 ]
 OLD, NEW = BEGAN - timedelta(days=1), BEGAN + timedelta(minutes=5)
+ENDED, LATE = BEGAN + timedelta(minutes=9), BEGAN + timedelta(minutes=11)
 DESTINATIONS = [
     (False, *(None,) * 3),
-    *((True, size, etag, moment) for size in (SIZE, 8) for etag in (MINE, OTHER, PARTS) for moment in (OLD, NEW)),
+    *((True, size, etag, moment) for size in (SIZE, 8) for etag in (MINE, OTHER, PARTS) for moment in (OLD, NEW, LATE)),
 ]
 PLANS = [
     ("k", SIZE, etag, encryption, lane, proved)
@@ -54,7 +55,7 @@ PLANS = [
 ROWS = [(*plan, *report, *there) for plan, report, there in itertools.product(PLANS, REPORTS, DESTINATIONS)]
 
 
-def is_safe(row: dict[str, Any], *, key: bool) -> bool:
+def is_safe(row: dict[str, Any], *, key: bool, until: datetime | None) -> bool:
     """The rule in its own words: the destination shows size and ETag, or what stands for the ETag."""
     if not row["d_found"] or row["d_size"] != row["size"]:
         return False
@@ -66,25 +67,29 @@ def is_safe(row: dict[str, Any], *, key: bool) -> bool:
     message = row["r_message"] or ""
     if message.startswith("ETag="):
         return (unlike or "-" in row["d_etag"]) and message == f"ETag={row['d_etag']}"
-    return unlike and message != ALREADY and row["d_modified_at"] >= BEGAN - timedelta(minutes=1)
+    is_by_it = row["d_modified_at"] != OLD and (until is None or row["d_modified_at"] != LATE)
+    return unlike and message != ALREADY and is_by_it
 
 
+@pytest.mark.parametrize("until", [None, ENDED])
 @pytest.mark.parametrize("key", ["", "arn:aws:kms:eu-central-1:111122223333:key/k"])
-def test_every_combination_has_one_outcome_and_none_is_safe_that_the_destination_does_not_show(key: str) -> None:
+def test_every_combination_has_one_outcome_and_none_is_safe_that_the_destination_does_not_show(
+    key: str, until: datetime | None
+) -> None:
     columns = [pa.array(column, field.type) for column, field in zip(zip(*ROWS, strict=True), SCHEMA, strict=True)]
     rows = pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
-    told = with_outcomes(rows, began=BEGAN, encryption_key=key).to_pylist()
+    told = with_outcomes(rows, began=BEGAN, encryption_key=key, copied_until=until).to_pylist()
     assert len(told) == len(ROWS)
     for row in told:
         assert row["outcome"] in OUTCOMES
-        assert expected(row, key=bool(key)) == (row["outcome"], row["code"]), row
+        assert expected(row, key=bool(key), until=until) == (row["outcome"], row["code"]), row
 
 
-def expected(row: dict[str, Any], *, key: bool) -> tuple[str, str]:
+def expected(row: dict[str, Any], *, key: bool, until: datetime | None) -> tuple[str, str]:
     if row["lane"] in ("too_new", "archived"):
         return row["lane"], ""
-    if is_safe(row, key=key):
-        new = row["d_modified_at"] == NEW and row["lane"] != "already_there" and row["r_message"] != ALREADY
+    if is_safe(row, key=key, until=until):
+        new = row["d_modified_at"] != OLD and row["lane"] != "already_there" and row["r_message"] != ALREADY
         return ("copied" if new and row["r_succeeded"] is not False else "already_there"), ""
     if row["r_succeeded"]:
         return ("failed", "NotAtDestination") if not row["d_found"] else ("changed", "OtherContent")
