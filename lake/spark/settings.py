@@ -23,8 +23,13 @@ ROOT = Path(__file__).resolve().parents[2]
 IDLE_SECONDS = 600.0
 
 _LOG_STORE = "spark.io.delta.storage.S3DynamoDBLogStore"
-# What is shuffled is read from this machine's memory or disk, which costs less than to compress it.
-_ONE_MACHINE = LOOPBACK | {"spark.shuffle.compress": "false"}
+# What is shuffled is read from this machine's memory or disk, which costs less than to compress it. Nor does it pass a
+# network, or is a task done again, so that sums over it tell nothing.
+_ONE_MACHINE = LOOPBACK | {
+    "spark.shuffle.compress": "false",
+    "spark.shuffle.checksum.enabled": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+}
 # Variables by which a developer's own Spark would get into ours, or another process's session into this one.
 _FOREIGN = ("SPARK_HOME", "SPARK_REMOTE", "SPARK_MASTER", "SPARK_CONNECT_MODE", "SPARK_CONNECT_MODE_ENABLED")
 _FOREIGN_PYSPARK = ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET", "PYSPARK_PIN_THREAD")

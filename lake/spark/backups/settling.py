@@ -70,9 +70,9 @@ def schemas() -> dict[str, Any]:
 
 
 def parts_for(objects: int, slots: int) -> int:
-    """How many parts: so many that one fits a task, as far as MOST_PARTS allows, and whole rounds of all slots."""
-    wanted = min(MOST_PARTS, -(-objects // ROWS_PER_PARTITION))
-    return max(1, -(-wanted // slots)) * slots
+    """How many parts: of about ROWS_PER_PARTITION objects, as far as MOST_PARTS allows, in whole rounds of all slots."""
+    wanted = min(MOST_PARTS, objects / ROWS_PER_PARTITION)
+    return max(1, round(wanted / slots)) * slots
 
 
 def sizes_of(access: Access, bucket: str, keys: Sequence[str]) -> list[int]:
