@@ -12,7 +12,7 @@ from lake.spark.backups.tasks import Batches
 
 BLOBS = "part int, kind string, rows binary"
 """`rows` is one record batch in Arrow's IPC format, without its schema, which is the kind's."""
-DIVIDED_BYTES = 32 * 1024**2
+DIVIDED_BYTES = 16 * 1024**2
 """Rows that come in small batches, as listings do, are divided this many bytes at a time."""
 WORD = 8
 ODD = 0x9E3779B97F4A7C15

@@ -70,7 +70,7 @@ def schemas() -> dict[str, Any]:
 
 
 def parts_for(objects: int, slots: int) -> int:
-    """How many parts: of about ROWS_PER_PARTITION objects, as far as MOST_PARTS allows, in whole rounds of all slots."""
+    """How many parts: of about ROWS_PER_PARTITION objects, as far as MOST_PARTS allows, and whole rounds of slots."""
     wanted = min(MOST_PARTS, objects / ROWS_PER_PARTITION)
     return max(1, round(wanted / slots)) * slots
 
