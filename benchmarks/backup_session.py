@@ -24,7 +24,7 @@ from lake.spark.settings import ROOT, Credentials, WorkerSettings, environment, 
 
 JARS_HOME = Path(os.environ.get("LEVEE_HOME") or ROOT / "var").resolve()
 MEGABYTE = 1024.0**2
-SAMPLE_SECONDS = 0.05
+SAMPLE_SECONDS = 0.2
 
 
 def settings(origin: str, master: str = "local[*]") -> WorkerSettings:

@@ -21,6 +21,8 @@ from lake.spark.session import (
 
 ROOT = Path(__file__).resolve().parents[2]
 IDLE_SECONDS = 600.0
+LONGEST_SOCKET_FOLDER = 60
+"""The path of a socket has 107 bytes at most (unix(7)), and Spark names it by 42."""
 
 _LOG_STORE = "spark.io.delta.storage.S3DynamoDBLogStore"
 # What is shuffled is read from this machine's memory or disk, which costs less than to compress it. Nor does it pass a
@@ -98,7 +100,15 @@ def session_conf(settings: WorkerSettings, home: Path, scratch: Path, archive_op
         "spark.master": settings.deployment.master
     }
     conf = driver | server_conf(settings) | _s3a_patience() | query_settings() | patience
-    return conf | (_ONE_MACHINE if mode == "local" else _executor_settings(settings, home))
+    return conf | (_one_machine(scratch) if mode == "local" else _executor_settings(settings, home))
+
+
+def _one_machine(scratch: Path) -> dict[str, str]:
+    """Python workers are reached through files of the session's own folder, where their names are not too long."""
+    if len(str(scratch)) > LONGEST_SOCKET_FOLDER:
+        return _ONE_MACHINE
+    sockets = "spark.python.unix.domain.socket"
+    return _ONE_MACHINE | {f"{sockets}.enabled": "true", f"{sockets}.dir": str(scratch)}
 
 
 def server_conf(settings: WorkerSettings) -> dict[str, str]:

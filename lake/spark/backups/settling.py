@@ -115,11 +115,7 @@ def keys_below(access: Access, place: Place) -> list[str]:
 def reading(settling: Settling) -> Callable[[Read], Batches]:
     """Read what is to be read, as rows of BLOBS."""
 
-    def read(work: Read) -> Batches:
-        yield from divided(work.kind, _rows(settling, work), settling.parts)
-        keep_modules()
-
-    return read
+    return lambda work: divided(work.kind, _rows(settling, work), settling.parts)
 
 
 def listing(settling: Settling, destination: Place) -> Stage:

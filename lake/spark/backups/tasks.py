@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from lake.spark.backups.workers import keep_modules
+
 SHARE_BYTES = 16 * 1024**2
 """A file above this is read in shares, as far as its format allows."""
 
@@ -53,6 +55,7 @@ def run_tasks(spark: Any, works: Sequence[Work], do: Callable[[Work], Batches], 
         for batch in batches:
             for number in batch.column("id").to_pylist():
                 yield from do(works[number])
+        keep_modules()
 
     return spark.range(0, len(works), 1, max(1, len(works))).mapInArrow(each, schema)
 

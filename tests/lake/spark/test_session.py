@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from lake.spark.session import SHORT_LIVED_JVM, LakeEndpoint, session_settings
+from lake.spark.settings import WorkerSettings, session_conf
 from lake.spark.sql import delta_path, quote_text
 
 
@@ -32,6 +33,16 @@ def test_a_text_is_quoted_for_sql() -> None:
 def test_a_text_with_control_characters_is_refused() -> None:
     with pytest.raises(ValueError, match="control characters"):
         quote_text("a\nb")
+
+
+@pytest.mark.parametrize(("folder", "has_sockets"), [("/s", True), (f"/{'s' * 59}", True), (f"/{'s' * 60}", False)])
+def test_python_is_reached_through_sockets_of_the_sessions_folder_where_their_paths_are_short_enough(
+    folder: str, has_sockets: bool
+) -> None:
+    given = WorkerSettings(LakeEndpoint("us-east-1", "http://127.0.0.1:1"))
+    conf = session_conf(given, Path("/home"), Path(folder))
+    assert conf.get("spark.python.unix.domain.socket.dir") == (folder if has_sockets else None)
+    assert ("spark.python.unix.domain.socket.enabled" in conf) is has_sockets
 
 
 def settings(endpoint: LakeEndpoint) -> dict[str, str]:
