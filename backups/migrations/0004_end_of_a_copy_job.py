@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('backups', '0003_stumbles_of_a_run'),
+        ("backups", "0003_stumbles_of_a_run"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='copyjob',
-            name='ended_at',
-            field=models.DateTimeField(help_text='When it ended, as AWS says; null: it says nothing', null=True),
+            model_name="copyjob",
+            name="ended_at",
+            field=models.DateTimeField(help_text="When it ended, as AWS says; null: it says nothing", null=True),
         ),
     ]

@@ -25,10 +25,8 @@ LONGEST_SOCKET_FOLDER = 60
 """The path of a socket has 107 bytes at most (unix(7)), and Spark names it by 42."""
 
 _LOG_STORE = "spark.io.delta.storage.S3DynamoDBLogStore"
-# What is shuffled is read from this machine's memory or disk, which costs less than to compress it. Nor does it pass a
-# network, or is a task done again, so that sums over it tell nothing.
+# What is shuffled passes no network, and no task is done again, so that sums over it tell nothing.
 _ONE_MACHINE = LOOPBACK | {
-    "spark.shuffle.compress": "false",
     "spark.shuffle.checksum.enabled": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
 }

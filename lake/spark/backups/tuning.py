@@ -6,19 +6,18 @@ from typing import Any
 
 PARTITIONS = 64
 LEAST_PARTITIONS = 4
-ROWS_PER_PARTITION = 80_000
+ROWS_PER_PARTITION = 120_000
 BULK = {
-    # Small partitions keep the build side of a hash join, which does not spill, within a heap of 1 GB; so none are
-    # put together, as Spark by itself does until there are as few as cores.
+    # Small partitions keep the build side of a hash join, which does not spill, within a heap of 1 GB.
     "spark.sql.shuffle.partitions": str(PARTITIONS),
-    "spark.sql.adaptive.coalescePartitions.enabled": "false",
+    # It would put them together until there are as few as cores; and of few stages, known before, none is improved by
+    # being planned anew when another ends.
+    "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     # Roots of tables are broadcast by name; nothing else is to be, on an estimate that may be wrong.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
 }
 EXCHANGE = {
-    # Of few stages, known before, none is improved by being planned anew when another ends.
-    "spark.sql.adaptive.enabled": "false",
     # A row may be of megabytes: Java's own memory then holds a few, and Python reads while it fetches others.
     "spark.sql.execution.arrow.maxBytesPerBatch": "4m",
     # What is put together last are counts, of each task a few.

@@ -7,7 +7,7 @@ from lake.aws.copying import PART_BYTES
 from lake.spark.backups.copying import ROW, Orders, copying
 from lake.spark.backups.manifests import read_planned
 from lake.spark.backups.places import Place, access_of, place, slots
-from lake.spark.backups.tuning import bulk_settings
+from lake.spark.backups.tuning import EXCHANGE, bulk_settings, set_while
 from lake.spark.errors import SparkRefused
 from lake.spark.jobs.parameters import text
 from lake.spark.jobs.report import Report
@@ -15,7 +15,7 @@ from lake.spark.messages import SparkJob
 
 KIND = "backup_copy"
 TASKS_PER_SLOT = 4
-LEAST_PER_TASK = 500
+LEAST_PER_TASK = 2_000
 
 
 def job(params: Mapping[str, Any]) -> SparkJob:
@@ -38,7 +38,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
     Returns `done` and `failed`, objects; an object that cannot be copied is a row of the report, no error of the job.
     """
     manifest = _manifest(params)
-    with bulk_settings(spark):
+    with bulk_settings(spark), set_while(spark, EXCHANGE):
         access, at_once = access_of(spark), slots(spark)
         report.step("Read the manifest")
         objects = int(manifest.get("objects") or 0)

@@ -220,7 +220,7 @@ def test_files_that_are_missing_or_not_whole_are_refused_by_name(client: Client,
 
 
 @pytest.mark.parametrize(
-    ("objects", "slots", "parts"), [(0, 4, 4), (1, 2, 2), (10**6, 4, 12), (80_000, 1, 1), (130_000, 1, 2)]
+    ("objects", "slots", "parts"), [(0, 4, 4), (1, 2, 2), (10**6, 4, 8), (120_000, 1, 1), (200_000, 1, 2)]
 )
 def test_parts_are_small_and_keep_all_slots_busy(objects: int, slots: int, parts: int) -> None:
     assert parts_for(objects, slots) == parts
