@@ -43,7 +43,9 @@ def orc_bytes() -> bytes:
 
 
 @pytest.mark.parametrize("shares", [1, 2, 3, 8, 50])
-@pytest.mark.parametrize(("read", "data"), [(parquet_batches, parquet_bytes()), (orc_batches, orc_bytes())])
+@pytest.mark.parametrize(
+    ("read", "data"), [(parquet_batches, parquet_bytes()), (orc_batches, orc_bytes())], ids=["Parquet", "ORC"]
+)
 def test_the_shares_of_a_file_hold_each_row_once(
     holding: Callable[[bytes], None], shares: int, read: Any, data: bytes
 ) -> None:
@@ -76,6 +78,7 @@ def test_compressed_csv_of_several_members_is_read_whole_and_all_of_it_is_text(
         (lambda share: csv_batches(ACCESS, share, ["n", "s"]), gzip.compress(b'"b","1","2"\n')),
         (lambda share: csv_batches(ACCESS, share, ["n", "s"]), b"no gzip"),
     ],
+    ids=["Parquet cut off", "Parquet empty", "ORC cut off", "CSV cut off", "CSV of another width", "CSV not packed"],
 )
 def test_what_is_not_whole_is_named(holding: Callable[[bytes], None], read: Any, data: bytes) -> None:
     holding(data)
