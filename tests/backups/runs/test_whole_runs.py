@@ -93,11 +93,11 @@ def test_no_damaged_copy_is_ever_called_safe(ground, monkeypatch):
     ground.plant(ground.source, ["t/large 1", "t/large 2", "t/large 3"], "x" * (LIMIT + 1_000))
     reconcile, checked = SparkPipeline.reconcile, []
 
-    def damage_and_reconcile(self, wanted, planned, reports):
+    def damage_and_reconcile(self, wanted, planned, reports, copied_until):
         found = None
         for seed in (1, 2):
             damage(ground, random.Random(seed))
-            found = reconcile(self, wanted, planned, reports)
+            found = reconcile(self, wanted, planned, reports, copied_until)
             outcomes = outcomes_at(ground, found.facts["reconciled"])
             assert outcomes == expected(ground, reports), f"seed {seed}"
             checked.append(sorted(set(outcomes.values())))
