@@ -158,7 +158,7 @@ def _tags(s3: S3, copy: Copy, target: str) -> str:
     query = {"tagging": ""}
     answer = s3.ask("s3:GetObjectTagging", copy.source_bucket, copy.source_key, query=query, target=target)
     found = _TAG.findall(answer.body.decode())
-    return urlencode([(unescape(key), unescape(value)) for key, value in found])
+    return urlencode([(unescape(key), unescape(value)) for key, value in found], quote_via=quote)
 
 
 def _copied_etag(answer: Answer, operation: str, copy: Copy) -> str:

@@ -5,8 +5,6 @@ from typing import Any
 
 from lake.spark.backups.tasks import Batches, Stage
 
-COPY_LIMIT = 5 * 1024**3
-"""Bytes above which S3 copies in parts only."""
 ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
 ARCHIVE_TIERS = ("ARCHIVE", "DEEP_ARCHIVE", "ARCHIVE_ACCESS", "DEEP_ARCHIVE_ACCESS")
 """INTELLIGENT_TIERING's tiers that have to be restored first; ARCHIVE_INSTANT_ACCESS is read at once."""

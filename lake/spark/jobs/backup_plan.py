@@ -8,12 +8,13 @@ from functools import partial
 from typing import Any
 
 from lake.aws.access import Access
+from lake.aws.copying import COPY_LIMIT
 from lake.delta.live_files import CLOCKS_APART
 from lake.delta.state import EPOCH
 from lake.spark.backups.difference import without_pool
 from lake.spark.backups.inventory import COLUMNS, Inventory, inventory_batches, read_inventory
 from lake.spark.backups.kept_listing import FILES, keep_listing, kept_inventory
-from lake.spark.backups.lanes import COPY_LIMIT, LANES, with_lanes
+from lake.spark.backups.lanes import LANES, with_lanes
 from lake.spark.backups.listing import heads, listed
 from lake.spark.backups.live import Logs
 from lake.spark.backups.manifests import MOST_OBJECTS, PlannedFile, read_manifest, write_manifests
