@@ -27,8 +27,12 @@ LONGEST_SOCKET_FOLDER = 60
 _LOG_STORE = "spark.io.delta.storage.S3DynamoDBLogStore"
 # What is shuffled passes no network, and no task is done again, so that sums over it tell nothing.
 _ONE_MACHINE = LOOPBACK | {
+    # Compressing it costs more than the disk does, and holds up the collection of garbage while native code runs.
+    "spark.shuffle.compress": "false",
     "spark.shuffle.checksum.enabled": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+    # Where it is to answer a mismatch, the sum is worked out all the same.
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
 }
 # Variables by which a developer's own Spark would get into ours, or another process's session into this one.
 _FOREIGN = ("SPARK_HOME", "SPARK_REMOTE", "SPARK_MASTER", "SPARK_CONNECT_MODE", "SPARK_CONNECT_MODE_ENABLED")
@@ -92,7 +96,7 @@ def session_conf(settings: WorkerSettings, home: Path, scratch: Path, archive_op
     mode = settings.deployment.mode
     if mode == "connect":
         return query_settings() | patience
-    options = f'-Dderby.system.home="{scratch}" -XX:ErrorFile={scratch}/hs_err.log -XX:+UseSerialGC'
+    options = f'-Dderby.system.home="{scratch}" -XX:ErrorFile={scratch}/hs_err.log -XX:+UseParallelGC'
     options = " ".join(part for part in (options, archive_option, settings.java_options) if part)
     driver = driver_settings(class_path(settings, home), scratch, options) | {
         "spark.master": settings.deployment.master

@@ -14,6 +14,8 @@ BLOBS = "part int, kind string, rows binary"
 """`rows` is one record batch in Arrow's IPC format, without its schema, which is the kind's."""
 DIVIDED_BYTES = 16 * 1024**2
 """Rows that come in small batches, as listings do, are divided this many bytes at a time."""
+HASHED_ROWS = 32_768
+"""Keys that are hashed at once: their bytes, read a word at a time, stay within a core's cache."""
 WORD = 8
 ODD = 0x9E3779B97F4A7C15
 """2^64 divided by the golden ratio, as multiplicative hashing takes it."""
@@ -104,8 +106,8 @@ def _parts_of(keys: Any, parts: int) -> Any:
     """The part of each key, by a hash of all its bytes that is the same in every process."""
     import numpy as np
 
-    data, offsets = bytes_of(keys)
-    return (_hashes(data, offsets[:-1], np.diff(offsets)) % np.uint64(parts)).astype(_digits(parts))
+    hashes = [_hashes(*bytes_of(keys.slice(first, HASHED_ROWS))) for first in range(0, len(keys), HASHED_ROWS)]
+    return (np.concatenate(hashes) % np.uint64(parts)).astype(_digits(parts))
 
 
 def _digits(most: int) -> Any:
@@ -115,7 +117,7 @@ def _digits(most: int) -> Any:
     return np.int16 if most <= np.iinfo(np.int16).max else np.int32
 
 
-def _hashes(data: Any, starts: Any, lengths: Any) -> Any:
+def _hashes(data: Any, offsets: Any) -> Any:
     """64 bits of each text, eight of its bytes at a time for all texts: three times as fast as zlib.crc32 one by one.
 
     A text's last eight bytes count first, which may be some of the others too; one below eight counts as it is.
@@ -125,6 +127,7 @@ def _hashes(data: Any, starts: Any, lengths: Any) -> Any:
     padded = np.zeros(len(data) + WORD, np.uint8)
     padded[: len(data)] = data
     words = np.ndarray(len(data) + 1, "<u8", padded.data, strides=(1,))
+    starts, lengths = offsets[:-1], np.diff(offsets)
     # The longest first, so that those which have a word at some place are always the first ones.
     order = np.argsort(-lengths.astype(_digits(lengths.max())), kind="stable")
     starts, lengths = starts[order], lengths[order]

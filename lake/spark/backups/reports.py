@@ -100,8 +100,9 @@ def rows_of(lines: bytes, source_bucket: str) -> Any:
     import pyarrow.compute as pc
 
     rows = _table(lines)
-    is_ours = pc.fill_null(pc.equal(rows["bucket"], source_bucket), False)
-    rows = rows.filter(pc.and_(is_ours, pc.is_valid(rows["key"])))
+    is_ours = pc.and_(pc.fill_null(pc.equal(rows["bucket"], source_bucket), False), pc.is_valid(rows["key"]))
+    if is_ours.false_count:
+        rows = rows.filter(is_ours)
     fifth, sixth = rows["fifth"], rows["sixth"]
     is_status = pc.fill_null(pc.ascii_is_decimal(fifth), False)
     columns = [

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
+from itertools import groupby
 from typing import Any
 
 from lake.aws.access import Access
@@ -18,7 +19,7 @@ from lake.spark.backups.outcomes import SAFE, side_by_side, with_outcomes
 from lake.spark.backups.places import THREADS, Place, lake_at
 from lake.spark.backups.reports import report_batches, reported_schema
 from lake.spark.backups.stored import open_object, parquet_batches, whole
-from lake.spark.backups.tasks import Batches, Share, Stage, run_tasks, shares_of
+from lake.spark.backups.tasks import Batches, Share, Stage, balanced, run_tasks, shares_of
 from lake.spark.backups.tuning import ROWS_PER_PARTITION
 from lake.spark.backups.workers import keep_modules
 from lake.spark.errors import SparkRefused
@@ -112,10 +113,18 @@ def keys_below(access: Access, place: Place) -> list[str]:
     return keys
 
 
-def reading(settling: Settling) -> Callable[[Read], Batches]:
-    """Read what is to be read, as rows of BLOBS."""
+def reading(settling: Settling) -> Callable[[Sequence[Read]], Batches]:
+    """Read what is to be read, as rows of BLOBS; those of one kind in common pieces."""
 
-    return lambda work: divided(work.kind, _rows(settling, work), settling.parts)
+    def read(works: Sequence[Read]) -> Batches:
+        for kind, same in groupby(sorted(works, key=_kind), key=_kind):
+            yield from divided(kind, (rows for work in same for rows in _rows(settling, work)), settling.parts)
+
+    return read
+
+
+def _kind(read: Read) -> str:
+    return read.kind
 
 
 def listing(settling: Settling, destination: Place) -> Stage:
@@ -162,7 +171,8 @@ def settle(spark: Any, settling: Settling, reads: Sequence[Read], others: Any | 
     """
     from pyspark.sql import functions as sql
 
-    found = run_tasks(spark, reads, reading(settling), BLOBS)
+    tasks = balanced(reads, settling.parts, lambda read: read.share.bytes)
+    found = run_tasks(spark, tasks, reading(settling), BLOBS)
     if others is not None:
         found = found.union(others)
     counted = found.repartitionById(settling.parts, sql.col("part")).mapInArrow(settled_parts(settling), COUNTED)
@@ -215,7 +225,13 @@ def put_once(access: Access, kept: Place, part: int, outcomes: Any) -> Any:
     # Keys and ETags hardly repeat: a dictionary of them would be made only to be given up. Nothing but keys becomes
     # smaller by what it costs to compress it.
     compression = {name: "zstd" if name == "key" else "none" for name in table.column_names}
-    parquet.write_table(table, body, use_dictionary=["table", "lane", "outcome", "code"], compression=compression)
+    parquet.write_table(
+        table,
+        body,
+        use_dictionary=["table", "lane", "outcome", "code"],
+        compression=compression,
+        write_statistics=False,
+    )
     try:
         lake_at(access.region, access.endpoint_url).s3.put(kept.bucket, key, body.getvalue())
     except AwsError as error:

@@ -37,14 +37,14 @@ def shares_of(bucket: str, key: str, size: int) -> list[Share]:
     return [Share(bucket, key, size // count, number, count) for number in range(count)]
 
 
-def balanced(shares: Iterable[Share], tasks: int) -> list[list[Share]]:
-    """The shares of each of at most `tasks` tasks: the largest first, each to the task that has least."""
-    held: list[list[Share]] = [[] for _ in range(tasks)]
+def balanced(works: Iterable[Work], tasks: int, size: Callable[[Work], int]) -> list[list[Work]]:
+    """What each of at most `tasks` tasks does: the largest works first, each to the task that has least."""
+    held: list[list[Work]] = [[] for _ in range(tasks)]
     least = [(0, number) for number in range(tasks)]
-    for share in sorted(shares, key=lambda one: -one.bytes):
-        size, number = heapq.heappop(least)
-        held[number].append(share)
-        heapq.heappush(least, (size + share.bytes, number))
+    for work in sorted(works, key=size, reverse=True):
+        given, number = heapq.heappop(least)
+        held[number].append(work)
+        heapq.heappush(least, (given + size(work), number))
     return [one for one in held if one]
 
 

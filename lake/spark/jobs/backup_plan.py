@@ -151,7 +151,7 @@ def _written(
     if params.get("retry") or not chooses:
         report.step("Select what to copy")
         alone = then(laned, write_planned(planning))
-        return run_tasks(work.spark, balanced(source.shares, tasks), alone, WRITTEN), {}
+        return run_tasks(work.spark, balanced(source.shares, tasks, _bytes), alone, WRITTEN), {}
     divide(work.spark, roots.objects)
     selected, told_live = run_tasks(work.spark, _few(work, source), laned, PLANNED), dict[str, Any]()
     if "live" in chooses:
@@ -166,7 +166,11 @@ def _written(
 
 
 def _few(work: _Work, source: Inventory) -> list[list[Share]]:
-    return balanced(source.shares, work.parallel * TASKS_PER_SLOT)
+    return balanced(source.shares, work.parallel * TASKS_PER_SLOT, _bytes)
+
+
+def _bytes(share: Share) -> int:
+    return share.bytes
 
 
 def _tasks(objects: int, parallel: int) -> int:

@@ -31,6 +31,7 @@ from lake.spark.backups.settling import (
     settled_parts,
     write_none,
 )
+from lake.spark.backups.tasks import balanced
 from lake.spark.errors import SparkRefused
 from sandbox.client import REGION, Client
 from tests.lake.spark.backupground import HOSTILE, csv_line, numbers
@@ -88,8 +89,8 @@ def plant(client: Client, settling: Settling, keys: list[str]) -> list[Read]:
 def run(settling: Settling, reads: list[Read]) -> Rows:
     """The rows that count, as Spark would have them of its tasks."""
     parts: dict[int, list[pa.RecordBatch]] = {}
-    for read in reads:
-        for blob in reading(settling)(read):
+    for work in balanced(reads, 3, lambda read: read.share.bytes):
+        for blob in reading(settling)(work):
             parts.setdefault(blob["part"][0].as_py(), []).append(blob)
     settle = settled_parts(settling)
     return [row for _, blobs in sorted(parts.items()) for batch in settle(iter(blobs)) for row in batch.to_pylist()]
@@ -162,7 +163,7 @@ def test_a_listing_is_as_good_as_a_file_of_it(client: Client, settling: Settling
     stage = listing(settling, Place("vault", "pöol/"))
     listed = [pa.RecordBatch.from_pylist([row], schemas()[THERE]) for row in objects]
     parts: dict[int, list[pa.RecordBatch]] = {}
-    for blob in (*stage(iter(listed)), *(blob for read in reads for blob in reading(settling)(read))):
+    for blob in (*stage(iter(listed)), *reading(settling)(reads)):
         parts.setdefault(blob["part"][0].as_py(), []).append(blob)
     for blobs in parts.values():
         list(settled_parts(settling)(iter(blobs)))
@@ -211,12 +212,13 @@ def test_files_that_are_missing_or_not_whole_are_refused_by_name(client: Client,
     client.put(bucket, "planned.parquet", client.get(bucket, "planned.parquet")[:-9])
     with pytest.raises(SparkRefused, match=r"planned.parquet cannot be read"):
         run(settling, reads)
+    reported = [read for read in reads if read.kind == REPORTED]
     client.put(bucket, "report/job-1/results/0.csv", b'"acme-lake","t/%zz","","failed","404","",""\n')
     with pytest.raises(SparkRefused, match=r"results/0.csv holds a key that is not URL-encoded"):
-        run(settling, reads)
+        run(settling, reported)
     client.delete(bucket, "report/job-1/results/0.csv")
     with pytest.raises(SparkRefused, match=r"results/0.csv is not there"):
-        run(settling, reads)
+        run(settling, reported)
 
 
 @pytest.mark.parametrize(
