@@ -2,8 +2,8 @@
 
 5,000 objects of 4 KiB, copied within S3 as all three ask it to. s5cmd runs at its default of 256 workers from a file of
 commands, boto3 with ten threads, its own default of connections. Levee's time is its whole job in a warm session:
-reading the manifest, asking what is there already, copying, and the completion report. Its manifest and its report lie
-on this machine's disk; copies, HEADs and listings go to the stand-in, whose CPU is told.
+reading the manifest, asking what is there already, copying, and the completion report. All of it goes to the stand-in,
+whose CPU is told; manifest and report, which s5cmd has on this machine's disk, are answered without delay.
 """
 
 import os
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.backup_data import BUCKET, HOME, SOURCE, VAULT
 from benchmarks.backup_endpoint import emptied
-from benchmarks.backup_session import Session, levee_conf, mounted
+from benchmarks.backup_session import Session, levee_conf
 from benchmarks.backup_standin import ETAG, CopyStandin, copying_s3
 from benchmarks.backup_table import ratio_line, tell
 from benchmarks.harness import ROUNDS, Contest, compete
@@ -46,9 +46,9 @@ def measure(
     used: dict[str, list[float]] = {}
     with (
         tempfile.TemporaryDirectory(prefix="levee-bench-", dir=_home()) as folder,
-        copying_s3(latency=latency) as standin,
+        copying_s3(latency=latency, home=HOME) as standin,
         Session(
-            levee_conf(standin.url, Path(folder) / "spark") | mounted(BUCKET, HOME / BUCKET),
+            levee_conf(standin.url, Path(folder) / "spark"),
             Path(folder) / "spark",
             standin.url,
         ) as spark,

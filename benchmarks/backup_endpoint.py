@@ -56,7 +56,7 @@ def _serve(home: Path, told: Connection) -> None:
                 return
             size = path.stat().st_size
             asked = self.headers.get("Range", "")
-            first, last = _range(asked, size)
+            first, last = range_of(asked, size)
             self._head(206 if asked else 200, last + 1 - first, f"bytes {first}-{last}/{size}" if asked else "")
             with path.open("rb") as file:
                 while first <= last:
@@ -83,7 +83,7 @@ def _serve(home: Path, told: Connection) -> None:
     server.serve_forever()
 
 
-def _range(asked: str, size: int) -> tuple[int, int]:
+def range_of(asked: str, size: int) -> tuple[int, int]:
     """The first and the last byte that a Range header asks for, of an object of that size; all without one."""
     first, _, last = asked.removeprefix("bytes=").partition("-")
     if not first:

@@ -1,8 +1,8 @@
 """An S3 that copies, for the benchmarks of backups: several processes on one loopback port, each answer after a delay.
 
 It knows HEAD, CopyObject, PUT and an empty LIST, checks no signature, and counts copies. It holds nothing: every object
-of the source is there with the ETag that is asked for. What it spends itself is told as CPU, so that one can see
-whether it or the client was the limit.
+of the source is there with the ETag that is asked for. Only objects of one bucket are files of this machine, and are
+answered at once. What it spends itself is told as CPU, so that one can see whether it or the client was the limit.
 """
 
 import asyncio
@@ -15,7 +15,12 @@ from ctypes import c_longlong
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
+from benchmarks.backup_data import BUCKET
+from benchmarks.backup_endpoint import range_of
+
+OWN = f"/{BUCKET}/".encode()
 ETAG = "d41d8cd98f00b204e9800998ecf8427e"
 HTTP_DATE = "Fri, 20 Nov 2026 10:00:00 GMT"
 COPIED = (
@@ -64,15 +69,15 @@ class CopyStandin:
 
 
 @contextmanager
-def copying_s3(*, latency: float, processes: int = 3) -> Iterator[CopyStandin]:
-    """Serve until the block ends; `latency` is seconds before each answer."""
+def copying_s3(*, latency: float, home: Path, processes: int = 3) -> Iterator[CopyStandin]:
+    """Serve until the block ends; `latency` is seconds before each answer, `home` the folder of the files' bucket."""
     fork = multiprocessing.get_context("fork")
     count = fork.Value(c_longlong, 0)
     holder = _listener(0)
     port = holder.getsockname()[1]
     listening = fork.Barrier(processes + 1)
     workers = [
-        fork.Process(target=_serve, args=(port, latency, count, listening), daemon=True) for _ in range(processes)
+        fork.Process(target=_serve, args=(port, latency, home, count, listening), daemon=True) for _ in range(processes)
     ]
     for worker in workers:
         worker.start()
@@ -93,11 +98,11 @@ def _listener(port: int) -> socket.socket:
     return listener
 
 
-def _serve(port: int, latency: float, count: Any, listening: Any) -> None:
+def _serve(port: int, latency: float, home: Path, count: Any, listening: Any) -> None:
     async def listen() -> None:
         listener = _listener(port)
         listener.listen(1024)
-        server = await asyncio.get_running_loop().create_server(lambda: _Exchange(latency, count), sock=listener)
+        server = await asyncio.get_running_loop().create_server(lambda: _Exchange(latency, home, count), sock=listener)
         listening.wait()
         await server.serve_forever()
 
@@ -107,7 +112,8 @@ def _serve(port: int, latency: float, count: Any, listening: Any) -> None:
 class _Exchange(asyncio.Protocol):
     """One connection: requests one after another, each answered after the delay."""
 
-    def __init__(self, latency: float, count: Any) -> None:
+    def __init__(self, latency: float, home: Path, count: Any) -> None:
+        self._home = home
         self._latency = latency
         self._count = count
         self._loop = asyncio.get_running_loop()
@@ -120,28 +126,52 @@ class _Exchange(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._received += data
-        while (kind := self._next()) is not None:
-            self._loop.call_later(self._latency, self._write, kind)
+        while request := self._next():
+            answer = _file(self._home, *request) if request[0].partition(b" ")[2].startswith(OWN) else None
+            if answer is not None:
+                self._write(answer)
+            else:
+                self._loop.call_later(self._latency, self._write, ANSWERS[_kind(request[0].lower())])
 
-    def _write(self, kind: str) -> None:
-        if kind == "copy":
+    def _write(self, answer: bytes) -> None:
+        if answer is ANSWERS["copy"]:
             with self._count.get_lock():
                 self._count.value += 1
         if self._transport and not self._transport.is_closing():
-            self._transport.write(ANSWERS[kind])
+            self._transport.write(answer)
 
-    def _next(self) -> str | None:
+    def _next(self) -> tuple[bytes, bytes] | None:
+        """Head and body of the next request, once it is there."""
         head, mark, rest = self._received.partition(b"\r\n\r\n")
-        if not mark:
-            return None
-        lower = head.lower()
-        _, found, length = lower.partition(b"\r\ncontent-length:")
-        wanted = int(length.split(b"\r\n", 1)[0]) if found else 0
-        if len(rest) < wanted:
+        wanted = int(_header(head, b"content-length") or 0)
+        if not mark or len(rest) < wanted:
             return None
         self._received = rest[wanted:]
-        if lower.startswith(b"head"):
-            return "head"
-        if lower.startswith(b"get"):
-            return "list"
-        return "copy" if b"\r\nx-amz-copy-source:" in lower else "put"
+        return head, rest[:wanted]
+
+
+def _header(head: bytes, name: bytes) -> bytes:
+    _, _, value = head.lower().partition(b"\r\n" + name + b":")
+    return value.split(b"\r\n", 1)[0].strip()
+
+
+def _kind(lower: bytes) -> str:
+    if lower.startswith(b"head"):
+        return "head"
+    if lower.startswith(b"get"):
+        return "list"
+    return "copy" if b"\r\nx-amz-copy-source:" in lower else "put"
+
+
+def _file(home: Path, head: bytes, body: bytes) -> bytes:
+    """The answer to a GET or PUT of an object that is a file."""
+    method, path, _ = head.decode().split(" ", 2)
+    file = home / unquote(path).lstrip("/")
+    if method == "PUT":
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(body)
+        return ANSWERS["put"]
+    size = file.stat().st_size
+    first, last = range_of(_header(head, b"range").decode(), size)
+    told = f"HTTP/1.1 206 OK\r\nContent-Length: {last + 1 - first}\r\nContent-Range: bytes {first}-{last}/{size}\r\n"
+    return f'{told}ETag: "{ETAG}"\r\nLast-Modified: {HTTP_DATE}\r\n\r\n'.encode() + file.read_bytes()[first : last + 1]

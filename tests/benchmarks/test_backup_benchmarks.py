@@ -61,12 +61,22 @@ def test_levee_and_duckdb_reconcile_alike():
     assert {"copied ", "vanished NoSuchKey", "denied AccessDenied"} <= set(outcomes)
 
 
-def test_the_standin_waits_before_each_answer():
+def test_the_standin_waits_before_each_answer(tmp_path):
     from time import perf_counter
     from urllib.request import Request, urlopen
 
-    with copying_s3(latency=0.05, processes=1) as standin:
+    with copying_s3(latency=0.05, home=tmp_path, processes=1) as standin:
         began = perf_counter()
         urlopen(Request(f"{standin.url}/b/k", method="PUT", headers={"x-amz-copy-source": "/a/k"})).read()  # noqa: S310
         assert perf_counter() - began >= 0.05
         assert standin.copies == 1
+
+
+def test_the_standin_keeps_the_files_of_one_bucket(tmp_path):
+    from urllib.request import Request, urlopen
+
+    with copying_s3(latency=60, home=tmp_path, processes=1) as standin:
+        url = f"{standin.url}/{backup_data.BUCKET}/a/b%20c"
+        urlopen(Request(url, b"0123456789", method="PUT")).read()  # noqa: S310
+        assert (tmp_path / backup_data.BUCKET / "a" / "b c").read_bytes() == b"0123456789"
+        assert urlopen(Request(url, headers={"Range": "bytes=-3"})).read() == b"789"  # noqa: S310

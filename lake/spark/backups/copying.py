@@ -2,26 +2,30 @@
 
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
-from urllib.parse import quote
 
 from lake.aws.access import Access
 from lake.aws.copying import Copy, copy_in_parts, copy_object
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
+from lake.spark.backups.encoding import percent_encoded
+from lake.spark.backups.key_ranges import KeyRange, rows_within
 from lake.spark.backups.places import THREADS, Place, lake_at
+from lake.spark.backups.stored import parquet_batches
+from lake.spark.backups.tasks import Batches, Share
 
 CHUNK = 2_000
 MOST_PAGES = 5
 ALREADY = "AlreadyThere"
 
-ROW = (
-    "bucket string, key string, version_id string, task_status string, http_status string, code string, message string"
-)
+COUNTED = "done bigint, failed bigint"
+"""How many objects of a range are at the destination, copied or there before, and how many are not."""
 _STATUS = {
     "NoSuchKey": "404",
     "NoSuchBucket": "404",
@@ -30,18 +34,22 @@ _STATUS = {
     "SlowDown": "503",
     "InvalidRequest": "400",
 }
-Batches = Iterator[Any]
 Row = tuple[str, str, str, str]
 """task_status, http_status, code and message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """How to copy: from where to where, as what, and at most `rate` objects a second in one task (0: unbounded)."""
+    """How to copy: from where to where, as what, and at most `rate` objects a second in one task (0: unbounded).
+
+    `planned` is the file that has key, size and ETag of each object; reports go below `results`.
+    """
 
     access: Access
+    planned: Share
     source: str
     destination: Place
+    results: Place
     storage_class: str = ""
     encryption_key: str = ""
     in_parts: bool = False
@@ -49,20 +57,28 @@ class Orders:
     rate: float = 0.0
 
 
-def copying(orders: Orders) -> Callable[[Batches], Batches]:
-    """Copy rows of key, size and etag, sorted by key within a task, and answer ROW for each of them."""
+def copying(orders: Orders) -> Callable[[KeyRange], Batches]:
+    """Copy the planned objects of a range, write a report of each of them, and count them (COUNTED)."""
 
-    def copy(batches: Batches) -> Batches:
-        s3, pace = lake_at(orders.access.region, orders.access.endpoint_url).s3, _Pace(orders.rate)
-        with ThreadPoolExecutor(THREADS) as pool:
-            for batch in batches:
-                for first in range(0, batch.num_rows, CHUNK):
-                    rows = batch.slice(first, CHUNK).to_pylist()
-                    there = right_ones(s3, orders.destination, rows)
-                    work = [(orders, s3, pace, row, row["key"] in there) for row in rows]
-                    yield _batch(orders.source, rows, list(pool.map(_one, work)))
+    def copy(keys: KeyRange) -> Batches:
+        s3 = lake_at(orders.access.region, orders.access.endpoint_url).s3
+        planned = rows_within(parquet_batches(orders.access, orders.planned, ["key", "size", "etag"]), keys)
+        if planned is not None and planned.num_rows:
+            told = list(_copied(s3, orders, planned))
+            _put_report(s3, orders, planned.column("key").combine_chunks(), told)
+            yield _counts(told)
 
     return copy
+
+
+def _copied(s3: S3, orders: Orders, planned: Any) -> Iterator[Row]:
+    """What became of each row, in their order."""
+    pace = _Pace(orders.rate)
+    with ThreadPoolExecutor(THREADS) as pool:
+        for first in range(0, planned.num_rows, CHUNK):
+            rows = planned.slice(first, CHUNK).to_pylist()
+            there = right_ones(s3, orders.destination, rows)
+            yield from pool.map(_one, [(orders, s3, pace, row, row["key"] in there) for row in rows])
 
 
 def right_ones(s3: S3, destination: Place, rows: list[dict[str, Any]]) -> set[str]:
@@ -143,20 +159,24 @@ class _Pace:
         time.sleep(turn - now)
 
 
-def _batch(bucket: str, rows: list[dict[str, Any]], told: list[Row]) -> Any:
+def _put_report(s3: S3, orders: Orders, keys: Any, told: list[Row]) -> None:
+    """Write a result file of the report: bucket, key, version, and what is told, each in quotation marks."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    count = len(told)
+    columns = [pa.repeat(orders.source, count), percent_encoded(keys), pa.repeat("", count)]
+    columns += [pa.array(column, pa.string()) for column in zip(*told, strict=True)]
+    text, names = BytesIO(), [str(number) for number in range(len(columns))]
+    csv.write_csv(
+        pa.table(columns, names=names), text, csv.WriteOptions(include_header=False, quoting_style="all_valid")
+    )
+    # A task that is tried again reports anew beside the first report: of a key that has two rows, success counts.
+    s3.put(orders.results.bucket, f"{orders.results.prefix}{uuid.uuid4().hex}.csv", text.getvalue())
+
+
+def _counts(told: list[Row]) -> Any:
     import pyarrow as pa
 
-    statuses, https, codes, messages = zip(*told, strict=True)
-    columns = [
-        [bucket] * len(rows),
-        [quote(row["key"], safe="/-_.~") for row in rows],
-        [""] * len(rows),
-        statuses,
-        https,
-        codes,
-        messages,
-    ]
-    arrays = [pa.array(column, pa.string()) for column in columns]
-    return pa.RecordBatch.from_arrays(
-        arrays, names=["bucket", "key", "version_id", "task_status", "http_status", "code", "message"]
-    )
+    done = sum(status == "succeeded" for status, *_ in told)
+    return pa.RecordBatch.from_arrays([pa.array([done]), pa.array([len(told) - done])], names=["done", "failed"])

@@ -12,7 +12,7 @@ from lake.spark.backups.encoding import percent_encoded
 from lake.spark.backups.keys import decoded
 from lake.spark.backups.lanes import LANES
 from lake.spark.backups.places import Place, lake_at
-from lake.spark.backups.tasks import Batches, run_tasks
+from lake.spark.backups.tasks import Batches, Share, run_tasks
 
 MOST_OBJECTS = 1_000_000
 MOST_BYTES = 256 * 1024**2
@@ -165,6 +165,6 @@ def read_manifest(spark: Any, bucket: str, key: str) -> Any:
     return rows.select(decoded(rows["key"]).alias("key"))
 
 
-def read_planned(spark: Any, bucket: str, key: str) -> Any:
-    """The rows of a manifest as they were planned: `key`, `size` and `etag`."""
-    return spark.read.parquet(f"s3a://{bucket}/{key.removesuffix(SUFFIX)}{BESIDE}").select("key", "size", "etag")
+def planned_beside(bucket: str, key: str) -> Share:
+    """The file of a manifest's objects as they were planned: `key`, `size` and `etag`."""
+    return Share(bucket, f"{key.removesuffix(SUFFIX)}{BESIDE}", 0)

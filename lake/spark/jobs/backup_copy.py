@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from lake.aws.copying import PART_BYTES
-from lake.spark.backups.copying import ROW, Orders, copying
-from lake.spark.backups.manifests import read_planned
+from lake.spark.backups.copying import COUNTED, Orders, copying
+from lake.spark.backups.key_ranges import key_ranges
+from lake.spark.backups.manifests import planned_beside
 from lake.spark.backups.places import Place, access_of, place, slots
-from lake.spark.backups.tuning import EXCHANGE, bulk_settings, set_while
+from lake.spark.backups.stored import parquet_batches
+from lake.spark.backups.tasks import run_tasks
 from lake.spark.errors import SparkRefused
 from lake.spark.jobs.parameters import text
 from lake.spark.jobs.report import Report
@@ -37,31 +39,26 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
 
     Returns `done` and `failed`, objects; an object that cannot be copied is a row of the report, no error of the job.
     """
-    manifest = _manifest(params)
-    with bulk_settings(spark), set_while(spark, EXCHANGE):
-        access, at_once = access_of(spark), slots(spark)
-        report.step("Read the manifest")
-        objects = int(manifest.get("objects") or 0)
-        tasks = max(at_once, min(at_once * TASKS_PER_SLOT, objects // LEAST_PER_TASK))
-        rows = read_planned(spark, str(manifest["bucket"]), str(manifest["key"]))
-        rows = rows.repartitionByRange(tasks, "key").sortWithinPartitions("key")
-        rate = float(params.get("rate") or 0)
-        orders = Orders(
-            access,
-            place(params, "source").bucket,
-            place(params, "destination"),
-            str(params.get("storage_class") or ""),
-            str(params.get("encryption_key") or ""),
-            in_parts=manifest.get("lane") == "multipart",
-            part_bytes=int(params.get("part_size") or PART_BYTES),
-            rate=rate / at_once,
-        )
-        report.step("Copy")
-        results = _results(params)
-        rows.mapInArrow(copying(orders), ROW).write.mode("overwrite").csv(
-            results.uri(), quoteAll=True, escape='"', emptyValue=""
-        )
-        return _counts(spark, results)
+    manifest, access, at_once = _manifest(params), access_of(spark), slots(spark)
+    report.step("Read the manifest")
+    objects = int(manifest.get("objects") or 0)
+    tasks = max(at_once, min(at_once * TASKS_PER_SLOT, objects // LEAST_PER_TASK))
+    orders = Orders(
+        access,
+        planned_beside(str(manifest["bucket"]), str(manifest["key"])),
+        place(params, "source").bucket,
+        place(params, "destination"),
+        _results(params),
+        str(params.get("storage_class") or ""),
+        str(params.get("encryption_key") or ""),
+        in_parts=manifest.get("lane") == "multipart",
+        part_bytes=int(params.get("part_size") or PART_BYTES),
+        rate=float(params.get("rate") or 0) / at_once,
+    )
+    ranges = key_ranges(parquet_batches(access, orders.planned, ["key"]), objects, tasks)
+    report.step("Copy")
+    counted = run_tasks(spark, ranges, copying(orders), COUNTED).collect()
+    return {name: sum(row[name] for row in counted) for name in ("done", "failed")}
 
 
 def _manifest(params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -74,12 +71,3 @@ def _manifest(params: Mapping[str, Any]) -> Mapping[str, Any]:
 def _results(params: Mapping[str, Any]) -> Place:
     below = place(params, "report")
     return Place(below.bucket, f"{below.prefix}job-{text(params, 'token')}/results/")
-
-
-def _counts(spark: Any, results: Place) -> dict[str, Any]:
-    from pyspark.sql import functions as sql
-
-    rows = spark.read.csv(results.uri(), schema=ROW, quote='"', escape='"')
-    succeeded = sql.count(sql.when(sql.col("task_status") == "succeeded", 1))
-    counted = rows.agg(succeeded.alias("done"), sql.count(sql.lit(1)).alias("rows")).first()
-    return {"done": int(counted["done"]), "failed": int(counted["rows"]) - int(counted["done"])}

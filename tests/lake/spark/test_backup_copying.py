@@ -1,0 +1,154 @@
+"""One range of planned objects is copied, what is right already is left alone, and each has a row in the report."""
+
+from dataclasses import replace
+from io import BytesIO
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from lake.aws.access import Access
+from lake.aws.errors import AwsError
+from lake.spark.backups import copying as module
+from lake.spark.backups.copying import ALREADY, Orders, copying, right_ones
+from lake.spark.backups.key_ranges import KeyRange
+from lake.spark.backups.places import Place, lake_at
+from lake.spark.backups.reports import report_batches, report_shares
+from lake.spark.backups.tasks import Share
+from lake.spark.errors import SparkRefused
+from sandbox.client import REGION, Client
+from tests.lake.spark.backupground import HOSTILE, numbers
+from tests.sandboxlake import sandbox_lake
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> Client:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "sandbox")
+    return sandbox_lake()
+
+
+@pytest.fixture
+def orders(client: Client) -> Orders:
+    """A bucket that is source, destination below to/, and the reports' place."""
+    bucket = f"backup-copying-{next(numbers)}"
+    client.create_bucket(bucket)
+    access = Access(REGION, endpoint_url=client.origin)
+    return Orders(access, Share(bucket, "planned.parquet", 0), bucket, Place(bucket, "to/"), Place(bucket, "report/"))
+
+
+def s3_of(orders: Orders) -> Any:
+    return lake_at(orders.access.region, orders.access.endpoint_url).s3
+
+
+def plan(client: Client, orders: Orders, keys: list[str], *, put: bool = True) -> None:
+    """Plan these objects; each is there, and holds its key."""
+    rows = []
+    for key in keys:
+        if put:
+            client.put(orders.source, key, key.encode())
+        found = s3_of(orders).head(orders.source, key)
+        rows.append({"key": key, "size": len(key.encode()), "etag": found.etag if found else "e"})
+    body = BytesIO()
+    parquet.write_table(pa.Table.from_pylist(rows[::-1]), body, row_group_size=3)
+    client.put(orders.source, orders.planned.key, body.getvalue())
+
+
+def copy(orders: Orders, keys: KeyRange | None = None) -> tuple[int, int]:
+    counted = [row for batch in copying(orders)(keys or KeyRange()) for row in batch.to_pylist()]
+    return sum(row["done"] for row in counted), sum(row["failed"] for row in counted)
+
+
+def reported(orders: Orders) -> list[dict[str, Any]]:
+    """The rows of all reports, as reconciling reads them."""
+    home = replace(orders.results, prefix="")
+    results = [share for share in report_shares(orders.access, [home]) if share.key.startswith("job-1/results/")]
+    read = [report_batches(orders.access, share, orders.source) for share in results]
+    return [row for batches in read for batch in batches for row in batch.to_pylist()]
+
+
+@pytest.fixture
+def job(orders: Orders) -> Orders:
+    return replace(orders, results=Place(orders.source, "job-1/results/"))
+
+
+def test_hostile_keys_are_copied_and_reported_as_they_are(client: Client, job: Orders) -> None:
+    plan(client, job, list(HOSTILE))
+    assert copy(job) == (len(HOSTILE), 0)
+    for key in HOSTILE:
+        assert client.get(job.source, f"to/{key}") == key.encode()
+    rows = reported(job)
+    assert [row["key"] for row in rows] == sorted(HOSTILE, key=str.encode)
+    assert {(row["succeeded"], row["http_status"], row["code"]) for row in rows} == {(True, "200", None)}
+    assert all(row["message"].startswith("ETag=") for row in rows)
+
+
+def test_a_range_copies_its_own_keys_only(client: Client, job: Orders) -> None:
+    plan(client, job, ["a", "b", "c", "d"])
+    assert copy(job, KeyRange("b", "d")) == (2, 0)
+    assert [row["key"] for row in reported(job)] == ["b", "c"]
+    assert [found.key for page in s3_of(job).list(job.source, "to/") for found in page.objects] == ["to/b", "to/c"]
+
+
+def test_a_range_of_nothing_reports_and_counts_nothing(client: Client, job: Orders) -> None:
+    plan(client, job, ["a"])
+    assert copy(job, KeyRange("b")) == (0, 0)
+    assert reported(job) == []
+
+
+def test_what_is_right_is_left_alone_and_what_is_not_is_copied(client: Client, job: Orders) -> None:
+    plan(client, job, ["gone", "other", "same"])
+    client.put(job.source, "to/same", b"same")
+    client.put(job.source, "to/other", b"OTHER")
+    client.delete(job.source, "gone")
+    assert copy(job) == (2, 1)
+    told = {row["key"]: (row["succeeded"], row["http_status"], row["code"]) for row in reported(job)}
+    assert told == {"gone": (False, "404", "NoSuchKey"), "other": (True, "200", None), "same": (True, "200", None)}
+    assert {row["key"]: row["message"] for row in reported(job)}["same"] == ALREADY
+    assert client.get(job.source, "to/other") == b"other"
+
+
+def test_a_task_that_is_tried_again_reports_beside_its_first_report(client: Client, job: Orders) -> None:
+    plan(client, job, ["a", "b"])
+    assert copy(job) == copy(job) == (2, 0)
+    told = [(row["key"], row["message"] == ALREADY) for row in reported(job)]
+    assert sorted(told) == [("a", False), ("a", True), ("b", False), ("b", True)]
+
+
+def test_a_message_of_quotes_commas_and_line_breaks_is_one_field(
+    client: Client, job: Orders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> str:
+        raise AwsError("AccessDenied", 'no "kms",\n or so', "r", "s3:CopyObject", "", "s3://x")
+
+    monkeypatch.setattr(module, "copy_object", refuse)
+    plan(client, job, ["a", 'b"\n,'])
+    assert copy(job) == (0, 2)
+    assert {(row["code"], row["http_status"], row["message"]) for row in reported(job)} == {
+        ("AccessDenied", "403", 'no "kms", or so')
+    }
+
+
+def test_a_planned_file_that_is_gone_is_refused_by_name(job: Orders) -> None:
+    with pytest.raises(SparkRefused, match=r"planned.parquet is not there"):
+        copy(job)
+
+
+def test_a_listing_tells_of_objects_however_many_pages_they_take(
+    client: Client, job: Orders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan(client, job, [f"k{number:02}" for number in range(30)])
+    copy(job)
+    rows = [{"key": f"k{number:02}", "size": 3, "etag": "e"} for number in range(30)]
+    for row in rows[::2]:
+        row["etag"] = s3_of(job).head(job.source, str(row["key"])).etag
+    assert right_ones(s3_of(job), job.destination, rows) == {row["key"] for row in rows[::2]}
+
+
+def test_where_the_destination_cannot_be_listed_all_are_copied(client: Client, job: Orders) -> None:
+    plan(client, job, ["a"])
+    gone = replace(job, destination=Place("no-such-bucket-of-this-test", ""))
+    assert right_ones(s3_of(job), gone.destination, [{"key": "a", "size": 1, "etag": "e"}]) == set()
+    assert copy(gone) == (0, 1)
+    assert [row["code"] for row in reported(job)] == ["NoSuchBucket"]

@@ -1,0 +1,53 @@
+"""Ranges of keys hold every planned object once, in S3's order."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lake.spark.backups import key_ranges as ranges
+from lake.spark.backups.key_ranges import KeyRange, key_ranges, rows_within
+from tests.lake.spark.backupground import HOSTILE
+
+KEYS = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=6), st.text("ab/", max_size=4)), max_size=60)
+
+
+def batches(keys: list[str], cut: int) -> Iterator[pa.RecordBatch]:
+    for first in range(0, len(keys), cut):
+        yield pa.RecordBatch.from_pydict({"key": keys[first : first + cut]}, pa.schema([("key", pa.string())]))
+
+
+def held(keys: list[str], cut: int, within: KeyRange) -> list[str]:
+    rows = rows_within(batches(keys, cut), within)
+    return [] if rows is None else rows.column("key").to_pylist()
+
+
+@settings(deadline=None)
+@given(KEYS, st.integers(1, 9), st.integers(1, 20), st.integers(0, 2**40))
+def test_each_object_is_in_one_range_and_all_are_in_the_order_of_their_bytes(
+    keys: list[str], most: int, cut: int, told: int
+) -> None:
+    found = key_ranges(batches(keys, cut), told, most)
+    assert 1 <= len(found) <= most
+    assert [key for one in found for key in held(keys, cut, one)] == sorted(keys, key=str.encode)
+
+
+@pytest.mark.parametrize("sample", [10**6, 500])
+def test_ranges_hold_about_as_many_keys_each(sample: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranges, "SAMPLE", sample)
+    keys = [f"t/day={number % 28:02}/part-{number:05}" for number in range(10_000)]
+    found = key_ranges(batches(keys, 999), len(keys), 8)
+    sizes = [len(held(keys, 999, one)) for one in found]
+    assert len(sizes) == 8
+    assert max(sizes) <= 1.6 * min(sizes)
+
+
+def test_one_key_is_one_range() -> None:
+    assert key_ranges(batches(["a"], 1), 1, 8) == [KeyRange()]
+
+
+def test_a_file_of_no_rows_is_one_range_of_nothing() -> None:
+    assert key_ranges(iter([]), 0, 8) == [KeyRange()]
+    assert rows_within(iter([]), KeyRange()) is None
