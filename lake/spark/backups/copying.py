@@ -16,7 +16,7 @@ from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
 from lake.spark.backups.encoding import percent_encoded
 from lake.spark.backups.key_ranges import KeyRange, rows_within
-from lake.spark.backups.places import THREADS, Place, lake_at
+from lake.spark.backups.places import THREADS, Place, s3_of
 from lake.spark.backups.stored import parquet_batches
 from lake.spark.backups.tasks import Batches, Share
 
@@ -61,7 +61,7 @@ def copying(orders: Orders) -> Callable[[KeyRange], Batches]:
     """Copy the planned objects of a range, write a report of each of them, and count them (COUNTED)."""
 
     def copy(keys: KeyRange) -> Batches:
-        s3 = lake_at(orders.access.region, orders.access.endpoint_url).s3
+        s3 = s3_of(orders.access)
         planned = rows_within(parquet_batches(orders.access, orders.planned, ["key", "size", "etag"]), keys)
         if planned is not None and planned.num_rows:
             told = list(_copied(s3, orders, planned))

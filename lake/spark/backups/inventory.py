@@ -9,7 +9,7 @@ from lake.aws.access import Access
 from lake.backup.inventory_manifest import read_schema
 from lake.backup.objects import FileUnreadable
 from lake.spark.backups.encoding import percent_decoded
-from lake.spark.backups.places import lake_at
+from lake.spark.backups.places import s3_of
 from lake.spark.backups.stored import csv_batches, orc_batches, parquet_batches, whole
 from lake.spark.backups.tasks import Batches, Share, shares_of
 from lake.spark.errors import SparkRefused
@@ -56,7 +56,7 @@ def read_inventory(access: Access, bucket: str, manifest_key: str, prefix: str) 
     """The inventory of a manifest.json, of which objects below `prefix` are wanted; SparkRefused where it is none."""
     place = f"s3://{bucket}/{manifest_key}"
     with whole(bucket, manifest_key):
-        body = lake_at(access.region, access.endpoint_url).s3.get(bucket, manifest_key).data
+        body = s3_of(access).get(bucket, manifest_key).data
     manifest = _manifest(body, place)
     home = str(manifest["destinationBucket"]).rpartition(":")[2] or bucket
     files = tuple((home, str(file["key"]), int(file.get("size") or 0)) for file in manifest["files"])

@@ -6,7 +6,7 @@ from typing import Any
 
 from lake.aws.access import Access
 from lake.spark.backups.inventory import STORED, Inventory
-from lake.spark.backups.places import Place, lake_at
+from lake.spark.backups.places import Place, s3_of
 from lake.spark.backups.tasks import Batches, Stage
 
 FILES = "key string, bytes bigint"
@@ -43,5 +43,5 @@ def _put(access: Access, folder: Place, batches: list[Any]) -> Any:
     body, key = io.BytesIO(), f"{folder.prefix}{uuid.uuid4().hex}.parquet"
     names = [STORED.get(name, name) for name in rows.schema.names]
     parquet.write_table(rows.rename_columns(names), body, row_group_size=100_000, compression="zstd")
-    lake_at(access.region, access.endpoint_url).s3.put(folder.bucket, key, body.getvalue())
+    s3_of(access).put(folder.bucket, key, body.getvalue())
     return pa.RecordBatch.from_arrays([pa.array([key]), pa.array([body.tell()])], names=["key", "bytes"])

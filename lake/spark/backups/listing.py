@@ -7,7 +7,7 @@ from typing import Any
 from lake.aws.access import Access
 from lake.aws.list_page import ObjectSummary
 from lake.delta.state import EPOCH
-from lake.spark.backups.places import THREADS, Place, lake_at
+from lake.spark.backups.places import THREADS, Place, s3_of
 from lake.spark.backups.tasks import Batches, Stage, then
 
 SCHEMA = "bucket string, prefix string, key string, size bigint, etag string, modified_at timestamp"
@@ -63,7 +63,7 @@ def heads(access: Access, bucket: str) -> Stage:
 
 
 def _head(access: Access, bucket: str, key: str) -> tuple[Any, ...]:
-    found = lake_at(access.region, access.endpoint_url).s3.head(bucket, key)
+    found = s3_of(access).head(bucket, key)
     return (None, key, 0, "", EPOCH) if found is None else _row(found)
 
 
@@ -81,13 +81,13 @@ def _answered(batches: Batches, access: Access, ask: Callable[[Access, str, str]
 
 
 def _children(access: Access, bucket: str, prefix: str) -> Iterator[tuple[Any, ...]]:
-    for page in lake_at(access.region, access.endpoint_url).s3.list(bucket, prefix, delimiter="/"):
+    for page in s3_of(access).list(bucket, prefix, delimiter="/"):
         yield from map(_row, page.objects)
         yield from ((child, None, None, None, None) for child in page.prefixes)
 
 
 def _objects(access: Access, bucket: str, prefix: str) -> Iterator[tuple[Any, ...]]:
-    for page in lake_at(access.region, access.endpoint_url).s3.list(bucket, prefix):
+    for page in s3_of(access).list(bucket, prefix):
         yield from map(_row, page.objects)
 
 

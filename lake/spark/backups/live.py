@@ -27,7 +27,7 @@ from lake.delta.listing import read_listing
 from lake.delta.live_files import FileReads, newest_checkpoint, plan_file_reads, retention_of
 from lake.delta.names import SIDECAR_FOLDER
 from lake.spark.backups.object_file import ObjectFile
-from lake.spark.backups.places import lake_at
+from lake.spark.backups.places import s3_of
 
 ACTIONS = (
     "table string, name string, vector_id string, keys array<string>, version bigint, is_add boolean, "
@@ -58,7 +58,7 @@ class Logs:
 
     @property
     def s3(self) -> S3:
-        return lake_at(self.access.region, self.access.endpoint_url).s3
+        return s3_of(self.access)
 
 
 def file_actions(roots: Any, logs: Logs, *, parallel: int) -> Any:

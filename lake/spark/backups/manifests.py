@@ -11,7 +11,7 @@ from lake.aws.access import Access
 from lake.spark.backups.encoding import percent_encoded
 from lake.spark.backups.keys import decoded
 from lake.spark.backups.lanes import LANES
-from lake.spark.backups.places import Place, lake_at
+from lake.spark.backups.places import Place, s3_of
 from lake.spark.backups.tasks import Batches, Share, run_tasks
 
 MOST_OBJECTS = 1_000_000
@@ -111,7 +111,7 @@ def _write_manifest(access: Access, bucket: str, folder: Place, files: Sequence[
     """Write one manifest of what S3 holds of some planned files of one lane."""
     from pyarrow import parquet
 
-    s3 = lake_at(access.region, access.endpoint_url).s3
+    s3 = s3_of(access)
     text, beside = BytesIO(), BytesIO()
     with parquet.ParquetWriter(beside, _beside_schema(), use_dictionary=False, compression="zstd") as rows:
         for file in files:
@@ -144,7 +144,7 @@ def _put_manifest(
     import pyarrow as pa
 
     name = f"{folder.prefix}{lane}-{uuid.uuid4().hex}"
-    s3 = lake_at(access.region, access.endpoint_url).s3
+    s3 = s3_of(access)
     # The rows go first: who reads them requires that they are no younger than the manifest.
     if beside is not None:
         s3.put(folder.bucket, f"{name}{BESIDE}", beside.getvalue())

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from lake.aws.access import Access, Lake, open_lake
+from lake.aws.s3 import S3
 from lake.aws.wire import Patience
 from lake.spark.errors import SparkRefused
 
@@ -44,9 +45,13 @@ def access_of(spark: Any) -> Access:
     return Access(region, endpoint_url=origin)
 
 
+def s3_of(access: Access) -> S3:
+    """The S3 of this Python process, kept open for the tasks to come; its credentials are the process's own."""
+    return _lake_at(access.region, access.endpoint_url).s3
+
+
 @cache
-def lake_at(region: str, endpoint_url: str) -> Lake:
-    """The lake of this Python process, kept open for the tasks to come."""
+def _lake_at(region: str, endpoint_url: str) -> Lake:
     return open_lake(Access(region, endpoint_url=endpoint_url), parallel=THREADS, patience=PATIENCE)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from lake.aws.access import Access
 from lake.spark.backups.lanes import LANES
 from lake.spark.backups.manifests import BESIDE, MOST_BYTES, MOST_OBJECTS, ROW_GROUP, SUFFIX, PlannedFile, add_lines
-from lake.spark.backups.places import Place, lake_at
+from lake.spark.backups.places import Place, s3_of
 from lake.spark.backups.tasks import Batches, Stage
 
 LEAST_OBJECTS = 250_000
@@ -106,7 +106,7 @@ class _File:
         self._flush()
         self._writer.close()
         folder, access = self._planning.folder, self._planning.access
-        s3, name = lake_at(access.region, access.endpoint_url).s3, f"{folder.prefix}{self._lane}-{uuid.uuid4().hex}"
+        s3, name = s3_of(access), f"{folder.prefix}{self._lane}-{uuid.uuid4().hex}"
         # The rows go first: who reads them requires that they are no younger than the manifest.
         s3.put(folder.bucket, f"{name}{BESIDE}", self._body.getvalue())
         etag = s3.put(folder.bucket, f"{name}{SUFFIX}", self._lines.getvalue()).etag if self._has_manifest else ""

@@ -16,7 +16,7 @@ from typing import Any
 from lake.aws.access import Access
 from lake.aws.s3 import S3
 from lake.spark.backups.encoding import percent_decoded
-from lake.spark.backups.places import Place, lake_at
+from lake.spark.backups.places import Place, s3_of
 from lake.spark.backups.stored import whole
 from lake.spark.backups.tasks import Batches, Share, shares_of
 from lake.spark.errors import SparkRefused
@@ -38,7 +38,7 @@ def reported_schema() -> Any:
 
 def report_shares(access: Access, places: list[Place]) -> list[Share]:
     """The result files of all reports below `places`, in shares: a job has few, whatever the number of its objects."""
-    s3 = lake_at(access.region, access.endpoint_url).s3
+    s3 = s3_of(access)
     return [
         share
         for place in places
@@ -56,7 +56,7 @@ def report_batches(access: Access, share: Share, source_bucket: str) -> Batches:
     what no key encodes to.
     """
     with whole(share.bucket, share.key):
-        lines = lines_of(lake_at(access.region, access.endpoint_url).s3, share)
+        lines = lines_of(s3_of(access), share)
     try:
         rows = rows_of(lines, source_bucket)
     except ValueError as error:

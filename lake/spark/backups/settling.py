@@ -16,7 +16,7 @@ from lake.aws.access import Access
 from lake.aws.errors import AwsError
 from lake.spark.backups.exchange import BLOBS, conformed, divided, together
 from lake.spark.backups.outcomes import SAFE, side_by_side, with_outcomes
-from lake.spark.backups.places import THREADS, Place, lake_at
+from lake.spark.backups.places import THREADS, Place, s3_of
 from lake.spark.backups.reports import report_batches, reported_schema
 from lake.spark.backups.stored import open_object, parquet_batches, whole
 from lake.spark.backups.tasks import Batches, Share, Stage, balanced, run_tasks, shares_of
@@ -78,7 +78,7 @@ def parts_for(objects: int, slots: int) -> int:
 
 def sizes_of(access: Access, bucket: str, keys: Sequence[str]) -> list[int]:
     """The bytes of each of these objects. SparkRefused where one is not there."""
-    s3 = lake_at(access.region, access.endpoint_url).s3
+    s3 = s3_of(access)
 
     def size(key: str) -> int:
         with whole(bucket, key):
@@ -106,7 +106,7 @@ def reads_of(access: Access, kind: str, bucket: str, keys: Sequence[str]) -> lis
 
 def keys_below(access: Access, place: Place) -> list[str]:
     """The keys of the Parquet files below a place. SparkRefused where there is none."""
-    pages = lake_at(access.region, access.endpoint_url).s3.list(place.bucket, place.prefix)
+    pages = s3_of(access).list(place.bucket, place.prefix)
     keys = [found.key for page in pages for found in page.objects if found.key.endswith(".parquet")]
     if not keys:
         raise SparkRefused(f"s3://{place.bucket}/{place.prefix} is not there: restore it, or start anew without it.")
@@ -233,7 +233,7 @@ def put_once(access: Access, kept: Place, part: int, outcomes: Any) -> Any:
         write_statistics=False,
     )
     try:
-        lake_at(access.region, access.endpoint_url).s3.put(kept.bucket, key, body.getvalue())
+        s3_of(access).put(kept.bucket, key, body.getvalue())
     except AwsError as error:
         if not error.is_condition_failed:
             raise

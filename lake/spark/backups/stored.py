@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
 from lake.spark.backups.object_file import ObjectFile
-from lake.spark.backups.places import lake_at
+from lake.spark.backups.places import s3_of
 from lake.spark.backups.tasks import Batches, Share
 from lake.spark.errors import SparkRefused
 
@@ -72,7 +72,7 @@ def _held(columns: Sequence[str] | None, names: Sequence[str]) -> list[str] | No
 
 def open_object(access: Access, bucket: str, key: str) -> ObjectFile:
     """An object as a seekable file, whose reads are a ranged GET each."""
-    return ObjectFile(lake_at(access.region, access.endpoint_url).s3, bucket, key, None)
+    return ObjectFile(s3_of(access), bucket, key, None)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from lake.aws.access import Access
-from lake.spark.backups.places import Place, lake_at
+from lake.spark.backups.places import Place, s3_of
 from lake.spark.backups.tasks import Batches, Stage
 
 ROOT_COUNTS = "root string, objects bigint"
@@ -64,7 +64,7 @@ def keep_roots(counts: Any, access: Access, folder: Place) -> Roots:
         roots = pc.drop_null(pa.concat_arrays([batch["root"] for batch in held])) if held else pa.array([], pa.string())
         key, body = f"{folder.prefix}{uuid.uuid4().hex}.parquet", io.BytesIO()
         parquet.write_table(pa.table({"root": roots}), body)
-        lake_at(access.region, access.endpoint_url).s3.put(folder.bucket, key, body.getvalue())
+        s3_of(access).put(folder.bucket, key, body.getvalue())
         objects = sum(pc.sum(batch["objects"]).as_py() or 0 for batch in held)
         told = [pa.array([value]) for value in (key, objects, len(roots))]
         yield pa.RecordBatch.from_arrays(told, names=["key", "objects", "tables"])
@@ -90,7 +90,7 @@ def _by_depth(access: Access, bucket: str, key: str) -> Mapping[int, Any]:
     """The roots by their number of path parts, the deepest first."""
     from pyarrow import parquet
 
-    body = lake_at(access.region, access.endpoint_url).s3.get(bucket, key).data
+    body = s3_of(access).get(bucket, key).data
     return by_depth(parquet.read_table(io.BytesIO(body), use_threads=False)["root"].to_pylist())
 
 

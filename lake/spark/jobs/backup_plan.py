@@ -20,6 +20,7 @@ from lake.spark.backups.live import Logs
 from lake.spark.backups.manifests import MOST_OBJECTS, PlannedFile, read_manifest, write_manifests
 from lake.spark.backups.places import Place, access_of, place, slots
 from lake.spark.backups.planned import PLANNED, WRITTEN, Planning, kept, planned_files, write_planned
+from lake.spark.backups.room import require_room
 from lake.spark.backups.selection import LEFT_OUT, live_only
 from lake.spark.backups.tables import ROOT_COUNTS, Roots, count_roots, keep_roots, with_tables
 from lake.spark.backups.tasks import Batches, Share, balanced, run_tasks, then
@@ -152,6 +153,7 @@ def _written(
         report.step("Select what to copy")
         alone = then(laned, write_planned(planning))
         return run_tasks(work.spark, balanced(source.shares, tasks, _bytes), alone, WRITTEN), {}
+    require_room(work.spark, roots.objects)
     divide(work.spark, roots.objects)
     selected, told_live = run_tasks(work.spark, _few(work, source), laned, PLANNED), dict[str, Any]()
     if "live" in chooses:

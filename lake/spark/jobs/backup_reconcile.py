@@ -12,6 +12,7 @@ from lake.spark.backups.manifests import write_manifest_of
 from lake.spark.backups.outcomes import OUTCOMES, SAFE, WORTH_RETRY
 from lake.spark.backups.places import Place, access_of, place, slots
 from lake.spark.backups.reports import report_shares
+from lake.spark.backups.room import require_room
 from lake.spark.backups.settling import (
     PLANNED,
     PROVED,
@@ -59,6 +60,8 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
     with bulk_settings(spark):
         access, parallel = access_of(spark), slots(spark)
         report.step("Read the reports")
+        objects = _objects(access, facts)
+        require_room(spark, objects)
         reads = _reads(access, facts, params)
         settling = Settling(
             access,
@@ -66,7 +69,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
             Place(folder.bucket, f"{folder.prefix}reconciled/{attempt}/"),
             _began(facts),
             str(params.get("encryption_key") or ""),
-            parts_for(_objects(access, facts), parallel),
+            parts_for(objects, parallel),
             _copied_until(params),
         )
         report.step("Compare with the destination")

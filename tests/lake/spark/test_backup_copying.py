@@ -13,7 +13,7 @@ from lake.aws.errors import AwsError
 from lake.spark.backups import copying as module
 from lake.spark.backups.copying import ALREADY, Orders, copying, right_ones
 from lake.spark.backups.key_ranges import KeyRange
-from lake.spark.backups.places import Place, lake_at
+from lake.spark.backups.places import Place, s3_of
 from lake.spark.backups.reports import report_batches, report_shares
 from lake.spark.backups.tasks import Share
 from lake.spark.errors import SparkRefused
@@ -38,17 +38,13 @@ def orders(client: Client) -> Orders:
     return Orders(access, Share(bucket, "planned.parquet", 0), bucket, Place(bucket, "to/"), Place(bucket, "report/"))
 
 
-def s3_of(orders: Orders) -> Any:
-    return lake_at(orders.access.region, orders.access.endpoint_url).s3
-
-
 def plan(client: Client, orders: Orders, keys: list[str], *, put: bool = True) -> None:
     """Plan these objects; each is there, and holds its key."""
     rows = []
     for key in keys:
         if put:
             client.put(orders.source, key, key.encode())
-        found = s3_of(orders).head(orders.source, key)
+        found = s3_of(orders.access).head(orders.source, key)
         rows.append({"key": key, "size": len(key.encode()), "etag": found.etag if found else "e"})
     body = BytesIO()
     parquet.write_table(pa.Table.from_pylist(rows[::-1]), body, row_group_size=3)
@@ -88,7 +84,10 @@ def test_a_range_copies_its_own_keys_only(client: Client, job: Orders) -> None:
     plan(client, job, ["a", "b", "c", "d"])
     assert copy(job, KeyRange("b", "d")) == (2, 0)
     assert [row["key"] for row in reported(job)] == ["b", "c"]
-    assert [found.key for page in s3_of(job).list(job.source, "to/") for found in page.objects] == ["to/b", "to/c"]
+    assert [found.key for page in s3_of(job.access).list(job.source, "to/") for found in page.objects] == [
+        "to/b",
+        "to/c",
+    ]
 
 
 def test_a_range_of_nothing_reports_and_counts_nothing(client: Client, job: Orders) -> None:
@@ -142,13 +141,13 @@ def test_a_listing_tells_of_objects_however_many_pages_they_take(
     copy(job)
     rows = [{"key": f"k{number:02}", "size": 3, "etag": "e"} for number in range(30)]
     for row in rows[::2]:
-        row["etag"] = s3_of(job).head(job.source, str(row["key"])).etag
-    assert right_ones(s3_of(job), job.destination, rows) == {row["key"] for row in rows[::2]}
+        row["etag"] = s3_of(job.access).head(job.source, str(row["key"])).etag
+    assert right_ones(s3_of(job.access), job.destination, rows) == {row["key"] for row in rows[::2]}
 
 
 def test_where_the_destination_cannot_be_listed_all_are_copied(client: Client, job: Orders) -> None:
     plan(client, job, ["a"])
     gone = replace(job, destination=Place("no-such-bucket-of-this-test", ""))
-    assert right_ones(s3_of(job), gone.destination, [{"key": "a", "size": 1, "etag": "e"}]) == set()
+    assert right_ones(s3_of(job.access), gone.destination, [{"key": "a", "size": 1, "etag": "e"}]) == set()
     assert copy(gone) == (0, 1)
     assert [row["code"] for row in reported(job)] == ["NoSuchBucket"]
