@@ -111,10 +111,11 @@ def test_dropping_tells_its_two_commits_and_what_stays_behind(spark_lake, run, u
     assert versions(spark_lake, uri) == list(range(7))
 
 
-def test_of_two_enables_at_once_at_most_one_wins(spark_lake, warm_worker, uri) -> None:
+def test_of_two_enables_at_once_one_wins_within_one_jvm(spark_lake, uri) -> None:
+    """Between JVMs S3SingleDriverLogStore excludes nobody, which is why Levee has every writer paused before."""
     plain(spark_lake, uri)
 
-    def other() -> str:
+    def attempt() -> str:
         try:
             spark_lake.enable(uri)
         except Exception as error:  # noqa: BLE001 - whichever of many Delta raises
@@ -122,10 +123,8 @@ def test_of_two_enables_at_once_at_most_one_wins(spark_lake, warm_worker, uri) -
         return "done"
 
     with ThreadPoolExecutor(2) as pool:
-        theirs = pool.submit(other)
-        ours = warm_worker.run(enable(spark_lake, uri))
-    ends = (ours.state, theirs.result() == "done")
-    assert ends in {("done", False), ("failed", True)}, (ours.error, theirs.result())
+        ends = [end.result() for end in [pool.submit(attempt) for _ in range(2)]]
+    assert ends.count("done") == 1, ends
     spark_lake.insert(uri, "id")
     assert versions(spark_lake, uri) == list(range(5))
 
