@@ -34,6 +34,14 @@ _ONE_MACHINE = LOOPBACK | {
     # Where it is to answer a mismatch, the sum is worked out all the same.
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
 }
+_SHORT_LIVED = (
+    "-XX:+UseParallelGC",
+    # Four times as many calls before code is compiled for good: most of Spark's is called for a few jobs of seconds, and
+    # compiling it takes processors from them. Loops count apart, so that a join of millions is compiled as soon.
+    "-XX:Tier4InvocationThreshold=20000",
+    "-XX:Tier4MinInvocationThreshold=2400",
+    "-XX:Tier4CompileThreshold=60000",
+)
 # Variables by which a developer's own Spark would get into ours, or another process's session into this one.
 _FOREIGN = ("SPARK_HOME", "SPARK_REMOTE", "SPARK_MASTER", "SPARK_CONNECT_MODE", "SPARK_CONNECT_MODE_ENABLED")
 _FOREIGN_PYSPARK = ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET", "PYSPARK_PIN_THREAD")
@@ -96,8 +104,8 @@ def session_conf(settings: WorkerSettings, home: Path, scratch: Path, archive_op
     mode = settings.deployment.mode
     if mode == "connect":
         return query_settings() | patience
-    options = f'-Dderby.system.home="{scratch}" -XX:ErrorFile={scratch}/hs_err.log -XX:+UseParallelGC'
-    options = " ".join(part for part in (options, archive_option, settings.java_options) if part)
+    options = f'-Dderby.system.home="{scratch}" -XX:ErrorFile={scratch}/hs_err.log'
+    options = " ".join(part for part in (options, *_SHORT_LIVED, archive_option, settings.java_options) if part)
     driver = driver_settings(class_path(settings, home), scratch, options) | {
         "spark.master": settings.deployment.master
     }

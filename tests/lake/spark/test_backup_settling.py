@@ -172,7 +172,7 @@ def test_a_listing_is_as_good_as_a_file_of_it(client: Client, settling: Settling
 
 def test_what_an_earlier_reconciliation_proved_counts(client: Client, settling: Settling) -> None:
     stored = {"size": 3, "modified_at": datetime(2026, 1, 1, tzinfo=UTC), "lane": "copy"}
-    keys = ("safe", "failed")
+    keys = ("safe", "failed", "same", "same as before")
     write(
         client,
         settling,
@@ -186,13 +186,34 @@ def test_what_an_earlier_reconciliation_proved_counts(client: Client, settling: 
         {**stored, "key": key, "etag": "e", "destination_etag": "d-2", "outcome": outcome}
         for key, outcome in (("safe", "copied"), ("failed", "failed"))
     ]
+    # Of its own ETag a proof says nothing: written so by earlier versions, and not at all since.
+    earlier += [
+        {**stored, "key": key, "etag": "e", "destination_etag": etag, "outcome": "copied"}
+        for key, etag in (("same as before", "e"), ("same", None))
+    ]
     write(client, settling, "pool/part-0.parquet", earlier, pool)
     bucket = settling.kept.bucket
     pooled = keys_below(settling.access, Place(bucket, "pool/"))
     files = ((PLANNED, ["planned.parquet"]), (THERE, ["there.parquet"]), (PROVED, pooled))
     run(settling, [read for kind, keys in files for read in reads_of(settling.access, kind, bucket, keys)])
     told = {row["key"]: (row["outcome"], row["code"]) for row in outcomes(client, settling)}
-    assert told == {"safe": ("already_there", ""), "failed": ("failed", "NotReported")}
+    not_proved = ("failed", "NotReported")
+    assert told.pop("safe") == ("already_there", "")
+    assert told == dict.fromkeys(("failed", "same", "same as before"), not_proved)
+
+
+def test_outcomes_keep_the_destinations_etag_only_where_it_is_another(client: Client, settling: Settling) -> None:
+    stored = {"size": 1, "modified_at": NEW, "lane": "copy", "etag": "e"}
+    planned = [{**stored, "key": key} for key in ("same", "other", "gone")]
+    there = [{**stored, "key": "same"}, {**stored, "key": "other", "etag": "e-2"}]
+    write(client, settling, "planned.parquet", planned, schemas()[PLANNED])
+    write(client, settling, "there.parquet", there, schemas()[THERE])
+    files = ((PLANNED, ["planned.parquet"]), (THERE, ["there.parquet"]))
+    run(
+        settling, [read for kind, keys in files for read in reads_of(settling.access, kind, settling.kept.bucket, keys)]
+    )
+    told = {row["key"]: row["destination_etag"] for row in outcomes(client, settling)}
+    assert told == {"same": None, "other": "e-2", "gone": None}
 
 
 def test_outcomes_of_nothing_are_a_file_too(client: Client, settling: Settling) -> None:
