@@ -36,7 +36,7 @@ _ONE_MACHINE = LOOPBACK | {
 }
 _SHORT_LIVED = (
     "-XX:+UseParallelGC",
-    # Four times as many calls before code is compiled for good: most of Spark's is called for a few jobs of seconds, and
+    # Four times as many calls before code is compiled for good: most of Spark is called for few jobs of seconds, and
     # compiling it takes processors from them. Loops count apart, so that a join of millions is compiled as soon.
     "-XX:Tier4InvocationThreshold=20000",
     "-XX:Tier4MinInvocationThreshold=2400",
