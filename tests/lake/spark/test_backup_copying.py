@@ -18,15 +18,9 @@ from lake.spark.backups.reports import report_batches, report_shares
 from lake.spark.backups.tasks import Share
 from lake.spark.errors import SparkRefused
 from sandbox.client import REGION, Client
-from tests.lake.spark.backupground import HOSTILE, numbers
-from tests.sandboxlake import sandbox_lake
+from tests.lake.spark.backupground import HOSTILE, client, numbers
 
-
-@pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch) -> Client:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "sandbox")
-    return sandbox_lake()
+__all__ = ["client"]
 
 
 @pytest.fixture

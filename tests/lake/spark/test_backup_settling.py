@@ -34,19 +34,13 @@ from lake.spark.backups.settling import (
 from lake.spark.backups.tasks import balanced
 from lake.spark.errors import SparkRefused
 from sandbox.client import REGION, Client
-from tests.lake.spark.backupground import HOSTILE, csv_line, numbers
-from tests.sandboxlake import sandbox_lake
+from tests.lake.spark.backupground import HOSTILE, client, csv_line, numbers
+
+__all__ = ["client"]
 
 BEGAN = datetime(2026, 11, 20, tzinfo=UTC)
 NEW = datetime(2026, 11, 20, 1, tzinfo=UTC)
 Rows = list[dict[str, Any]]
-
-
-@pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch) -> Client:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "sandbox")
-    return sandbox_lake()
 
 
 @pytest.fixture
