@@ -2,6 +2,7 @@
 
 import json
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def world(monkeypatch):
-    monkeypatch.setattr("backups.advancing.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("backups.advancing.time", SimpleNamespace(sleep=lambda seconds: None))
     return inhabit(monkeypatch, World())
 
 

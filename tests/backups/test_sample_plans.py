@@ -1,5 +1,7 @@
 """The sandbox's sample plans, declared and run as `levee run` does, on real Spark: one run in each state."""
 
+from types import SimpleNamespace
+
 import pytest
 import urllib3
 from django.core.management import CommandError, call_command
@@ -40,7 +42,7 @@ def declared(tmp_path, settings, monkeypatch, warm_worker):  # noqa: F811
     settings.SANDBOX_ENDPOINT_FILE = tmp_path / "endpoint"
     settings.SANDBOX_ENDPOINT_FILE.write_text(lake.origin)
     monkeypatch.setattr(spark_pipeline, "spark", Warm())
-    monkeypatch.setattr("backups.advancing.time.sleep", until_it_copies)
+    monkeypatch.setattr("backups.advancing.time", SimpleNamespace(sleep=until_it_copies))
     file = tmp_path / "lake.toml"
     file.write_text(ground.declaration(lake.origin, REGION) + backup_samples.declaration())
     call_command("apply", str(file), "--apply")

@@ -2,6 +2,7 @@
 
 import json
 from itertools import count
+from types import SimpleNamespace
 
 import pytest
 import urllib3
@@ -70,7 +71,7 @@ def backup(monkeypatch, warm_worker, capsys):  # noqa: F811
             return warm_worker
 
     monkeypatch.setattr(spark_pipeline, "spark", Warm())
-    monkeypatch.setattr("backups.advancing.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("backups.advancing.time", SimpleNamespace(sleep=lambda seconds: None))
 
     def run(*words: str) -> dict:
         capsys.readouterr()

@@ -1,5 +1,7 @@
 """What goes wrong between a run and AWS: said in a sentence with its cure, tried again, and given up in the end."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from backups import actions, jobs
@@ -165,7 +167,7 @@ def test_a_command_waits_for_the_run_that_another_process_holds(world, monkeypat
         if len(pauses) == 3:
             Job.objects.filter(pk=holder.pk).update(state="succeeded")
 
-    monkeypatch.setattr("backups.advancing.time.sleep", pause)
+    monkeypatch.setattr("backups.advancing.time", SimpleNamespace(sleep=pause))
 
     assert advance_here(run).state == "complete"
     assert pauses == [2.0] * 3
