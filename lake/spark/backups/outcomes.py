@@ -26,23 +26,29 @@ def side_by_side(planned: Any, reported: Any, there: Any, proofs: Any) -> Any:
     """
     at = _places(planned, reported)
     if not _answers_all(at, reported.num_rows):
-        reported = once(reported)
+        reported = once(reported, there)
         at = _places(planned, reported)
     rows = _beside(planned, reported, at, "r_")
     rows = _beside(rows, there, _places(planned, there), "d_")
     return _with_proofs(rows, proofs)
 
 
-def once(reported: Any) -> Any:
-    """The report's rows, one for each key: an object that succeeded once counts as succeeded."""
+def once(reported: Any, there: Any) -> Any:
+    """The report's rows, one for each key: an object that succeeded once counts as succeeded.
+
+    Of several successes that one counts whose ETag is `there`: a copy that was made again, as its task was tried again,
+    may have another ETag than the first, and the last one stays.
+    """
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
     # The greatest of a key comes first: success before failure, and what is known before what is not.
-    told = ("succeeded", "http_status", "code", "message")
+    told = ("succeeded", "is_there", "http_status", "code", "message")
     order = [("key", "ascending"), *((name, "descending") for name in told)]
-    rows = reported.take(pc.sort_indices(reported, sort_keys=order))
+    etags = there.column("etag").take(_places(reported, there))
+    is_there = _true(pc.equal(reported["message"], pc.binary_join_element_wise(_TOLD, etags, "")))
+    rows = reported.take(pc.sort_indices(reported.append_column("is_there", is_there), sort_keys=order))
     keys = rows.column("key")
     is_first = np.ones(rows.num_rows, bool)
     is_first[1:] = pc.not_equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False)

@@ -121,12 +121,23 @@ def test_a_key_that_is_reported_again_counts_as_succeeded_where_it_succeeded_onc
         ("c", False, "404", None, "y"),
     ]
     for turn in range(len(tried)):
-        rows = once(reported(*tried[turn:], *tried[:turn]))
+        rows = once(reported(*tried[turn:], *tried[:turn]), stored(THERE))
         assert [tuple(row.values()) for row in rows.to_pylist()] == expected
 
 
+@pytest.mark.parametrize("last", ["1", "2", "3"])
+def test_of_copies_made_again_that_one_counts_whose_etag_is_there(last: str) -> None:
+    tried = [("a", True, "200", None, f"ETag={etag}") for etag in ("2", "1", "3")]
+    tried += [("a", False, "503", "SlowDown", f"ETag={last}"), ("b", True, "200", None, "ETag=9")]
+    rows = once(reported(*tried), stored(THERE, {"key": "a", "size": 1, "etag": last, "modified_at": BEGAN}))
+    assert [(row["key"], row["succeeded"], row["message"]) for row in rows.to_pylist()] == [
+        ("a", True, f"ETag={last}"),
+        ("b", True, "ETag=9"),
+    ]
+
+
 def test_no_report_is_none() -> None:
-    assert once(reported()).num_rows == 0
+    assert once(reported(), stored(THERE)).num_rows == 0
 
 
 def stored(kind: str, *rows: dict[str, Any]) -> pa.RecordBatch:
