@@ -16,8 +16,8 @@ def require_room(spark: Any, objects: int) -> None:
 
     A cluster's disks are its own affair. Raises SparkRefused.
     """
-    folder = Path(spark.conf.get("spark.local.dir", "") or "/nowhere")
-    if not spark.conf.get("spark.master", "").startswith("local") or not folder.is_dir():
+    master, folder = (spark.conf.get(name, "") for name in ("spark.master", "spark.local.dir"))
+    if not master.startswith("local") or not folder or not Path(folder).is_dir():
         return
     needed, free = objects * BYTES_PER_OBJECT, shutil.disk_usage(folder).free
     if needed > free:

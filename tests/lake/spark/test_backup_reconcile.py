@@ -74,3 +74,12 @@ def test_what_is_missing_or_damaged_is_refused_in_a_sentence(ground: Ground) -> 
     ground.client.delete(facts["planned"]["bucket"], file)
     assert f"{file} is not there" in ground.refusal("backup_reconcile", given)
     assert "in ISO 8601" in ground.refusal("backup_reconcile", {**params, "planned": {**facts, "began": "today"}})
+
+
+def test_more_than_the_disk_has_room_for_is_refused_before_it_begins(ground: Ground) -> None:
+    ground.put(["t/a"])
+    params = ground.params()
+    facts = ground.run("backup_plan", params)["facts"]
+    facts = {**facts, "planned": {**facts["planned"], "objects": 10**15}}
+    sentence = ground.refusal("backup_reconcile", {**params, "planned": facts, "reports": []})
+    assert sentence.startswith("To compare 1,000,000,000,000,000 objects takes about 400,000,000.0 GB on the disk of ")
