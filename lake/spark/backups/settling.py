@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from lake.aws.access import Access
@@ -117,14 +118,10 @@ def reading(settling: Settling) -> Callable[[Sequence[Read]], Batches]:
     """Read what is to be read, as rows of BLOBS; those of one kind in common pieces."""
 
     def read(works: Sequence[Read]) -> Batches:
-        for kind, same in groupby(sorted(works, key=_kind), key=_kind):
+        for kind, same in groupby(sorted(works, key=attrgetter("kind")), key=attrgetter("kind")):
             yield from divided(kind, (rows for work in same for rows in _rows(settling, work)), settling.parts)
 
     return read
-
-
-def _kind(read: Read) -> str:
-    return read.kind
 
 
 def listing(settling: Settling, destination: Place) -> Stage:
@@ -174,7 +171,7 @@ def settle(spark: Any, settling: Settling, reads: Sequence[Read], others: Any | 
     """
     from pyspark.sql import functions as sql
 
-    tasks = balanced(reads, settling.parts, lambda read: read.share.bytes)
+    tasks = balanced(reads, settling.parts, attrgetter("share.bytes"))
     found = run_tasks(spark, tasks, reading(settling), BLOBS)
     if others is not None:
         found = found.union(others)

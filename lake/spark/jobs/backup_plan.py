@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from lake.aws.access import Access
@@ -152,7 +153,7 @@ def _written(
     if params.get("retry") or not chooses:
         report.step("Select what to copy")
         alone = then(laned, write_planned(planning))
-        return run_tasks(work.spark, balanced(source.shares, tasks, _bytes), alone, WRITTEN), {}
+        return run_tasks(work.spark, balanced(source.shares, tasks, attrgetter("bytes")), alone, WRITTEN), {}
     require_room(work.spark, roots.objects)
     divide(work.spark, roots.objects)
     selected, told_live = run_tasks(work.spark, _few(work, source), laned, PLANNED), dict[str, Any]()
@@ -168,11 +169,7 @@ def _written(
 
 
 def _few(work: _Work, source: Inventory) -> list[list[Share]]:
-    return balanced(source.shares, work.parallel * TASKS_PER_SLOT, _bytes)
-
-
-def _bytes(share: Share) -> int:
-    return share.bytes
+    return balanced(source.shares, work.parallel * TASKS_PER_SLOT, attrgetter("bytes"))
 
 
 def _tasks(objects: int, parallel: int) -> int:
