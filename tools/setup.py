@@ -55,8 +55,9 @@ def _install_packages() -> None:
         _run([str(PYTHON), *words], "install uv")
         uv = str(VENV / "bin" / "uv")
     say("installing the locked Python packages")
-    words = ["pip", "install", "--quiet", "--python", str(PYTHON), "--require-hashes", "-r", str(REQUIREMENTS)]
-    _run([uv, *words], "install the Python packages")
+    # Bytecode at once: where the shell forbids writing it later, each process would compile all of Django anew.
+    words = ["pip", "install", "--quiet", "--compile-bytecode", "--python", str(PYTHON)]
+    _run([uv, *words, "--require-hashes", "-r", str(REQUIREMENTS)], "install the Python packages")
 
 
 def uv_on_path() -> str:
