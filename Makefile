@@ -4,10 +4,10 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
 VENV_PYTHON := .venv/bin/python
 
-.PHONY: help setup run test check bench lock clean python
+.PHONY: help setup run test test-fast test-slow test-postgres test-setup check bench lock clean python
 
 help: ## say what can be made
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 24
 
 python:
 	@test -n "$(PYTHON)" || { echo "Levee needs Python 3.11 or newer as python3: install it (on Debian: apt-get install python3)."; exit 1; }
@@ -18,9 +18,20 @@ setup: python ## install everything that run needs, once
 run: setup ## serve the console with a sandbox lake (PORT=8000, LEVEE_HOME=var)
 	@exec .venv/bin/levee run
 
-test: python ## run every test (ARGS="tests/lake -k commit" for some)
-	@$(PYTHON) -m tools.setup --dynamodb-local
+test: test-setup ## run every test that guards a promise (ARGS="tests/lake -k commit" for some)
 	@$(VENV_PYTHON) -m tools.test $(ARGS)
+
+test-fast: test-setup ## run the tests without Spark, browser or other processes: after each change
+	@$(VENV_PYTHON) -m tools.test --layer fast $(ARGS)
+
+test-slow: test-setup ## run soaks, long schedules and large sizes: before a release
+	@$(VENV_PYTHON) -m tools.test --layer slow $(ARGS)
+
+test-postgres: test-setup ## run what can differ on PostgreSQL, on a server of its own
+	@$(VENV_PYTHON) -m tools.test --layer postgres $(ARGS)
+
+test-setup: python
+	@$(PYTHON) -m tools.setup --dynamodb-local
 
 check: setup ## run ruff, mypy, the import contract and the other checks (ARGS=types for one)
 	@$(VENV_PYTHON) -m tools.check $(ARGS)

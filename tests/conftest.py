@@ -11,9 +11,14 @@ import pytest
 from django.conf import settings
 from pytest_django import Settings
 
+from tests import durations
 from tests.chromium import chromium  # noqa: F401 - shared by every folder with browser tests
+from tests.databases import check_reasons
 from tests.endings import ENDINGS
+from tests.grouping import arrange
 from tests.jars_home import JARS_HOME  # noqa: F401 - it is read before this home is set
+from tests.jvms import Census
+from tests.patience import slowness
 
 HOME = Path(tempfile.mkdtemp(prefix="levee-tests-"))
 atexit.register(shutil.rmtree, HOME, ignore_errors=True)
@@ -26,6 +31,26 @@ settings.LEVEE_HOME = HOME
 settings.SANDBOX_ENDPOINT_FILE = HOME / "sandbox" / "endpoint"
 settings.STATIC_ROOT = HOME / "static"
 settings.STATIC_ROOT.mkdir()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    check_reasons(items)
+    arrange(items)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(durations.OPTION, action="store_true", help="write how long the tests take into the documentation")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    slowness()  # measured before there is any work, and inherited by the workers
+    if hasattr(config, "workerinput"):
+        return
+    config.pluginmanager.register(census := Census())
+    census.start()
+    if config.getoption(durations.OPTION):
+        config.pluginmanager.register(durations.Durations())
 
 
 def pytest_sessionfinish() -> None:

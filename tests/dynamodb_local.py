@@ -1,8 +1,7 @@
 """Amazon's own DynamoDB Local, in memory, started once for all tests of a process that want it.
 
-A test module asks for the `dynamodb_local` fixture and marks itself
-`pytestmark = pytest.mark.xdist_group("dynamodb-local")`, so that of parallel workers only one starts it. It listens on
-a random port; tests share it and make tables of their own.
+A test asks for the `dynamodb_local` fixture; all that do run in one worker (tests/grouping.py). It listens on a random
+port; tests share it and make tables of their own.
 """
 
 import functools
@@ -18,9 +17,10 @@ import pytest
 from lake.spark.jars import class_path, fetch, java_command
 from tests.endings import ENDINGS
 from tests.jars_home import JARS_HOME
+from tests.patience import patience
 
 MAIN_CLASS = "software.amazon.dynamodb.services.local.main.ServerRunner"
-START_SECONDS = 30
+START_SECONDS = patience(30)
 ATTEMPTS = 3
 
 
@@ -60,7 +60,7 @@ def _answers(process: subprocess.Popen[bytes], port: int) -> bool:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=2):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=patience(2)):
                 return True
         except urllib.error.HTTPError:
             return True  # an unsigned request is refused, by a server that is up
@@ -72,10 +72,10 @@ def _answers(process: subprocess.Popen[bytes], port: int) -> bool:
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
-        process.wait(timeout=10)
+        process.wait(timeout=patience(10))
     except subprocess.TimeoutExpired:
         process.kill()
-        process.wait(timeout=10)
+        process.wait(timeout=patience(10))
 
 
 def _free_port() -> int:

@@ -9,11 +9,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
 from sandbox.client import Client
 from tests.endings import ENDINGS
+from tests.patience import patience
 
 
 def start_sandbox(home: Path, *options: str) -> subprocess.Popen[str]:
@@ -36,19 +38,29 @@ def end(process: subprocess.Popen[str]) -> int:
     """Ask the sandbox to end, and wait for its exit code; one that does not end is killed after 20 s."""
     process.send_signal(signal.SIGTERM)
     try:
-        return process.wait(timeout=20)
+        return process.wait(timeout=patience(20))
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         raise
 
 
-@functools.cache
 def sandbox_lake() -> Client:
     """Return a client of the shared sandbox with its log store tables; tests write elsewhere, under tests/."""
+    return _shared()[0]
+
+
+def sandbox_began() -> float:
+    """When the shared sandbox began to make its tables, in epoch seconds."""
+    return _shared()[1]
+
+
+@functools.cache
+def _shared() -> tuple[Client, float]:
     stack = ExitStack()
     ENDINGS.callback(stack.close)
     home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="levee-sandbox-")))
+    began = time.time()
     process = start_sandbox(home, "--no-spark")
     stack.callback(end, process)
     wait_for(process, "all tables are there")
-    return Client((home / "sandbox" / "endpoint").read_text())
+    return Client((home / "sandbox" / "endpoint").read_text()), began

@@ -2,7 +2,6 @@
 
 import functools
 import tempfile
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -18,6 +17,7 @@ from lake.spark.settings import Credentials, WorkerSettings
 from sandbox.client import REGION
 from tests.endings import ENDINGS
 from tests.jars_home import JARS_HOME
+from tests.jvms import JVMS
 from tests.sandboxlake import sandbox_lake
 
 
@@ -40,16 +40,20 @@ def worker_settings(origin: str = "", **changes: Any) -> WorkerSettings:
     return replace(settings, **changes)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def warm_worker() -> SparkWorker:
     """Return a worker for every test that does not end it."""
-    return _warm()
+    return shared_worker("warm worker")
 
 
-@functools.cache
-def _warm() -> SparkWorker:
-    worker = SparkWorker(worker_settings(), worker_home())
-    ENDINGS.callback(worker.close)
+def shared_worker(name: str, **changes: Any) -> SparkWorker:
+    """A worker that stays from test to test, until another JVM needs its room."""
+
+    def start() -> tuple[SparkWorker, Callable[[], None]]:
+        worker = SparkWorker(worker_settings(**changes), worker_home())
+        return worker, worker.close
+
+    worker: SparkWorker = JVMS.shared(name, start)
     return worker
 
 
@@ -68,20 +72,10 @@ def living(group: int) -> list[str]:
     return found
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 15.0) -> bool:
-    """Whether it comes true in time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return condition()
-
-
 def pid_of(worker: SparkWorker) -> int:
     """Its child's process id; it has one."""
     assert worker.pid is not None
     return worker.pid
 
 
-__all__ = ["living", "pid_of", "wait_until", "warm_worker", "worker_home", "worker_settings"]
+__all__ = ["living", "pid_of", "shared_worker", "warm_worker", "worker_home", "worker_settings"]

@@ -8,7 +8,7 @@ from backups.alerting import KINDS, backup_problems
 from backups.models import Run
 from tests.backups.runs.world import make_plan, start
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ from backups.models import Plan
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("constraints")]
 
 LAKE = """
 [connections.prod]

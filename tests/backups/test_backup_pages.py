@@ -21,7 +21,7 @@ from dashboard.accounts.roles import Role
 from tests.backups.page_records import NOW, connection, make_copy_job, make_gaps, make_plan, make_run
 from tests.builders.people import person, signed_in, signed_in_as
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 HOSTILE = "<script>alert(1)</script>"
 
 

@@ -8,7 +8,7 @@ from backups.digest import backups_section
 from dashboard.alerts.digest import digest_of
 from tests.backups.page_records import NOW, make_gaps, make_plan, make_run
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 WEEK = NOW - timedelta(days=7)
 
 

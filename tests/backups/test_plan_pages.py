@@ -16,7 +16,7 @@ from dashboard.jobs.models import Job, JobState
 from tests.backups.page_records import NOW, connection, make_plan
 from tests.builders.people import signed_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("JSON")]
 FORM = {
     "name": "lake-nightly",
     "connection": "prod",

@@ -11,6 +11,8 @@ from dashboard.accounts.roles import Role
 from tests.backups.page_records import NOW, make_plan, make_run
 from tests.builders.people import signed_in
 
+pytestmark = pytest.mark.postgres("queries")
+
 TODAY = datetime(2026, 11, 20, 3, tzinfo=UTC)
 
 

@@ -8,7 +8,7 @@ from backups.models import DueRun, Run
 from backups.tasks import start_due
 from tests.backups.runs.world import make_plan
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 THREE = datetime(2026, 11, 21, 3, tzinfo=UTC)

@@ -5,6 +5,7 @@ import pytest
 from benchmarks import backup_copy, backup_data, backup_incremental, backup_reconcile
 from benchmarks.backup_plan import counts_of, duckdb_plan
 from benchmarks.backup_standin import copying_s3
+from tests.jvms import JVMS
 
 pytestmark = pytest.mark.spark
 
@@ -13,7 +14,8 @@ pytestmark = pytest.mark.spark
 def home(tmp_path, monkeypatch):
     for module in (backup_data, backup_copy, backup_incremental, backup_reconcile):
         monkeypatch.setattr(module, "HOME", tmp_path)
-    return tmp_path
+    with JVMS.room(2):
+        yield tmp_path
 
 
 def test_an_inventory_of_day_two_lacks_some_objects_and_has_others_anew():

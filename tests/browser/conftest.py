@@ -9,9 +9,10 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from dashboard.accounts.roles import Role
 from tests.browser.running import Levee, running_levee
 from tests.jars_home import JARS_HOME
+from tests.patience import patience_ms
 from tests.processes.builders import short_folder
 
-PATIENCE_MS = 15_000
+PATIENCE_MS = patience_ms(15)
 
 TELL_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", (event) => {

@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 
 from tests.browser.addresses import every_page
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).parent / "vendor" / "axe-core-4.14.1"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]

@@ -15,11 +15,12 @@ from tests.browser.test_accessibility import judged
 from tests.browser.test_keyboard import tab_until
 from tests.browser.test_phone import WIDTH
 from tests.browser.test_roles import forge
+from tests.patience import patience_ms
 
-pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.spark]
 
 SAMPLE, BY_HAND, LEFT_ALONE = "finance", "by-hand", "left-alone"
-SPARK_MS = 180_000
+SPARK_MS = patience_ms(180)
 WAITS = "Waiting for approval"
 PRICE = "$0.25"
 

@@ -9,8 +9,9 @@ from playwright.sync_api import Page, expect
 from dashboard.accounts.roles import Role
 from tests.browser.test_accessibility import judged
 from tests.browser.test_roles import forge
+from tests.patience import patience_ms
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 PHONE = 390
 
@@ -68,7 +69,7 @@ def test_permissions_are_really_checked_and_the_list_comes_by_itself(visit):
     visitor.open(f"{address}policies/")
     page = visitor.page
     page.get_by_role("button", name=re.compile("^Check plan-")).click()
-    expect(page.locator("#preflight .ticks li").first).to_be_visible(timeout=60_000)
+    expect(page.locator("#preflight .ticks li").first).to_be_visible(timeout=patience_ms(60))
     expect(page.locator("#preflight")).to_contain_text("permissions are there")
     expect(page.locator("#preflight")).to_contain_text("s3:ListBucket")
     assert judged(page) == []

@@ -9,14 +9,15 @@ from dashboard.accounts.roles import Role
 from tests.browser.addresses import link
 from tests.browser.test_accessibility import judged
 from tests.browser.test_phone import WIDTH
+from tests.patience import patience_ms
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 GUARDED = "sales.orders"
 PLACE = "s3a://acme-lake-raw/journeys/made_by_hand"
 NAME = "journeys.made_by_hand"
-CHECKS_MS = 40_000
-SPARK_MS = 150_000
+CHECKS_MS = patience_ms(40)
+SPARK_MS = patience_ms(150)
 
 
 def to_the_end_of_the_job(page: Page) -> None:

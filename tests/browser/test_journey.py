@@ -6,12 +6,13 @@ import pytest
 from playwright.sync_api import expect
 
 from dashboard.accounts.roles import Role
+from tests.patience import patience_ms
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 LOST_FILE = "inventory.stock_levels"
 HEALTHY = "sales.orders"
-JOB_MS = 40_000
+JOB_MS = patience_ms(40)
 
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["with-script", "without-script"])

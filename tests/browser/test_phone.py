@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests.browser.addresses import every_page
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 WIDTH = 390
 

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 from dashboard.accounts.roles import Role
 from tests.browser.addresses import NAMED, link
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 ACTING = [Role.OPERATOR, Role.ADMIN]
 

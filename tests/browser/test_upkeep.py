@@ -4,11 +4,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dashboard.accounts.roles import Role
+from tests.patience import patience_ms
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 STORE, BUCKET = "delta_log_finance", "acme-lake-raw"
-PLAN_MS = 40_000
+PLAN_MS = patience_ms(40)
 
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["with-script", "without-script"])

@@ -6,11 +6,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dashboard.accounts.roles import Role
+from tests.patience import patience
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 # Alerts are looked for once a minute, and mails sent every quarter of one.
-PATIENCE_SECONDS = 150
+PATIENCE_SECONDS = patience(150)
 ALERT = "delta_log_2022"
 
 

@@ -10,6 +10,8 @@ from urllib.parse import parse_qs
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
+from tests.patience import patience
+
 REQUEST_ID = "GUARD7EXAMPLE"
 _SUBRESOURCES = {"versioning": "GetBucketVersioning", "lifecycle": "GetBucketLifecycleConfiguration"}
 
@@ -62,7 +64,7 @@ class Guard:
 
     def close(self) -> None:
         self._server.shutdown()
-        self._thread.join(timeout=5)
+        self._thread.join(timeout=patience(5))
         self._server.server_close()
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

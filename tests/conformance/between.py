@@ -10,6 +10,8 @@ from typing import Any
 
 import urllib3
 
+from tests.patience import patience
+
 Body = dict[str, Any]
 _KEPT = ("Content-Type", "X-Amz-Target", "X-Amz-Date", "Authorization")
 _SPARK = "aws-sdk-java/1"
@@ -130,4 +132,4 @@ def between(target: str) -> Iterator[Between]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(timeout=10)
+        thread.join(timeout=patience(10))

@@ -14,6 +14,7 @@ from tests.conformance.between import Between, between
 from tests.conformance.console import Console, SparkOfLevee
 from tests.conformance.coordinated import Coordinated
 from tests.dynamodb_local import dynamodb_local
+from tests.jvms import JVMS
 from tests.sandboxlake import sandbox_lake
 from tests.sparksession import spark_lake
 
@@ -32,7 +33,7 @@ def ground(dynamodb_local: str) -> Client:
     return client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def lake(spark_lake: SparkLake, ground: Client) -> SparkLake:
     """A session of Spark of its own, whose writers give up after three attempts instead of ten million."""
     spark = spark_lake.spark.newSession()
@@ -98,7 +99,8 @@ def spark_of_levee(_spark_of_levee: SparkOfLevee, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv(name, value)
     _spark_of_levee.at_step.clear()
     _spark_of_levee.asked.clear()
-    return _spark_of_levee
+    opener: SparkOfLevee = JVMS.shared("Levee's worker", lambda: (_spark_of_levee, warm.spark.close))
+    return opener
 
 
 @pytest.fixture

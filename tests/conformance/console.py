@@ -33,7 +33,8 @@ from lake.spark.settings import WorkerSettings
 from sandbox.client import REGION
 from sandbox.ground import DELTA_COMMITS, DELTA_LOG
 from tests.builders.people import signed_in
-from tests.sparkworker import living, wait_until, worker_home
+from tests.patience import wait_until
+from tests.sparkworker import living, worker_home
 
 
 @dataclass

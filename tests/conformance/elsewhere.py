@@ -9,6 +9,8 @@ from threading import Thread
 
 import urllib3
 
+from tests.patience import patience
+
 _SIGNED_FOR = re.compile(r"Credential=[^/]+/\d+/([^/]+)/s3/")
 _SPARK = "aws-sdk-java/2"
 """S3A speaks through the AWS SDK v2; Levee's own requests name themselves otherwise."""
@@ -75,4 +77,4 @@ def elsewhere(target: str, region: str) -> Iterator[Elsewhere]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(timeout=10)
+        thread.join(timeout=patience(10))

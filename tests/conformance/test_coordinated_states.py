@@ -14,7 +14,7 @@ from tests.conformance.conftest import BUCKET
 from tests.conformance.coordinated import ROWS, Coordinated
 from tests.conformance.levee import Levee
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark-conformance"), pytest.mark.django_db]
+pytestmark = [pytest.mark.spark, pytest.mark.django_db]
 
 SPIN = "DELTA_MAX_COMMIT_RETRIES_EXCEEDED"
 FILE_LOST = "FAILED_READ_FILE"

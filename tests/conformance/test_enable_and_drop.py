@@ -24,7 +24,7 @@ from tests.conformance.console import Console, SparkOfLevee
 from tests.conformance.coordinated import Coordinated
 from tests.conformance.logged import Logged
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark-conformance"), pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.spark, pytest.mark.django_db(transaction=True)]
 
 NOBODY = "http://127.0.0.1:9"
 ENABLE = ("Enable coordinated commits",)

@@ -19,7 +19,7 @@ from tests.conformance.coordinated import Coordinated
 from tests.conformance.elsewhere import elsewhere
 from tests.conformance.test_enable_and_drop import DROP, ENABLE, LEFT, plain, shows, succeeded, works
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark-conformance"), pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.spark, pytest.mark.django_db(transaction=True)]
 
 COORDINATED, ALONE = "coordinated_commits", "single_driver"
 CONVERSION, READ_BACK = "Make the conversion commit", "Read the table's properties"

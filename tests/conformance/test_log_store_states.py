@@ -16,7 +16,7 @@ from tests.conformance.levee import Levee
 from tests.conformance.logged import ROWS, Logged, Mishap
 from tests.conformance.old_deltalake import OldDeltalake, OldDeltalakeError, Read, storage_options
 
-pytestmark = [pytest.mark.xdist_group("dynamodb-local"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from coordinator.repairs.refusals import NO_BUTTON
 from dashboard.alerts.problems import Problem
 from dashboard.connections.models import Connection
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 NOW = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 

@@ -10,7 +10,7 @@ from coordinator.models import CommitStore, Watch
 from dashboard.connections.models import Connection
 from dashboard.declarations import DeclarationError
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("constraints")]
 
 
 def document(**sections):

@@ -13,7 +13,7 @@ from dashboard.accounts.roles import Role
 from tests.builders.lake import NOW, bucket_facts, make_bucket, make_store, make_table, store_facts
 from tests.builders.people import signed_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 HOSTILE = "<script>alert(1)</script>"
 
 

@@ -26,7 +26,7 @@ from tests.builders.lake import (
 )
 from tests.builders.people import signed_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("search", "paging")]
 HOSTILE = '<script>alert("1")</script>\u202e\'"'
 
 

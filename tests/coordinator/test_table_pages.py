@@ -15,7 +15,7 @@ from dashboard.jobs.models import Job
 from tests.builders.lake import NOW, make_commit, make_entry, make_finding, make_pending, make_store, make_table
 from tests.builders.people import actor, person, signed_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 HOSTILE = '<script>alert("1")</script>\u202e'
 TABS = ("", "verdict/", "commits/", "commits/42/", "entries/", "jobs/", "activity/")
 

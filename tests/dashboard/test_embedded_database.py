@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+from tests.patience import patience
+
 
 def levee(home, *words):
     done = subprocess.run(
@@ -11,7 +13,7 @@ def levee(home, *words):
         env={"LEVEE_HOME": str(home), "PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=patience(60),
         check=False,
     )
     return done.returncode, done.stdout, done.stderr
@@ -34,4 +36,7 @@ def test_two_first_commands_at_once_both_succeed(tmp_path):
         for _ in range(2)
     ]
 
-    assert [(process.communicate(timeout=60)[1], process.returncode) for process in running] == [(b"", 0), (b"", 0)]
+    assert [(process.communicate(timeout=patience(60))[1], process.returncode) for process in running] == [
+        (b"", 0),
+        (b"", 0),
+    ]

@@ -13,7 +13,7 @@ from tests.dashboard.jobs.builders import ago, job
 
 HOSTILE = "<img src=x onerror=alert(1)>'\"{{ 7|add:7 }}"
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("JSON")]
 
 
 def assert_harmless(html: str) -> None:

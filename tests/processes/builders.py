@@ -9,12 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dashboard.processes.supervisor import Program
+from tests.patience import patience
 
-BOUND_SECONDS = 60.0
+BOUND_SECONDS = patience(60.0)
 
 # Ignores the polite signals, in a session of its own: what a Spark worker's JVM would be at its worst.
 STUBBORN_GRANDCHILD = """
 import signal, subprocess, sys, time
+from tests.patience import patience
 if sys.argv[1:] == ["grandchild"]:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

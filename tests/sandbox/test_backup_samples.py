@@ -9,12 +9,13 @@ from lake.aws.inventory_configurations import PLANNING_FIELDS
 from lake.backup.inventory_manifest import read_manifest
 from sandbox import backup_samples
 from sandbox.client import Client, ClientError
+from tests.patience import patience
 from tests.sandboxlake import sandbox_lake
 
 
 def delivered(client: Client, plan: backup_samples.SamplePlan, seconds: float = 30) -> str:
     """The key of the manifest of a plan's first inventory."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + patience(seconds)
     while time.monotonic() < until:
         home = f"{plan.source_bucket}/{plan.inventory_id}/"
         keys = [key for key, _ in client.list(backup_samples.INVENTORIES, home)]

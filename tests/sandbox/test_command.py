@@ -2,17 +2,19 @@
 
 import os
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
+from tests.jvms import JVMS
+from tests.patience import patience
 from tests.sandboxlake import end, start_sandbox, wait_for
 
 
 def group_is_empty(group: int, seconds: float = 10) -> bool:
     """Wait until no process of the group is left."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + patience(seconds)
     while time.monotonic() < until:
         try:
             os.killpg(group, 0)
@@ -24,7 +26,7 @@ def group_is_empty(group: int, seconds: float = 10) -> bool:
 
 def group_of_spark(sandbox: int, seconds: float = 120) -> int:
     """Wait for the child that makes Spark's tables; it leads a process group of its own."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + patience(seconds)
     while time.monotonic() < until:
         for status in Path("/proc").glob("[0-9]*/stat"):
             with suppress(OSError):
@@ -49,7 +51,7 @@ def test_a_taken_port_is_said_in_one_sentence(tmp_path: Path, capfd: pytest.Capt
     try:
         port = wait_for(process, "S3, DynamoDB and STS on")[-1].strip().rpartition(":")[2]
         second = start_sandbox(tmp_path / "second", "--no-spark", "--port", port)
-        assert second.wait(timeout=20) == 1
+        assert second.wait(timeout=patience(20)) == 1
         assert capfd.readouterr().err == f"sandbox: port {port} is taken: choose another with --port.\n"
     finally:
         end(process)
@@ -57,7 +59,7 @@ def test_a_taken_port_is_said_in_one_sentence(tmp_path: Path, capfd: pytest.Capt
 
 def has_jvm(group: int, seconds: float = 120) -> bool:
     """Wait until the group's JVM runs."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + patience(seconds)
     while time.monotonic() < until:
         for name in Path("/proc").glob("[0-9]*/comm"):
             with suppress(OSError):
@@ -73,16 +75,16 @@ def test_spark_and_its_jvm_end_with_the_sandbox(tmp_path: Path, killed: bool) ->
     from tests.sparksession import JARS_HOME
 
     (tmp_path / "jars").symlink_to(JARS_HOME / "jars")
-    process = start_sandbox(tmp_path)
-    try:
+    with ExitStack() as stack:
+        stack.enter_context(JVMS.room())
+        process = start_sandbox(tmp_path)
+        stack.callback(end, process)
         wait_for(process, "S3, DynamoDB and STS on")
         spark = group_of_spark(process.pid)
         assert has_jvm(spark)
         if killed:
             process.kill()
-            process.wait(timeout=20)
+            process.wait(timeout=patience(20))
         else:
             assert end(process) == 0
         assert group_is_empty(spark)
-    finally:
-        end(process)

@@ -19,7 +19,7 @@ from sandbox.spark_tables import RECIPES, SparkLake
 from tests.sparksession import spark_lake
 
 __all__ = ["spark_lake"]
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 COLUMNS, ROWS = "id BIGINT", "id"
 numbers = itertools.count()

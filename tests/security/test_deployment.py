@@ -14,6 +14,7 @@ from django.core.checks import CheckMessage
 from pytest_django import Settings
 
 from dashboard.web.deployment_checks import check_debug, check_deployment, is_local
+from tests.patience import patience
 
 PRODUCTION = {
     "LEVEE_HTTPS": "1",
@@ -40,7 +41,7 @@ def levee(home: Path, *words: str, **environment: str) -> "subprocess.CompletedP
     }
     command = [sys.executable, "manage.py", *words]
     return subprocess.run(
-        command, cwd=the_settings.BASE_DIR, env=given, capture_output=True, text=True, timeout=60, check=False
+        command, cwd=the_settings.BASE_DIR, env=given, capture_output=True, text=True, timeout=patience(60), check=False
     )
 
 

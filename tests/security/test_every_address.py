@@ -17,7 +17,7 @@ from tests.security.table import RULES, Least
 from tests.security.visits import Visit, Visitor
 from tests.security.world import World, parts_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 
 WHO = {"stranger": None, "viewer": Role.VIEWER, "operator": Role.OPERATOR, "admin": Role.ADMIN}
 MODES = ("writable", "deployment read-only", "connection read-only")

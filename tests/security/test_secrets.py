@@ -33,6 +33,7 @@ from tests.builders.people import person, signed_in
 from tests.dashboard.alerts.mailbox import rude_server
 from tests.dashboard.alerts.test_mail import alert, message
 from tests.dashboard.test_addresses import routes
+from tests.patience import patience
 from tests.security.table import RULES, Least
 from tests.security.visits import Visitor
 from tests.security.world import World
@@ -95,7 +96,7 @@ def echoing_server() -> Iterator[str]:
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
-    thread.join(timeout=5)
+    thread.join(timeout=patience(5))
     server.server_close()
 
 

@@ -14,7 +14,9 @@ from typing import Any
 
 import django
 
-LONGEST_PAUSE_SECONDS = 60
+from tests.patience import patience
+
+LONGEST_PAUSE_SECONDS = patience(60)
 MEETING = "meeting"
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.backups.runs.ground import ROLE, Ground
+from tests.patience import patience
 
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = patience(60)
 
 
 class Home:

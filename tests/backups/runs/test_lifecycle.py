@@ -14,7 +14,7 @@ from backups.runs.work import GivenUp
 from dashboard.jobs.models import Job
 from tests.backups.runs.world import make_plan, start
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
 
 ALLOWED = {
     ("waiting_for_inventory", "running"),

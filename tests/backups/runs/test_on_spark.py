@@ -18,7 +18,7 @@ from tests.backups.runs.world import make_plan
 from tests.sandboxlake import sandbox_lake
 from tests.sparkworker import warm_worker  # noqa: F401 - a fixture
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark, pytest.mark.xdist_group("spark-backups")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
 
 KEYS = (
     "a b",

@@ -15,7 +15,7 @@ from lake.aws.errors import AwsError
 from tests.backups.runs.world import World, inhabit, make_plan, start, tick
 from tests.builders.people import actor, signed_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 ROLE = "arn:aws:iam::123456789012:role/levee-backup"
 
 

@@ -15,7 +15,7 @@ from dashboard.jobs.models import Job
 from lake.aws.errors import AwsError
 from tests.backups.runs.world import NOW, World, inhabit, make_plan, start, tick
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
 
 HOSTILE = ["a b", "a+b", "a%20b", "a\"b'c", "a\nb", "a=b", "ünï/☃", "..", "a//b", "%"]
 

@@ -22,7 +22,7 @@ from tests.backups.runs.world import start
 from tests.sparkworker import pid_of, warm_worker
 
 __all__ = ["warm_worker"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark, pytest.mark.xdist_group("spark-backups")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
 
 HOSTILE = [
     "t/a b",

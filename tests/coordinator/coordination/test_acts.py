@@ -22,7 +22,7 @@ from tests.builders.people import actor
 from tests.coordinator.coordination.desk import ROOT
 from tests.coordinator.coordination.fake_spark import CONVERT, START, cancelled, ends, table_id
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("JSON")]
 ENABLE, DROP, CREATE, LEFTOVERS = Operation.ENABLE, Operation.DROP, Operation.CREATE, Operation.LEFTOVERS
 FIRST, SECOND = drop_coordinated_commits.FIRST, drop_coordinated_commits.SECOND
 

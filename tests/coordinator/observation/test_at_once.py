@@ -13,6 +13,9 @@ from coordinator.observation import passes
 from coordinator.observation.passes import observe_connection, observe_one_table
 from coordinator.observation.workers import TICK_SECONDS, Workers
 from lake.delta.uri import TableUri
+from tests.patience import patience
+
+pytestmark = pytest.mark.postgres("upserts")
 
 
 class Stop(Exception):
@@ -31,7 +34,7 @@ def test_a_table_and_its_lake_may_be_looked_at_at_once(written, connection, lake
     def look(work) -> None:
         try:
             for _ in range(4):
-                together.wait(timeout=30)
+                together.wait(timeout=patience(30))
                 work()
         finally:
             connections.close_all()
@@ -45,7 +48,7 @@ def test_a_table_and_its_lake_may_be_looked_at_at_once(written, connection, lake
             threads.submit(look, work) for work in (one, one, lambda: observe_connection(connection, lake, threads=2))
         ]
         for each in looks:
-            each.result(timeout=120)
+            each.result(timeout=patience(120))
 
     table = DeltaTable.objects.get()
     assert (table.published_version, table.error_code) == (4, "")
@@ -63,7 +66,7 @@ def test_a_cancelled_pass_stops_within_moments_and_keeps_what_is_stored(written,
 
     def hang(call) -> None:
         if call.operation == "ListObjectsV2" and "_delta_log/" in call.target:
-            release.wait(30)
+            release.wait(patience(30))
 
     guard.before = hang
     reading = threading.Event()
@@ -82,7 +85,7 @@ def test_a_cancelled_pass_stops_within_moments_and_keeps_what_is_stored(written,
     finally:
         release.set()
 
-    assert took < 3 * TICK_SECONDS + 1
+    assert took < patience(3 * TICK_SECONDS + 1)
     assert DeltaTable.objects.get(name="sales.orders").published_version == 2
     ended = ObservationPass.objects.order_by("-pk").first()
     assert ended is not None
@@ -157,7 +160,7 @@ def test_workers_tell_of_themselves_while_a_request_hangs():
             release.set()
 
     with Workers(1, tick) as workers:
-        assert workers.run(lambda: release.wait(10))
+        assert workers.run(lambda: release.wait(patience(10)))
 
     assert len(ticks) >= 3
 
@@ -179,7 +182,7 @@ def test_work_that_has_not_begun_is_dropped_when_the_pass_ends():
 
     def work(number: int) -> int:
         begun.append(number)
-        release.wait(10)
+        release.wait(patience(10))
         return number
 
     def tick() -> None:

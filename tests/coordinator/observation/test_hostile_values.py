@@ -9,6 +9,8 @@ from coordinator.models import Commit, CommitStore, DeltaTable, Entry, TableFind
 from coordinator.observation import saving
 from tests.builders.delta import UUID, commit_bytes, commit_info, metadata, protocol, registration_item
 
+pytestmark = pytest.mark.postgres("JSON")
+
 NUL = "\0"
 LONG = "x" * 5_000
 

@@ -9,6 +9,8 @@ from coordinator.models import Commit, CommitStore, DeltaTable, Entry
 from coordinator.observation import surveys
 from tests.builders.delta import log_store_item
 
+pytestmark = pytest.mark.postgres("upserts")
+
 
 def put_items(written, root: str, versions: range) -> None:
     for start in range(versions.start, versions.stop, 25):

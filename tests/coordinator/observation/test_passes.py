@@ -5,6 +5,8 @@ import pytest
 from coordinator.models import Commit, CommitStore, DeltaTable, Entry, ObservationPass, Watch
 from tests.builders.delta import checkpoint_bytes, commit_bytes, commit_info, first_commit_bytes
 
+pytestmark = pytest.mark.postgres("upserts")
+
 
 def the_table() -> DeltaTable:
     return DeltaTable.objects.get()

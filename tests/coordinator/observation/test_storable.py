@@ -8,6 +8,8 @@ import pytest
 from coordinator.models import Commit, DeltaTable, Entry
 from coordinator.observation.storable import clean_json, clean_text, make_storable
 
+pytestmark = pytest.mark.postgres("JSON")
+
 
 @pytest.mark.parametrize(("text", "clean"), [("a\0b", "a\ufffdb"), ("a\ud800b", "a\ufffdb"), ("ä😀", "ä😀"), ("", "")])
 def test_characters_without_a_place_in_a_text_column_are_replaced(text, clean):

@@ -10,6 +10,8 @@ from dashboard.connections.models import Connection
 from lake.aws.list_page import ListPage
 from lake.delta.uri import TableUri
 
+pytestmark = pytest.mark.postgres("upserts")
+
 
 def names() -> list[str]:
     return sorted(table.name for table in DeltaTable.objects.all())

@@ -11,7 +11,7 @@ from tests.builders.people import signed_in
 from tests.coordinator.repairs.console import Console
 from tests.coordinator.repairs.pages import body, bulk_fields
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from dashboard.jobs.registry import kind_named
 from tests.builders.people import actor, person
 from tests.coordinator.repairs.console import Console
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("JSON")]
 ROOT = "sales/orders"
 FILE = f"{ROOT}/_delta_log/{3:020d}.json"
 

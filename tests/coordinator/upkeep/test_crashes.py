@@ -26,6 +26,7 @@ from coordinator.upkeep.wishes import (
 from dashboard.jobs.models import JobState
 from lake.aws.dynamodb import DynamoDB
 from lake.aws.errors import AwsError
+from tests.patience import patience
 
 
 @pytest.mark.parametrize("crash_at", range(4))
@@ -94,7 +95,7 @@ def test_two_workers_with_one_plan_make_one_change(console, lake):
     together = threading.Barrier(2)
 
     def work(_: int):
-        together.wait(timeout=10)
+        together.wait(timeout=patience(10))
         return execute(plan, lake, hands())
 
     with ThreadPoolExecutor(2) as pool:

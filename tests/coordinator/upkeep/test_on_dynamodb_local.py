@@ -21,8 +21,6 @@ from tests.builders.delta import coordinator_commit, incomplete_item, log_store_
 from tests.dynamodb_local import dynamodb_local  # noqa: F401
 from tests.lake.aws.conftest import KEYS
 
-pytestmark = pytest.mark.xdist_group("dynamodb-local")
-
 PATH = "s3a://acme-lake-prod/sales/europe/orders"
 
 

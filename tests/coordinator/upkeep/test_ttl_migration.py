@@ -19,6 +19,8 @@ from lake.aws.errors import AwsError
 from tests.builders.people import actor
 from tests.coordinator.upkeep.ttl_world import TtlWorld
 
+pytestmark = pytest.mark.postgres("locks")
+
 START = datetime(2026, 11, 21, 8, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 

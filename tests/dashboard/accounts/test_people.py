@@ -16,7 +16,7 @@ from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
 from tests.builders.people import PASSWORD, actor, person, signed_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("constraints")]
 
 
 def connection(name: str) -> Connection:

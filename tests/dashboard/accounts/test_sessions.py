@@ -14,7 +14,7 @@ from dashboard.accounts.session_store import stored_key
 from dashboard.audit.models import AuditEntry
 from tests.builders.people import PASSWORD, person, signed_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 
 
 def at_a_page(role: Role = Role.VIEWER) -> Client:

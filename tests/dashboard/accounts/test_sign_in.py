@@ -14,7 +14,7 @@ from dashboard.accounts.views.sign_in import safe_path
 from dashboard.audit.models import AuditEntry
 from tests.builders.people import PASSWORD, person, signed_in
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("bare_templates")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("bare_templates"), pytest.mark.postgres("locks")]
 
 
 def sign_in(client: Client, password: str = PASSWORD, name: str = "admin", landing: str = "") -> Any:

@@ -11,6 +11,8 @@ from typing import Any, cast
 
 from aiosmtpd.controller import Controller
 
+from tests.patience import patience
+
 
 class Mailbox:
     """What arrived. `answer_to_recipient` and `answer_to_data` are what the server says instead of yes."""
@@ -73,4 +75,4 @@ def rude_server(*answers: bytes) -> Iterator[str]:
         yield f"smtp://127.0.0.1:{listening.getsockname()[1]}"
     finally:
         listening.close()
-        thread.join(timeout=5)
+        thread.join(timeout=patience(5))

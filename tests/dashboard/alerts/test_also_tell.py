@@ -9,7 +9,7 @@ from dashboard.alerts.stopping import stop_mails
 from tests.builders.people import person
 from tests.dashboard.alerts.week import World, address, problem, rule
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 OWNER = "owner@acme.example"
 
 

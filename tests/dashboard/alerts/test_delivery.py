@@ -9,7 +9,7 @@ from dashboard.alerts.delivery import LONGEST_PAUSE, NotSent, PerhapsSent, deliv
 from dashboard.alerts.models import Message, Recipient
 from tests.dashboard.alerts.week import MONDAY, address
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
 
 MINUTE = timedelta(minutes=1)
 

@@ -10,6 +10,8 @@ from dashboard.alerts.models import Alert, Message
 from dashboard.connections.models import Connection
 from tests.dashboard.alerts.week import MONDAY, World, address, problem, rule
 
+pytestmark = pytest.mark.postgres("locks")
+
 
 def told(lake: World) -> list[str]:
     return [f"{to} {subject}" for _, to, subject in lake.received]

@@ -13,7 +13,7 @@ from tests.builders.people import person, signed_in
 from tests.dashboard.alerts.test_mail import HOSTILE, alert, message
 from tests.dashboard.alerts.week import MONDAY, address
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 
 RULE = {"threshold": "10", "least_severity": "warning", "is_enabled": "on", "remind_hours": "4", "escalate_hours": "0"}
 

@@ -17,7 +17,7 @@ from tests.dashboard.alerts.test_mail import message
 from tests.dashboard.alerts.week import MONDAY
 from tests.dashboard.jobs.builders import job
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 MINUTE = timedelta(minutes=1)
 
 

@@ -14,7 +14,7 @@ from tests.dashboard.alerts.mailbox import mailbox
 from tests.dashboard.alerts.test_mail import alert, message, send
 from tests.dashboard.alerts.week import address
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from dashboard.audit.log import record
 from dashboard.audit.models import AppendOnly, AuditEntry
 from dashboard.audit.triggers import ENTRIES, protect
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("triggers")]
 
 
 @pytest.fixture

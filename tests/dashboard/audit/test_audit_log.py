@@ -17,7 +17,7 @@ from dashboard.audit.log import record
 from dashboard.audit.queries import AuditFilter, audit_entries
 from tests.builders.people import signed_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("triggers", "JSON")]
 
 
 @pytest.fixture

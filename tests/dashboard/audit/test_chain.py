@@ -10,7 +10,7 @@ from dashboard.audit.chain import seal_all, seal_new_entries, verify
 from dashboard.audit.log import record
 from dashboard.audit.models import AuditEntry, AuditSeal
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("triggers", "locks")]
 
 
 def entries(count: int) -> list[AuditEntry]:

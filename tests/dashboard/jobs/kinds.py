@@ -5,8 +5,9 @@ import time
 from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.registry import job_kind
 from lake.aws.errors import AwsError
+from tests.patience import patience
 
-LONGEST_WAIT_SECONDS = 60
+LONGEST_WAIT_SECONDS = patience(60)
 
 
 @job_kind("test-count", queue="aws")

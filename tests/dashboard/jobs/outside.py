@@ -13,6 +13,8 @@ from uuid import UUID
 
 import django
 
+from tests.patience import patience
+
 RACERS = 8
 
 
@@ -63,7 +65,7 @@ def race(act: Callable[[], Any]) -> list[Any]:
 
     def run() -> None:
         connection.ensure_connection()
-        line.wait(timeout=20)
+        line.wait(timeout=patience(20))
         try:
             answers.append(act())
         finally:
@@ -73,7 +75,7 @@ def race(act: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=patience(60))
     return answers
 
 

@@ -20,7 +20,7 @@ from dashboard.jobs.registry import UnknownKind
 from tests.builders.people import actor
 from tests.dashboard.jobs.builders import ago, job
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("constraints")]
 COMMAND = Actor.command()
 ORDERS = Target("table", "7", "s3a://lake/orders")
 

@@ -16,7 +16,7 @@ from dashboard.jobs.registry import job_kind
 from dashboard.jobs.tasks import run_job
 from tests.dashboard.jobs.builders import job
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
 
 
 def ran(kind: str, **fields: Any) -> Job:

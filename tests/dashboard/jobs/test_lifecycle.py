@@ -8,7 +8,7 @@ from dashboard.jobs import lifecycle
 from dashboard.jobs.models import Job
 from tests.dashboard.jobs.builders import ago, job
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
 
 CHANGES: dict[str, Callable[[Job], bool]] = {
     "claim": lambda made: lifecycle.claim(made.pk, "w2"),

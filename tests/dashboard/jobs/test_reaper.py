@@ -11,7 +11,7 @@ from dashboard.jobs import reaper
 from dashboard.jobs.models import Job
 from tests.dashboard.jobs.builders import ago, job
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
 
 
 @pytest.fixture

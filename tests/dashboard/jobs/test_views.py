@@ -15,7 +15,7 @@ from dashboard.jobs.models import JobEvent
 from tests.builders.people import signed_in
 from tests.dashboard.jobs.builders import ago, job
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("bare_templates")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("bare_templates"), pytest.mark.postgres("queries")]
 
 
 def shown(path: str, role: Role = Role.VIEWER) -> Any:

@@ -19,8 +19,11 @@ from redis.exceptions import RedisError
 
 from dashboard.processes.redis import command as redis_command
 from dashboard.processes.redis import find_server, prepare, socket_path
+from tests.patience import patience
 
-PATIENCE_SECONDS = 60
+pytestmark = pytest.mark.postgres("locks")
+
+PATIENCE_SECONDS = patience(60)
 
 
 class Deployment:
@@ -74,7 +77,7 @@ class Deployment:
         for process in reversed(self.processes):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
-            process.wait(timeout=10)
+            process.wait(timeout=patience(10))
 
     def _redis_answers(self) -> bool:
         try:
@@ -140,7 +143,7 @@ def test_a_job_whose_worker_was_killed_is_lost_and_another_may_follow(deployment
     job_id = deployment.outside("submit", "test-wait")
     deployment.until(lambda: deployment.job(job_id)["state"] == "running")
     os.killpg(worker.pid, signal.SIGKILL)
-    worker.wait(timeout=10)
+    worker.wait(timeout=patience(10))
 
     assert deployment.outside("reap_in", "60") == 0
     assert deployment.outside("reap_in", "91") == 1

@@ -16,6 +16,8 @@ from dashboard.jobs.beats import note_beat
 from dashboard.web import health
 from dashboard.web.health import redis_client_url
 
+pytestmark = pytest.mark.postgres("migrations")
+
 
 def test_alive_is_plain_and_needs_neither_sign_in_nor_database() -> None:
     response = Client().get("/healthz")

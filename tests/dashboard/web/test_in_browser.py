@@ -10,8 +10,9 @@ from dashboard.accounts.roles import Role
 from dashboard.audit.log import record
 from dashboard.jobs.models import Job, JobEvent, JobState
 from tests.builders.people import PASSWORD, person
+from tests.patience import patience_ms
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser"), pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
@@ -58,11 +59,11 @@ def test_a_poll_moves_nothing_and_ends_with_its_job(chromium: Browser, live_serv
     log.evaluate("log => { log.scrollTop = -200; }")
     page.focus("#cancel")
     Job.objects.filter(pk=running.pk).update(message="Read 3 of 9 tables.")
-    expect(page.locator("#v")).to_have_text("Read 3 of 9 tables.", timeout=6000)
+    expect(page.locator("#v")).to_have_text("Read 3 of 9 tables.", timeout=patience_ms(6))
     assert log.evaluate("log => log.scrollTop") == -200
     assert page.evaluate("document.activeElement.id") == "cancel"
     Job.objects.filter(pk=running.pk).update(state=JobState.SUCCEEDED, finished_at=timezone.now())
-    expect(page.locator("#announce")).to_have_text("Observe the lake: Succeeded.", timeout=6000)
+    expect(page.locator("#announce")).to_have_text("Observe the lake: Succeeded.", timeout=patience_ms(6))
     expect(page).to_have_title("Succeeded · Observe the lake · Levee")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -76,9 +77,9 @@ def test_a_lost_connection_is_said_until_it_is_back(chromium: Browser, live_serv
     page = context.new_page()
     sign_in(page, live_server, f"/jobs/{running.pk}/")
     context.set_offline(True)
-    expect(page.locator("#offline")).to_be_visible(timeout=6000)
+    expect(page.locator("#offline")).to_be_visible(timeout=patience_ms(6))
     context.set_offline(False)
-    expect(page.locator("#offline")).to_be_hidden(timeout=6000)
+    expect(page.locator("#offline")).to_be_hidden(timeout=patience_ms(6))
     context.close()
 
 
@@ -89,7 +90,7 @@ def test_a_session_that_ends_during_a_poll_leads_to_sign_in(
     page = context.new_page()
     sign_in(page, live_server, f"/jobs/{running.pk}/")
     context.clear_cookies()
-    page.wait_for_url(f"{live_server.url}/login/?next=/jobs/{running.pk}/", timeout=6000)
+    page.wait_for_url(f"{live_server.url}/login/?next=/jobs/{running.pk}/", timeout=patience_ms(6))
     context.close()
 
 

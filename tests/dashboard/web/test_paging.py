@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dashboard.jobs.models import Job
 from dashboard.web.paging import Column, Sort, choose_size, choose_sort, keyset_page
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("paging")]
 
 TOTAL = Sort("total", (Column("total", nullable=True), Column("title"), Column("id")))
 BEAT = Sort("beat", (Column("heartbeat_at", descending=True, nullable=True), Column("id", descending=True)))

@@ -17,7 +17,7 @@ from tests.dashboard.alerts.test_mail import alert
 from tests.dashboard.jobs.builders import job
 from tests.dashboard.test_addresses import addresses, routes
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 
 # Parts of addresses that name nothing of a connection by themselves: what they stand beside does, or nothing does.
 NAMES_NOTHING = {"version", "repair", "operation", "kind", "uidb64", "token"}

@@ -12,6 +12,7 @@ from werkzeug.serving import make_server
 
 from lake.aws.access import Access, Lake, open_lake
 from tests.lake.aws.stub import StubServer, quick
+from tests.patience import patience
 
 KEYS = {"aws_access_key_id": "sandbox", "aws_secret_access_key": "sandbox", "region_name": "us-east-1"}
 
@@ -34,7 +35,7 @@ def endpoint() -> Iterator[str]:
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
-    thread.join(timeout=5)
+    thread.join(timeout=patience(5))
 
 
 @pytest.fixture

@@ -182,7 +182,7 @@ def test_a_large_object_may_take_longer_than_any_one_timeout():
         patience = replace(QUICK, connect=0.4, read=5.0, attempts=1)
         with quick(f"http://127.0.0.1:{listener.getsockname()[1]}", patience=patience) as lake:
             assert lake.s3.put("lake", "k", bytes(15_000_000)).etag == "e"
-        thread.join(timeout=5)
+        thread.join(timeout=patience(5))
 
 
 def test_a_bucket_elsewhere_gets_the_whole_body(stub, stub_lake):

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from tests.lake.spark.backupground import Ground, open_ground
-from tests.sparkworker import warm_worker
+from tests.sparkworker import shared_worker
 
-__all__ = ["warm_worker"]
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark-backups")]
+pytestmark = pytest.mark.spark
 
 VECTOR = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 4, "sizeInBytes": 40}
 VECTOR_FILE = "ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
@@ -106,8 +105,8 @@ class Planning:
 
 
 @pytest.fixture(scope="module")
-def planning(warm_worker) -> Planning:
-    ground = open_ground(warm_worker)
+def planning() -> Planning:
+    ground = open_ground(shared_worker("warm worker"))
     for prepare in (windowed, unreadable, cloned, proposed):
         prepare(ground)
     data(ground, "plain", "outside.txt")

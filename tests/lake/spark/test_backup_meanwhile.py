@@ -9,7 +9,7 @@ from tests.lake.spark.backupground import Ground, open_ground
 from tests.sparkworker import warm_worker
 
 __all__ = ["warm_worker"]
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark-backups")]
+pytestmark = pytest.mark.spark
 
 REPORTS, THERE, NOW = ("ok", "failed", "none"), ("same", "other", "none"), ("same", "changed", "gone")
 CASES = {

@@ -6,7 +6,7 @@ from tests.lake.spark.backupground import HOSTILE, Ground, csv_line, gz, open_gr
 from tests.sparkworker import warm_worker
 
 __all__ = ["warm_worker"]
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark-backups")]
+pytestmark = pytest.mark.spark
 
 SCHEMA = "Bucket, Key, VersionId, IsLatest, IsDeleteMarker, Size, LastModifiedDate, ETag, StorageClass"
 OLD, NEW = "2026-01-01T00:00:00.000Z", "2026-03-01T00:00:00.000Z"

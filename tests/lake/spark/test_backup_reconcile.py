@@ -9,7 +9,7 @@ from tests.lake.spark.backupground import HOSTILE, Ground, csv_line, open_ground
 from tests.sparkworker import warm_worker
 
 __all__ = ["warm_worker"]
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark-backups")]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture

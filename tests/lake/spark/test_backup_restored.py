@@ -9,10 +9,10 @@ from lake.spark.backups.selection import _is_needed, _last
 from lake.spark.sql import delta_path
 from sandbox.spark_tables import SparkLake
 from tests.lake.spark.test_backup_logs import Memory, actions
-from tests.sparksession import spark_lake
+from tests.sparksession import shared_spark_lake, spark_lake
 
 __all__ = ["spark_lake"]
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 BUCKET, TABLE = "backup-restored", "t"
 URI = f"s3a://{BUCKET}/{TABLE}"
@@ -30,8 +30,9 @@ PROPERTIES = {
 
 
 @pytest.fixture(scope="module")
-def objects(spark_lake: SparkLake) -> dict[str, bytes]:
+def objects() -> dict[str, bytes]:
     """A table of seven versions with deletion vectors, hostile partitions and a checkpoint with sidecars, by keys."""
+    spark_lake = shared_spark_lake()
     spark_lake.client.create_bucket(BUCKET)
     spark_lake.create(URI, "id BIGINT, p STRING", PROPERTIES, "PARTITIONED BY (p)")
     spark_lake.insert(URI, "id, element_at(array('a b', '100%', 'x+y', 'k=v/ü'), CAST(id % 4 AS INT) + 1)")

@@ -23,11 +23,12 @@ from sandbox.ground import DELTA_COMMITS, PROD, Store, create_store
 from sandbox.log_store_writer import file_name
 from sandbox.spark_tables import SparkLake
 from tests.dynamodb_local import dynamodb_local
+from tests.jvms import JVMS
 from tests.sparksession import spark_lake
 from tests.sparkworker import warm_worker, worker_home, worker_settings
 
 __all__ = ["dynamodb_local", "spark_lake", "warm_worker"]
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 numbers = itertools.count()
 NOBODY = "http://127.0.0.1:9"
@@ -161,7 +162,7 @@ def test_enabling_at_a_dynamodb_that_nobody_serves_fails_and_leaves_the_table_pl
 def test_an_s3_that_nobody_serves_fails_in_bounded_time() -> None:
     settings = worker_settings()
     endpoint = type(settings.endpoint)("us-west-2", NOBODY, environment_credentials=True)
-    with SparkWorker(worker_settings(endpoint=endpoint), worker_home()) as worker:
+    with JVMS.room(), SparkWorker(worker_settings(endpoint=endpoint), worker_home()) as worker:
         outcome = worker.run(describe_table.job(f"s3a://{PROD}/t"), timeout_seconds=90)
     assert outcome.state == "failed"
     assert outcome.error is not None

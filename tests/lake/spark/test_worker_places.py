@@ -1,6 +1,8 @@
 """The same jobs where Spark is not the worker's own: on a standalone cluster and behind Spark Connect servers."""
 
 import itertools
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -15,12 +17,14 @@ from lake.spark.sql import delta_path
 from sandbox.coordinated import registration
 from sandbox.ground import DELTA_COMMITS, PROD
 from sandbox.spark_tables import SparkLake
+from tests.jvms import JVMS
 from tests.lake.spark.servers import connect_server, standalone_cluster
-from tests.sparksession import spark_lake
+from tests.sandboxlake import sandbox_lake
+from tests.sparksession import shared_spark_lake, spark_lake
 from tests.sparkworker import worker_home, worker_settings
 
 __all__ = ["spark_lake"]
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 FEATURE = "delta.feature.coordinatedCommits-preview"
 numbers = itertools.count()
@@ -35,12 +39,17 @@ def uri(spark_lake: SparkLake) -> str:
     return made
 
 
-@pytest.fixture(scope="module")
-def behind_connect(tmp_path_factory):
-    """A worker behind a server that has all it needs."""
-    folder = tmp_path_factory.mktemp("connect")
-    with connect_server(folder, server_conf(worker_settings())) as remote, worker_behind(remote) as worker:
-        yield worker
+@pytest.fixture
+def behind_connect(tmp_path_factory) -> SparkWorker:
+    """A worker behind a server that has all it needs; the server is the JVM."""
+
+    def start() -> tuple[SparkWorker, Callable[[], None]]:
+        stack = ExitStack()
+        remote = stack.enter_context(connect_server(tmp_path_factory.mktemp("connect"), server_conf(worker_settings())))
+        return stack.enter_context(worker_behind(remote)), stack.close
+
+    worker: SparkWorker = JVMS.shared("connect server", start)
+    return worker
 
 
 def worker_behind(remote: str, **changes: Any) -> SparkWorker:
@@ -75,7 +84,24 @@ def refusal(worker: SparkWorker, uri: str) -> str:
     return outcome.error.sentence
 
 
+def test_executors_of_their_own_enable_append_and_drop(uri, monkeypatch) -> None:
+    """A cluster within the driver, whose executor is a JVM of its own and gets its classes as on any cluster."""
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    there = worker_settings(deployment=Deployment("local-cluster[1,2,1024]"))
+    with JVMS.room(2), SparkWorker(there, worker_home()) as worker:
+        enabled = done(worker.run(enable_coordinated_commits.job(uri, DELTA_COMMITS, sandbox_lake().origin)))
+        appended = [done(worker.run(append_probe.job(uri))).result["version"] for _ in range(2)]
+        dropped = done(worker.run(drop_coordinated_commits.job(uri))).result
+    assert (enabled.result["properties"][FEATURE], appended) == ("supported", [3, 4])
+    assert [commit["version"] for commit in dropped["commits"]] == [5, 6]
+    lake = shared_spark_lake()
+    lake.insert(uri, "id")
+    assert lake.spark.table(delta_path(uri)).count() == 40
+
+
+@pytest.mark.slow
 def test_a_standalone_cluster_enables_appends_and_drops(spark_lake, uri, tmp_path, monkeypatch) -> None:
+    """Master, worker, driver and executor: more JVMs than the suite has room for."""
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     with standalone_cluster(tmp_path) as master:
         there = worker_settings(deployment=Deployment(master))
@@ -116,7 +142,11 @@ def test_what_a_connect_server_lacks_is_named_with_its_value_and_where_to_set_it
 def test_a_connect_server_without_the_jars_is_told_apart(uri, tmp_path) -> None:
     """Its settings are right, and the classes they name are not there."""
     conf = delta_settings() | s3a_settings(worker_settings().endpoint)
-    with connect_server(tmp_path, conf, with_jars=False) as remote, worker_behind(remote) as worker:
+    with (
+        JVMS.room(),
+        connect_server(tmp_path, conf, with_jars=False) as remote,
+        worker_behind(remote) as worker,
+    ):
         outcome = worker.run(append_probe.job(uri))
     assert outcome.state == "failed"
     assert outcome.error is not None

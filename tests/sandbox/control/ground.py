@@ -18,6 +18,7 @@ from lake.backup.batch_manifest import FIELDS, FIELDS_WITH_VERSIONS, FORMAT, wri
 from lake.backup.completion_report import read_report_manifest, read_results
 from lake.backup.objects import ManifestObject, TaskResult
 from sandbox.client import REGION
+from tests.patience import patience
 from tests.sandboxlake import sandbox_lake
 
 ACCOUNT = "123456789012"
@@ -102,7 +103,7 @@ class Ground:
 
     def wait(self, job_id: str, *statuses: str, seconds: float = 60) -> dict[str, Any]:
         """The job once it has one of the statuses, or has ended where none is named."""
-        wanted, until = set(statuses) or ENDED, time.monotonic() + seconds
+        wanted, until = set(statuses) or ENDED, time.monotonic() + patience(seconds)
         while time.monotonic() < until:
             job = self.job(job_id)
             if job["Status"] in wanted:

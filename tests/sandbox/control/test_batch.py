@@ -12,6 +12,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from lake.backup.objects import ManifestObject
+from tests.patience import wait_until
 from tests.sandbox.control.ground import ACCOUNT, KEYS, ROLE, Ground
 
 HOSTILE = ["a b", "a+b", "50%", "%2B", 'say "x"', "two\nlines", "dt=1/ä,ö;'", "日本/🜁", "comma,"]
@@ -87,10 +88,10 @@ def test_a_suspended_job_that_is_cancelled_copies_nothing_and_writes_no_report(g
 def test_a_job_that_is_cancelled_between_tasks_reports_those_that_ran(ground: Ground) -> None:
     keys = [f"k{number}" for number in range(50)]
     ground.fill(*keys)
-    ground.rules(task_seconds=0.05)
+    ground.rules(task_seconds=0.2)
     job_id = ground.create(*keys)
     ground.wait(job_id, "Active")
-    time.sleep(0.2)
+    assert wait_until(lambda: ground.job(job_id)["ProgressSummary"]["NumberOfTasksSucceeded"] > 0)
     ground.control.update_job_status(AccountId=ACCOUNT, JobId=job_id, RequestedJobStatus="Cancelled")
     job = ground.wait(job_id)
     ran = job["ProgressSummary"]["NumberOfTasksSucceeded"]
