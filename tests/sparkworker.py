@@ -16,7 +16,7 @@ from lake.spark.session import SHORT_LIVED_JVM, LakeEndpoint
 from lake.spark.settings import Credentials, WorkerSettings
 from sandbox.client import REGION
 from tests.endings import ENDINGS
-from tests.jars_home import JARS_HOME
+from tests.jars_home import link_jars, make_archive
 from tests.jvms import JVMS
 from tests.sandboxlake import sandbox_lake
 
@@ -27,8 +27,8 @@ def worker_home() -> Path:
     stack = ExitStack()
     ENDINGS.callback(stack.close)
     home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="levee-worker-")))
-    (home / "jars").mkdir()
-    (home / "jars" / "spark").symlink_to(JARS_HOME / "jars" / "spark")
+    make_archive()
+    link_jars(home)
     return home
 
 

@@ -114,7 +114,7 @@ def _class_path(extra_jars: Sequence[Path], home: Path) -> Iterator[Path]:
     if spec is None or spec.origin is None:
         raise JarsError("pyspark is not installed: run make setup.")
     for folder in (home / "jars" / "spark", Path(spec.origin).parent / "jars"):
-        yield from sorted(folder.glob("*.jar"))
+        yield from sorted(folder.resolve().glob("*.jar"))
     yield from extra_jars
 
 

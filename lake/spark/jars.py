@@ -66,8 +66,8 @@ def _read_line(line: str, number: int) -> Jar:
 
 
 def class_path(home: Path, configuration: str = "spark") -> str:
-    """Return the class path entry that holds every jar of one configuration."""
-    return f"{_folder(home, configuration)}/*"
+    """Return the class path entry that holds every jar of one configuration, as its folder is really called."""
+    return f"{_folder(home, configuration).resolve()}/*"
 
 
 def fetch(

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from dashboard.accounts.roles import Role
 from tests.browser.running import Levee, running_levee
-from tests.jars_home import JARS_HOME
+from tests.jars_home import link_jars
 from tests.patience import patience_ms
 from tests.processes.builders import short_folder
 
@@ -24,8 +24,7 @@ document.addEventListener("securitypolicyviolation", (event) => {
 @pytest.fixture(scope="session")
 def levee() -> Iterator[Levee]:
     with short_folder() as home:
-        (home / "jars").mkdir()
-        (home / "jars" / "spark").symlink_to(JARS_HOME / "jars" / "spark")
+        link_jars(home)
         with running_levee(home) as running:
             yield running
 
