@@ -13,6 +13,7 @@ from lake.aws.errors import AwsError
 from tests.lake.aws.stub import QUICK, Reply, quick
 from tests.lake.aws.test_signing import assert_signed
 from tests.lake.aws.test_wire import SLOW_DOWN, dynamodb_error, failure
+from tests.patience import patience
 
 WRITTEN = Reply(headers={"ETag": '"e"', "x-amz-request-id": "R7"})
 PRECONDITION = Reply(412, b"<Error><Code>PreconditionFailed</Code><Message>m</Message></Error>")
@@ -179,8 +180,8 @@ def test_a_large_object_may_take_longer_than_any_one_timeout():
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
         thread = threading.Thread(target=read_slowly, args=(listener,), daemon=True)
         thread.start()
-        patience = replace(QUICK, connect=0.4, read=5.0, attempts=1)
-        with quick(f"http://127.0.0.1:{listener.getsockname()[1]}", patience=patience) as lake:
+        slow = replace(QUICK, connect=0.4, read=5.0, attempts=1)
+        with quick(f"http://127.0.0.1:{listener.getsockname()[1]}", patience=slow) as lake:
             assert lake.s3.put("lake", "k", bytes(15_000_000)).etag == "e"
         thread.join(timeout=patience(5))
 
