@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import pytest
 
 ENGINES, BROWSER = "engines", "browser"
+DYNAMODB = "dynamodb_local"
 SHARED_JVMS = ("spark_lake", "spark_of_levee", "warm_worker")
 ORDER = [(True, False, False), (True, True, False), (True, False, True), (False, False, True)]
 """Which of the shared JVMs a test needs; tests that need none of them come after these."""
@@ -19,11 +20,13 @@ def arrange(items: list[pytest.Item]) -> None:
     for item in items:
         if group := _group(item):
             item.add_marker(pytest.mark.xdist_group(group))
+        if DYNAMODB in fixtures_of(item):
+            item.add_marker(pytest.mark.process)
     items.sort(key=lambda item: _rank(item) if _group(item) == ENGINES else -1)
 
 
 def _group(item: pytest.Item) -> str:
-    if item.get_closest_marker("spark") or "dynamodb_local" in fixtures_of(item):
+    if item.get_closest_marker("spark") or DYNAMODB in fixtures_of(item):
         return ENGINES
     return BROWSER if item.get_closest_marker("browser") else ""
 

@@ -7,6 +7,8 @@ from benchmarks.standin import serve
 from lake.aws.access import Access, open_lake
 from lake.aws.buckets import describe_bucket
 
+pytestmark = pytest.mark.process
+
 OBJECTS = {("lake", key): key.encode() for key in ("a b/1", "a b/2", "c/1+", "c/2", "d", "é/😀")}
 ITEMS = list(entries(1_200))
 

@@ -4,7 +4,11 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from tests.patience import patience
+
+pytestmark = pytest.mark.process
 
 
 def levee(home, *words):

@@ -16,7 +16,6 @@ BOUND_SECONDS = patience(60.0)
 # Ignores the polite signals, in a session of its own: what a Spark worker's JVM would be at its worst.
 STUBBORN_GRANDCHILD = """
 import signal, subprocess, sys, time
-from tests.patience import patience
 if sys.argv[1:] == ["grandchild"]:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

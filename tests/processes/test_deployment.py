@@ -8,6 +8,8 @@ from django.conf import settings
 
 from dashboard.celery import app
 
+pytestmark = pytest.mark.process
+
 TEXT = (settings.BASE_DIR / "docker-compose.yml").read_text()
 SERVICES = yaml.safe_load(TEXT)["services"]
 

@@ -5,6 +5,8 @@ import pytest
 
 from dashboard.processes.lock import RunError, chosen_port, free_port, home_lock, require_free
 
+pytestmark = pytest.mark.process
+
 
 def test_a_second_run_in_the_same_home_is_refused_and_told_who_runs(tmp_path):
     refused = pytest.raises(RunError, match=rf"already runs in .* \(process {os.getpid()}\)")

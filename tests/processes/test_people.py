@@ -8,7 +8,7 @@ from django.test import RequestFactory
 from dashboard.accounts.roles import Role, role_of
 from dashboard.processes.people import ensure_sandbox_people
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgres("constraints")]
+pytestmark = [pytest.mark.process, pytest.mark.django_db, pytest.mark.postgres("constraints")]
 
 
 def sign_in(name, password):

@@ -10,6 +10,8 @@ from dashboard.processes.programs import redis_server
 from tests.patience import patience
 from tests.processes.builders import short_folder, wait_for
 
+pytestmark = pytest.mark.process
+
 
 def started(supervisor, home):
     server = redis.find_server()

@@ -17,6 +17,8 @@ from dashboard.processes.strays import strays
 from tests.patience import patience
 from tests.processes.builders import in_background, short_folder, wait_for
 
+pytestmark = pytest.mark.process
+
 NAMES = ("redis", "web", "worker-default", "worker-aws", "worker-spark", "beat")
 
 

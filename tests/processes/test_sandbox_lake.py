@@ -9,6 +9,8 @@ from dashboard.processes import embedded
 from dashboard.processes.supervisor import Program
 from sandbox.backup_samples import PLANS, declaration
 
+pytestmark = pytest.mark.process
+
 
 class Recorder:
     """Takes the programs that would run; `codes` are the exit codes of those named."""

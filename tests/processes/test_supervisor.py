@@ -9,6 +9,8 @@ from dashboard.processes.strays import strays
 from tests.patience import patience
 from tests.processes.builders import STUBBORN_GRANDCHILD, in_background, python, wait_for
 
+pytestmark = pytest.mark.process
+
 SLEEPS = "import time; time.sleep(600)"
 SAYS_AND_SLEEPS = "print('ready', flush=True)\nimport time; time.sleep(600)"
 

@@ -12,6 +12,8 @@ from sandbox.client import Client, ClientError
 from tests.patience import patience
 from tests.sandboxlake import sandbox_lake
 
+pytestmark = pytest.mark.process
+
 
 def delivered(client: Client, plan: backup_samples.SamplePlan, seconds: float = 30) -> str:
     """The key of the manifest of a plan's first inventory."""

@@ -11,6 +11,8 @@ from tests.jvms import JVMS
 from tests.patience import patience
 from tests.sandboxlake import end, start_sandbox, wait_for
 
+pytestmark = pytest.mark.process
+
 
 def group_is_empty(group: int, seconds: float = 10) -> bool:
     """Wait until no process of the group is left."""

@@ -8,6 +8,8 @@ from sandbox.client import Client, ClientError
 from sandbox.legacy_dynamodb import translate
 from tests.sandboxlake import sandbox_lake
 
+pytestmark = pytest.mark.process
+
 KEY = {"id": {"S": "t"}}
 
 

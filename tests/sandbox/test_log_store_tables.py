@@ -15,6 +15,8 @@ from sandbox.log_store_tables import SAMPLES, Sample, temp_prefixes
 from sandbox.log_store_writer import Entry, LogStoreTable, file_name
 from tests.sandboxlake import sandbox_began, sandbox_lake
 
+pytestmark = pytest.mark.process
+
 READABLE = [sample for sample in SAMPLES if sample.commits]
 
 

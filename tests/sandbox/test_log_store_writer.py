@@ -10,6 +10,8 @@ from sandbox import ground
 from sandbox.log_store_writer import BrokenLogError, CommitExistsError, LogStoreTable, Step, file_name
 from tests.sandboxlake import sandbox_lake
 
+pytestmark = pytest.mark.process
+
 FIRST, SECOND = b'{"commitInfo":{}}\n', b'{"commitInfo":{"n":1}}\n'
 numbers = itertools.count()
 

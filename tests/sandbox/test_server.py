@@ -7,6 +7,8 @@ from sandbox.client import Client, ClientError, authorization
 from sandbox.server import bind
 from tests.sandboxlake import sandbox_lake
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(scope="module")
 def client() -> Client:

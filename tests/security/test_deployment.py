@@ -16,6 +16,8 @@ from pytest_django import Settings
 from dashboard.web.deployment_checks import check_debug, check_deployment, is_local
 from tests.patience import patience
 
+pytestmark = pytest.mark.process
+
 PRODUCTION = {
     "LEVEE_HTTPS": "1",
     "LEVEE_BEHIND_PROXY": "1",

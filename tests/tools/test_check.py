@@ -7,6 +7,8 @@ from django.conf import settings
 from tools.check import CHECKS
 from tools.hosts import HOSTS, named_hosts
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.parametrize("name", ["lint", "format", "types", "imports", "templates"])
 def test_each_check_really_runs_its_tool(name):

@@ -14,6 +14,8 @@ from django.conf import settings
 from tests.patience import patience
 from tools.contained import LEFT_BEHIND
 
+pytestmark = pytest.mark.process
+
 # Ignores polite signals in a session of its own, as a JVM of a lost Spark worker might, and says where its files are.
 STUBBORN = """
 import os, pathlib, signal, subprocess, sys, tempfile, time

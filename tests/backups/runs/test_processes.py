@@ -17,7 +17,7 @@ from tests.backups.runs.ground import KEYS, Ground
 from tests.backups.runs.outside import MEETING
 from tests.backups.runs.processes import Home
 
-pytestmark = [pytest.mark.xdist_group("runs-in-processes"), pytest.mark.postgres("locks")]
+pytestmark = [pytest.mark.process, pytest.mark.xdist_group("runs-in-processes"), pytest.mark.postgres("locks")]
 KILLS = {
     "killed-in-the-gate": ("s3-batch", "s3:CreateJob"),
     "killed-while-s3-copies": ("s3-batch", "s3:UpdateJobStatus"),

@@ -21,7 +21,7 @@ from dashboard.processes.redis import command as redis_command
 from dashboard.processes.redis import find_server, prepare, socket_path
 from tests.patience import patience
 
-pytestmark = pytest.mark.postgres("locks")
+pytestmark = [pytest.mark.process, pytest.mark.postgres("locks")]
 
 PATIENCE_SECONDS = patience(60)
 

@@ -15,6 +15,8 @@ from lake.backup.objects import ManifestObject
 from tests.patience import wait_until
 from tests.sandbox.control.ground import ACCOUNT, KEYS, ROLE, Ground
 
+pytestmark = pytest.mark.process
+
 HOSTILE = ["a b", "a+b", "50%", "%2B", 'say "x"', "two\nlines", "dt=1/ä,ö;'", "日本/🜁", "comma,"]
 
 

@@ -17,6 +17,8 @@ from tests.patience import patience
 from tests.sandbox.control.ground import Ground
 from tests.sandbox.control.inventorying import ask, configuration, configure, delivered, manifest_of, rows
 
+pytestmark = pytest.mark.process
+
 FORMATS = ["CSV", "ORC", "Parquet"]
 HOSTILE = ["a b", "a+b", "50%", "%2B", 'say "x"', "two\nlines", "dt=1/ä,ö;'", "日本/🜁", "comma,"]
 
