@@ -9,7 +9,8 @@ from collections.abc import Iterable
 import pytest
 
 ENGINES, BROWSER = "engines", "browser"
-DYNAMODB = "dynamodb_local"
+DYNAMODB, MOTO = "dynamodb_local", "endpoint"
+SERVERS = {DYNAMODB, MOTO}
 SHARED_JVMS = ("spark_lake", "spark_of_levee", "warm_worker")
 ORDER = [(True, False, False), (True, True, False), (True, False, True), (False, False, True)]
 """Which of the shared JVMs a test needs; tests that need none of them come after these."""
@@ -20,7 +21,7 @@ def arrange(items: list[pytest.Item]) -> None:
     for item in items:
         if group := _group(item):
             item.add_marker(pytest.mark.xdist_group(group))
-        if DYNAMODB in fixtures_of(item):
+        if SERVERS & set(fixtures_of(item)):
             item.add_marker(pytest.mark.process)
     items.sort(key=lambda item: _rank(item) if _group(item) == ENGINES else -1)
 
