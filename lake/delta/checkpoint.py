@@ -9,9 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from lake.delta.actions import read_commit
 from lake.delta.facts import Problem
 from lake.delta.names import parse_name
@@ -107,6 +104,9 @@ def _rows(file: RangedFile) -> Iterator[tuple[str, Any]]:
 
 
 def _opened(file: RangedFile) -> Any:
+    # Not at the top: every page and command loads this module at its start, and hardly any reads a checkpoint.
+    import pyarrow.parquet as pq
+
     with _as_unreadable(file):
         parquet = pq.ParquetFile(file, pre_buffer=False)
         # Decoded here, so that a schema that cannot be is refused under the same guard.
@@ -117,6 +117,8 @@ def _opened(file: RangedFile) -> Any:
 @contextmanager
 def _as_unreadable(file: RangedFile) -> Iterator[None]:
     """Turn what pyarrow raises into one sentence, but never an error of the store that came through it."""
+    import pyarrow as pa
+
     try:
         yield
     except (

@@ -11,8 +11,6 @@ from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
 
 import orjson
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lake.delta.names import MAX_VERSION
 from lake.delta.uri import SCHEMES
@@ -90,6 +88,10 @@ def commit_files(version: int, data: bytes) -> Iterator[FileAction | Sidecar]:
 
 def checkpoint_files(version: int, file: BinaryIO) -> Iterator[FileAction | Sidecar]:
     """The file actions of a checkpoint, or of a sidecar, in Parquet, a few rows in memory. Raises LogUnreadable."""
+    # Not at the top, so that what reads commits alone, or nothing yet, goes without.
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         parquet = pq.ParquetFile(file, pre_buffer=False)
         held = {field.name for field in parquet.schema_arrow}
