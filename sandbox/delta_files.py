@@ -10,19 +10,9 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 Action = dict[str, Any]
 
 ENGINE = "Apache-Spark/3.5.6 Delta-Lake/3.3.2"
-_ARROW = {
-    "long": pa.int64(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-}
 _WORDS = ("north", "south", "web", "store", "app", "partner", "open", "paid", "shipped", "returned", "de", "fr", "us")
 
 
@@ -54,15 +44,32 @@ class DataFile:
 
 def data_file(shape: Shape, at: float, rows: int, seed: int) -> DataFile:
     """Make one Parquet file of plausible rows for a commit at epoch seconds `at`; the same seed gives the same rows."""
+    # Not at the top: the recipes of the samples are read by many who make none.
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     dice = random.Random(seed)
     stored = [(name, kind) for name, kind in shape.fields if name not in shape.partition_by]
-    arrays = [pa.array([_value(kind, dice, at, seed, row) for row in range(rows)], _ARROW[kind]) for _, kind in stored]
+    types = _arrow_types()
+    arrays = [pa.array([_value(kind, dice, at, seed, row) for row in range(rows)], types[kind]) for _, kind in stored]
     out = io.BytesIO()
     pq.write_table(pa.table(arrays, names=[name for name, _ in stored]), out, compression="snappy")
     values = {name: _partition_value(dict(shape.fields)[name], dice, at) for name in shape.partition_by}
     folder = "".join(f"{name}={quote(value, safe='')}/" for name, value in values.items())
     name = f"part-00000-{uuid.UUID(int=dice.getrandbits(128), version=4)}-c000.snappy.parquet"
     return DataFile(folder + name, out.getvalue(), rows, values)
+
+
+def _arrow_types() -> dict[str, Any]:
+    import pyarrow as pa
+
+    return {
+        "long": pa.int64(),
+        "double": pa.float64(),
+        "string": pa.string(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+    }
 
 
 def _value(kind: str, dice: random.Random, at: float, seed: int, row: int) -> Any:
