@@ -1,6 +1,9 @@
 """The addresses of every page, with the rows of the sandbox lake in place of numbers."""
 
-from playwright.sync_api import Page
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 COORDINATION = ("/tables/coordination/", "/tables/coordination/enable/", "/tables/coordination/drop/", "/tables/new/")
 PEOPLE = ("/me/", "/me/password/", "/me/alerts/", "/prove/", "/people/", "/people/new/")
@@ -13,7 +16,7 @@ TABLE = "inventory.stock_levels"
 NAMED = f'a.name:has(:text-is("{TABLE}"))'
 
 
-def every_page(page: Page) -> list[str]:
+def every_page(page: "Page") -> list[str]:
     """Return one address of each kind of page, found by following links."""
     table = link(page, "/tables/", NAMED)
     commits = f"{table}commits/"
@@ -35,7 +38,7 @@ def every_page(page: Page) -> list[str]:
     ]
 
 
-def link(page: Page, address: str, selector: str) -> str:
+def link(page: "Page", address: str, selector: str) -> str:
     """Return where the first such link of a page leads."""
     origin = "/".join(page.url.split("/")[:3])
     page.goto(origin + address)

@@ -1,16 +1,18 @@
 """A real Chromium, a whole Levee, and pages that tell of every complaint."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
 
 from dashboard.accounts.roles import Role
 from tests.browser.running import Levee, running_levee
 from tests.jars_home import link_jars
 from tests.patience import patience_ms
 from tests.processes.builders import short_folder
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 PATIENCE_MS = patience_ms(15)
 
@@ -32,7 +34,7 @@ def levee() -> Iterator[Levee]:
 class Visitor:
     """A person at a browser of their own; `complaints` collects console errors, faults and refusals of the policy."""
 
-    def __init__(self, context: BrowserContext, levee: Levee) -> None:
+    def __init__(self, context: "BrowserContext", levee: Levee) -> None:
         self.levee = levee
         self.page: Page = context.new_page()
         self.complaints: list[str] = []
@@ -61,7 +63,7 @@ class Visitor:
 
 
 @pytest.fixture
-def visit(chromium: Browser, levee: Levee) -> Iterator[Callable[..., Visitor]]:
+def visit(chromium: "Browser", levee: Levee) -> Iterator[Callable[..., Visitor]]:
     """Open browsers as asked (width, theme, with or without JavaScript); none may have complained at the end."""
     visitors: list[Visitor] = []
 

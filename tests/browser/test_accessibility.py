@@ -2,11 +2,14 @@
 
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Page
 
 from tests.browser.addresses import every_page
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 
@@ -51,7 +54,7 @@ FAULTY = """
 """
 
 
-def judged(page: Page) -> list[str]:
+def judged(page: "Page") -> list[str]:
     page.evaluate((AXE / "axe.min.js").read_text())
     return [*page.evaluate(SOUND), *page.evaluate(FINDINGS, RULES)]
 

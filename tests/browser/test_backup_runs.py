@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
 
 from dashboard.accounts.roles import Role
 from tests.browser.conftest import Visitor
@@ -15,7 +15,13 @@ from tests.browser.test_accessibility import judged
 from tests.browser.test_keyboard import tab_until
 from tests.browser.test_phone import WIDTH
 from tests.browser.test_roles import forge
+from tests.lazily import lazily
 from tests.patience import patience_ms
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+expect = lazily("playwright.sync_api", "expect")
 
 pytestmark = [pytest.mark.browser, pytest.mark.spark]
 
@@ -35,7 +41,7 @@ class Runs:
 
 
 @pytest.fixture(scope="module")
-def runs(chromium: Browser, levee: Levee) -> Iterator[Runs]:
+def runs(chromium: "Browser", levee: Levee) -> Iterator[Runs]:
     """Three runs on a Spark that may be cold; each page is opened at once and comes to the gate by itself."""
     context = chromium.new_context()
     visitor = Visitor(context, levee)
@@ -73,11 +79,11 @@ def add_plan(visitor: Visitor, name: str) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
 
 
-def badge(page: Page) -> Locator:
+def badge(page: "Page") -> "Locator":
     return page.locator("#run .facts .badge").first
 
 
-def open_as(visitor: Visitor, role: Role, address: str) -> Page:
+def open_as(visitor: Visitor, role: Role, address: str) -> "Page":
     visitor.sign_in(role, then=address)
     return visitor.page
 

@@ -1,15 +1,21 @@
 """Backup plans in a real Chromium: added by hand and keyboard, with and without script, on a phone, in the dark."""
 
 import re
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Page, expect
 
 from dashboard.accounts.roles import Role
 from tests.browser.test_accessibility import judged
 from tests.browser.test_roles import forge
+from tests.lazily import lazily
 from tests.patience import patience_ms
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+expect = lazily("playwright.sync_api", "expect")
 
 pytestmark = pytest.mark.browser
 
@@ -30,7 +36,7 @@ def add_plan(visitor) -> str:
     return f"/backups/plans/{name}/"
 
 
-def wide(page: Page) -> int:
+def wide(page: "Page") -> int:
     return int(page.evaluate("document.documentElement.scrollWidth"))
 
 

@@ -1,15 +1,21 @@
 """Coordinated commits from the form to the job's end: with a real Spark, by keyboard, without script, on a phone."""
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Page, expect
 
 from dashboard.accounts.roles import Role
 from tests.browser.addresses import link
 from tests.browser.test_accessibility import judged
 from tests.browser.test_phone import WIDTH
+from tests.lazily import lazily
 from tests.patience import patience_ms
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+expect = lazily("playwright.sync_api", "expect")
 
 pytestmark = pytest.mark.browser
 
@@ -20,12 +26,12 @@ CHECKS_MS = patience_ms(40)
 SPARK_MS = patience_ms(150)
 
 
-def to_the_end_of_the_job(page: Page) -> None:
+def to_the_end_of_the_job(page: "Page") -> None:
     page.wait_for_url("**/jobs/*-*/")
     expect(page.locator("#job .facts .badge").first).to_have_text("Succeeded", timeout=SPARK_MS)
 
 
-def open_table(page: Page, origin: str) -> None:
+def open_table(page: "Page", origin: str) -> None:
     page.goto(f"{origin}/tables/?q=made_by_hand")
     page.get_by_role("link", name=NAME, exact=True).click()
     page.wait_for_url("**/tables/*/")

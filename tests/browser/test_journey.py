@@ -3,10 +3,12 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
 
 from dashboard.accounts.roles import Role
+from tests.lazily import lazily
 from tests.patience import patience_ms
+
+expect = lazily("playwright.sync_api", "expect")
 
 pytestmark = pytest.mark.browser
 

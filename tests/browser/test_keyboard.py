@@ -1,7 +1,15 @@
 """The console without a mouse."""
 
+from typing import TYPE_CHECKING
+
 import pytest
-from playwright.sync_api import Page, expect
+
+from tests.lazily import lazily
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+expect = lazily("playwright.sync_api", "expect")
 
 pytestmark = pytest.mark.browser
 
@@ -9,11 +17,11 @@ LOOK = "e => { const s = getComputedStyle(e); return [s.outlineStyle, s.outlineW
 MOST_TABS = 80
 
 
-def focused(page: Page) -> str:
+def focused(page: "Page") -> str:
     return page.evaluate("document.activeElement.matches(':focus-visible') ? document.activeElement.innerText : ''")
 
 
-def tab_until(page: Page, selector: str) -> None:
+def tab_until(page: "Page", selector: str) -> None:
     for _ in range(MOST_TABS):
         page.keyboard.press("Tab")
         if page.evaluate("selector => document.activeElement.matches(selector)", selector):

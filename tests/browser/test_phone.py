@@ -1,9 +1,11 @@
 """The console on a phone of 390 pixels."""
 
 import pytest
-from playwright.sync_api import expect
 
 from tests.browser.addresses import every_page
+from tests.lazily import lazily
+
+expect = lazily("playwright.sync_api", "expect")
 
 pytestmark = pytest.mark.browser
 

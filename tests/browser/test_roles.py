@@ -1,17 +1,24 @@
 """What the person of each role can do with a page, and with a request that no page offers."""
 
+from typing import TYPE_CHECKING
+
 import pytest
-from playwright.sync_api import Page, expect
 
 from dashboard.accounts.roles import Role
 from tests.browser.addresses import NAMED, link
+from tests.lazily import lazily
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+expect = lazily("playwright.sync_api", "expect")
 
 pytestmark = pytest.mark.browser
 
 ACTING = [Role.OPERATOR, Role.ADMIN]
 
 
-def forge(page: Page, address: str, **fields: str) -> int:
+def forge(page: "Page", address: str, **fields: str) -> int:
     """Post as the page would if its button worked, and return the status of the answer."""
     token = page.locator("input[name=csrfmiddlewaretoken]").first.input_value()
     origin = "/".join(page.url.split("/")[:3])

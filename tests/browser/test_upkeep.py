@@ -1,10 +1,17 @@
 """A change of a store and of a bucket, planned and confirmed in a real browser, with and without script."""
 
+from typing import TYPE_CHECKING
+
 import pytest
-from playwright.sync_api import Page, expect
 
 from dashboard.accounts.roles import Role
+from tests.lazily import lazily
 from tests.patience import patience_ms
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+expect = lazily("playwright.sync_api", "expect")
 
 pytestmark = pytest.mark.browser
 
@@ -39,7 +46,7 @@ def test_a_rule_on_unfinished_uploads_is_written(visit, javascript):
     expect(page.locator("#job .facts .badge").first).to_have_text("Succeeded", timeout=PLAN_MS)
 
 
-def _signed_in(visit, javascript: bool) -> Page:
+def _signed_in(visit, javascript: bool) -> "Page":
     visitor = visit(javascript=javascript)
     visitor.open("/")
     visitor.sign_in(Role.OPERATOR)

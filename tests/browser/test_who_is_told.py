@@ -1,12 +1,18 @@
 """An alert from its opening to its acknowledgement, and the people who may do what about it, in a real browser."""
 
 import time
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Page, expect
 
 from dashboard.accounts.roles import Role
+from tests.lazily import lazily
 from tests.patience import patience
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+expect = lazily("playwright.sync_api", "expect")
 
 pytestmark = pytest.mark.browser
 
@@ -15,7 +21,7 @@ PATIENCE_SECONDS = patience(150)
 ALERT = "delta_log_2022"
 
 
-def open_alert(visitor) -> Page:
+def open_alert(visitor) -> "Page":
     """Go to the alert about the store whose TTL can lose commits, as soon as it is there."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:

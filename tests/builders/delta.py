@@ -8,12 +8,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from lake.delta.facts import LogObject
+from tests.lazily import lazily
+
+pa = lazily("pyarrow")
+pq = lazily("pyarrow.parquet")
 
 EPOCH_MS = 1_767_225_600_000
 UUID = "7426a6d4-0b3c-4f6e-9b9a-2f3d4c5b6a71"
@@ -106,47 +108,50 @@ def crc_bytes(files: int = 1, size: int = 500, *, in_commit_timestamp: int | Non
     return json.dumps({key: value for key, value in content.items() if value is not None}).encode()
 
 
-_TEXTS = pa.list_(pa.string())
-_MAP = pa.map_(pa.string(), pa.string())
-CHECKPOINT_SCHEMA = pa.schema(
-    [
-        ("txn", pa.struct([("appId", pa.string()), ("version", pa.int64())])),
-        ("add", pa.struct([("path", pa.string()), ("partitionValues", _MAP), ("size", pa.int64())])),
-        ("remove", pa.struct([("path", pa.string()), ("deletionTimestamp", pa.int64())])),
-        (
-            "metaData",
-            pa.struct(
-                [
-                    ("id", pa.string()),
-                    ("name", pa.string()),
-                    ("format", pa.struct([("provider", pa.string()), ("options", _MAP)])),
-                    ("schemaString", pa.string()),
-                    ("partitionColumns", _TEXTS),
-                    ("configuration", _MAP),
-                    ("createdTime", pa.int64()),
-                ]
+@cache
+def checkpoint_schema() -> "pa.Schema":
+    """The columns of a parquet checkpoint, as Spark writes them."""
+    texts = pa.list_(pa.string())
+    mapping = pa.map_(pa.string(), pa.string())
+    return pa.schema(
+        [
+            ("txn", pa.struct([("appId", pa.string()), ("version", pa.int64())])),
+            ("add", pa.struct([("path", pa.string()), ("partitionValues", mapping), ("size", pa.int64())])),
+            ("remove", pa.struct([("path", pa.string()), ("deletionTimestamp", pa.int64())])),
+            (
+                "metaData",
+                pa.struct(
+                    [
+                        ("id", pa.string()),
+                        ("name", pa.string()),
+                        ("format", pa.struct([("provider", pa.string()), ("options", mapping)])),
+                        ("schemaString", pa.string()),
+                        ("partitionColumns", texts),
+                        ("configuration", mapping),
+                        ("createdTime", pa.int64()),
+                    ]
+                ),
             ),
-        ),
-        (
-            "protocol",
-            pa.struct(
-                [
-                    ("minReaderVersion", pa.int32()),
-                    ("minWriterVersion", pa.int32()),
-                    ("readerFeatures", _TEXTS),
-                    ("writerFeatures", _TEXTS),
-                ]
+            (
+                "protocol",
+                pa.struct(
+                    [
+                        ("minReaderVersion", pa.int32()),
+                        ("minWriterVersion", pa.int32()),
+                        ("readerFeatures", texts),
+                        ("writerFeatures", texts),
+                    ]
+                ),
             ),
-        ),
-    ]
-)
+        ]
+    )
 
 
 def checkpoint_bytes(*actions: Json, row_group_size: int | None = None) -> bytes:
     """A parquet checkpoint with Spark's columns, one row for each action; without any, a table of one file."""
     rows = [_checkpoint_row(action) for action in actions or (protocol(), metadata(), add())]
     sink = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows, CHECKPOINT_SCHEMA), sink, row_group_size=row_group_size)
+    pq.write_table(pa.Table.from_pylist(rows, checkpoint_schema()), sink, row_group_size=row_group_size)
     return sink.getvalue()
 
 

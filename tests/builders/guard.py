@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
-from moto.server import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import make_server
-
 from tests.patience import patience
 
 REQUEST_ID = "GUARD7EXAMPLE"
@@ -39,6 +36,7 @@ class Guard:
     """The WSGI application and the server that carries it; moto behind it is the one of this process."""
 
     def __init__(self) -> None:
+
         self.calls: list[Call] = []
         self.before: Callable[[Call], None] = lambda call: None
         self._rules: list[Rule] = []

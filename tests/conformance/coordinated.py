@@ -4,8 +4,6 @@ import time
 import uuid
 from dataclasses import dataclass, field
 
-from deltalake import DeltaTable
-
 from sandbox.client import Body, Client
 from sandbox.coordinated import STAGED, in_commit_timestamp, lose_published, lose_staged, take_back_backfill
 from sandbox.ground import DELTA_COMMITS
@@ -117,6 +115,8 @@ class Coordinated:
 
     def version_seen_outside(self) -> int:
         """The newest version for the newest deltalake, which asks no coordinator."""
+        from deltalake import DeltaTable
+
         return int(DeltaTable(self.uri, storage_options=storage_options(self.client)).version())
 
 

@@ -4,8 +4,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from deltalake import DeltaTable
-
 from sandbox.client import Client
 from sandbox.delta_files import Shape, append, commit_bytes, creation, data_file
 from sandbox.ground import DELTA_LOG
@@ -86,6 +84,8 @@ class Logged:
 
     def read_by_newest(self) -> Read:
         """What the newest deltalake sees, which knows no log store."""
+        from deltalake import DeltaTable
+
         table = DeltaTable(self.uri, storage_options=storage_options(self.client))
         return Read(table.version(), table.to_pyarrow_table().num_rows)
 

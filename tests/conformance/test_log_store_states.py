@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
 
 from coordinator.models import CommitStore
 from sandbox.client import Client
@@ -78,6 +76,9 @@ def test_deltalake_wounds_a_table_whose_temp_file_is_gone(table: Logged, levee: 
 
 
 def test_the_newest_deltalake_is_seen_as_a_foreign_writer(table: Logged, levee: Levee) -> None:
+    import pyarrow as pa
+    from deltalake import write_deltalake
+
     grown(table)
     one_row = pa.table({"id": [1]})
     write_deltalake(table.uri, one_row, mode="append", storage_options=storage_options(table.client))

@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from deltalake import DeltaTable
 
 from sandbox import ground
 from sandbox.client import REGION
@@ -62,6 +61,8 @@ def temp_files(name: str) -> int:
 
 @pytest.mark.parametrize("found", READABLE, ids=lambda found: found.key)
 def test_an_independent_reader_reads_every_row(found: Sample) -> None:
+    from deltalake import DeltaTable
+
     keys = {"AWS_ACCESS_KEY_ID": "sandbox", "AWS_SECRET_ACCESS_KEY": "sandbox", "AWS_ALLOW_HTTP": "true"}
     options = keys | {"AWS_ENDPOINT_URL": sandbox_lake().origin, "AWS_REGION": REGION}
     delta = DeltaTable(found.uri, storage_options=options)

@@ -4,7 +4,6 @@ import pytest
 import urllib3
 
 from sandbox.client import Client, ClientError, authorization
-from sandbox.server import bind
 from tests.sandboxlake import sandbox_lake
 
 pytestmark = pytest.mark.process
@@ -68,6 +67,8 @@ def test_sts_answers_who_is_asking(client: Client) -> None:
 
 
 def test_the_sandbox_listens_on_loopback_only() -> None:
+    from sandbox.server import bind
+
     server = bind(0)
     try:
         assert server.server_address[0] == "127.0.0.1"

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from deltalake import DeltaTable
 
 from lake.spark.sql import delta_path
 from sandbox import spark_tables
@@ -16,7 +15,10 @@ from sandbox.ground import PROD
 from sandbox.log_store_tables import SAMPLES
 from sandbox.log_store_writer import file_name
 from sandbox.spark_tables import RECIPES, SparkLake
+from tests.lazily import lazily
 from tests.sparksession import spark_lake
+
+DeltaTable = lazily("deltalake", "DeltaTable")
 
 __all__ = ["spark_lake"]
 pytestmark = pytest.mark.spark

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from io import BytesIO
 
 import pytest
-from pyarrow import parquet
 
 from backups.advancing import advance_here
 from backups.runs import spark_pipeline
@@ -139,6 +138,8 @@ def expected(ground: Ground, reports: tuple[Place, ...]) -> dict[str, tuple[str,
 
 def outcomes_at(ground: Ground, place: dict[str, str]) -> dict[str, tuple[str, str]]:
     """What Spark wrote down of each object."""
+    from pyarrow import parquet
+
     files = [key for key, _ in ground.client.list(place["bucket"], place["prefix"]) if key.endswith(".parquet")]
     tables = [parquet.read_table(BytesIO(ground.client.get(place["bucket"], key))) for key in files]
     return {row["key"]: (row["outcome"], row["code"]) for table in tables for row in table.to_pylist()}

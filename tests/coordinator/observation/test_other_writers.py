@@ -1,11 +1,13 @@
 """Tables that delta-rs writes through the same endpoint."""
 
-import pyarrow as pa
 import pytest
-from deltalake import DeltaTable as RustTable
-from deltalake import write_deltalake
 
 from coordinator.models import Commit, DeltaTable
+from tests.lazily import lazily
+
+pa = lazily("pyarrow")
+RustTable = lazily("deltalake", "DeltaTable")
+write_deltalake = lazily("deltalake", "write_deltalake")
 
 
 @pytest.fixture
@@ -20,7 +22,7 @@ def storage(endpoint) -> dict[str, str]:
     }
 
 
-def rows(start: int = 0) -> pa.Table:
+def rows(start: int = 0) -> "pa.Table":
     return pa.table({"id": list(range(start, start + 10)), "day": ["mon", "tue"] * 5})
 
 

@@ -7,7 +7,6 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from moto.dynamodb.models.table import Table
 
 from coordinator.upkeep.creation import plan_creation
 from coordinator.upkeep.equivalents import hcl, lifecycle_equivalents
@@ -72,6 +71,8 @@ def test_the_command_lines_do_what_the_calls_do(dynamodb):  # noqa: F811
 
 
 def test_cloudformation_makes_the_same_table():
+    from moto.dynamodb.models.table import Table
+
     resource = yaml.safe_load(created(FULL).equivalents.cloudformation)["Resources"]["CommitStore"]
 
     assert resource["Type"] == "AWS::DynamoDB::Table"

@@ -1,8 +1,9 @@
 """The frame in a real Chromium: the policy holds, polls are polite, and everything works without script."""
 
+from typing import TYPE_CHECKING
+
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from dashboard.accounts.actor import Actor
@@ -10,7 +11,13 @@ from dashboard.accounts.roles import Role
 from dashboard.audit.log import record
 from dashboard.jobs.models import Job, JobEvent, JobState
 from tests.builders.people import PASSWORD, person
+from tests.lazily import lazily
 from tests.patience import patience_ms
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+expect = lazily("playwright.sync_api", "expect")
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -31,7 +38,7 @@ def running() -> Job:
     return job
 
 
-def sign_in(page: Page, server: LiveServer, then: str) -> None:
+def sign_in(page: "Page", server: LiveServer, then: str) -> None:
     page.goto(f"{server.url}/login/?next={then}")
     page.fill("#username", Role.OPERATOR.value)
     page.fill("#password", PASSWORD)
@@ -39,7 +46,7 @@ def sign_in(page: Page, server: LiveServer, then: str) -> None:
     page.wait_for_url(f"{server.url}{then}")
 
 
-def test_a_page_is_painted_under_its_policy(chromium: Browser, live_server: LiveServer, running: Job) -> None:
+def test_a_page_is_painted_under_its_policy(chromium: "Browser", live_server: LiveServer, running: Job) -> None:
     page = chromium.new_page(color_scheme="light")
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))
@@ -52,7 +59,7 @@ def test_a_page_is_painted_under_its_policy(chromium: Browser, live_server: Live
     page.close()
 
 
-def test_a_poll_moves_nothing_and_ends_with_its_job(chromium: Browser, live_server: LiveServer, running: Job) -> None:
+def test_a_poll_moves_nothing_and_ends_with_its_job(chromium: "Browser", live_server: LiveServer, running: Job) -> None:
     page = chromium.new_page()
     sign_in(page, live_server, f"/jobs/{running.pk}/")
     log = page.locator("#log")
@@ -72,7 +79,7 @@ def test_a_poll_moves_nothing_and_ends_with_its_job(chromium: Browser, live_serv
     page.close()
 
 
-def test_a_lost_connection_is_said_until_it_is_back(chromium: Browser, live_server: LiveServer, running: Job) -> None:
+def test_a_lost_connection_is_said_until_it_is_back(chromium: "Browser", live_server: LiveServer, running: Job) -> None:
     context = chromium.new_context()
     page = context.new_page()
     sign_in(page, live_server, f"/jobs/{running.pk}/")
@@ -84,7 +91,7 @@ def test_a_lost_connection_is_said_until_it_is_back(chromium: Browser, live_serv
 
 
 def test_a_session_that_ends_during_a_poll_leads_to_sign_in(
-    chromium: Browser, live_server: LiveServer, running: Job
+    chromium: "Browser", live_server: LiveServer, running: Job
 ) -> None:
     context = chromium.new_context()
     page = context.new_page()
@@ -94,7 +101,9 @@ def test_a_session_that_ends_during_a_poll_leads_to_sign_in(
     context.close()
 
 
-def test_filters_submit_themselves_and_slash_searches(chromium: Browser, live_server: LiveServer, running: Job) -> None:
+def test_filters_submit_themselves_and_slash_searches(
+    chromium: "Browser", live_server: LiveServer, running: Job
+) -> None:
     page = chromium.new_page()
     sign_in(page, live_server, "/audit/")
     page.keyboard.press("/")
@@ -106,7 +115,9 @@ def test_filters_submit_themselves_and_slash_searches(chromium: Browser, live_se
 
 
 @pytest.mark.parametrize("width", [390, 1440])
-def test_everything_works_without_script(chromium: Browser, live_server: LiveServer, running: Job, width: int) -> None:
+def test_everything_works_without_script(
+    chromium: "Browser", live_server: LiveServer, running: Job, width: int
+) -> None:
     context = chromium.new_context(java_script_enabled=False, viewport={"width": width, "height": 900})
     page = context.new_page()
     sign_in(page, live_server, "/jobs/")
@@ -123,7 +134,9 @@ def test_everything_works_without_script(chromium: Browser, live_server: LiveSer
 
 
 @pytest.mark.parametrize("width", [390, 900, 1440])
-def test_no_page_is_wider_than_its_window(chromium: Browser, live_server: LiveServer, running: Job, width: int) -> None:
+def test_no_page_is_wider_than_its_window(
+    chromium: "Browser", live_server: LiveServer, running: Job, width: int
+) -> None:
     word = "s3a://" + "x" * 180
     record(Actor(name=word[:150], source="page"), "lake.observe", target_label=word, detail=word, after={word: word})
     Job.objects.update(title=word, message=word, target_label=word, worker=word[:120], requested_by_name=word[:150])

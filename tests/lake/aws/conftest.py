@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 import boto3
 import pytest
-from moto.server import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import make_server
 
 from lake.aws.access import Access, Lake, open_lake
 from tests.lake.aws.stub import StubServer, quick
@@ -30,6 +28,9 @@ def _own_environment(monkeypatch, tmp_path):
 
 @pytest.fixture(scope="session")
 def endpoint() -> Iterator[str]:
+    from moto.server import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import make_server
+
     server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -1,8 +1,7 @@
 import io
+from functools import cache
 from random import Random
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,15 +10,19 @@ from lake.delta.checkpoint import READ_AHEAD_BYTES, WHOLE_BYTES, read_checkpoint
 from lake.delta.ranged_file import PieceMissingError, RangedFile
 from lake.delta.state import ProtocolAction
 from tests.builders.delta import (
-    CHECKPOINT_SCHEMA,
     UUID,
     add,
     checkpoint_bytes,
+    checkpoint_schema,
     commit_bytes,
     commit_info,
     metadata,
     protocol,
 )
+from tests.lazily import lazily
+
+pa = lazily("pyarrow")
+pq = lazily("pyarrow.parquet")
 
 NAME = f"{10:020d}.checkpoint.parquet"
 
@@ -209,7 +212,7 @@ def test_an_error_of_the_store_half_way_is_raised_too(large):
 
 
 def test_configuration_is_a_map_as_spark_writes_it():
-    assert pa.types.is_map(CHECKPOINT_SCHEMA.field("metaData").type.field("configuration").type)
+    assert pa.types.is_map(checkpoint_schema().field("metaData").type.field("configuration").type)
 
 
 @given(st.binary(max_size=200), st.sampled_from([NAME, f"{10:020d}.checkpoint.{UUID}.json", "anything"]))
@@ -218,12 +221,13 @@ def test_any_bytes_are_read(data, name):
     state(b"PAR1" + data + len(data).to_bytes(4, "little") + b"PAR1", name)
 
 
-WHOLE = checkpoint_bytes()
+whole = cache(checkpoint_bytes)
+POSITIONS = st.deferred(lambda: st.integers(0, len(whole()) - 1))
 
 
-@given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), min_size=1, max_size=6))
+@given(st.lists(st.tuples(POSITIONS, st.integers(0, 255)), min_size=1, max_size=6))
 def test_a_checkpoint_with_damaged_bytes_is_read_or_named(damage):
-    data = bytearray(WHOLE)
+    data = bytearray(whole())
     for position, value in damage:
         data[position] = value
     found = state(bytes(data))

@@ -3,15 +3,18 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, write_deltalake
 
 from lake.delta.actions import read_commit
 from lake.delta.checkpoint import read_checkpoint_state
 from lake.delta.listing import read_listing
 from lake.delta.replay import fold_protocol, plan_protocol_reads
 from tests.builders.delta import ListedObject
+from tests.lazily import lazily
+
+DeltaTable = lazily("deltalake", "DeltaTable")
+pa = lazily("pyarrow")
+write_deltalake = lazily("deltalake", "write_deltalake")
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,7 @@ from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
@@ -19,6 +17,10 @@ from lake.spark.backups.tasks import Share
 from lake.spark.errors import SparkRefused
 from sandbox.client import REGION, Client
 from tests.lake.spark.backupground import HOSTILE, client, numbers
+from tests.lazily import lazily
+
+pa = lazily("pyarrow")
+parquet = lazily("pyarrow.parquet")
 
 __all__ = ["client"]
 

@@ -5,11 +5,13 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-import pyarrow as pa
 import pytest
 
 from lake.spark.backups.encoding import percent_decoded, percent_encoded
 from tests.lake.spark.backupground import HOSTILE
+from tests.lazily import lazily
+
+pa = lazily("pyarrow")
 
 
 def keys(seed: int) -> list[str]:

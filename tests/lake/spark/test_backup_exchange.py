@@ -2,9 +2,9 @@
 
 import random
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,19 +12,29 @@ from hypothesis import strategies as st
 from lake.spark.backups import exchange
 from lake.spark.backups.exchange import conformed, divided, together
 from tests.lake.spark.backupground import HOSTILE
+from tests.lazily import lazily
 
-SCHEMA = pa.schema([("key", pa.string()), ("size", pa.int64()), ("etag", pa.string())])
-SCHEMAS = {"planned": SCHEMA, "there": SCHEMA}
+pa = lazily("pyarrow")
+
 Row = tuple[str, int | None, str | None]
 KEYS = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=40), st.text("ab/", max_size=9))
 ROWS = st.lists(st.tuples(KEYS, st.none() | st.integers(0, 2**62), st.none() | st.text(max_size=5)), max_size=40)
 
 
-def batch(rows: list[Row]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], SCHEMA)
+@cache
+def schema() -> "pa.Schema":
+    return pa.schema([("key", pa.string()), ("size", pa.int64()), ("etag", pa.string())])
 
 
-def parted(blobs: Iterator[pa.RecordBatch]) -> dict[int, list[pa.RecordBatch]]:
+def schemas() -> "dict[str, pa.Schema]":
+    return {"planned": schema(), "there": schema()}
+
+
+def batch(rows: list[Row]) -> "pa.RecordBatch":
+    return pa.RecordBatch.from_pylist([dict(zip(schema().names, row, strict=True)) for row in rows], schema())
+
+
+def parted(blobs: "Iterator[pa.RecordBatch]") -> "dict[int, list[pa.RecordBatch]]":
     """As Spark brings them to the tasks: by part, one after another."""
     found: dict[int, list[pa.RecordBatch]] = {}
     for blob in blobs:
@@ -34,7 +44,7 @@ def parted(blobs: Iterator[pa.RecordBatch]) -> dict[int, list[pa.RecordBatch]]:
     return found
 
 
-def tuples(rows: pa.RecordBatch) -> list[Row]:
+def tuples(rows: "pa.RecordBatch") -> list[Row]:
     return [(row["key"], row["size"], row["etag"]) for row in rows.to_pylist()]
 
 
@@ -53,7 +63,7 @@ def test_rows_divided_and_put_together_are_the_same_rows(
     held: dict[str, list[Row]] = {"planned": [], "there": []}
     part_of: dict[str, int] = {}
     for part, blobs in found.items():
-        for kind, rows in together(blobs, SCHEMAS).items():
+        for kind, rows in together(blobs, schemas()).items():
             held[kind] += tuples(rows)
             for key, _, _ in tuples(rows):
                 assert part_of.setdefault(key, part) == part
@@ -62,8 +72,8 @@ def test_rows_divided_and_put_together_are_the_same_rows(
 
 
 def test_what_nobody_sent_is_empty_and_has_its_columns() -> None:
-    for rows in together([], SCHEMAS).values():
-        assert (rows.num_rows, rows.schema) == (0, SCHEMA)
+    for rows in together([], schemas()).values():
+        assert (rows.num_rows, rows.schema) == (0, schema())
     assert list(divided("there", iter([batch([])]), 4)) == []
 
 
@@ -76,8 +86,8 @@ def test_a_key_is_of_one_part_wherever_it_lies_in_a_batch() -> None:
             assert {whole[key] for key in keys_of(blobs)} == {part}
 
 
-def keys_of(blobs: list[pa.RecordBatch]) -> list[str]:
-    keys: list[str] = together(blobs, SCHEMAS)["there"]["key"].to_pylist()
+def keys_of(blobs: "list[pa.RecordBatch]") -> list[str]:
+    keys: list[str] = together(blobs, schemas())["there"]["key"].to_pylist()
     return keys
 
 
@@ -108,4 +118,4 @@ def test_more_rows_than_16_bits_of_parts_are_divided_too() -> None:
 
 def test_a_batch_gets_the_columns_and_types_of_a_schema() -> None:
     given_rows: Any = pa.RecordBatch.from_pydict({"size": pa.array([1], pa.int32()), "more": ["x"], "key": ["a"]})
-    assert conformed(given_rows, SCHEMA).to_pylist() == [{"key": "a", "size": 1, "etag": None}]
+    assert conformed(given_rows, schema()).to_pylist() == [{"key": "a", "size": 1, "etag": None}]

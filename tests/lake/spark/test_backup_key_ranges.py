@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,11 +9,14 @@ from hypothesis import strategies as st
 from lake.spark.backups import key_ranges as ranges
 from lake.spark.backups.key_ranges import KeyRange, key_ranges, rows_within
 from tests.lake.spark.backupground import HOSTILE
+from tests.lazily import lazily
+
+pa = lazily("pyarrow")
 
 KEYS = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=6), st.text("ab/", max_size=4)), max_size=60)
 
 
-def batches(keys: list[str], cut: int) -> Iterator[pa.RecordBatch]:
+def batches(keys: list[str], cut: int) -> "Iterator[pa.RecordBatch]":
     for first in range(0, len(keys), cut):
         yield pa.RecordBatch.from_pydict({"key": keys[first : first + cut]}, pa.schema([("key", pa.string())]))
 

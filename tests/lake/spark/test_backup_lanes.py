@@ -3,9 +3,10 @@
 import itertools
 from datetime import UTC, datetime, timedelta
 
-import pyarrow as pa
-
 from lake.spark.backups.lanes import with_lanes
+from tests.lazily import lazily
+
+pa = lazily("pyarrow")
 
 CUT_OFF = datetime(2026, 11, 20, tzinfo=UTC)
 LIMIT = 5 * 1024**3

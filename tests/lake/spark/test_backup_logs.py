@@ -4,10 +4,7 @@ import io
 from datetime import UTC, datetime, timedelta
 from urllib.parse import unquote
 
-import deltalake
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
@@ -15,6 +12,11 @@ from lake.aws.list_page import ListPage, ObjectSummary
 from lake.aws.s3 import ObjectBody
 from lake.spark.backups import live
 from tests.builders.delta import add, checkpoint_bytes, commit_bytes, metadata, protocol
+from tests.lazily import lazily
+
+deltalake = lazily("deltalake")
+pa = lazily("pyarrow")
+parquet = lazily("pyarrow.parquet")
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 LOG = "t/_delta_log/"

@@ -4,26 +4,18 @@ import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from lake.spark.backups.copying import ALREADY
 from lake.spark.backups.outcomes import OUTCOMES, once, side_by_side, with_outcomes
 from lake.spark.backups.reports import reported_schema
 from lake.spark.backups.settling import PLANNED, PROVED, THERE, schemas
+from tests.lazily import lazily
+
+pa = lazily("pyarrow")
 
 BEGAN = datetime(2026, 11, 20, tzinfo=UTC)
 SIZE, MINE, PARTS, OTHER = 7, "aaaa", "aaaa-3", "bbbb"
-TEXT, MOMENT = pa.string(), pa.timestamp("us", tz="UTC")
-SCHEMA = pa.schema(
-    [
-        *(("key", TEXT), ("size", pa.int64()), ("etag", TEXT)),
-        *(("encryption_status", TEXT), ("lane", TEXT), ("proved_etag", TEXT)),
-        *(("r_found", pa.bool_()), ("r_succeeded", pa.bool_())),
-        *(("r_http_status", TEXT), ("r_code", TEXT), ("r_message", TEXT)),
-        *(("d_found", pa.bool_()), ("d_size", pa.int64()), ("d_etag", TEXT), ("d_modified_at", MOMENT)),
-    ]
-)
 
 FAILURES = {
     ("404", "NoSuchKey"): "vanished",
@@ -55,6 +47,19 @@ PLANS = [
 ROWS = [(*plan, *report, *there) for plan, report, there in itertools.product(PLANS, REPORTS, DESTINATIONS)]
 
 
+def joined_schema() -> "pa.Schema":
+    text, moment = pa.string(), pa.timestamp("us", tz="UTC")
+    return pa.schema(
+        [
+            *(("key", text), ("size", pa.int64()), ("etag", text)),
+            *(("encryption_status", text), ("lane", text), ("proved_etag", text)),
+            *(("r_found", pa.bool_()), ("r_succeeded", pa.bool_())),
+            *(("r_http_status", text), ("r_code", text), ("r_message", text)),
+            *(("d_found", pa.bool_()), ("d_size", pa.int64()), ("d_etag", text), ("d_modified_at", moment)),
+        ]
+    )
+
+
 def is_safe(row: dict[str, Any], *, key: bool, until: datetime | None) -> bool:
     """The rule in its own words: the destination shows size and ETag, or what stands for the ETag."""
     if not row["d_found"] or row["d_size"] != row["size"]:
@@ -76,8 +81,9 @@ def is_safe(row: dict[str, Any], *, key: bool, until: datetime | None) -> bool:
 def test_every_combination_has_one_outcome_and_none_is_safe_that_the_destination_does_not_show(
     key: str, until: datetime | None
 ) -> None:
-    columns = [pa.array(column, field.type) for column, field in zip(zip(*ROWS, strict=True), SCHEMA, strict=True)]
-    rows = pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+    schema = joined_schema()
+    columns = [pa.array(column, field.type) for column, field in zip(zip(*ROWS, strict=True), schema, strict=True)]
+    rows = pa.RecordBatch.from_arrays(columns, schema=schema)
     told = with_outcomes(rows, began=BEGAN, encryption_key=key, copied_until=until).to_pylist()
     assert len(told) == len(ROWS)
     for row in told:
@@ -99,7 +105,7 @@ def expected(row: dict[str, Any], *, key: bool, until: datetime | None) -> tuple
     return outcome, "" if outcome == "archived" else row["r_code"] or row["r_http_status"] or "Unknown"
 
 
-def reported(*rows: tuple[Any, ...]) -> pa.RecordBatch:
+def reported(*rows: tuple[Any, ...]) -> "pa.RecordBatch":
     names = reported_schema().names
     return pa.RecordBatch.from_pylist([dict(zip(names, row, strict=True)) for row in rows], reported_schema())
 
@@ -140,7 +146,7 @@ def test_no_report_is_none() -> None:
     assert once(reported(), stored(THERE)).num_rows == 0
 
 
-def stored(kind: str, *rows: dict[str, Any]) -> pa.RecordBatch:
+def stored(kind: str, *rows: dict[str, Any]) -> "pa.RecordBatch":
     return pa.RecordBatch.from_pylist(list(rows), schemas()[kind])
 
 

@@ -4,9 +4,7 @@ from datetime import UTC, datetime
 from io import BytesIO
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from lake.aws.access import Access
 from lake.spark.backups import tasks
@@ -35,6 +33,10 @@ from lake.spark.backups.tasks import balanced
 from lake.spark.errors import SparkRefused
 from sandbox.client import REGION, Client
 from tests.lake.spark.backupground import HOSTILE, client, csv_line, numbers
+from tests.lazily import lazily
+
+pa = lazily("pyarrow")
+parquet = lazily("pyarrow.parquet")
 
 __all__ = ["client"]
 
@@ -51,7 +53,7 @@ def settling(client: Client) -> Settling:
     return Settling(access, "acme-lake", Place(bucket, "outcomes/"), BEGAN, "", 5)
 
 
-def write(client: Client, settling: Settling, name: str, rows: Rows, schema: pa.Schema, **how: Any) -> None:
+def write(client: Client, settling: Settling, name: str, rows: Rows, schema: "pa.Schema", **how: Any) -> None:
     body = BytesIO()
     parquet.write_table(pa.Table.from_pylist(rows, schema), body, **how)
     client.put(settling.kept.bucket, name, body.getvalue())

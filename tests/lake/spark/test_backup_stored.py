@@ -5,9 +5,7 @@ import io
 from collections.abc import Callable
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from pyarrow import orc, parquet
 
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
@@ -15,9 +13,13 @@ from lake.spark.backups import stored
 from lake.spark.backups.stored import csv_batches, orc_batches, parquet_batches
 from lake.spark.backups.tasks import SHARE_BYTES, Share, balanced, shares_of, then
 from lake.spark.errors import SparkRefused
+from tests.lazily import lazily
+
+orc = lazily("pyarrow.orc")
+pa = lazily("pyarrow")
+parquet = lazily("pyarrow.parquet")
 
 ACCESS = Access("us-east-1")
-ROWS = pa.table({"key": [f"k{number}" for number in range(1000)], "size": list(range(1000))})
 
 
 @pytest.fixture
@@ -30,26 +32,30 @@ def holding(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
     return hold
 
 
+def table() -> "pa.Table":
+    return pa.table({"key": [f"k{number}" for number in range(1000)], "size": list(range(1000))})
+
+
 def parquet_bytes() -> bytes:
     sink = io.BytesIO()
-    parquet.write_table(ROWS, sink, row_group_size=130)
+    parquet.write_table(table(), sink, row_group_size=130)
     return sink.getvalue()
 
 
 def orc_bytes() -> bytes:
     sink = io.BytesIO()
-    orc.write_table(ROWS, sink, stripe_size=1024)
+    orc.write_table(table(), sink, stripe_size=1024)
     return sink.getvalue()
 
 
 @pytest.mark.parametrize("shares", [1, 2, 3, 8, 50])
 @pytest.mark.parametrize(
-    ("read", "data"), [(parquet_batches, parquet_bytes()), (orc_batches, orc_bytes())], ids=["Parquet", "ORC"]
+    ("read", "written"), [(parquet_batches, parquet_bytes), (orc_batches, orc_bytes)], ids=["Parquet", "ORC"]
 )
 def test_the_shares_of_a_file_hold_each_row_once(
-    holding: Callable[[bytes], None], shares: int, read: Any, data: bytes
+    holding: Callable[[bytes], None], shares: int, read: Any, written: Callable[[], bytes]
 ) -> None:
-    holding(data)
+    holding(written())
     batches = [
         batch
         for number in range(shares)
@@ -57,7 +63,7 @@ def test_the_shares_of_a_file_hold_each_row_once(
     ]
     found = pa.Table.from_batches(batches)
     assert set(found.column_names) == {"key", "size"}
-    assert found.select(["key", "size"]).equals(ROWS)
+    assert found.select(["key", "size"]).equals(table())
 
 
 def test_compressed_csv_of_several_members_is_read_whole_and_all_of_it_is_text(
@@ -69,19 +75,19 @@ def test_compressed_csv_of_several_members_is_read_whole_and_all_of_it_is_text(
 
 
 @pytest.mark.parametrize(
-    ("read", "data"),
+    ("read", "damaged"),
     [
-        (lambda share: parquet_batches(ACCESS, share), parquet_bytes()[:-100]),
-        (lambda share: parquet_batches(ACCESS, share), b""),
-        (lambda share: orc_batches(ACCESS, share), orc_bytes()[:-100]),
-        (lambda share: csv_batches(ACCESS, share, ["n", "s"]), gzip.compress(b'"b","1"\n' * 5000)[:-20]),
-        (lambda share: csv_batches(ACCESS, share, ["n", "s"]), gzip.compress(b'"b","1","2"\n')),
-        (lambda share: csv_batches(ACCESS, share, ["n", "s"]), b"no gzip"),
+        (lambda share: parquet_batches(ACCESS, share), lambda: parquet_bytes()[:-100]),
+        (lambda share: parquet_batches(ACCESS, share), lambda: b""),
+        (lambda share: orc_batches(ACCESS, share), lambda: orc_bytes()[:-100]),
+        (lambda share: csv_batches(ACCESS, share, ["n", "s"]), lambda: gzip.compress(b'"b","1"\n' * 5000)[:-20]),
+        (lambda share: csv_batches(ACCESS, share, ["n", "s"]), lambda: gzip.compress(b'"b","1","2"\n')),
+        (lambda share: csv_batches(ACCESS, share, ["n", "s"]), lambda: b"no gzip"),
     ],
     ids=["Parquet cut off", "Parquet empty", "ORC cut off", "CSV cut off", "CSV of another width", "CSV not packed"],
 )
-def test_what_is_not_whole_is_named(holding: Callable[[bytes], None], read: Any, data: bytes) -> None:
-    holding(data)
+def test_what_is_not_whole_is_named(holding: Callable[[bytes], None], read: Any, damaged: Callable[[], bytes]) -> None:
+    holding(damaged())
     with pytest.raises(SparkRefused, match=r"^s3://b/k\.gz cannot be read, as it is cut off, damaged or of another"):
         list(read(Share("b", "k.gz", 1)))
 

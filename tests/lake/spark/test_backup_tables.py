@@ -2,11 +2,13 @@
 
 import random
 
-import pyarrow as pa
 import pytest
 
 from lake.spark.backups.tables import by_depth, count_roots, tables_of
 from tests.lake.spark.backupground import HOSTILE
+from tests.lazily import lazily
+
+pa = lazily("pyarrow")
 
 
 def innermost(key: str, roots: set[str]) -> str | None:

@@ -6,8 +6,6 @@ import io
 import json
 from typing import Any
 
-import pyarrow.orc
-import pyarrow.parquet
 import urllib3
 
 from lake.backup.inventory_manifest import InventoryManifest, read_manifest, verify_parts
@@ -66,11 +64,13 @@ def rows(ground: Ground, key: str) -> list[Row]:
 
 
 def _rows(manifest: InventoryManifest, data: bytes) -> list[Row]:
+    from pyarrow import orc, parquet
+
     if manifest.format == "CSV":
         lines = csv.reader(io.StringIO(gzip.decompress(data).decode(), newline=""))
         read = (dict(zip(manifest.columns, line, strict=True)) for line in lines)
         return [row | {"key": decoded_key(row["key"])} for row in read]
-    read_table = pyarrow.orc.read_table if manifest.format == "ORC" else pyarrow.parquet.read_table
+    read_table = orc.read_table if manifest.format == "ORC" else parquet.read_table
     table = read_table(io.BytesIO(data))
     assert tuple(table.column_names) == manifest.columns
     return list(table.to_pylist())

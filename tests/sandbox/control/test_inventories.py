@@ -11,8 +11,6 @@ from botocore.exceptions import ClientError
 
 from lake.backup.inventory_manifest import verify_parts
 from lake.backup.objects import FileUnreadable
-from sandbox.control.inventories import UNPLAYED
-from sandbox.control.inventory_rows import OPTIONAL
 from tests.patience import patience
 from tests.sandbox.control.ground import Ground
 from tests.sandbox.control.inventorying import ask, configuration, configure, delivered, manifest_of, rows
@@ -188,6 +186,7 @@ def versions(ground: Ground) -> dict[str, str]:
 
 @pytest.mark.parametrize("file_format", FORMATS)
 def test_every_optional_column_can_be_asked_for(ground: Ground, file_format: str) -> None:
+
     ground.fill("a")
     ground.s3.put_object(Bucket=ground.source, Key="cold", Body=b"", StorageClass="GLACIER", ChecksumAlgorithm="SHA256")
     configure(ground, destination={"Format": file_format}, OptionalFields=[*reversed(OPTIONAL), *UNPLAYED])
