@@ -13,6 +13,7 @@ from pytest_django import Settings
 
 from tests import durations
 from tests.chromium import chromium  # noqa: F401 - shared by every folder with browser tests
+from tests.collecting import pytest_collection  # noqa: F401 - a hook of pytest's
 from tests.databases import check_reasons
 from tests.endings import ENDINGS
 from tests.grouping import arrange

@@ -37,6 +37,9 @@ class Guard:
 
     def __init__(self) -> None:
 
+        from moto.server import DomainDispatcherApplication, create_backend_app
+        from werkzeug.serving import make_server
+
         self.calls: list[Call] = []
         self.before: Callable[[Call], None] = lambda call: None
         self._rules: list[Rule] = []

@@ -187,6 +187,9 @@ def versions(ground: Ground) -> dict[str, str]:
 @pytest.mark.parametrize("file_format", FORMATS)
 def test_every_optional_column_can_be_asked_for(ground: Ground, file_format: str) -> None:
 
+    from sandbox.control.inventories import UNPLAYED
+    from sandbox.control.inventory_rows import OPTIONAL
+
     ground.fill("a")
     ground.s3.put_object(Bucket=ground.source, Key="cold", Body=b"", StorageClass="GLACIER", ChecksumAlgorithm="SHA256")
     configure(ground, destination={"Format": file_format}, OptionalFields=[*reversed(OPTIONAL), *UNPLAYED])
