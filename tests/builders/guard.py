@@ -11,7 +11,11 @@ from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
 REQUEST_ID = "GUARD7EXAMPLE"
-_SUBRESOURCES = {"versioning": "GetBucketVersioning", "lifecycle": "GetBucketLifecycleConfiguration"}
+_SUBRESOURCES = {
+    "versioning": "GetBucketVersioning",
+    "lifecycle": "GetBucketLifecycleConfiguration",
+    "intelligent-tiering": "ListBucketIntelligentTieringConfigurations",
+}
 
 
 @dataclass(frozen=True)
