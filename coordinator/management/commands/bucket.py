@@ -76,7 +76,8 @@ def _rule_on(bucket: Bucket, prefix: str | None) -> str:
     if prefix is None:
         raise UsageError("Name the rule to remove: --rule ID, or the table's --prefix P.")
     folder = f"{prefix.strip('/')}/_delta_log/.tmp/".lstrip("/")
-    found = [rule.id for rule in lifecycle_view(bucket).rules if rule.is_temp_rule and rule.prefix == folder]
+    rules = [rule for rule in lifecycle_view(bucket).rules if rule.is_temp_rule]
+    found = [rule.id for rule in rules if f"{rule.prefix.removesuffix('/')}/" == folder]
     if not found:
         raise UsageError(f"{bucket.name} has no rule on {folder} as last read: `levee observe` reads its rules anew.")
     return found[0]
