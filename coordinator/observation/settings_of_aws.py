@@ -13,6 +13,7 @@ from coordinator.observation.failures import failure_of
 from coordinator.observation.storable import clean_json, make_storable
 from coordinator.observation.surveys import table_uri
 from coordinator.observation.workers import Workers
+from coordinator.protocols.assessment import unread_facts
 from coordinator.protocols.buckets import judge_bucket
 from coordinator.protocols.stores import diagnose_store
 from coordinator.protocols.verdict import State
@@ -32,6 +33,14 @@ LOAD_OVER = timedelta(days=1)
 
 MOST_DEADLINES = 100
 """Deadlines that are kept with a bucket, the soonest."""
+
+_PARTS_OF_BUCKET = {
+    "versioning": ("versioning", "mfa_delete"),
+    "lifecycle": ("lifecycle_rules", "least_size_moved"),
+    "archive tiers": ("tiering",),
+    "replication": ("replication",),
+}
+"""Facts of a bucket as a refusal names them, and where they are kept."""
 
 SETTINGS_EVERY = timedelta(minutes=5)
 """How often settings are read: they change by hand, and some of these calls are limited to a few a second."""
@@ -167,7 +176,8 @@ def _ttl_since(before: object, facts: Mapping[str, Any], now: datetime) -> dict[
 
 
 def _judge_bucket(bucket: Bucket, now: datetime, description: BucketDescription | Mapping[str, Any]) -> Judged:
-    verdict = judge_bucket(description, tables_in(bucket), now=now, stores_region=bucket.connection.region)
+    facts = _with_facts_read_before(_as_json(description), bucket.facts)
+    verdict = judge_bucket(facts, tables_in(bucket), now=now, stores_region=bucket.connection.region)
     state, summary, findings = verdict.assessment
     judged = {
         "findings": [_as_json(finding) for finding in findings],
@@ -175,7 +185,14 @@ def _judge_bucket(bucket: Bucket, now: datetime, description: BucketDescription 
         "deadlines_in_all": len(verdict.deadlines),
         "judge_again_at": verdict.judge_again_at.isoformat() if verdict.judge_again_at else None,
     }
-    return {**_as_json(description), **judged}, state, summary
+    return {**facts, **judged}, state, summary
+
+
+def _with_facts_read_before(facts: dict[str, Any], before: object) -> dict[str, Any]:
+    """The facts, and in place of one that was refused what was read of it before: a refusal makes no hazard go away."""
+    known = before if isinstance(before, Mapping) else {}
+    names = [name for refused in unread_facts(facts) for name in _PARTS_OF_BUCKET.get(refused, ())]
+    return {**facts, **{name: known[name] for name in names if name in known}}
 
 
 def _as_json(record: object) -> dict[str, Any]:
