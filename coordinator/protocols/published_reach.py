@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from string import digits
 
 from coordinator.protocols.assessment import note
 from coordinator.protocols.bucket_tables import TableInBucket
@@ -10,6 +11,7 @@ from coordinator.protocols.deadlines import AtRisk, Deadline, moment_in_words
 from coordinator.protocols.lifecycle import Act, Rule
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, joined, thousands
+from lake.delta.names import SIDECAR_FOLDER
 
 MOST_NAMED = 20
 
@@ -49,8 +51,11 @@ def reach_of(rule: Rule, tables: Sequence[TableInBucket]) -> Reach:
 
 
 def matters_to_log(rule: Rule, table: TableInBucket) -> bool:
-    """Whether the rule can match files of the log besides temp and staged ones."""
-    return rule.reaches(table.log) and not any(rule.is_within(folder.rstrip("/")) for folder in table.held)
+    """Whether the rule can match commits, checkpoints or sidecars: their names begin with a version, or in a folder."""
+    if not rule.is_within(table.log):
+        return rule.reaches(table.log)
+    within = rule.prefix.removeprefix(table.log)
+    return not within or within[0] in digits or SIDECAR_FOLDER.startswith(within) or within.startswith(SIDECAR_FOLDER)
 
 
 def matters_to_data(rule: Rule, table: TableInBucket) -> bool:
