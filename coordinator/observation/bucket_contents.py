@@ -33,7 +33,7 @@ class _Found:
 
 
 def tables_in(bucket: Bucket) -> tuple[TableInBucket, ...]:
-    """The tables of a bucket, by prefix: four queries, however many they are."""
+    """The tables of a bucket, by prefix: three queries, however many they are."""
     tables = DeltaTable.objects.filter(connection=bucket.connection_id, bucket=bucket.name, gone_at=None)
     of_bucket = {"table__connection": bucket.connection_id, "table__bucket": bucket.name, "table__gone_at": None}
     found = _found(TableFinding.objects.filter(resolved_at=None, code__in={*_LOST, *_DIFFERS}, **of_bucket))
@@ -48,10 +48,10 @@ def tables_in(bucket: Bucket) -> tuple[TableInBucket, ...]:
             lost=tuple(lost.get(pk, ())),
             oldest_log_at=oldest_log,
             log_sizes=read_ranges(sizes),
-            is_read=error_at is None and observed_at is not None,
+            is_read=error_at is None and observed_at is not None and state != State.NOT_CHECKED,
         )
-        for pk, prefix, oldest_log, sizes, error_at, observed_at in rows.values_list(
-            "pk", "prefix", "oldest_log", "log_sizes", "error_at", "observed_at"
+        for pk, prefix, oldest_log, sizes, error_at, observed_at, state in rows.values_list(
+            "pk", "prefix", "oldest_log", "log_sizes", "error_at", "observed_at", "state"
         )
     )
 

@@ -6,7 +6,7 @@ read S3 does not say, so every moment here is the earliest: as if nobody had rea
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,6 +16,7 @@ from coordinator.protocols.lifecycle import (
     INTELLIGENT_TIERING,
     LONGEST_DAYS,
     SMALL,
+    Act,
     Rule,
     filter_terms,
     listed,
@@ -24,6 +25,7 @@ from coordinator.protocols.lifecycle import (
 )
 from coordinator.protocols.published_reach import MOST_NAMED, matters_to_data, matters_to_log
 from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.waiting_files import waiting_deadlines
 from coordinator.protocols.wording import counted, joined
 
 _TIERS = {"ARCHIVE_ACCESS": "Archive Access", "DEEP_ARCHIVE_ACCESS": "Deep Archive Access"}
@@ -31,7 +33,7 @@ _TIERS = {"ARCHIVE_ACCESS": "Archive Access", "DEEP_ARCHIVE_ACCESS": "Deep Archi
 
 @dataclass(frozen=True, slots=True)
 class ArchiveTiers:
-    """One enabled configuration. `scope` is its filter as a rule that does nothing itself; `days` the first tier's.
+    """One enabled configuration: `scope` is it as a rule, by which keys are matched; `days` are the first tier's.
 
     `unclear` says what could not be understood, "" for nothing.
     """
@@ -55,10 +57,17 @@ def _read(configuration: Mapping[str, Any]) -> ArchiveTiers | None:
     terms = filter_terms(configuration.get("Filter"))
     prefix = terms.get("Prefix")
     tags = tags_of(terms)
-    scope = Rule(name, prefix if isinstance(prefix, str) else "", (), tuple(f"tagged {tag}" for tag in tags), tags=tags)
     tiers = [(tier.get("Days"), tier.get("AccessTier")) for tier in map(mapping, listed(configuration.get("Tierings")))]
     known = [(days, str(tier)) for days, tier in tiers if isinstance(days, int) and 0 <= days <= LONGEST_DAYS]
     days, tier = min(known, default=(0, ""))
+    scope = Rule(
+        name,
+        prefix if isinstance(prefix, str) else "",
+        (Act(days, None, archives=True, least_size=SMALL),) if known else (),
+        conditions=tuple(f"tagged {tag}" for tag in tags),
+        tags=tags,
+        kind="Intelligent-Tiering configuration",
+    )
     is_clear = configuration.get("Status") == "Enabled" and tiers and len(known) == len(tiers)
     unclear = "" if is_clear and isinstance(prefix, str | None) else "its Status, Filter or Tierings cannot be read"
     return ArchiveTiers(name, scope, days, _TIERS.get(tier, tier), unclear)
@@ -78,7 +87,7 @@ class Fall:
 
 
 def tier_falls(tiers: ArchiveTiers, rules: Sequence[Rule], tables: Sequence[TableInBucket]) -> list[Fall]:
-    """`tables` are those of which the configuration can match a key; `rules` the bucket's, which may move files in."""
+    """`tables` are those of which the configuration can match a key; `rules` those that move files into the class."""
     found: list[Fall] = []
     for table in tables:
         if matters_to_log(tiers.scope, table) and (fall := _fall_of_log(tiers, rules, table)):
@@ -115,12 +124,19 @@ def _moments(tiers: ArchiveTiers, rules: Sequence[Rule], table: TableInBucket) -
 
 def _fall_of_data(tiers: ArchiveTiers, rules: Sequence[Rule], table: TableInBucket) -> Fall:
     """The classes of data files are not known; a rule that moves them into the class decides it."""
-    moving = [rule for rule in rules if rule.tiers and not rule.conditions and matters_to_data(rule, table)]
+    moving = [rule for rule in rules if not rule.conditions and matters_to_data(rule, table)]
     if not moving:
         return Fall(table, AtRisk.DATA, is_known=False)
     bites = [act.bites_at(table.oldest_log_at) for rule in moving for act in rule.tiers if table.oldest_log_at]
     moments = [later for at in bites if at for later in _later(at, tiers.days)]
     return Fall(table, AtRisk.DATA, is_known=True, at=min(moments, default=None))
+
+
+def tier_waiting(tiers: ArchiveTiers, tables: Sequence[TableInBucket], now: datetime) -> list[Deadline]:
+    """Files of unpublished commits that are large enough; of which class they are is not known."""
+    found = waiting_deadlines(tiers.scope, tables, now)
+    of_class = f"of the class {INTELLIGENT_TIERING} and not read until then"
+    return [replace(one, condition=joined([part for part in (one.condition, of_class) if part])) for one in found]
 
 
 def _later(moment: datetime, days: int) -> Iterator[datetime]:

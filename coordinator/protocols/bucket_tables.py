@@ -1,6 +1,7 @@
 """A table as the settings of its bucket are judged by it: where its files lie, what waits in them, how old they are."""
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -47,8 +48,8 @@ class TableInBucket:
     """A table's key prefix without slashes at its ends, and what is known of its files.
 
     `oldest_log_at` is when the oldest commit file that is still in its log was written, None where that is not known.
-    `log_sizes` are None where the sizes of its log files are not known. `is_read` is false where the last reading
-    failed, so that a commit may wait of which nothing is known.
+    `log_sizes` are None where the sizes of its log files are not known. `is_read` is false where it could not be
+    read, or not all of it, so that a commit may wait of which nothing is known.
     """
 
     prefix: str
@@ -84,7 +85,9 @@ class TablesByPrefix:
     """Tables by root, so that a bucket of a thousand rules and ten thousand tables is judged at once."""
 
     def __init__(self, tables: Iterable[TableInBucket]) -> None:
-        self._by_root = {table.root: table for table in tables}
+        self._by_root: defaultdict[str, list[TableInBucket]] = defaultdict(list)
+        for table in tables:
+            self._by_root[table.root].append(table)
         self._roots = sorted(self._by_root)
 
     def reached_by(self, prefix: str) -> list[TableInBucket]:
@@ -92,7 +95,7 @@ class TablesByPrefix:
         inside = self._roots[bisect_left(self._roots, prefix) :]
         roots = set(takewhile(lambda root: root.startswith(prefix), inside))
         roots |= cuts_of(prefix) & self._by_root.keys()
-        return [self._by_root[root] for root in sorted(roots)]
+        return [table for root in sorted(roots) for table in self._by_root[root]]
 
 
 def cuts_of(key: str) -> set[str]:

@@ -11,6 +11,7 @@ from coordinator.protocols.archive_tiers import (
     tier_deadlines,
     tier_falls,
     tier_findings,
+    tier_waiting,
 )
 from coordinator.protocols.assessment import (
     Assessment,
@@ -90,7 +91,9 @@ def judge_bucket(
     raw, configurations = _listed(facts.get("lifecycle_rules")), _listed(facts.get("tiering"))
     rules = read_rules(raw or (), str(facts.get("least_size_moved") or ""))
     tiers = read_configurations(configurations or ())
-    parts = _parts(rules, tiers, TablesByPrefix(tables), moment)
+    by_prefix = TablesByPrefix(tables)
+    keeps_versions = facts.get("versioning") == "Enabled"
+    parts = [*_of_rules(rules, by_prefix, moment, keeps_versions), *_of_tiers(tiers, rules, by_prefix, moment)]
     deadlines = soonest_first(deadline for part in parts for deadline in part.deadlines)
     findings = [*_versioning(facts), *_replication(facts), *_other_region(facts, stores_region), *_unread(facts)]
     if raw is not None:
@@ -112,16 +115,11 @@ def _unread(facts: Mapping[str, Any]) -> list[Finding]:
     return [unread_finding(fact, why) for fact, why in (absent | unread_facts(facts)).items()]
 
 
-def _parts(rules: Sequence[Rule], tiers: Sequence[ArchiveTiers], tables: TablesByPrefix, now: datetime) -> list[_Part]:
-    found = [_of_rule(rule, tables.reached_by(rule.prefix), now) for rule in rules]
-    for one in tiers:
-        falls = tier_falls(one, rules, tables.reached_by(one.scope.prefix))
-        deadlines = tier_deadlines(one, falls, now)
-        found.append(_Part(tuple(tier_findings(one, falls, deadlines)), tuple(deadlines)))
-    return found
+def _of_rules(rules: Sequence[Rule], tables: TablesByPrefix, now: datetime, keeps_versions: bool) -> list[_Part]:
+    return [_of_rule(rule, tables.reached_by(rule.prefix), now, keeps_versions) for rule in rules]
 
 
-def _of_rule(rule: Rule, reached: Sequence[TableInBucket], now: datetime) -> _Part:
+def _of_rule(rule: Rule, reached: Sequence[TableInBucket], now: datetime, keeps_versions: bool) -> _Part:
     """The worst that the rule does, over the tables it reaches."""
     if not reached or (not rule.acts and not rule.deletes_old_versions):
         return _Part()
@@ -134,11 +132,26 @@ def _of_rule(rule: Rule, reached: Sequence[TableInBucket], now: datetime) -> _Pa
     reach = reach_of(rule, reached)
     waiting = waiting_deadlines(rule, reached, now)
     findings += published_findings(rule, reach, now)
-    of_waiting = waiting_findings(rule, waiting, reaches_log=bool(reach.logs))
+    of_waiting = waiting_findings(rule, waiting, reaches_log=bool(reach.logs), keeps_versions=keeps_versions)
     findings += of_waiting
     if not reach.logs and not any(finding.state.rank <= State.ATTENTION.rank for finding in of_waiting):
         findings += short_findings(rule, reached)
     return _Part(tuple(findings), (*lost, *published_deadlines(rule, reach), *waiting))
+
+
+def _of_tiers(
+    tiers: Sequence[ArchiveTiers], rules: Sequence[Rule], tables: TablesByPrefix, now: datetime
+) -> list[_Part]:
+    moving = [rule for rule in rules if rule.tiers]
+    found = []
+    for one in tiers:
+        reached = tables.reached_by(one.scope.prefix)
+        falls = tier_falls(one, moving, reached)
+        published, waiting = tier_deadlines(one, falls, now), tier_waiting(one, reached, now)
+        findings = tier_findings(one, falls, published)
+        findings += waiting_findings(one.scope, waiting, reaches_log=True, keeps_versions=False)
+        found.append(_Part(tuple(findings), (*published, *waiting)))
+    return found
 
 
 def _moment_of(finding: Finding) -> tuple[bool, str]:
@@ -149,11 +162,11 @@ def _moment_of(finding: Finding) -> tuple[bool, str]:
 
 def _judge_again_at(deadlines: Sequence[Deadline], tables: Iterable[TableInBucket], now: datetime) -> datetime | None:
     """When a deadline comes nearer by a grade or passes, or a commit is no longer in its writer's hands."""
-    grace = timedelta(seconds=GRACE_SECONDS)
-    young = [
-        one.written_at + grace for table in tables for one in table.waiting if one.written_at and one.is_young(now)
-    ]
-    changes = [*young, *([at] if (at := next_change(deadlines, now)) else [])]
+    changes = [at] if (at := next_change(deadlines, now)) else []
+    if any(one.what is AtRisk.UNPUBLISHED and one.state is State.HEALTHY for one in deadlines):
+        grace = timedelta(seconds=GRACE_SECONDS)
+        young = (one.written_at for table in tables for one in table.waiting if one.is_young(now))
+        changes += [written_at + grace for written_at in young if written_at]
     return min(changes, default=None)
 
 

@@ -71,7 +71,7 @@ class Rule:
     `over` and `under` are its limits of size in bytes, both exclusive; `tags` are the tags it asks for, as "key=value".
     `tiers` move objects into Intelligent-Tiering. `old_versions_days` is how long a version lives once it is not the
     current one, None where the rule leaves old versions alone or keeps the newest of them. `unclear` says what of the
-    rule could not be understood.
+    rule could not be understood. `kind` is how a sentence introduces it.
     """
 
     name: str
@@ -85,6 +85,11 @@ class Rule:
     tiers: tuple[Act, ...] = ()
     old_versions_days: int | None = None
     unclear: tuple[str, ...] = ()
+    kind: str = "Rule"
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} {self.name}"
 
     def reaches(self, folder: str) -> bool:
         """Whether the rule can match a key in this folder (a key prefix that ends in a slash)."""

@@ -75,12 +75,14 @@ def _meant(prefix: str, bucket: str) -> str:
 
 def _unread_tables(rules: Iterable[Rule], tables: Iterable[TableInBucket]) -> list[Finding]:
     """Tables whose temp or staged files a rule takes, and of which it is not known whether a commit waits in them."""
-    acting = [rule for rule in rules if rule.acts]
-    unread = [
-        table
-        for table in tables
-        if not table.is_read and any(rule.reaches(folder) for rule in acting for folder in table.held)
-    ]
+    by_prefix = TablesByPrefix(table for table in tables if not table.is_read)
+    unread = {
+        table.prefix
+        for rule in rules
+        if rule.acts
+        for table in by_prefix.reached_by(rule.prefix)
+        if any(rule.reaches(folder) for folder in table.held)
+    }
     if not unread:
         return []
     count = counted(len(unread), "table")
@@ -89,9 +91,9 @@ def _unread_tables(rules: Iterable[Rule], tables: Iterable[TableInBucket]) -> li
             "waiting-not-known",
             Severity.WARNING,
             State.NOT_CHECKED,
-            f"Whether a commit waits where a rule deletes files is not known of {count}: the last reading failed.",
+            f"Whether a commit waits where a rule deletes files is not known of {count}, read in part or not at all.",
             meaning="A rule on temp or staged files takes the only copy of a commit that waits unpublished.",
-            evidence={"tables": [table.prefix for table in unread[:20]]},
+            evidence={"tables": sorted(unread)[:20]},
         )
     ]
 

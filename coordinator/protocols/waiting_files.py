@@ -14,6 +14,10 @@ SHORTEST_TEMP_DAYS = 3
 """Days that a temp or staged file should live at least: a stopped writer's commit waits in it to be published."""
 
 
+STAYS = " Versioning is on: what is deleted stays as an old version until a rule deletes that one."
+"""Said where a deletion can be undone for a while."""
+
+
 def waiting_deadlines(rule: Rule, tables: Sequence[TableInBucket], now: datetime) -> list[Deadline]:
     """One for each waiting file that the rule takes; `at` is None where the file's age is not known.
 
@@ -87,10 +91,13 @@ def _reached(rule: Rule, table: TableInBucket, lost: LostFile) -> str:
     return next((file for file in lost.files if rule.matches(table.log + file)), "")
 
 
-def waiting_findings(rule: Rule, deadlines: Sequence[Deadline], *, reaches_log: bool) -> list[Finding]:
+def waiting_findings(
+    rule: Rule, deadlines: Sequence[Deadline], *, reaches_log: bool, keeps_versions: bool
+) -> list[Finding]:
     """A rule on files that hold unpublished commits, by the deadline that comes first.
 
-    `reaches_log` says that the rule takes published logs too, which is the worse trouble.
+    `reaches_log` says that the rule takes published logs too, which is the worse trouble; `keeps_versions` that what
+    is deleted in this bucket stays as an old version.
     """
     dated = [one for one in deadlines if one.at is not None]
     undated = [one for one in deadlines if one.at is None]
@@ -100,7 +107,7 @@ def waiting_findings(rule: Rule, deadlines: Sequence[Deadline], *, reaches_log: 
     worst = min((one.state for one in dated), key=lambda state: state.rank)
     if worst is not State.HEALTHY:
         graver = [one for one in dated if one.state is not State.HEALTHY]
-        return [*found, _takes_unpublished(rule, graver, worst)]
+        return [*found, _takes_unpublished(rule, graver, worst, keeps_versions=keeps_versions)]
     return found if reaches_log else [*found, _would_take(rule, _first(dated))]
 
 
@@ -108,7 +115,7 @@ def _first(deadlines: Sequence[Deadline]) -> Deadline:
     return min(deadlines, key=lambda one: one.at.timestamp() if one.at else 0)
 
 
-def _takes_unpublished(rule: Rule, deadlines: Sequence[Deadline], state: State) -> Finding:
+def _takes_unpublished(rule: Rule, deadlines: Sequence[Deadline], state: State, *, keeps_versions: bool) -> Finding:
     first = _first(deadlines)
     others = len({one.table for one in deadlines}) - 1
     more = f" and of {counted(others, 'other table')}" if others else ""
@@ -118,10 +125,10 @@ def _takes_unpublished(rule: Rule, deadlines: Sequence[Deadline], state: State) 
         "lifecycle-takes-unpublished",
         Severity.CRITICAL if state is State.UNSAFE else Severity.WARNING,
         state,
-        f"Rule {rule.name} will {verb} the only copy of an unpublished commit of {first.table or 'the table'}{more} "
+        f"{rule.title} will {verb} the only copy of an unpublished commit of {first.table or 'the table'}{more} "
         f"at {moment_in_words(first.at) if first.at else ''}{if_so}.",
         meaning="Once it is gone, the commit is lost and every listing of the table can fail. Publish the commit, or "
-        "change the rule.",
+        f"change the rule.{STAYS if keeps_versions and first.does == 'deletes' else ''}",
         evidence=_evidence(rule, first),
     )
 
@@ -131,7 +138,7 @@ def _would_take(rule: Rule, first: Deadline) -> Finding:
     verb = "delete" if first.does == "deletes" else "archive"
     return note(
         "lifecycle-would-take-unpublished",
-        f"Rule {rule.name} would {verb} the only copy of a commit of {first.table or 'the table'} at "
+        f"{rule.title} would {verb} the only copy of a commit of {first.table or 'the table'} at "
         f"{moment_in_words(first.at) if first.at else ''}, if the commit is still unpublished then.",
         "Publish it before.",
         **_evidence(rule, first),
@@ -144,8 +151,8 @@ def _of_unknown_age(rule: Rule, deadlines: Sequence[Deadline]) -> Finding:
         "lifecycle-date-unknown",
         Severity.WARNING,
         State.NOT_CHECKED,
-        f"When rule {rule.name} takes the only copy of commit {thousands(first.version or 0)} of "
-        f"{first.table or 'the table'} is not known: nothing tells when its file was written.",
+        f"{rule.title} takes the only copy of commit {thousands(first.version or 0)} of {first.table or 'the table'}, "
+        "and when is not known: nothing tells when its file was written.",
         meaning="Publish the commit, or look at the table anew.",
         evidence=_evidence(rule, first),
     )

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from coordinator.protocols.bucket_tables import TableInBucket
+from coordinator.protocols.bucket_tables import TableInBucket, WaitingFile
 from coordinator.protocols.buckets import BucketVerdict, judge_bucket
 from coordinator.protocols.deadlines import AtRisk
 from coordinator.protocols.log_sizes import SizeRange
 from coordinator.protocols.verdict import State
+from tests.builders.facts import temp_name
 
 DAY = timedelta(days=1)
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -118,6 +119,33 @@ def test_a_rule_that_moves_other_files_decides_nothing() -> None:
 
 def test_a_move_into_the_class_alone_takes_nothing() -> None:
     assert judged(rules=[moves("orders/")], sizes=(STANDARD,)).assessment.state is State.HEALTHY
+
+
+@pytest.mark.parametrize(
+    ("size", "left", "state"),
+    [
+        (200_000, 40, State.HEALTHY),
+        (200_000, 10, State.ATTENTION),
+        (200_000, 1, State.UNSAFE),
+        (None, 10, State.ATTENTION),
+        (128 * KB - 1, 1, State.HEALTHY),
+    ],
+)
+def test_a_commit_that_waits_can_fall_into_an_archive_too(size: int | None, left: int, state: State) -> None:
+    waiting = WaitingFile(42, temp_name(42), NOW - 50 * DAY, size)
+    table = TableInBucket("orders", (waiting,), log_sizes=())
+    description = {"versioning": "Enabled", "lifecycle_rules": [], "tiering": [tiers({"Prefix": f"{LOG}.tmp/"})]}
+    at = (NOW + 41 * DAY).replace(hour=0)
+
+    verdict = judge_bucket(description, [table], now=at - left * DAY)
+
+    assert verdict.assessment.state is state
+    if state is not State.HEALTHY:
+        assert verdict.assessment.summary == (
+            "Intelligent-Tiering configuration cold will archive the only copy of an unpublished commit of orders at "
+            f"{at:%d %b %Y} 00:00 UTC, if it is of the class INTELLIGENT_TIERING and not read until then, which is not "
+            "known."
+        )
 
 
 def test_tags_leave_it_at_attention() -> None:

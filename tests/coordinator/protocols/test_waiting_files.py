@@ -168,7 +168,7 @@ def test_a_file_of_unknown_age_makes_no_green_bucket() -> None:
 
     assert (state, summary) == (
         State.NOT_CHECKED,
-        "When rule r1 takes the only copy of commit 42 of orders is not known: nothing tells when its file was "
+        "Rule r1 takes the only copy of commit 42 of orders, and when is not known: nothing tells when its file was "
         "written.",
     )
 
@@ -224,12 +224,27 @@ def test_a_rule_that_is_not_in_force_takes_nothing(status: str | None) -> None:
     assert verdict.assessment.state is (State.HEALTHY if status == "Disabled" else State.NOT_CHECKED)
 
 
+@pytest.mark.parametrize(
+    ("versioning", "stays"), [("Enabled", True), ("Suspended", False), ("Off", False), (None, False)]
+)
+def test_what_versioning_keeps_is_said(versioning: str | None, stays: bool) -> None:
+    finding = about_waiting(judged(BITES - DAY, rule(), versioning=versioning))
+
+    assert ("stays as an old version" in finding.meaning) is stays
+
+
+def test_two_tables_of_one_prefix_are_both_held_against_the_rules() -> None:
+    other = TableInBucket("orders", (WaitingFile(7, temp_name(7), WRITTEN, 1),))
+
+    assert [one.version for one in judged(BITES - DAY, rule(), tables=(orders(), other)).deadlines] == [42, 7]
+
+
 def test_a_table_that_could_not_be_read_may_have_a_commit_under_the_rule() -> None:
     unread = TableInBucket("orders", is_read=False)
 
     assert judged(BITES, rule(), tables=(unread,)).assessment[:2] == (
         State.NOT_CHECKED,
-        "Whether a commit waits where a rule deletes files is not known of 1 table: the last reading failed.",
+        "Whether a commit waits where a rule deletes files is not known of 1 table, read in part or not at all.",
     )
     assert judged(BITES, rule("returns/"), tables=(unread,)).assessment.state is State.HEALTHY
 
