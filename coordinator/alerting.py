@@ -6,11 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 
 from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, TableFinding, Watch
+from coordinator.observation.settings_of_aws import judge_by_clock
+from coordinator.protocols.deadlines import WARNED_BEFORE
 from coordinator.protocols.verdict import State
 from coordinator.repairs.offers import offers_of, without_repair
 from coordinator.repairs.refusals import NO_BUTTON
@@ -60,12 +62,16 @@ def waiting_commits(now: datetime) -> Iterator[Problem]:
 
 
 def setting_problems(now: datetime) -> Iterator[Problem]:
-    """What diagnosis says of stores and buckets; a rule that will bite counts the days left."""
-    stores = CommitStore.objects.filter(state_rank__lte=State.ATTENTION.rank).select_related("connection")
-    buckets = Bucket.objects.filter(state_rank__lte=State.ATTENTION.rank).select_related("connection")
-    for store in stores.order_by("pk"):
+    """What diagnosis says of stores and buckets; a rule that will bite counts the days left.
+
+    A failed reading ends nothing: what was found before still stands. Buckets are first judged anew where only the
+    time has passed.
+    """
+    judge_by_clock(now)
+    troubled = Q(state_rank__lte=State.ATTENTION.rank) | Q(error_at__isnull=False)
+    for store in CommitStore.objects.filter(troubled).select_related("connection").order_by("pk"):
         yield from _of_settings(store, "commit store", reverse("store", args=[store.pk]), now)
-    for bucket in buckets.order_by("pk"):
+    for bucket in Bucket.objects.select_related("connection").order_by("pk"):
         yield from _of_settings(bucket, "bucket", reverse("bucket", args=[bucket.pk]), now)
 
 
@@ -157,11 +163,11 @@ def _of_waiting(table: DeltaTable, since: datetime, now: datetime) -> Problem:
 def _of_settings(thing: CommitStore | Bucket, what: str, path: str, now: datetime) -> Iterator[Problem]:
     found = thing.facts.get("findings") if isinstance(thing.facts, dict) else None
     for number, finding in enumerate(found if isinstance(found, list) else []):
-        severity = _SEVERITIES.get(str(finding.get("state")))
-        if severity is None:
-            continue
         evidence = finding.get("evidence") or {}
         bites_at = parse_datetime(str(evidence.get("first_bites_at") or evidence.get("bites_at") or ""))
+        severity = _severity_of_setting(str(finding.get("state")), bites_at, now)
+        if severity is None:
+            continue
         yield Problem(
             kind=(HAZARD if bites_at else SETTING).name,
             key=f"{what}:{thing.pk}:{finding.get('code', number)}:{evidence.get('rule', '')}",
@@ -177,6 +183,12 @@ def _of_settings(thing: CommitStore | Bucket, what: str, path: str, now: datetim
             connection=thing.connection_id,
             uri=f"s3a://{thing.name}/" if what == "bucket" else "",
         )
+
+
+def _severity_of_setting(state: str, bites_at: datetime | None, now: datetime) -> Severity | None:
+    """None for what is no problem. A far deadline is none, and still told by a rule that looks further ahead."""
+    is_far = bites_at is not None and bites_at - now > WARNED_BEFORE
+    return _SEVERITIES.get(state) or ("info" if is_far else None)
 
 
 def _evidence(evidence: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

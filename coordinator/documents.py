@@ -4,8 +4,12 @@ from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 
 from coordinator.models import Bucket, CommitStore, DeltaTable, Entry, TableFinding
+from coordinator.queries.deadlines import count_in_all, stored_deadlines
+
+_JUDGED = frozenset({"deadlines", "deadlines_in_all", "judge_again_at"})
 
 
 def table_line(table: DeltaTable) -> dict[str, Any]:
@@ -105,9 +109,17 @@ def store_document(store: CommitStore) -> dict[str, Any]:
 
 
 def bucket_document(bucket: Bucket) -> dict[str, Any]:
-    """One bucket with its settings as last read."""
+    """One bucket with settings as last read and deadlines as last judged: the contract of `levee buckets --json`."""
     tables = DeltaTable.objects.filter(connection=bucket.connection, bucket=bucket.name, gone_at=None)
-    return _observed(bucket) | {"name": bucket.name, "tables": tables.count(), "settings": bucket.facts}
+    facts = bucket.facts if isinstance(bucket.facts, dict) else {}
+    deadlines = stored_deadlines(facts)
+    return _observed(bucket) | {
+        "name": bucket.name,
+        "tables": tables.count(),
+        "settings": {key: value for key, value in facts.items() if key not in _JUDGED},
+        "deadlines": [{**one, "at": moment(parse_datetime(str(one.get("at") or "")))} for one in deadlines],
+        "deadlines_in_all": count_in_all(facts),
+    }
 
 
 def _observed(row: CommitStore | Bucket) -> dict[str, Any]:

@@ -52,7 +52,14 @@ class Sample:
 SAMPLES = (
     Sample(PROD, "warehouse/sales/orders", DELTA_LOG, ORDERS, 59, 240, growth.none, "healthy, 60 commits"),
     Sample(
-        PROD, "warehouse/sales/order_items", DELTA_LOG, ORDERS, 14, 30, growth.pending_unpublished, "pending, no file"
+        PROD,
+        "warehouse/sales/order_items",
+        DELTA_LOG,
+        ORDERS,
+        14,
+        30,
+        growth.pending_unpublished,
+        "pending, no file, and a rule that takes its temp file within four days",
     ),
     Sample(PROD, "warehouse/sales/refunds", DELTA_LOG, ORDERS, 9, 48, growth.pending_published, "pending, published"),
     Sample(PROD, "warehouse/web/sessions", DELTA_LOG, SESSIONS, 11, 96, growth.none, "healthy, partitioned by day"),

@@ -97,7 +97,7 @@ def _observe(
         readings = _read_all(lake, survey, targets, workers, in_full=in_full)
         counts = _save_all(connection, readings, len(targets), tell)
         tell("Read bucket settings")
-        observe_buckets(connection, lake, started, workers, tables_changed=counts.changed > 0)
+        observe_buckets(connection, lake, started, workers, tables_changed=counts.changed + counts.failed > 0)
     requests = lake.requests
     return PassResult(len(targets), counts.changed, counts.failed, requests.total, requests.read_units, tuple(problems))
 

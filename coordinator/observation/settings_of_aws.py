@@ -5,14 +5,16 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from django.db.models import OuterRef, Subquery
+from django.utils.dateparse import parse_datetime
 
-from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, Observed, Watch
+from coordinator.models import Bucket, CommitStore, DeltaTable, Observed, Watch
+from coordinator.observation.bucket_contents import tables_in
 from coordinator.observation.failures import failure_of
 from coordinator.observation.storable import clean_json, make_storable
 from coordinator.observation.surveys import table_uri
 from coordinator.observation.workers import Workers
-from coordinator.protocols.buckets import TableInBucket, diagnose_bucket
+from coordinator.protocols.assessment import unread_facts
+from coordinator.protocols.buckets import judge_bucket
 from coordinator.protocols.stores import diagnose_store
 from coordinator.protocols.verdict import State
 from dashboard.connections.models import Connection
@@ -28,6 +30,17 @@ Judged = tuple[dict[str, Any], State, str]
 
 LOAD_OVER = timedelta(days=1)
 """How far back throttled requests are counted."""
+
+MOST_DEADLINES = 100
+"""Deadlines that are kept with a bucket, the soonest."""
+
+_PARTS_OF_BUCKET = {
+    "versioning": ("versioning", "mfa_delete"),
+    "lifecycle": ("lifecycle_rules", "least_size_moved"),
+    "archive tiers": ("tiering",),
+    "replication": ("replication",),
+}
+"""Facts of a bucket as a refusal names them, and where they are kept."""
 
 SETTINGS_EVERY = timedelta(minutes=5)
 """How often settings are read: they change by hand, and some of these calls are limited to a few a second."""
@@ -50,7 +63,8 @@ def observe_buckets(
 ) -> None:
     """Describe each bucket that holds a table or a watched prefix and was not read lately.
 
-    The others are judged anew where `tables_changed`, so that none is called healthy for want of a table found since.
+    The others are judged anew where `tables_changed` or a deadline has drawn nearer, so that none is called healthy for
+    want of a table found since, or because nothing has changed but the time.
     """
     names = set(DeltaTable.objects.filter(connection=connection).values_list("bucket", flat=True).distinct())
     names |= {uri.bucket for watch in Watch.objects.filter(connection=connection) if (uri := table_uri(watch.uri))}
@@ -63,19 +77,37 @@ def observe_buckets(
                 partial(workers.run, partial(describe_bucket, lake, bucket.name)),
                 partial(_judge_bucket, bucket, now),
             )
-        elif tables_changed:
+        elif tables_changed or _has_changed_by_clock(bucket, now):
             judge_bucket_again(bucket, now)
 
 
+def judge_by_clock(now: datetime) -> int:
+    """Judge anew each bucket of which a deadline has drawn nearer by a grade since, without AWS; returns how many."""
+    due = [bucket for bucket in Bucket.objects.select_related("connection") if _has_changed_by_clock(bucket, now)]
+    for bucket in due:
+        judge_bucket_again(bucket, now)
+    return len(due)
+
+
+def _has_changed_by_clock(bucket: Bucket, now: datetime) -> bool:
+    found = bucket.facts.get("judge_again_at") if isinstance(bucket.facts, dict) else None
+    moment = parse_datetime(found) if isinstance(found, str) else None
+    return moment is not None and moment <= now
+
+
 def judge_bucket_again(bucket: Bucket, now: datetime) -> None:
-    """Judge a bucket by its tables of now and its settings as last read; a reading that came meanwhile stands."""
+    """Judge a bucket by its tables of now and its settings as last read; a reading that came meanwhile stands.
+
+    Where the last reading failed, the bucket stays not checked, and only its findings and deadlines are brought up.
+    """
     if not bucket.facts:
         return
-    bucket.facts, state, bucket.summary = _judge_bucket(bucket, now, bucket.facts)
-    bucket.state, bucket.state_rank = state.value, state.rank
+    bucket.facts, state, summary = _judge_bucket(bucket, now, bucket.facts)
+    if bucket.error_at is None:
+        bucket.state, bucket.state_rank, bucket.summary = state.value, state.rank, summary
     make_storable(bucket)
     judged = {name: getattr(bucket, name) for name in ("facts", "state", "state_rank", "summary")}
-    same_reading = Bucket.objects.filter(pk=bucket.pk, observed_at=bucket.observed_at, error_at=None)
+    same_reading = Bucket.objects.filter(pk=bucket.pk, observed_at=bucket.observed_at, error_at=bucket.error_at)
     same_reading.update(**judged)
 
 
@@ -144,21 +176,23 @@ def _ttl_since(before: object, facts: Mapping[str, Any], now: datetime) -> dict[
 
 
 def _judge_bucket(bucket: Bucket, now: datetime, description: BucketDescription | Mapping[str, Any]) -> Judged:
-    state, summary, findings = diagnose_bucket(
-        description, tables_in(bucket), now=now, stores_region=bucket.connection.region
-    )
-    return {**_as_json(description), "findings": [_as_json(finding) for finding in findings]}, state, summary
+    facts = _with_facts_read_before(_as_json(description), bucket.facts)
+    verdict = judge_bucket(facts, tables_in(bucket), now=now, stores_region=bucket.connection.region)
+    state, summary, findings = verdict.assessment
+    judged = {
+        "findings": [_as_json(finding) for finding in findings],
+        "deadlines": [_as_json(deadline) for deadline in verdict.deadlines[:MOST_DEADLINES]],
+        "deadlines_in_all": len(verdict.deadlines),
+        "judge_again_at": verdict.judge_again_at.isoformat() if verdict.judge_again_at else None,
+    }
+    return {**facts, **judged}, state, summary
 
 
-def tables_in(bucket: Bucket) -> tuple[TableInBucket, ...]:
-    """The tables of a bucket with the oldest of their commits, unpublished and published."""
-    tables = DeltaTable.objects.filter(connection=bucket.connection_id, bucket=bucket.name, gone_at=None)
-    oldest = Commit.objects.filter(table=OuterRef("pk")).exclude(modified_at=None).order_by("modified_at")
-    rows = tables.annotate(oldest_log=Subquery(oldest.values("modified_at")[:1])).order_by("prefix")
-    return tuple(
-        TableInBucket(prefix, unpublished, oldest_log)
-        for prefix, unpublished, oldest_log in rows.values_list("prefix", "oldest_unpublished_at", "oldest_log")
-    )
+def _with_facts_read_before(facts: dict[str, Any], before: object) -> dict[str, Any]:
+    """The facts, and in place of one that was refused what was read of it before: a refusal makes no hazard go away."""
+    known = before if isinstance(before, Mapping) else {}
+    names = [name for refused in unread_facts(facts) for name in _PARTS_OF_BUCKET.get(refused, ())]
+    return {**facts, **{name: known[name] for name in names if name in known}}
 
 
 def _as_json(record: object) -> dict[str, Any]:

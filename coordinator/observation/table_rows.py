@@ -7,6 +7,7 @@ from coordinator.models import CommitStore, DeltaTable
 from coordinator.observation.commit_rows import moment
 from coordinator.observation.failures import Failure
 from coordinator.observation.reading import Reading
+from coordinator.protocols.log_sizes import Stored, joined_ranges, ranges_of, read_ranges, stored_ranges
 from coordinator.protocols.verdict import Finding, Severity, State, Verdict
 from lake.delta.facts import LogListing, TableFacts
 
@@ -70,12 +71,21 @@ def _fill_log(table: DeltaTable, reading: Reading, facts: TableFacts, verdict: V
     table.last_commit_at = _last_commit_at(facts, verdict) or table.last_commit_at
     if listing.checkpoints:
         table.checkpoint_version = max(listing.checkpoints)
+    table.log_sizes = _log_sizes(table, listing, whole_log=reading.whole_log)
     if reading.whole_log:
         table.listed_at = reading.observed_at
         table.oldest_version = min(listing.commits, default=None)
         table.log_files = reading.log_files
         table.log_bytes = listing.total_bytes
         table.checkpoint_version = max(listing.checkpoints, default=None)
+
+
+def _log_sizes(table: DeltaTable, listing: LogListing, *, whole_log: bool) -> Stored | None:
+    """Of the whole log as listed; a tail adds to what is known of the rest, and says nothing where that is nothing."""
+    if whole_log:
+        return stored_ranges(ranges_of(listing))
+    known = read_ranges(table.log_sizes)
+    return None if known is None else stored_ranges(joined_ranges([*known, *ranges_of(listing)]))
 
 
 def _last_commit_at(facts: TableFacts, verdict: Verdict) -> datetime | None:

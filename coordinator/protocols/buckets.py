@@ -1,12 +1,18 @@
 """What S3 may do on its own to the logs and the data of the tables in a bucket."""
 
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import takewhile
 from typing import Any
 
+from coordinator.protocols.archive_tiers import (
+    ArchiveTiers,
+    read_configurations,
+    tier_deadlines,
+    tier_falls,
+    tier_findings,
+    tier_waiting,
+)
 from coordinator.protocols.assessment import (
     Assessment,
     as_mapping,
@@ -16,44 +22,38 @@ from coordinator.protocols.assessment import (
     unread_facts,
     unread_finding,
 )
-from coordinator.protocols.lifecycle import Act, Rule, ends_unfinished_uploads, read_rules
-from coordinator.protocols.names import STAGED_FOLDERS
-from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import counted, joined, thousands
-
-MOST_RULES = 1_000
-"""Lifecycle rules that S3 allows in one bucket."""
-
-FEW_RULES_LEFT = 50
-SHORTEST_TEMP_DAYS = 3
-"""Days that a temp or staged file should live at least: a stopped writer's commit waits in it to be published."""
-
-HELD_FOLDERS = (".tmp/", *(f"{folder}/" for folder in STAGED_FOLDERS))
-"""Folders of `_delta_log/` whose files are needed until their commit is published, and no longer."""
+from coordinator.protocols.bucket_tables import TableInBucket, TablesByPrefix
+from coordinator.protocols.deadlines import AtRisk, Deadline, moment_in_words, next_change, soonest_first
+from coordinator.protocols.judgement import GRACE_SECONDS
+from coordinator.protocols.lifecycle import Rule, read_rules
+from coordinator.protocols.published_reach import published_deadlines, published_findings, reach_of
+from coordinator.protocols.rule_troubles import rule_troubles
+from coordinator.protocols.verdict import Finding, State
+from coordinator.protocols.waiting_files import (
+    lost_deadlines,
+    lost_findings,
+    short_findings,
+    waiting_deadlines,
+    waiting_findings,
+)
+from coordinator.protocols.wording import counted, joined, verb
 
 
 @dataclass(frozen=True, slots=True)
-class TableInBucket:
-    """A table's key prefix without slashes at its ends; when its oldest unpublished commit was written, if any.
+class BucketVerdict:
+    """The assessment, every deadline soonest first, and when the clock alone changes one of them, None for never."""
 
-    `oldest_log_at` is when the oldest commit file that is still in its log was written, None where that is not known.
-    """
+    assessment: Assessment
+    deadlines: tuple[Deadline, ...] = ()
+    judge_again_at: datetime | None = None
 
-    prefix: str
-    oldest_unpublished_at: datetime | None = None
-    oldest_log_at: datetime | None = None
 
-    @property
-    def root(self) -> str:
-        return f"{self.prefix}/" if self.prefix else ""
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one rule or configuration contributes."""
 
-    @property
-    def log(self) -> str:
-        return f"{self.root}_delta_log/"
-
-    @property
-    def held(self) -> tuple[str, ...]:
-        return tuple(self.log + folder for folder in HELD_FOLDERS)
+    findings: tuple[Finding, ...] = ()
+    deadlines: tuple[Deadline, ...] = ()
 
 
 def diagnose_bucket(
@@ -64,208 +64,132 @@ def diagnose_bucket(
     now: datetime | None = None,
     stores_region: str = "",
 ) -> Assessment:
+    """The assessment of `judge_bucket`, of tables or just their prefixes."""
+    known = [TableInBucket(one.strip("/")) if isinstance(one, str) else one for one in tables]
+    return judge_bucket(description, known, error=error, now=now, stores_region=stores_region).assessment
+
+
+def judge_bucket(
+    description: object,
+    tables: Sequence[TableInBucket] = (),
+    *,
+    error: str = "",
+    now: datetime | None = None,
+    stores_region: str = "",
+) -> BucketVerdict:
     """Judge one bucket by `lake.aws.buckets.BucketDescription`, or the same as JSON.
 
-    `tables` are the tables in it, or just their prefixes; `error` is the refusal where nothing could be described;
-    `stores_region` is where the commit stores of its tables are, "" where that is not known.
+    `tables` are the tables in it; `error` is the refusal where nothing could be described; `stores_region` is where the
+    commit stores of its tables are, "" where that is not known.
     """
     if error:
-        return not_checked(error)
+        return BucketVerdict(not_checked(error))
     facts = as_mapping(description)
     if not facts:
-        return not_checked("the description of the bucket is empty.")
-    known = [TableInBucket(one.strip("/")) if isinstance(one, str) else one for one in tables]
-    findings = [*_versioning(facts), *_replication(facts), *_other_region(facts, stores_region)]
-    findings += [unread_finding(fact, why) for fact, why in unread_facts(facts).items()]
-    raw = facts.get("lifecycle_rules")
-    if isinstance(raw, list | tuple):
-        rules = read_rules(raw)
-        findings += _room(len(raw))
-        findings += _multipart(raw)
-        findings += _temp_rules(rules, known)
-        index = _Tables(known)
-        for rule in rules:
-            findings += _of_rule(rule, index.reached_by(rule), now or datetime.now(UTC))
-    return assessed(findings, "No lifecycle rule can reach a published log or data file.")
+        return BucketVerdict(not_checked("the description of the bucket is empty."))
+    moment = now or datetime.now(UTC)
+    raw, configurations = _listed(facts.get("lifecycle_rules")), _listed(facts.get("tiering"))
+    rules = read_rules(raw or (), str(facts.get("least_size_moved") or ""))
+    tiers = read_configurations(configurations or ())
+    by_prefix = TablesByPrefix(tables)
+    keeps_versions = facts.get("versioning") == "Enabled"
+    parts = [*_of_rules(rules, by_prefix, moment, keeps_versions), *_of_tiers(tiers, rules, by_prefix, moment)]
+    deadlines = soonest_first(deadline for part in parts for deadline in part.deadlines)
+    findings = [*_versioning(facts), *_replication(facts), *_other_region(facts, stores_region), *_unread(facts)]
+    if raw is not None:
+        findings += rule_troubles(raw, rules, str(facts.get("name") or ""), tables)
+    # The sooner of two findings of one kind gives that kind its sentence.
+    findings += sorted((finding for part in parts for finding in part.findings), key=_moment_of)
+    all_is_well = _all_is_well(rules, tiers, tables, deadlines)
+    return BucketVerdict(assessed(findings, all_is_well), deadlines, _judge_again_at(deadlines, tables, moment))
 
 
-class _Tables:
-    """Tables by root, so that a bucket of a thousand rules and ten thousand tables is judged at once."""
-
-    def __init__(self, tables: Iterable[TableInBucket]) -> None:
-        self._by_root = {table.root: table for table in tables}
-        self._roots = sorted(self._by_root)
-
-    def reached_by(self, rule: Rule) -> list[TableInBucket]:
-        """Tables of which the rule can match a key."""
-        inside = self._roots[bisect_left(self._roots, rule.prefix) :]
-        roots = set(takewhile(lambda root: root.startswith(rule.prefix), inside))
-        roots |= _cuts(rule.prefix) & self._by_root.keys()
-        return [self._by_root[root] for root in sorted(roots)]
+def _listed(value: object) -> Sequence[object] | None:
+    return value if isinstance(value, list | tuple) else None
 
 
-def _of_rule(rule: Rule, reached: Sequence[TableInBucket], now: datetime) -> list[Finding]:
+def _unread(facts: Mapping[str, Any]) -> list[Finding]:
+    """Facts that were refused, and those without which nothing may be called well and that are not there."""
+    needed = {"lifecycle": "lifecycle_rules", "archive tiers": "tiering"}
+    absent = {fact: "no answer of S3 is kept" for fact, key in needed.items() if _listed(facts.get(key)) is None}
+    return [unread_finding(fact, why) for fact, why in (absent | unread_facts(facts)).items()]
+
+
+def _of_rules(rules: Sequence[Rule], tables: TablesByPrefix, now: datetime, keeps_versions: bool) -> list[_Part]:
+    return [_of_rule(rule, tables.reached_by(rule.prefix), now, keeps_versions) for rule in rules]
+
+
+def _of_rule(rule: Rule, reached: Sequence[TableInBucket], now: datetime, keeps_versions: bool) -> _Part:
     """The worst that the rule does, over the tables it reaches."""
     if not reached or (not rule.acts and not rule.deletes_old_versions):
-        return []
+        return _Part()
+    lost = lost_deadlines(rule, reached, now)
+    findings = lost_findings(rule, lost)
     if not rule.acts:
         summary = f"Rule {rule.name} deletes old versions of log or data files."
-        return [note("deletes-old-versions", summary, "What it deletes cannot be brought back.", rule=rule.name)]
-    logs = [table for table in reached if _matters_to_log(rule, table)]
-    data = [table for table in reached if not rule.is_within(table.log.rstrip("/"))]
-    held = [table for table in reached if any(rule.reaches(folder) for folder in table.held)]
-    findings: list[Finding] = []
-    if logs or data:
-        findings.append(_reaches(rule, logs, data, now))
-    deadlines = [(act, table) for act in rule.acts for table in held]
-    return findings + _of_held_files(rule, deadlines, bool(logs), now)
+        meaning = "What it deletes cannot be brought back."
+        return _Part((*findings, note("deletes-old-versions", summary, meaning, rule=rule.name)), tuple(lost))
+    reach = reach_of(rule, reached)
+    waiting = waiting_deadlines(rule, reached, now)
+    findings += published_findings(rule, reach, now)
+    of_waiting = waiting_findings(rule, waiting, reaches_log=bool(reach.logs), keeps_versions=keeps_versions)
+    findings += of_waiting
+    if not reach.logs and not any(finding.state.rank <= State.ATTENTION.rank for finding in of_waiting):
+        findings += short_findings(rule, reached)
+    return _Part(tuple(findings), (*lost, *published_deadlines(rule, reach), *waiting))
 
 
-def _matters_to_log(rule: Rule, table: TableInBucket) -> bool:
-    """Whether the rule can match files of the log besides temp and staged ones."""
-    return rule.reaches(table.log) and not any(rule.is_within(folder.rstrip("/")) for folder in table.held)
+def _of_tiers(
+    tiers: Sequence[ArchiveTiers], rules: Sequence[Rule], tables: TablesByPrefix, now: datetime
+) -> list[_Part]:
+    moving = [rule for rule in rules if rule.tiers]
+    found = []
+    for one in tiers:
+        reached = tables.reached_by(one.scope.prefix)
+        falls = tier_falls(one, moving, reached)
+        published, waiting = tier_deadlines(one, falls, now), tier_waiting(one, reached, now)
+        findings = tier_findings(one, falls, published)
+        findings += waiting_findings(one.scope, waiting, reaches_log=True, keeps_versions=False)
+        found.append(_Part(tuple(findings), (*published, *waiting)))
+    return found
 
 
-def first_bite(rule: Rule, tables: Iterable[TableInBucket]) -> datetime | None:
-    """When the rule first acts on what these tables still need; None where nothing tells.
-
-    The oldest commit file stands for the log, and for the data: a data file is written before the commit that names it.
-    """
-    moments = [table.oldest_log_at for table in tables if table.oldest_log_at]
-    bites = [act.bites_at(moment) for act in rule.acts for moment in moments]
-    return min((one for one in bites if one), default=None)
+def _moment_of(finding: Finding) -> tuple[bool, str]:
+    """The moment that a finding names, as ISO 8601 in UTC; those without one come last."""
+    at = finding.evidence.get("first_bites_at") or finding.evidence.get("bites_at")
+    return at is None, str(at or "")
 
 
-def bite_in_words(bites_at: datetime | None, now: datetime) -> str:
-    """A sentence about the date on which a hazard becomes real, "" where it is not known."""
-    if bites_at is None:
-        return ""
-    word = "It first bites" if bites_at > now else "It has bitten since"
-    return f" {word}{' at' if bites_at > now else ''} {bites_at:%d %b %Y %H:%M} UTC."
+def _judge_again_at(deadlines: Sequence[Deadline], tables: Iterable[TableInBucket], now: datetime) -> datetime | None:
+    """When a deadline comes nearer by a grade or passes, or a commit is no longer in its writer's hands."""
+    changes = [at] if (at := next_change(deadlines, now)) else []
+    if any(one.what is AtRisk.UNPUBLISHED and one.state is State.HEALTHY for one in deadlines):
+        grace = timedelta(seconds=GRACE_SECONDS)
+        young = (one.written_at for table in tables for one in table.waiting if one.is_young(now))
+        changes += [written_at + grace for written_at in young if written_at]
+    return min(changes, default=None)
 
 
-def _reaches(rule: Rule, logs: Sequence[TableInBucket], data: Sequence[TableInBucket], now: datetime) -> Finding:
-    """A rule on published commits, checkpoints or data files: what it takes is still part of the table."""
-    parts = [
-        f"the log of {counted(len(logs), 'table')}" if logs else "",
-        f"data of {counted(len(data), 'table')}" if data else "",
-    ]
-    conditional = bool(rule.conditions)
-    what = joined([part for part in parts if part])
-    only = f" Only objects {joined(rule.conditions)}." if conditional else ""
-    bites_at = first_bite(rule, [*logs, *data])
-    return Finding(
-        "lifecycle-reaches-log" if logs else "lifecycle-reaches-data",
-        Severity.WARNING if conditional else Severity.CRITICAL,
-        State.ATTENTION if conditional else State.UNSAFE,
-        f"Rule {rule.name} {joined([act.in_words for act in rule.acts])} under {rule.prefix or 'the whole bucket'}: "
-        f"it can reach {what}.{only}{bite_in_words(bites_at, now)}",
-        meaning="S3 does not know which files a table still needs. A version whose files are gone can be neither read "
-        "nor restored.",
-        evidence={
-            "rule": rule.name,
-            "prefix": rule.prefix,
-            "logs": [table.prefix for table in logs[:20]],
-            "data": [table.prefix for table in data[:20]],
-            "conditions": list(rule.conditions),
-            "first_bites_at": bites_at.isoformat() if bites_at else None,
-        },
-    )
-
-
-def _of_held_files(
-    rule: Rule, deadlines: Sequence[tuple[Act, TableInBucket]], reaches_log: bool, now: datetime
-) -> list[Finding]:
-    """A rule on temp or staged files: dangerous where it bites before their commit is published."""
-    waiting = []
-    for act, table in deadlines:
-        bites_at = act.bites_at(table.oldest_unpublished_at) if table.oldest_unpublished_at else None
-        if bites_at:
-            waiting.append((bites_at, table))
-    threatened = [pair for pair in waiting if pair[0] - now <= timedelta(days=1)]
-    if threatened:
-        return [_threatens(rule, min(threatened, key=lambda pair: pair[0]), len(threatened))]
-    days = [act.days for act, _ in deadlines if act.days is not None]
-    short = bool(days) and min(days) < SHORTEST_TEMP_DAYS
-    dated = any(act.date for act, _ in deadlines)
-    if (short or dated) and not reaches_log:
-        return [_short(rule)]
-    return [_would_take(rule, min(waiting, key=lambda pair: pair[0]))] if waiting and not reaches_log else []
-
-
-def _would_take(rule: Rule, first: tuple[datetime, TableInBucket]) -> Finding:
-    """Most commits are published within seconds, so that one waits is no trouble of the bucket until a day before."""
-    bites_at, table = first
-    return note(
-        "lifecycle-would-take-unpublished",
-        f"Rule {rule.name} would delete the only copy of a commit of {table.prefix or 'the table'} at "
-        f"{bites_at:%d %b %Y %H:%M} UTC, if the commit is still unpublished then.",
-        "Publish it before.",
-        rule=rule.name,
-        table=table.prefix,
-        bites_at=bites_at.isoformat(),
-    )
-
-
-def _threatens(rule: Rule, first: tuple[datetime, TableInBucket], count: int) -> Finding:
-    bites_at, table = first
-    more = f" and of {counted(count - 1, 'other table')}" if count > 1 else ""
-    return Finding(
-        "lifecycle-takes-unpublished",
-        Severity.CRITICAL,
-        State.UNSAFE,
-        f"Rule {rule.name} will delete the only copy of an unpublished commit of {table.prefix or 'the table'}{more} "
-        f"at {bites_at:%d %b %Y %H:%M} UTC.",
-        meaning="Once it is gone, the commit is lost and every listing of the table can fail. Publish the commit, or "
-        "change the rule.",
-        evidence={"rule": rule.name, "prefix": rule.prefix, "table": table.prefix, "bites_at": bites_at.isoformat()},
-    )
-
-
-def _short(rule: Rule) -> Finding:
-    return Finding(
-        "lifecycle-too-short",
-        Severity.WARNING,
-        State.ATTENTION,
-        f"Rule {rule.name} {joined([act.in_words for act in rule.acts])} under {rule.prefix}: a commit that waits "
-        f"there unpublished is lost with its file.",
-        meaning=f"Temp and staged files are needed until their commit is published. Give them "
-        f"{SHORTEST_TEMP_DAYS} days or more.",
-        evidence={"rule": rule.name, "prefix": rule.prefix},
-    )
-
-
-def _temp_rules(rules: Sequence[Rule], tables: Sequence[TableInBucket]) -> list[Finding]:
-    """Whether finished temp files ever leave by a rule; nobody else deletes them."""
+def _all_is_well(
+    rules: Sequence[Rule], tiers: Sequence[ArchiveTiers], tables: Sequence[TableInBucket], deadlines: Sequence[Deadline]
+) -> str:
+    """What was compared with what, and no more: rules in force, tables as known, and the first date that is to come."""
     if not tables:
-        return []
-    sweeping = [rule for rule in rules if not rule.conditions and any(not act.archives for act in rule.acts)]
-    prefixes = {rule.prefix for rule in sweeping}
-    covered = [table for table in tables if not prefixes.isdisjoint(_cuts(table.held[0]))]
-    summary = f"{thousands(len(covered))} of {counted(len(tables), 'table')} have a lifecycle rule on .tmp."
-    meaning = "Writers never delete finished temp files; without a rule somebody else has to."
-    return [note("temp-rules", summary, meaning, tables=len(tables), covered=len(covered))]
+        return f"No Delta table is known in this bucket, so nothing was compared with its {_in_force(rules, tiers)}."
+    if not rules and not tiers:
+        return "No lifecycle rule and no archive configuration is in force."
+    waits = [one.at for one in deadlines if one.at is not None and one.what in (AtRisk.UNPUBLISHED, AtRisk.LOST)]
+    until = f" before {moment_in_words(min(waits))}" if waits else ""
+    return (
+        f"By prefix, size and age, its {_in_force(rules, tiers)} "
+        f"{verb(len(rules) + len(tiers), 'takes', 'take')} no published log or data file of the "
+        f"{counted(len(tables), 'known table')}, and no commit that waits to be published{until}."
+    )
 
 
-def _cuts(key: str) -> set[str]:
-    """Every prefix of a key."""
-    return {key[:end] for end in range(len(key) + 1)}
-
-
-def _room(count: int) -> list[Finding]:
-    left = MOST_RULES - count
-    if left > FEW_RULES_LEFT:
-        return []
-    return [
-        Finding(
-            "few-rules-left",
-            Severity.WARNING,
-            State.ATTENTION,
-            f"{thousands(max(left, 0))} lifecycle rules are left of {thousands(MOST_RULES)}.",
-            meaning="A rule takes one prefix, so a rule for each table does not scale.",
-            evidence={"rules": count},
-        )
-    ]
+def _in_force(rules: Sequence[Rule], tiers: Sequence[ArchiveTiers]) -> str:
+    told = [counted(len(rules), "lifecycle rule")] if rules or not tiers else []
+    return joined([*told, *([counted(len(tiers), "archive configuration")] if tiers else [])])
 
 
 def _versioning(facts: Mapping[str, Any]) -> list[Finding]:
@@ -295,11 +219,3 @@ def _other_region(facts: Mapping[str, Any], stores_region: str) -> list[Finding]
     summary = f"The bucket is in {region}, the commit stores of its connection are in {stores_region}."
     meaning = "Each commit through a store waits for both, and a writer's settings have to name both regions."
     return [note("other-region", summary, meaning, region=region, stores_region=stores_region)]
-
-
-def _multipart(rules: Sequence[object]) -> list[Finding]:
-    """Whether parts of uploads that never ended leave by a rule for the whole bucket; they are billed and unseen."""
-    if any(ends_unfinished_uploads(rule) for rule in rules):
-        return []
-    meaning = "Writers that die while they upload leave parts that no listing shows and that are billed for ever."
-    return [note("unfinished-uploads-stay", "No rule ends unfinished uploads in the whole bucket.", meaning)]

@@ -140,6 +140,15 @@ def unknown_facts(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(str(pair[0]), str(pair[1])) for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2]
 
 
+def tiering_names(facts: Mapping[str, Any]) -> list[str] | None:
+    """Names of the archive configurations that are not switched off; None where they could not be read."""
+    found = facts.get("tiering")
+    if not isinstance(found, list):
+        return None
+    known = [one for one in found if isinstance(one, Mapping)]
+    return [str(one.get("Id") or "without a name") for one in known if one.get("Status") != "Disabled"]
+
+
 def key_schema(facts: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Attribute, role and type of each key part."""
     found = facts.get("key_schema")

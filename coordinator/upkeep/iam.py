@@ -122,6 +122,7 @@ def _observe(names: Names, stores: tuple[str, ...]) -> tuple[Grant, ...]:
                 "s3:GetBucketVersioning",
                 "s3:GetLifecycleConfiguration",
                 "s3:GetReplicationConfiguration",
+                "s3:GetIntelligentTieringConfiguration",
             ),
             names.bucket_arns,
         ),

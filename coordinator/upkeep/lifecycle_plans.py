@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
-from coordinator.protocols.buckets import MOST_RULES, SHORTEST_TEMP_DAYS
-from coordinator.protocols.lifecycle import Act
+from coordinator.protocols.deadlines import moment_in_words
+from coordinator.protocols.lifecycle import Act, is_on_temp_files
+from coordinator.protocols.rule_troubles import MOST_RULES
+from coordinator.protocols.waiting_files import SHORTEST_TEMP_DAYS
 from coordinator.protocols.wording import DAY, counted, thousands
 from coordinator.upkeep.calls import WriteLifecycle
 from coordinator.upkeep.equivalents import lifecycle_equivalents
@@ -165,7 +167,8 @@ def _put_temp_rule(wish: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, 
     told = [
         f"Finished temp files under {folder} leave {counted(wish.days, 'day')} after they were written, at the next "
         "midnight UTC.",
-        "A commit that waits unpublished longer than that is lost with its file: Levee warns a day before.",
+        "A commit that waits unpublished longer than that is lost with its file: Levee warns from 14 days before on.",
+        *_waiting(wish, facts),
         *_kept(lifecycle, changed.id),
     ]
     if versioned and standing is None:
@@ -174,12 +177,24 @@ def _put_temp_rule(wish: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, 
     return _plan(wish, facts, title, lifecycle, merged, changed.id, xml, says, told)
 
 
+def _waiting(wish: SetTempRule, facts: BucketFacts) -> list[str]:
+    """When the rule would take the oldest commit that waits now."""
+    oldest = facts.tables.get(wish.prefix)
+    bites = Act(wish.days, None).bites_at(oldest) if oldest else None
+    if oldest is None or bites is None:
+        return []
+    return [
+        f"One waits since {moment_in_words(oldest)}: the rule takes its only copy at {moment_in_words(bites)}, unless "
+        "it is published before."
+    ]
+
+
 def _remove_temp_rule(wish: RemoveTempRule, facts: BucketFacts, lifecycle: Lifecycle) -> UpkeepPlan | Refusal:
     found = [rule for rule in lifecycle.rules if rule.id == wish.rule]
     if not found:
         return _refuse(wish, "nothing-to-do", f"{facts.bucket} has no rule {wish.rule}.")
     prefix = prefix_of(found[0])
-    if not prefix.endswith(f"/{TEMP_FOLDER}") and prefix != TEMP_FOLDER:
+    if not is_on_temp_files(prefix):
         return _refuse(
             wish,
             "not-a-temp-rule",
@@ -247,7 +262,8 @@ def _is_plain_on(rule: RawRule, folder: str) -> bool:
     """Whether an enabled rule deletes whatever lies in this folder by age, under no other condition."""
     enabled = any(part[:2] == ("Status", "Enabled") for part in rule.tree[2])
     alone = [part[0] for part in _filter_parts(rule)] == ["Prefix"]
-    return enabled and alone and prefix_of(rule) == folder and bool(with_days(rule, 1))
+    on_folder = prefix_of(rule) in (folder, folder.removesuffix("/"))
+    return enabled and alone and on_folder and bool(with_days(rule, 1))
 
 
 def _kept(lifecycle: Lifecycle, rule_id: str) -> list[str]:

@@ -240,6 +240,9 @@ _READS: dict[str, Callable[[Lake, str], object]] = {
     "s3:GetBucketVersioning": partial(_bucket, "GetBucketVersioning", "versioning"),
     "s3:GetLifecycleConfiguration": partial(_bucket, "GetBucketLifecycleConfiguration", "lifecycle"),
     "s3:GetReplicationConfiguration": partial(_bucket, "GetBucketReplication", "replication"),
+    "s3:GetIntelligentTieringConfiguration": partial(
+        _bucket, "ListBucketIntelligentTieringConfigurations", "intelligent-tiering"
+    ),
     "dynamodb:DescribeTable": partial(_describe, "DescribeTable"),
     "dynamodb:DescribeTimeToLive": partial(_describe, "DescribeTimeToLive"),
     "dynamodb:DescribeContinuousBackups": partial(_describe, "DescribeContinuousBackups"),

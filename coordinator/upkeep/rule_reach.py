@@ -5,8 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from coordinator.protocols.buckets import MOST_RULES, TableInBucket, bite_in_words, first_bite
-from coordinator.protocols.lifecycle import Rule, ends_unfinished_uploads, read_rule
+from coordinator.protocols.bucket_tables import TableInBucket
+from coordinator.protocols.deadlines import Deadline
+from coordinator.protocols.lifecycle import Rule, ends_unfinished_uploads, is_on_temp_files, read_rule
+from coordinator.protocols.published_reach import (
+    bite_in_words,
+    matters_to_data,
+    matters_to_log,
+    published_deadlines,
+    reach_of,
+)
+from coordinator.protocols.rule_troubles import MOST_RULES
+from coordinator.protocols.verdict import State
+from coordinator.protocols.waiting_files import waiting_deadlines
 from coordinator.protocols.wording import counted, joined, thousands
 
 LOG, TEMP, STAGED, DATA = "log", "temp", "staged", "data"
@@ -18,6 +29,7 @@ class RuleReach:
     """One rule as S3 has it. `touches` are kinds of files of known tables that it can act on: log, temp, staged, data.
 
     `first_bites_at` is when it first acts on something that a table needs; None where it does not, or nothing tells.
+    `state` is what that makes of the bucket: healthy while it is far away, or never.
     """
 
     id: str
@@ -28,6 +40,7 @@ class RuleReach:
     touches: tuple[str, ...]
     tables: int
     first_bites_at: datetime | None
+    state: State
     sentence: str
     is_temp_rule: bool
 
@@ -59,9 +72,18 @@ class LifecycleView:
     multipart_rule: bool
 
 
-def view_of_rules(raw: Sequence[object], tables: Sequence[TableInBucket], now: datetime) -> LifecycleView:
-    """`raw` are the rules in the shape of the AWS SDKs' JSON; what is no rule is left out, but counted."""
-    pairs = [(one, rule) for one in raw if isinstance(one, Mapping) and (rule := read_rule(one)) is not None]
+def view_of_rules(
+    raw: Sequence[object], tables: Sequence[TableInBucket], now: datetime, least_size_moved: str = ""
+) -> LifecycleView:
+    """`raw` are the rules in the shape of the AWS SDKs' JSON; what is no rule is left out, but counted.
+
+    `least_size_moved` is the bucket's word for the least size of transitions.
+    """
+    pairs = [
+        (one, rule)
+        for one in raw
+        if isinstance(one, Mapping) and (rule := read_rule(one, least_size_moved)) is not None
+    ]
     served = _served([rule for one, rule in pairs if one.get("Status") == "Enabled"], tables)
     return LifecycleView(
         rules=tuple(_reach(one, rule, tables, now) for one, rule in pairs),
@@ -102,7 +124,8 @@ def _reach(raw: Mapping[str, Any], rule: Rule, tables: Sequence[TableInBucket], 
     touches = {kind: [table for table in reached if _touches(rule, table, kind)] for kind in (LOG, TEMP, STAGED, DATA)}
     kinds = tuple(kind for kind, touched in touches.items() if touched)
     enabled = raw.get("Status") == "Enabled"
-    bites_at = _first_bite(rule, touches) if enabled and rule.acts else None
+    deadlines = _deadlines(rule, reached, now) if enabled and rule.acts else []
+    bites_at = min((one.at for one in deadlines if one.at), default=None)
     does = tuple(act.in_words for act in rule.acts)
     return RuleReach(
         id=str(raw.get("ID") or ""),
@@ -113,8 +136,9 @@ def _reach(raw: Mapping[str, Any], rule: Rule, tables: Sequence[TableInBucket], 
         touches=kinds,
         tables=len({table.prefix for touched in touches.values() for table in touched}),
         first_bites_at=bites_at,
+        state=min((one.state for one in deadlines), key=lambda state: state.rank, default=State.HEALTHY),
         sentence=_sentence(rule, enabled, touches, bites_at, now),
-        is_temp_rule=bool(raw.get("ID")) and f"/{rule.prefix}".endswith("/_delta_log/.tmp/"),
+        is_temp_rule=bool(raw.get("ID")) and is_on_temp_files(rule.prefix),
     )
 
 
@@ -124,17 +148,12 @@ def _touches(rule: Rule, table: TableInBucket, kind: str) -> bool:
         return rule.reaches(temp)
     if kind == STAGED:
         return any(rule.reaches(folder) for folder in staged)
-    if kind == DATA:
-        return rule.reaches(table.root) and not rule.is_within(table.log.rstrip("/"))
-    return rule.reaches(table.log) and not any(rule.is_within(folder.rstrip("/")) for folder in table.held)
+    return matters_to_data(rule, table) if kind == DATA else matters_to_log(rule, table)
 
 
-def _first_bite(rule: Rule, touches: Mapping[str, Sequence[TableInBucket]]) -> datetime | None:
-    """The first moment at which it takes a log or data file, or the file of a commit that waits unpublished."""
-    needed = first_bite(rule, [*touches[LOG], *touches[DATA]])
-    waiting = [one.oldest_unpublished_at for one in (*touches[TEMP], *touches[STAGED]) if one.oldest_unpublished_at]
-    bites = [needed, *(act.bites_at(moment) for act in rule.acts for moment in waiting)]
-    return min((one for one in bites if one), default=None)
+def _deadlines(rule: Rule, reached: Sequence[TableInBucket], now: datetime) -> list[Deadline]:
+    """When it takes a log or data file, or the file of a commit that waits unpublished."""
+    return [*published_deadlines(rule, reach_of(rule, reached)), *waiting_deadlines(rule, reached, now)]
 
 
 def _sentence(

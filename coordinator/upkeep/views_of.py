@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, Entry, TtlMigration
-from coordinator.observation.settings_of_aws import tables_in
+from coordinator.observation.bucket_contents import tables_in
 from coordinator.protocols.stores import COMMIT_COORDINATOR
 from coordinator.protocols.wording import counted
 from coordinator.upkeep.capacity import WINDOW, CapacityAdvice, Provision, advise, count_commits
@@ -111,7 +111,8 @@ def lifecycle_view(bucket: Bucket, now: datetime | None = None) -> LifecycleView
     """The rules of a bucket, what each reaches and when, and whether a rule for every table would fit."""
     facts = _mapping(bucket.facts)
     raw = facts.get("lifecycle_rules")
-    return view_of_rules(raw if isinstance(raw, list) else [], tables_in(bucket), now or timezone.now())
+    least = str(facts.get("least_size_moved") or "")
+    return view_of_rules(raw if isinstance(raw, list) else [], tables_in(bucket), now or timezone.now(), least)
 
 
 def _expiry_sentence(kind: str, status: str, attribute: str, counts: ExpiryCounts) -> str:

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 from coordinator.models import Bucket, CommitStore
 from coordinator.protocols.verdict import State
 from coordinator.queries import stores as queries
+from coordinator.queries.deadlines import deadlines_of
 from coordinator.queries.ttl import ttl_places
 from coordinator.upkeep.actions import is_read_only
 from coordinator.upkeep.views_of import capacity_advice, expiry_facts, lifecycle_view
@@ -110,6 +111,8 @@ def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
         "tables": queries.worst_tables(connection=found.connection_id, bucket=found.name),
         "worst_state": found.state,
         "lifecycle": queries.paired(lifecycle_view(found), row.rules) if row.rules is not None else None,
+        "deadlines": deadlines_of(found),
+        "tiering": queries.tiering_names(facts),
         "prefix": request.GET.get("prefix", "")[:1_024],
         **_changing(request, found.connection),
     }

@@ -1,6 +1,7 @@
 """The settings of a bucket that commits and backups depend on."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,6 +16,12 @@ from lake.aws.errors import AwsError
 
 # What S3 answers where a bucket simply has no such configuration.
 NONE_CONFIGURED = frozenset({"NoSuchLifecycleConfiguration", "ReplicationConfigurationNotFoundError"})
+# What an S3 without Intelligent-Tiering answers to the question for its configurations: it refuses, as MinIO does, ...
+NO_SUCH_FEATURE = frozenset({"NotImplemented", "HTTP501"})
+# ... or passes over the words that it does not know and lists the objects, as Ceph does.
+OBJECT_LISTING = re.compile(rb"<(?:[\w.-]+:)?ListBucketResult[\s>/]")
+MOST_TIERING_PAGES = 100
+"""Pages that are asked for at most; S3 allows 1,000 configurations in a bucket."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +29,10 @@ class BucketDescription:
     """Settings of one bucket; None marks a fact that could not be read, its reason in `unknown` as (fact, reason).
 
     `versioning` is "Enabled", "Suspended" or "Off". `lifecycle_rules` are S3's rules in the shape of the AWS SDKs'
-    JSON, dates as ISO 8601 text; an empty tuple means that there are none.
+    JSON, dates as ISO 8601 text; an empty tuple means that there are none. `least_size_moved` is what S3 says of
+    transitions without a size of their own: "all_storage_classes_128K", "varies_by_storage_class", or "" for nothing.
+    `tiering` are the Intelligent-Tiering configurations in the same shape: Id, Status, Filter, Tierings (AccessTier,
+    Days); an empty tuple also stands for an S3 that does not know this class.
     """
 
     name: str
@@ -30,15 +40,20 @@ class BucketDescription:
     versioning: str | None = None
     mfa_delete: bool | None = None
     lifecycle_rules: tuple[dict[str, Any], ...] | None = None
+    least_size_moved: str = ""
+    tiering: tuple[dict[str, Any], ...] | None = None
     replication: bool | None = None
     unknown: tuple[tuple[str, str], ...] = ()
 
 
 def describe_bucket(lake: Lake, name: str) -> BucketDescription:
-    """Versioning, lifecycle and replication of a bucket. Raises AwsError where the bucket is missing or unreachable."""
+    """Versioning, lifecycle, archive tiers and replication of a bucket.
+
+    Raises AwsError where the bucket is missing or unreachable.
+    """
     facts: dict[str, Any] = {}
     unknown: list[tuple[str, str]] = []
-    for fact, read in (("versioning", _versioning), ("lifecycle", _lifecycle), ("replication", _replication)):
+    for fact, read in _FACTS:
         try:
             facts |= read(lake, name)
         except AwsError as error:
@@ -55,13 +70,54 @@ def _versioning(lake: Lake, name: str) -> dict[str, Any]:
 
 def _lifecycle(lake: Lake, name: str) -> dict[str, Any]:
     said = _or_none(lambda: _read(lake, name, "GetBucketLifecycleConfiguration", "lifecycle"))
-    return {"lifecycle_rules": tuple(said.get("Rules", ()))}
+    return {
+        "lifecycle_rules": tuple(said.get("Rules", ())),
+        "least_size_moved": str(said.get("TransitionDefaultMinimumObjectSize") or ""),
+    }
+
+
+def _tiering(lake: Lake, name: str) -> dict[str, Any]:
+    try:
+        return {"tiering": tuple(_tiering_configurations(lake, name))}
+    except AwsError as error:
+        if error.code in NO_SUCH_FEATURE:
+            return {"tiering": ()}
+        raise
+
+
+def _tiering_configurations(lake: Lake, name: str) -> Iterator[dict[str, Any]]:
+    """All of them, page by page (ListBucketIntelligentTieringConfigurations)."""
+    operation, target = "ListBucketIntelligentTieringConfigurations", f"s3://{name}"
+    query = {"intelligent-tiering": ""}
+    for _ in range(MOST_TIERING_PAGES):
+        answer = lake.s3.ask(f"s3:{operation}", name, "", query=query, target=target)
+        if OBJECT_LISTING.search(answer.body[:1_000]):
+            return
+        said = _parse(answer, operation, target)
+        if not said:
+            raise malformed(answer, "the answer is no list of configurations", f"s3:{operation}", target)
+        yield from said.get("IntelligentTieringConfigurationList", ())
+        if not said.get("IsTruncated"):
+            return
+        following = said.get("NextContinuationToken")
+        if not following or following == query.get("continuation-token"):
+            break
+        query = {"intelligent-tiering": "", "continuation-token": following}
+    raise malformed(answer, "the list of configurations does not come to its end", f"s3:{operation}", target)
 
 
 def _replication(lake: Lake, name: str) -> dict[str, Any]:
     said = _or_none(lambda: _read(lake, name, "GetBucketReplication", "replication"))
     rules = said.get("ReplicationConfiguration", {}).get("Rules", ())
     return {"replication": any(rule.get("Status") == "Enabled" for rule in rules)}
+
+
+_FACTS = (
+    ("versioning", _versioning),
+    ("lifecycle", _lifecycle),
+    ("archive tiers", _tiering),
+    ("replication", _replication),
+)
 
 
 def _or_none(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -80,6 +136,8 @@ def _read(lake: Lake, name: str, operation: str, subresource: str) -> dict[str, 
 
 
 def _parse(answer: Answer, operation: str, target: str) -> dict[str, Any]:
+    if not answer.body:
+        raise malformed(answer, "the answer is empty", f"s3:{operation}", target)
     shape = _s3_model().operation_model(operation).output_shape
     parser = botocore.parsers.create_parser("rest-xml")
     try:

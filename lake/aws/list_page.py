@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import unescape
+from itertools import repeat
 from urllib.parse import unquote_plus
 from xml.parsers import expat
 
@@ -17,6 +18,7 @@ CONTENTS = re.compile(
     r"<Contents>\s*<Key>([^<]*)</Key>\s*<LastModified>([^<]+)</LastModified>\s*<ETag>([^<]*)</ETag>"
     r"[^<]*(?:<(?!Size>|/?Contents>)[^<]*)*<Size>(\d+)</Size>"
 )
+CLASSES = re.compile(r"<StorageClass>([^<]*)</StorageClass>")
 PREFIXES = re.compile(r"<CommonPrefixes>\s*<Prefix>([^<]*)</Prefix>\s*</CommonPrefixes>")
 TRUNCATED = re.compile(r"<IsTruncated>\s*true\s*</IsTruncated>", re.IGNORECASE)
 TOKEN = re.compile(r"<NextContinuationToken>([^<]*)</NextContinuationToken>")
@@ -25,12 +27,16 @@ ENCODED = re.compile(r"<EncodingType>\s*url\s*</EncodingType>")
 
 @dataclass(frozen=True, slots=True)
 class ObjectSummary:
-    """One object: `size` in bytes, `modified_at` in UTC, `etag` without its quotes."""
+    """One object: `size` in bytes, `modified_at` in UTC, `etag` without its quotes.
+
+    `storage_class` is S3's word ("STANDARD", "INTELLIGENT_TIERING"), "" where the answer names none.
+    """
 
     key: str
     size: int
     modified_at: datetime
     etag: str
+    storage_class: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +68,13 @@ def read_list_page(body: bytes) -> tuple[ListPage, str]:
 
 @dataclass(slots=True)
 class _RawPage:
-    """A page's texts, XML escapes undone; keys and prefixes still URL-encoded where `encoded`."""
+    """A page's texts, XML escapes undone; keys and prefixes still URL-encoded where `encoded`.
+
+    `classes` are the storage classes of the objects in their order; empty where the page names none.
+    """
 
     objects: list[tuple[str, str, str, str]] = field(default_factory=list)
+    classes: list[str] = field(default_factory=list)
     prefixes: list[str] = field(default_factory=list)
     encoded: bool = False
     truncated: bool = False
@@ -75,8 +85,10 @@ class _RawPage:
             raise ListingError("the listing says that it goes on but names no continuation token")
         decode = _decode_url if self.encoded else str
         objects = tuple(
-            ObjectSummary(decode(key), int(size), read_time(modified), bare_etag(etag))
-            for key, modified, etag, size in self.objects
+            ObjectSummary(decode(key), int(size), read_time(modified), bare_etag(etag), storage_class)
+            for (key, modified, etag, size), storage_class in zip(
+                self.objects, self.classes or repeat("", len(self.objects)), strict=True
+            )
         )
         return ListPage(objects, tuple(map(decode, self.prefixes))), self.token if self.truncated else ""
 
@@ -105,8 +117,12 @@ def _read_usual(text: str) -> _RawPage | None:
         return None
     if any("&" in key for key, *_ in objects) or any("&" in prefix for prefix in prefixes):
         return None
+    classes = CLASSES.findall(text)
+    if classes and len(classes) != len(objects):
+        return None
     token = TOKEN.search(text)
-    return _RawPage(objects, prefixes, True, bool(TRUNCATED.search(text)), unescape(token.group(1)) if token else "")
+    following = unescape(token.group(1)) if token else ""
+    return _RawPage(objects, classes, prefixes, True, bool(TRUNCATED.search(text)), following)
 
 
 def _read_any(body: bytes) -> _RawPage:
@@ -118,6 +134,7 @@ def _read_any(body: bytes) -> _RawPage:
                 contents[name] = text
             case ("ListBucketResult", "Contents"):
                 page.objects.append(_object_texts(contents))
+                page.classes.append(contents.get("StorageClass", ""))
                 contents = {}
             case ("ListBucketResult", "CommonPrefixes", "Prefix"):
                 page.prefixes.append(text)

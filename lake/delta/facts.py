@@ -22,12 +22,16 @@ class Mechanism(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LogObject:
-    """One object under `_delta_log/`; `name` is relative to that folder."""
+    """One object under `_delta_log/`; `name` is relative to that folder.
+
+    `storage_class` is S3's word for it, "" where it was not told.
+    """
 
     name: str
     size: int
     modified_at: datetime
     etag: str
+    storage_class: str = ""
 
 
 @dataclass(frozen=True, slots=True)

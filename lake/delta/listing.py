@@ -16,7 +16,7 @@ _IGNORED = frozenset({NameKind.MARKER, NameKind.HIDDEN})
 
 
 class ListedObject(Protocol):
-    """An object as a listing of the bucket gives it: whole key, bytes, aware UTC time."""
+    """An object as a listing of the bucket gives it: whole key, bytes, aware UTC time, its storage class or ""."""
 
     @property
     def key(self) -> str: ...
@@ -26,6 +26,8 @@ class ListedObject(Protocol):
     def modified_at(self) -> datetime: ...
     @property
     def etag(self) -> str: ...
+    @property
+    def storage_class(self) -> str: ...
 
 
 @dataclass(slots=True)
@@ -61,10 +63,11 @@ def read_listing(
         if parsed.version is not None and parsed.version < from_version and parsed.kind in _SEQUENCE:
             continue
         total_bytes += listed.size
+        found = LogObject(name, listed.size, listed.modified_at, listed.etag, listed.storage_class)
         if parsed.kind not in _IGNORED:
-            _place(into, parsed, LogObject(name, listed.size, listed.modified_at, listed.etag))
+            _place(into, parsed, found)
         elif parsed.kind is NameKind.MARKER and listed.size > 0:
-            into.other.append(LogObject(name, listed.size, listed.modified_at, listed.etag))
+            into.other.append(found)
     return _listing(into, from_version, folders_listed, total_bytes)
 
 

@@ -32,6 +32,7 @@ class ListedObject:
     size: int = 1_000
     modified_at: datetime = WRITTEN_AT
     etag: str = "etag"
+    storage_class: str = ""
 
 
 def listed(*keys: str, size: int = 1_000) -> tuple[ListedObject, ...]:

@@ -10,7 +10,11 @@ from urllib.parse import parse_qs
 from tests.patience import patience
 
 REQUEST_ID = "GUARD7EXAMPLE"
-_SUBRESOURCES = {"versioning": "GetBucketVersioning", "lifecycle": "GetBucketLifecycleConfiguration"}
+_SUBRESOURCES = {
+    "versioning": "GetBucketVersioning",
+    "lifecycle": "GetBucketLifecycleConfiguration",
+    "intelligent-tiering": "ListBucketIntelligentTieringConfigurations",
+}
 
 
 @dataclass(frozen=True)

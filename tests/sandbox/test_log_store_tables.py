@@ -3,11 +3,17 @@
 import json
 import time
 import tomllib
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from coordinator.protocols.bucket_tables import TableInBucket, WaitingFile
+from coordinator.protocols.buckets import judge_bucket
+from coordinator.protocols.verdict import State
+from lake.aws.access import Access, open_lake
+from lake.aws.buckets import describe_bucket
 from sandbox import ground
 from sandbox.client import REGION
 from sandbox.log_store_tables import SAMPLES, Sample, temp_prefixes
@@ -94,6 +100,23 @@ def test_a_pending_commit_waits_in_its_temp_file() -> None:
     assert not newest("order_items").complete
     assert exists("order_items", newest("order_items").temp_path)
     assert not exists("order_items", newest("order_items").file_name)
+
+
+def test_a_rule_takes_a_pending_commit_within_four_days() -> None:
+    found, entry = sample("order_items"), newest("order_items")
+    keys = ("sandbox", "sandbox")
+    with open_lake(Access(REGION, endpoint_url=sandbox_lake().origin, static_credentials=keys)) as lake:
+        described = describe_bucket(lake, found.bucket)
+        temp_file = lake.s3.head(found.bucket, f"{found.key}/_delta_log/{entry.temp_path}")
+    assert temp_file is not None
+    waiting = WaitingFile(entry.version, entry.temp_path, temp_file.modified_at, temp_file.size)
+
+    verdict = judge_bucket(described, [TableInBucket(found.key, (waiting,))], now=datetime.now(UTC))
+
+    assert verdict.assessment.state is State.ATTENTION
+    [deadline] = verdict.deadlines
+    assert deadline.at is not None
+    assert timedelta(days=2) < deadline.at - datetime.now(UTC) <= timedelta(days=4)
 
 
 def test_a_pending_commit_may_be_published_already() -> None:

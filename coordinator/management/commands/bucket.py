@@ -9,6 +9,7 @@ from django.utils import timezone
 from coordinator.documents import bucket_document
 from coordinator.lookup import find_bucket
 from coordinator.models import Bucket
+from coordinator.queries.deadlines import deadlines_of
 from coordinator.upkeep.views_of import lifecycle_view
 from coordinator.upkeep.wishes import RemoveTempRule, SetMultipartRule, SetTempRule, Sweep, Wish, WishInvalid
 from coordinator.upkeep_commands import UpkeepCommand
@@ -53,8 +54,21 @@ class Command(UpkeepCommand):
         document = bucket_document(bucket) | {"lifecycle": asdict(view)}
         lines = [f"{document['name']}: {document['state']}", document["summary"], ""]
         lines += [f"{key:24} {value}" for key, value in document["settings"].items() if key != "findings"]
+        lines += _deadline_lines(bucket)
         lines += ["", *(f"{rule.id or '(no id)'}: {rule.sentence}" for rule in view.rules), view.forecast.sentence]
         self.emit(document, lines)
+
+
+def _deadline_lines(bucket: Bucket) -> list[str]:
+    found = deadlines_of(bucket)
+    if not found.rows:
+        return []
+    lines = [
+        f"{f'{row.at:%Y-%m-%d %H:%M} UTC' if row.at else 'unknown':20} {row.state:12} {row.what}: {row.rule} {row.does}"
+        f"{f', if {row.condition}' if row.condition else ''}"
+        for row in found.rows
+    ]
+    return ["", "Deadlines:", *lines, *([f"{found.more:,} more come later."] if found.more else [])]
 
 
 def _wish(bucket: Bucket, options: dict[str, Any]) -> Wish:
@@ -76,7 +90,8 @@ def _rule_on(bucket: Bucket, prefix: str | None) -> str:
     if prefix is None:
         raise UsageError("Name the rule to remove: --rule ID, or the table's --prefix P.")
     folder = f"{prefix.strip('/')}/_delta_log/.tmp/".lstrip("/")
-    found = [rule.id for rule in lifecycle_view(bucket).rules if rule.is_temp_rule and rule.prefix == folder]
+    rules = [rule for rule in lifecycle_view(bucket).rules if rule.is_temp_rule]
+    found = [rule.id for rule in rules if f"{rule.prefix.removesuffix('/')}/" == folder]
     if not found:
         raise UsageError(f"{bucket.name} has no rule on {folder} as last read: `levee observe` reads its rules anew.")
     return found[0]

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from coordinator.models import Bucket, DeltaTable
+from coordinator.models import Bucket, Entry
 from coordinator.observation.passes import observe_one_table
 from coordinator.observation.settings_of_aws import judge_bucket_again
 from coordinator.upkeep.views_of import lifecycle_view
@@ -54,7 +54,7 @@ def test_a_commit_that_is_published_frees_its_bucket_at_once(written, observe, c
     uri = written.table("sales/orders", commits=3, log_store=True)
     written.pending("sales/orders", 3)
     observe()
-    DeltaTable.objects.update(oldest_unpublished_at=timezone.now() - timedelta(days=30))
+    Entry.objects.filter(version=3).update(written_at=timezone.now() - timedelta(days=30))
     judge_bucket_again(Bucket.objects.get(), timezone.now())
     assert "lifecycle-takes-unpublished" in findings()
     written.commit("sales/orders", 3)

@@ -1,11 +1,12 @@
 """What lifecycle rules and versioning of a bucket mean for the tables in it."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from coordinator.protocols.buckets import TableInBucket, diagnose_bucket
+from coordinator.protocols.bucket_tables import TableInBucket
+from coordinator.protocols.buckets import diagnose_bucket
 from coordinator.protocols.lifecycle import read_rules
 from coordinator.protocols.verdict import State
 from lake.aws.buckets import BucketDescription
@@ -22,13 +23,12 @@ def rule(filters: dict[str, Any] | None = None, days: int | None = 30, **more: A
 
 
 def bucket(*rules: dict[str, Any], **changes: Any) -> BucketDescription:
-    facts: dict[str, Any] = {"versioning": "Enabled", "lifecycle_rules": rules, **changes}
+    facts: dict[str, Any] = {"versioning": "Enabled", "lifecycle_rules": rules, "tiering": (), **changes}
     return BucketDescription(name="lake", region="eu-west-1", **facts)
 
 
-def state_and_codes(*rules: dict[str, Any], unpublished: datetime | None = None) -> tuple[State, list[str]]:
-    table = TableInBucket("orders", unpublished)
-    state, _, findings = diagnose_bucket(bucket(*rules), [table], now=NOW)
+def state_and_codes(*rules: dict[str, Any]) -> tuple[State, list[str]]:
+    state, _, findings = diagnose_bucket(bucket(*rules), [TableInBucket("orders")], now=NOW)
     return state, [one.code for one in findings if one.code not in ("temp-rules", "unfinished-uploads-stay")]
 
 
@@ -91,27 +91,6 @@ def test_each_form_of_rule_is_judged_by_what_it_can_reach(given: dict[str, Any],
 )
 def test_a_rule_that_takes_nothing_needed_is_no_finding(given: dict[str, Any]) -> None:
     assert state_and_codes(given) == (State.HEALTHY, [])
-
-
-def test_a_rule_that_takes_an_unpublished_commit_names_table_and_time() -> None:
-    table = TableInBucket("vendor/catalogue", NOW - timedelta(hours=19))
-    given = rule({"Prefix": "vendor/catalogue/_delta_log/.tmp/"}, days=1)
-    state, summary, _ = diagnose_bucket(bucket(given), [table], now=NOW + timedelta(hours=14))
-
-    assert state is State.UNSAFE
-    assert summary == (
-        "Rule r1 will delete the only copy of an unpublished commit of vendor/catalogue at 21 Nov 2026 00:00 UTC."
-    )
-
-
-def test_a_long_rule_only_notes_when_it_would_take_a_young_unpublished_commit() -> None:
-    table = TableInBucket("orders", NOW - timedelta(minutes=5))
-    state, _, findings = diagnose_bucket(bucket(rule({"Prefix": LOG + ".tmp/"}, days=7)), [table], now=NOW)
-
-    [noted] = [one for one in findings if one.code == "lifecycle-would-take-unpublished"]
-    assert state is State.HEALTHY
-    assert noted.evidence["bites_at"] > (NOW + timedelta(days=7)).isoformat()
-    assert f"of orders at {NOW + timedelta(days=8):%d %b %Y} 00:00 UTC" in noted.summary
 
 
 def test_tables_with_and_without_a_temp_rule_are_counted() -> None:

@@ -26,7 +26,7 @@ from coordinator.upkeep.lifecycle_plans import (
 )
 from coordinator.upkeep.plan import UpkeepPlan
 from coordinator.upkeep.rule_json import rule_json
-from coordinator.upkeep.wishes import SetTempRule
+from coordinator.upkeep.wishes import RemoveTempRule, SetTempRule
 from lake.aws.lifecycle import Lifecycle, LifecycleUnreadable, parse_rule, split_rules
 from tests.coordinator.upkeep.rules import WORDS, configurations
 
@@ -126,6 +126,48 @@ def test_only_the_days_of_somebody_elses_rule_change():
     )
 
     assert with_days(parse_rule(xml), 5) == xml.replace("<Expiration><Days>1<", "<Expiration><Days>5<")
+
+
+OFFICIAL = parse_rule(temp_rule_xml("theirs", "sales/orders/_delta_log/.tmp", 1, old_form=False, versioned=False))
+
+
+def test_a_rule_as_deltas_documentation_writes_it_is_changed_and_not_doubled():
+    facts = BucketFacts("b", "eu-west-1", Lifecycle((OFFICIAL,)), tables={"sales/orders": None})
+
+    plan = plan_lifecycle(SetTempRule("b", "sales/orders", 7), facts, NOW)
+
+    assert isinstance(plan, UpkeepPlan)
+    assert plan.calls[0].rule == OFFICIAL.xml.replace("<Days>1<", "<Days>7<")
+
+
+def test_a_rule_as_deltas_documentation_writes_it_may_be_removed():
+    facts = BucketFacts("b", "eu-west-1", Lifecycle((OFFICIAL,)), tables={"sales/orders": None})
+
+    assert isinstance(plan_lifecycle(RemoveTempRule("b", "theirs"), facts, NOW), UpkeepPlan)
+
+
+@pytest.mark.parametrize("prefix", ["sales/orders/_delta_log/.tm", "sales/orders/_delta_log/", "sales/x.tmp/", ".tmp"])
+def test_a_rule_on_more_than_temp_files_is_not_taken_for_one(prefix):
+    wider = parse_rule(temp_rule_xml("theirs", prefix, 9, old_form=False, versioned=False))
+    facts = BucketFacts("b", "eu-west-1", Lifecycle((wider,)), tables={"sales/orders": None})
+
+    assert not isinstance(plan_lifecycle(RemoveTempRule("b", "theirs"), facts, NOW), UpkeepPlan)
+    plan = plan_lifecycle(SetTempRule("b", "sales/orders", 7), facts, NOW)
+    assert isinstance(plan, UpkeepPlan)
+    assert plan.calls[0].rule_id == temp_rule_id("sales/orders")
+
+
+def test_a_plan_says_when_the_rule_would_take_the_commit_that_waits_now():
+    waits_since = datetime(2026, 11, 19, 6, 30, tzinfo=UTC)
+    facts = BucketFacts("b", "eu-west-1", Lifecycle(), tables={"sales/orders": waits_since})
+
+    plan = plan_lifecycle(SetTempRule("b", "sales/orders", 7), facts, NOW)
+
+    assert isinstance(plan, UpkeepPlan)
+    assert (
+        "One waits since 19 Nov 2026 06:30 UTC: the rule takes its only copy at 27 Nov 2026 00:00 UTC, unless it is "
+        "published before."
+    ) in plan.consequences
 
 
 @pytest.mark.parametrize(("seconds", "days"), [(0, 3), (86_400, 3), (2 * 86_400 + 1, 4), (9 * 86_400, 10)])

@@ -20,7 +20,8 @@ NAMES = Names(
 )
 READS = {
     "s3:ListObjectsV2", "s3:GetObject", "s3:GetBucketVersioning", "s3:GetBucketLifecycleConfiguration",
-    "s3:GetBucketReplication", "dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive",
+    "s3:GetBucketReplication", "s3:ListBucketIntelligentTieringConfigurations",
+    "dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive",
     "dynamodb:DescribeContinuousBackups", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan",
 }  # fmt: skip
 WRITES = {"s3:PutObject", "s3:DeleteObject", "dynamodb:UpdateItem", "dynamodb:PutItem", "dynamodb:DeleteItem"}

@@ -118,6 +118,19 @@ def test_a_rule_on_temp_files_is_set_and_removed_by_its_prefix(console: UpkeepCo
     assert console.rules() == []
 
 
+def test_a_rule_without_its_last_slash_is_found_by_the_tables_prefix(console: UpkeepConsole) -> None:
+    console.lake.table("sales/orders", 3, log_store=True)
+    official = {"ID": "theirs", "Status": "Enabled", "Filter": {"Prefix": "sales/orders/_delta_log/.tmp"}}
+    rules = {"Rules": [{**official, "Expiration": {"Days": 3}}]}
+    console.lake.s3.put_bucket_lifecycle_configuration(Bucket=console.lake.bucket, LifecycleConfiguration=rules)
+    console.observe()
+
+    document = levee("bucket", console.lake.bucket, "tmp-rule", "--prefix", "sales/orders", "--remove", "--apply")
+
+    assert document["job"]["state"] == "succeeded"
+    assert console.rules() == []
+
+
 def test_too_few_days_fail_with_the_reason(console: UpkeepConsole) -> None:
     console.lake.table("sales/orders", 3, log_store=True)
     console.observe()

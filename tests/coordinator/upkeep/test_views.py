@@ -6,7 +6,8 @@ import pytest
 
 from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, Entry
 from coordinator.observation.settings_of_aws import _ttl_since
-from coordinator.protocols.buckets import TableInBucket, diagnose_bucket
+from coordinator.protocols.bucket_tables import TableInBucket, WaitingFile
+from coordinator.protocols.buckets import diagnose_bucket
 from coordinator.upkeep.capacity import Observed, Provision, advise, count_commits
 from coordinator.upkeep.rule_reach import forecast, view_of_rules
 from coordinator.upkeep.views_of import capacity_advice, expiry_facts, lifecycle_view
@@ -14,7 +15,8 @@ from dashboard.connections.models import Connection
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
-ORDERS = TableInBucket("sales/orders", NOW - DAY, NOW - 20 * DAY)
+WAITING = WaitingFile(42, ".tmp/00000000000000000042.json.7f3c9b52", NOW - DAY, 900)
+ORDERS = TableInBucket("sales/orders", (WAITING,), oldest_log_at=NOW - 20 * DAY)
 
 
 def rule(prefix: str, days: int = 30, **more) -> dict:
@@ -123,6 +125,7 @@ def test_ttl_is_known_since_the_change_that_was_seen():
         ("", ("log", "temp", "staged", "data")),
         ("sales/orders/_delta_log/", ("log", "temp", "staged")),
         ("sales/orders/_delta_log/.tmp/", ("temp",)),
+        ("sales/orders/_delta_log/.tmp", ("temp",)),
         ("sales/orders/_delta_log/_staged_commits/", ("staged",)),
         ("sales/orders/day=1/", ("data",)),
         ("sales/returns/", ()),
@@ -132,7 +135,7 @@ def test_a_rule_says_what_it_touches(prefix, touches):
     [reach] = view_of_rules([rule(prefix)], [ORDERS], NOW).rules
 
     assert reach.touches == touches
-    assert reach.is_temp_rule == prefix.endswith("_delta_log/.tmp/")
+    assert reach.is_temp_rule == (touches == ("temp",))
 
 
 def test_a_hazard_has_the_date_on_which_it_first_bites():
@@ -200,6 +203,7 @@ def test_hostile_records_break_no_view(store, facts):
 
 
 def test_replication_and_unfinished_uploads_are_notes():
-    _, _, findings = diagnose_bucket({"lifecycle_rules": [], "replication": True, "versioning": "Enabled"}, [], now=NOW)
+    facts = {"lifecycle_rules": [], "tiering": [], "replication": True, "versioning": "Enabled"}
+    _, _, findings = diagnose_bucket(facts, [], now=NOW)
 
     assert {one.code for one in findings} == {"replicated", "unfinished-uploads-stay"}

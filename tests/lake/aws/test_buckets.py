@@ -12,12 +12,33 @@ TMP_RULE = {
     "Filter": {"Prefix": "orders/_delta_log/.tmp/"},
     "Expiration": {"Days": 3},
 }
+VERSIONED = Reply(body=b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>")
+NO_LIFECYCLE = b"<LifecycleConfiguration></LifecycleConfiguration>"
+NO_RULES = Reply(404, b"<Error><Code>NoSuchLifecycleConfiguration</Code></Error>")
+NO_REPLICATION = Reply(404, b"<Error><Code>ReplicationConfigurationNotFoundError</Code></Error>")
+NO_TIERING = Reply(
+    body=b"<ListBucketIntelligentTieringConfigurationsOutput><IsTruncated>false</IsTruncated>"
+    b"</ListBucketIntelligentTieringConfigurationsOutput>"
+)
+
+
+def tiering(name: str, more: str = "") -> Reply:
+    """One page with one configuration; `more` is the token of the next."""
+    following = f"<NextContinuationToken>{more}</NextContinuationToken>" if more else ""
+    return Reply(
+        body=f"""<?xml version="1.0" encoding="UTF-8"?>
+<ListBucketIntelligentTieringConfigurationsOutput xmlns="http://s3.amazonaws.com/doc/2006-03-01/">
+<IsTruncated>{"true" if more else "false"}</IsTruncated>{following}<IntelligentTieringConfiguration><Id>{name}</Id>
+<Filter><And><Prefix>sales/</Prefix><Tag><Key>k</Key><Value>v</Value></Tag></And></Filter><Status>Enabled</Status>
+<Tiering><AccessTier>ARCHIVE_ACCESS</AccessTier><Days>90</Days></Tiering></IntelligentTieringConfiguration>
+</ListBucketIntelligentTieringConfigurationsOutput>""".encode()
+    )
 
 
 def test_a_plain_bucket_has_nothing_set(lake, bucket):
     found = describe_bucket(lake, bucket)
     assert (found.name, found.region, found.versioning, found.mfa_delete) == (bucket, "us-east-1", "Off", False)
-    assert (found.lifecycle_rules, found.replication, found.unknown) == ((), False, ())
+    assert (found.lifecycle_rules, found.tiering, found.replication, found.unknown) == ((), (), False, ())
 
 
 @pytest.mark.parametrize("status", ["Enabled", "Suspended"])
@@ -36,9 +57,7 @@ def test_a_date_in_a_rule_is_text(stub, stub_lake):
     rules = b"<LifecycleConfiguration><Rule><Status>Enabled</Status><Filter><Prefix/></Filter><Expiration>" + (
         b"<Date>2026-12-01T00:00:00.000Z</Date></Expiration></Rule></LifecycleConfiguration>"
     )
-    versioning = Reply(body=b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>")
-    none = Reply(404, b"<Error><Code>ReplicationConfigurationNotFoundError</Code></Error>")
-    stub.play(versioning, Reply(body=rules), none)
+    stub.play(VERSIONED, Reply(body=rules), NO_TIERING, NO_REPLICATION)
     [rule] = describe_bucket(stub_lake, "lake").lifecycle_rules
     assert rule["Expiration"]["Date"] == "2026-12-01T00:00:00+00:00"
 
@@ -52,7 +71,68 @@ def test_an_absent_bucket_is_missing(lake):
 def test_denied_settings_are_unknown_with_the_permission(stub, stub_lake):
     stub.play(Reply(403, b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"))
     found = describe_bucket(stub_lake, "lake")
-    assert (found.versioning, found.lifecycle_rules, found.replication) == (None, None, None)
+    assert (found.versioning, found.lifecycle_rules, found.tiering, found.replication) == (None, None, None, None)
     reasons = dict(found.unknown)
     assert "s3:GetLifecycleConfiguration" in reasons["lifecycle"]
     assert "s3:GetReplicationConfiguration" in reasons["replication"]
+    assert "s3:GetIntelligentTieringConfiguration" in reasons["archive tiers"]
+
+
+def test_archive_tiers_are_read_page_by_page(stub, stub_lake):
+    stub.play(VERSIONED, NO_RULES, tiering("old", more="to&amp;ken"), tiering("rest"), NO_REPLICATION)
+
+    found = describe_bucket(stub_lake, "lake")
+
+    assert [one["Id"] for one in found.tiering] == ["old", "rest"]
+    assert found.tiering[0]["Filter"] == {"And": {"Prefix": "sales/", "Tags": [{"Key": "k", "Value": "v"}]}}
+    assert found.tiering[0]["Tierings"] == [{"AccessTier": "ARCHIVE_ACCESS", "Days": 90}]
+    assert (found.replication, found.unknown) == (False, ())
+    assert [heard.target.partition("?")[2] for heard in stub.heard[2:4]] == [
+        "intelligent-tiering=",
+        "intelligent-tiering=&continuation-token=to%26ken",
+    ]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(501, b"<Error><Code>NotImplemented</Code><Message>not here</Message></Error>"),
+        Reply(body=b'<?xml version="1.0"?><ListBucketResult xmlns="x"><Name>lake</Name></ListBucketResult>'),
+    ],
+)
+def test_an_s3_without_intelligent_tiering_has_no_archive_tiers(stub, stub_lake, reply):
+    stub.play(VERSIONED, NO_RULES, reply, NO_REPLICATION)
+
+    found = describe_bucket(stub_lake, "lake")
+
+    assert (found.tiering, found.unknown) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(403, b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"),
+        Reply(body=b""),
+        Reply(body=b"<Something>else</Something>"),
+        Reply(body=b"<ListBucketIntelligentTieringConfigurationsOutput>"),
+        Reply(
+            body=b"<ListBucketIntelligentTieringConfigurationsOutput><IsTruncated>true</IsTruncated>"
+            b"</ListBucketIntelligentTieringConfigurationsOutput>"
+        ),
+    ],
+)
+def test_an_answer_that_lists_no_configurations_does_not_say_that_there_are_none(stub, stub_lake, reply):
+    stub.play(VERSIONED, NO_RULES, reply, NO_REPLICATION)
+
+    found = describe_bucket(stub_lake, "lake")
+
+    assert found.tiering is None
+    assert [fact for fact, _ in found.unknown] == ["archive tiers"]
+
+
+def test_the_least_size_of_a_transition_is_read(stub, stub_lake):
+    header = {"x-amz-transition-default-minimum-object-size": "all_storage_classes_128K"}
+    rules = Reply(body=NO_LIFECYCLE, headers=header)
+    stub.play(VERSIONED, rules, NO_TIERING, NO_REPLICATION)
+
+    assert describe_bucket(stub_lake, "lake").least_size_moved == "all_storage_classes_128K"

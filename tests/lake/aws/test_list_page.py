@@ -56,6 +56,23 @@ def test_facts_between_etag_and_size_are_passed_over():
     assert only(listing(contents(rest=rest))).size == 7
 
 
+@pytest.mark.parametrize("namespace", [NAMESPACE, ""])
+def test_each_object_has_its_own_storage_class(namespace):
+    tiered = contents(key="b").replace("STANDARD", "INTELLIGENT_TIERING")
+    page, _ = read_list_page(listing(contents(), tiered, namespace=namespace))
+    assert [summary.storage_class for summary in page.objects] == ["STANDARD", "INTELLIGENT_TIERING"]
+
+
+def test_a_class_that_one_object_lacks_is_not_taken_from_another():
+    without = contents(key="a").replace("<StorageClass>STANDARD</StorageClass>", "")
+    page, _ = read_list_page(listing(without, contents(key="b").replace("STANDARD", "GLACIER")))
+    assert [summary.storage_class for summary in page.objects] == ["", "GLACIER"]
+
+
+def test_a_server_that_names_no_class_leaves_it_open():
+    assert only(listing(contents().replace("<StorageClass>STANDARD</StorageClass>", ""))).storage_class == ""
+
+
 def test_another_order_of_elements_is_read():
     entry = "<Contents><Size>7</Size><Key>b%2Fc</Key><LastModified>2026-11-20T10:00:00Z</LastModified></Contents>"
     summary = only(listing(entry))

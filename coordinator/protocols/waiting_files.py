@@ -1,0 +1,206 @@
+"""What a lifecycle rule takes of commits that wait to be published, and of what is left of commits that are lost."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from coordinator.protocols.assessment import note
+from coordinator.protocols.bucket_tables import LostFile, TableInBucket, WaitingFile
+from coordinator.protocols.deadlines import AtRisk, Deadline, moment_in_words, state_before
+from coordinator.protocols.lifecycle import Act, Rule
+from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.wording import counted, joined, thousands
+
+SHORTEST_TEMP_DAYS = 3
+"""Days that a temp or staged file should live at least: a stopped writer's commit waits in it to be published."""
+
+
+STAYS = " Versioning is on: what is deleted stays as an old version until a rule deletes that one."
+"""Said where a deletion can be undone for a while."""
+
+
+def waiting_deadlines(rule: Rule, tables: Sequence[TableInBucket], now: datetime) -> list[Deadline]:
+    """One for each waiting file that the rule takes; `at` is None where the file's age is not known.
+
+    A commit that may still be in its writer's hands is graded healthy: a healthy table always has one.
+    """
+    return [
+        _deadline(rule, table, waiting, now)
+        for table in tables
+        for waiting in table.waiting
+        if any(_takes(rule, act, table, waiting) for act in rule.acts)
+    ]
+
+
+def _takes(rule: Rule, act: Act, table: TableInBucket, waiting: WaitingFile) -> bool:
+    if not any(rule.matches(place) for place in table.places_of([waiting.file])):
+        return False
+    return waiting.size is None or rule.fits(act, waiting.size, waiting.size)
+
+
+def _deadline(rule: Rule, table: TableInBucket, waiting: WaitingFile, now: datetime) -> Deadline:
+    acts = [act for act in rule.acts if _takes(rule, act, table, waiting)]
+    bites = [(waiting.written_at and act.bites_at(waiting.written_at), act) for act in acts]
+    dated = [(at, act) for at, act in bites if at]
+    at, act = min(dated, key=lambda pair: pair[0]) if dated else (None, acts[0])
+    state = _graded(waiting, at, now)
+    limits = [] if waiting.size is not None else list(rule.conditions[len(rule.tags) :])
+    return Deadline(
+        at,
+        state,
+        AtRisk.UNPUBLISHED,
+        rule.name,
+        act.does,
+        table.prefix,
+        version=waiting.version,
+        file=waiting.file,
+        condition=joined([*(f"tagged {tag}" for tag in rule.tags), *limits]),
+    )
+
+
+def _graded(waiting: WaitingFile, at: datetime | None, now: datetime) -> State:
+    if at is None:
+        return State.NOT_CHECKED
+    return State.HEALTHY if waiting.is_young(now) else state_before(at, now)
+
+
+def lost_deadlines(rule: Rule, tables: Sequence[TableInBucket], now: datetime) -> list[Deadline]:
+    """When an old version of a lost file goes at the latest, where versioning kept one; what is over is left out."""
+    if rule.old_versions_days is None:
+        return []
+    act = Act(rule.old_versions_days, None)
+    return [
+        Deadline(
+            at,
+            state_before(at, now),
+            AtRisk.LOST,
+            rule.name,
+            act.does,
+            table.prefix,
+            version=lost.version,
+            file=_reached(rule, table, lost),
+            condition=joined([f"tagged {tag}" for tag in rule.tags]),
+        )
+        for table in tables
+        for lost in table.lost
+        if _reached(rule, table, lost) and (at := act.bites_at(lost.gone_by)) is not None and at > now
+    ]
+
+
+def _reached(rule: Rule, table: TableInBucket, lost: LostFile) -> str:
+    """The first of the lost files whose key the rule matches, "" for none."""
+    return next((file for file in lost.files if rule.matches(table.log + file)), "")
+
+
+def waiting_findings(
+    rule: Rule, deadlines: Sequence[Deadline], *, reaches_log: bool, keeps_versions: bool
+) -> list[Finding]:
+    """A rule on files that hold unpublished commits, by the deadline that comes first.
+
+    `reaches_log` says that the rule takes published logs too, which is the worse trouble; `keeps_versions` that what
+    is deleted in this bucket stays as an old version.
+    """
+    dated = [one for one in deadlines if one.at is not None]
+    undated = [one for one in deadlines if one.at is None]
+    found = [_of_unknown_age(rule, undated)] if undated else []
+    if not dated:
+        return found
+    worst = min((one.state for one in dated), key=lambda state: state.rank)
+    if worst is not State.HEALTHY:
+        graver = [one for one in dated if one.state is not State.HEALTHY]
+        return [*found, _takes_unpublished(rule, graver, worst, keeps_versions=keeps_versions)]
+    return found if reaches_log else [*found, _would_take(rule, _first(dated))]
+
+
+def _first(deadlines: Sequence[Deadline]) -> Deadline:
+    return min(deadlines, key=lambda one: one.at.timestamp() if one.at else 0)
+
+
+def _takes_unpublished(rule: Rule, deadlines: Sequence[Deadline], state: State, *, keeps_versions: bool) -> Finding:
+    first = _first(deadlines)
+    others = len({one.table for one in deadlines}) - 1
+    more = f" and of {counted(others, 'other table')}" if others else ""
+    verb = "delete" if first.does == "deletes" else "archive"
+    if_so = f", if it is {first.condition}, which is not known" if first.condition else ""
+    return Finding(
+        "lifecycle-takes-unpublished",
+        Severity.CRITICAL if state is State.UNSAFE else Severity.WARNING,
+        state,
+        f"{rule.title} will {verb} the only copy of an unpublished commit of {first.table or 'the table'}{more} "
+        f"at {moment_in_words(first.at) if first.at else ''}{if_so}.",
+        meaning="Once it is gone, the commit is lost and every listing of the table can fail. Publish the commit, or "
+        f"change the rule.{STAYS if keeps_versions and first.does == 'deletes' else ''}",
+        evidence=_evidence(rule, first),
+    )
+
+
+def _would_take(rule: Rule, first: Deadline) -> Finding:
+    """Most commits are published within seconds, so that one waits is no trouble of the bucket until 14 days before."""
+    verb = "delete" if first.does == "deletes" else "archive"
+    return note(
+        "lifecycle-would-take-unpublished",
+        f"{rule.title} would {verb} the only copy of a commit of {first.table or 'the table'} at "
+        f"{moment_in_words(first.at) if first.at else ''}, if the commit is still unpublished then.",
+        "Publish it before.",
+        **_evidence(rule, first),
+    )
+
+
+def _of_unknown_age(rule: Rule, deadlines: Sequence[Deadline]) -> Finding:
+    first = deadlines[0]
+    return Finding(
+        "lifecycle-date-unknown",
+        Severity.WARNING,
+        State.NOT_CHECKED,
+        f"{rule.title} takes the only copy of commit {thousands(first.version or 0)} of {first.table or 'the table'}, "
+        "and when is not known: nothing tells when its file was written.",
+        meaning="Publish the commit, or look at the table anew.",
+        evidence=_evidence(rule, first),
+    )
+
+
+def lost_findings(rule: Rule, deadlines: Sequence[Deadline]) -> list[Finding]:
+    """A rule on old versions, where one of them may be the last that is left of an accepted commit."""
+    if not deadlines:
+        return []
+    first = _first(deadlines)
+    summary = (
+        f"The file of commit {thousands(first.version or 0)} of {first.table or 'the table'} is gone. Where versioning "
+        f"kept it, rule {rule.name} deletes that old version by {moment_in_words(first.at) if first.at else ''}."
+    )
+    meaning = "Look for the old version and bring it back before."
+    if first.state is State.HEALTHY:
+        return [note("lifecycle-takes-old-version", summary, meaning, **_evidence(rule, first))]
+    severity = Severity.CRITICAL if first.state is State.UNSAFE else Severity.WARNING
+    evidence = _evidence(rule, first)
+    return [Finding("lifecycle-takes-old-version", severity, first.state, summary, meaning=meaning, evidence=evidence)]
+
+
+def short_findings(rule: Rule, tables: Sequence[TableInBucket]) -> list[Finding]:
+    """A rule that leaves a stopped writer's commit less time than somebody needs to notice it."""
+    held = any(rule.reaches(folder) for table in tables for folder in table.held)
+    is_short = any(act.date or (act.days is not None and act.days < SHORTEST_TEMP_DAYS) for act in rule.acts)
+    if not held or not is_short:
+        return []
+    summary = (
+        f"Rule {rule.name} {joined([act.in_words for act in rule.acts])} under {rule.prefix}: a commit that waits "
+        f"there unpublished is lost with its file."
+    )
+    meaning = (
+        "Temp and staged files are needed until their commit is published. "
+        f"Give them {SHORTEST_TEMP_DAYS} days or more."
+    )
+    evidence = {"rule": rule.name, "prefix": rule.prefix}
+    return [
+        Finding("lifecycle-too-short", Severity.WARNING, State.ATTENTION, summary, meaning=meaning, evidence=evidence)
+    ]
+
+
+def _evidence(rule: Rule, deadline: Deadline) -> dict[str, object]:
+    return {
+        "rule": rule.name,
+        "prefix": rule.prefix,
+        "table": deadline.table,
+        "version": deadline.version,
+        "file": deadline.file,
+        "bites_at": deadline.at.isoformat() if deadline.at else None,
+    }

@@ -1,0 +1,257 @@
+"""Deadlines of buckets from a lake to an alert: read, kept, judged again by the clock alone, told with their date."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection as database
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from coordinator.alerting import setting_problems
+from coordinator.models import Bucket, DeltaTable, Entry
+from coordinator.observation.bucket_contents import tables_in
+from coordinator.observation.settings_of_aws import SETTINGS_EVERY, judge_by_clock
+from dashboard.alerts.evaluation import evaluate
+from dashboard.alerts.models import Alert
+from dashboard.alerts.problems import Problem
+from lake.aws.answers import Answer
+from tests.builders.lake import make_bucket, make_entry, make_finding, make_pending, make_table
+from tests.coordinator.upkeep.denying import Gate
+
+DAY = timedelta(days=1)
+TMP = "sales/orders/_delta_log/.tmp"
+
+
+def put_rule(written, days: int = 3) -> None:
+    rule = {"ID": "tmp", "Status": "Enabled", "Filter": {"Prefix": TMP}, "Expiration": {"Days": days}}
+    written.s3.put_bucket_lifecycle_configuration(Bucket=written.bucket, LifecycleConfiguration={"Rules": [rule]})
+
+
+@pytest.fixture
+def larger_than(monkeypatch):
+    """Have S3 answer with a rule on large files of the log: moto forgets the sizes of a rule."""
+
+    def answer(size: int) -> None:
+        limits = f"<Prefix>sales/orders/_delta_log/</Prefix><ObjectSizeGreaterThan>{size}</ObjectSizeGreaterThan>"
+        rule = (
+            f"<Rule><ID>large</ID><Status>Enabled</Status><Filter><And>{limits}</And></Filter>"
+            "<Expiration><Days>30</Days></Expiration></Rule>"
+        )
+        body = f"<LifecycleConfiguration>{rule}</LifecycleConfiguration>".encode()
+        Gate().install(monkeypatch).answers["s3:GetBucketLifecycleConfiguration"] = Answer(200, {}, body)
+
+    return answer
+
+
+def hazards(now: datetime) -> list[Problem]:
+    return [problem for problem in setting_problems(now) if problem.kind == "lifecycle-hazard"]
+
+
+@pytest.fixture
+def waiting(written, observe):
+    """A lake whose rule will delete the only copy of an accepted commit; returns the moment at which it may."""
+    put_rule(written)
+    written.table("sales/orders", commits=3, log_store=True)
+    written.pending("sales/orders", 3)
+    observe()
+    at = Entry.objects.get(version=3).written_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    return at + 4 * DAY
+
+
+def test_the_verdict_follows_the_clock_without_a_request_to_aws(waiting, lake):
+    asked = lake.requests.total
+    states = []
+    for now in (timezone.now() + timedelta(minutes=2), waiting - 2 * DAY, waiting - DAY, waiting):
+        judge_by_clock(now)
+        bucket = Bucket.objects.get()
+        states.append(bucket.state)
+        assert f"{waiting:%d %b %Y} 00:00 UTC" in bucket.summary
+
+    assert states == ["attention", "attention", "unsafe", "unsafe"]
+    assert lake.requests.total == asked
+
+
+def test_what_the_clock_does_not_change_is_not_judged_again(waiting):
+    judge_by_clock(timezone.now() + timedelta(minutes=2))
+
+    assert judge_by_clock(waiting - 2 * DAY) == 0
+    assert judge_by_clock(waiting - DAY) == 1
+
+
+def test_a_pass_judges_by_the_clock_even_where_settings_are_not_due(waiting, observe, monkeypatch, lake):
+    described = lake.requests.by_operation["s3:GetBucketLifecycleConfiguration"]
+    monkeypatch.setattr("coordinator.observation.passes.timezone.now", lambda: datetime.now(UTC) + SETTINGS_EVERY / 2)
+
+    observe()
+
+    assert Bucket.objects.get().state == "attention"
+    assert lake.requests.by_operation["s3:GetBucketLifecycleConfiguration"] == described
+
+
+def test_an_alert_names_the_date_and_grows_worse_a_day_before(waiting):
+    evaluate(waiting - 3 * DAY)
+    [alert] = Alert.objects.filter(kind="lifecycle-hazard")
+    assert alert.severity == "warning"
+    assert f"at {waiting:%d %b %Y} 00:00 UTC" in alert.headline
+
+    evaluate(waiting - DAY)
+
+    alert.refresh_from_db()
+    assert (alert.severity, alert.resolved_at) == ("critical", None)
+    assert f"at {waiting:%d %b %Y} 00:00 UTC" in alert.headline
+
+
+def test_a_commit_that_is_published_ends_the_alert(waiting, written, observe):
+    evaluate(waiting - 3 * DAY)
+    written.commit("sales/orders", 3)
+    written.entry("sales/orders", 3)
+
+    observe()
+
+    assert hazards(waiting - 3 * DAY) == []
+    assert Bucket.objects.get().state == "healthy"
+
+
+def test_a_refusal_to_read_the_rules_ends_no_alert(waiting, guard, observe_guarded):
+    guard.deny("GetBucketLifecycleConfiguration")
+    Bucket.objects.update(observed_at=timezone.now() - SETTINGS_EVERY)
+
+    observe_guarded()
+
+    assert [problem.severity for problem in hazards(waiting - 3 * DAY)] == ["warning"]
+    assert "lifecycle" in dict(Bucket.objects.get().facts["unknown"])
+
+
+def test_a_bucket_that_cannot_be_reached_ends_no_alert(waiting, written, observe):
+    evaluate(waiting - 3 * DAY)
+    Bucket.objects.update(error_at=timezone.now(), error_code="AccessDenied", state="not_checked", state_rank=3)
+
+    evaluate(waiting - DAY)
+
+    assert Bucket.objects.get().state == "not_checked"
+    assert Alert.objects.get(kind="lifecycle-hazard").severity == "critical"
+
+
+def test_a_refusal_to_list_archive_tiers_is_no_green_bucket(written, guard, observe_guarded):
+    written.table("sales/orders")
+    guard.deny("ListBucketIntelligentTieringConfigurations")
+
+    observe_guarded()
+
+    bucket = Bucket.objects.get()
+    assert bucket.state == "not_checked"
+    assert "s3:GetIntelligentTieringConfiguration is missing" in bucket.summary
+
+
+TIERS = b"""<ListBucketIntelligentTieringConfigurationsOutput><IsTruncated>false</IsTruncated>
+<IntelligentTieringConfiguration><Id>cold</Id><Filter><Prefix>sales/orders/_delta_log/</Prefix></Filter>
+<Status>Enabled</Status><Tiering><AccessTier>ARCHIVE_ACCESS</AccessTier><Days>90</Days></Tiering>
+</IntelligentTieringConfiguration></ListBucketIntelligentTieringConfigurationsOutput>"""
+
+
+@pytest.mark.parametrize(("storage_class", "state"), [("INTELLIGENT_TIERING", "attention"), ("STANDARD", "healthy")])
+def test_the_classes_of_a_real_listing_decide_what_an_archive_tier_takes(
+    written, observe, monkeypatch, storage_class, state
+):
+    gate = Gate().install(monkeypatch)
+    gate.answers["s3:ListBucketIntelligentTieringConfigurations"] = Answer(200, {}, TIERS)
+    written.table("sales/orders", commits=2)
+    key = f"sales/orders/_delta_log/{1:020d}.checkpoint.parquet"
+    written.s3.put_object(Bucket=written.bucket, Key=key, Body=bytes(200_000), StorageClass=storage_class)
+
+    observe()
+
+    assert Bucket.objects.get().state == state
+
+
+@pytest.mark.parametrize(("size", "state"), [(199_999, "unsafe"), (200_000, "healthy")])
+def test_a_rule_is_held_against_the_sizes_of_a_real_listing(written, observe, larger_than, size, state):
+    larger_than(size)
+    written.table("sales/orders", commits=2)
+    written.put(f"sales/orders/_delta_log/{1:020d}.checkpoint.parquet", bytes(200_000))
+
+    observe()
+
+    assert Bucket.objects.get().state == state
+
+
+def test_a_file_that_grows_the_log_at_its_tail_counts_at_once(written, observe, larger_than):
+    larger_than(150_000)
+    written.table("sales/orders", commits=2)
+    observe()
+    assert Bucket.objects.get().state == "healthy"
+    written.commit("sales/orders", 2, b'{"commitInfo":{}}' + b" " * 160_000)
+
+    observe()
+
+    assert Bucket.objects.get().state == "unsafe"
+
+
+def test_logs_whose_sizes_were_never_kept_are_read_as_not_known(written, observe, larger_than):
+    larger_than(150_000)
+    written.table("sales/orders", commits=2)
+    observe()
+    DeltaTable.objects.update(log_sizes=None)
+    written.commit("sales/orders", 2)
+
+    observe()
+
+    assert DeltaTable.objects.get().log_sizes is None
+    assert Bucket.objects.get().state == "attention"
+
+
+def test_a_deadline_that_is_further_away_than_is_told_waits_for_a_rule_that_looks_further(waiting, written, observe):
+    put_rule(written, days=40)
+    Bucket.objects.update(observed_at=timezone.now() - SETTINGS_EVERY)
+    observe()
+
+    [problem] = hazards(timezone.now() + timedelta(minutes=2))
+
+    assert problem.severity == "info"
+    assert problem.measure > 14
+    evaluate(timezone.now() + timedelta(minutes=2))
+    assert not Alert.objects.filter(kind="lifecycle-hazard").exists()
+
+
+def contents() -> dict[str, tuple[list[tuple[int, str]], list[int]]]:
+    """By table: version and file of what waits, and the versions of what is lost."""
+    found = tables_in(make_bucket())
+    return {t.prefix: ([(w.version, w.file) for w in t.waiting], [one.version for one in t.lost]) for t in found}
+
+
+@pytest.mark.django_db
+def test_only_entries_whose_file_may_be_the_only_copy_count():
+    table = make_table("s3a://lake/orders")
+    make_entry(table, 40)
+    make_pending(table, 42)
+    make_entry(table, 43, code="C6", published=False)
+    make_entry(table, 44, code="C5", published=False)
+    make_pending(table, 45, code="unknown", published=None)
+    make_pending(table, 46, code="C11", file_present=False)
+    make_finding(table, "C11", 46)
+
+    held = [(version, f".tmp/{version:020d}.json.7f3c9b52") for version in (42, 43, 45)]
+    assert contents() == {"orders": (held, [46])}
+
+
+@pytest.mark.django_db
+def test_the_accepted_copy_beside_a_published_file_of_other_bytes_counts():
+    table = make_table("s3a://lake/orders")
+    make_entry(table, 40)
+    make_entry(table, 41)
+    make_finding(table, "bytes-differ", 41, state="unsafe")
+
+    assert contents() == {"orders": ([(41, f".tmp/{41:020d}.json.7f3c9b52")], [])}
+
+
+@pytest.mark.django_db
+def test_contents_take_as_many_queries_however_many_tables_there_are():
+    def queries(names: range) -> int:
+        for name in names:
+            make_pending(make_table(f"s3a://lake/t{name}"))
+        with CaptureQueriesContext(database) as captured:
+            assert len(tables_in(bucket)) == names.stop
+        return len(captured)
+
+    bucket = make_bucket()
+    assert queries(range(1)) == queries(range(1, 30)) == 3

@@ -1,0 +1,186 @@
+"""Archive tiers of Intelligent-Tiering: log and data files that can fall into one cannot be read."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from coordinator.protocols.bucket_tables import TableInBucket, WaitingFile
+from coordinator.protocols.buckets import BucketVerdict, judge_bucket
+from coordinator.protocols.deadlines import AtRisk
+from coordinator.protocols.log_sizes import SizeRange
+from coordinator.protocols.verdict import State
+from tests.builders.facts import temp_name
+
+DAY = timedelta(days=1)
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+LOG = "orders/_delta_log/"
+KB = 1_024
+TIERED = SizeRange("INTELLIGENT_TIERING", 100 * KB, 128 * KB, NOW - 50 * DAY)
+SMALL = SizeRange("INTELLIGENT_TIERING", 1, 128 * KB - 1, NOW - 500 * DAY)
+STANDARD = SizeRange("STANDARD", 1, 10**9, NOW - 500 * DAY)
+
+
+def tiers(
+    filters: dict[str, Any] | None = None, days: int = 90, tier: str = "ARCHIVE_ACCESS", **more: Any
+) -> dict[str, Any]:
+    tierings = [{"AccessTier": tier, "Days": days}]
+    return {"Id": "cold", "Status": "Enabled", "Filter": filters or {}, "Tierings": tierings, **more}
+
+
+def judged(*configurations: Any, sizes: Any = (TIERED,), rules: Any = (), now: datetime = NOW) -> BucketVerdict:
+    description = {"versioning": "Enabled", "lifecycle_rules": list(rules), "tiering": list(configurations)}
+    table = TableInBucket("orders", oldest_log_at=NOW - 50 * DAY, log_sizes=sizes)
+    return judge_bucket(description, [table], now=now)
+
+
+def codes(verdict: BucketVerdict) -> set[str]:
+    return {one.code for one in verdict.assessment.findings if one.code.startswith("archive-")}
+
+
+def test_log_files_of_the_class_can_fall_and_the_first_moment_is_told() -> None:
+    verdict = judged(tiers({"Prefix": LOG}))
+
+    assert verdict.assessment[:2] == (
+        State.ATTENTION,
+        "Intelligent-Tiering configuration cold archives objects that nobody read for 90 days in Archive Access: it "
+        "can take log files of 1 table, the first at 30 Dec 2026 12:00 UTC if nobody has read it by then.",
+    )
+    assert [(one.what, one.at, one.rule) for one in verdict.deadlines] == [(AtRisk.LOG, NOW + 40 * DAY, "cold")]
+
+
+@pytest.mark.parametrize(
+    ("left", "state"), [(2, State.ATTENTION), (1, State.UNSAFE), (0, State.UNSAFE), (-9, State.UNSAFE)]
+)
+def test_a_day_before_it_is_unsafe(left: int, state: State) -> None:
+    assert judged(tiers({"Prefix": LOG}), now=NOW + (40 - left) * DAY).assessment.state is state
+
+
+def test_the_first_of_two_tiers_counts() -> None:
+    both = tiers(
+        {"Prefix": LOG},
+        Tierings=[{"AccessTier": "DEEP_ARCHIVE_ACCESS", "Days": 180}, {"AccessTier": "ARCHIVE_ACCESS", "Days": 95}],
+    )
+
+    assert [one.at for one in judged(both).deadlines] == [NOW + 45 * DAY]
+    assert "for 95 days in Archive Access" in judged(both).assessment.summary
+
+
+@pytest.mark.parametrize("sizes", [(SMALL,), (STANDARD,), (SMALL, STANDARD), ()])
+def test_small_files_and_those_of_other_classes_do_not_fall(sizes: tuple[SizeRange, ...]) -> None:
+    verdict = judged(tiers({"Prefix": LOG}), sizes=sizes)
+
+    assert (verdict.assessment.state, codes(verdict)) == (State.HEALTHY, set())
+    assert verdict.assessment.summary == (
+        "By prefix, size and age, its 1 archive configuration takes no published log or data file of the 1 known "
+        "table, and no commit that waits to be published."
+    )
+
+
+@pytest.mark.parametrize("sizes", [None, (SizeRange("", 1, 10**6, NOW),)])
+def test_a_class_that_is_not_known_is_named_and_makes_no_green_bucket(sizes: Any) -> None:
+    verdict = judged(tiers({"Prefix": LOG}), sizes=sizes)
+
+    assert verdict.assessment[:2] == (
+        State.NOT_CHECKED,
+        "Whether Intelligent-Tiering configuration cold archives log files of 1 table cannot be decided: their storage "
+        "class is not known.",
+    )
+
+
+def test_the_class_of_data_files_is_not_known() -> None:
+    verdict = judged(tiers({"Prefix": "orders/"}), sizes=(STANDARD,))
+
+    assert verdict.assessment.state is State.NOT_CHECKED
+    assert "archives data files of 1 table cannot be decided" in verdict.assessment.summary
+
+
+def moves(prefix: str, days: int = 10) -> dict[str, Any]:
+    transition = {"Days": days, "StorageClass": "INTELLIGENT_TIERING"}
+    return {"ID": "move", "Status": "Enabled", "Filter": {"Prefix": prefix}, "Transitions": [transition]}
+
+
+def test_a_rule_that_moves_files_into_the_class_decides_it() -> None:
+    moved_at = (NOW - 39 * DAY).replace(hour=0)
+    verdict = judged(tiers(), sizes=(SizeRange("STANDARD", 1, 10**6, NOW - 50 * DAY),), rules=[moves("orders/")])
+
+    assert verdict.assessment.state is State.ATTENTION
+    assert {(one.what, one.at) for one in verdict.deadlines} == {
+        (AtRisk.LOG, moved_at + 90 * DAY),
+        (AtRisk.DATA, moved_at + 90 * DAY),
+    }
+
+
+def test_a_rule_that_moves_other_files_decides_nothing() -> None:
+    verdict = judged(tiers({"Prefix": LOG}), sizes=(STANDARD,), rules=[moves("orders/day=1/")])
+
+    assert verdict.deadlines == ()
+
+
+def test_a_move_into_the_class_alone_takes_nothing() -> None:
+    assert judged(rules=[moves("orders/")], sizes=(STANDARD,)).assessment.state is State.HEALTHY
+
+
+@pytest.mark.parametrize(
+    ("size", "left", "state"),
+    [
+        (200_000, 40, State.HEALTHY),
+        (200_000, 10, State.ATTENTION),
+        (200_000, 1, State.UNSAFE),
+        (None, 10, State.ATTENTION),
+        (128 * KB - 1, 1, State.HEALTHY),
+    ],
+)
+def test_a_commit_that_waits_can_fall_into_an_archive_too(size: int | None, left: int, state: State) -> None:
+    waiting = WaitingFile(42, temp_name(42), NOW - 50 * DAY, size)
+    table = TableInBucket("orders", (waiting,), log_sizes=())
+    description = {"versioning": "Enabled", "lifecycle_rules": [], "tiering": [tiers({"Prefix": f"{LOG}.tmp/"})]}
+    at = (NOW + 41 * DAY).replace(hour=0)
+
+    verdict = judge_bucket(description, [table], now=at - left * DAY)
+
+    assert verdict.assessment.state is state
+    if state is not State.HEALTHY:
+        assert verdict.assessment.summary == (
+            "Intelligent-Tiering configuration cold will archive the only copy of an unpublished commit of orders at "
+            f"{at:%d %b %Y} 00:00 UTC, if it is of the class INTELLIGENT_TIERING and not read until then, which is not "
+            "known."
+        )
+
+
+def test_tags_leave_it_at_attention() -> None:
+    tagged = tiers({"And": {"Prefix": LOG, "Tags": [{"Key": "k", "Value": "v"}]}})
+    verdict = judged(tagged, now=NOW + 60 * DAY)
+
+    assert verdict.assessment.state is State.ATTENTION
+    assert "Only objects tagged k=v; which carry it is not known." in verdict.assessment.summary
+
+
+@pytest.mark.parametrize("given", [tiers(Status="Disabled"), tiers({"Prefix": "returns/"})])
+def test_a_configuration_that_is_off_or_elsewhere_takes_nothing(given: dict[str, Any]) -> None:
+    assert judged(given).assessment.state is State.HEALTHY
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        tiers(Status="Later"),
+        tiers(Tierings=[]),
+        tiers(Tierings="soon"),
+        tiers(Tierings=[{"AccessTier": "ARCHIVE_ACCESS", "Days": "x"}]),
+        tiers({"Prefix": 7}),
+        {},
+        "no configuration",
+    ],
+)
+def test_a_configuration_that_cannot_be_understood_makes_no_green_bucket(given: Any) -> None:
+    assert judged(given, sizes=(STANDARD,)).assessment.state in (State.NOT_CHECKED, State.UNSAFE)
+
+
+@pytest.mark.parametrize("unknown", [[["archive tiers", "s3:GetIntelligentTieringConfiguration is missing."]], []])
+def test_tiers_that_were_not_read_make_no_green_bucket(unknown: list[Any]) -> None:
+    description = {"versioning": "Enabled", "lifecycle_rules": [], "tiering": None, "unknown": unknown}
+    state, summary, _ = judge_bucket(description, [TableInBucket("orders")], now=NOW).assessment
+
+    assert state is State.NOT_CHECKED
+    assert summary.startswith("Archive tiers could not be read: ")
