@@ -6,6 +6,7 @@ Ages are seconds before `NOW`, the moment of observation. Names are relative to 
 import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from lake.delta.facts import (
     CommitInfo,
@@ -15,6 +16,7 @@ from lake.delta.facts import (
     LogStoreEntry,
     Mechanism,
     Problem,
+    Provenance,
     Registration,
     TableFacts,
     TableProtocol,
@@ -115,6 +117,14 @@ def registration(
     return Registration(
         table_id, path, table_version, stamp, accepting, accepted, schema_version, tuple(commits), problems
     )
+
+
+def provenance(version: int, *, age: float = 3_600, store: str | None = None, **known: Any) -> Provenance:
+    """What was seen of a version: a published file as `log_object` has them; with `store`, accepted under `URI`."""
+    seen: dict[str, Any] = {"size": 1_000, "etag": "e", "seen_at": NOW - timedelta(seconds=age)}
+    if store is not None:
+        seen |= {"store": store, "region": "eu-west-1", "lock_domain": URI, "accepted_at": seen["seen_at"]}
+    return Provenance(version, **seen | known)
 
 
 def protocol(
