@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import islice
 
+from coordinator.protocols.foreign_writers import untimed_versions
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
 from coordinator.protocols.log_view import LogView, Look
 from coordinator.protocols.names import STAGED_FOLDERS, is_version
@@ -33,10 +34,10 @@ def wanted_heads(facts: TableFacts) -> tuple[str, ...]:
 
 
 def wanted_commits(facts: TableFacts) -> tuple[int, ...]:
-    """Versions whose published files have to be read: was one overwritten, newest first."""
+    """Versions whose published files have to be read: was one overwritten, and when was it committed, newest first."""
     view = LogView(facts)
     changed = (version for version in changed_versions(view) if is_what_was_seen(view, version) is None)
-    unread = {version for version in changed if view.info(version) is None}
+    unread = {version for version in (*changed, *untimed_versions(view)) if view.info(version) is None}
     return tuple(sorted(unread, reverse=True)[:MOST_COMMITS])
 
 

@@ -1,8 +1,14 @@
-"""Published versions that were put again or taken away, as passes over S3 see them."""
+"""Published versions that were put again, taken away or written past the log store, as passes over S3 see them."""
 
 import time
 
+import pytest
+
 from coordinator.models import Commit, DeltaTable, Provenance, TableFinding
+from coordinator.repairs.execution import execute
+from coordinator.repairs.fresh import plan_anew
+from coordinator.repairs.lake_port import AwsRepairLake
+from lake.delta.uri import TableUri
 from tests.builders.delta import add, commit_bytes, commit_info, crc_bytes, first_commit_bytes
 from tests.builders.moto_lake import commit_body
 
@@ -34,6 +40,12 @@ def put_in_parts(written, version: int, body: bytes) -> None:
     part = written.s3.upload_part(**upload, PartNumber=1, Body=body)
     parts = {"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]}
     written.s3.complete_multipart_upload(**upload, MultipartUpload=parts)
+
+
+def expire_entries(written) -> None:
+    for item in written.dynamodb.scan(TableName=written.log_store)["Items"]:
+        key = {name: item[name] for name in ("tablePath", "fileName")}
+        written.dynamodb.delete_item(TableName=written.log_store, Key=key)
 
 
 def distinct(written, versions: range, *, operation: str = "WRITE", log_store: bool = False) -> None:
@@ -169,3 +181,118 @@ def test_a_table_dropped_and_made_again_in_its_place_was_not_overwritten(written
 
     assert open_findings() == []
     assert DeltaTable.objects.get().state == "healthy"
+
+
+def lost_and_repaired(written, connection, lake) -> None:
+    """C6, and Levee's own repair of it."""
+    uri = TableUri.parse(written.uri(ORDERS))
+    body = written.s3.get_object(Bucket=written.bucket, Key=file(3))["Body"].read()
+    item = written.dynamodb.scan(TableName=written.log_store)["Items"][3]
+    written.put(log(item["tempPath"]["S"]), body)
+    written.delete(file(3))
+    (plan,) = plan_anew(connection, lake, uri).plans
+    assert plan.repair == "republish-file"
+    assert execute(plan, AwsRepairLake(lake)).is_complete
+    assert written.s3.get_object(Bucket=written.bucket, Key=file(3))["Body"].read() == body
+    written.delete(log(item["tempPath"]["S"]))
+
+
+@pytest.mark.parametrize("seen_before", [True, False])
+def test_a_file_that_levee_republished_is_no_foreign_commit_once_its_entry_has_expired(
+    written, observe, connection, lake, seen_before
+):
+    written.table(ORDERS, commits=4, log_store=True)
+    observe()
+    lost_and_repaired(written, connection, lake)
+    expire_entries(written)
+    if not seen_before:
+        Provenance.objects.all().delete()
+
+    observe(in_full=True)
+
+    assert open_findings() == []
+    assert DeltaTable.objects.get().mechanism == "log_store"
+
+
+def test_a_log_that_was_restored_has_no_foreign_commits(written, observe):
+    written.table(ORDERS, commits=30, log_store=True)
+    observe()
+    Provenance.objects.all().delete()
+    expire_entries(written)
+    for version in range(30):
+        written.delete(file(version))
+        written.commit(ORDERS, version)
+
+    observe(in_full=True)
+
+    assert open_findings() == []
+
+
+def test_versions_that_vanish_and_come_back_are_no_foreign_commits(written, observe):
+    written.table(ORDERS, commits=6, log_store=True)
+    observe()
+    expire_entries(written)
+    for version in (4, 5):
+        written.delete(file(version))
+    observe(in_full=True)
+    assert DeltaTable.objects.get().published_version == 3
+    for version in (4, 5):
+        written.commit(ORDERS, version)
+
+    observe(in_full=True)
+
+    assert open_findings() == []
+
+
+@pytest.mark.parametrize("stamp", [1_500_000_000_000, None, "now", "ahead"])
+def test_a_foreign_writer_between_two_looks_is_found_whatever_its_clock_says(written, observe, stamp):
+    written.table(ORDERS, commits=3, log_store=True)
+    written.entry(ORDERS, 2, expireTime={"N": str(now_ms() // 1_000 + 86_400)})
+    observe()
+    said = {"now": now_ms(), "ahead": now_ms() + 10**9}.get(stamp, stamp)
+    written.commit(ORDERS, 3, commit_bytes(commit_info(timestamp=said)))
+
+    observe()
+    observe(in_full=True)
+
+    assert open_findings() == [("foreign-writer", 3)]
+
+
+def test_a_version_that_appears_where_every_entry_has_expired_may_have_been_brought_back(written, observe):
+    written.table(ORDERS, commits=3, log_store=True)
+    observe()
+    written.commit(ORDERS, 3, commit_bytes(commit_info(timestamp=1_500_000_000_000)))
+
+    observe()
+
+    assert open_findings() == [("undecided", 3)]
+
+
+def test_a_foreign_writer_is_found_at_first_sight_by_its_own_time(written, observe):
+    written.table(ORDERS, commits=3, log_store=True)
+    written.commit(ORDERS, 3, commit_bytes(commit_info(timestamp=now_ms())))
+
+    observe()
+
+    assert open_findings() == [("foreign-writer", 3)]
+
+
+def test_at_first_sight_a_file_without_any_time_is_undecided(written, observe):
+    written.table(ORDERS, commits=3, log_store=True)
+    written.commit(ORDERS, 3, commit_bytes(commit_info(timestamp=None)))
+
+    observe()
+
+    assert open_findings() == [("undecided", 3)]
+
+
+def test_a_quick_locked_writer_is_no_foreign_one(written, observe):
+    written.table(ORDERS, commits=3, log_store=True)
+    for round_ in range(3):
+        observe()
+        distinct(written, range(3 + 2 * round_, 5 + 2 * round_), log_store=True)
+
+    observe()
+
+    assert open_findings() == []
+    assert Provenance.objects.exclude(identity=None).count() == 9
