@@ -10,7 +10,7 @@ from coordinator.protocols.names import (
     is_version,
     staged_file_version,
 )
-from lake.delta.facts import LogObject, Problem, TableFacts
+from lake.delta.facts import CommitInfo, LogObject, Problem, TableFacts
 from lake.delta.names import NameKind, commit_name, parse_name
 from lake.delta.replay import usable_checkpoint
 
@@ -95,6 +95,11 @@ class LogView:
         if name in self.facts.heads or version >= self.facts.listing.from_version:
             return Look(name, False)
         return Look(name, None)
+
+    def info(self, version: int) -> CommitInfo | None:
+        """What the published file of a version says of itself; None where it was not read, or is another by now."""
+        info, file = self.facts.commit_infos.get(version), self.published.get(version)
+        return info if info is not None and file is not None and info.etag == file.etag else None
 
     def temp(self, name: str) -> Look:
         """A temp file, by the name its entry gives."""

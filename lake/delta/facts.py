@@ -122,7 +122,11 @@ class TableProtocol:
 
 @dataclass(frozen=True, slots=True)
 class CommitInfo:
-    """What a commit file says of itself. Timestamps are epoch milliseconds; `lines` counts its actions."""
+    """What a commit file says of itself. Timestamps are epoch milliseconds; `lines` counts its actions.
+
+    `etag` is that of the object which said so, `digest` the MD5 of its bytes in hexadecimal, None where not all of them
+    were read.
+    """
 
     version: int
     operation: str = ""
@@ -132,6 +136,58 @@ class CommitInfo:
     added_files: int = 0
     removed_files: int = 0
     lines: int = 0
+    etag: str | None = None
+    digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What was seen of one version when it was first seen. None is not known; what is known is never changed.
+
+    Of its published file: `size`, `etag`, `digest` (MD5 of its bytes in hexadecimal, where all of them were read),
+    `in_commit_timestamp` and `commit_timestamp` as its commitInfo says them (`timestamp` is the writer's clock).
+    `seen_at` is when the first reading began that found the file, `absent_at` when the last one before it began, which
+    did not. `copy_etag` is the ETag of a later file in its place whose bytes were proven to be equal.
+
+    Of its acceptance by a commit store: `store` (the DynamoDB table), `region`, `lock_domain` (`tablePath` or
+    `tableId`, as stored), `file_name` (`tempPath` or `fsName`, as stored), `accepted_size` and `accepted_etag` of that
+    file, `accepted_timestamp` (the in-commit timestamp that the coordinator holds), `expire_time` (of a complete entry,
+    epoch seconds), `accepted_at` (when the first reading began that found the item). `disputed` says that another item
+    accepted the version with another file: then neither file may be taken for the only accepted one. Timestamps are
+    epoch milliseconds.
+    """
+
+    version: int
+    size: int | None = None
+    etag: str | None = None
+    digest: str | None = None
+    copy_etag: str | None = None
+    in_commit_timestamp: int | None = None
+    commit_timestamp: int | None = None
+    seen_at: datetime | None = None
+    absent_at: datetime | None = None
+    store: str | None = None
+    region: str | None = None
+    lock_domain: str | None = None
+    file_name: str | None = None
+    accepted_size: int | None = None
+    accepted_etag: str | None = None
+    accepted_timestamp: int | None = None
+    expire_time: int | None = None
+    accepted_at: datetime | None = None
+    disputed: bool = False
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether an item of a commit store was seen that accepted the version."""
+        return self.store is not None
+
+    def accepted(self, name: str) -> bool:
+        """Whether a temp or staged file, named relative to `_delta_log/`, is the one that was accepted.
+
+        An item of the coordinator names no folder, and a temp file's name is unique without its own.
+        """
+        return self.file_name is not None and name.rpartition("/")[2] == self.file_name.rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +203,13 @@ class TableFacts:
     """All that was read of one table in one pass, the input of coordinator.protocols.
 
     `entries` are the log store entries by lock domain (`tablePath` as stored), each ascending by version; an empty
-    mapping means that every log store of the connection was asked and holds none. `registrations` are the
+    mapping means that every log store of the connection was asked and holds none; complete ones below `entries_from`
+    may exist and were not kept. `registrations` are the
     coordinator's items whose path is this table. `heads` holds objects that were looked up singly (HEAD): name relative
     to `_delta_log/` to the object, or None where it is absent.
     `equal_bytes` says of a version whether its accepted and its published copy are equal, `first_differences` at which
-    byte (from 0) they part. `ttl_seconds` is the longest entry life assumed.
+    byte (from 0) they part. `ttl_seconds` is the longest entry life assumed. `provenance` is what earlier readings saw
+    of the versions of this very table; a version that is not in it is seen for the first time.
     """
 
     uri: str
@@ -159,6 +217,7 @@ class TableFacts:
     observed_at: datetime
     listing: LogListing
     entries: Mapping[str, tuple[LogStoreEntry, ...]] = field(default_factory=dict)
+    entries_from: int = 0
     registrations: tuple[Registration, ...] = ()
     protocol: TableProtocol | None = None
     commit_infos: Mapping[int, CommitInfo] = field(default_factory=dict)
@@ -167,3 +226,4 @@ class TableFacts:
     first_differences: Mapping[int, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     ttl_seconds: int = 86_400
+    provenance: Mapping[int, Provenance] = field(default_factory=dict)

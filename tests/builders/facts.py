@@ -6,6 +6,7 @@ Ages are seconds before `NOW`, the moment of observation. Names are relative to 
 import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from lake.delta.facts import (
     CommitInfo,
@@ -15,6 +16,7 @@ from lake.delta.facts import (
     LogStoreEntry,
     Mechanism,
     Problem,
+    Provenance,
     Registration,
     TableFacts,
     TableProtocol,
@@ -117,6 +119,20 @@ def registration(
     )
 
 
+def said(version: int, *, age: float | None = 3_600, etag: str = "e", **more: Any) -> CommitInfo:
+    """What a published file says of itself; `age` is how long ago by its writer's clock, None where it does not say."""
+    stamp = int((NOW.timestamp() - age) * 1_000) if age is not None else None
+    return CommitInfo(version, timestamp=stamp, etag=etag, **more)
+
+
+def provenance(version: int, *, age: float = 3_600, store: str | None = None, **known: Any) -> Provenance:
+    """What was seen of a version: a published file as `log_object` has them; with `store`, accepted under `URI`."""
+    seen: dict[str, Any] = {"size": 1_000, "etag": "e", "seen_at": NOW - timedelta(seconds=age)}
+    if store is not None:
+        seen |= {"store": store, "region": "eu-west-1", "lock_domain": URI, "accepted_at": seen["seen_at"]}
+    return Provenance(version, **seen | known)
+
+
 def protocol(
     *, properties: Mapping[str, str] | None = None, features: tuple[str, ...] = (), version: int = 0
 ) -> TableProtocol:
@@ -144,12 +160,14 @@ def table_facts(
     table_protocol: TableProtocol | None = None,
     heads: Mapping[str, LogObject | None] | None = None,
     equal_bytes: Mapping[int, bool] | None = None,
+    infos: Iterable[CommitInfo] = (),
     engines: Mapping[int, str] | None = None,
     problems: Iterable[Problem] = (),
     uri: str = URI,
     ttl_seconds: int = DAY,
+    seen: Iterable[Provenance] = (),
 ) -> TableFacts:
-    """Facts of one table; `entries` are grouped by their own path, `engines` become commit infos."""
+    """Facts of one table; `entries` are grouped by their own path, `engines` become commit infos of an hour ago."""
     domains: dict[str, tuple[LogStoreEntry, ...]] = {}
     for one in entries:
         domains[one.table_path] = (*domains.get(one.table_path, ()), one)
@@ -161,11 +179,14 @@ def table_facts(
         entries=domains,
         registrations=tuple(registrations),
         protocol=table_protocol if table_protocol is not None else protocol(),
-        commit_infos={v: CommitInfo(version=v, engine=engine) for v, engine in (engines or {}).items()},
+        commit_infos={
+            one.version: one for one in (*infos, *(said(v, engine=engine) for v, engine in (engines or {}).items()))
+        },
         heads=dict(heads or {}),
         equal_bytes=dict(equal_bytes or {}),
         problems=tuple(problems),
         ttl_seconds=ttl_seconds,
+        provenance={one.version: one for one in seen},
     )
 
 
@@ -174,6 +195,8 @@ def log_store_facts(
     *entries: LogStoreEntry,
     heads: Mapping[str, LogObject | None] | None = None,
     equal_bytes: Mapping[int, bool] | None = None,
+    infos: Iterable[CommitInfo] = (),
+    seen: Iterable[Provenance] = (),
     engines: Mapping[int, str] | None = None,
     registrations: Iterable[Registration] = (),
     ttl_seconds: int = DAY,
@@ -185,9 +208,11 @@ def log_store_facts(
         entries=entries,
         heads=heads,
         equal_bytes=equal_bytes,
+        infos=infos,
         engines=engines,
         registrations=registrations,
         ttl_seconds=ttl_seconds,
+        seen=seen,
     )
 
 

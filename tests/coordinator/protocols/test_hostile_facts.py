@@ -1,5 +1,6 @@
 """Whatever items and listings hold, diagnosis answers, and its answers hold together."""
 
+from datetime import timedelta
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from lake.delta.facts import (
     LogStoreEntry,
     Mechanism,
     Problem,
+    Provenance,
     Registration,
     TableFacts,
 )
@@ -72,6 +74,28 @@ registrations = st.builds(
 )
 looked_up = st.one_of(names, few.map(commit_name), few.map(temp_name), few.map(staged_name))
 file_lists = st.one_of(st.none(), st.lists(objects, max_size=5).map(tuple))
+moments = st.one_of(st.none(), st.floats(-1e6, 1e6).map(lambda age: NOW - timedelta(seconds=age)))
+etags = st.one_of(st.none(), st.sampled_from(["e", "", "9e107d9d372bb6826bd81d3542a419d6", "9e107d9d-2"]))
+seen_before = st.builds(
+    Provenance,
+    version=versions,
+    size=numbers,
+    etag=etags,
+    digest=etags,
+    copy_etag=etags,
+    in_commit_timestamp=numbers,
+    commit_timestamp=numbers,
+    seen_at=moments,
+    absent_at=moments,
+    store=st.sampled_from([None, "delta_log", ""]),
+    lock_domain=st.one_of(st.none(), paths),
+    file_name=st.one_of(st.none(), names),
+    accepted_size=numbers,
+    accepted_etag=etags,
+    accepted_timestamp=numbers,
+    accepted_at=moments,
+    disputed=st.booleans(),
+)
 
 
 @st.composite
@@ -101,6 +125,7 @@ def facts(draw: st.DrawFn) -> TableFacts:
         equal_bytes=draw(st.dictionaries(few, st.booleans(), max_size=3)),
         problems=draw(st.lists(st.builds(Problem, st.text(max_size=12), st.text(max_size=12)), max_size=2).map(tuple)),
         ttl_seconds=draw(st.sampled_from([0, 60, 86_400])),
+        provenance={one.version: one for one in draw(st.lists(seen_before, max_size=5))},
     )
 
 
