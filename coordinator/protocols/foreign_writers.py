@@ -13,9 +13,9 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from coordinator.protocols.judgement import MOST_FINDINGS, Judgement
-from coordinator.protocols.log_store_entries import look_evidence
+from coordinator.protocols.log_store_entries import look_evidence, own_domains
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.names import is_version, same_place
+from coordinator.protocols.names import is_version
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import thousands
 from lake.delta.facts import LogStoreEntry, Mechanism
@@ -60,13 +60,7 @@ def judge_foreign_writers(view: LogView) -> Judgement:
     facts = view.facts
     if facts.mechanism is not Mechanism.LOG_STORE or view.unread("entries"):
         return Judgement()
-    entries = [
-        entry
-        for path, domain in facts.entries.items()
-        if same_place(path, facts.uri)
-        for entry in domain
-        if is_version(entry.version)
-    ]
+    entries = [entry for held in own_domains(view).values() for entry in held if is_version(entry.version)]
     coordinated = [r.table_version for r in facts.registrations if r.has_accepted_commits is not False]
     if coordinated and any(not is_version(version) for version in coordinated):
         return Judgement()

@@ -60,7 +60,7 @@ class Levee:
             summary=table.summary,
             published=table.published_version,
             accepted=table.accepted_version,
-            lock_domains=tuple(table.lock_domains),
+            lock_domains=tuple(domain.path for domain in table.domains),
             codes=frozenset(found.code for found in findings),
             repairs=frozenset(name for found in findings for name in found.repairs),
         )
