@@ -13,6 +13,7 @@ from benchmarks.harness import run_lap
 from coordinator.protocols.diagnosis import diagnose
 from lake.delta.facts import (
     CoordinatorCommit,
+    LockDomain,
     LogListing,
     LogObject,
     LogStoreEntry,
@@ -79,7 +80,9 @@ def _log_store_table(number: int, published: int, accepted: int) -> TableFacts:
     entries = tuple(_entry(uri, version, complete=version < published) for version in range(accepted))
     temp = tuple(_object(entry.temp_path or "", version) for version, entry in enumerate(entries))
     listing = LogListing(0, _commits(published), temp_files=temp, staged=())
-    return TableFacts(uri, Mechanism.LOG_STORE, NOW, listing, entries={uri: entries}, protocol=_protocol({}))
+    return TableFacts(
+        uri, Mechanism.LOG_STORE, NOW, listing, entries={LockDomain("delta_log", uri): entries}, protocol=_protocol({})
+    )
 
 
 def _coordinated_table(number: int, published: int, listed: Sequence[int]) -> TableFacts:

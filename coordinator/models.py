@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from coordinator.protocols.verdict import Severity, State
-from lake.delta.facts import Mechanism
+from lake.delta.facts import LockDomain, Mechanism
 
 STATES = [(state.value, state.value) for state in State]
 
@@ -93,7 +93,7 @@ class DeltaTable(Observed):
         max_length=20, choices=[(m.value, m.value) for m in Mechanism], default=Mechanism.UNKNOWN
     )
     store = models.ForeignKey(CommitStore, null=True, on_delete=models.SET_NULL, related_name="tables")
-    lock_domains = models.JSONField(default=list, help_text="Each tablePath under which entries exist, as stored")
+    lock_domains = models.JSONField(default=list, help_text="[{store, path}] of entries that exist or existed")
     published_version = models.BigIntegerField(null=True)
     accepted_version = models.BigIntegerField(null=True)
     unpublished_count = models.PositiveIntegerField(default=0)
@@ -146,6 +146,11 @@ class DeltaTable(Observed):
         """Reader and writer features together, sorted."""
         return sorted({*self.reader_features, *self.writer_features})
 
+    @property
+    def domains(self) -> tuple[LockDomain, ...]:
+        """`lock_domains` as what they are."""
+        return tuple(LockDomain(one["store"], one["path"]) for one in self.lock_domains)
+
 
 class Commit(models.Model):
     """One version of a table: its published file and what that file says of itself."""
@@ -192,9 +197,9 @@ class Entry(models.Model):
     observed_at = models.DateTimeField()
 
     class Meta:
-        ordering = ("-version", "lock_domain")
+        ordering = ("-version", "store_id", "lock_domain")
         constraints = [
-            models.UniqueConstraint(fields=["table", "lock_domain", "version"], name="entry_once"),
+            models.UniqueConstraint(fields=["table", "store", "lock_domain", "version"], name="entry_once"),
         ]
 
     def __str__(self) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from coordinator.coordination.situation import Situation
-from coordinator.protocols.mechanism import registration_id
+from coordinator.protocols.registrations import current_registration
 from lake.delta.facts import Mechanism, TableFacts
 from lake.delta.uri import same_table
 
@@ -44,13 +44,25 @@ def location_of(situation: Situation) -> str:
     if facts.mechanism is Mechanism.COORDINATED_COMMITS:
         return _same(situation.uri, _registered_path(facts))
     if situation.has_log_store:
-        return _same(situation.uri, situation.lock_domains[:1])
+        return _same(situation.uri, _entry_paths(situation))
     return situation.uri
 
 
+def path_of_entries(situation: Situation) -> str:
+    """The `tablePath` of the newest entry; of a quiet table, whose entries have expired, one known before."""
+    return next(iter(_entry_paths(situation)), situation.uri)
+
+
+def _entry_paths(situation: Situation) -> list[str]:
+    held = situation.facts.entries if situation.facts else {}
+    newest = {domain: max((one.version or 0 for one in entries), default=-1) for domain, entries in held.items()}
+    domains = [*sorted(newest, key=lambda domain: -newest[domain]), *situation.lock_domains]
+    return [domain.path for domain in domains]
+
+
 def _registered_path(facts: TableFacts) -> list[str]:
-    named = registration_id(facts.protocol)
-    return [one.path for one in facts.registrations if one.table_id == named]
+    current = current_registration(facts)
+    return [current.path] if current else []
 
 
 def _same(uri: str, spellings: Iterable[str]) -> str:

@@ -131,23 +131,21 @@ def _survey_and_target(connection: Connection, lake: Lake, uri: TableUri) -> tup
 
 def _with_table(bare: Situation, repair: RepairFacts, table: DeltaTable | None) -> Situation:
     made = plan_repairs(repair)
-    domains = {path for path, entries in repair.facts.entries.items() if entries}
-    domains |= set(table.lock_domains) if table else set()
     return replace(
         bare,
         repair=repair,
         plans=tuple(one for one in made if isinstance(one, Plan)),
         writers=_writers(repair.facts, table),
-        lock_domains=tuple(sorted(domains)),
+        lock_domains=repair.lock_domains,
         log_store=_log_store(repair, table),
     )
 
 
 def _log_store(repair: RepairFacts, table: DeltaTable | None) -> str:
     """The DynamoDB table of the entries; of a quiet table, whose entries have expired, the one known before."""
-    for path, entries in repair.facts.entries.items():
-        if entries and repair.stores.get(path):
-            return repair.stores[path]
+    holding = next((domain.store for domain, entries in repair.facts.entries.items() if entries), "")
+    if holding:
+        return holding
     known = table.store if table else None
     return known.name if known and known.kind == CommitStore.Kind.LOG_STORE else ""
 

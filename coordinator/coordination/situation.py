@@ -7,7 +7,7 @@ from typing import Any
 
 from coordinator.coordination.checks import Operation
 from coordinator.repairs.plan import Plan, RepairFacts
-from lake.delta.facts import TableFacts, TableProtocol
+from lake.delta.facts import LockDomain, TableFacts, TableProtocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Situation:
     error: str = ""
     spark: SparkFacts = field(default_factory=SparkFacts)
     writers: tuple[RecentWriter, ...] = ()
-    lock_domains: tuple[str, ...] = ()
+    lock_domains: tuple[LockDomain, ...] = ()
     log_store: str = ""
     busy: str = ""
     columns: str = ""

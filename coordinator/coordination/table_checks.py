@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from coordinator.coordination.checks import Check, Operation, failed, ok, warning
 from coordinator.coordination.features import COORDINATED, LEFT_BEHIND, features_of, is_catalog_managed, unknown
-from coordinator.coordination.places import location_of, path_problem
+from coordinator.coordination.places import location_of, path_of_entries, path_problem
 from coordinator.coordination.situation import Situation
 from coordinator.protocols.mechanism import registration_id
+from coordinator.protocols.registrations import current_registration
 from coordinator.protocols.verdict import Finding, State
 from coordinator.repairs.plan import Plan, RepairName
 from lake.delta.facts import Mechanism, Registration
@@ -139,9 +140,9 @@ def entries_check(situation: Situation) -> Iterator[Check]:
     if facts is None or not situation.has_log_store:
         return
     name = "Log store entries"
-    if len(situation.lock_domains) > 1:
-        paths = ", ".join(situation.lock_domains[:4])
-        yield failed(name, f"Writers use several spellings of the path, which are not kept apart: {paths}.")
+    if len(facts.entries) > 1:
+        named = ", ".join(f"{one.path} in {one.store}" for one in sorted(facts.entries)[:4])
+        yield failed(name, f"Writers use several log stores or spellings, which are not kept apart: {named}.")
         return
     entries = [one for several in facts.entries.values() for one in several]
     incomplete = [one.version for one in entries if one.complete is not True]
@@ -152,7 +153,7 @@ def entries_check(situation: Situation) -> Iterator[Check]:
             name, f"An entry is not as the protocol has it: {next(o.problems[0] for o in entries if o.problems)}"
         )
     else:
-        yield ok(name, f"{len(entries):,} entries under {situation.lock_domains[0]}, all complete.")
+        yield ok(name, f"{len(entries):,} entries under {path_of_entries(situation)}, all complete.")
 
 
 def registration_check(situation: Situation) -> Iterator[Check]:
@@ -161,9 +162,9 @@ def registration_check(situation: Situation) -> Iterator[Check]:
     if facts is None or facts.mechanism is not Mechanism.COORDINATED_COMMITS:
         return
     name = "The item belongs to this table"
-    named = registration_id(facts.protocol)
-    found = next((one for one in facts.registrations if one.table_id == named), None)
+    found = current_registration(facts)
     if found is None:
+        named = registration_id(facts.protocol)
         yield failed(name, f"The coordinator holds no item {named or '(the properties name none)'}: register it again.")
     elif wrong := _wrong(found):
         yield failed(name, wrong)

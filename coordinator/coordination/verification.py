@@ -8,7 +8,7 @@ from coordinator.coordination.features import BROUGHT, COORDINATED, features_of
 from coordinator.coordination.situation import Situation
 from coordinator.coordination.table_checks import half_dropped
 from coordinator.protocols.coordinator_conf import read_conf
-from coordinator.protocols.mechanism import registration_id
+from coordinator.protocols.registrations import current_registration
 from coordinator.protocols.verdict import State
 from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF, TABLE_CONF
 from lake.delta.facts import Mechanism, Registration
@@ -97,9 +97,7 @@ def _intact(after: Situation) -> Check:
 
 def registration_of(situation: Situation) -> Registration | None:
     """The item that the newest metadata names."""
-    facts = situation.facts
-    named = registration_id(facts.protocol) if facts else None
-    return next((one for one in facts.registrations if one.table_id == named), None) if facts and named else None
+    return current_registration(situation.facts) if situation.facts else None
 
 
 def aftermath(operation: Operation, after: Situation) -> str:

@@ -9,7 +9,7 @@ from lake.delta.facts import Mechanism
 
 def world_of_table(table: DeltaTable) -> WriterWorld:
     """The connection's region and endpoints, the table's own bucket, store and spelling; else a placeholder."""
-    domains = [str(one) for one in table.lock_domains] or [table.uri]
+    paths = [domain.path for domain in table.domains] or [table.uri]
     properties = table.properties if isinstance(table.properties, dict) else {}
     coordinator = read_conf(properties).store if table.mechanism == Mechanism.COORDINATED_COMMITS else ""
     kind = table.store.kind if table.store else ""
@@ -17,7 +17,7 @@ def world_of_table(table: DeltaTable) -> WriterWorld:
         table.connection,
         log_store=table.store.name if table.store and kind == CommitStore.Kind.LOG_STORE else "",
         coordinator=coordinator,
-        scheme=domains[0].partition("://")[0],
+        scheme=paths[0].partition("://")[0],
         bucket_region=_region_of(table),
     )
 

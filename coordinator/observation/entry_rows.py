@@ -8,27 +8,27 @@ from coordinator.models import CommitStore, DeltaTable, Entry
 from coordinator.observation.reading import Reading
 from coordinator.observation.storable import make_storable
 from coordinator.protocols.verdict import EntryVerdict, Verdict
-from lake.delta.facts import LogListing, LogStoreEntry, TableFacts
+from lake.delta.facts import LockDomain, LogListing, LogStoreEntry, TableFacts
 
 _FIELDS = [
-    "store", "code", "published", "file", "file_present", "file_size", "complete",
+    "code", "published", "file", "file_present", "file_size", "complete",
     "expire_time", "commit_time", "written_at", "problems", "observed_at",
 ]  # fmt: skip
 
 
 def save_entries(pairs: Sequence[tuple[DeltaTable, Reading]], stores: Mapping[str, CommitStore]) -> None:
     """Upsert the entries as judged, and remove those that the reading would have seen and did not see."""
-    rows: dict[tuple[int, str, int], Entry] = {}
+    rows: dict[tuple[int, int, str, int], Entry] = {}
     for table, reading in pairs:
         if reading.facts is not None and reading.verdict is not None:
             for row in _rows(table, reading, reading.facts, reading.verdict, stores):
                 make_storable(row)
-                rows[table.pk, row.lock_domain, row.version] = row
+                rows[table.pk, row.store_id, row.lock_domain, row.version] = row
     Entry.objects.bulk_create(
         list(rows.values()),
         update_conflicts=True,
         update_fields=_FIELDS,
-        unique_fields=["table", "lock_domain", "version"],
+        unique_fields=["table", "store", "lock_domain", "version"],
         batch_size=500,
     )
     for table, reading in pairs:
@@ -40,11 +40,11 @@ def _rows(
     table: DeltaTable, reading: Reading, facts: TableFacts, verdict: Verdict, stores: Mapping[str, CommitStore]
 ) -> Iterator[Entry]:
     originals = {(domain, entry.version): entry for domain, entries in facts.entries.items() for entry in entries}
-    judged = {(entry.lock_domain, entry.version): entry for entry in verdict.entries if 0 <= entry.version < 2**63}
-    for (domain, version), entry in judged.items():
-        store = _store(table, reading, domain, stores)
-        if store is not None:
-            yield _row(table, store, reading, entry, originals.get((domain, version)))
+    for entry in verdict.entries:
+        store = stores.get(entry.store)
+        if store is not None and 0 <= entry.version < 2**63:
+            domain = LockDomain(entry.store, entry.lock_domain)
+            yield _row(table, store, reading, entry, originals.get((domain, entry.version)))
 
 
 def _row(
@@ -72,9 +72,3 @@ def _row(
 def _unseen(table: DeltaTable, reading: Reading, listing: LogListing) -> QuerySet[Entry]:
     unseen = table.entries.exclude(observed_at=reading.observed_at)
     return unseen if reading.whole_log else unseen.filter(version__gte=listing.from_version)
-
-
-def _store(table: DeltaTable, reading: Reading, domain: str, stores: Mapping[str, CommitStore]) -> CommitStore | None:
-    if domain in reading.domain_stores:
-        return stores.get(reading.domain_stores[domain])
-    return table.store or next((s for s in stores.values() if s.kind == CommitStore.Kind.COMMIT_COORDINATOR), None)

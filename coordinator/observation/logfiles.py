@@ -12,7 +12,7 @@ from lake.aws.s3 import ObjectBody
 from lake.delta.actions import Commit, read_commit
 from lake.delta.checkpoint import read_checkpoint_state
 from lake.delta.checksum import Checksum, read_checksum
-from lake.delta.coordinator_properties import coordinator_table_id
+from lake.delta.coordinator_properties import coordinator_store_name, coordinator_table_id
 from lake.delta.facts import CommitInfo, LogListing, LogObject, Problem, Registration, TableProtocol
 from lake.delta.names import commit_name
 from lake.delta.replay import HoldsState, ProtocolReads, fold_protocol, plan_protocol_reads, plan_staged_reads
@@ -83,14 +83,19 @@ class LogReader:
         read = (self._commit(version, commit_name(version), self._size_of(version)) for version in versions)
         return {commit.version: commit.info for commit in read if commit is not None}
 
+    def copy_infos(self, wanted: Iterable[tuple[int, str]]) -> dict[str, CommitInfo]:
+        """Read what accepted copies say of themselves; one that has gone says nothing."""
+        found = ((version, name, self._bytes(name)) for version, name in wanted)
+        return {name: read_commit(version, data, name=name).info for version, name, data in found if data is not None}
+
     def heads(self, names: Iterable[str]) -> dict[str, LogObject | None]:
         """Look up single objects, names relative to `_delta_log/`; None for one that is absent."""
         return {name: self._head(name) for name in names}
 
-    def comparisons(self, wanted: Iterable[tuple[int, str, str]]) -> dict[int, Comparison]:
-        """Compare the bytes of two objects for each version asked for."""
-        compared = ((version, self._compare(one, other)) for version, one, other in wanted)
-        return {version: comparison for version, comparison in compared if comparison is not None}
+    def comparisons(self, wanted: Iterable[tuple[int, str, str]]) -> dict[str, Comparison]:
+        """Compare accepted copies with the published file of their version; by the copy's name."""
+        compared = ((copy, self._compare(copy, published)) for _, copy, published in wanted)
+        return {copy: comparison for copy, comparison in compared if comparison is not None}
 
     def _size_of(self, version: int) -> int | None:
         found = self._listing.commits.get(version)
@@ -207,8 +212,8 @@ def _digest(found: ObjectBody) -> str | None:
 
 
 def _registration_of(protocol: TableProtocol, registrations: tuple[Registration, ...]) -> Registration | None:
-    table_id = coordinator_table_id(protocol.properties)
-    return next((found for found in registrations if found.table_id == table_id), None)
+    table_id, store = coordinator_table_id(protocol.properties), coordinator_store_name(protocol.properties)
+    return next((one for one in registrations if (one.store, one.table_id) == (store, table_id)), None)
 
 
 def _is_whole(parts: Iterable[HoldsState]) -> bool:

@@ -12,6 +12,7 @@ from coordinator.observation.witnesses import (
     DomainEntries,
     StoreWitness,
     all_of_stores,
+    asked_domains,
     fingerprint,
     in_tail,
     list_tail,
@@ -24,14 +25,23 @@ from coordinator.protocols.coordinator_conf import coordinator_elsewhere
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import decide_mechanism
-from coordinator.protocols.needed_facts import wanted_commits, wanted_comparisons, wanted_heads
+from coordinator.protocols.needed_facts import wanted_commits, wanted_comparisons, wanted_heads, wanted_infos
 from coordinator.protocols.overwritten import proven_copies
 from coordinator.protocols.provenance import Surroundings, is_another_table, provenance_of
 from coordinator.protocols.verdict import State, Verdict
 from lake.aws.access import Lake
 from lake.aws.s3 import ObjectSummary
 from lake.delta.coordinator_properties import coordinator_store_name, coordinator_table_id
-from lake.delta.facts import LogListing, LogStoreEntry, Mechanism, Problem, Provenance, TableFacts, TableProtocol
+from lake.delta.facts import (
+    LockDomain,
+    LogListing,
+    LogStoreEntry,
+    Mechanism,
+    Problem,
+    Provenance,
+    TableFacts,
+    TableProtocol,
+)
 from lake.delta.listing import read_listing
 
 WHOLE_LOG_EVERY = timedelta(hours=6)
@@ -59,8 +69,7 @@ class Reading:
     facts: TableFacts | None = None
     verdict: Verdict | None = None
     listing: LogListing | None = None
-    lock_domains: tuple[str, ...] = ()
-    domain_stores: Mapping[str, str] = field(default_factory=dict)
+    lock_domains: tuple[LockDomain, ...] = ()
     store_name: str = ""
     fingerprint: str = ""
     whole_log: bool = False
@@ -111,7 +120,8 @@ def _look(lake: Lake, survey: Survey, target: Target, known: KnownTable, newest:
     from_version = tail_start(newest)
     witness = newest_of_stores(lake, survey, target, known)
     tail = list_tail(lake, target, from_version)
-    if fingerprint(witness, known.newest_version, known.store_name, survey, tail) == known.fingerprint:
+    asked = asked_domains(known.mechanism, known.lock_domains)
+    if fingerprint(witness, known.newest_version, asked, survey, tail) == known.fingerprint:
         return Reading(target, now, unchanged=True)
     listing = read_listing(tail, target.uri.log_key, from_version=from_version, folders_listed=False)
     # What is wrong may lie below the tail, where a partial listing would make it look mended.
@@ -174,31 +184,33 @@ def _judge(
         mechanism=mechanism,
         observed_at=now,
         listing=listing,
-        entries={path: _in_window(domain.entries, listing) for path, domain in witness.domains.items()},
+        entries={domain: _in_window(held.entries, listing) for domain, held in witness.domains.items()},
         registrations=registrations,
         entries_from=max((domain.from_version for domain in witness.domains.values()), default=0),
         protocol=protocol,
         commit_infos=reader.commit_infos(),
         problems=(*reader.problems, *elsewhere, *_store_problems(mechanism, survey, witness)),
+        unread_stores=witness.unread,
     )
     recalled = target.recall(listing.from_version)
     another = is_another_table(
         recalled, listing.commits, _table_id(target.known), protocol.table_id if protocol else ""
     )
     facts = _with_missing_facts(_recalling(facts, recalled, another), reader)
-    facts = replace(facts, provenance=_provenance(facts, target, witness, lake, another))
+    facts = replace(facts, provenance=_provenance(facts, target, lake, another))
     verdict = diagnose(facts)
     store_name = _store_name(remembered, facts, witness)
+    lock_domains = _lock_domains(remembered, witness)
+    asked = asked_domains(mechanism, lock_domains)
     return Reading(
         target,
         now,
         facts=facts,
         verdict=verdict,
         listing=listing,
-        lock_domains=_lock_domains(remembered, witness),
-        domain_stores={path: domain.store for path, domain in witness.domains.items()},
+        lock_domains=lock_domains,
         store_name=store_name,
-        fingerprint=_fingerprint_of_next_look(witness, verdict, store_name, survey, objects, target),
+        fingerprint=_fingerprint_of_next_look(witness, verdict, asked, survey, objects, target),
         whole_log=whole_log,
         log_files=len(objects),
         partly_read=frozenset(reader.partly_read),
@@ -220,16 +232,13 @@ def _recalling(facts: TableFacts, recalled: Mapping[int, Provenance], another: b
     return facts if another else replace(facts, provenance=recalled)
 
 
-def _provenance(
-    facts: TableFacts, target: Target, witness: StoreWitness, lake: Lake, another: bool | None
-) -> Mapping[int, Provenance]:
+def _provenance(facts: TableFacts, target: Target, lake: Lake, another: bool | None) -> Mapping[int, Provenance]:
     """What is known after this reading; nothing where it is not known which table this is."""
     if another is None:
         return {}
     before = target.known if target.known is not None and not another else None
     view = LogView(facts)
     around = Surroundings(
-        stores={path: domain.store for path, domain in witness.domains.items()},
         region=lake.dynamodb.region,
         newest_before=before.published_version if before else None,
         before=before.observed_at if before else None,
@@ -262,16 +271,16 @@ def _has_or_had_entries(target: Target, witness: StoreWitness) -> bool:
     return any(domain.entries for domain in witness.domains.values()) or bool(_lock_domains(target, witness))
 
 
-def _lock_domains(target: Target, witness: StoreWitness) -> tuple[str, ...]:
+def _lock_domains(target: Target, witness: StoreWitness) -> tuple[LockDomain, ...]:
     known = target.known.lock_domains if target.known else ()
-    return tuple(sorted({*known, *(path for path, domain in witness.domains.items() if domain.entries)}))
+    return tuple(sorted({*known, *(domain for domain, held in witness.domains.items() if held.entries)}))
 
 
 def _store_name(target: Target, facts: TableFacts, witness: StoreWitness) -> str:
     if facts.mechanism is Mechanism.COORDINATED_COMMITS and facts.protocol is not None:
         return coordinator_store_name(facts.protocol.properties)
     if facts.mechanism is Mechanism.LOG_STORE:
-        newest = max(witness.domains.values(), key=_newest_entry, default=None)
+        newest = max(witness.domains, key=lambda domain: _newest_entry(witness.domains[domain]), default=None)
         return newest.store if newest else target.known.store_name if target.known else ""
     return ""
 
@@ -283,11 +292,12 @@ def _newest_entry(domain: DomainEntries) -> int:
 def _with_missing_facts(facts: TableFacts, reader: LogReader) -> TableFacts:
     facts = replace(facts, heads=reader.heads(wanted_heads(facts)))
     facts = replace(facts, commit_infos={**facts.commit_infos, **reader.infos_of(wanted_commits(facts))})
+    facts = replace(facts, copy_infos=reader.copy_infos(wanted_infos(facts)))
     compared = reader.comparisons(wanted_comparisons(facts))
     return replace(
         facts,
-        equal_bytes={version: one.equal for version, one in compared.items()},
-        first_differences={v: one.first_difference for v, one in compared.items() if one.first_difference is not None},
+        equal_bytes={name: one.equal for name, one in compared.items()},
+        first_differences={n: one.first_difference for n, one in compared.items() if one.first_difference is not None},
     )
 
 
@@ -313,7 +323,7 @@ def _in_window(entries: tuple[LogStoreEntry, ...], listing: LogListing) -> tuple
 def _fingerprint_of_next_look(
     witness: StoreWitness,
     verdict: Verdict,
-    store_name: str,
+    asked: tuple[LockDomain, ...],
     survey: Survey,
     objects: tuple[ObjectSummary, ...],
     target: Target,
@@ -323,7 +333,7 @@ def _fingerprint_of_next_look(
     start = tail_start(verdict.published_version)
     newest = max(verdict.accepted_version or 0, verdict.published_version)
     tail = (found for found in objects if in_tail(found, target.uri.log_key, start))
-    return fingerprint(witness, newest, store_name, survey, tail)
+    return fingerprint(witness, newest, asked, survey, tail)
 
 
 def _is_due(known: KnownTable, now: datetime) -> bool:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from coordinator.models import CommitStore
 from coordinator.observation.surveys import (
+    WRONG_KEYS,
     CoordinatorSurvey,
     LogStoreSurvey,
     Survey,
@@ -35,7 +36,7 @@ def survey_stores(connection: Connection, lake: Lake, now: datetime, workers: Wo
     for store in stores_of(connection, CommitStore.Kind.LOG_STORE):
         found = _survey(store, LogStoreSurvey, scan_log_store, lake, now, workers, in_full=in_full)
         if found.partitions is not None:
-            _note_scan(store, sum(partition.count for partition in found.partitions.values()), now)
+            _note_scan(store, found.items, now)
         log_stores.append(found)
     coordinators = []
     for store in stores_of(connection, CommitStore.Kind.COMMIT_COORDINATOR):
@@ -78,7 +79,7 @@ def unfit(store: CommitStore) -> AwsError | None:
     names = " and ".join(str(key[0]) for key in found)
     wanted = " and ".join(key[0] for key in expected)
     return AwsError(
-        "WrongKeySchema",
+        WRONG_KEYS,
         f"its key is {names}, and a {store.get_kind_display().lower()} has {wanted}",
         operation="Reading",
         target=f"DynamoDB table {store.name}",

@@ -1,15 +1,16 @@
 """Reading whole commit stores: which Delta tables have entries or registrations in them."""
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event
 
 from lake.aws.dynamodb import DynamoDB
 from lake.aws.errors import AwsError
 from lake.delta.coordinator_items import read_registration
 from lake.delta.facts import LogStoreEntry, Registration
-from lake.delta.log_store import read_entry
+from lake.delta.log_store import place_of, read_entry
 from lake.delta.uri import TableUri
 from lake.delta.wire import shown
 
@@ -21,6 +22,9 @@ MANY_PARTITIONS = 400
 OLDER_INCOMPLETE_KEPT = 100
 MOST_STRAYS = 20
 """Items that name no place in S3, said singly."""
+
+WRONG_KEYS = "WrongKeySchema"
+"""Code of the error of a DynamoDB table whose keys show that it is no store of its kind."""
 
 LONGEST_BUCKET = 63
 """Characters of a bucket's name, by S3's own rules."""
@@ -54,18 +58,25 @@ class Partition:
     def entries(self) -> tuple[LogStoreEntry, ...]:
         return (*self.older_incomplete, *self.newest)
 
+    def only(self, wanted: Callable[[LogStoreEntry], bool]) -> "Partition":
+        """The wanted entries alone, of those that were kept."""
+        newest = deque(filter(wanted, self.newest))
+        left_out = len(self.newest) - len(newest)
+        return Partition(self.count - left_out, newest, list(filter(wanted, self.older_incomplete)))
+
 
 @dataclass(frozen=True, slots=True)
 class LogStoreSurvey:
-    """A log store in one pass. `partitions` is None where it was not scanned, or could not be (`error`).
+    """A log store in one pass. `partitions`, by table and `tablePath`, is None where it was not scanned, or could not
+    be (`error`).
 
-    `paths` are the `tablePath`s of each table, `strays` the sentences on those that name none.
+    `items` counts what was read, `strays` are the sentences on paths that name no table.
     """
 
     name: str
-    partitions: Mapping[str, Partition] | None = None
+    partitions: Mapping[Place, Mapping[str, Partition]] | None = None
     error: AwsError | None = None
-    paths: Mapping[Place, tuple[str, ...]] = field(default_factory=dict)
+    items: int = 0
     strays: tuple[str, ...] = ()
 
 
@@ -95,7 +106,7 @@ class Survey:
 
     def places(self) -> set[Place]:
         """Every table that an item speaks of."""
-        places = {place for store in self.log_stores for place in store.paths}
+        places = {place for store in self.log_stores for place in store.partitions or ()}
         return places | {place for store in self.coordinators for place in store.registrations or ()}
 
     def strays(self) -> list[str]:
@@ -127,16 +138,35 @@ def scan_log_store(dynamodb: DynamoDB, name: str, stopping: Event | None = None)
                 partition.add(entry)
     except AwsError as error:
         return LogStoreSurvey(name, error=error)
-    paths: defaultdict[Place, list[str]] = defaultdict(list)
+    return survey_of_partitions(name, partitions)
+
+
+def survey_of_partitions(name: str, partitions: Mapping[str, Partition]) -> LogStoreSurvey:
+    """Sort partitions by the table that their entries speak of: one text may be two tables, by who wrote it."""
+    by_place: defaultdict[Place, dict[str, Partition]] = defaultdict(dict)
     strays: list[str] = []
-    for path in partitions:
-        uri = table_uri(path)
-        if uri is None:
+    for path, partition in sorted(partitions.items()):
+        found = tables_of(path, partition)
+        if not found:
             strays.append(f"{name} holds entries of {shown(path)}, which is no place in S3.")
-        else:
-            paths[uri.bucket, uri.key].append(path)
-    by_place = {place: tuple(sorted(found)) for place, found in paths.items()}
-    return LogStoreSurvey(name, partitions, None, by_place, _bounded(strays, name))
+        for place, entries in found.items():
+            by_place[place][path] = entries
+    items = sum(partition.count for partition in partitions.values())
+    return LogStoreSurvey(name, dict(by_place), items=items, strays=_bounded(strays, name))
+
+
+def tables_of(path: str, partition: Partition) -> Mapping[Place, Partition]:
+    """The entries of one `tablePath` by the table they speak of; those that name none are left out."""
+    if "%" not in path:
+        place = _place(table_uri(path))
+        return {place: partition} if place else {}
+    places = {place for entry in partition.entries if (place := _place(_table_of(entry)))}
+    return {place: partition.only(partial(speaks_of, place=place)) for place in places}
+
+
+def speaks_of(entry: LogStoreEntry, place: Place) -> bool:
+    """Whether an entry under one of a table's paths is that table's: of an escaped path, another may be meant."""
+    return "%" not in entry.table_path or _place(_table_of(entry)) == place
 
 
 def scan_coordinator(dynamodb: DynamoDB, name: str, stopping: Event | None = None) -> CoordinatorSurvey:
@@ -146,7 +176,7 @@ def scan_coordinator(dynamodb: DynamoDB, name: str, stopping: Event | None = Non
         for page in dynamodb.scan(name, segments=1):
             if stopping is not None and stopping.is_set():
                 raise Stopped
-            found += map(read_registration, page)
+            found += (read_registration(item, name) for item in page)
     except AwsError as error:
         return CoordinatorSurvey(name, error=error)
     return survey_of_registrations(name, found)
@@ -178,12 +208,26 @@ def read_partition(dynamodb: DynamoDB, name: str, table_path: str, *, at_least: 
 
 
 def table_uri(path: str) -> TableUri | None:
-    """The place that a `tablePath` or a registration names; None for one that Levee cannot look at."""
+    """The place that a path names to the letter; None for one that Levee cannot look at."""
     try:
-        uri = TableUri.parse(path)
+        return _lookable(TableUri.parse(path))
     except ValueError:
         return None
+
+
+def _table_of(entry: LogStoreEntry) -> TableUri | None:
+    try:
+        return _lookable(place_of(entry))
+    except ValueError:
+        return None
+
+
+def _lookable(uri: TableUri) -> TableUri | None:
     return uri if len(uri.bucket) <= LONGEST_BUCKET else None
+
+
+def _place(uri: TableUri | None) -> Place | None:
+    return (uri.bucket, uri.key) if uri else None
 
 
 def _bounded(strays: Sequence[str], name: str) -> tuple[str, ...]:

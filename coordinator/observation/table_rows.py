@@ -61,7 +61,7 @@ def _fill_state(table: DeltaTable, reading: Reading, verdict: Verdict) -> None:
     table.error_at, table.error_code, table.error_text = None, "", ""
     table.gone_at = None
     table.fingerprint = reading.fingerprint
-    table.lock_domains = list(reading.lock_domains)
+    table.lock_domains = [asdict(domain) for domain in reading.lock_domains]
 
 
 def _fill_log(table: DeltaTable, reading: Reading, facts: TableFacts, verdict: Verdict, listing: LogListing) -> None:

@@ -9,7 +9,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from coordinator.models import Commit, DeltaTable
 from coordinator.protocols.verdict import State
 from lake.delta.coordinator_properties import coordinator_table_id
-from lake.delta.facts import Mechanism, Provenance, TableProtocol
+from lake.delta.facts import LockDomain, Mechanism, Provenance, TableProtocol
 from lake.delta.uri import TableUri
 
 
@@ -28,7 +28,7 @@ class KnownTable:
     accepted_version: int | None
     newest_etag: str
     protocol: TableProtocol | None
-    lock_domains: tuple[str, ...]
+    lock_domains: tuple[LockDomain, ...]
     store_name: str
     coordinator_table_id: str
     listed_at: datetime | None
@@ -41,6 +41,10 @@ class KnownTable:
     def newest_version(self) -> int:
         """The newest version that was accepted by anyone, 0 before the first."""
         return max(self.accepted_version or 0, self.published_version or 0)
+
+    def paths_in(self, store: str) -> list[str]:
+        """Each `tablePath` under which the store holds, or held, entries of the table."""
+        return [domain.path for domain in self.lock_domains if domain.store == store]
 
 
 Recall = Callable[[int], Mapping[int, Provenance]]
@@ -110,7 +114,7 @@ def _known(table: DeltaTable) -> KnownTable:
         accepted_version=table.accepted_version,
         newest_etag=getattr(table, "newest_etag", None) or "",
         protocol=_protocol(table),
-        lock_domains=tuple(table.lock_domains),
+        lock_domains=table.domains,
         store_name=table.store.name if table.store else "",
         coordinator_table_id=coordinator_table_id(table.properties),
         listed_at=table.listed_at,

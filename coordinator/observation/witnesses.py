@@ -3,15 +3,23 @@
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from coordinator.observation.newest import read_newest
-from coordinator.observation.surveys import LogStoreSurvey, Partition, Survey, read_partition
+from coordinator.observation.surveys import (
+    WRONG_KEYS,
+    LogStoreSurvey,
+    Partition,
+    Survey,
+    read_partition,
+    speaks_of,
+)
 from coordinator.observation.targets import KnownTable, Target
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.aws.s3 import ObjectSummary
 from lake.delta.coordinator_items import read_registration
-from lake.delta.facts import LogStoreEntry, Mechanism, Problem, Registration
+from lake.delta.facts import LockDomain, LogStoreEntry, Mechanism, Problem, Registration
 from lake.delta.names import commit_name
 
 TAIL = 10
@@ -22,7 +30,6 @@ TAIL = 10
 class DomainEntries:
     """Entries of one lock domain from `from_version` on; 0 where all of them were read."""
 
-    store: str
     entries: tuple[LogStoreEntry, ...]
     from_version: int = 0
 
@@ -31,12 +38,14 @@ class DomainEntries:
 class StoreWitness:
     """What the commit stores say of one table: entries by lock domain, and registrations of its path.
 
-    `problems` names stores that refused and are not known to be this table's.
+    `problems` names stores that refused and are not known to be this table's; `unread` those of them that can hold
+    items of it.
     """
 
-    domains: Mapping[str, DomainEntries]
+    domains: Mapping[LockDomain, DomainEntries]
     registrations: tuple[Registration, ...] = ()
     problems: tuple[Problem, ...] = ()
+    unread: tuple[Problem, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -62,49 +71,73 @@ def list_whole_log(lake: Lake, target: Target) -> tuple[ObjectSummary, ...]:
 
 
 def newest_of_stores(lake: Lake, survey: Survey, target: Target, known: KnownTable) -> StoreWitness:
-    """Read the newest entry of each lock domain or the registration the table names: one request for all of them.
+    """Read the newest entry of each lock domain or the registration the table names: one request for each store.
 
     What the pass scanned is taken from the scan. Raises AwsError.
     """
-    domains: dict[str, DomainEntries] = {}
-    asked: list[str] = []
+    domains: dict[LockDomain, DomainEntries] = {}
+    asked = asked_domains(known.mechanism, known.lock_domains)
     for store in survey.log_stores:
-        if store.error is not None and store.name == known.store_name:
-            raise store.error
+        if store.error is not None:
+            _raise_if_its_own(store.error, store.name, known)
+            continue
+        paths = [domain.path for domain in asked if domain.store == store.name]
         if store.partitions is not None:
             domains.update(_scanned(store, target))
-        elif store.error is None and store.name == known.store_name:
-            asked += known.lock_domains
-    if asked:
-        found = read_newest(lake.dynamodb, known.store_name, asked, known.newest_version)
-        domains.update((path, DomainEntries(known.store_name, entries)) for path, entries in found.items())
+        elif paths:
+            found = read_newest(lake.dynamodb, store.name, paths, known.newest_version)
+            for path, entries in found.items():
+                own = tuple(entry for entry in entries if speaks_of(entry, target.place))
+                domains[LockDomain(store.name, path)] = DomainEntries(own)
     return StoreWitness(domains, _known_registrations(lake, survey, target, known))
 
 
+def asked_domains(mechanism: Mechanism, known: tuple[LockDomain, ...]) -> tuple[LockDomain, ...]:
+    """The lock domains whose newest entries each look reads where their store is not scanned."""
+    return known if mechanism is Mechanism.LOG_STORE else ()
+
+
+def _raise_if_its_own(error: AwsError, store: str, known: KnownTable | None) -> None:
+    """Raise a store's error where the table commits through it, or is known to have entries in it.
+
+    A store that does not exist holds none, so it matters only to a table that commits through it.
+    """
+    if known is None:
+        return
+    if known.store_name == store or (known.paths_in(store) and may_hold_items(error)):
+        raise error
+
+
 def all_of_stores(lake: Lake, survey: Survey, target: Target, from_version: int, published: int | None) -> StoreWitness:
-    """Read entries from `from_version` on in every log store. Raises AwsError where the table's own store refuses.
+    """Read entries from `from_version` on in every log store. Raises AwsError where one of the table's own refuses.
 
     The log was listed up to `published` before this: what the pass scanned earlier than that is read on.
     """
-    known = target.known
-    domains: dict[str, DomainEntries] = {}
-    problems: list[Problem] = []
+    domains: dict[LockDomain, DomainEntries] = {}
+    refused: list[tuple[str, AwsError]] = []
     for store in survey.log_stores:
-        is_own = known is not None and known.store_name == store.name
         try:
             if store.error is not None:
                 raise store.error
             found = _entries_of(lake, store, target, from_version, published)
         except AwsError as error:
-            if is_own:
-                raise
-            problems.append(Problem(f"DynamoDB table {store.name}", str(error)))
+            _raise_if_its_own(error, store.name, target.known)
+            refused.append((store.name, error))
             continue
-        for path in found.keys() & domains.keys():
-            other = domains[path].store
-            problems.append(Problem(f"DynamoDB table {store.name}", f"Entries of {path} lie in {other} as well."))
-        domains = {**found, **domains}
-    return StoreWitness(domains, _scanned_registrations(survey, target), tuple(problems))
+        domains.update(found)
+    problems = tuple(_refusal(name, error) for name, error in refused)
+    refused += [(store.name, store.error) for store in survey.coordinators if store.error]
+    unread = tuple(_refusal(name, error) for name, error in refused if may_hold_items(error))
+    return StoreWitness(domains, _scanned_registrations(survey, target), problems, unread)
+
+
+def may_hold_items(error: AwsError) -> bool:
+    """Whether a store that refused may hold items: not where it does not exist, or has other keys than such a store."""
+    return not (error.is_missing or error.code == WRONG_KEYS)
+
+
+def _refusal(store: str, error: AwsError) -> Problem:
+    return Problem(f"DynamoDB table {store}", str(error))
 
 
 def read_named_registration(
@@ -114,7 +147,7 @@ def read_named_registration(
 
     The scan may be older than the listing that led here, and a registration made or moved on since would look lost.
     """
-    others = tuple(one for one in witness.registrations if one.table_id != table_id)
+    others = tuple(one for one in witness.registrations if (one.store, one.table_id) != (store, table_id))
     coordinator = survey.coordinator(store)
     if coordinator is None:
         place = "registrations"
@@ -125,21 +158,22 @@ def read_named_registration(
 
 
 def fingerprint(
-    witness: StoreWitness, newest: int, own_store: str, survey: Survey, tail: Iterable[ObjectSummary]
+    witness: StoreWitness, newest: int, asked: Iterable[LockDomain], survey: Survey, tail: Iterable[ObjectSummary]
 ) -> str:
-    """Return a short hash that changes whenever the newest entries, the registrations or the log's tail change.
+    """Return a short hash that changes whenever lock domains, newest entries, registrations or the log's tail change.
 
     It covers what the next look will see: entries from the `newest` accepted version on, of stores that are scanned
-    and of the table's own.
+    and of the domains that are `asked` at each look.
     """
     digest = hashlib.sha256()
     scanned = {store.name for store in survey.log_stores if store.partitions is not None}
-    for path, domain in sorted(witness.domains.items()):
-        if domain.store in scanned or domain.store == own_store:
-            for entry in domain.entries:
-                if entry.version in (newest, newest + 1):
-                    digest.update(f"{path}\0{entry!r}\n".encode(errors="replace"))
-    for registration in sorted(witness.registrations, key=lambda one: one.table_id):
+    for domain in sorted({*asked, *(one for one in witness.domains if one.store in scanned)}):
+        digest.update(f"{domain!r}\n".encode(errors="replace"))
+        held = witness.domains.get(domain)
+        for entry in held.entries if held else ():
+            if entry.version in (newest, newest + 1):
+                digest.update(f"{entry!r}\n".encode(errors="replace"))
+    for registration in sorted(witness.registrations, key=lambda one: (one.store, one.table_id)):
         digest.update(f"{registration!r}\n".encode(errors="replace"))
     for found in tail:
         digest.update(f"{found.key}\0{found.etag}\0{found.size}\n".encode(errors="replace"))
@@ -154,35 +188,34 @@ def in_tail(found: ObjectSummary, log_key: str, from_version: int) -> bool:
 
 def _entries_of(
     lake: Lake, store: LogStoreSurvey, target: Target, from_version: int, published: int | None
-) -> dict[str, DomainEntries]:
+) -> dict[LockDomain, DomainEntries]:
     if store.partitions is not None:
         return _scanned(store, target, lambda path, partition: _read_on(lake, store.name, path, partition, published))
-    found: dict[str, DomainEntries] = {}
+    found: dict[LockDomain, DomainEntries] = {}
     for path in _paths_to_ask(store, target, whole=from_version == 0):
         at_least = commit_name(from_version) if from_version else ""
-        partition = read_partition(lake.dynamodb, store.name, path, at_least=at_least)
+        asked = read_partition(lake.dynamodb, store.name, path, at_least=at_least)
+        partition = asked.only(partial(speaks_of, place=target.place))
         if partition.entries:
-            found[path] = _domain(store.name, partition, partition.entries, from_version)
+            found[LockDomain(store.name, path)] = _domain(partition, partition.entries, from_version)
     return found
 
 
 def _paths_to_ask(store: LogStoreSurvey, target: Target, *, whole: bool) -> list[str]:
-    """The lock domains that are known, and with the whole log every other spelling of the path as well."""
-    known = target.known
-    paths = list(known.lock_domains) if known is not None and known.store_name == store.name else []
-    return [*paths, *(path for path in target.uri.spellings() if whole and path not in paths)]
+    """The paths that are known, and with the whole log every other one under which the table may be held."""
+    paths = target.known.paths_in(store.name) if target.known else []
+    return [*paths, *(path for path in target.uri.table_paths() if whole and path not in paths)]
 
 
 ReadOn = Callable[[str, Partition], tuple[LogStoreEntry, ...]]
 
 
-def _scanned(store: LogStoreSurvey, target: Target, read_on: ReadOn | None = None) -> dict[str, DomainEntries]:
-    partitions = store.partitions or {}
-    found: dict[str, DomainEntries] = {}
-    for path in store.paths.get(target.place, ()):
-        partition = partitions[path]
+def _scanned(store: LogStoreSurvey, target: Target, read_on: ReadOn | None = None) -> dict[LockDomain, DomainEntries]:
+    found: dict[LockDomain, DomainEntries] = {}
+    for path, partition in (store.partitions or {}).get(target.place, {}).items():
         entries = read_on(path, partition) if read_on else partition.entries
-        found[path] = _domain(store.name, partition, entries, 0)
+        own = tuple(entry for entry in entries if speaks_of(entry, target.place))
+        found[LockDomain(store.name, path)] = _domain(partition, own, 0)
     return found
 
 
@@ -201,10 +234,10 @@ def _read_on(
     return (*kept, *fresh.entries)
 
 
-def _domain(store: str, partition: Partition, entries: tuple[LogStoreEntry, ...], from_version: int) -> DomainEntries:
+def _domain(partition: Partition, entries: tuple[LogStoreEntry, ...], from_version: int) -> DomainEntries:
     versions = [entry.version for entry in partition.newest if entry.version is not None]
     first = min(versions, default=0) if partition.truncated else from_version
-    return DomainEntries(store, entries, first)
+    return DomainEntries(entries, first)
 
 
 def _scanned_registrations(survey: Survey, target: Target) -> tuple[Registration, ...]:
@@ -230,4 +263,4 @@ def _known_registrations(lake: Lake, survey: Survey, target: Target, known: Know
 def read_registration_of(lake: Lake, store: str, table_id: str) -> Registration | None:
     """GetItem of one registration, consistently. Raises AwsError."""
     item = lake.dynamodb.get_item(store, {"tableId": {"S": table_id}})
-    return read_registration(item) if item else None
+    return read_registration(item, store) if item else None

@@ -4,7 +4,8 @@ The registration's `tableVersion` is the decision; `commits` lists accepted comm
 empty does not mean unbackfilled and an empty one does not mean backfilled: the published file is always asked.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from coordinator.protocols import coordinated_commits_findings as findings
@@ -13,7 +14,14 @@ from coordinator.protocols.litter import litter_finding, spin_finding
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import STAGED_FOLDERS, is_version, same_place, staged_file_version
-from coordinator.protocols.registrations import SeenCommit, element_problems, missing_runs, seen_commits
+from coordinator.protocols.registrations import (
+    SeenCommit,
+    current_registration,
+    element_problems,
+    missing_runs,
+    seen_commits,
+)
+from coordinator.protocols.several_coordinators import is_split, several_coordinators
 from coordinator.protocols.staged_litter import losing_files, unaccepted_files
 from coordinator.protocols.verdict import EntryVerdict, Finding
 from lake.delta.coordinator_properties import TABLE_CONF
@@ -29,13 +37,22 @@ def judge_coordinated_commits(view: LogView) -> Judgement:
     facts = view.facts
     if view.unread("registrations"):
         return Judgement()
+    judged = _judge_registrations(view)
+    if not is_split(facts):
+        return judged
+    judged = _without_repairs(judged)
+    return replace(judged, findings=(*judged.findings, *several_coordinators(view)))
+
+
+def _judge_registrations(view: LogView) -> Judgement:
+    facts = view.facts
     if facts.mechanism is not Mechanism.COORDINATED_COMMITS:
         return join((_judge_others(view, facts.registrations, None), _staged_files(view)))
     table_id = registration_id(facts.protocol)
     if table_id is None:
         missing = f"no tableId could be read from {TABLE_CONF} of the newest metadata"
         return Judgement(findings=(undecided("Which registration is this table's", missing),))
-    current = next((one for one in facts.registrations if one.table_id == table_id), None)
+    current = current_registration(facts)
     others = tuple(one for one in facts.registrations if one is not current)
     if current is None:
         lost = Judgement(findings=(findings.registration_missing(table_id, coordinator_store(facts.protocol)),))
@@ -174,7 +191,12 @@ def _judge_others(view: LogView, others: Sequence[Registration], current_id: str
             parts.append(judge_list(view, one))
         else:
             found.append(findings.accepts_without_table(one))
+            parts.append(_without_repairs(judge_list(view, one)))
     return join((Judgement(findings=tuple(found)), *parts))
+
+
+def _without_repairs(judged: Judgement) -> Judgement:
+    return replace(judged, findings=tuple(replace(finding, repairs=()) for finding in judged.findings))
 
 
 def _staged_files(view: LogView) -> Judgement:
@@ -198,8 +220,8 @@ def _staged_files(view: LogView) -> Judgement:
 
 
 def _accepted_version(registrations: Sequence[Registration]) -> int | None:
-    versions: Mapping[str, int | None] = {one.table_id: one.table_version for one in registrations}
-    return max((v for v in versions.values() if v is not None and is_version(v)), default=None)
+    versions = [one.table_version for one in registrations]
+    return max((v for v in versions if v is not None and is_version(v)), default=None)
 
 
 def _entry(registration: Registration, seen: SeenCommit, code: str) -> EntryVerdict:
@@ -209,6 +231,7 @@ def _entry(registration: Registration, seen: SeenCommit, code: str) -> EntryVerd
         code=code,
         published=seen.file.present,
         file=staged.name if staged else seen.commit.file_name,
+        store=registration.store,
         lock_domain=registration.table_id,
         complete=None,
         file_present=staged.present if staged else None,
@@ -223,6 +246,7 @@ def _k6_entry(registration: Registration, version: int) -> EntryVerdict:
         code="K6",
         published=False,
         file="",
+        store=registration.store,
         lock_domain=registration.table_id,
         complete=None,
         written_at=_moment(registration.table_timestamp),

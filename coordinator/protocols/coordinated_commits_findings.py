@@ -15,6 +15,7 @@ from lake.delta.facts import LogObject, Registration
 def item_evidence(registration: Registration) -> dict[str, object]:
     """The item as read, without its list."""
     return {
+        "store": registration.store,
         "tableId": registration.table_id,
         "path": registration.path,
         "tableVersion": registration.table_version,
@@ -116,7 +117,7 @@ def bytes_differ(view: LogView, seen: SeenCommit) -> Finding:
         {
             **commit_evidence(seen),
             "bytes_equal": False,
-            "first_difference": view.facts.first_differences.get(seen.version),
+            "first_difference": view.facts.first_differences.get(seen.staged.name if seen.staged else ""),
         },
     )
 
@@ -301,7 +302,8 @@ def accepts_without_table(registration: Registration) -> Finding:
         "accepts-without-table",
         Severity.WARNING,
         State.ATTENTION,
-        f"Registration {registration.table_id} accepts commits, and the newest metadata does not name it.",
+        f"Registration {registration.table_id} of {registration.store} accepts commits, and the newest metadata does "
+        "not name it.",
         meaning="An application with an old state of the table could still commit through it, past all others.",
         evidence={"registration": item_evidence(registration)},
     )

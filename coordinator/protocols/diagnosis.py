@@ -44,7 +44,7 @@ def diagnose(facts: TableFacts) -> Verdict:
         summary=findings[0].summary if state is not State.HEALTHY else _all_is_well(view),
         published_version=view.newest,
         accepted_version=accepted,
-        entries=tuple(sorted(judged.entries, key=lambda entry: (-entry.version, entry.lock_domain))),
+        entries=tuple(sorted(judged.entries, key=lambda one: (-one.version, one.store, one.lock_domain))),
         findings=findings,
         unpublished=tuple(sorted(judged.unpublished)),
         oldest_unpublished_at=min(moments, default=None),
@@ -61,7 +61,7 @@ def _both_mechanisms(view: LogView) -> Judgement:
         State.HEALTHY,
         "Log store entries exist beside the registration: they are from commits made without the coordinator.",
         meaning="Coordinated commits leave no entries, so gaps between entries are normal here.",
-        evidence={"lock_domains": sorted(facts.entries)},
+        evidence={"lock_domains": [{"store": one.store, "path": one.path} for one in sorted(facts.entries)]},
     )
     return Judgement(findings=(finding,))
 

@@ -4,11 +4,13 @@ An entry is the decision, the published file its announcement. Readers repair on
 domain, writers only the one before theirs; whatever is wrong elsewhere stays until somebody acts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from coordinator.protocols.judgement import MOST_FINDINGS, Judgement, undecided
-from coordinator.protocols.log_store_entries import SeenEntry, malformed_items, own_domains, seen_entries
+from coordinator.protocols.lock_domains import contested_versions, domains_in_use, lock_domain_findings
+from coordinator.protocols.log_store_entries import SeenEntry, malformed_items, seen_entries
 from coordinator.protocols.log_store_findings import (
     bytes_differ,
     incomplete,
@@ -20,13 +22,16 @@ from coordinator.protocols.log_store_findings import (
     table_cannot_be_created,
     unmeasured_loss,
 )
-from coordinator.protocols.log_store_items import expiry_findings, lock_domain_findings, temp_file_findings
+from coordinator.protocols.log_store_items import expiry_findings, temp_file_findings
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.verdict import EntryVerdict, Finding
 from coordinator.protocols.wording import thousands
 
 UNKNOWN = "unknown"
 """Code of an entry whose state the facts do not decide."""
+
+_DELETIONS = ("remove-orphans", "abandon-commit")
+_PUBLICATIONS = ("publish-commit", "republish-file")
 
 UNPUBLISHED_CODES = ("C2", "C6", "C7", "C10", "C11", UNKNOWN)
 
@@ -41,12 +46,12 @@ def judge_log_store(view: LogView) -> Judgement:
     left_over = bool(seen) and view.is_empty is True and codes != ["C10"]
     found = [leftovers(view, seen)] if left_over else _entry_findings(view, seen, codes, reach)
     found += malformed_items(view)
-    found += lock_domain_findings(view, seen, own_domains(view))
+    found += lock_domain_findings(view, seen)
     found += expiry_findings(seen)
     found += temp_file_findings(view, seen)
     return Judgement(
         entries=tuple(entry_verdict(one, code) for one, code in zip(seen, codes, strict=True)),
-        findings=tuple(found),
+        findings=tuple(_with_safe_repairs(view, seen, found)),
         accepted=max((one.version for one in seen), default=None),
         unpublished={} if left_over else _unpublished(seen, codes),
     )
@@ -93,7 +98,8 @@ def entry_verdict(seen: SeenEntry, code: str) -> EntryVerdict:
         code=code,
         published=seen.file.present,
         file=seen.entry.temp_path or "",
-        lock_domain=seen.entry.table_path,
+        store=seen.domain.store,
+        lock_domain=seen.domain.path,
         complete=seen.entry.complete,
         expire_time=seen.entry.expire_time,
         file_present=seen.has_temp,
@@ -122,6 +128,16 @@ def _entry_findings(view: LogView, seen: Sequence[SeenEntry], codes: Sequence[st
         elif len(found) < MOST_FINDINGS and (finding := _finding(view, one, code, reach)):
             found.append(finding)
     return [*found, stale(old)] if old else found
+
+
+def _with_safe_repairs(view: LogView, seen: Sequence[SeenEntry], found: Sequence[Finding]) -> Iterator[Finding]:
+    """Several locks: nothing is deleted, and a version that two of them gave away is not published."""
+    several = len(domains_in_use(view)) > 1
+    contested = contested_versions(seen)
+    for finding in found:
+        refused = _DELETIONS if several else ()
+        refused = (*refused, *_PUBLICATIONS) if finding.version in contested else refused
+        yield replace(finding, repairs=tuple(one for one in finding.repairs if one not in refused))
 
 
 def _finding(view: LogView, seen: SeenEntry, code: str, reach: int) -> Finding | None:

@@ -6,10 +6,10 @@ from datetime import datetime
 
 from coordinator.protocols.judgement import MOST_FINDINGS, malformed
 from coordinator.protocols.log_view import LogView, Look
-from coordinator.protocols.names import is_temp_of, is_version, look_alike, same_place
+from coordinator.protocols.names import is_entry_of, is_temp_of, is_version, names_place
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import thousands
-from lake.delta.facts import LogStoreEntry
+from lake.delta.facts import LockDomain, LogStoreEntry
 from lake.delta.wire import shown
 
 
@@ -17,6 +17,7 @@ from lake.delta.wire import shown
 class SeenEntry:
     """A sound entry: `temp` is None where it names no usable temp file, `newest` is of its lock domain."""
 
+    domain: LockDomain
     entry: LogStoreEntry
     version: int
     file: Look
@@ -37,6 +38,7 @@ class SeenEntry:
     def evidence(self) -> dict[str, object]:
         """The item and its files as read."""
         item = {
+            "store": self.domain.store,
             "tablePath": self.entry.table_path,
             "fileName": self.entry.file_name,
             "tempPath": self.entry.temp_path,
@@ -53,14 +55,26 @@ def look_evidence(look: Look) -> dict[str, object]:
     return {"name": look.name, "present": look.present, "size": look.size, "modified_at": written}
 
 
-def own_domains(view: LogView) -> dict[str, tuple[LogStoreEntry, ...]]:
-    """Entries by lock domain, without those of other tables."""
-    return {path: entries for path, entries in view.facts.entries.items() if same_place(path, view.facts.uri)}
+def own_domains(view: LogView) -> dict[LockDomain, tuple[LogStoreEntry, ...]]:
+    """Entries by lock domain, without those of other tables; a domain of which none was kept is one all the same."""
+    return {
+        domain: own
+        for domain, entries in view.facts.entries.items()
+        if (own := _own(domain, entries, view.facts.uri)) is not None
+    }
+
+
+def _own(domain: LockDomain, entries: tuple[LogStoreEntry, ...], uri: str) -> tuple[LogStoreEntry, ...] | None:
+    """Those of the table; None where the domain is of another. An escaped path may be two tables, by who wrote it."""
+    if "%" not in domain.path or not entries:
+        return entries if names_place(domain.path, uri) else None
+    return tuple(entry for entry in entries if is_entry_of(entry, uri)) or None
 
 
 def seen_entries(view: LogView) -> list[SeenEntry]:
     """Entries that can be looked up, of every lock domain of the table."""
-    return [one for entries in own_domains(view).values() for one in _seen(view, _by_version(entries))]
+    domains = own_domains(view).items()
+    return [one for domain, entries in domains for one in _seen(view, domain, _by_version(entries))]
 
 
 def _by_version(entries: Iterable[LogStoreEntry]) -> dict[int, LogStoreEntry]:
@@ -72,27 +86,28 @@ def _by_version(entries: Iterable[LogStoreEntry]) -> dict[int, LogStoreEntry]:
     return sound
 
 
-def _seen(view: LogView, entries: Mapping[int, LogStoreEntry]) -> Iterator[SeenEntry]:
+def _seen(view: LogView, domain: LockDomain, entries: Mapping[int, LogStoreEntry]) -> Iterator[SeenEntry]:
     newest = max(entries, default=None)
     for version, entry in sorted(entries.items()):
         temp = view.temp(entry.temp_path) if entry.temp_path and is_temp_of(entry.temp_path, version) else None
-        yield SeenEntry(entry, version, view.file(version), temp, version == newest)
+        yield SeenEntry(domain, entry, version, view.file(version), temp, version == newest)
 
 
 def malformed_items(view: LogView) -> list[Finding]:
     """Items whose attributes are not as the protocol has them, the newest; partitions of other tables."""
     own = own_domains(view)
     found = []
-    for path in view.facts.entries:
-        if path not in own and not look_alike(path, view.facts.uri):
-            found.append(malformed(f"Partition {path}", ["tablePath is not this table, so its entries are left out"]))
-    for path, entries in own.items():
+    for domain in view.facts.entries:
+        if domain not in own:
+            problem = "tablePath is not this table, so its entries are left out"
+            found.append(malformed(f"Partition {domain.path}", [problem]))
+    for domain, entries in own.items():
         versions: set[int] = set()
         for entry in entries:
             problems = [*entry.problems, *(p for p in _problems(entry, versions) if not _is_named(p, entry.problems))]
             if problems:
                 named = thousands(entry.version) if entry.version is not None else shown(entry.file_name)
-                place = f"Entry {named} of {path}"
+                place = f"Entry {named} of {domain.path} in {domain.store}"
                 found.append(malformed(place, problems, entry.version if is_version(entry.version) else None))
             if entry.version is not None:
                 versions.add(entry.version)

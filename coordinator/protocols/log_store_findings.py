@@ -78,7 +78,7 @@ def incomplete(view: LogView, seen: SeenEntry) -> Finding:
         seen.version,
         "Every reader sees the commit. The next reader or writer with the log store marks the entry complete, "
         "without comparing the bytes.",
-        {**seen.evidence, "bytes_equal": view.facts.equal_bytes.get(seen.version)},
+        {**seen.evidence, "bytes_equal": view.facts.equal_bytes.get(seen.temp.name if seen.temp else "")},
         ("complete-entry",) if proven else (),
     )
 
@@ -99,7 +99,7 @@ def bytes_differ(view: LogView, seen: SeenEntry, code: str) -> Finding:
             **seen.evidence,
             "sizes": list(sizes),
             "bytes_equal": False,
-            "first_difference": view.facts.first_differences.get(seen.version),
+            "first_difference": view.facts.first_differences.get(seen.temp.name if seen.temp else ""),
         },
     )
 

@@ -1,39 +1,15 @@
 """Findings about the items as a whole: lock domains, expiry, old writers, temp files that no entry names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.litter import litter_finding, spin_finding
 from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.names import look_alike, temp_file_version
+from coordinator.protocols.names import temp_file_version
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import counted, joined, thousands, verb, version_list
-from lake.delta.facts import LogObject, LogStoreEntry
-
-
-def lock_domain_findings(
-    view: LogView, seen: Sequence[SeenEntry], domains: Mapping[str, tuple[LogStoreEntry, ...]]
-) -> list[Finding]:
-    """Two spellings of one path are two locks: writers of the one do not see the other's.
-
-    Paths that differ in letter case or inner slashes are other places on S3, and most likely a mistake.
-    """
-    paths = sorted({*domains, *(path for path in view.facts.entries if look_alike(path, view.facts.uri))})
-    if len(paths) < 2:
-        return []
-    newest = {path: max((one.version for one in seen if one.entry.table_path == path), default=None) for path in paths}
-    return [
-        Finding(
-            "two-lock-domains",
-            Severity.CRITICAL,
-            State.UNSAFE,
-            f"Entries exist under {joined(paths)}. They mean one table and do not exclude each other.",
-            meaning="Two writers, one under each spelling, can both win a version; the loser's rows are gone without "
-            "an error. All writers have to use one spelling.",
-            evidence={"lock_domains": [{"path": path, "newest_entry": newest[path]} for path in paths]},
-        )
-    ]
+from coordinator.protocols.wording import counted, thousands, verb, version_list
+from lake.delta.facts import LogObject
 
 
 def expiry_findings(seen: Sequence[SeenEntry]) -> list[Finding]:

@@ -145,10 +145,10 @@ class LogView:
         return (self.facts.observed_at - moment).total_seconds() if moment else None
 
     def equal(self, version: int, one: Look, other: Look) -> bool | None:
-        """Whether two copies of a commit hold the same bytes; None where they were not compared."""
+        """Whether the published file of a version and an accepted copy hold the same bytes; None: not compared."""
         if one.object and other.object and one.object.size != other.object.size:
             return False
-        return self.facts.equal_bytes.get(version)
+        return self.facts.equal_bytes.get(other.name if one.name == commit_name(version) else one.name)
 
     def unread(self, what: str) -> Problem | None:
         """The problem that kept a whole fact (listing, entries, registrations, protocol) from being read."""

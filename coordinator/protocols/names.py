@@ -4,8 +4,12 @@ Values come from items that anybody may have edited, so each is tested before it
 """
 
 import re
+from collections.abc import Callable
 
+from lake.delta.facts import LogStoreEntry
+from lake.delta.log_store import place_of
 from lake.delta.names import MAX_VERSION, NameKind, parse_name
+from lake.delta.uri import TableUri, same_table
 
 STAGED_FOLDERS = ("_staged_commits", "_commits")
 """Folder of staged commits: Delta 4.0.0 to 4.4.0, and 3.3.x."""
@@ -46,14 +50,22 @@ def same_place(one: str, other: str) -> bool:
     return _place(one) == _place(other)
 
 
-def look_alike(one: str, other: str) -> bool:
-    """Whether two paths differ at most in scheme, letter case and slashes, so that a writer may have meant the same."""
-    return _loosely(one) == _loosely(other)
+def names_place(path: str, uri: str) -> bool:
+    """Whether a `tablePath` may mean the table: to the letter, as Hadoop stores it, or as a URL of delta-rs."""
+    return same_place(path, uri) or ("%" in path and _is_at(lambda: TableUri.parse_url(path), uri))
+
+
+def is_entry_of(entry: LogStoreEntry, uri: str) -> bool:
+    """Whether an entry speaks of the table, by how its writer stores paths."""
+    return _is_at(lambda: place_of(entry), uri)
+
+
+def _is_at(read: Callable[[], TableUri], uri: str) -> bool:
+    try:
+        return same_table(read(), uri)
+    except ValueError:
+        return False
 
 
 def _place(path: str) -> str:
     return _SCHEME.sub("", path).strip("/")
-
-
-def _loosely(path: str) -> str:
-    return re.sub(r"/+", "/", _place(path.strip())).casefold()

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from itertools import islice
 
 from coordinator.protocols.foreign_writers import untimed_versions
+from coordinator.protocols.lock_domains import contested_versions, domains_in_use
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
 from coordinator.protocols.log_view import LogView, Look
 from coordinator.protocols.names import STAGED_FOLDERS, is_version
 from coordinator.protocols.overwritten import accepted_file, changed_versions, is_what_was_seen
 from coordinator.protocols.registrations import SeenCommit, seen_commits
+from coordinator.protocols.several_coordinators import accepting_registrations, is_split
 from lake.delta.facts import TableFacts
 from lake.delta.names import commit_name
 
@@ -42,12 +44,17 @@ def wanted_commits(facts: TableFacts) -> tuple[int, ...]:
 
 
 def wanted_comparisons(facts: TableFacts) -> tuple[tuple[int, str, str], ...]:
-    """Pairs of objects whose bytes decide a state (C4, C9, K4, overwritten): version, accepted copy, published file."""
+    """Pairs of objects whose bytes decide a state (C4, C9, K4, overwritten): version, accepted copy, published file.
+
+    Of a version that several locks gave to different commits each copy is compared, complete or not.
+    """
     view = LogView(facts)
+    seen = seen_entries(view)
+    contested = contested_versions(seen)
     pairs = [
         (one.version, one.temp, one.file)
-        for one in seen_entries(view)
-        if one.entry.complete is False and one.temp is not None
+        for one in seen
+        if one.temp is not None and (one.entry.complete is False or one.version in contested)
     ]
     pairs += [(one.version, one.staged, one.file) for one in _listed(view) if one.staged is not None]
     pairs += [(version, copy, view.file(version)) for version, copy in _copies_of_changed(view)]
@@ -59,15 +66,34 @@ def wanted_comparisons(facts: TableFacts) -> tuple[tuple[int, str, str], ...]:
     return tuple(sorted(set(wanted), reverse=True)[:MOST_LOOKUPS])
 
 
+def wanted_infos(facts: TableFacts) -> tuple[tuple[int, str], ...]:
+    """Versions and names of accepted copies to be read for who wrote them: the newest of each lock domain and of each
+    coordinator, where there are several.
+    """
+    view = LogView(facts)
+    newest: dict[object, tuple[int, str]] = {}
+    if len(domains_in_use(view)) > 1:
+        for one in seen_entries(view):
+            if one.temp and one.has_temp:
+                newest[one.domain] = max(newest.get(one.domain, (-1, "")), (one.version, one.temp.name))
+    for registration in accepting_registrations(facts) if is_split(facts) else ():
+        for listed in seen_commits(view, registration):
+            if listed.staged and listed.staged.present:
+                newest[registration.store, registration.table_id] = (listed.version, listed.staged.name)
+    return tuple(sorted(newest.values()))
+
+
 def _is_compared(view: LogView, version: int, copy: Look, file: Look) -> bool:
     """Whether the bytes are known to be equal, or to differ at a known place; other sizes alone do not tell where."""
     equal = view.equal(version, copy, file)
-    return equal is True or (equal is False and version in view.facts.equal_bytes)
+    return equal is True or (equal is False and copy.name in view.facts.equal_bytes)
 
 
 def _names(view: LogView) -> Iterator[str]:
-    for entry in sorted(seen_entries(view), key=lambda one: -one.version):
-        yield from _names_of_entry(view, entry)
+    seen = seen_entries(view)
+    contested = contested_versions(seen)
+    for entry in sorted(seen, key=lambda one: -one.version):
+        yield from _names_of_entry(view, entry, is_contested=entry.version in contested)
     for registration in view.facts.registrations:
         version = registration.table_version
         if version is None or not is_version(version) or registration.has_accepted_commits is False:
@@ -89,12 +115,12 @@ def _copies_of_changed(view: LogView) -> Iterator[tuple[int, Look]]:
             yield version, copy
 
 
-def _names_of_entry(view: LogView, seen: SeenEntry) -> Iterator[str]:
-    if seen.file.present is None and seen.entry.complete and not seen.newest:
+def _names_of_entry(view: LogView, seen: SeenEntry, *, is_contested: bool) -> Iterator[str]:
+    if seen.file.present is None and seen.entry.complete and not (seen.newest or is_contested):
         return
     if view.is_cleaned(seen.version) and seen.file.present is False:
         return
-    if seen.temp and not seen.temp.present and _matters(seen.file, seen.entry.complete):
+    if seen.temp and not seen.temp.present and (is_contested or _matters(seen.file, seen.entry.complete)):
         yield seen.temp.name
     if not seen.file.present:
         yield seen.file.name

@@ -20,13 +20,12 @@ _OF_ITS_ACCEPTANCE = ("file_name", "accepted_size", "accepted_etag", "accepted_t
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What facts do not hold of a reading: `stores` is the DynamoDB table of each lock domain, in `region`.
+    """What facts do not hold of a reading: `region` is that of the connection's DynamoDB.
 
     `newest_before` is the newest version that the reading before this one found published, and `before` when that one
     began; both are None where there was none of this table.
     """
 
-    stores: Mapping[str, str]
     region: str
     newest_before: int | None = None
     before: datetime | None = None
@@ -74,17 +73,17 @@ def is_another_table(
 def acceptances(view: LogView, around: Surroundings) -> Iterator[Provenance]:
     """Every version that an item of a commit store accepts, with the file it names."""
     accepted_at = view.facts.observed_at
-    for path, entries in sorted(own_domains(view).items()):
+    for domain, entries in sorted(own_domains(view).items(), key=lambda one: (one[0].store, one[0].path)):
         for entry in entries:
-            if entry.version is None or not is_version(entry.version) or path not in around.stores:
+            if entry.version is None or not is_version(entry.version):
                 continue
             name = entry.temp_path if entry.temp_path and is_temp_of(entry.temp_path, entry.version) else None
             found = view.temp(name).object if name else None
             yield Provenance(
                 entry.version,
-                store=around.stores[path],
+                store=domain.store,
                 region=around.region,
-                lock_domain=path,
+                lock_domain=domain.path,
                 file_name=name,
                 accepted_size=found.size if found else None,
                 accepted_etag=found.etag if found else None,

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from coordinator.protocols.log_view import LogView, Look
+from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import is_version, staged_file_version
 from coordinator.protocols.wording import runs_of
-from lake.delta.facts import CoordinatorCommit, Registration
+from lake.delta.facts import CoordinatorCommit, Registration, TableFacts
 from lake.delta.wire import shown
 
 
@@ -30,6 +31,13 @@ class SeenCommit:
     def written_at(self) -> datetime | None:
         """When the staged file was written, else the published one."""
         return (self.staged.modified_at if self.staged else None) or self.file.modified_at
+
+
+def current_registration(facts: TableFacts) -> Registration | None:
+    """The registration that the newest metadata names: by its id, in the DynamoDB table that the metadata names."""
+    table_id, store = registration_id(facts.protocol), coordinator_store(facts.protocol)
+    named = (one for one in facts.registrations if one.table_id == table_id and (store is None or one.store == store))
+    return next(named, None) if table_id else None
 
 
 def seen_commits(view: LogView, registration: Registration) -> list[SeenCommit]:

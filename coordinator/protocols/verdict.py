@@ -53,13 +53,15 @@ class Finding:
 class EntryVerdict:
     """One entry of a log store or coordinator beside its file. `code` is the state of the tables C and K.
 
-    `file` is relative to `_delta_log/`; `file_size` and `file_present` are None where the file was not looked at.
+    `store` is the DynamoDB table that holds it, `lock_domain` its tablePath or tableId. `file` is relative to
+    `_delta_log/`; `file_size` and `file_present` are None where the file was not looked at.
     """
 
     version: int
     code: str
     published: bool | None
     file: str
+    store: str
     lock_domain: str
     complete: bool | None
     expire_time: int | None = None

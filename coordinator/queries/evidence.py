@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coordinator.models import DeltaTable, Entry
+from coordinator.models import CommitStore, DeltaTable, Entry
 from coordinator.versions import UNPUBLISHED, VersionRow, VersionState
 from dashboard.web.states import look_of
 from lake.delta.facts import Mechanism
@@ -88,7 +88,7 @@ def commit_file(version: int) -> str:
 
 
 def _log_store(table: DeltaTable, versions: Sequence[VersionRow]) -> list[EvidenceRow]:
-    rows = _lock_domains(table) + [_published_row(row) for row in _odd_published(versions)]
+    rows = _lock_domains(versions) + [_published_row(row) for row in _odd_published(versions)]
     if newest := _newest_published(versions):
         rows.append(_published_row(newest))
     for version in _troubled(versions):
@@ -97,13 +97,17 @@ def _log_store(table: DeltaTable, versions: Sequence[VersionRow]) -> list[Eviden
     return [*rows, *_above(table, versions)]
 
 
-def _lock_domains(table: DeltaTable) -> list[EvidenceRow]:
-    """Entries under two spellings of one path, which do not exclude each other."""
-    if len(table.lock_domains) < 2:
+def _lock_domains(versions: Sequence[VersionRow]) -> list[EvidenceRow]:
+    """Entries in several stores, or under several spellings of one path, which do not exclude each other."""
+    held = sorted({(entry.store_id, entry.lock_domain) for row in versions for entry in row.entries})
+    if len(held) < 2:
         return []
-    parts = tuple(Part(str(domain), code=True) for domain in table.lock_domains)
-    together = Mark("Two locks", "s-unsafe", "crit", differs=True)
-    return [EvidenceRow("Lock domains", Said(parts), _words("one table"), together)]
+    names = dict(CommitStore.objects.filter(pk__in=[store for store, _ in held]).values_list("pk", "name"))
+    told = [f"{path} in {names[store]}" if len(names) > 1 else path for store, path in held]
+    together = Mark(f"{len(held)} locks", "s-unsafe", "crit", differs=True)
+    return [
+        EvidenceRow("Lock domains", Said(tuple(Part(one, code=True) for one in told)), _words("one table"), together)
+    ]
 
 
 def _odd_published(versions: Sequence[VersionRow]) -> list[VersionRow]:

@@ -66,6 +66,15 @@ class RequireEmpty:
 
 
 @dataclass(frozen=True, slots=True)
+class RequireNoEntry:
+    """Read the entry of another lock of the same table; one that exists stops the repair."""
+
+    table: str
+    table_path: str
+    file_name: str
+
+
+@dataclass(frozen=True, slots=True)
 class CompleteEntry:
     """SET complete = "true", expireTime = now + `ttl_seconds`, if complete = "false" AND tempPath = `temp_path`.
 
@@ -155,6 +164,7 @@ Call = (
     | RequireEqual
     | RequireAbsent
     | RequireEmpty
+    | RequireNoEntry
     | CompleteEntry
     | DeleteEntry
     | ClearCommits

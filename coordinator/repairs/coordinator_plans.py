@@ -173,9 +173,9 @@ def _equal(table: TableUnderRepair, name: str, version: int) -> RequireEqual:
 
 
 def _cleared(table: TableUnderRepair, registration: Registration) -> ClearCommits:
-    read = table.given.raw_registrations[registration.table_id]["commits"]
+    read = (table.raw(registration) or {})["commits"]
     return ClearCommits(
-        table.given.coordinator,
+        registration.store,
         registration.table_id,
         registration.path,
         registration.table_version if registration.table_version is not None else -1,

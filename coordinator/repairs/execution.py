@@ -86,6 +86,8 @@ def _send(call: Call, sending: Sending) -> Answer:
             return objects.require_absent(call, sending)
         case calls.RequireEmpty():
             return objects.require_empty(call, sending)
+        case calls.RequireNoEntry():
+            return items.require_no_entry(call, sending)
         case calls.CompleteEntry():
             return items.complete_entry(call, sending)
         case calls.DeleteEntry():

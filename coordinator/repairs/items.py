@@ -9,6 +9,7 @@ from coordinator.repairs.calls import (
     DeleteRegistration,
     RaiseVersion,
     Register,
+    RequireNoEntry,
 )
 from coordinator.repairs.lake_port import Item
 from coordinator.repairs.outcome import Answer, Sending, Stop, already, done, label
@@ -26,6 +27,13 @@ UNREGISTERED = "attribute_not_exists(#tableId)"
 # Not by its size, which is 0 of an empty text as well.
 UNUSED = "#hasAcceptedCommits = :false AND #commits = :empty AND #path = :path"
 EMPTY: dict[str, Any] = {"L": []}
+
+
+def require_no_entry(call: RequireNoEntry, sending: Sending) -> Answer:
+    """Raises Stop, AwsError."""
+    if sending.lake.get_item(call.table, entry_key(call.table_path, call.file_name)) is not None:
+        raise Stop(f"{call.table} holds an entry of {label(call.file_name)} as well: nothing was written.")
+    return done(f"{call.table} holds no entry of {label(call.file_name)} under {call.table_path}.")
 
 
 def complete_entry(call: CompleteEntry, sending: Sending) -> Answer:

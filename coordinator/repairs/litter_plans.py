@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 from coordinator.protocols.judgement import QUIET_SECONDS
-from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.names import is_version, temp_file_version
 from coordinator.protocols.registrations import element_problems
 from coordinator.protocols.staged_litter import losing_files
@@ -13,7 +12,7 @@ from coordinator.repairs.calls import DeleteLitter, DeleteRegistration
 from coordinator.repairs.plan import RepairName
 from coordinator.repairs.registration_plans import current_registration
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair
-from lake.delta.facts import LogObject, Registration
+from lake.delta.facts import LockDomain, LogObject, Registration
 from lake.delta.names import commit_name
 
 MOST_DELETED = 300
@@ -24,17 +23,15 @@ def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[Out
     """C1: temp files of versions that went to another writer, or that were never prepared."""
     files = table.view.facts.listing.temp_files or ()
     litter = [file for file in files if is_litter(table, file)]
-    domains = sorted({one.entry.table_path for one in table.entries} & table.given.stores.keys())
+    domains = table.lock_domains
     reason = table.why_nothing() or _why_not_domains(domains) or ("" if litter else _none_quiet("temp file"))
     title = "Remove temp files of no commit"
     if reason:
         yield table.refuse(finding, RepairName.REMOVE_ORPHANS, title, reason)
     else:
-        path = domains[0]
+        [only] = domains
         calls = [
-            _deletion(
-                table, file, table.given.stores[path], entry=(path, commit_name(temp_file_version(file.name) or 0))
-            )
+            _deletion(table, file, only.store, entry=(only.path, commit_name(temp_file_version(file.name) or 0)))
             for file in litter[:MOST_DELETED]
         ]
         yield table.plan(finding, RepairName.REMOVE_ORPHANS, title, calls, _consequences(litter))
@@ -55,16 +52,16 @@ def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[O
     if reason or registration is None:
         yield table.refuse(finding, RepairName.REMOVE_ORPHANS, title, reason)
     else:
-        store = table.given.coordinator
-        calls = [_deletion(table, file, store, registration=registration.table_id) for file in litter[:MOST_DELETED]]
+        store, table_id = registration.store, registration.table_id
+        calls = [_deletion(table, file, store, registration=table_id) for file in litter[:MOST_DELETED]]
         yield table.plan(finding, RepairName.REMOVE_ORPHANS, title, calls, _consequences(litter))
     yield _never_published(table, finding)
 
 
 def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
     """K0: registrations of upgrades that have lost their race for certain."""
-    current = registration_id(table.given.facts.protocol)
-    orphans = [one for one in table.registrations if one.has_accepted_commits is False and one.table_id != current]
+    current = current_registration(table)
+    orphans = [one for one in table.registrations if one.has_accepted_commits is False and one != current]
     gone = [one for one in orphans if is_lost_upgrade(table, one)]
     reason = table.why_nothing()
     if not reason and not gone:
@@ -72,13 +69,11 @@ def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[
             "An upgrade may still be running: it has lost its race only once its version is published and older than "
             f"{duration(QUIET_SECONDS)}."
         )
-    if not reason and not table.given.coordinator:
-        reason = "The DynamoDB table that holds the registration is not one of this connection."
     title = "Remove registrations of no table"
     if reason:
         yield table.refuse(finding, RepairName.REMOVE_ORPHANS, title, reason)
         return
-    calls = [DeleteRegistration(table.given.coordinator, one.table_id, one.path) for one in gone[:MOST_DELETED]]
+    calls = [DeleteRegistration(one.store, one.table_id, one.path) for one in gone[:MOST_DELETED]]
     names = joined([one.table_id for one in gone[:3]])
     yield table.plan(
         finding,
@@ -119,7 +114,7 @@ def is_lost_upgrade(table: TableUnderRepair, registration: Registration) -> bool
         and _is_quiet(table, published)
         and not registration.commits
         and not registration.problems
-        and registration.table_id in table.given.raw_registrations
+        and table.raw(registration) is not None
     )
 
 
@@ -141,16 +136,17 @@ def _is_quiet(table: TableUnderRepair, file: LogObject) -> bool:
     return (table.view.age(file.modified_at) or 0) > QUIET_SECONDS
 
 
-def _why_not_domains(domains: Sequence[str]) -> str:
+def _why_not_domains(domains: Sequence[LockDomain]) -> str:
     if len(domains) == 1:
         return ""
     if not domains:
         return "No entry of this table is known, so nothing tells in which lock domain a file may be named."
-    return f"Entries exist under {joined(domains)}; a file may be named in either."
+    named = joined([f"{one.path} in {one.store}" for one in domains])
+    return f"Entries exist, or existed, under {named}; a file may be an accepted commit of either."
 
 
 def _why_not_registration(table: TableUnderRepair, registration: Registration | None) -> str:
-    if registration is None or not table.given.coordinator:
+    if registration is None or table.raw(registration) is None:
         return "The registration of this table was not read, so nothing tells which files it names."
     problems = [*registration.problems, *element_problems(registration)]
     return f"The registration is malformed, so nothing rests on it: {problems[0].rstrip('.')}." if problems else ""

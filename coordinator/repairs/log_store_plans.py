@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from coordinator.protocols.lock_domains import domains_in_use
 from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, joined, thousands, version_list
@@ -14,6 +15,7 @@ from coordinator.repairs.calls import (
     RequireAbsent,
     RequireEmpty,
     RequireEqual,
+    RequireNoEntry,
     SaveAside,
 )
 from coordinator.repairs.plan import RepairName
@@ -33,7 +35,7 @@ def publish_commit(table: TableUnderRepair, finding: Finding) -> Iterator[Outcom
     if reason or seen is None or seen.temp is None:
         yield table.refuse(finding, RepairName.PUBLISH_COMMIT, title, reason)
     else:
-        calls = (*_copy(table, seen), _completion(table, seen.entry))
+        calls = (*_copy(table, seen), _completion(table, seen))
         yield table.plan(
             finding,
             RepairName.PUBLISH_COMMIT,
@@ -150,7 +152,7 @@ def abandon_commit(table: TableUnderRepair, finding: Finding) -> Iterator[Outcom
             finding,
             RepairName.ABANDON_COMMIT,
             title,
-            (_saved_entry(table, seen.entry), empty if finding.code == "C10" else absent, _deletion(table, seen.entry)),
+            (_saved_entry(table, seen.entry), empty if finding.code == "C10" else absent, _deletion(seen)),
             (
                 _after_abandoning(version),
                 "Stop the writers of this table first. The entry is kept under _levee_rescue/.",
@@ -185,6 +187,7 @@ def _copy(table: TableUnderRepair, seen: SeenEntry) -> tuple[Call, ...]:
         raise ValueError(f"{source} was not checked before it was planned to be copied.")
     bucket, key = table.place.bucket, table.published_key(seen.version)
     return (
+        *_not_elsewhere(table, seen),
         Publish(bucket, table.key(source), key, check.etag, check.size),
         RequireEqual(bucket, table.key(source), key),
     )
@@ -194,18 +197,23 @@ def _compare_and_complete(table: TableUnderRepair, seen: SeenEntry) -> tuple[Cal
     source = table.key(seen.temp.name if seen.temp else "")
     return (
         RequireEqual(table.place.bucket, source, table.published_key(seen.version)),
-        _completion(table, seen.entry),
+        _completion(table, seen),
     )
 
 
-def _completion(table: TableUnderRepair, entry: LogStoreEntry) -> CompleteEntry:
-    store = table.given.stores[entry.table_path]
+def _completion(table: TableUnderRepair, seen: SeenEntry) -> CompleteEntry:
     ttl = table.given.facts.ttl_seconds
-    return CompleteEntry(store, entry.table_path, entry.file_name, entry.temp_path or "", ttl)
+    return CompleteEntry(seen.domain.store, seen.domain.path, seen.entry.file_name, seen.entry.temp_path or "", ttl)
 
 
-def _deletion(table: TableUnderRepair, entry: LogStoreEntry) -> DeleteEntry:
-    return DeleteEntry(table.given.stores[entry.table_path], entry.table_path, entry.file_name, entry.temp_path or "")
+def _deletion(seen: SeenEntry) -> DeleteEntry:
+    return DeleteEntry(seen.domain.store, seen.domain.path, seen.entry.file_name, seen.entry.temp_path or "")
+
+
+def _not_elsewhere(table: TableUnderRepair, seen: SeenEntry) -> tuple[RequireNoEntry, ...]:
+    """No other lock of the table may have given the version away since it was read."""
+    others = (domain for domain in table.lock_domains if domain != seen.domain)
+    return tuple(RequireNoEntry(one.store, one.path, seen.entry.file_name) for one in others)
 
 
 def _saved_entry(table: TableUnderRepair, entry: LogStoreEntry) -> SaveAside:
@@ -230,7 +238,7 @@ def _sole(table: TableUnderRepair, version: int) -> tuple[SeenEntry | None, str]
     """The one entry of a version, or why there is no such one."""
     found = table.entries_of(version)
     if len(found) > 1:
-        paths = joined(sorted(one.entry.table_path for one in found))
+        paths = joined([f"{one.path} in {one.store}" for one in sorted(seen.domain for seen in found)])
         return None, f"Entries of version {thousands(version)} exist under {paths}; only one of them can be right."
     return (found[0], "") if found else (None, "The entry is gone; look at the table again.")
 
@@ -254,8 +262,6 @@ def _why_not_touch(table: TableUnderRepair, version: int, seen: SeenEntry | None
         yield f"The entry is malformed, so nothing rests on it: {seen.entry.problems[0].rstrip('.')}."
     if seen.temp is None:
         yield "The entry names no temp file of its version."
-    if seen.entry.table_path not in table.given.stores:
-        yield f"Which DynamoDB table holds the entry of {seen.entry.table_path} is not known."
 
 
 def _why_not_publish(
@@ -306,8 +312,9 @@ def _why_not_abandon(table: TableUnderRepair, finding: Finding, version: int, se
     if seen is None or seen.temp is None:
         return
     yield _sole(table, version)[1]
-    if len({one.entry.table_path for one in table.entries}) > 1:
-        yield "Entries of this table exist in two lock domains; which writers hold the version is not certain."
+    if len(domains := domains_in_use(table.view)) > 1:
+        named = joined([f"{one.path} in {one.store}" for one in domains])
+        yield f"Entries exist under {named}; which writers hold the version is not certain."
     if not seen.newest:
         yield "Newer entries exist, so the table would miss this version. Bring its temp file back."
     if seen.file.present is not False or seen.temp.present is not False:

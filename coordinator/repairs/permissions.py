@@ -15,6 +15,7 @@ from coordinator.repairs.calls import (
     RequireAbsent,
     RequireEmpty,
     RequireEqual,
+    RequireNoEntry,
     SaveAside,
 )
 
@@ -36,6 +37,8 @@ def _of(call: Call) -> tuple[tuple[str, str], ...]:
             return ("s3:GetObject", _objects(bucket)), ("s3:ListBucket", _bucket(bucket))
         case RequireEmpty(bucket=bucket):
             return (("s3:ListBucket", _bucket(bucket)),)
+        case RequireNoEntry(table=table):
+            return (("dynamodb:GetItem", _table(table)),)
         case CompleteEntry(table=table) | ClearCommits(table=table) | RaiseVersion(table=table):
             return ("dynamodb:UpdateItem", _table(table)), ("dynamodb:GetItem", _table(table))
         case Register(table=table):

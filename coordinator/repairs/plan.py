@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from coordinator.protocols.verdict import Verdict
 from coordinator.repairs.calls import Call, Item, SaveAside
-from lake.delta.facts import TableFacts
+from lake.delta.facts import LockDomain, TableFacts
 
 _RESCUE = re.compile(r"^((?:.*/)?_levee_rescue/)([^/]+)/")
 
@@ -49,16 +49,17 @@ class FileCheck:
 class RepairFacts:
     """All that planning knows of one table, read anew for it.
 
-    `stores` maps each lock domain (tablePath) to its DynamoDB table; `coordinator` is the DynamoDB table that the
-    properties name, "" where they name none. `raw_registrations` are the items as read, by tableId. `files` are the
-    files that `wanted_files` asked for; None stands for one that is absent.
+    `lock_domains` are all that the table has, and had since it is known: entries expire. `coordinator` is the DynamoDB
+    table that the properties name, "" where they name none of this connection. `raw_registrations` are the items as
+    read, by DynamoDB table and tableId. `files` are the files that `wanted_files` asked for; None stands for one that
+    is absent.
     """
 
     facts: TableFacts
     verdict: Verdict
-    stores: Mapping[str, str] = field(default_factory=dict)
+    lock_domains: tuple[LockDomain, ...] = ()
     coordinator: str = ""
-    raw_registrations: Mapping[str, Item] = field(default_factory=dict)
+    raw_registrations: Mapping[tuple[str, str], Item] = field(default_factory=dict)
     files: Mapping[str, FileCheck | None] = field(default_factory=dict)
 
 

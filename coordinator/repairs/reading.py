@@ -35,26 +35,25 @@ def read_for_repair(lake: Lake, survey: Survey, target: Target, now: datetime, k
     listing; its coordinators should have been just now, so that every registration of the path is known. The raw item
     of a registration that is not what the facts say is left out, and no plan rests on it.
     """
-    reading, facts, coordinator, raw = _read_items(lake, survey, target, now)
+    reading, facts, raw = _read_items(lake, survey, target, now)
     for _ in range(MOST_READINGS - 1):
-        if not coordinator or len(raw) == len(facts.registrations):
+        if len(raw) == len(facts.registrations):
             break
-        reading, facts, coordinator, raw = _read_items(lake, survey, target, now)
+        reading, facts, raw = _read_items(lake, survey, target, now)
     keep(reading)
     verdict = _verdict(reading)
     files = _read_files(lake, target.uri, facts, verdict)
-    return RepairFacts(facts, verdict, reading.domain_stores, coordinator, raw, files)
+    return RepairFacts(facts, verdict, reading.lock_domains, _coordinator_of(survey, facts), raw, files)
 
 
 def _read_items(
     lake: Lake, survey: Survey, target: Target, now: datetime
-) -> tuple[Reading, TableFacts, str, Mapping[str, Item]]:
+) -> tuple[Reading, TableFacts, Mapping[tuple[str, str], Item]]:
     reading = read_table(lake, survey, target, in_full=True)
     if reading.facts is None or reading.verdict is None:
         raise _cause(reading)
     facts = replace(reading.facts, observed_at=now)
-    coordinator = _coordinator_of(survey, target, facts)
-    return reading, facts, coordinator, _raw_registrations(lake, coordinator, facts)
+    return reading, facts, _raw_registrations(lake, facts)
 
 
 def _verdict(reading: Reading) -> Verdict:
@@ -70,25 +69,21 @@ def _cause(reading: Reading) -> Exception:
     return AwsError("MalformedAnswer", f"{reading.target.uri.s3a} was not read in full")
 
 
-def _coordinator_of(survey: Survey, target: Target, facts: TableFacts) -> str:
-    """The coordinator that the properties name; of a table that left it, the one that still holds its registration."""
-    named = coordinator_store(facts.protocol)
-    if named:
-        return named if survey.coordinator(named) else ""
-    holding = [one.name for one in survey.coordinators if (one.registrations or {}).get(target.place)]
-    return holding[0] if len(holding) == 1 else ""
+def _coordinator_of(survey: Survey, facts: TableFacts) -> str:
+    """The coordinator that the properties name, where it is one of this connection."""
+    named = coordinator_store(facts.protocol) or ""
+    return named if survey.coordinator(named) else ""
 
 
-def _raw_registrations(lake: Lake, coordinator: str, facts: TableFacts) -> Mapping[str, Item]:
-    if not coordinator:
-        return {}
-    raw: dict[str, Item] = {}
+def _raw_registrations(lake: Lake, facts: TableFacts) -> Mapping[tuple[str, str], Item]:
+    """Each registration's item from the DynamoDB table that holds it."""
+    raw: dict[tuple[str, str], Item] = {}
     for registration in facts.registrations:
         if not registration.table_id:
             continue
-        item = lake.dynamodb.get_item(coordinator, {"tableId": {"S": registration.table_id}})
-        if item is not None and read_registration(item) == registration:
-            raw[registration.table_id] = item
+        item = lake.dynamodb.get_item(registration.store, {"tableId": {"S": registration.table_id}})
+        if item is not None and read_registration(item, registration.store) == registration:
+            raw[registration.store, registration.table_id] = item
     return raw
 
 

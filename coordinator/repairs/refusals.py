@@ -66,6 +66,24 @@ NO_BUTTON: Mapping[str, tuple[RepairName, str, str]] = {
         "Writers under either spelling rely on its entries. Set all writers to one spelling; the other domain's "
         "finished entries then leave by TTL.",
     ),
+    "two-log-stores": (
+        RepairName.REMOVE_ORPHANS,
+        "Remove the entries of one store",
+        "Writers of either store rely on its entries. Set all writers to one store; finished entries of the other then "
+        "leave by TTL.",
+    ),
+    "two-coordinators": (
+        RepairName.REMOVE_ORPHANS,
+        "Remove one registration",
+        "Each of them may hold accepted commits, and nothing read here tells which one writers rely on. Find that out "
+        "and stop the others first.",
+    ),
+    "accepted-twice": (
+        RepairName.PUBLISH_COMMIT,
+        "Publish the other commit of {version}",
+        "Both were accepted, and only one can be that version. Compare their files and write the missing rows again, "
+        "as a new commit.",
+    ),
     "foreign-writer": (
         RepairName.COMPLETE_ENTRY,
         "Give version {version} an entry",

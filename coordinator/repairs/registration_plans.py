@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
+from coordinator.protocols import registrations
 from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.names import is_version
 from coordinator.protocols.registrations import element_problems, seen_commits
+from coordinator.protocols.several_coordinators import accepting_registrations
 from coordinator.protocols.verdict import Finding
-from coordinator.protocols.wording import counted, thousands
+from coordinator.protocols.wording import counted, joined, thousands
 from coordinator.repairs.calls import Call, Item, RaiseVersion, Register, RequireAbsent, SaveAside
 from coordinator.repairs.plan import RepairName
 from coordinator.repairs.rescue import rescued_object
@@ -31,7 +33,7 @@ def raise_version(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome
         return
     kept, loses = _kept(table, RepairName.RAISE_COORDINATOR_VERSION, goal)
     call = RaiseVersion(
-        table.given.coordinator,
+        registration.store,
         registration.table_id,
         registration.path,
         registration.table_version,
@@ -84,9 +86,9 @@ def register_again(table: TableUnderRepair, finding: Finding) -> Iterator[Outcom
 
 
 def current_registration(table: TableUnderRepair) -> Registration | None:
-    """The registration of this path that the newest metadata names."""
-    table_id = registration_id(table.given.facts.protocol)
-    return next((one for one in table.registrations if one.table_id == table_id), None)
+    """The registration that the newest metadata names, where it is of this path."""
+    current = registrations.current_registration(table.given.facts)
+    return current if current in table.registrations else None
 
 
 def why_not_rest_on(table: TableUnderRepair, registration: Registration | None) -> Iterator[str]:
@@ -103,10 +105,9 @@ def why_not_rest_on(table: TableUnderRepair, registration: Registration | None) 
         yield "tableVersion is not a version that Delta can have."
     if registration.has_accepted_commits is not True:
         yield "hasAcceptedCommits is not true, so the list and the version of the registration do not count."
-    current = registration.table_id == registration_id(table.given.facts.protocol)
-    if not current and registration.accepting_commits is not False:
+    if registration != current_registration(table) and registration.accepting_commits is not False:
         yield "The newest metadata does not name this registration, and it was not closed either."
-    if not table.given.coordinator or registration.table_id not in table.given.raw_registrations:
+    if table.raw(registration) is None:
         yield "The DynamoDB table that holds the registration is not one of this connection."
 
 
@@ -126,12 +127,21 @@ def _why_not_register(table: TableUnderRepair, goal: int | None) -> Iterator[str
     yield table.why_nothing()
     if not table.given.coordinator:
         yield "The DynamoDB table that the properties name is not a commit coordinator of this connection."
-    if current_registration(table) or registration_id(table.given.facts.protocol) in table.given.raw_registrations:
+    if registrations.current_registration(table.given.facts):
         yield "The registration exists again; look at the table again."
+    yield _why_not_beside(table)
     protocol = table.given.facts.protocol
     if protocol is None or goal is None or protocol.version != goal:
         yield "The newest metadata was not read up to the newest published version."
     yield from _why_no_goal(table, goal)
+
+
+def _why_not_beside(table: TableUnderRepair) -> str:
+    """Why no registration may be made beside those of other DynamoDB tables."""
+    if open_ones := [r for r in accepting_registrations(table.given.facts) if r.store != table.given.coordinator]:
+        named = joined([f"{one.table_id} in {one.store}" for one in open_ones])
+        return f"Registration {named} accepts commits of this table; find out first which of them counts."
+    return ""
 
 
 def _why_no_goal(table: TableUnderRepair, goal: int | None) -> Iterator[str]:

@@ -4,16 +4,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from coordinator.protocols.lock_domains import domains_in_use
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_version, same_place
 from coordinator.protocols.published_log import WHOLE_FACTS
+from coordinator.protocols.several_coordinators import accepting_registrations, is_split
 from coordinator.protocols.verdict import Finding
-from coordinator.protocols.wording import thousands
-from coordinator.repairs.calls import Call
+from coordinator.protocols.wording import joined, thousands
+from coordinator.repairs.calls import Call, Item
 from coordinator.repairs.plan import FileCheck, Plan, Refusal, RepairFacts, RepairName
 from coordinator.repairs.rescue import rescue_folder
-from lake.delta.facts import Mechanism, Registration
+from lake.delta.facts import LockDomain, Mechanism, Registration
 from lake.delta.names import commit_name
 from lake.delta.uri import TableUri
 
@@ -45,6 +47,15 @@ class TableUnderRepair:
         """Registrations whose path is this table; those of other paths are never touched."""
         return tuple(one for one in self.given.facts.registrations if same_place(one.path, self.given.facts.uri))
 
+    @cached_property
+    def lock_domains(self) -> tuple[LockDomain, ...]:
+        """Every lock domain that the table has, or had since it is known, sorted."""
+        return tuple(sorted({*domains_in_use(self.view), *self.given.lock_domains}))
+
+    def raw(self, registration: Registration) -> Item | None:
+        """The item of a registration as read; None where it was not read, or says something else by now."""
+        return self.given.raw_registrations.get((registration.store, registration.table_id))
+
     def entries_of(self, version: int) -> tuple[SeenEntry, ...]:
         return tuple(one for one in self.entries if one.version == version)
 
@@ -69,8 +80,16 @@ class TableUnderRepair:
         unread = next((p for p in facts.problems if p.place.partition(" ")[0] in WHOLE_FACTS), None)
         if unread:
             return f"{unread.place} could not be read, so nothing is planned: {unread.reason.rstrip('.')}."
+        if facts.unread_stores:
+            unread = facts.unread_stores[0]
+            return (
+                f"{unread.place} could not be read, and items of this table may lie there: {unread.reason.rstrip('.')}."
+            )
         if facts.mechanism is Mechanism.CATALOG_MANAGED:
             return "A catalog accepts this table's commits, and only that catalog may publish them."
+        if is_split(facts):
+            stores = joined(sorted({one.store for one in accepting_registrations(facts)}))
+            return f"Registrations in {stores} accept commits of this table; find out first which of them counts."
         if facts.listing.temp_files is None or facts.listing.staged is None:
             return "The folders of _delta_log/ were not listed; look at the whole table again."
         return ""

@@ -25,6 +25,9 @@ def say(call: Call) -> CallText:
             return _copy(call)
         case calls.RequireEqual() | calls.RequireAbsent() | calls.RequireEmpty():
             return _require(call)
+        case calls.RequireNoEntry():
+            says = f"Reads the entry of {short(call.file_name)} under {call.table_path} in {call.table} once more."
+            return CallText("dynamodb:GetItem", says, "None exists; else nothing further is done.")
         case calls.CompleteEntry() | calls.DeleteEntry():
             return _entry(call)
         case calls.ClearCommits() | calls.RaiseVersion() | calls.Register() | calls.DeleteRegistration():

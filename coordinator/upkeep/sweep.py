@@ -26,6 +26,7 @@ KEPT = {
     "unpublished": "its version is not published",
     "incomplete": "an entry of its version is incomplete",
     "malformed": "an entry of its version cannot be read",
+    "contested": "several locks gave its version to different commits",
 }
 
 
@@ -67,13 +68,14 @@ def judge(version: int | None, published: bool, older_than_log: bool, items: Seq
     """FINISHED or why it is kept. `items` are the entries of its version, one for each lock domain, None: gone."""
     if version is None:
         return "no-version"
-    for item in items:
-        if item is not None:
-            entry = read_entry(item)
-            if entry.complete is None or entry.version != version:
-                return "malformed"
-            if not entry.complete:
-                return "incomplete"
+    entries = [read_entry(item) for item in items if item is not None]
+    for entry in entries:
+        if entry.complete is None or entry.version != version:
+            return "malformed"
+        if not entry.complete:
+            return "incomplete"
+    if len({entry.temp_path for entry in entries}) > 1:
+        return "contested"
     return FINISHED if published or older_than_log else "unpublished"
 
 

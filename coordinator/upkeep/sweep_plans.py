@@ -1,12 +1,13 @@
 """The plan of a sweep is its dry run: each table is listed and judged, and nothing is deleted."""
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
-from coordinator.models import CommitStore, DeltaTable
+from coordinator.models import CommitStore, DeltaTable, Entry
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.wording import counted, duration, joined, thousands
 from coordinator.upkeep.calls import SweepTable
@@ -48,14 +49,18 @@ def plan_sweep(
     tables = list(_tables(wish, connection))
     if not tables:
         return _refuse(wish, "no-table", f"Levee knows no Delta table at s3://{wish.bucket}/{wish.prefix}.")
-    return _plan(wish, [sweep_call(wish, table, stores) for table in tables], lake, progress)
+    shared = _of_several_locks(tables)
+    calls = [sweep_call(wish, table, stores) for table in tables if table.pk not in shared]
+    if not calls:
+        return _refuse(wish, "several-locks", _left_out(len(shared)))
+    return _plan(wish, calls, lake, progress, [_left_out(len(shared))] if shared else [])
 
 
 def sweep_call(wish: Sweep, table: DeltaTable, stores: Sequence[str]) -> SweepTable:
     """The call for one table: an entry may stand under any spelling of its path, in any log store."""
     uri = TableUri("s3a", table.bucket, table.prefix)
-    paths = sorted({*uri.spellings(), *(str(one) for one in table.lock_domains)})
-    domains = tuple((store, path) for store in sorted(stores) for path in paths)
+    paths = {*uri.table_paths(), *(domain.path for domain in table.domains)}
+    domains = tuple((store, path) for store in sorted(stores) for path in sorted(paths))
     folder = f"{table.prefix}/_delta_log/" if table.prefix else "_delta_log/"
     says = f"Delete the finished temp files of {table.name} last written before {wish.moment:%d %b %Y %H:%M} UTC."
     return SweepTable(wish.bucket, folder, wish.before, domains, says)
@@ -66,8 +71,29 @@ def _tables(wish: Sweep, connection: Connection) -> QuerySet[DeltaTable]:
     return known.filter(prefix=wish.prefix) if wish.prefix else known
 
 
+def _of_several_locks(tables: Sequence[DeltaTable]) -> set[int]:
+    """Tables whose entries, as last read, lie in several lock domains: a temp file may be all that is left of a commit
+    that one of them accepted.
+    """
+    domains = Entry.objects.filter(table__in=tables, store__kind=CommitStore.Kind.LOG_STORE)
+    found = domains.order_by().values_list("table_id", "store_id", "lock_domain").distinct()
+    counted_domains = Counter(table_id for table_id, _, _ in found)
+    return {table_id for table_id, number in counted_domains.items() if number > 1}
+
+
+def _left_out(tables: int) -> str:
+    return (
+        f"{counted(tables, 'table')} left out: entries lie in several log stores or under several spellings, so a temp "
+        "file may be all that is left of an accepted commit."
+    )
+
+
 def _plan(
-    wish: Sweep, calls: Sequence[SweepTable], lake: Lake, progress: Callable[[int, int], None]
+    wish: Sweep,
+    calls: Sequence[SweepTable],
+    lake: Lake,
+    progress: Callable[[int, int], None],
+    left_out: Sequence[str],
 ) -> UpkeepPlan | Refusal:
     whole = Tally()
     with_files = []
@@ -78,7 +104,7 @@ def _plan(
         if whole.verdicts[FINISHED] > before:
             with_files.append(call)
     if not with_files:
-        kept = _kept(whole)
+        kept = [*_kept(whole), *left_out]
         reason = (
             f"{counted(len(calls), 'table')} looked at: no finished temp file is that old. {' '.join(kept)}".strip()
         )
@@ -92,7 +118,7 @@ def _plan(
             "Each file is judged again just before: the entries of its version are complete or gone, and its version "
             "is published or cleaned out of the log behind a checkpoint.",
         ),
-        consequences=tuple(_consequences(whole, len(with_files))),
+        consequences=(*_consequences(whole, len(with_files)), *left_out),
         equivalents=_equivalents(wish, whole),
         permissions=_permissions(wish, with_files),
     )

@@ -15,8 +15,9 @@ def expected_keys() -> tuple[tuple[str, str, str], ...]:
     return (("tableId", "HASH", "S"),)
 
 
-def read_registration(item: object) -> Registration:
-    """Read an item in wire form. Never raises: what is not as the coordinator has it is named in `problems`.
+def read_registration(item: object, store: str) -> Registration:
+    """Read an item of the DynamoDB table `store`, in wire form. Never raises: what is not as the coordinator has it is
+    named in `problems`.
 
     `commits` is ascending by version. An element without a readable version is left out; one whose `fsName` is no plain
     file name keeps its place with an empty `file_name`, so that an accepted commit never disappears.
@@ -32,6 +33,7 @@ def read_registration(item: object) -> Registration:
         schema_version=reader.integer("schemaVersion", required=True),
         commits=_commits(reader),
         problems=tuple(reader.problems[:MOST_PROBLEMS]),
+        store=store,
     )
 
 

@@ -59,6 +59,17 @@ class LogListing:
         return max(self.commits, default=None)
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class LockDomain:
+    """Entries that exclude each other: one DynamoDB table and one `tablePath`, to the letter.
+
+    Another table, or another spelling of the same path, is another lock.
+    """
+
+    store: str
+    path: str
+
+
 @dataclass(frozen=True, slots=True)
 class LogStoreEntry:
     """An item of S3DynamoDBLogStore (delta-storage-s3-dynamodb 2.2 to 4.4: `ExternalCommitEntry`).
@@ -91,7 +102,10 @@ class CoordinatorCommit:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """An item of the DynamoDB commit coordinator (Delta 3.3 to 4.4). Booleans are None where they cannot be read."""
+    """An item of the DynamoDB commit coordinator (Delta 3.3 to 4.4). Booleans are None where they cannot be read.
+
+    `store` is the DynamoDB table that holds it.
+    """
 
     table_id: str
     path: str
@@ -102,6 +116,7 @@ class Registration:
     schema_version: int | None
     commits: tuple[CoordinatorCommit, ...]
     problems: tuple[str, ...] = ()
+    store: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,28 +217,33 @@ class Problem:
 class TableFacts:
     """All that was read of one table in one pass, the input of coordinator.protocols.
 
-    `entries` are the log store entries by lock domain (`tablePath` as stored), each ascending by version; an empty
-    mapping means that every log store of the connection was asked and holds none; complete ones below `entries_from`
-    may exist and were not kept. `registrations` are the
-    coordinator's items whose path is this table. `heads` holds objects that were looked up singly (HEAD): name relative
-    to `_delta_log/` to the object, or None where it is absent.
-    `equal_bytes` says of a version whether its accepted and its published copy are equal, `first_differences` at which
-    byte (from 0) they part. `ttl_seconds` is the longest entry life assumed. `provenance` is what earlier readings saw
-    of the versions of this very table; a version that is not in it is seen for the first time.
+    `entries` are the log store entries by lock domain, each ascending by version; an empty mapping means that every
+    log store of the connection was asked and holds none; complete ones below `entries_from` may exist and were not
+    kept. `registrations` are the coordinators' items whose path is this table. `commit_infos` are by version, those of
+    `copy_infos` by the name of the accepted copy, a temp or staged file, that says so of itself.
+    `heads` holds objects that were looked up singly (HEAD): name relative to `_delta_log/` to the object, or
+    None where it is absent.
+    `equal_bytes` says of an accepted copy, a temp or staged file by its name, whether the published file of its version
+    is equal, `first_differences` at which byte (from 0) they part: two stores may have accepted two copies of one
+    version. `unread_stores` are commit stores of the connection that refused, and may hold items of the table all the
+    same. `ttl_seconds` is the longest entry life assumed. `provenance` is what earlier readings saw of the versions of
+    this very table; a version that is not in it is seen for the first time.
     """
 
     uri: str
     mechanism: Mechanism
     observed_at: datetime
     listing: LogListing
-    entries: Mapping[str, tuple[LogStoreEntry, ...]] = field(default_factory=dict)
+    entries: Mapping[LockDomain, tuple[LogStoreEntry, ...]] = field(default_factory=dict)
     entries_from: int = 0
     registrations: tuple[Registration, ...] = ()
     protocol: TableProtocol | None = None
     commit_infos: Mapping[int, CommitInfo] = field(default_factory=dict)
+    copy_infos: Mapping[str, CommitInfo] = field(default_factory=dict)
     heads: Mapping[str, LogObject | None] = field(default_factory=dict)
-    equal_bytes: Mapping[int, bool] = field(default_factory=dict)
-    first_differences: Mapping[int, int] = field(default_factory=dict)
+    equal_bytes: Mapping[str, bool] = field(default_factory=dict)
+    first_differences: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    unread_stores: tuple[Problem, ...] = ()
     ttl_seconds: int = 86_400
     provenance: Mapping[int, Provenance] = field(default_factory=dict)

@@ -5,6 +5,7 @@ Source: `ExternalCommitEntry` and `S3DynamoDBLogStore` of delta-storage-s3-dynam
 
 from lake.delta.facts import LogStoreEntry
 from lake.delta.names import NameKind, commit_name, parse_name
+from lake.delta.uri import TableUri
 from lake.delta.wire import AttributeReader, shown
 
 
@@ -32,6 +33,16 @@ def read_entry(item: object) -> LogStoreEntry:
         commit_time=reader.integer("commitTime", required=False),
         problems=tuple(reader.problems),
     )
+
+
+def place_of(entry: LogStoreEntry) -> TableUri:
+    """The table that an entry speaks of. Raises ValueError where its `tablePath` names no place on S3.
+
+    Hadoop's writers store the key as it is, delta-rs stores a URL: `s3://b/my%20table` is the key `my%20table` of the
+    first and `my table` of the second. The temp file tells them apart; only Hadoop's lies under `.tmp/`.
+    """
+    by_hadoop = (entry.temp_path or "").startswith(".tmp/")
+    return TableUri.parse(entry.table_path) if by_hadoop else TableUri.parse_url(entry.table_path)
 
 
 def _version(reader: AttributeReader, file_name: str) -> int | None:

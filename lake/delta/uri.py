@@ -1,11 +1,15 @@
 """Where a Delta table is: its URI, the S3 key behind it, and the spellings under which log stores may hold it."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
+from urllib.parse import quote, unquote
 
 SCHEMES = ("s3a", "s3", "s3n")
 LONGEST_KEY = 1_024
+
+_KEPT_IN_URLS = "/!$&'()*+,;=:@~-._"
+"""What delta-rs 1.6.0 leaves as it is in a path, beside letters and digits of ASCII."""
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
@@ -36,6 +40,15 @@ class TableUri:
             raise ValueError(f"{_shown(text)} has the scheme {_shown(scheme)}; a table on S3 has s3a, s3 or s3n.")
         return cls(scheme, _bucket(authority.rpartition("@")[2]), _key(path))
 
+    @classmethod
+    def parse_url(cls, text: str) -> Self:
+        """Read a URL as delta-rs does (verified on 1.6.0): `%20` stands for a space of the key, and `%2F` for a slash.
+
+        What is no escape, such as `%zz`, is kept. Raises ValueError as `parse` does, and where the bytes are not UTF-8.
+        """
+        uri = cls.parse(text)
+        return replace(uri, key=_key(f"/{unquote(uri.key, errors='strict')}"))
+
     @property
     def s3a(self) -> str:
         """The canonical spelling, as Hadoop writes it; only a bucket's root keeps its slash."""
@@ -52,8 +65,17 @@ class TableUri:
         return ".".join([part for part in self.key.split("/") if part][-2:]) or self.bucket
 
     def spellings(self) -> tuple[str, ...]:
-        """The forms under which log stores hold this table: each scheme is a lock domain of its own."""
+        """The table under each scheme, as Hadoop writes it."""
         return tuple(self._spelled(scheme) for scheme in SCHEMES)
+
+    def table_paths(self) -> tuple[str, ...]:
+        """Each `tablePath` under which a log store may hold this table; every one is a lock of its own.
+
+        Hadoop writes the key as it is, delta-rs percent-encoded; neither leaves a slash at the end, others may.
+        """
+        keys = dict.fromkeys((self.key, quote(self.key, safe=_KEPT_IN_URLS)))
+        roots = [f"{scheme}://{self.bucket}/{key}".rstrip("/") for key in keys for scheme in SCHEMES]
+        return (*roots, *(f"{root}/" for root in roots))
 
     def _spelled(self, scheme: str) -> str:
         return f"{scheme}://{self.bucket}/{self.key}"

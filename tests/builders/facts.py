@@ -11,6 +11,7 @@ from typing import Any
 from lake.delta.facts import (
     CommitInfo,
     CoordinatorCommit,
+    LockDomain,
     LogListing,
     LogObject,
     LogStoreEntry,
@@ -24,6 +25,8 @@ from lake.delta.facts import (
 
 NOW = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
 URI = "s3a://lake/orders"
+STORE = "delta_log"
+COORDINATOR = "commits"
 TABLE_ID = "7426cd0a-31b2-4c44-9c3e-0d8f4e1f6a55"
 DAY = 86_400
 
@@ -112,10 +115,11 @@ def registration(
     accepted: bool | None = True,
     schema_version: int | None = 1,
     problems: tuple[str, ...] = (),
+    store: str = COORDINATOR,
 ) -> Registration:
     stamp = int(NOW.timestamp() * 1_000) - 3_600_000 if accepted else None
     return Registration(
-        table_id, path, table_version, stamp, accepting, accepted, schema_version, tuple(commits), problems
+        table_id, path, table_version, stamp, accepting, accepted, schema_version, tuple(commits), problems, store
     )
 
 
@@ -144,7 +148,7 @@ def coordinated_protocol(table_id: str = TABLE_ID) -> TableProtocol:
     return protocol(
         properties={
             "delta.coordinatedCommits.commitCoordinator-preview": "dynamodb",
-            "delta.coordinatedCommits.commitCoordinatorConf-preview": json.dumps({"dynamoDBTableName": "commits"}),
+            "delta.coordinatedCommits.commitCoordinatorConf-preview": json.dumps({"dynamoDBTableName": COORDINATOR}),
             "delta.coordinatedCommits.tableConf-preview": json.dumps({"tableId": table_id}),
         },
         features=("coordinatedCommits-preview", "inCommitTimestamp", "vacuumProtocolCheck"),
@@ -156,21 +160,30 @@ def table_facts(
     *,
     mechanism: Mechanism = Mechanism.SINGLE_DRIVER,
     entries: Iterable[LogStoreEntry] = (),
+    in_stores: Mapping[str, Iterable[LogStoreEntry]] | None = None,
     registrations: Iterable[Registration] = (),
     table_protocol: TableProtocol | None = None,
     heads: Mapping[str, LogObject | None] | None = None,
-    equal_bytes: Mapping[int, bool] | None = None,
+    equal_bytes: Mapping[int | str, bool] | None = None,
     infos: Iterable[CommitInfo] = (),
-    engines: Mapping[int, str] | None = None,
+    engines: Mapping[int | str, str] | None = None,
     problems: Iterable[Problem] = (),
+    unread_stores: Iterable[Problem] = (),
     uri: str = URI,
     ttl_seconds: int = DAY,
     seen: Iterable[Provenance] = (),
 ) -> TableFacts:
-    """Facts of one table; `entries` are grouped by their own path, `engines` become commit infos of an hour ago."""
-    domains: dict[str, tuple[LogStoreEntry, ...]] = {}
-    for one in entries:
-        domains[one.table_path] = (*domains.get(one.table_path, ()), one)
+    """Facts of one table. `entries` are those of STORE, `in_stores` of others; both are grouped by their own path.
+
+    `engines` become commit infos of an hour ago, of a version or of a copy's name. `equal_bytes` of a version is that
+    of its usual temp and staged file.
+    """
+    domains: dict[LockDomain, tuple[LogStoreEntry, ...]] = {}
+    for store, held in {STORE: entries, **(in_stores or {})}.items():
+        for one in held:
+            domain = LockDomain(store, one.table_path)
+            domains[domain] = (*domains.get(domain, ()), one)
+    of_versions = [said(name, engine=by) for name, by in (engines or {}).items() if isinstance(name, int)]
     return TableFacts(
         uri=uri,
         mechanism=mechanism,
@@ -179,25 +192,30 @@ def table_facts(
         entries=domains,
         registrations=tuple(registrations),
         protocol=table_protocol if table_protocol is not None else protocol(),
-        commit_infos={
-            one.version: one for one in (*infos, *(said(v, engine=engine) for v, engine in (engines or {}).items()))
-        },
+        commit_infos={one.version: one for one in (*infos, *of_versions)},
+        copy_infos={name: CommitInfo(-1, engine=by) for name, by in (engines or {}).items() if isinstance(name, str)},
         heads=dict(heads or {}),
-        equal_bytes=dict(equal_bytes or {}),
+        equal_bytes={name: equal for given, equal in (equal_bytes or {}).items() for name in _copies(given)},
         problems=tuple(problems),
+        unread_stores=tuple(unread_stores),
         ttl_seconds=ttl_seconds,
         provenance={one.version: one for one in seen},
     )
 
 
+def _copies(given: int | str) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else (temp_name(given), staged_name(given))
+
+
 def log_store_facts(
     log: LogListing | None,
     *entries: LogStoreEntry,
+    in_stores: Mapping[str, Iterable[LogStoreEntry]] | None = None,
     heads: Mapping[str, LogObject | None] | None = None,
-    equal_bytes: Mapping[int, bool] | None = None,
+    equal_bytes: Mapping[int | str, bool] | None = None,
     infos: Iterable[CommitInfo] = (),
     seen: Iterable[Provenance] = (),
-    engines: Mapping[int, str] | None = None,
+    engines: Mapping[int | str, str] | None = None,
     registrations: Iterable[Registration] = (),
     ttl_seconds: int = DAY,
 ) -> TableFacts:
@@ -206,6 +224,7 @@ def log_store_facts(
         log,
         mechanism=Mechanism.LOG_STORE,
         entries=entries,
+        in_stores=in_stores,
         heads=heads,
         equal_bytes=equal_bytes,
         infos=infos,
@@ -220,7 +239,7 @@ def coordinated_facts(
     log: LogListing | None,
     *registrations: Registration,
     heads: Mapping[str, LogObject | None] | None = None,
-    equal_bytes: Mapping[int, bool] | None = None,
+    equal_bytes: Mapping[int | str, bool] | None = None,
     entries: Iterable[LogStoreEntry] = (),
     table_id: str = TABLE_ID,
     problems: Iterable[Problem] = (),

@@ -42,9 +42,9 @@ class MotoLake:
         )
         return name
 
-    def coordinator(self) -> str:
+    def coordinator(self, name: str = "coordinator") -> str:
         """Make the DynamoDB table of a commit coordinator."""
-        return self.store(f"coordinator-{self.bucket}", tableId="HASH")
+        return self.store(f"{name}-{self.bucket}", tableId="HASH")
 
     def coordinated(
         self, root: str, store: str, commits: int = 3, unbackfilled: Sequence[int] = (), **changes: Any
@@ -83,15 +83,19 @@ class MotoLake:
     def commit(self, root: str, version: int, body: bytes | None = None) -> None:
         self.put(f"{root}/_delta_log/{version:020d}.json", body if body is not None else commit_body(version))
 
-    def entry(self, root: str, version: int, *, scheme: str = "s3a", **changes: Any) -> None:
+    def entry(self, root: str, version: int, *, scheme: str = "s3a", store: str = "", **changes: Any) -> None:
         item = log_store_item(version, f"{scheme}://{self.bucket}/{root}", **changes)
-        self.dynamodb.put_item(TableName=self.log_store, Item=item)
+        self.dynamodb.put_item(TableName=store or self.log_store, Item=item)
 
-    def pending(self, root: str, version: int) -> None:
+    def pending(self, root: str, version: int, *, store: str = "") -> None:
         """Accept a commit without publishing it: entry incomplete, temp file present."""
         item = incomplete_item(version, self.uri(root))
         self.put(f"{root}/_delta_log/{item['tempPath']['S']}", commit_body(version))
-        self.dynamodb.put_item(TableName=self.log_store, Item=item)
+        self.dynamodb.put_item(TableName=store or self.log_store, Item=item)
+
+    def second_log_store(self) -> str:
+        """Make another log store."""
+        return self.store(f"second-{self.bucket}", tablePath="HASH", fileName="RANGE")
 
     def put(self, key: str, body: bytes) -> None:
         self.s3.put_object(Bucket=self.bucket, Key=key, Body=body)

@@ -60,10 +60,15 @@ class Levee:
             summary=table.summary,
             published=table.published_version,
             accepted=table.accepted_version,
-            lock_domains=tuple(table.lock_domains),
+            lock_domains=tuple(domain.path for domain in table.domains),
             codes=frozenset(found.code for found in findings),
             repairs=frozenset(name for found in findings for name in found.repairs),
         )
+
+    def finding(self, uri: str, code: str) -> TableFinding:
+        """The one open finding of a code."""
+        table = DeltaTable.objects.get(connection=self.connection, uri=uri)
+        return TableFinding.objects.get(table=table, code=code, resolved_at=None)
 
     def repair(self, uri: str, repair: str, code: str) -> Execution:
         """Plan a repair of the open finding `code` from what the lake says now, and carry it out to its end."""

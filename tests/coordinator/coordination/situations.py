@@ -53,7 +53,8 @@ def description(**changes: Any) -> dict[str, Any]:
 
 def situation(operation: Operation, facts: TableFacts | None = None, **changes: Any) -> Situation:
     facts = facts if facts is not None else table_facts()
-    repair = RepairFacts(facts, diagnose(facts))
+    domains = tuple(sorted(domain for domain, found in facts.entries.items() if found))
+    repair = RepairFacts(facts, diagnose(facts), domains)
     ordinary = {
         "uri": URI,
         "region": REGION,
@@ -62,7 +63,7 @@ def situation(operation: Operation, facts: TableFacts | None = None, **changes: 
         "repair": repair,
         "plans": tuple(one for one in plan_repairs(repair) if isinstance(one, Plan)),
         "writers": (RecentWriter("Apache-Spark/4.2.0 Delta-Lake/4.4.0", 3),),
-        "lock_domains": tuple(sorted(path for path, found in facts.entries.items() if found)),
+        "lock_domains": domains,
         "log_store": "delta_log" if any(facts.entries.values()) else "",
         "spark": SparkFacts("local"),
     }

@@ -60,7 +60,9 @@ def test_what_excludes_enabling_is_said_instead_of_a_button(client: Client, feat
 
 def test_the_form_offers_stores_and_says_what_the_conversion_goes_through(client: Client) -> None:
     store = make_store()
-    table = make_table(store=store, mechanism="log_store", lock_domains=["s3a://lake/sales/orders"])
+    table = make_table(
+        store=store, mechanism="log_store", lock_domains=[{"store": "delta_log", "path": "s3a://lake/sales/orders"}]
+    )
     make_store("commits", connection=table.connection, kind=CommitStore.Kind.COMMIT_COORDINATOR)
 
     html = body(client.get(f"/tables/{table.pk}/coordination/enable/"))

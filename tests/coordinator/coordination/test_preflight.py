@@ -121,9 +121,15 @@ REFUSALS: list[tuple[str, Situation, str, str]] = [
     ),
     (
         "domains",
-        situation(ENABLE, log_store(), spark=WITH_CLASS, lock_domains=("s3://lake/orders", "s3a://lake/orders")),
+        situation(ENABLE, log_store_facts(listing(), entry(3), entry(3, path="s3://lake/orders")), spark=WITH_CLASS),
         "Log store entries",
-        "several spellings",
+        "several log stores or spellings, which are not kept apart: s3://lake/orders in delta_log",
+    ),
+    (
+        "stores",
+        situation(ENABLE, log_store_facts(listing(), entry(3), in_stores={"eu": [entry(3)]}), spark=WITH_CLASS),
+        "Log store entries",
+        "s3a://lake/orders in delta_log, s3a://lake/orders in eu",
     ),
     (
         "pending",

@@ -3,6 +3,7 @@
 import pytest
 
 from coordinator.models import CommitStore, DeltaTable, Entry
+from lake.delta.facts import LockDomain
 from tests.builders.delta import registration_item
 
 LARGE = 1_000_000
@@ -50,7 +51,8 @@ def test_an_unchanged_log_store_table_costs_two_requests(written, observe, cost_
     observe()
 
     assert cost_of_a_look() == 2
-    assert the_table().lock_domains == [f"{scheme}://{written.bucket}/sales/orders" for scheme in schemes]
+    spelled = [f"{scheme}://{written.bucket}/sales/orders" for scheme in schemes]
+    assert the_table().domains == tuple(LockDomain(written.log_store, path) for path in spelled)
 
 
 def test_an_unchanged_coordinated_table_costs_two_requests(written, observe, coordinator, cost_of_a_look):
@@ -137,7 +139,8 @@ def test_a_table_path_with_a_slash_at_its_end_is_the_same_table_and_a_domain_of_
 
     observe()
 
-    assert the_table().lock_domains == [written.uri("sales/orders"), written.uri("sales/orders/")]
+    paths = [domain.path for domain in the_table().domains]
+    assert paths == [written.uri("sales/orders"), written.uri("sales/orders/")]
 
 
 def test_a_pending_commit_under_a_path_with_a_slash_is_read_in_a_large_store(written, observe):
@@ -151,19 +154,6 @@ def test_a_pending_commit_under_a_path_with_a_slash_is_read_in_a_large_store(wri
     observe()
 
     assert the_table().accepted_version == 2
-
-
-def test_entries_of_one_path_in_two_stores_are_both_said(written, observe, connection):
-    other = written.store(f"second-{written.bucket}", tablePath="HASH", fileName="RANGE")
-    CommitStore.objects.create(connection=connection, name=other, kind="log_store")
-    written.table("sales/orders", log_store=True)
-    for item in written.dynamodb.scan(TableName=written.log_store)["Items"]:
-        written.dynamodb.put_item(TableName=other, Item=item)
-
-    observe()
-
-    assert any("as well" in problem["reason"] for problem in the_table().problems) or the_table().problems == []
-    assert the_table().published_version == 2
 
 
 def test_an_unbackfilled_commit_is_stored_with_its_staged_file(written, observe, coordinator):

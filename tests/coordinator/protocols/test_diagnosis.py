@@ -6,10 +6,11 @@ import pytest
 
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.verdict import Severity, State, Verdict
-from lake.delta.facts import LogListing, Mechanism, Problem
+from lake.delta.facts import LockDomain, LogListing, Mechanism, Problem
 from tests.builders.facts import (
     DAY,
     NOW,
+    STORE,
     URI,
     entry,
     listing,
@@ -67,7 +68,7 @@ def test_only_log_store_tables_have_foreign_writers(mechanism: Mechanism) -> Non
     assert "foreign-writer" not in codes(diagnose(facts))
 
 
-@pytest.mark.parametrize("other", ["s3://lake/orders", "s3a://lake/Orders", "s3a://lake/orders/", "s3n://lake//orders"])
+@pytest.mark.parametrize("other", ["s3://lake/orders", "s3n://lake/orders", "S3A://lake/orders", "s3a://lake/orders/"])
 def test_two_spellings_of_one_path_are_two_locks(other: str) -> None:
     facts = log_store_facts(listing(), *(entry(v) for v in range(4)), entry(3, path=other))
     verdict = diagnose(facts)
@@ -79,12 +80,16 @@ def test_two_spellings_of_one_path_are_two_locks(other: str) -> None:
 
 def test_a_lock_domain_of_which_no_entry_was_kept_still_counts() -> None:
     facts = log_store_facts(listing(), *(entry(v) for v in range(4)))
+    other = LockDomain(STORE, "s3://lake/orders")
 
-    assert "two-lock-domains" in codes(diagnose(replace(facts, entries={**facts.entries, "s3://lake/orders": ()})))
+    assert "two-lock-domains" in codes(diagnose(replace(facts, entries={**facts.entries, other: ()})))
 
 
-def test_entries_of_another_table_are_left_out() -> None:
-    facts = log_store_facts(listing(), *(entry(v) for v in range(4)), entry(900, path="s3a://lake/customers"))
+@pytest.mark.parametrize(
+    "other", ["s3a://lake/customers", "s3a://lake/Orders", "s3a://lake//orders", "s3a://lake/o%72"]
+)
+def test_entries_of_another_place_on_s3_are_left_out(other: str) -> None:
+    facts = log_store_facts(listing(), *(entry(v) for v in range(4)), entry(900, path=other))
     verdict = diagnose(facts)
 
     assert (codes(verdict), verdict.accepted_version) == (["malformed-item"], 3)

@@ -81,7 +81,7 @@ class Life:
         before = self.looked_at[-1] if self.looked_at else (None, None)
         moment = NOW + timedelta(seconds=before[0]) if before[0] is not None else None
         view = LogView(facts)
-        known = provenance_of(view, Surroundings({URI: "delta_log"}, "", before[1], moment))
+        known = provenance_of(view, Surroundings("", before[1], moment))
         copies = proven_copies(view)
         self.known = known | {v: replace(known[v], copy_etag=etag) for v, etag in copies.items()}
         self.looked_at.append((self.at, max(facts.listing.commits, default=-1)))

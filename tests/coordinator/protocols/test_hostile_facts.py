@@ -12,6 +12,7 @@ from coordinator.protocols.needed_facts import wanted_comparisons, wanted_heads
 from coordinator.protocols.verdict import State
 from lake.delta.facts import (
     CoordinatorCommit,
+    LockDomain,
     LogListing,
     LogObject,
     LogStoreEntry,
@@ -45,7 +46,10 @@ names = st.one_of(
     st.text(max_size=30),
     st.sampled_from(["../../x", "/", "", ".tmp/", "\x00", "9" * 20 + ".json", "٣" * 20 + ".json"]),
 )
-paths = st.sampled_from([URI, URI, URI, "s3://lake/orders", "s3a://lake/Orders", "s3a://else/where", "", "file:/x"])
+paths = st.sampled_from(
+    [URI, URI, URI, "s3://lake/orders", "s3a://lake/Orders", "s3a://lake/order%73", "s3a://lake/%ff", "", "file:/x"]
+)
+log_stores = st.sampled_from(["delta_log", "delta_log", "delta_log_eu"])
 objects = st.builds(log_object, names, size=st.integers(-1, 1_001), age=st.floats(-1e6, 1e6))
 problems = st.lists(st.text(max_size=20), max_size=2).map(tuple)
 entries = st.builds(
@@ -71,6 +75,7 @@ registrations = st.builds(
     schema_version=st.sampled_from([None, 0, 1, 1, 1, 2]),
     commits=st.lists(elements, max_size=4).map(tuple),
     problems=problems,
+    store=st.sampled_from(["commits", "commits", "commits_eu"]),
 )
 looked_up = st.one_of(names, few.map(commit_name), few.map(temp_name), few.map(staged_name))
 file_lists = st.one_of(st.none(), st.lists(objects, max_size=5).map(tuple))
@@ -110,9 +115,10 @@ def facts(draw: st.DrawFn) -> TableFacts:
         temp_files=draw(file_lists),
         staged=draw(file_lists),
     )
-    domains: dict[str, tuple[LogStoreEntry, ...]] = {}
-    for one in draw(st.lists(entries, max_size=6)):
-        domains[one.table_path] = (*domains.get(one.table_path, ()), one)
+    domains: dict[LockDomain, tuple[LogStoreEntry, ...]] = {}
+    for store, one in draw(st.lists(st.tuples(log_stores, entries), max_size=6)):
+        domain = LockDomain(store, one.table_path)
+        domains[domain] = (*domains.get(domain, ()), one)
     return TableFacts(
         uri=URI,
         mechanism=draw(st.sampled_from(Mechanism)),
@@ -122,7 +128,7 @@ def facts(draw: st.DrawFn) -> TableFacts:
         registrations=draw(st.lists(registrations, max_size=3).map(tuple)),
         protocol=draw(st.sampled_from([None, protocol(), coordinated_protocol(), coordinated_protocol("")])),
         heads=draw(st.dictionaries(looked_up, st.one_of(st.none(), objects), max_size=4)),
-        equal_bytes=draw(st.dictionaries(few, st.booleans(), max_size=3)),
+        equal_bytes=draw(st.dictionaries(names, st.booleans(), max_size=3)),
         problems=draw(st.lists(st.builds(Problem, st.text(max_size=12), st.text(max_size=12)), max_size=2).map(tuple)),
         ttl_seconds=draw(st.sampled_from([0, 60, 86_400])),
         provenance={one.version: one for one in draw(st.lists(seen_before, max_size=5))},

@@ -32,7 +32,7 @@ EARLIER = NOW - timedelta(minutes=1)
 
 
 def learned(facts: TableFacts, newest_before: int | None = None, before: datetime | None = None):
-    around = Surroundings({URI: "delta_log"}, "eu-west-1", newest_before, before)
+    around = Surroundings("eu-west-1", newest_before, before)
     return provenance_of(LogView(facts), around)
 
 
@@ -139,8 +139,8 @@ def test_publication_is_added_to_an_acceptance() -> None:
 
 def test_two_items_that_accept_two_files_make_the_version_disputed() -> None:
     other = "s3://lake/orders"
-    facts = log_store_facts(listing(), entry(3), entry(3, path=other, temp=temp_name(3, uid="a0")))
-    seen = provenance_of(LogView(facts), Surroundings({URI: "delta_log", other: "delta_log_2"}, ""))[3]
+    rival = {"delta_log_2": [entry(3, path=other, temp=temp_name(3, uid="a0"))]}
+    seen = learned(log_store_facts(listing(), entry(3), in_stores=rival))[3]
 
     assert seen.disputed
     assert {seen.file_name} < {temp_name(3), temp_name(3, uid="a0")}
@@ -155,9 +155,9 @@ def test_an_item_that_names_another_file_by_now_makes_the_version_disputed() -> 
 
 def test_two_items_with_one_file_are_one_commit() -> None:
     other = "s3://lake/orders"
-    facts = log_store_facts(listing(), entry(3), entry(3, path=other))
+    facts = log_store_facts(listing(), entry(3), in_stores={"copy": [entry(3, path=other)]})
 
-    assert not provenance_of(LogView(facts), Surroundings({URI: "delta_log", other: "copy"}, ""))[3].disputed
+    assert not learned(facts)[3].disputed
 
 
 def test_facts_of_two_stores_are_never_merged() -> None:

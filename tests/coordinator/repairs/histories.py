@@ -15,7 +15,7 @@ from coordinator.repairs.plan import FileCheck, Plan, RepairFacts, RepairName
 from coordinator.repairs.planning import plan_repairs, wanted_files
 from lake.aws.errors import AwsError
 from lake.delta.coordinator_items import read_registration
-from lake.delta.facts import LogObject, Mechanism, TableFacts, TableProtocol
+from lake.delta.facts import LockDomain, LogObject, Mechanism, TableFacts, TableProtocol
 from lake.delta.listing import read_listing
 from lake.delta.log_store import read_entry
 from lake.delta.names import commit_name
@@ -32,6 +32,7 @@ class LogObjectAt:
 
     def __init__(self, key: str, stored: Stored) -> None:
         self.key, self.size, self.modified_at, self.etag = key, len(stored.data), stored.modified_at, ""
+        self.storage_class = "STANDARD"
 
 
 @dataclass
@@ -145,16 +146,17 @@ class History:
             mechanism=self.mechanism,
             observed_at=self.lake.now,
             listing=listing,
-            entries={URI: entries} if entries else {},
-            registrations=tuple(read_registration(item) for item in raw.values()),
+            entries={LockDomain("delta_log", URI): entries} if entries else {},
+            registrations=tuple(read_registration(item, "commits") for item in raw.values()),
             protocol=replace(self.protocol, version=listing.newest_version or 0) if self.protocol else None,
         )
         facts = replace(facts, heads={name: self._head(name) for name in wanted_heads(facts)})
-        equal = {v: self._bytes(one) == self._bytes(other) for v, one, other in wanted_comparisons(facts)}
+        equal = {one: self._bytes(one) == self._bytes(other) for _, one, other in wanted_comparisons(facts)}
         facts = replace(facts, equal_bytes=equal)
         verdict = diagnose(facts)
         files = {name: self._check(name) for name in wanted_files(facts, verdict)}
-        return RepairFacts(facts, verdict, {URI: "delta_log"}, "commits", raw, files)
+        held = {("commits", table_id): item for table_id, item in raw.items()}
+        return RepairFacts(facts, verdict, (), "commits", held, files)
 
     def _head(self, name: str) -> LogObject | None:
         found = self.lake.head(BUCKET, LOG + name)

@@ -13,6 +13,7 @@ from coordinator.repairs.calls import (
     RequireAbsent,
     RequireEmpty,
     RequireEqual,
+    RequireNoEntry,
     SaveAside,
 )
 from tests.builders.delta import UUID, incomplete_item, registration_item
@@ -49,6 +50,11 @@ def require_absent(world: World) -> RequireAbsent:
 def require_empty(world: World) -> RequireEmpty:
     world.put(f"{LOG}_staged_commits/", b"")
     return RequireEmpty(world.bucket, LOG)
+
+
+def require_no_entry(world: World) -> RequireNoEntry:
+    world.enter(incomplete_item(6, URI))
+    return RequireNoEntry(world.log_store, URI, f"{7:020d}.json")
 
 
 def complete_entry(world: World) -> CompleteEntry:
@@ -95,7 +101,7 @@ def delete_staged_file(world: World) -> DeleteLitter:
 
 OBJECT_SCENES = [save_object, save_item, publish, delete_temp_file, delete_staged_file]
 ITEM_SCENES = [complete_entry, delete_entry, clear_commits, raise_version, register, delete_registration]
-REQUIREMENTS = [require_equal, require_absent, require_empty]
+REQUIREMENTS = [require_equal, require_absent, require_empty, require_no_entry]
 WRITING_SCENES = [*OBJECT_SCENES, *ITEM_SCENES]
 SCENES = [*WRITING_SCENES, *REQUIREMENTS]
 

@@ -17,8 +17,8 @@ def repair_facts(read: TableFacts) -> RepairFacts:
     """Files that are all there and whole, so that nothing but the facts keeps a plan from being made."""
     verdict = diagnose(read)
     files = {name: FileCheck(name, 1_000, "e", name, 1, 1) for name in wanted_files(read, verdict)}
-    raw = {one.table_id: {"commits": {"L": []}} for one in read.registrations}
-    return RepairFacts(read, verdict, dict.fromkeys(read.entries, "delta_log"), "commits", raw, files)
+    raw = {(one.store, one.table_id): {"commits": {"L": []}} for one in read.registrations}
+    return RepairFacts(read, verdict, (), "commits", raw, files)
 
 
 @settings(max_examples=300, deadline=None)

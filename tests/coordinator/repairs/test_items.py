@@ -14,6 +14,7 @@ from tests.coordinator.repairs.scenes import (
     delete_registration,
     raise_version,
     register,
+    require_no_entry,
 )
 from tests.coordinator.repairs.world import NOW, URI, make
 
@@ -60,6 +61,14 @@ def test_an_entry_that_changed_is_left_as_it_is(world, port, scene, changed):
     assert outcome.result is Result.STOPPED
     assert "is another than the plan's" in outcome.sentence
     assert world.items(world.log_store) == [changed]
+
+
+def test_an_entry_of_another_lock_stops_the_repair(world, port):
+    call = require_no_entry(world)
+    world.enter(incomplete_item(7, URI))
+    outcome = make(call, port)
+    assert outcome.result is Result.STOPPED
+    assert outcome.sentence == f"{world.log_store} holds an entry of 7.json as well: nothing was written."
 
 
 def test_an_entry_that_has_gone_is_not_brought_back(world, port):

@@ -10,9 +10,10 @@ from coordinator.protocols.diagnosis import diagnose
 from coordinator.repairs import calls
 from coordinator.repairs.plan import FileCheck, Plan, Refusal, RepairFacts
 from coordinator.repairs.planning import plan_repairs, wanted_files
-from lake.delta.facts import LogStoreEntry, Mechanism, Problem, Registration, TableFacts
+from lake.delta.facts import LockDomain, LogStoreEntry, Mechanism, Problem, Registration, TableFacts
 from tests.builders.facts import (
     DAY,
+    STORE,
     TABLE_ID,
     URI,
     commit_name,
@@ -31,7 +32,12 @@ from tests.builders.facts import (
 
 STAMP = coordinator_commit(0).in_commit_timestamp or 0
 STAGED = [staged_name(4)]
+DOMAIN = LockDomain(STORE, URI)
 OTHER_PATH = "s3://lake/orders"
+OTHER_STORE = "delta_log_eu"
+OTHER_DOMAIN = LockDomain(OTHER_STORE, URI)
+IN_OTHER = {OTHER_STORE: [entry(2)]}
+LITTERED = listing(temp=[log_object(temp_name(3, "lost"), age=2 * DAY), temp_name(3)])
 
 
 def file(name: str, *, time: int | None = None, size: int = 1_000, problems: tuple[str, ...] = ()) -> FileCheck:
@@ -49,13 +55,13 @@ def repair_facts(
     *,
     files: Mapping[str, FileCheck | None] | None = None,
     coordinator: str = "commits",
-    stores: Mapping[str, str] | None = None,
+    lock_domains: tuple[LockDomain, ...] = (),
 ) -> RepairFacts:
     verdict = diagnose(facts)
     found = {name: default_file(name) for name in wanted_files(facts, verdict)}
-    raw = {one.table_id: {"commits": {"L": [{"M": {"version": {"N": "4"}}}]}} for one in facts.registrations}
-    held = dict.fromkeys(facts.entries, "delta_log") if stores is None else stores
-    return RepairFacts(facts, verdict, held, coordinator, raw, {**found, **(files or {})})
+    items = {"commits": {"L": [{"M": {"version": {"N": "4"}}}]}}
+    raw = {(one.store, one.table_id): items for one in facts.registrations if one.store == coordinator}
+    return RepairFacts(facts, verdict, lock_domains, coordinator, raw, {**found, **(files or {})})
 
 
 def made(facts: TableFacts, **options: Any) -> tuple[Plan | Refusal, ...]:
@@ -100,6 +106,12 @@ def lost_item(staged: Iterable[str] = ()) -> TableFacts:
     facts = coordinated_facts(listing(staged=staged))
     assert facts.protocol
     return replace(facts, protocol=replace(facts.protocol, version=3))
+
+
+def two_coordinators(facts: TableFacts) -> TableFacts:
+    """The same table with a registration in another DynamoDB table that accepts commits too."""
+    other = registration(3, table_id="other", store="commits_eu")
+    return replace(facts, registrations=(*facts.registrations, other))
 
 
 PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
@@ -235,7 +247,6 @@ REFUSED: list[tuple[str, TableFacts, dict[str, Any], str, str]] = [
      "publish-commit", "changed while it was read"),
     ("C2: too old", pending(), {"files": {temp_name(4): file(temp_name(4), time=1)}},
      "publish-commit", "in-commit timestamp"),
-    ("C2: unknown store", pending(), {"stores": {}}, "publish-commit", "is not known"),
     ("C2: malformed", pending(problems=("expireTime is S 'x', not number (N).",)), {}, "publish-commit", "malformed"),
     ("C2: two lock domains",
      log_store_facts(listing(temp=[temp_name(4), temp_name(4, "b")]), entry(4, complete=False),
@@ -268,6 +279,29 @@ REFUSED: list[tuple[str, TableFacts, dict[str, Any], str, str]] = [
      "nobody held"),
     ("overwritten", log_store_facts(listing(), entry(3), seen=[provenance(2, size=900)]), {}, "republish-file",
      "nothing here overwrites"),
+    ("two log stores", log_store_facts(listing(), entry(3), in_stores=IN_OTHER), {}, "remove-orphans",
+     "Set all writers to one store"),
+    ("C1: two log stores", log_store_facts(LITTERED, entry(3), in_stores=IN_OTHER), {}, "remove-orphans",
+     "s3a://lake/orders in delta_log and s3a://lake/orders in delta_log_eu"),
+    ("C1: another store before", log_store_facts(LITTERED, entry(3)), {"lock_domains": (OTHER_DOMAIN,)},
+     "remove-orphans", "or existed"),
+    ("C2: accepted by two stores",
+     log_store_facts(listing(temp=[temp_name(4), temp_name(4, "b")]), entry(4, complete=False),
+                     in_stores={OTHER_STORE: [entry(4, temp=temp_name(4, "b"))]}), {}, "publish-commit",
+     "only one of them can be right"),
+    ("C11: two log stores", replace(unrecoverable(), entries={**unrecoverable().entries, OTHER_DOMAIN: (entry(2),)}),
+     {}, "abandon-commit", "which writers hold the version is not certain"),
+    ("C2: a store unread", replace(pending(), unread_stores=(Problem("DynamoDB table eu", "denied"),)), {},
+     "publish-commit", "may lie there: denied"),
+    ("accepted twice",
+     log_store_facts(listing(), entry(3), in_stores={OTHER_STORE: [entry(3, temp=temp_name(3, "b"))]}), {},
+     "publish-commit", "only one can be that version"),
+    ("K3: two coordinators", two_coordinators(unbackfilled()), {}, "backfill", "find out first which of them counts"),
+    ("K9: two coordinators", two_coordinators(coordinated_facts(listing(), registration(1))), {},
+     "raise-coordinator-version", "commits and commits_eu accept commits"),
+    ("K8: another coordinator has it",
+     replace(lost_item(), registrations=(registration(3, store="commits_eu"),)), {}, "re-register",
+     "in commits_eu accepts commits of this table"),
     ("leftovers", log_store_facts(listing(()), entry(2), entry(3)), {}, "abandon-commit", "last trace"),
     ("K0: upgrade under way",
      coordinated_facts(listing(), registration(3), registration(4, table_id="other", accepted=False)), {},
@@ -283,7 +317,7 @@ REFUSED: list[tuple[str, TableFacts, dict[str, Any], str, str]] = [
     ("K3: gap below", coordinated_facts(listing(range(3), staged=STAGED), registration(4, coordinator_commit(4))), {},
      "backfill", "neither published nor listed"),
     ("K3: unknown coordinator", unbackfilled(), {"coordinator": ""}, "backfill", "not one of this connection"),
-    ("K3: log store entry", replace(unbackfilled(), entries={URI: (entry(4, complete=False),)}), {}, "backfill",
+    ("K3: log store entry", replace(unbackfilled(), entries={DOMAIN: (entry(4, complete=False),)}), {}, "backfill",
      "as well"),
     ("K4: bytes differ",
      coordinated_facts(listing(staged=[staged_name(3)]), registration(3, coordinator_commit(3)),
@@ -374,6 +408,45 @@ def test_a_version_is_raised_to_the_newest_published_with_its_own_time():
 
     assert isinstance(call, calls.RaiseVersion)
     assert (call.from_version, call.to_version, call.to_timestamp) == (1, 3, STAMP - 1_000)
+
+
+def test_a_commit_of_one_of_two_locks_is_published_after_a_look_at_the_other():
+    facts = log_store_facts(listing(temp=[temp_name(4)]), entry(3), entry(4, complete=False), in_stores=IN_OTHER)
+    publish = plans(facts)["publish-commit"]
+
+    assert kinds(publish) == ["RequireNoEntry", "Publish", "RequireEqual", "CompleteEntry"]
+    assert publish.calls[0] == calls.RequireNoEntry(OTHER_STORE, URI, commit_name(4))
+
+
+def test_a_lock_known_from_before_is_looked_at_as_well():
+    publish = plans(pending(), lock_domains=(OTHER_DOMAIN, DOMAIN))["publish-commit"]
+
+    assert [call.table for call in publish.calls if isinstance(call, calls.RequireNoEntry)] == [OTHER_STORE]
+
+
+def test_each_entry_is_completed_in_its_own_store():
+    facts = log_store_facts(
+        listing(temp=[temp_name(1), temp_name(2)]),
+        entry(1, complete=False),
+        entry(3),
+        in_stores={OTHER_STORE: [entry(2, complete=False), entry(3)]},
+        equal_bytes={1: True, 2: True},
+    )
+    completed = [call for call in plans(facts)["complete-entry"].calls if isinstance(call, calls.CompleteEntry)]
+
+    assert [(call.table, call.file_name) for call in completed] == [
+        ("delta_log", commit_name(1)), (OTHER_STORE, commit_name(2))
+    ]  # fmt: skip
+
+
+def test_a_leftover_registration_is_deleted_from_its_own_table():
+    leftover = registration(2, table_id="other", store="commits_eu", accepted=False)
+    facts = coordinated_facts(listing(age=2 * DAY), registration(3), leftover)
+    raw = {("commits_eu", "other"): {"commits": {"L": []}}}
+    given = replace(repair_facts(facts), raw_registrations=raw)
+    [call] = next(one for one in plan_repairs(given) if isinstance(one, Plan)).calls
+
+    assert call == calls.DeleteRegistration("commits_eu", "other", URI)
 
 
 def test_litter_is_removed_in_bounded_plans():

@@ -14,6 +14,7 @@ from coordinator.repairs.plan import Plan
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import read_for_repair
 from lake.aws.errors import AwsError
+from lake.delta.facts import LockDomain
 from lake.delta.uri import TableUri
 from tests.builders.delta import commit_bytes, commit_info
 from tests.builders.facts import commit_name
@@ -57,7 +58,7 @@ def test_a_pending_commits_temp_file_is_read_in_full(written, read):
     assert check
     assert (check.size, check.sha256) == (len(commit_body(3)), hashlib.sha256(commit_body(3)).hexdigest())
     assert check.problems == ()
-    assert facts.stores == {written.uri(ROOT): written.log_store}
+    assert facts.lock_domains == (LockDomain(written.log_store, written.uri(ROOT)),)
 
 
 def test_what_is_planned_from_a_reading_publishes_the_commit(written, read, lake):
@@ -71,6 +72,50 @@ def test_what_is_planned_from_a_reading_publishes_the_commit(written, read, lake
     assert plans(read()) == {}
 
 
+def test_a_commit_of_one_of_two_stores_is_published_while_the_other_holds_none(written, connection, read, lake):
+    other = written.second_log_store()
+    CommitStore.objects.create(connection=connection, name=other, kind=CommitStore.Kind.LOG_STORE)
+    written.table(ROOT, 3, log_store=True)
+    written.pending(ROOT, 3, store=other)
+    plan = plans(read())["publish-commit"]
+
+    execution = execute(plan, AwsRepairLake(lake))
+
+    assert execution.is_complete, execution.end
+    [item] = written.dynamodb.scan(TableName=other)["Items"]
+    assert item["complete"] == {"S": "true"}
+    assert len(written.dynamodb.scan(TableName=written.log_store)["Items"]) == 3
+
+
+def test_a_commit_that_the_other_store_accepts_meanwhile_is_not_published(written, connection, read, lake):
+    other = written.second_log_store()
+    CommitStore.objects.create(connection=connection, name=other, kind=CommitStore.Kind.LOG_STORE)
+    written.table(ROOT, 3, log_store=True)
+    written.pending(ROOT, 3, store=other)
+    plan = plans(read())["publish-commit"]
+    written.entry(ROOT, 3, complete={"S": "false"})
+
+    execution = execute(plan, AwsRepairLake(lake))
+
+    assert execution.end
+    assert "holds an entry of 3.json as well" in execution.end.sentence
+    assert lake.s3.head(written.bucket, f"{ROOT}/_delta_log/{commit_name(3)}") is None
+
+
+def test_each_registration_is_read_from_its_own_table(written, connection, read, coordinator, dynamodb):
+    other = written.coordinator("second")
+    CommitStore.objects.create(connection=connection, name=other, kind=CommitStore.Kind.COMMIT_COORDINATOR)
+    written.coordinated(ROOT, coordinator, 3)
+    [item] = dynamodb.scan(TableName=coordinator)["Items"]
+    dynamodb.put_item(TableName=other, Item=item | {"tableVersion": {"N": "1"}})
+
+    raw = read().raw_registrations
+
+    table_id = item["tableId"]["S"]
+    assert raw[coordinator, table_id]["tableVersion"] == item["tableVersion"]
+    assert raw[other, table_id]["tableVersion"] == {"N": "1"}
+
+
 def test_a_registration_is_kept_as_it_was_read(written, read, coordinator, dynamodb):
     written.coordinated(ROOT, coordinator, 3, unbackfilled=(3,))
     [item] = dynamodb.scan(TableName=coordinator)["Items"]
@@ -78,7 +123,7 @@ def test_a_registration_is_kept_as_it_was_read(written, read, coordinator, dynam
     facts = read()
 
     assert facts.coordinator == coordinator
-    assert facts.raw_registrations[item["tableId"]["S"]]["commits"] == item["commits"]
+    assert facts.raw_registrations[coordinator, item["tableId"]["S"]]["commits"] == item["commits"]
 
 
 def test_a_lost_registration_is_known_to_be_lost(written, read, coordinator, dynamodb):

@@ -46,6 +46,12 @@ SAID: list[tuple[Call, str, str, str]] = [
         "Nothing lies there; else nothing further is done.",
     ),
     (
+        calls.RequireNoEntry("delta_log_eu", URI, commit_name(1042)),
+        "dynamodb:GetItem",
+        f"Reads the entry of …1042.json under {URI} in delta_log_eu once more.",
+        "None exists; else nothing further is done.",
+    ),
+    (
         calls.CompleteEntry("delta_log", URI, commit_name(1042), temp_name(1042), 86_400),
         "dynamodb:UpdateItem",
         "Marks the entry of …1042.json in delta_log complete, only if it is still the one shown here; it expires 1 d "

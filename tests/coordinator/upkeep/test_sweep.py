@@ -110,6 +110,51 @@ def test_an_incomplete_entry_in_another_log_store_keeps_the_file(swept, lately):
     assert temp_key(1) in keys(swept)
 
 
+def test_an_incomplete_entry_under_a_path_with_a_slash_at_its_end_keeps_the_file(swept, lately):
+    item = incomplete_item(1, swept.lake.uri(f"{ROOT}/"))
+    swept.lake.dynamodb.put_item(TableName=swept.lake.log_store, Item=item)
+
+    swept.applied(wish_of(swept, lately))
+
+    assert temp_key(1) in keys(swept)
+
+
+def test_a_table_whose_entries_lie_in_two_stores_is_left_out(swept, lately):
+    second = swept.lake.second_log_store()
+    CommitStore.objects.create(connection=swept.connection, name=second, kind="log_store")
+    swept.lake.entry(ROOT, 2, store=second)
+    swept.observe()
+
+    refusal = swept.refusal_of(wish_of(swept, lately))
+
+    assert refusal["code"] == "several-locks"
+    assert "may be all that is left of an accepted commit" in refusal["reason"]
+
+
+def test_the_other_tables_are_swept(swept, lately):
+    second = swept.lake.second_log_store()
+    CommitStore.objects.create(connection=swept.connection, name=second, kind="log_store")
+    swept.lake.table("sales/returns", 2, log_store=True)
+    swept.lake.entry("sales/returns", 1, store=second)
+    swept.observe()
+
+    told = swept.plan_of(wish_of(swept, lately))["consequences"]
+
+    assert any("1 table left out: entries lie in several log stores" in one for one in told)
+
+
+def test_a_version_that_two_stores_gave_away_since_keeps_its_files(swept, lately):
+    second = swept.lake.second_log_store()
+    CommitStore.objects.create(connection=swept.connection, name=second, kind="log_store")
+    planned = swept.planned(wish_of(swept, lately))
+    swept.lake.entry(ROOT, 1, store=second, tempPath={"S": f".tmp/{1:020d}.json.another"})
+
+    swept.apply(planned)
+
+    assert temp_key(1) in keys(swept)
+    assert temp_key(0) not in keys(swept)
+
+
 def test_a_file_that_changes_under_its_hands_stays(swept, lately, monkeypatch):
     real, looks = sweep.temp_files, []
 

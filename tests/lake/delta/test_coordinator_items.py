@@ -10,11 +10,11 @@ from tests.lake.delta.strategies import items
 
 
 def with_element(**changes):
-    return read_registration(registration_item(3, commits={"L": [coordinator_commit(3, **changes)]}))
+    return read_registration(registration_item(3, commits={"L": [coordinator_commit(3, **changes)]}), "commits")
 
 
 def test_a_registration_is_read():
-    assert read_registration(registration_item(3, [3])) == Registration(
+    assert read_registration(registration_item(3, [3]), "commits") == Registration(
         table_id=UUID,
         path="s3a://lake/sales/orders",
         table_version=3,
@@ -23,49 +23,54 @@ def test_a_registration_is_read():
         has_accepted_commits=True,
         schema_version=1,
         commits=(CoordinatorCommit(3, f"{3:020d}.{UUID}.json", 1_000, EPOCH_MS + 3, EPOCH_MS + 3),),
+        store="commits",
     )
 
 
 def test_a_fresh_registration_has_no_timestamp_yet():
-    fresh = read_registration(registration_item(0, hasAcceptedCommits={"BOOL": False}, tableTimestamp=None))
+    fresh = read_registration(registration_item(0, hasAcceptedCommits={"BOOL": False}, tableTimestamp=None), "commits")
     assert (fresh.table_timestamp, fresh.has_accepted_commits, fresh.problems) == (None, False, ())
 
 
 def test_commits_are_ascending_whatever_the_order_of_the_list():
-    assert [commit.version for commit in read_registration(registration_item(5, [5, 4, 3])).commits] == [3, 4, 5]
+    assert [commit.version for commit in read_registration(registration_item(5, [5, 4, 3]), "commits").commits] == [
+        3,
+        4,
+        5,
+    ]
 
 
 @pytest.mark.parametrize("attribute", ["acceptingCommits", "hasAcceptedCommits"])
 @pytest.mark.parametrize("value", [{"S": "True"}, {"S": "false"}, {"N": "1"}, {"NULL": True}, {"BOOL": "true"}, None])
 def test_a_boolean_of_another_type_is_unknown(attribute, value):
-    registration = read_registration(registration_item(3, **{attribute: value}))
+    registration = read_registration(registration_item(3, **{attribute: value}), "commits")
     assert None in (registration.accepting_commits, registration.has_accepted_commits)
     assert registration.problems[0].startswith(f"{attribute} is ")
 
 
 def test_a_boolean_stored_as_text_is_named_with_its_type():
-    registration = read_registration(registration_item(3, acceptingCommits={"S": "True"}))
+    registration = read_registration(registration_item(3, acceptingCommits={"S": "True"}), "commits")
     assert registration.problems == ("acceptingCommits is S 'True', not BOOL.",)
 
 
 @pytest.mark.parametrize("attribute", ["tableVersion", "tableTimestamp", "schemaVersion"])
 @pytest.mark.parametrize("value", [{"N": "-1"}, {"N": str(MAX_VERSION + 1)}, {"N": "2.5"}, {"S": "3"}])
 def test_a_number_that_cannot_be_is_unknown(attribute, value):
-    registration = read_registration(registration_item(3, **{attribute: value}))
+    registration = read_registration(registration_item(3, **{attribute: value}), "commits")
     assert registration.problems[0].startswith(f"{attribute} is ")
     assert None in (registration.table_version, registration.table_timestamp, registration.schema_version)
 
 
 @pytest.mark.parametrize("value", [{"S": "[]"}, {"M": {}}, {"SS": ["a"]}, {"L": "x"}, None])
 def test_commits_that_are_no_list_are_empty_with_a_problem(value):
-    registration = read_registration(registration_item(3, commits=value))
+    registration = read_registration(registration_item(3, commits=value), "commits")
     assert registration.commits == ()
     assert registration.problems[0].startswith("commits is ")
 
 
 @pytest.mark.parametrize("element", [{"S": "x"}, {}, None, 7, {"M": []}])
 def test_an_element_that_is_no_map_is_left_out_with_its_position(element):
-    registration = read_registration(registration_item(3, commits={"L": [coordinator_commit(3), element]}))
+    registration = read_registration(registration_item(3, commits={"L": [coordinator_commit(3), element]}), "commits")
     assert [commit.version for commit in registration.commits] == [3]
     assert registration.problems == ("commits[1] is not a map (M).",)
 
@@ -101,7 +106,7 @@ def test_a_size_that_cannot_be_read_is_unknown():
 
 
 def test_thousands_of_bad_elements_give_a_readable_number_of_problems():
-    assert len(read_registration(registration_item(3, commits={"L": [7] * 5_000})).problems) == MOST_PROBLEMS
+    assert len(read_registration(registration_item(3, commits={"L": [7] * 5_000}), "commits").problems) == MOST_PROBLEMS
 
 
 def test_the_expected_key_is_the_one_that_items_have():
@@ -123,6 +128,6 @@ def test_the_expected_key_is_the_one_that_items_have():
     )
 )
 def test_any_item_is_read(item):
-    registration = read_registration(item)
+    registration = read_registration(item, "commits")
     assert all(problem.endswith(".") and problem.isprintable() for problem in registration.problems)
     assert all("/" not in commit.file_name for commit in registration.commits)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lake.delta.facts import LogStoreEntry
-from lake.delta.log_store import expected_keys, read_entry
+from lake.delta.log_store import expected_keys, place_of, read_entry
 from lake.delta.names import MAX_VERSION, commit_name
 from tests.builders.delta import EPOCH_MS, UUID, incomplete_item, log_store_item
 from tests.lake.delta.strategies import items
@@ -30,6 +30,17 @@ def test_an_incomplete_entry_has_no_expiry_and_no_problem():
 def test_a_temp_file_of_delta_rs_is_in_order():
     entry = read_entry(log_store_item(7, tempPath={"S": f"_commit_{UUID}.json.tmp"}))
     assert (entry.temp_path, entry.problems) == (f"_commit_{UUID}.json.tmp", ())
+
+
+def test_an_escape_in_the_path_is_a_url_of_delta_rs_and_a_key_of_hadoop():
+    path = {"S": "s3://lake/my%20table"}
+    by_hadoop = read_entry(log_store_item(7, tablePath=path))
+    by_delta_rs = read_entry(log_store_item(7, tablePath=path, tempPath={"S": f"_commit_{UUID}.json.tmp"}))
+    assert (place_of(by_hadoop).key, place_of(by_delta_rs).key) == ("my%20table", "my table")
+
+
+def test_an_entry_whose_writer_does_not_show_is_read_as_a_url():
+    assert place_of(read_entry(log_store_item(7, tablePath={"S": "s3://lake/a%20b"}, tempPath=None))).key == "a b"
 
 
 def test_a_commit_time_tells_an_old_writer():

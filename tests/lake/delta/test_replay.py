@@ -220,40 +220,46 @@ def test_half_a_state_is_none(parts):
 
 def test_accepted_commits_follow_the_newest_published_one():
     listing = log(range(3), staged(3), staged(4))
-    reads = plan_staged_reads(listing, read_registration(registration_item(4, [3, 4])))
+    reads = plan_staged_reads(listing, read_registration(registration_item(4, [3, 4]), "commits"))
     assert [(read.version, read.names) for read in reads.commits] == [(3, (staged(3),)), (4, (staged(4),))]
     assert reads.problems == ()
 
 
 def test_the_folder_of_older_releases_is_found():
-    reads = plan_staged_reads(log(range(3), staged(3, "_commits/")), read_registration(registration_item(3, [3])))
+    reads = plan_staged_reads(
+        log(range(3), staged(3, "_commits/")), read_registration(registration_item(3, [3]), "commits")
+    )
     assert reads.commits[0].names == (staged(3, "_commits/"),)
 
 
 def test_both_folders_are_tried_where_they_were_not_listed():
-    reads = plan_staged_reads(log(range(3), folders_listed=False), read_registration(registration_item(3, [3])))
+    reads = plan_staged_reads(
+        log(range(3), folders_listed=False), read_registration(registration_item(3, [3]), "commits")
+    )
     assert reads.commits[0].names == (staged(3), staged(3, "_commits/"))
 
 
 def test_stale_entries_are_left_out():
-    reads = plan_staged_reads(log(range(5)), read_registration(registration_item(4, [3, 4])))
+    reads = plan_staged_reads(log(range(5)), read_registration(registration_item(4, [3, 4]), "commits"))
     assert (reads.commits, reads.problems) == ((), ())
 
 
 def test_accepted_commits_beyond_a_gap_are_not_read():
-    reads = plan_staged_reads(log(range(3)), read_registration(registration_item(5, [3, 5])))
+    reads = plan_staged_reads(log(range(3)), read_registration(registration_item(5, [3, 5]), "commits"))
     assert [read.version for read in reads.commits] == [3]
     assert places(reads) == [commit_name(4)]
 
 
 def test_a_version_accepted_twice_is_not_read():
-    reads = plan_staged_reads(log(range(3)), read_registration(registration_item(4, [3, 3, 4])))
+    reads = plan_staged_reads(log(range(3)), read_registration(registration_item(4, [3, 3, 4]), "commits"))
     assert (reads.commits, places(reads)) == ((), [commit_name(3)])
 
 
 def test_an_accepted_commit_without_a_usable_name_is_not_read():
     element = coordinator_commit(3, fsName={"S": "../x"})
-    reads = plan_staged_reads(log(range(3)), read_registration(registration_item(3, commits={"L": [element]})))
+    reads = plan_staged_reads(
+        log(range(3)), read_registration(registration_item(3, commits={"L": [element]}), "commits")
+    )
     assert (reads.commits, places(reads)) == ((), [commit_name(3)])
 
 

@@ -49,8 +49,47 @@ def test_the_key_is_kept_to_the_letter(key):
     assert TableUri.parse(f"s3a://lake/{key}").key == key
 
 
-def test_spellings_are_the_lock_domains_of_one_table():
+def test_spellings_are_those_of_hadoop():
     assert TableUri.parse("s3n://lake/t").spellings() == ("s3a://lake/t", "s3://lake/t", "s3n://lake/t")
+
+
+@pytest.mark.parametrize(
+    ("stored", "key"),
+    [
+        ("s3://lake/my%20table", "my table"),
+        ("s3://lake/uml%C3%A4ut", "umläut"),
+        ("s3a://lake/low%2fslash", "low/slash"),
+        ("s3a://lake/p%25q", "p%q"),
+        ("s3a://lake/a%zzb", "a%zzb"),
+        ("s3a://lake/dot%2e", "dot."),
+        ("s3a://lake/a%3Cb%3Ec", "a<b>c"),
+        ("s3a://lake/end%2F", "end"),
+    ],
+)
+def test_a_url_names_the_key_that_delta_rs_asks_s3_for(stored, key):
+    assert TableUri.parse_url(stored).key == key
+
+
+def test_a_url_whose_bytes_are_no_text_names_no_table():
+    with pytest.raises(ValueError, match="utf-8"):
+        TableUri.parse_url("s3://lake/%ff")
+
+
+def test_a_log_store_may_hold_a_table_under_every_scheme_with_and_without_a_slash():
+    paths = TableUri.parse("s3n://lake/t").table_paths()
+    assert paths == (
+        "s3a://lake/t", "s3://lake/t", "s3n://lake/t", "s3a://lake/t/", "s3://lake/t/", "s3n://lake/t/"
+    )  # fmt: skip
+
+
+def test_a_key_that_delta_rs_encodes_has_its_form_beside_hadoops():
+    paths = TableUri.parse("s3://lake/my table").table_paths()
+    assert {"s3://lake/my table", "s3://lake/my%20table", "s3a://lake/my%20table/"} <= {*paths}
+    assert len(paths) == len({*paths}) == 12
+
+
+def test_the_root_of_a_bucket_is_held_with_and_without_its_slash():
+    assert {"s3a://lake", "s3a://lake/"} <= {*TableUri.parse("s3a://lake").table_paths()}
 
 
 @pytest.mark.parametrize(
@@ -95,6 +134,13 @@ def test_any_text_is_read_or_refused_with_a_value_error(text):
     except ValueError:
         return
     assert TableUri.parse(uri.s3a).key == uri.key
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=100))
+def test_every_path_of_a_log_store_leads_back_to_its_table(key):
+    uri = TableUri("s3a", "lake", key.rstrip("/"))
+    for path in uri.table_paths():
+        assert TableUri.parse(path).key == uri.key or TableUri.parse_url(path).key == uri.key
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=200))

@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("coordinator", "0003_record_ttl_migrations")]
+    dependencies = [("coordinator", "0005_store_identity")]
 
     operations = [
         migrations.AddField(

@@ -1,0 +1,153 @@
+"""One table, several locks: entries of it in several log stores, or under several spellings of its path.
+
+Writers exclude each other only within one DynamoDB table and one `tablePath`. Two stores, and two spellings in one,
+both let two commits win one version, and nothing tells the loser.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from coordinator.protocols.judgement import MOST_FINDINGS
+from coordinator.protocols.log_store_entries import SeenEntry, own_domains
+from coordinator.protocols.log_view import LogView
+from coordinator.protocols.names import is_moved_temp
+from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.wording import counted, joined, thousands
+from lake.delta.facts import LockDomain
+
+DELTA_RS = "delta-rs"
+UNKNOWN_WRITERS = "Unknown"
+MOST_WRITERS = 3
+"""Engines of one store that a sentence names."""
+
+
+def domains_in_use(view: LogView) -> tuple[LockDomain, ...]:
+    """Every lock domain of the table, sorted."""
+    return tuple(sorted(own_domains(view)))
+
+
+def lock_domain_findings(view: LogView, seen: Sequence[SeenEntry]) -> list[Finding]:
+    """What is wrong where several locks guard one table, and each version that two of them gave away."""
+    domains = domains_in_use(view)
+    if len(domains) < 2:
+        return []
+    by_store: defaultdict[str, list[LockDomain]] = defaultdict(list)
+    for domain in domains:
+        by_store[domain.store].append(domain)
+    found = [_two_stores(view, seen, by_store)] if len(by_store) > 1 else []
+    found += [_two_spellings(view, seen, held) for held in by_store.values() if len(held) > 1]
+    return [*found, *_accepted_twice(view, seen)]
+
+
+def contested_versions(seen: Iterable[SeenEntry]) -> frozenset[int]:
+    """Versions that several lock domains have given to different commits."""
+    return frozenset(_contested(seen))
+
+
+def writers_of(view: LogView, seen: Sequence[SeenEntry], domain: LockDomain) -> tuple[str, ...]:
+    """Engines that commits of a domain name themselves, sorted; empty where none is known.
+
+    A temp file says who wrote it. A published file does where no other domain has accepted its version.
+    """
+    elsewhere = {one.version for one in seen if one.domain != domain}
+    found: set[str] = set()
+    for one in seen:
+        if one.domain == domain:
+            found |= set(_engines(view, one, is_sole=one.version not in elsewhere))
+    return tuple(sorted(found))
+
+
+def _engines(view: LogView, seen: SeenEntry, *, is_sole: bool) -> Iterator[str]:
+    own = view.facts.copy_infos.get(seen.entry.temp_path or "")
+    published = view.facts.commit_infos.get(seen.version) if is_sole and seen.file.present else None
+    named = [info.engine for info in (own, published) if info and info.engine]
+    if named:
+        yield from named
+    elif is_moved_temp(seen.entry.temp_path or ""):
+        yield DELTA_RS
+
+
+def _two_stores(view: LogView, seen: Sequence[SeenEntry], by_store: Mapping[str, Sequence[LockDomain]]) -> Finding:
+    told = [_in_words(view, seen, store, domains) for store, domains in sorted(by_store.items())]
+    return Finding(
+        "two-log-stores",
+        Severity.CRITICAL,
+        State.UNSAFE,
+        f"{counted(len(by_store), 'log store')} accept commits of this table and do not exclude each other: "
+        f"{joined(told)}.",
+        meaning="Two writers, one through each store, can both win a version; the loser's rows are gone without an "
+        "error. Stop the writers and set all of them to one store; finished entries of the other leave by TTL. Until "
+        "then nothing that belongs to the table is deleted.",
+        evidence={"lock_domains": _evidence(view, seen, [one for held in by_store.values() for one in held])},
+    )
+
+
+def _two_spellings(view: LogView, seen: Sequence[SeenEntry], domains: Sequence[LockDomain]) -> Finding:
+    paths = [domain.path for domain in domains]
+    return Finding(
+        "two-lock-domains",
+        Severity.CRITICAL,
+        State.UNSAFE,
+        f"Entries exist under {joined(paths)}. They mean one table and do not exclude each other.",
+        meaning="Two writers, one under each spelling, can both win a version; the loser's rows are gone without an "
+        "error. All writers have to use one spelling; delta-rs stores a path percent-encoded, and then shares no lock "
+        "with Spark.",
+        evidence={"lock_domains": _evidence(view, seen, domains)},
+    )
+
+
+def _in_words(view: LogView, seen: Sequence[SeenEntry], store: str, domains: Sequence[LockDomain]) -> str:
+    writers = sorted({name for domain in domains for name in writers_of(view, seen, domain)})
+    newest = max((one.version for one in seen if one.domain in domains), default=None)
+    more = ", and others" if len(writers) > MOST_WRITERS else ""
+    by = f"by {joined(writers[:MOST_WRITERS])}{more}" if writers else f"by writers {UNKNOWN_WRITERS}"
+    return f"{store} up to {thousands(newest) if newest is not None else UNKNOWN_WRITERS} {by}"
+
+
+def _evidence(view: LogView, seen: Sequence[SeenEntry], domains: Iterable[LockDomain]) -> list[dict[str, object]]:
+    return [
+        {
+            "store": domain.store,
+            "path": domain.path,
+            "newest_entry": max((one.version for one in seen if one.domain == domain), default=None),
+            "writers": list(writers_of(view, seen, domain)) or [UNKNOWN_WRITERS],
+        }
+        for domain in domains
+    ]
+
+
+def _contested(seen: Iterable[SeenEntry]) -> dict[int, list[SeenEntry]]:
+    by_version: defaultdict[int, list[SeenEntry]] = defaultdict(list)
+    for one in seen:
+        by_version[one.version].append(one)
+    return {v: held for v, held in by_version.items() if len({one.entry.temp_path for one in held}) > 1}
+
+
+def _accepted_twice(view: LogView, seen: Sequence[SeenEntry]) -> list[Finding]:
+    """One finding for each version that two locks gave to two commits, the newest; a copied item is no second one."""
+    contested = sorted(_contested(seen).items())[-MOST_FINDINGS:]
+    return [_twice(view, version, held) for version, held in contested]
+
+
+def _twice(view: LogView, version: int, held: Sequence[SeenEntry]) -> Finding:
+    several = len({one.domain.store for one in held}) > 1
+    names = [one.domain.store if several else one.domain.path for one in held]
+    equal = [
+        name for name, one in zip(names, held, strict=True) if one.temp and view.equal(version, one.file, one.temp)
+    ]
+    if not view.file(version).present:
+        rest = "Neither is published."
+    elif len(equal) == 1:
+        rest = f"{version}.json is that of {equal[0]}: rows of the other are not in the table."
+    else:
+        rest = f"Which of them {version}.json holds is not known: their temp files were not there to be compared."
+    return Finding(
+        "accepted-twice",
+        Severity.CRITICAL,
+        State.UNSAFE,
+        f"Version {thousands(version)} was accepted twice, as different commits under {joined(names)}. {rest}",
+        version,
+        "Both writers may have reported success. Keep every file until the loss is understood, and write the missing "
+        "rows again.",
+        {"entries": [one.evidence for one in held]},
+    )

@@ -1,0 +1,234 @@
+"""Entries and registrations in several stores, and under several spellings, on S3 and DynamoDB."""
+
+import pytest
+
+from coordinator.models import CommitStore, DeltaTable, Entry
+from coordinator.observation.passes import observe_one_table
+from lake.delta.facts import LockDomain
+from lake.delta.uri import TableUri
+from tests.builders.delta import UUID, log_store_item, registration_item
+from tests.builders.moto_lake import commit_body
+
+ROOT = "sales/orders"
+LARGE = 10_000_000
+OTHER_UUID = "0a4d2c7e-5b1f-4f7e-8f5c-2b9d1e3a6c55"
+DELTA_RS = {"S": f"_commit_{UUID}.json.tmp"}
+
+
+def the_table() -> DeltaTable:
+    return DeltaTable.objects.get()
+
+
+def codes(table: DeltaTable) -> set[str]:
+    return set(table.findings.filter(resolved_at=None).values_list("code", flat=True))
+
+
+@pytest.fixture
+def second(written, connection) -> str:
+    """A second log store of the connection."""
+    name = written.second_log_store()
+    CommitStore.objects.create(connection=connection, name=name, kind=CommitStore.Kind.LOG_STORE)
+    return name
+
+
+def stored() -> list[tuple[int, str, str]]:
+    rows = Entry.objects.order_by("version", "store__name").values_list("version", "store__name", "code")
+    return [(version, store, code) for version, store, code in rows]
+
+
+def test_entries_of_one_path_in_two_stores_are_unsafe_and_both_kept(written, observe, second):
+    written.table(ROOT, 3, log_store=True)
+    written.pending(ROOT, 3, store=second)
+
+    observe()
+
+    table = the_table()
+    assert (table.state, table.accepted_version, table.published_version) == ("unsafe", 3, 2)
+    assert codes(table) == {"two-log-stores", "C2"}
+    assert stored() == [(version, written.log_store, "C5") for version in range(3)] + [(3, second, "C2")]
+    assert {domain.store for domain in table.domains} == {written.log_store, second}
+
+
+def test_one_version_in_two_stores_is_two_rows_and_a_finding(written, observe, second):
+    written.table(ROOT, 3, log_store=True)
+    other = f".tmp/{2:020d}.json.{OTHER_UUID}"
+    written.entry(ROOT, 2, store=second, tempPath={"S": other})
+    written.put(f"{ROOT}/_delta_log/{other}", b'{"commitInfo":{"engineInfo":"Apache-Spark/4.0.0"}}\n')
+
+    observe()
+
+    table = the_table()
+    assert {"two-log-stores", "accepted-twice", "bytes-differ"} <= codes(table)
+    assert [(store, code) for version, store, code in stored() if version == 2] == [
+        (written.log_store, "C5"), (second, "C5")
+    ]  # fmt: skip
+    assert f"{second} up to 2 by Apache-Spark/4.0.0" in table.findings.get(code="two-log-stores").summary
+
+
+def test_an_old_version_in_a_second_store_is_noticed_although_nothing_else_has_changed(written, observe, second):
+    written.table(ROOT, 5, log_store=True)
+    observe()
+    written.entry(ROOT, 1, store=second)
+
+    observe()
+
+    assert the_table().state == "unsafe"
+
+
+def test_a_second_store_costs_one_request_more_at_each_look(written, observe, second, lake):
+    written.table(ROOT, 3, log_store=True)
+    written.entry(ROOT, 2, store=second)
+    observe()
+    CommitStore.objects.update(scanned_items=LARGE)
+    observe()
+    CommitStore.objects.update(scanned_items=LARGE)
+    before = lake.requests.by_operation.get("dynamodb:Query", 0)
+
+    assert observe().tables_changed == 0
+    assert lake.requests.by_operation.get("dynamodb:Query", 0) - before == 2
+
+
+def test_a_commit_in_either_of_two_large_stores_is_seen_at_the_next_look(written, observe, second):
+    written.table(ROOT, 3, log_store=True)
+    written.entry(ROOT, 2, store=second)
+    observe()
+    for store in (second, written.log_store):
+        CommitStore.objects.update(scanned_items=LARGE)
+        newest = the_table().accepted_version + 1
+        written.entry(ROOT, newest, store=store, complete={"S": "false"})
+
+        observe()
+
+        assert the_table().accepted_version == newest
+
+
+def test_a_table_is_not_judged_by_one_of_its_two_stores_alone(written, observe, observe_guarded, guard, second):
+    written.table(ROOT, 3, log_store=True)
+    written.entry(ROOT, 2, store=second)
+    observe()
+    guard.deny("Scan", second)
+
+    observe_guarded(in_full=True)
+
+    table = the_table()
+    assert (table.state, table.error_code) == ("not_checked", "AccessDeniedException")
+    assert "two-log-stores" in codes(table)
+
+
+def test_a_second_store_that_was_deleted_holds_nothing(written, observe, second):
+    written.table(ROOT, 3, log_store=True)
+    written.entry(ROOT, 2, store=second)
+    observe()
+    written.dynamodb.delete_table(TableName=second)
+
+    observe(in_full=True)
+
+    assert the_table().state == "healthy"
+
+
+def test_an_entry_under_a_path_with_a_slash_is_found_for_a_table_looked_at_by_itself(written, connection, lake):
+    written.table(ROOT, 3)
+    written.entry(ROOT, 3, tablePath={"S": written.uri(f"{ROOT}/")}, complete={"S": "false"})
+
+    observe_one_table(connection, lake, TableUri.parse(written.uri(ROOT)))
+
+    assert the_table().domains == (LockDomain(written.log_store, written.uri(f"{ROOT}/")),)
+
+
+def test_a_url_of_delta_rs_is_no_table_of_its_own(written, observe):
+    written.table("my table", 2)
+    for version in range(2):
+        written.entry("my%20table", version, scheme="s3", tempPath=DELTA_RS)
+
+    observe()
+
+    table = the_table()
+    assert (table.uri, table.mechanism, table.state) == (written.uri("my table"), "log_store", "healthy")
+
+
+def test_spark_and_delta_rs_at_an_escaped_path_are_two_locks_of_one_table(written, observe):
+    written.table("my table", 3, log_store=True)
+    written.entry("my%20table", 2, tempPath=DELTA_RS)
+
+    observe()
+
+    table = the_table()
+    assert (table.state, codes(table)) == ("unsafe", {"two-lock-domains", "accepted-twice"})
+    assert [domain.path for domain in table.domains] == [written.uri("my table"), written.uri("my%20table")]
+
+
+def test_one_text_is_two_tables_where_two_writers_mean_two(written, observe):
+    written.table("my table", 1)
+    written.table("my%20table", 2)
+    written.entry("my%20table", 0, tempPath=DELTA_RS)
+    written.entry("my%20table", 1)
+
+    observe()
+
+    found = {table.prefix: table for table in DeltaTable.objects.all()}
+    assert {name: list(table.entries.values_list("version", flat=True)) for name, table in found.items()} == {
+        "my table": [0],
+        "my%20table": [1],
+    }
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_url_of_delta_rs_is_asked_for_where_no_scan_has_shown_it(written, connection, observe, lake, alone):
+    written.table("my table", 2)
+    written.entry("my%20table", 1, tempPath=DELTA_RS, complete={"S": "false"})
+    written.entry("my%20table", 7, complete={"S": "false"})
+    CommitStore.objects.update(scanned_items=LARGE, scanned_at="2999-01-01T00:00:00Z")
+
+    if alone:
+        observe_one_table(connection, lake, TableUri.parse(written.uri("my table")))
+    else:
+        observe()
+
+    assert [(one.version, one.code) for one in Entry.objects.all()] == [(1, "C4")]
+
+
+@pytest.fixture
+def coordinators(written, connection) -> list[str]:
+    names = [written.coordinator(), written.coordinator("second")]
+    for name in names:
+        CommitStore.objects.create(connection=connection, name=name, kind=CommitStore.Kind.COMMIT_COORDINATOR)
+    return names
+
+
+def test_two_coordinators_of_one_path_are_unsafe_and_both_kept(written, observe, coordinators):
+    one, other = coordinators
+    written.coordinated(ROOT, one, 3)
+    staged = registration_item(3, (3,), tableId={"S": UUID}, path={"S": written.uri(ROOT)})
+    written.dynamodb.put_item(TableName=other, Item=staged)
+    written.put(f"{ROOT}/_delta_log/_staged_commits/{3:020d}.{UUID}.json", commit_body(3))
+
+    observe()
+
+    table = the_table()
+    assert (table.state, table.accepted_version) == ("unsafe", 3)
+    assert "two-coordinators" in codes(table)
+    assert {item["store"] for item in table.registrations} == {one, other}
+    assert stored() == [(3, other, "K3")]
+
+
+def test_a_copy_of_the_registration_in_another_store_does_not_stand_in_for_it(written, observe, coordinators):
+    one, other = coordinators
+    written.coordinated(ROOT, one, 3)
+    [item] = written.dynamodb.scan(TableName=one)["Items"]
+    written.dynamodb.put_item(TableName=other, Item=item)
+    written.dynamodb.delete_item(TableName=one, Key={"tableId": item["tableId"]})
+
+    observe()
+
+    assert "K8" in codes(the_table())
+
+
+def test_an_item_of_another_table_at_an_escaped_path_stays_out_of_a_fresh_read(written, observe):
+    written.table("my table", 2)
+    written.entry("my%20table", 0, tempPath=DELTA_RS)
+    item = log_store_item(1, written.uri("my%20table"), complete={"S": "false"})
+    written.dynamodb.put_item(TableName=written.log_store, Item=item)
+
+    observe()
+
+    assert DeltaTable.objects.get(prefix="my table").entries.count() == 1

@@ -1,0 +1,279 @@
+"""Facts of two DynamoDB tables, or of two spellings of one path, stay two: what diagnosis says of each."""
+
+from dataclasses import replace
+
+from coordinator.protocols.diagnosis import diagnose
+from coordinator.protocols.needed_facts import wanted_comparisons, wanted_heads, wanted_infos
+from coordinator.protocols.verdict import Finding, State, Verdict
+from lake.delta.facts import LogStoreEntry, Mechanism, TableFacts
+from tests.builders.facts import (
+    TABLE_ID,
+    commit_name,
+    coordinated_facts,
+    coordinator_commit,
+    entry,
+    listing,
+    log_object,
+    log_store_facts,
+    registration,
+    staged_name,
+    table_facts,
+    temp_name,
+)
+
+OTHER = "delta_log_eu"
+OTHER_COORDINATOR = "commits_eu"
+DELTA_RS = "_commit_5f0c3d2a-31b2-4c44-9c3e-0d8f4e1f6a55.json.tmp"
+
+
+def finding(verdict: Verdict, code: str) -> Finding:
+    return next(one for one in verdict.findings if one.code == code)
+
+
+def codes(verdict: Verdict) -> set[str]:
+    return {one.code for one in verdict.findings}
+
+
+def entries(*versions: int, uid: str = "7f3c9b52", complete: bool = True) -> list[LogStoreEntry]:
+    return [entry(version, temp=temp_name(version, uid), complete=complete) for version in versions]
+
+
+def two_stores(**facts: object) -> TableFacts:
+    """Versions 0 to 3 are published; delta_log holds 1 and 2, delta_log_eu 2 (as another commit) and 3."""
+    temp = [temp_name(1), temp_name(2), temp_name(2, "b"), temp_name(3, "b")]
+    given = {"in_stores": {OTHER: entries(2, 3, uid="b")}, **facts}
+    return log_store_facts(listing(range(4), temp=temp), *entries(1, 2), **given)  # type: ignore[arg-type]
+
+
+def test_entries_in_two_stores_are_two_locks() -> None:
+    verdict = diagnose(two_stores())
+
+    assert verdict.state is State.UNSAFE
+    told = finding(verdict, "two-log-stores")
+    assert told.summary == (
+        "2 log stores accept commits of this table and do not exclude each other: delta_log up to 2 by writers Unknown "
+        "and delta_log_eu up to 3 by writers Unknown."
+    )
+    assert told.evidence["lock_domains"] == [
+        {"store": "delta_log", "path": "s3a://lake/orders", "newest_entry": 2, "writers": ["Unknown"]},
+        {"store": OTHER, "path": "s3a://lake/orders", "newest_entry": 3, "writers": ["Unknown"]},
+    ]
+
+
+def test_the_entries_of_both_stores_are_listed_each_with_its_own() -> None:
+    verdict = diagnose(two_stores())
+
+    assert [(one.version, one.store) for one in verdict.entries] == [
+        (3, OTHER), (2, "delta_log"), (2, OTHER), (1, "delta_log")
+    ]  # fmt: skip
+
+
+def test_a_complete_entry_in_the_other_store_is_no_foreign_writer() -> None:
+    assert "foreign-writer" not in codes(diagnose(two_stores()))
+
+
+def test_the_temp_file_of_the_other_stores_commit_belongs_to_a_commit() -> None:
+    waiting = {OTHER: [*entries(2, uid="b"), *entries(4, uid="b", complete=False)]}
+    facts = two_stores(in_stores=waiting)
+    facts = replace(facts, heads={temp_name(4, "b"): log_object(temp_name(4, "b"), age=200_000)})
+    verdict = diagnose(facts)
+
+    assert "C1" not in codes(verdict)
+    assert finding(verdict, "C2").version == 4
+    assert verdict.accepted_version == 4
+
+
+def test_two_commits_of_one_version_are_seen_although_both_entries_are_complete() -> None:
+    verdict = diagnose(two_stores())
+
+    twice = finding(verdict, "accepted-twice")
+    assert (twice.version, twice.state) == (2, State.UNSAFE)
+    assert twice.summary == (
+        "Version 2 was accepted twice, as different commits under delta_log and delta_log_eu. Which of them 2.json "
+        "holds is not known: their temp files were not there to be compared."
+    )
+
+
+def test_the_published_commit_of_two_is_told_by_its_bytes() -> None:
+    verdict = diagnose(two_stores(equal_bytes={temp_name(2): False, temp_name(2, "b"): True}))
+
+    assert "2.json is that of delta_log_eu: rows of the other are not in the table." in (
+        finding(verdict, "accepted-twice").summary
+    )
+    lost = finding(verdict, "bytes-differ")
+    assert (lost.version, lost.evidence["dynamodb"]) == (2, {**lost.evidence["dynamodb"], "store": "delta_log"})  # type: ignore[dict-item]
+
+
+def test_both_copies_of_a_contested_version_are_compared_complete_or_not() -> None:
+    assert wanted_comparisons(two_stores()) == (
+        (2, temp_name(2, "b"), commit_name(2)),
+        (2, temp_name(2), commit_name(2)),
+    )
+
+
+def test_a_comparison_in_one_store_says_nothing_of_the_other() -> None:
+    half = two_stores(equal_bytes={temp_name(2): True})
+
+    assert [name for _, name, _ in wanted_comparisons(half)] == [temp_name(2, "b")]
+
+
+def test_the_files_of_a_contested_version_are_looked_up_although_both_are_complete() -> None:
+    unlisted = replace(two_stores(), listing=listing(range(4), temp=None, from_version=2))
+
+    assert {temp_name(2), temp_name(2, "b")} <= {*wanted_heads(unlisted)}
+
+
+def test_a_copied_item_is_no_second_commit() -> None:
+    verdict = diagnose(two_stores(in_stores={OTHER: entries(1, 2)}))
+
+    assert "two-log-stores" in codes(verdict)
+    assert "accepted-twice" not in codes(verdict)
+
+
+def test_writers_are_told_by_what_commits_say_of_themselves() -> None:
+    engines = {1: "Apache-Spark/3.5.1", 2: "Trino/460", temp_name(3, "b"): "Apache-Spark/4.0.0"}
+    verdict = diagnose(two_stores(engines=engines))
+
+    assert "delta_log up to 2 by Apache-Spark/3.5.1 and delta_log_eu up to 3 by Apache-Spark/4.0.0." in (
+        finding(verdict, "two-log-stores").summary
+    )
+
+
+def test_the_engine_of_a_contested_version_is_given_to_neither() -> None:
+    assert "Trino" not in finding(diagnose(two_stores(engines={2: "Trino/460"})), "two-log-stores").summary
+
+
+def test_delta_rs_is_told_by_its_temp_files() -> None:
+    verdict = diagnose(two_stores(in_stores={OTHER: [entry(3, temp=DELTA_RS)]}))
+
+    assert "delta_log_eu up to 3 by delta-rs." in finding(verdict, "two-log-stores").summary
+
+
+def test_the_newest_copy_of_each_lock_is_read_for_its_writer() -> None:
+    assert wanted_infos(two_stores()) == ((2, temp_name(2)), (3, temp_name(3, "b")))
+
+
+def test_one_lock_needs_no_look_at_its_writers() -> None:
+    assert wanted_infos(log_store_facts(listing(temp=[temp_name(3)]), *entries(2, 3))) == ()
+
+
+def test_no_finding_of_two_stores_offers_a_deletion() -> None:
+    old = [log_object(temp_name(version, "loser"), age=200_000) for version in (1, 2)]
+    lost = {OTHER: [entry(4, complete=False, temp=temp_name(4, "b"))]}
+    facts = replace(two_stores(in_stores=lost), listing=listing(range(4), temp=[temp_name(1), *old]))
+    offered = {repair for one in diagnose(facts).findings for repair in one.repairs}
+
+    assert {"C1", "C11"} <= codes(diagnose(facts))
+    assert not {"remove-orphans", "abandon-commit"} & offered
+
+
+def test_a_contested_version_is_not_offered_for_publishing() -> None:
+    waiting = {OTHER: entries(4, uid="b", complete=False)}
+    facts = log_store_facts(
+        listing(range(4), temp=[temp_name(4), temp_name(4, "b")]), *entries(4, complete=False), in_stores=waiting
+    )
+    verdict = diagnose(facts)
+
+    assert finding(verdict, "C2").repairs == ()
+    assert finding(verdict, "accepted-twice").summary.endswith("Neither is published.")
+
+
+def two_coordinators(**other: object) -> TableFacts:
+    """A table at 3 whose metadata names `commits`; another DynamoDB table holds a registration of it too."""
+    beside = {"store": OTHER_COORDINATOR, "table_id": "other", **other}
+    return coordinated_facts(
+        listing(range(4), staged=[staged_name(4), staged_name(4, "b")]),
+        registration(3),
+        registration(4, coordinator_commit(4, name=staged_name(4, "b").partition("/")[2]), **beside),  # type: ignore[arg-type]
+    )
+
+
+def test_registrations_that_accept_commits_in_two_stores_are_two_coordinators() -> None:
+    verdict = diagnose(two_coordinators())
+
+    assert verdict.state is State.UNSAFE
+    assert finding(verdict, "two-coordinators").summary == (
+        "2 commit coordinators accept commits of this table and do not exclude each other: commits up to 3 by writers "
+        "Unknown and commits_eu up to 4 by writers Unknown."
+    )
+
+
+def test_the_other_coordinators_accepted_commit_is_no_orphan() -> None:
+    verdict = diagnose(two_coordinators())
+
+    assert verdict.unpublished == (4,)
+    assert [(one.version, one.store) for one in verdict.entries] == [(4, OTHER_COORDINATOR)]
+    assert "K2" not in codes(verdict)
+
+
+def test_nothing_is_offered_while_two_coordinators_accept() -> None:
+    assert all(one.repairs == () for one in diagnose(two_coordinators()).findings)
+
+
+def test_the_same_id_in_another_store_is_another_registration() -> None:
+    verdict = diagnose(two_coordinators(table_id=TABLE_ID))
+
+    assert "two-coordinators" in codes(verdict)
+    assert finding(verdict, "accepts-without-table").summary == (
+        f"Registration {TABLE_ID} of commits_eu accepts commits, and the newest metadata does not name it."
+    )
+
+
+def test_a_registration_found_only_in_another_store_is_missing_from_its_own() -> None:
+    facts = coordinated_facts(listing(range(4)), registration(3, store=OTHER_COORDINATOR))
+
+    assert "K8" in codes(diagnose(facts))
+
+
+def test_a_closed_registration_in_another_store_is_what_a_move_leaves() -> None:
+    verdict = diagnose(two_coordinators(accepting=False))
+
+    assert "two-coordinators" not in codes(verdict)
+
+
+def test_an_upgrade_that_never_committed_is_no_coordinator() -> None:
+    other = registration(3, store=OTHER_COORDINATOR, table_id="other", accepted=False)
+    verdict = diagnose(coordinated_facts(listing(range(4)), registration(3), other))
+
+    assert codes(verdict) == {"K0", "K11"}
+
+
+def test_two_coordinators_are_told_of_a_table_that_left_both() -> None:
+    open_ones = [registration(3), registration(3, store=OTHER_COORDINATOR, table_id="other")]
+    facts = table_facts(listing(range(4)), mechanism=Mechanism.SINGLE_DRIVER, registrations=open_ones)
+
+    assert "two-coordinators" in codes(diagnose(facts))
+
+
+def test_a_version_that_both_coordinators_list_was_accepted_twice() -> None:
+    own = registration(4, coordinator_commit(4))
+    other = two_coordinators().registrations[1]
+    facts = coordinated_facts(listing(range(4), staged=[staged_name(4), staged_name(4, "b")]), own, other)
+
+    assert finding(diagnose(facts), "accepted-twice").summary == (
+        "Version 4 was accepted twice, as different commits by commits and commits_eu."
+    )
+
+
+def test_two_coordinators_at_one_version_with_two_times_gave_it_away_twice() -> None:
+    other = replace(registration(3, store=OTHER_COORDINATOR, table_id="other"), table_timestamp=1)
+
+    assert (
+        finding(diagnose(coordinated_facts(listing(range(4)), registration(3), other)), "accepted-twice").version == 3
+    )
+
+
+def test_two_coordinators_at_one_version_and_time_hold_a_copy() -> None:
+    other = registration(3, store=OTHER_COORDINATOR, table_id=TABLE_ID)
+
+    assert "accepted-twice" not in codes(diagnose(coordinated_facts(listing(range(4)), registration(3), other)))
+
+
+def test_the_writers_of_a_coordinator_are_told_by_its_staged_files() -> None:
+    facts = two_coordinators()
+    assert wanted_infos(facts) == ((4, staged_name(4, "b")),)
+    written = replace(table_facts(engines={staged_name(4, "b"): "Apache-Spark/4.1.0"}))
+
+    verdict = diagnose(replace(facts, copy_infos=written.copy_infos))
+
+    assert "commits_eu up to 4 by Apache-Spark/4.1.0." in finding(verdict, "two-coordinators").summary
