@@ -9,6 +9,7 @@ from coordinator.protocols.log_view import LogView
 from coordinator.protocols.overwritten import judge_overwritten
 from coordinator.protocols.published_log import judge_published_log
 from coordinator.protocols.single_driver import judge_without_store
+from coordinator.protocols.vanished import judge_vanished
 from coordinator.protocols.verdict import Finding, Severity, State, Verdict
 from coordinator.protocols.wording import thousands
 from lake.delta.facts import Mechanism, TableFacts
@@ -30,6 +31,7 @@ def diagnose(facts: TableFacts) -> Verdict:
             judge_coordinated_commits(view),
             judge_foreign_writers(view),
             judge_overwritten(view),
+            judge_vanished(view),
             judge_without_store(view),
             judge_half_dropped(view),
             _both_mechanisms(view),

@@ -11,6 +11,7 @@ from coordinator.protocols.names import STAGED_FOLDERS, is_version
 from coordinator.protocols.overwritten import accepted_file, changed_versions, is_what_was_seen
 from coordinator.protocols.registrations import SeenCommit, seen_commits
 from coordinator.protocols.several_coordinators import accepting_registrations, is_split
+from coordinator.protocols.vanished import MOST_LOOKED_UP, vanished_versions
 from lake.delta.facts import TableFacts
 from lake.delta.names import commit_name
 
@@ -105,6 +106,7 @@ def _names(view: LogView) -> Iterator[str]:
     for _, copy in _copies_of_changed(view):
         if not copy.present:
             yield copy.name
+    yield from map(commit_name, vanished_versions(view)[:MOST_LOOKED_UP])
 
 
 def _copies_of_changed(view: LogView) -> Iterator[tuple[int, Look]]:

@@ -53,11 +53,11 @@ def contradicted_versions(view: LogView) -> tuple[int, ...]:
 
     While an item speaks of a version, the states C and K compare both files.
     """
-    known, spoken_of = view.facts.provenance, _spoken_of(view)
+    known, named = view.facts.provenance, spoken_of(view)
     return tuple(
         version
         for version, file in view.published.items()
-        if version in known and version not in spoken_of and _contradicts(view, known[version], file)
+        if version in known and version not in named and _contradicts(view, known[version], file)
     )
 
 
@@ -118,7 +118,7 @@ def _contradicts(view: LogView, known: Provenance, file: LogObject) -> bool:
     return None not in (said, known.accepted_timestamp) and said != known.accepted_timestamp
 
 
-def _spoken_of(view: LogView) -> set[int]:
+def spoken_of(view: LogView) -> set[int]:
     """Versions of which an item of a commit store speaks now."""
     versions = {entry.version for entries in own_domains(view).values() for entry in entries}
     for registration in view.facts.registrations:
@@ -128,8 +128,8 @@ def _spoken_of(view: LogView) -> set[int]:
 
 def _finding(view: LogView, version: int, count: int) -> Finding:
     known = view.facts.provenance[version]
-    survivors = _survivors(view, known)
-    kept = f" {survivors[0]} still holds its first bytes." if survivors else ""
+    survivors = survivors_of(view, known)
+    kept = f" {survivors[0]} still holds what was." if survivors else ""
     return Finding(
         "overwritten",
         Severity.CRITICAL,
@@ -138,19 +138,26 @@ def _finding(view: LogView, version: int, count: int) -> Finding:
         version,
         "The rows of the first file are gone from the table without an error, and readers disagree about this version. "
         "Keep its temp and staged files and its S3 versions until the loss is understood.",
-        {"first": _first(known), "now": _now(view, version), "survivors": survivors, "overwritten_versions": count},
+        {
+            "first": first_evidence(known),
+            "now": _now(view, version),
+            "survivors": survivors,
+            "overwritten_versions": count,
+        },
     )
 
 
-def _survivors(view: LogView, known: Provenance) -> list[str]:
-    """Files that hold the first bytes: the accepted one, and those whose size and ETag are the first file's."""
+def survivors_of(view: LogView, known: Provenance) -> list[str]:
+    """Files that hold what was committed: the accepted one as it was, and those with the first file's size and ETag."""
     copy = accepted_file(view, known)
-    named = [copy.name] if copy is not None and copy.present else []
+    accepted = [copy.name] if copy and copy.object and copy.object.etag == known.accepted_etag else []
     files = (*(view.facts.listing.temp_files or ()), *(view.facts.listing.staged or ()))
-    return list(dict.fromkeys((*named, *(o.name for o in files if (o.size, o.etag) == (known.size, known.etag)))))
+    equal = (one.name for one in files if one.size == known.size and one.etag in (known.etag, known.digest))
+    return list(dict.fromkeys((*accepted, *equal)))
 
 
-def _first(known: Provenance) -> dict[str, object]:
+def first_evidence(known: Provenance) -> dict[str, object]:
+    """What was seen first of a version, as JSON."""
     return {
         "size": known.size if known.seen_at else known.accepted_size,
         "etag": known.etag if known.seen_at else known.accepted_etag,

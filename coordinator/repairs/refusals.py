@@ -95,6 +95,12 @@ NO_BUTTON: Mapping[str, tuple[RepairName, str, str]] = {
         "Readers may rest on either file, and nothing here overwrites one. Bring the first file back by hand, from the "
         "copy that the evidence names, from versioning or from a backup.",
     ),
+    "vanished": (
+        RepairName.REPUBLISH_FILE,
+        "Publish the files up to version {version} again",
+        "Nothing read here tells a lost file from one that was removed on purpose, and no item names it. Bring it back "
+        "by hand, from the copy that the evidence names, from versioning or from a backup.",
+    ),
     "malformed-item": (
         RepairName.COMPLETE_ENTRY,
         "Repair the malformed item",

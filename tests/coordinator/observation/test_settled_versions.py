@@ -146,12 +146,27 @@ def test_versions_written_anew_after_a_rewind_are_overwritten(written, observe):
     for version in range(5, 8):
         written.delete(file(version))
     observe()
-    assert open_findings() == []
-    distinct(written, range(5, 7), operation="MERGE")
+    assert open_findings() == [("vanished", 7)]
+    distinct(written, range(5, 8), operation="MERGE")
 
     observe()
 
-    assert open_findings() == [("overwritten", 5), ("overwritten", 6)]
+    assert open_findings() == [("overwritten", 5), ("overwritten", 6), ("overwritten", 7)]
+
+
+def test_a_newest_version_that_is_lost_after_its_entry_has_expired_is_found(written, observe):
+    written.table(ORDERS, commits=4, log_store=True)
+    observe()
+    expire_entries(written)
+    observe()
+    written.delete(file(3))
+
+    observe()
+
+    assert open_findings() == [("vanished", 3)]
+    table = DeltaTable.objects.get()
+    assert (table.published_version, table.state) == (2, "unsafe")
+    assert "Version 3 was published and is gone" in table.summary
 
 
 def test_a_log_that_was_rewound_and_grown_between_two_looks_is_the_same_table(written, observe):
@@ -235,7 +250,7 @@ def test_versions_that_vanish_and_come_back_are_no_foreign_commits(written, obse
     for version in (4, 5):
         written.delete(file(version))
     observe(in_full=True)
-    assert DeltaTable.objects.get().published_version == 3
+    assert (DeltaTable.objects.get().published_version, open_findings()) == (3, [("vanished", 5)])
     for version in (4, 5):
         written.commit(ORDERS, version)
 

@@ -138,11 +138,20 @@ def test_the_accepted_file_decides_where_it_survives(what, temp, equal, found) -
     assert codes(facts) == found, what
 
 
-def test_the_accepted_file_that_still_holds_the_first_bytes_is_named() -> None:
+def test_the_accepted_file_that_is_as_it_was_is_named() -> None:
+    temp = log_object(temp_name(2), etag="t")
+    facts = log_store_facts(
+        listing(temp=[temp]), entry(3), equal_bytes={2: False}, seen=[replace(ACCEPTED, accepted_etag="t")]
+    )
+
+    assert the_finding(facts).summary.endswith(f"not the file that was committed. {temp_name(2)} still holds what was.")
+
+
+def test_an_accepted_file_that_may_have_changed_is_no_survivor() -> None:
     temp = log_object(temp_name(2), etag="t")
     facts = log_store_facts(listing(temp=[temp]), entry(3), equal_bytes={2: False}, seen=[ACCEPTED])
 
-    assert the_finding(facts).summary.endswith(f"{temp_name(2)} still holds its first bytes.")
+    assert the_finding(facts).evidence["survivors"] == []
 
 
 def test_another_file_with_the_first_bytes_is_named_as_well() -> None:
