@@ -89,7 +89,7 @@ class Fall:
 def tier_falls(tiers: ArchiveTiers, rules: Sequence[Rule], tables: Sequence[TableInBucket]) -> list[Fall]:
     """`tables` are those of which the configuration can match a key; `rules` those that move files into the class."""
     found: list[Fall] = []
-    for table in tables:
+    for table in tables if tiers.scope.acts else ():
         if matters_to_log(tiers.scope, table) and (fall := _fall_of_log(tiers, rules, table)):
             found.append(fall)
         if matters_to_data(tiers.scope, table):
@@ -178,9 +178,8 @@ def _graded(tiers: ArchiveTiers, at: datetime | None, now: datetime) -> State:
 
 def tier_findings(tiers: ArchiveTiers, falls: Sequence[Fall], deadlines: Sequence[Deadline]) -> list[Finding]:
     """What can fall into an archive, and what cannot be decided because a class is not known."""
-    if tiers.unclear:
-        return [_unclear(tiers)]
-    found = [_takes(tiers, falls, deadlines)] if deadlines else []
+    found = [_unclear(tiers)] if tiers.unclear else []
+    found += [_takes(tiers, falls, deadlines)] if deadlines else []
     unknown = [fall for fall in falls if not fall.is_known]
     return [*found, _undecided(tiers, unknown)] if unknown else found
 

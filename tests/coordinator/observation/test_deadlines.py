@@ -132,6 +132,19 @@ def test_a_bucket_that_cannot_be_reached_ends_no_alert(waiting, written, observe
     assert Alert.objects.get(kind="lifecycle-hazard").severity == "critical"
 
 
+def test_a_table_that_cannot_be_read_any_more_leaves_its_bucket_open_in_the_same_pass(written, guard, observe_guarded):
+    put_rule(written)
+    written.table("sales/orders", commits=2, log_store=True)
+    observe_guarded()
+    assert Bucket.objects.get().state == "healthy"
+    guard.deny("ListObjectsV2", "sales/orders/_delta_log/")
+
+    observe_guarded(in_full=True)
+
+    assert Bucket.objects.get().state == "not_checked"
+    assert "is not known of 1 table" in Bucket.objects.get().summary
+
+
 def test_a_refusal_to_list_archive_tiers_is_no_green_bucket(written, guard, observe_guarded):
     written.table("sales/orders")
     guard.deny("ListBucketIntelligentTieringConfigurations")

@@ -140,6 +140,7 @@ def test_a_commit_that_waits_can_fall_into_an_archive_too(size: int | None, left
     verdict = judge_bucket(description, [table], now=at - left * DAY)
 
     assert verdict.assessment.state is state
+    assert [one.at for one in verdict.deadlines] == ([at] if size != 128 * KB - 1 else [])
     if state is not State.HEALTHY:
         assert verdict.assessment.summary == (
             "Intelligent-Tiering configuration cold will archive the only copy of an unpublished commit of orders at "
@@ -174,7 +175,19 @@ def test_a_configuration_that_is_off_or_elsewhere_takes_nothing(given: dict[str,
     ],
 )
 def test_a_configuration_that_cannot_be_understood_makes_no_green_bucket(given: Any) -> None:
-    assert judged(given, sizes=(STANDARD,)).assessment.state in (State.NOT_CHECKED, State.UNSAFE)
+    verdict = judged(given, sizes=(STANDARD,))
+
+    assert verdict.assessment.state is State.NOT_CHECKED
+    assert verdict.deadlines == ()
+    assert any("Filter or Tierings cannot be read." in one.summary for one in verdict.assessment.findings)
+
+
+def test_the_tier_that_can_be_read_beside_one_that_cannot_is_judged() -> None:
+    tierings = [{"AccessTier": "DEEP_ARCHIVE_ACCESS", "Days": None}, {"AccessTier": "ARCHIVE_ACCESS", "Days": 95}]
+    verdict = judged(tiers({"Prefix": LOG}, Tierings=tierings))
+
+    assert codes(verdict) == {"archive-tier-undecided", "archive-tier-reaches-log"}
+    assert [one.at for one in verdict.deadlines] == [NOW + 45 * DAY]
 
 
 @pytest.mark.parametrize("unknown", [[["archive tiers", "s3:GetIntelligentTieringConfiguration is missing."]], []])

@@ -173,6 +173,19 @@ def test_a_file_of_unknown_age_makes_no_green_bucket() -> None:
     )
 
 
+def test_its_deadline_is_kept_without_a_date() -> None:
+    unknown = orders(WaitingFile(42, temp_name(42), None))
+
+    assert [(one.at, one.state) for one in judged(BITES, rule(), tables=(unknown,)).deadlines] == [
+        (None, State.NOT_CHECKED)
+    ]
+
+
+def test_a_prefix_longer_than_the_files_key_does_not_take_it() -> None:
+    assert judged(BITES, rule(f"orders/_delta_log/{temp_name(42)}0")).deadlines == ()
+    assert judged(BITES, rule(f"orders/_delta_log/{temp_name(42)}")).deadlines
+
+
 def test_a_move_to_an_archive_takes_it_out_of_reach_as_well() -> None:
     moves = {"Transitions": [{"Days": 4, "StorageClass": "DEEP_ARCHIVE"}]}
     verdict = judged(WRITTEN + 2 * DAY, rule(days=30, **moves))

@@ -130,6 +130,14 @@ def test_an_answer_that_lists_no_configurations_does_not_say_that_there_are_none
     assert [fact for fact, _ in found.unknown] == ["archive tiers"]
 
 
+def test_an_empty_answer_does_not_say_that_nothing_is_set(stub, stub_lake):
+    stub.play(Reply(body=b""))
+
+    found = describe_bucket(stub_lake, "lake")
+
+    assert (found.versioning, found.lifecycle_rules, found.tiering, found.replication) == (None, None, None, None)
+
+
 def test_the_least_size_of_a_transition_is_read(stub, stub_lake):
     header = {"x-amz-transition-default-minimum-object-size": "all_storage_classes_128K"}
     rules = Reply(body=NO_LIFECYCLE, headers=header)
