@@ -58,8 +58,8 @@ def entry_life(view: LogView, entries: Collection[LogStoreEntry]) -> float:
 def judge_foreign_writers(view: LogView) -> Judgement:
     """C8 where it is an alarm: a finding for each foreign version, of very many the newest ones."""
     facts = view.facts
-    if facts.mechanism is not Mechanism.LOG_STORE or view.unread("entries"):
-        return Judgement()
+    if facts.mechanism is not Mechanism.LOG_STORE or view.unread("entries") or facts.elsewhere:
+        return Judgement()  # entries that were not read may be those of the versions without one
     entries = [entry for held in own_domains(view).values() for entry in held if is_version(entry.version)]
     coordinated = [r.table_version for r in facts.registrations if r.has_accepted_commits is not False]
     if coordinated and any(not is_version(version) for version in coordinated):
