@@ -137,9 +137,14 @@ def backfills_of(situation: Situation) -> tuple[Plan, ...]:
 def entries_check(situation: Situation) -> Iterator[Check]:
     """For a table that commits through a log store, or has done so."""
     facts = situation.facts
+    name = "Log store entries"
+    if facts and facts.elsewhere:
+        held = facts.elsewhere[0]
+        where = f"{held.domain.store} in {held.region}, which connection {held.connection} reads"
+        yield failed(name, f"Writers commit through {where}; act on the table through that connection.")
+        return
     if facts is None or not situation.has_log_store:
         return
-    name = "Log store entries"
     if len(facts.entries) > 1:
         named = ", ".join(f"{one.path} in {one.store}" for one in sorted(facts.entries)[:4])
         yield failed(name, f"Writers use several log stores or spellings, which are not kept apart: {named}.")

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from coordinator.models import Bucket, DeltaTable, ObservationPass, Watch
 from coordinator.observation.discovery import find_tables
+from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of
 from coordinator.observation.provenance_rows import recall_provenance
 from coordinator.observation.reading import Reading, read_table
 from coordinator.observation.saving import CHUNK, save_readings, save_unchanged
@@ -117,12 +118,14 @@ def observe_one_table(connection: Connection, lake: Lake, uri: TableUri) -> Read
 def target_of(connection: Connection, uri: TableUri) -> Target:
     """Return what a reading of one table starts from, known or not."""
     known = known_tables(DeltaTable.objects.filter(connection=connection, bucket=uri.bucket, prefix=uri.key))
-    found = known.get((uri.bucket, uri.key))
-    return Target(uri, found, partial(recall_provenance, found.id)) if found else Target(uri)
+    found, elsewhere = known.get((uri.bucket, uri.key)), held_elsewhere_of(connection, uri)
+    if found is None:
+        return Target(uri, elsewhere=elsewhere)
+    return Target(uri, found, elsewhere=elsewhere, recall=partial(recall_provenance, found.id))
 
 
 def _targets(connection: Connection, lake: Lake, survey: Survey, workers: Workers) -> tuple[TargetBook, list[str]]:
-    book = TargetBook(known_tables(DeltaTable.objects.filter(connection=connection)))
+    book = TargetBook(known_tables(DeltaTable.objects.filter(connection=connection)), held_elsewhere(connection))
     problems: list[str] = []
     for watch in Watch.objects.filter(connection=connection):
         problems += _look_below(watch, lake, book, workers)

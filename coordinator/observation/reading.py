@@ -121,7 +121,7 @@ def _look(lake: Lake, survey: Survey, target: Target, known: KnownTable, newest:
     witness = newest_of_stores(lake, survey, target, known)
     tail = list_tail(lake, target, from_version)
     asked = asked_domains(known.mechanism, known.lock_domains)
-    if fingerprint(witness, known.newest_version, asked, survey, tail) == known.fingerprint:
+    if fingerprint(witness, known.newest_version, asked, survey, tail, target.elsewhere) == known.fingerprint:
         return Reading(target, now, unchanged=True)
     listing = read_listing(tail, target.uri.log_key, from_version=from_version, folders_listed=False)
     # What is wrong may lie below the tail, where a partial listing would make it look mended.
@@ -191,6 +191,8 @@ def _judge(
         commit_infos=reader.commit_infos(),
         problems=(*reader.problems, *elsewhere, *_store_problems(mechanism, survey, witness)),
         unread_stores=witness.unread,
+        elsewhere=target.elsewhere,
+        region=lake.dynamodb.region,
     )
     recalled = target.recall(listing.from_version)
     another = is_another_table(
@@ -333,7 +335,7 @@ def _fingerprint_of_next_look(
     start = tail_start(verdict.published_version)
     newest = max(verdict.accepted_version or 0, verdict.published_version)
     tail = (found for found in objects if in_tail(found, target.uri.log_key, start))
-    return fingerprint(witness, newest, asked, survey, tail)
+    return fingerprint(witness, newest, asked, survey, tail, target.elsewhere)
 
 
 def _is_due(known: KnownTable, now: datetime) -> bool:

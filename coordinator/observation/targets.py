@@ -9,7 +9,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from coordinator.models import Commit, DeltaTable
 from coordinator.protocols.verdict import State
 from lake.delta.coordinator_properties import coordinator_table_id
-from lake.delta.facts import LockDomain, Mechanism, Provenance, TableProtocol
+from lake.delta.facts import HeldElsewhere, LockDomain, Mechanism, Provenance, TableProtocol
 from lake.delta.uri import TableUri
 
 
@@ -58,10 +58,14 @@ def recall_nothing(from_version: int) -> Mapping[int, Provenance]:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One table to look at in a pass; `known` is None for a table seen for the first time."""
+    """One table to look at in a pass; `known` is None for a table seen for the first time.
+
+    `elsewhere` is what other connections hold of it in stores that this one does not reach.
+    """
 
     uri: TableUri
     known: KnownTable | None = None
+    elsewhere: tuple[HeldElsewhere, ...] = ()
     recall: Recall = recall_nothing
 
     @property
@@ -80,12 +84,13 @@ class TargetBook:
     """Tables of one connection by place, so that a path named in three ways is read once."""
 
     known: Mapping[tuple[str, str], KnownTable]
+    elsewhere: Mapping[tuple[str, str], tuple[HeldElsewhere, ...]] = field(default_factory=dict)
     targets: dict[tuple[str, str], Target] = field(default_factory=dict)
 
     def add(self, uri: TableUri) -> None:
         place = (uri.bucket, uri.key)
         if place not in self.targets:
-            self.targets[place] = Target(uri, self.known.get(place))
+            self.targets[place] = Target(uri, self.known.get(place), self.elsewhere.get(place, ()))
 
     def add_known(self) -> None:
         """Every table the database holds is looked at, so that one that vanished is noticed."""

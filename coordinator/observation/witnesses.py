@@ -19,7 +19,7 @@ from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.aws.s3 import ObjectSummary
 from lake.delta.coordinator_items import read_registration
-from lake.delta.facts import LockDomain, LogStoreEntry, Mechanism, Problem, Registration
+from lake.delta.facts import HeldElsewhere, LockDomain, LogStoreEntry, Mechanism, Problem, Registration
 from lake.delta.names import commit_name
 
 TAIL = 10
@@ -158,12 +158,17 @@ def read_named_registration(
 
 
 def fingerprint(
-    witness: StoreWitness, newest: int, asked: Iterable[LockDomain], survey: Survey, tail: Iterable[ObjectSummary]
+    witness: StoreWitness,
+    newest: int,
+    asked: Iterable[LockDomain],
+    survey: Survey,
+    tail: Iterable[ObjectSummary],
+    elsewhere: Iterable[HeldElsewhere],
 ) -> str:
     """Return a short hash that changes whenever lock domains, newest entries, registrations or the log's tail change.
 
     It covers what the next look will see: entries from the `newest` accepted version on, of stores that are scanned
-    and of the domains that are `asked` at each look.
+    and of the domains that are `asked` at each look; of those `elsewhere` that they are there.
     """
     digest = hashlib.sha256()
     scanned = {store.name for store in survey.log_stores if store.partitions is not None}
@@ -173,6 +178,8 @@ def fingerprint(
         for entry in held.entries if held else ():
             if entry.version in (newest, newest + 1):
                 digest.update(f"{entry!r}\n".encode(errors="replace"))
+    for there in elsewhere:
+        digest.update(f"{there.connection}\0{there.region}\0{there.domain!r}\n".encode(errors="replace"))
     for registration in sorted(witness.registrations, key=lambda one: (one.store, one.table_id)):
         digest.update(f"{registration!r}\n".encode(errors="replace"))
     for found in tail:

@@ -13,7 +13,7 @@ from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_moved_temp
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, joined, thousands
-from lake.delta.facts import LockDomain
+from lake.delta.facts import HeldElsewhere, LockDomain
 
 DELTA_RS = "delta-rs"
 UNKNOWN_WRITERS = "Unknown"
@@ -29,12 +29,13 @@ def domains_in_use(view: LogView) -> tuple[LockDomain, ...]:
 def lock_domain_findings(view: LogView, seen: Sequence[SeenEntry]) -> list[Finding]:
     """What is wrong where several locks guard one table, and each version that two of them gave away."""
     domains = domains_in_use(view)
-    if len(domains) < 2:
+    elsewhere = view.facts.elsewhere if domains else ()
+    if len(domains) + len(elsewhere) < 2:
         return []
     by_store: defaultdict[str, list[LockDomain]] = defaultdict(list)
     for domain in domains:
         by_store[domain.store].append(domain)
-    found = [_two_stores(view, seen, by_store)] if len(by_store) > 1 else []
+    found = [_two_stores(view, seen, by_store)] if len(by_store) > 1 or elsewhere else []
     found += [_two_spellings(view, seen, held) for held in by_store.values() if len(held) > 1]
     return [*found, *_accepted_twice(view, seen)]
 
@@ -69,16 +70,36 @@ def _engines(view: LogView, seen: SeenEntry, *, is_sole: bool) -> Iterator[str]:
 
 def _two_stores(view: LogView, seen: Sequence[SeenEntry], by_store: Mapping[str, Sequence[LockDomain]]) -> Finding:
     told = [_in_words(view, seen, store, domains) for store, domains in sorted(by_store.items())]
+    told += [_elsewhere_in_words(one) for one in view.facts.elsewhere]
+    stores = len(by_store) + len({(one.connection, one.domain.store) for one in view.facts.elsewhere})
     return Finding(
         "two-log-stores",
         Severity.CRITICAL,
         State.UNSAFE,
-        f"{counted(len(by_store), 'log store')} accept commits of this table and do not exclude each other: "
-        f"{joined(told)}.",
+        f"{counted(stores, 'log store')} accept commits of this table and do not exclude each other: {joined(told)}.",
         meaning="Two writers, one through each store, can both win a version; the loser's rows are gone without an "
         "error. Stop the writers and set all of them to one store; finished entries of the other leave by TTL. Until "
         "then nothing that belongs to the table is deleted.",
-        evidence={"lock_domains": _evidence(view, seen, [one for held in by_store.values() for one in held])},
+        evidence={
+            "lock_domains": [
+                *_evidence(view, seen, [one for held in by_store.values() for one in held]),
+                *(_elsewhere_evidence(one) for one in view.facts.elsewhere),
+            ]
+        },
+    )
+
+
+def guarded_elsewhere(view: LogView) -> Finding:
+    """A table without entries here whose commits another connection sees accepted."""
+    told = joined([_elsewhere_in_words(one) for one in view.facts.elsewhere])
+    return Finding(
+        "guarded-elsewhere",
+        Severity.INFO,
+        State.NOT_CHECKED,
+        f"Commits of this table are accepted where this connection does not look: {told}.",
+        meaning="Only published versions are known here. Look at the table through that connection, or declare its "
+        "log store here.",
+        evidence={"lock_domains": [_elsewhere_evidence(one) for one in view.facts.elsewhere]},
     )
 
 
@@ -101,7 +122,23 @@ def _in_words(view: LogView, seen: Sequence[SeenEntry], store: str, domains: Seq
     newest = max((one.version for one in seen if one.domain in domains), default=None)
     more = ", and others" if len(writers) > MOST_WRITERS else ""
     by = f"by {joined(writers[:MOST_WRITERS])}{more}" if writers else f"by writers {UNKNOWN_WRITERS}"
-    return f"{store} up to {thousands(newest) if newest is not None else UNKNOWN_WRITERS} {by}"
+    where = f" in {view.facts.region}" if view.facts.elsewhere else ""
+    return f"{store}{where} up to {thousands(newest) if newest is not None else UNKNOWN_WRITERS} {by}"
+
+
+def _elsewhere_in_words(one: HeldElsewhere) -> str:
+    return f"{one.domain.store} in {one.region} up to {thousands(one.newest)}, as connection {one.connection} read it"
+
+
+def _elsewhere_evidence(one: HeldElsewhere) -> dict[str, object]:
+    return {
+        "store": one.domain.store,
+        "path": one.domain.path,
+        "newest_entry": one.newest,
+        "region": one.region,
+        "connection": one.connection,
+        "read_at": one.read_at.isoformat(),
+    }
 
 
 def _evidence(view: LogView, seen: Sequence[SeenEntry], domains: Iterable[LockDomain]) -> list[dict[str, object]]:

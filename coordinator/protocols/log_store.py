@@ -131,10 +131,16 @@ def _entry_findings(view: LogView, seen: Sequence[SeenEntry], codes: Sequence[st
 
 
 def _with_safe_repairs(view: LogView, seen: Sequence[SeenEntry], found: Sequence[Finding]) -> Iterator[Finding]:
-    """Several locks: nothing is deleted, and a version that two of them gave away is not published."""
+    """Several locks: nothing is deleted, and a version that two of them gave away is not published.
+
+    Where one of them is out of reach, nothing is done at all.
+    """
     several = len(domains_in_use(view)) > 1
     contested = contested_versions(seen)
     for finding in found:
+        if view.facts.elsewhere:
+            yield replace(finding, repairs=())
+            continue
         refused = _DELETIONS if several else ()
         refused = (*refused, *_PUBLICATIONS) if finding.version in contested else refused
         yield replace(finding, repairs=tuple(one for one in finding.repairs if one not in refused))

@@ -5,6 +5,7 @@ from datetime import timedelta
 from itertools import groupby
 
 from coordinator.protocols.judgement import Judgement
+from coordinator.protocols.lock_domains import guarded_elsewhere
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import joined
@@ -16,6 +17,8 @@ RECENT = timedelta(days=7)
 def judge_without_store(view: LogView) -> Judgement:
     """One finding that says what guards the table, for mechanisms that have no entries to look at."""
     match view.facts.mechanism:
+        case Mechanism.SINGLE_DRIVER | Mechanism.UNKNOWN if view.facts.elsewhere:
+            return Judgement(findings=(guarded_elsewhere(view),))
         case Mechanism.SINGLE_DRIVER:
             return Judgement(findings=(_several_writers(view) or _single_driver(),))
         case Mechanism.CATALOG_MANAGED:

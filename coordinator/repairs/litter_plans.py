@@ -24,7 +24,12 @@ def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[Out
     files = table.view.facts.listing.temp_files or ()
     litter = [file for file in files if is_litter(table, file)]
     domains = table.lock_domains
-    reason = table.why_nothing() or _why_not_domains(domains) or ("" if litter else _none_quiet("temp file"))
+    reason = (
+        table.why_nothing()
+        or table.why_not_alone()
+        or _why_not_domains(domains)
+        or ("" if litter else _none_quiet("temp file"))
+    )
     title = "Remove temp files of no commit"
     if reason:
         yield table.refuse(finding, RepairName.REMOVE_ORPHANS, title, reason)

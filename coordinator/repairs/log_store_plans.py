@@ -81,7 +81,7 @@ def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> Iterato
     title = "Complete stale entries"
     stale = [one for one in table.entries if one.entry.complete is False and not one.newest and not _is_pending(one)]
     sound = [one for one in stale if not first_reason(_why_not_complete(table, one.version, one))]
-    reason = table.why_nothing() or (
+    reason = (table.why_nothing() or table.why_not_alone()) or (
         "None of these entries has both its temp file and its published file, so the bytes cannot be compared. They "
         "are harmless and stay."
         if not sound
@@ -255,6 +255,7 @@ def _is_pending(seen: SeenEntry) -> bool:
 
 def _why_not_touch(table: TableUnderRepair, version: int, seen: SeenEntry | None) -> Iterator[str]:
     yield table.why_nothing()
+    yield table.why_not_alone()
     if seen is None:
         yield _sole(table, version)[1] or "No entry of this version is incomplete; look at the table again."
         return

@@ -94,6 +94,13 @@ class TableUnderRepair:
             return "The folders of _delta_log/ were not listed; look at the whole table again."
         return ""
 
+    def why_not_alone(self) -> str:
+        """Why nothing that the log store holds may be touched: another one, out of reach, has entries of the table."""
+        if not self.given.facts.elsewhere:
+            return ""
+        named = joined([f"{one.domain.store} in {one.region}" for one in self.given.facts.elsewhere])
+        return f"Entries of this table lie in {named} as well, where this connection does not look."
+
     def why_not_copy(self, name: str) -> str:
         """Why a temp or staged file may not be published, whatever its version."""
         if name not in self.given.files:

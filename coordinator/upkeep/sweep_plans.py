@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 
 from coordinator.models import CommitStore, DeltaTable, Entry
+from coordinator.observation.elsewhere import held_elsewhere
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.wording import counted, duration, joined, thousands
 from coordinator.upkeep.calls import SweepTable
@@ -77,8 +78,9 @@ def _of_several_locks(tables: Sequence[DeltaTable]) -> set[int]:
     """
     domains = Entry.objects.filter(table__in=tables, store__kind=CommitStore.Kind.LOG_STORE)
     found = domains.order_by().values_list("table_id", "store_id", "lock_domain").distinct()
-    counted_domains = Counter(table_id for table_id, _, _ in found)
-    return {table_id for table_id, number in counted_domains.items() if number > 1}
+    held = Counter(table_id for table_id, _, _ in found)
+    elsewhere = held_elsewhere(tables[0].connection) if tables else {}
+    return {table.pk for table in tables if held[table.pk] > 1 or (table.bucket, table.prefix) in elsewhere}
 
 
 def _left_out(tables: int) -> str:

@@ -214,6 +214,17 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldElsewhere:
+    """Entries of the table in a log store of another region or account, as the connection that reads it saw them."""
+
+    connection: str
+    region: str
+    domain: LockDomain
+    newest: int
+    read_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class TableFacts:
     """All that was read of one table in one pass, the input of coordinator.protocols.
 
@@ -226,8 +237,9 @@ class TableFacts:
     `equal_bytes` says of an accepted copy, a temp or staged file by its name, whether the published file of its version
     is equal, `first_differences` at which byte (from 0) they part: two stores may have accepted two copies of one
     version. `unread_stores` are commit stores of the connection that refused, and may hold items of the table all the
-    same. `ttl_seconds` is the longest entry life assumed. `provenance` is what earlier readings saw of the versions of
-    this very table; a version that is not in it is seen for the first time.
+    same. `elsewhere` are entries that this reading could not reach; `region` is that of the stores it did.
+    `ttl_seconds` is the longest entry life assumed. `provenance` is what earlier readings saw of the versions of this
+    very table; a version that is not in it is seen for the first time.
     """
 
     uri: str
@@ -245,5 +257,7 @@ class TableFacts:
     first_differences: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     unread_stores: tuple[Problem, ...] = ()
+    elsewhere: tuple[HeldElsewhere, ...] = ()
+    region: str = ""
     ttl_seconds: int = 86_400
     provenance: Mapping[int, Provenance] = field(default_factory=dict)

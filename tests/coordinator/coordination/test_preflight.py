@@ -1,5 +1,6 @@
 """Every check of every act: what passes, what a person weighs, and what is refused before Spark is asked."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,8 +8,8 @@ import pytest
 from coordinator.coordination.checks import CheckState, Operation, Preflight, differing, preflight_document
 from coordinator.coordination.preflight import preflight
 from coordinator.coordination.situation import Situation, SparkFacts
-from lake.delta.facts import Mechanism, TableFacts
-from tests.builders.facts import entry, listing, log_store_facts, protocol, registration, table_facts
+from lake.delta.facts import HeldElsewhere, LockDomain, Mechanism, TableFacts
+from tests.builders.facts import NOW, URI, entry, listing, log_store_facts, protocol, registration, table_facts
 from tests.coordinator.coordination.situations import (
     FEATURES,
     conf,
@@ -20,6 +21,7 @@ from tests.coordinator.coordination.situations import (
 )
 
 ENABLE, DROP, CREATE, LEFTOVERS = Operation.ENABLE, Operation.DROP, Operation.CREATE, Operation.LEFTOVERS
+ELSEWHERE = HeldElsewhere("prod-us", "us-east-1", LockDomain("delta_log", URI), 5, NOW)
 WITH_CLASS = SparkFacts("local", has_log_store_class=True)
 
 
@@ -130,6 +132,12 @@ REFUSALS: list[tuple[str, Situation, str, str]] = [
         situation(ENABLE, log_store_facts(listing(), entry(3), in_stores={"eu": [entry(3)]}), spark=WITH_CLASS),
         "Log store entries",
         "s3a://lake/orders in delta_log, s3a://lake/orders in eu",
+    ),
+    (
+        "elsewhere",
+        situation(ENABLE, replace(table_facts(), elsewhere=(ELSEWHERE,))),
+        "Log store entries",
+        "delta_log in us-east-1, which connection prod-us reads",
     ),
     (
         "pending",

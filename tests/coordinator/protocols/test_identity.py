@@ -5,9 +5,11 @@ from dataclasses import replace
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.needed_facts import wanted_comparisons, wanted_heads, wanted_infos
 from coordinator.protocols.verdict import Finding, State, Verdict
-from lake.delta.facts import LogStoreEntry, Mechanism, TableFacts
+from lake.delta.facts import HeldElsewhere, LockDomain, LogStoreEntry, Mechanism, TableFacts
 from tests.builders.facts import (
+    NOW,
     TABLE_ID,
+    URI,
     commit_name,
     coordinated_facts,
     coordinator_commit,
@@ -277,3 +279,28 @@ def test_the_writers_of_a_coordinator_are_told_by_its_staged_files() -> None:
     verdict = diagnose(replace(facts, copy_infos=written.copy_infos))
 
     assert "commits_eu up to 4 by Apache-Spark/4.1.0." in finding(verdict, "two-coordinators").summary
+
+
+ELSEWHERE = HeldElsewhere("prod-us", "us-east-1", LockDomain("delta_log", URI), 5, NOW)
+
+
+def test_entries_in_another_region_are_a_second_store_that_nothing_is_done_beside() -> None:
+    pending = log_store_facts(listing(temp=[temp_name(4)]), entry(3), entry(4, complete=False))
+    verdict = diagnose(replace(pending, elsewhere=(ELSEWHERE,), region="eu-west-1"))
+
+    assert verdict.state is State.UNSAFE
+    assert "delta_log in us-east-1 up to 5, as connection prod-us read it" in verdict.summary
+    assert finding(verdict, "C2").repairs == ()
+
+
+def test_an_entry_that_was_not_read_may_be_the_one_that_is_missing() -> None:
+    facts = log_store_facts(listing(), entry(0), entry(1), entry(3))
+
+    assert "foreign-writer" in codes(diagnose(facts))
+    assert "foreign-writer" not in codes(diagnose(replace(facts, elsewhere=(ELSEWHERE,))))
+
+
+def test_what_another_region_guards_is_not_checked_here() -> None:
+    verdict = diagnose(replace(table_facts(), elsewhere=(ELSEWHERE,)))
+
+    assert (verdict.state, codes(verdict)) == (State.NOT_CHECKED, {"guarded-elsewhere"})

@@ -10,9 +10,10 @@ from coordinator.protocols.diagnosis import diagnose
 from coordinator.repairs import calls
 from coordinator.repairs.plan import FileCheck, Plan, Refusal, RepairFacts
 from coordinator.repairs.planning import plan_repairs, wanted_files
-from lake.delta.facts import LockDomain, LogStoreEntry, Mechanism, Problem, Registration, TableFacts
+from lake.delta.facts import HeldElsewhere, LockDomain, LogStoreEntry, Mechanism, Problem, Registration, TableFacts
 from tests.builders.facts import (
     DAY,
+    NOW,
     STORE,
     TABLE_ID,
     URI,
@@ -36,6 +37,7 @@ DOMAIN = LockDomain(STORE, URI)
 OTHER_PATH = "s3://lake/orders"
 OTHER_STORE = "delta_log_eu"
 OTHER_DOMAIN = LockDomain(OTHER_STORE, URI)
+ELSEWHERE = HeldElsewhere("prod-us", "us-east-1", DOMAIN, 5, NOW)
 IN_OTHER = {OTHER_STORE: [entry(2)]}
 LITTERED = listing(temp=[log_object(temp_name(3, "lost"), age=2 * DAY), temp_name(3)])
 
@@ -293,6 +295,13 @@ REFUSED: list[tuple[str, TableFacts, dict[str, Any], str, str]] = [
      {}, "abandon-commit", "which writers hold the version is not certain"),
     ("C2: a store unread", replace(pending(), unread_stores=(Problem("DynamoDB table eu", "denied"),)), {},
      "publish-commit", "may lie there: denied"),
+    ("C2: another region", replace(pending(), elsewhere=(ELSEWHERE,)), {}, "publish-commit",
+     "delta_log in us-east-1 as well, where this connection does not look"),
+    ("C1: another region", replace(log_store_facts(LITTERED, entry(3)), elsewhere=(ELSEWHERE,)), {}, "remove-orphans",
+     "where this connection does not look"),
+    ("C9: another region",
+     replace(log_store_facts(listing(temp=[temp_name(1)]), entry(1, complete=False), entry(3), equal_bytes={1: True}),
+             elsewhere=(ELSEWHERE,)), {}, "complete-entry", "where this connection does not look"),
     ("accepted twice",
      log_store_facts(listing(), entry(3), in_stores={OTHER_STORE: [entry(3, temp=temp_name(3, "b"))]}), {},
      "publish-commit", "only one can be that version"),

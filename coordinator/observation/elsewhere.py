@@ -1,0 +1,81 @@
+"""What other connections last read of the same tables: log store entries in a DynamoDB that this one does not ask.
+
+A bucket is seen by connections of several regions, a DynamoDB table by those of its own region and account alone. The
+same name in two regions is two stores.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from django.db.models import Max, QuerySet
+
+from coordinator.models import CommitStore, Entry
+from coordinator.observation.surveys import Place
+from dashboard.connections.models import Connection
+from lake.delta.facts import HeldElsewhere, LockDomain
+from lake.delta.uri import TableUri
+
+_COLUMNS = ("table__bucket", "table__prefix", "store", "lock_domain")
+
+
+def held_elsewhere(connection: Connection) -> Mapping[Place, tuple[HeldElsewhere, ...]]:
+    """Entries in stores of other connections, by table: a table that is new to this connection may be known to them."""
+    return _found(connection, Entry.objects.all())
+
+
+def held_elsewhere_of(connection: Connection, uri: TableUri) -> tuple[HeldElsewhere, ...]:
+    """The same for one table."""
+    entries = Entry.objects.filter(table__bucket=uri.bucket, table__prefix=uri.key)
+    return _found(connection, entries).get((uri.bucket, uri.key), ())
+
+
+def _found(connection: Connection, entries: "QuerySet[Entry]") -> dict[Place, tuple[HeldElsewhere, ...]]:
+    stores = {store.pk: store for store in _stores_elsewhere(connection)}
+    if not stores:
+        return {}
+    newest = Max("version")
+    rows = entries.filter(store__in=stores, table__gone_at=None).order_by().values_list(*_COLUMNS)
+    found: defaultdict[Place, list[HeldElsewhere]] = defaultdict(list)
+    for bucket, prefix, store_id, path, version, read_at in rows.annotate(newest, Max("observed_at")):
+        store = stores[store_id]
+        domain = LockDomain(store.name, path)
+        held = HeldElsewhere(store.connection.name, store.connection.region, domain, version, read_at)
+        found[bucket, prefix].append(held)
+    return {place: tuple(sorted(held, key=lambda one: (one.connection, one.domain))) for place, held in found.items()}
+
+
+def _stores_elsewhere(connection: Connection) -> list[CommitStore]:
+    """Log stores of connections that see the same S3, and that are none of this one's own."""
+    log_stores = CommitStore.objects.filter(kind=CommitStore.Kind.LOG_STORE).select_related("connection")
+    others = [store for store in log_stores.exclude(connection=connection) if _same_s3(store.connection, connection)]
+    own = list(log_stores.filter(connection=connection)) if others else []
+    return [store for store in others if not _is_one_of(store, own)]
+
+
+def _same_s3(one: Connection, other: Connection) -> bool:
+    """Bucket names are unique within a partition of AWS; an endpoint of one's own is a world of its own."""
+    if one.endpoint_url or other.endpoint_url:
+        return one.endpoint_url.rstrip("/") == other.endpoint_url.rstrip("/")
+    return _partition(one.region) == _partition(other.region)
+
+
+def _partition(region: str) -> str:
+    return next((prefix for prefix in ("cn-", "us-gov-", "us-iso") if region.startswith(prefix)), "aws")
+
+
+def _is_one_of(store: CommitStore, own: Iterable[CommitStore]) -> bool:
+    return any(_same_store(store, one) for one in own)
+
+
+def _same_store(one: CommitStore, other: CommitStore) -> bool:
+    """By their ARNs, which hold region and account; where one was not read, by region and name."""
+    if _dynamodb(one.connection) != _dynamodb(other.connection):
+        return False
+    arn, other_arn = str(one.facts.get("arn") or ""), str(other.facts.get("arn") or "")
+    if arn and other_arn:
+        return arn == other_arn
+    return (one.connection.region, one.name) == (other.connection.region, other.name)
+
+
+def _dynamodb(connection: Connection) -> str:
+    return (connection.dynamodb_endpoint_url or connection.endpoint_url).rstrip("/")

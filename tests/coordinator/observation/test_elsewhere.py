@@ -1,0 +1,228 @@
+"""One bucket seen by connections of two regions, each with a DynamoDB of its own."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+import boto3
+import pytest
+
+from coordinator.models import CommitStore, DeltaTable, Watch
+from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of
+from coordinator.observation.passes import observe_connection, survey_for_one_table, target_of
+from coordinator.repairs.plan import Plan
+from coordinator.repairs.planning import plan_repairs
+from coordinator.repairs.reading import read_for_repair
+from coordinator.upkeep.plan import Refusal
+from coordinator.upkeep.sweep_plans import plan_sweep
+from coordinator.upkeep.wishes import Sweep
+from dashboard.connections.models import Connection
+from lake.aws.access import Access, Lake, open_lake
+from lake.delta.facts import LockDomain
+from lake.delta.uri import TableUri
+from tests.builders.delta import UUID
+from tests.builders.lake import make_connection, make_entry, make_store, make_table, store_facts
+from tests.builders.moto_lake import MotoLake
+from tests.lake.aws.conftest import KEYS
+
+ROOT = "sales/orders"
+OTHER_REGION = "eu-west-1"
+
+
+@dataclass
+class Region:
+    """A connection to another region: the same S3, and a log store of the same name in another DynamoDB."""
+
+    connection: Connection
+    lake: Lake
+    written: MotoLake
+
+    def observe(self) -> DeltaTable:
+        observe_connection(self.connection, self.lake, threads=2, in_full=True)
+        return DeltaTable.objects.get(connection=self.connection)
+
+    def plans(self) -> list[Plan]:
+        uri = TableUri.parse(self.written.uri(ROOT))
+        facts = read_for_repair(
+            self.lake,
+            survey_for_one_table(self.connection, self.lake),
+            target_of(self.connection, uri),
+            datetime.now(UTC),
+        )
+        return [one for one in plan_repairs(facts) if isinstance(one, Plan)]
+
+
+@pytest.fixture
+def here(connection, lake, written) -> Region:
+    return Region(connection, lake, written)
+
+
+@pytest.fixture
+def there(endpoint, written, here) -> Iterator[Region]:
+    connection = Connection.objects.create(name="prod-eu", region=OTHER_REGION, endpoint_url=endpoint)
+    Watch.objects.create(connection=connection, uri=f"s3a://{written.bucket}/")
+    CommitStore.objects.create(connection=connection, name=written.log_store, kind=CommitStore.Kind.LOG_STORE)
+    dynamodb = boto3.client("dynamodb", endpoint_url=endpoint, **{**KEYS, "region_name": OTHER_REGION})
+    access = Access(OTHER_REGION, endpoint_url=endpoint, static_credentials=("sandbox", "sandbox"))
+    with open_lake(access) as opened:
+        yield Region(connection, opened, MotoLake(written.s3, dynamodb, written.bucket))
+
+
+def codes(table: DeltaTable) -> set[str]:
+    return set(table.findings.filter(resolved_at=None).values_list("code", flat=True))
+
+
+def test_the_same_store_name_in_two_regions_is_two_stores(here, there):
+    here.written.table(ROOT, 3, log_store=True)
+    there.written.pending(ROOT, 3)
+    here.observe()
+    there.observe()
+
+    seen = [here.observe(), there.observe()]
+
+    assert [table.state for table in seen] == ["unsafe", "unsafe"]
+    assert all("two-log-stores" in codes(table) for table in seen)
+    store = here.written.log_store
+    assert seen[0].findings.get(code="two-log-stores").summary == (
+        "2 log stores accept commits of this table and do not exclude each other: "
+        f"{store} in us-east-1 up to 2 by Apache-Spark/4.2.0 Delta-Lake/4.4.0 and {store} in eu-west-1 up to 3, as "
+        "connection prod-eu read it."
+    )
+
+
+def test_each_connection_keeps_its_own_entries(here, there):
+    here.written.table(ROOT, 3, log_store=True)
+    there.written.pending(ROOT, 3)
+
+    entries = [list(region.observe().entries.values_list("version", flat=True)) for region in (here, there)]
+
+    assert entries == [[2, 1, 0], [3]]
+    assert [region.observe().published_version for region in (here, there)] == [2, 2]
+
+
+def test_an_entry_of_another_region_is_noticed_although_nothing_here_has_changed(here, there):
+    here.written.table(ROOT, 3, log_store=True)
+    here.observe()
+    there.written.pending(ROOT, 3)
+    there.observe()
+
+    observe_connection(here.connection, here.lake, threads=2)
+
+    assert DeltaTable.objects.get(connection=here.connection).state == "unsafe"
+
+
+def test_nothing_is_done_about_a_log_store_while_another_region_holds_entries(here, there):
+    here.written.table(ROOT, 3, log_store=True)
+    here.written.pending(ROOT, 3)
+    assert here.observe().findings.get(code="C2").repairs == ["publish-commit"]
+    assert [plan.repair for plan in here.plans()] == ["publish-commit"]
+    there.written.entry(ROOT, 1)
+    there.observe()
+
+    assert here.plans() == []
+    assert here.observe().findings.get(code="C2", resolved_at=None).repairs == []
+
+
+def test_a_version_of_the_other_region_is_no_foreign_writers(here, there):
+    here.written.table(ROOT, 3)
+    here.written.entry(ROOT, 0)
+    here.written.entry(ROOT, 2)
+    there.written.entry(ROOT, 1)
+    there.observe()
+
+    assert "foreign-writer" not in codes(here.observe())
+
+
+def test_a_table_that_another_region_guards_is_not_called_safe_for_one_driver(here, there):
+    here.written.table(ROOT, 3, log_store=True)
+    here.observe()
+
+    table = there.observe()
+
+    assert (table.mechanism, table.state, codes(table)) == ("single_driver", "not_checked", {"guarded-elsewhere"})
+
+
+def test_temp_files_of_a_table_that_another_region_guards_are_not_swept(here, there):
+    here.written.table(ROOT, 3, log_store=True)
+    here.written.put(f"{ROOT}/_delta_log/.tmp/{1:020d}.json.{UUID}", b"{}")
+    here.observe()
+    there.observe()
+    before = datetime.now(UTC) + timedelta(days=30)
+    wish = Sweep(there.written.bucket, before.isoformat())
+
+    refused = plan_sweep(wish, there.connection, there.lake, before + timedelta(days=2))
+
+    assert isinstance(refused, Refusal)
+    assert refused.code == "several-locks"
+
+
+def test_a_table_gone_from_the_other_region_holds_nothing(here, there):
+    here.written.table(ROOT, 3, log_store=True)
+    there.written.entry(ROOT, 1)
+    there.observe()
+    DeltaTable.objects.filter(connection=there.connection).update(gone_at=datetime.now(UTC))
+
+    assert "two-log-stores" not in codes(here.observe())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("other", "arn", "is_elsewhere"),
+    [
+        ({"region": "us-east-1"}, "arn:aws:dynamodb:us-east-1:111122223333:table/delta_log", True),
+        ({"region": "us-east-1"}, "", True),
+        ({}, "arn:aws:dynamodb:eu-west-1:444455556666:table/delta_log", True),
+        ({}, "arn:aws:dynamodb:eu-west-1:111122223333:table/delta_log", False),
+        ({}, "", False),
+        ({"region": "cn-north-1"}, "arn:aws-cn:dynamodb:cn-north-1:111122223333:table/delta_log", False),
+        ({"endpoint_url": "http://127.0.0.1:1"}, "arn:aws:dynamodb:x:1:table/delta_log", False),
+        (
+            {"dynamodb_endpoint_url": "http://127.0.0.1:1"},
+            "arn:aws:dynamodb:eu-west-1:111122223333:table/delta_log",
+            True,
+        ),
+    ],
+    ids=[
+        "region",
+        "region by name",
+        "account",
+        "the same",
+        "the same by name",
+        "another AWS",
+        "another S3",
+        "DynamoDB",
+    ],
+)
+def test_another_store_of_the_same_s3_is_elsewhere(other, arn, is_elsewhere):
+    own = make_connection("own")
+    make_table(connection=own, store=make_store(connection=own))
+    connection = make_connection("other", **other)
+    table = make_table(connection=connection)
+    make_entry(table, 7, store=make_store(connection=connection, facts=store_facts(arn=arn)))
+
+    found = held_elsewhere(own)
+
+    assert bool(found) == is_elsewhere
+    uri = TableUri.parse(table.uri)
+    assert held_elsewhere_of(own, uri) == found.get((uri.bucket, uri.key), ())
+    if is_elsewhere:
+        [held] = found["lake", "sales/orders"]
+        assert (held.connection, held.domain, held.newest) == ("other", LockDomain("delta_log", table.uri), 7)
+
+
+@pytest.mark.django_db
+def test_one_connection_alone_asks_one_question(django_assert_num_queries):
+    own = make_connection("own")
+    make_table(connection=own, store=make_store(connection=own))
+
+    with django_assert_num_queries(1):
+        assert held_elsewhere(own) == {}
+
+
+def test_a_copy_of_a_reading_keeps_what_lies_elsewhere(here, there):
+    here.written.table(ROOT, 3, log_store=True)
+    there.written.entry(ROOT, 1)
+    there.observe()
+    target = target_of(here.connection, TableUri.parse(here.written.uri(ROOT)))
+
+    assert replace(target).forgotten().elsewhere == target.elsewhere != ()
