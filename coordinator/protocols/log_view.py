@@ -83,7 +83,7 @@ class LogView:
         log = self.facts.listing
         if log.commits or log.checkpoints or log.checksums or log.compacted or log.last_checkpoint or log.other:
             return False
-        if log.temp_files or log.staged:
+        if log.temp_files or log.staged or any(self.facts.heads.values()):
             return False
         return None if log.from_version or log.temp_files is None or log.staged is None else True
 

@@ -1,6 +1,7 @@
 """What has to be read besides the listing and the items before a table's state can be decided."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
@@ -13,17 +14,20 @@ from lake.delta.names import commit_name
 MOST_LOOKUPS = 200
 """Objects looked up singly for one table in one pass; the newest versions come first."""
 
+MOST_BETWEEN = 50
+"""Versions that a writer may have made between the listing and the items; more of them take a second look."""
+
 
 def wanted_heads(facts: TableFacts) -> tuple[str, ...]:
     """Names under `_delta_log/` to be looked up (HEAD), newest version first, each temp or staged file before its
-    published one: a file that is published meanwhile is then seen.
+    published one: a file that is published meanwhile is then seen, and so are all that were published before it.
 
-    Wanted is what the listing does not show: it may be older than the items. Of complete entries below a partial
+    Wanted is what the listing does not show: it is older than the items. Of complete entries below a partial
     listing only the newest is asked for, because neither readers nor writers look at the others. Only names that the
     protocols can produce are given, so an edited item cannot point elsewhere.
     """
     view = LogView(facts)
-    names = (name for name in _names(view) if name not in facts.heads)
+    names = (name for name in _newest_first(_names(view)) if name not in facts.heads)
     return tuple(islice(dict.fromkeys(names), MOST_LOOKUPS))
 
 
@@ -50,17 +54,40 @@ def _is_compared(view: LogView, version: int, copy: Look, file: Look) -> bool:
     return equal is True or (equal is False and version in view.facts.equal_bytes)
 
 
-def _names(view: LogView) -> Iterator[str]:
-    for entry in sorted(seen_entries(view), key=lambda one: -one.version):
-        yield from _names_of_entry(view, entry)
+def _newest_first(named: Iterable[tuple[int, str]]) -> Iterator[str]:
+    """Names by version, and of each version its published file last."""
+    by_version: defaultdict[int, list[str]] = defaultdict(list)
+    for version, name in named:
+        by_version[version].append(name)
+    for version, names in sorted(by_version.items(), reverse=True):
+        yield from sorted(names, key=lambda name: name == commit_name(version))
+
+
+def _names(view: LogView) -> Iterator[tuple[int, str]]:
+    accepted = [-1]
+    for entry in seen_entries(view):
+        accepted.append(entry.version)
+        yield from ((entry.version, name) for name in _names_of_entry(view, entry))
     for registration in view.facts.registrations:
         version = registration.table_version
         if version is None or not is_version(version) or registration.has_accepted_commits is False:
             continue
+        accepted.append(version)
         if not view.file(version).present:
-            yield commit_name(version)
-    for commit in sorted(_listed(view), key=lambda one: -one.version):
-        yield from _names_of_commit(view, commit)
+            yield version, commit_name(version)
+    for commit in _listed(view):
+        accepted.append(commit.version)
+        yield from ((commit.version, name) for name in _names_of_commit(view, commit))
+    yield from ((version, commit_name(version)) for version in _between(view, max(accepted)))
+
+
+def _between(view: LogView, accepted: int) -> range:
+    """Versions above the listing and below the newest accepted one, of which no item need speak any more: a
+    coordinator clears its list, and TTL takes entries.
+    """
+    listed = view.facts.listing.newest_version
+    start = view.facts.listing.from_version if listed is None else listed + 1
+    return range(start, accepted) if accepted - start <= MOST_BETWEEN else range(0)
 
 
 def _names_of_entry(view: LogView, seen: SeenEntry) -> Iterator[str]:
