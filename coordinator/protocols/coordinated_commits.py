@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from coordinator.protocols import coordinated_commits_findings as findings
-from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, Judgement, join, malformed, undecided
+from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, UNKNOWN, Judgement, join, malformed, undecided
 from coordinator.protocols.litter import litter_finding, spin_finding
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
@@ -21,7 +21,6 @@ from lake.delta.facts import Mechanism, Registration
 from lake.delta.wire import shown
 
 SCHEMA_VERSION = 1
-UNKNOWN = "unknown"
 
 
 def judge_coordinated_commits(view: LogView) -> Judgement:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
+from coordinator.protocols.absence import commit_file, commit_files, temp_file
 from coordinator.protocols.judgement import GRACE_SECONDS
 from coordinator.protocols.log_store_entries import look_evidence
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import STAGED_FOLDERS
 from coordinator.protocols.registrations import SeenCommit
-from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import counted, duration, thousands, verb, version_list
+from coordinator.protocols.verdict import Absence, Finding, Severity, State
+from coordinator.protocols.wording import counted, duration, runs_of, thousands, verb, version_list
 from lake.delta.facts import LogObject, Registration
 
 
@@ -73,6 +74,7 @@ def unbackfilled(view: LogView, waiting: Sequence[SeenCommit], *, two_folders: b
             "commits": [commit_evidence(one) for one in waiting[-5:]],
         },
         ("backfill",),
+        commit_files(runs_of(below or versions)),
     )
 
 
@@ -133,6 +135,7 @@ def staged_file_lost(seen: SeenCommit) -> Finding:
         "Bring the staged file back from versioning or a backup; it must be as long as fsLength says. Dropping the "
         "entry would lose the commit.",
         commit_evidence(seen),
+        absent=temp_file(seen.commit.file_name, seen.version),
     )
 
 
@@ -178,6 +181,7 @@ def list_cleared_too_early(view: LogView, registration: Registration, version: i
             "staged": [file.name for file in candidates[:20]] if looked else None,
         },
         ("publish-accepted-staged-file",) if candidates else (),
+        commit_file(version),
     )
 
 
@@ -196,6 +200,7 @@ def list_not_contiguous(registration: Registration, version: int, runs: Sequence
             "registration": item_evidence(registration),
             "missing": [{"first": first, "last": last} for first, last in runs[:20]],
         },
+        absent=commit_files(runs),
     )
 
 
@@ -211,6 +216,7 @@ def behind(registration: Registration, version: int, newest: int) -> Finding:
         "The item was probably restored from an older backup. Writes fail until tableVersion is raised.",
         {"registration": item_evidence(registration), "published_version": newest},
         ("raise-coordinator-version",),
+        (Absence(f"registration {registration.table_id}", version + 1, newest),),
     )
 
 
@@ -226,6 +232,7 @@ def registration_missing(table_id: str, store: str | None) -> Finding:
         "looked at. A guessed version loses commits.",
         evidence={"tableId": table_id, "store": store},
         repairs=("re-register",),
+        absent=(Absence(f"registration {table_id}"),),
     )
 
 

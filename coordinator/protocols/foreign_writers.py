@@ -12,11 +12,12 @@ the entries themselves show.
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
+from coordinator.protocols.absence import ENTRY
 from coordinator.protocols.judgement import MOST_FINDINGS, Judgement
 from coordinator.protocols.log_store_entries import look_evidence
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_version, same_place
-from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.verdict import Absence, Finding, Severity, State
 from coordinator.protocols.wording import thousands
 from lake.delta.facts import LogStoreEntry, Mechanism
 
@@ -98,4 +99,5 @@ def _finding(view: LogView, version: int, count: int) -> Finding:
             "engine": info.engine if info else "",
             "foreign_versions": count,
         },
+        absent=(Absence(ENTRY, version, version),),
     )

@@ -13,6 +13,9 @@ GRACE_SECONDS = 60
 QUIET_SECONDS = 86_400
 """Files that belong to no commit may be removed once they are older than the longest possible commit."""
 
+UNKNOWN = "unknown"
+"""Code of an entry or a listed commit whose state the facts do not decide."""
+
 MOST_NAMED = 3
 """Problems of one item that its sentence names; the evidence holds more."""
 
@@ -79,6 +82,7 @@ def _with_others(first: Finding, others: list[Finding]) -> Finding:
         summary=f"{first.summary} {counted(len(others), 'more finding')} of this kind.",
         evidence={**first.evidence, "also": [finding.summary for finding in others[:MOST_FINDINGS]]},
         repairs=tuple(dict.fromkeys(repair for finding in (first, *others) for repair in finding.repairs)),
+        absent=tuple(dict.fromkeys(absence for finding in (first, *others) for absence in finding.absent)),
     )
 
 

@@ -7,7 +7,7 @@ domain, writers only the one before theirs; whatever is wrong elsewhere stays un
 from collections.abc import Sequence
 from datetime import datetime
 
-from coordinator.protocols.judgement import MOST_FINDINGS, Judgement, undecided
+from coordinator.protocols.judgement import MOST_FINDINGS, UNKNOWN, Judgement, undecided
 from coordinator.protocols.log_store_entries import SeenEntry, malformed_items, own_domains, seen_entries
 from coordinator.protocols.log_store_findings import (
     bytes_differ,
@@ -24,9 +24,6 @@ from coordinator.protocols.log_store_items import expiry_findings, lock_domain_f
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.verdict import EntryVerdict, Finding
 from coordinator.protocols.wording import thousands
-
-UNKNOWN = "unknown"
-"""Code of an entry whose state the facts do not decide."""
 
 UNPUBLISHED_CODES = ("C2", "C6", "C7", "C10", "C11", UNKNOWN)
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+from coordinator.protocols.absence import WHOLE_LOG, commit_file, commit_files, temp_file
 from coordinator.protocols.judgement import GRACE_SECONDS
 from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_moved_temp
-from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.verdict import Absence, Finding, Severity, State
 from coordinator.protocols.wording import counted, duration, thousands, verb, version_list
 
 
@@ -28,6 +29,7 @@ def pending(view: LogView, seen: SeenEntry, bridged: bool) -> Finding:
             "Readers and writers repair the newest entry only, so the gap stays until the commit is published.",
             seen.evidence,
             ("publish-commit",),
+            commit_file(seen.version),
         )
     if not bridged or _jumps(view, seen):
         return _above_a_gap(view, seen, bridged)
@@ -61,6 +63,7 @@ def _above_a_gap(view: LogView, seen: SeenEntry, bridged: bool) -> Finding:
         "Once it is published above the gap, readers stop with DELTA_VERSIONS_NOT_CONTIGUOUS.",
         seen.evidence,
         ("publish-commit",) if bridged else (),
+        commit_files([(view.base + 1, seen.version - 1)]),
     )
 
 
@@ -129,6 +132,7 @@ def lost(view: LogView, seen: SeenEntry, code: str, repairable: bool) -> Finding
         "Deleting the entry would let another commit take this version.",
         {**seen.evidence, "published_version": view.newest},
         ("republish-file",) if code == "C6" and repairable else (),
+        commit_file(seen.version),
     )
 
 
@@ -143,6 +147,7 @@ def unmeasured_loss(view: LogView, seen: SeenEntry, missing: str) -> Finding:
         seen.version,
         "Writers retry without end until the file is back.",
         {**seen.evidence, "missing": missing},
+        absent=commit_file(seen.version),
     )
 
 
@@ -172,7 +177,12 @@ def recovery_fails(view: LogView, seen: SeenEntry) -> Finding:
         meaning,
         seen.evidence,
         ("abandon-commit",) if seen.newest else (),
+        _temp_file(seen),
     )
+
+
+def _temp_file(seen: SeenEntry) -> tuple[Absence, ...]:
+    return temp_file(seen.temp.name if seen.temp else "", seen.version)
 
 
 def table_cannot_be_created(seen: SeenEntry) -> Finding:
@@ -186,6 +196,7 @@ def table_cannot_be_created(seen: SeenEntry) -> Finding:
         "Recovery fails on every listing. The entry may be removed only while the whole _delta_log/ is empty.",
         seen.evidence,
         ("abandon-commit",),
+        _temp_file(seen),
     )
 
 
@@ -222,4 +233,5 @@ def leftovers(view: LogView, seen: Sequence[SeenEntry]) -> Finding:
         "end.",
         {"versions": sorted(versions)[-100:], "count": len(versions), "path": view.facts.uri},
         ("remove-orphans",),
+        (Absence(WHOLE_LOG),),
     )

@@ -2,10 +2,11 @@
 
 from itertools import pairwise
 
-from coordinator.protocols.judgement import Judgement
+from coordinator.protocols.absence import commit_files
+from coordinator.protocols.judgement import MOST_FINDINGS, Judgement
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import counted, thousands, verb
+from coordinator.protocols.wording import counted, run_list, thousands, verb
 from lake.delta.facts import Problem
 
 WHOLE_FACTS = ("listing", "entries", "registrations", "protocol", "DynamoDB")
@@ -24,12 +25,27 @@ def holes(view: LogView) -> list[tuple[int, int]]:
 
 
 def _holes(view: LogView) -> list[Finding]:
+    """One finding for each gap, the newest ones singly: the rest is drawn into the last of them."""
     gaps = holes(view)
-    if not gaps:
-        return []
     needed = [gap for gap in gaps if view.checkpoint is None or gap[1] > view.checkpoint]
+    covered = gaps[: len(gaps) - len(needed)]
+    return [
+        _hole(view, some, needed=is_needed)
+        for is_needed in (True, False)
+        for some in _drawn_together(needed if is_needed else covered)
+    ]
+
+
+def _drawn_together(gaps: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """Each gap by itself, newest first; those beyond the most that are listed singly in one piece."""
+    newest = gaps[::-1]
+    singly, rest = newest[: MOST_FINDINGS - 1], newest[MOST_FINDINGS - 1 :]
+    return [[gap] for gap in singly] + ([rest] if rest else [])
+
+
+def _hole(view: LogView, gaps: list[tuple[int, int]], *, needed: bool) -> Finding:
     count = sum(last - first + 1 for first, last in gaps)
-    named = ", ".join(thousands(a) if a == b else f"{thousands(a)} to {thousands(b)}" for a, b in gaps[-3:])
+    named = run_list(gaps)
     what = f"{verb(count, 'Version', 'Versions')} {named} {verb(count, 'has', 'have')} no file, and later ones exist"
     if needed:
         summary = f"{what}. Readers stop with DELTA_VERSIONS_NOT_CONTIGUOUS."
@@ -37,17 +53,16 @@ def _holes(view: LogView) -> list[Finding]:
     else:
         summary = f"{what}. Checkpoint {thousands(view.checkpoint or 0)} covers it, so only time travel fails."
         meaning = "The newest state reads as usual; the versions in the gap cannot be read any more."
-    return [
-        Finding(
-            code="version-hole",
-            severity=Severity.CRITICAL if needed else Severity.WARNING,
-            state=State.BLOCKED if needed else State.ATTENTION,
-            summary=summary,
-            version=(needed or gaps)[-1][1],
-            meaning=meaning,
-            evidence={"missing": [{"first": a, "last": b} for a, b in gaps[-20:]], "checkpoint": view.checkpoint},
-        )
-    ]
+    return Finding(
+        code="version-hole",
+        severity=Severity.CRITICAL if needed else Severity.WARNING,
+        state=State.BLOCKED if needed else State.ATTENTION,
+        summary=summary,
+        version=gaps[0][1],
+        meaning=meaning,
+        evidence={"missing": [{"first": a, "last": b} for a, b in gaps[:20]], "checkpoint": view.checkpoint},
+        absent=commit_files(gaps),
+    )
 
 
 def _start(view: LogView) -> list[Finding]:
@@ -66,6 +81,7 @@ def _start(view: LogView) -> list[Finding]:
             version=oldest,
             meaning="The table stays unreadable until a checkpoint or the missing files are brought back.",
             evidence={"oldest_file": oldest, "checkpoint": view.checkpoint},
+            absent=commit_files([(0, oldest - 1)]),
         )
     ]
 

@@ -32,11 +32,24 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Absence:
+    """Something that had to be there and was not seen: `what` in the words of `protocols.absence`, else the very name.
+
+    It counts for the versions `first` to `last`; both are 0 where no version counts.
+    """
+
+    what: str
+    first: int = 0
+    last: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """Something that is or may go wrong. `code` is C0-C11, K0-K12 or a word such as foreign-writer.
 
     `summary` is one plain sentence; `meaning` says what happens if nobody acts; `evidence` is what was read, ready
-    for JSON. `repairs` are the names of safe repairs. `state` is what this finding makes of the table.
+    for JSON. `repairs` are the names of safe repairs. `state` is what this finding makes of the table. `absent` is what
+    it rests on not being there: one look can miss what a writer is just making (docs/decisions/007).
     """
 
     code: str
@@ -47,6 +60,12 @@ class Finding:
     meaning: str = ""
     evidence: Mapping[str, object] = field(default_factory=dict)
     repairs: tuple[str, ...] = ()
+    absent: tuple[Absence, ...] = ()
+
+    @property
+    def rests_on_absence(self) -> bool:
+        """Whether only a second look can tell it from a look that came too early."""
+        return bool(self.absent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +89,10 @@ class EntryVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The diagnosis of one table: `findings` worst first; `summary` is the worst one's sentence or says all is well."""
+    """The diagnosis of one table: `findings` worst first; `summary` is the worst one's sentence or says all is well.
+
+    `withheld` are findings that rest on an absence which no second look has confirmed; they are not among `findings`.
+    """
 
     state: State
     summary: str
@@ -80,3 +102,4 @@ class Verdict:
     findings: tuple[Finding, ...] = ()
     unpublished: tuple[int, ...] = ()
     oldest_unpublished_at: datetime | None = None
+    withheld: tuple[Finding, ...] = ()

@@ -5,12 +5,14 @@ from dataclasses import replace
 import pytest
 
 from coordinator.protocols.diagnosis import diagnose
+from coordinator.protocols.judgement import MOST_FINDINGS
 from coordinator.protocols.verdict import Severity, State, Verdict
 from lake.delta.facts import LogListing, Mechanism, Problem
 from tests.builders.facts import (
     DAY,
     NOW,
     URI,
+    commit_name,
     entry,
     listing,
     log_object,
@@ -82,6 +84,13 @@ def test_a_lock_domain_of_which_no_entry_was_kept_still_counts() -> None:
     assert "two-lock-domains" in codes(diagnose(replace(facts, entries={**facts.entries, "s3://lake/orders": ()})))
 
 
+def test_a_log_that_was_begun_after_it_was_listed_is_not_empty() -> None:
+    first = log_object(commit_name(0))
+    facts = log_store_facts(listing(()), entry(0), heads={commit_name(0): first})
+
+    assert (diagnose(facts).state, diagnose(facts).published_version) == (State.HEALTHY, 0)
+
+
 def test_entries_of_another_table_are_left_out() -> None:
     facts = log_store_facts(listing(), *(entry(v) for v in range(4)), entry(900, path="s3a://lake/customers"))
     verdict = diagnose(facts)
@@ -140,6 +149,23 @@ def test_a_hole_above_the_checkpoint_stops_readers() -> None:
         "Versions 2 to 3 have no file, and later ones exist. Readers stop with DELTA_VERSIONS_NOT_CONTIGUOUS."
     )
     assert verdict.state is State.BLOCKED
+
+
+def test_each_hole_is_a_finding_of_its_own() -> None:
+    verdict = diagnose(table_facts(listing([0, 2, 3, 6])))
+    found = [one for one in verdict.findings if one.code == "version-hole"]
+
+    assert [(one.version, one.evidence["missing"]) for one in found] == [
+        (5, [{"first": 4, "last": 5}]),
+        (1, [{"first": 1, "last": 1}]),
+    ]
+
+
+def test_very_many_holes_are_bounded_and_all_counted() -> None:
+    found = [one for one in diagnose(table_facts(listing(range(0, 200, 2)))).findings if one.code == "version-hole"]
+
+    assert len(found) == MOST_FINDINGS
+    assert found[-1].summary.startswith("Versions 159, 157, 155 and 77 more have no file")
 
 
 def test_a_hole_below_the_checkpoint_costs_only_time_travel() -> None:
