@@ -9,8 +9,9 @@ from django.utils import timezone
 
 from coordinator.models import Bucket, DeltaTable, ObservationPass, Watch
 from coordinator.observation.discovery import find_tables
-from coordinator.observation.reading import Reading, read_table
+from coordinator.observation.reading import Reading
 from coordinator.observation.saving import CHUNK, save_readings, save_unchanged
+from coordinator.observation.second_look import MOST_SECOND_LOOKS, SecondLooks, read_table
 from coordinator.observation.settings_of_aws import judge_bucket_again, observe_buckets, observe_stores
 from coordinator.observation.storable import clean_text
 from coordinator.observation.stores import survey_for_one_table, survey_stores
@@ -94,8 +95,10 @@ def _observe(
         book, problems = _targets(connection, lake, survey, workers)
         targets = tuple(book.targets.values())
         tell("Read the tables", 0, len(targets))
-        readings = _read_all(lake, survey, targets, workers, in_full=in_full)
+        looks = SecondLooks()
+        readings = _read_all(lake, survey, targets, workers, looks, in_full=in_full)
         counts = _save_all(connection, readings, len(targets), tell)
+        problems += _left_to_check(looks)
         tell("Read bucket settings")
         observe_buckets(connection, lake, started, workers, tables_changed=counts.changed > 0)
     requests = lake.requests
@@ -154,11 +157,18 @@ def _note_watch(watch: Watch, code: str, text: str) -> None:
 
 
 def _read_all(
-    lake: Lake, survey: Survey, targets: Sequence[Target], workers: Workers, *, in_full: bool
+    lake: Lake, survey: Survey, targets: Sequence[Target], workers: Workers, looks: SecondLooks, *, in_full: bool
 ) -> Iterator[Reading]:
     waiting = iter(targets)
-    read = partial(read_table, lake, survey, in_full=in_full)
+    read = partial(read_table, lake, survey, in_full=in_full, looks=looks)
     return workers.each(read, lambda: next(waiting, None))
+
+
+def _left_to_check(looks: SecondLooks) -> list[str]:
+    if not looks.left_out:
+        return []
+    many = f"{looks.left_out:,} table{' is' if looks.left_out == 1 else 's are'} still being checked"
+    return [f"{many}: a pass takes at most {MOST_SECOND_LOOKS} second looks."]
 
 
 @dataclass(slots=True)

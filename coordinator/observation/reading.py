@@ -20,6 +20,7 @@ from coordinator.observation.witnesses import (
     read_named_registration,
     tail_start,
 )
+from coordinator.protocols.absence import Missed
 from coordinator.protocols.coordinator_conf import coordinator_elsewhere
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.mechanism import decide_mechanism
@@ -45,7 +46,9 @@ class Reading:
 
     `listing` is the log as listed; the one in `facts` may be narrower. `store_name` is the commit store through which
     the table's commits go, "" for none. `log_files` counts every object under `_delta_log/`. `partly_read` are
-    versions whose file was too large to be read to its end.
+    versions whose file was too large to be read to its end. `missed` is what this look did not see and a critical
+    finding rests on, `missed_before` the same of the last look at this table. `has_moved` tells that a listed file had
+    gone before it was read.
     """
 
     target: Target
@@ -62,6 +65,9 @@ class Reading:
     whole_log: bool = False
     log_files: int = 0
     partly_read: frozenset[int] = frozenset()
+    missed: tuple[Missed, ...] = ()
+    missed_before: tuple[Missed, ...] = ()
+    has_moved: bool = False
 
     @property
     def is_gone(self) -> bool:
@@ -76,8 +82,11 @@ class Reading:
         )
 
 
-def read_table(lake: Lake, survey: Survey, target: Target, *, in_full: bool = False) -> Reading:
-    """Look at one table; whatever goes wrong with it is part of the reading, not an exception."""
+def read_once(lake: Lake, survey: Survey, target: Target, *, in_full: bool) -> Reading:
+    """Look at one table; whatever goes wrong with it is part of the reading, not an exception.
+
+    One look can miss what is written meanwhile: `second_look.read_table` is what others call.
+    """
     now = datetime.now(UTC)
     try:
         return _read(lake, survey, target, now, in_full=in_full)
@@ -189,6 +198,8 @@ def _judge(
         whole_log=whole_log,
         log_files=len(objects),
         partly_read=frozenset(reader.partly_read),
+        missed_before=remembered.known.missed if remembered.known else (),
+        has_moved=reader.has_moved,
     )
 
 

@@ -170,7 +170,8 @@ def _paths_to_ask(store: LogStoreSurvey, target: Target, *, whole: bool) -> list
     """The lock domains that are known, and with the whole log every other spelling of the path as well."""
     known = target.known
     paths = list(known.lock_domains) if known is not None and known.store_name == store.name else []
-    return [*paths, *(path for path in target.uri.spellings() if whole and path not in paths)]
+    others = (*store.paths.get(target.place, ()), *target.uri.spellings()) if whole else ()
+    return list(dict.fromkeys((*paths, *others)))
 
 
 ReadOn = Callable[[str, Partition], tuple[LogStoreEntry, ...]]
