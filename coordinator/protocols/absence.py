@@ -77,7 +77,7 @@ def withhold(verdict: Verdict, before: Collection[Missed], why: str) -> Verdict:
     if not doubted:
         return verdict
     rest = [one for one in verdict.findings if one not in doubted]
-    findings = worst_first([*rest, _being_checked(doubted, why)])
+    findings = worst_first([*rest, _finding(doubted, why)])
     return replace(
         verdict,
         state=worst_state(findings),
@@ -88,6 +88,11 @@ def withhold(verdict: Verdict, before: Collection[Missed], why: str) -> Verdict:
     )
 
 
+def being_checked(verdict: Verdict) -> str:
+    """The sentence that says what one look alone has missed; "" where nothing is being checked."""
+    return next((one.summary for one in verdict.findings if one.code == BEING_CHECKED), "")
+
+
 def _weighs(finding: Finding) -> bool:
     return finding.severity is Severity.CRITICAL and finding.rests_on_absence
 
@@ -96,7 +101,7 @@ def _is_confirmed(finding: Finding, before: Collection[Missed]) -> bool:
     return any(now.overlaps(then) for now in missed([finding]) for then in before)
 
 
-def _being_checked(doubted: Collection[Finding], why: str) -> Finding:
+def _finding(doubted: Collection[Finding], why: str) -> Finding:
     things = list(dict.fromkeys(in_words(absence) for one in doubted for absence in one.absent))
     more = len(things) - MOST_NAMED
     named = joined([*things[:MOST_NAMED], f"{thousands(more)} more"] if more > 0 else things)

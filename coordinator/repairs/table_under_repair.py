@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from coordinator.protocols.absence import being_checked
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_version, same_place
@@ -66,6 +67,8 @@ class TableUnderRepair:
     def why_nothing(self) -> str:
         """Why no repair of this table may be planned from these facts."""
         facts = self.given.facts
+        if checking := being_checked(self.given.verdict):
+            return f"{checking} Nothing is planned before that is over."
         unread = next((p for p in facts.problems if p.place.partition(" ")[0] in WHOLE_FACTS), None)
         if unread:
             return f"{unread.place} could not be read, so nothing is planned: {unread.reason.rstrip('.')}."
