@@ -57,9 +57,21 @@ def judge_current(view: LogView, registration: Registration) -> Judgement:
     if started is None and version not in view.published:
         missing = "hasAcceptedCommits of the registration is neither true nor false"
         return Judgement(findings=(*found, undecided("The newest accepted version", missing)))
-    if started is False:
-        return Judgement(findings=(*found, findings.not_started(registration)))
-    return join((Judgement(findings=tuple(found)), _judge_accepted(view, registration, version)))
+    judged = _judge_unused if started is False else _judge_accepted
+    return join((Judgement(findings=tuple(found)), judged(view, registration, version)))
+
+
+def _judge_unused(view: LogView, registration: Registration, version: int) -> Judgement:
+    """A registration that has accepted no commit: it stands at the upgrade's version, which is the newest one then.
+
+    Upstream expects the next commit right above `tableVersion` whether or not there was one before
+    (`DynamoDBCommitCoordinatorClient.commitToOwner`, Delta 3.3 to 4.4), so that a later log makes every write fail.
+    """
+    if view.newest is not None and version < view.newest:
+        return Judgement(findings=(findings.behind(registration, version, view.newest),))
+    if view.file(version).present is False:
+        return Judgement(findings=(findings.list_cleared_too_early(view, registration, version),))
+    return Judgement(findings=(findings.not_started(registration),))
 
 
 def _judge_accepted(view: LogView, registration: Registration, version: int) -> Judgement:

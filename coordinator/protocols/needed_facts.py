@@ -6,6 +6,7 @@ from itertools import islice
 
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
 from coordinator.protocols.log_view import LogView, Look
+from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.names import STAGED_FOLDERS, is_version
 from coordinator.protocols.registrations import SeenCommit, seen_commits
 from lake.delta.facts import TableFacts
@@ -68,9 +69,11 @@ def _names(view: LogView) -> Iterator[tuple[int, str]]:
     for entry in seen_entries(view):
         accepted.append(entry.version)
         yield from ((entry.version, name) for name in _names_of_entry(view, entry))
+    named = registration_id(view.facts.protocol)
     for registration in view.facts.registrations:
         version = registration.table_version
-        if version is None or not is_version(version) or registration.has_accepted_commits is False:
+        unused = registration.has_accepted_commits is False and registration.table_id != named
+        if version is None or not is_version(version) or unused:
             continue
         accepted.append(version)
         if not view.file(version).present:

@@ -197,7 +197,8 @@ def _matches(table: TableUnderRepair, registration: Registration, version: int) 
 def _why_not_accepted(
     table: TableUnderRepair, registration: Registration | None, version: int, matches: Sequence[FileCheck]
 ) -> Iterator[str]:
-    yield from why_not_rest_on(table, registration)
+    # One whose version was raised has its time, though it has accepted nothing since.
+    yield from why_not_rest_on(table, registration, unused_too=True)
     if registration is None:
         return
     if registration.table_version != version or any(one.version == version for one in registration.commits):

@@ -64,6 +64,12 @@ def test_the_accepted_version_is_looked_up_although_the_list_is_empty() -> None:
     assert wanted_heads(coordinated_facts(listing(), registration(4))) == (commit_name(4),)
 
 
+def test_an_unused_registration_is_looked_up_if_the_metadata_names_it() -> None:
+    assert wanted_heads(coordinated_facts(listing(), registration(4, accepted=False))) == (commit_name(4),)
+    orphan = registration(4, accepted=False, table_id="other")
+    assert wanted_heads(coordinated_facts(listing(), registration(3), orphan)) == ()
+
+
 def test_versions_between_the_listing_and_the_accepted_one_are_looked_up_newest_first() -> None:
     facts = coordinated_facts(listing(), registration(7, coordinator_commit(6)))
 

@@ -200,6 +200,18 @@ PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
         "raise-coordinator-version",
         ["RequireAbsent", "RaiseVersion"],
     ),
+    (
+        "K9 of an item that has accepted nothing",
+        coordinated_facts(listing(), registration(1, accepted=False)),
+        "raise-coordinator-version",
+        ["RequireAbsent", "RaiseVersion"],
+    ),
+    (
+        "K9 of an item that has accepted nothing, below staged files",
+        coordinated_facts(listing(staged=STAGED), registration(1, accepted=False)),
+        "raise-coordinator-version",
+        ["SaveAside", "RequireAbsent", "RaiseVersion"],
+    ),
 ]
 
 
@@ -299,6 +311,12 @@ REFUSED: list[tuple[str, TableFacts, dict[str, Any], str, str]] = [
     ("K8: unknown coordinator", lost_item(), {"coordinator": ""}, "re-register", "not a commit coordinator"),
     ("K9: hole", coordinated_facts(listing((0, 1, 3)), registration(1)), {}, "raise-coordinator-version",
      "without a gap"),
+    ("K9: malformed",
+     coordinated_facts(listing(), replace(registration(1), has_accepted_commits=None)), {}, "raise-coordinator-version",
+     "hasAcceptedCommits is not true"),
+    ("K6 of an item that has accepted nothing",
+     coordinated_facts(listing(staged=STAGED), registration(4, accepted=False)), {}, "publish-accepted-staged-file",
+     "holds no tableTimestamp"),
     ("K10", table_facts(listing(), registrations=[registration(2, accepting=False)]), {}, "remove-orphans",
      "still ask for it"),
     ("K12",
@@ -339,7 +357,9 @@ def test_what_can_lose_a_commit_names_it_and_saves_first(facts, repair, lost):
 
 def test_no_other_plan_loses_anything():
     losing = {name for name, facts, repair, _ in PLANNED if plans(facts)[repair].can_lose}
-    assert losing == {"C10", "C11", "K8 below staged files"}
+    assert losing == {
+        "C10", "C11", "K8 below staged files", "K9 of an item that has accepted nothing, below staged files"
+    }  # fmt: skip
 
 
 def test_a_plan_made_anew_is_the_same_plan():
