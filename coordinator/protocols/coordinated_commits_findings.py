@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from coordinator.protocols.absence import commit_file, commit_files, temp_file
-from coordinator.protocols.judgement import GRACE_SECONDS
+from coordinator.protocols.absence import MOST_ABSENT, commit_files, temp_file
+from coordinator.protocols.judgement import GRACE_SECONDS, run_evidence
 from coordinator.protocols.log_store_entries import look_evidence
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.names import STAGED_FOLDERS
+from coordinator.protocols.names import STAGED_FOLDERS, staged_file_version
 from coordinator.protocols.registrations import SeenCommit
 from coordinator.protocols.verdict import Absence, Finding, Severity, State
-from coordinator.protocols.wording import counted, duration, runs_of, thousands, verb, version_list
+from coordinator.protocols.wording import counted, duration, run_list, runs_of, thousands, verb, version_list
 from lake.delta.facts import LogObject, Registration
 
 
@@ -123,19 +123,31 @@ def bytes_differ(view: LogView, seen: SeenCommit) -> Finding:
     )
 
 
-def staged_file_lost(seen: SeenCommit) -> Finding:
-    """K7: accepted, and neither the staged nor the published file exists."""
+def staged_files_lost(run: Sequence[SeenCommit]) -> Finding:
+    """K7 for consecutive versions: accepted, and neither the staged nor the published files exist."""
+    newest, versions = run[-1], [one.version for one in run]
+    many = len(run)
+    what = (
+        f"Commit {thousands(newest.version)} is accepted, but its staged file {newest.commit.file_name} is gone and it "
+        "was never backfilled."
+    )
+    if many > 1:
+        what = (
+            f"Commits {version_list(versions)} are accepted, but their staged files are gone and they were never "
+            "backfilled."
+        )
+    bring = verb(many, "the staged file back from versioning or a backup; it", "the staged files back; each")
     return Finding(
         "K7",
         Severity.CRITICAL,
         State.BLOCKED,
-        f"Commit {thousands(seen.version)} is accepted, but its staged file {seen.commit.file_name} is gone and it was "
-        "never backfilled. Every read fails with FAILED_READ_FILE.",
-        seen.version,
-        "Bring the staged file back from versioning or a backup; it must be as long as fsLength says. Dropping the "
-        "entry would lose the commit.",
-        commit_evidence(seen),
-        absent=temp_file(seen.commit.file_name, seen.version),
+        f"{what} Every read fails with FAILED_READ_FILE.",
+        newest.version,
+        f"Bring {bring} must be as long as fsLength says. Dropping the {verb(many, 'entry', 'entries')} would lose the "
+        f"{verb(many, 'commit', 'commits')}.",
+        {**commit_evidence(newest), **run_evidence(versions)},
+        absent=tuple(a for one in run[-MOST_ABSENT:] for a in temp_file(one.commit.file_name, one.version)),
+        first_version=versions[0] if many > 1 else None,
     )
 
 
@@ -155,33 +167,44 @@ def size_differs(seen: SeenCommit) -> Finding:
     )
 
 
-def list_cleared_too_early(view: LogView, registration: Registration, version: int) -> Finding:
-    """K6: `tableVersion` without file and without list element."""
-    candidates = view.staged_of(version)
+def list_cleared_too_early(view: LogView, registration: Registration, version: int, first: int) -> Finding:
+    """K6: `tableVersion` without file and without list element; `first` is the oldest version lost with it."""
+    versions = range(first, version + 1)
+    candidates = [file for file in view.facts.listing.staged or () if staged_file_version(file.name) in versions]
     looked = view.facts.listing.staged is not None
     seen = thousands(view.base) if view.base >= 0 else "no table"
+    alone = first == version
+    gone = (
+        f"it, and {version}.json does not exist"
+        if alone
+        else f"{run_list([(first, version)])}, and their files are gone"
+    )
+    of_them = verb(len(versions), "of that version", "of those versions")
     if not looked:
         rest = "The staged files were not listed."
     elif candidates:
-        rest = f"{counted(len(candidates), 'staged file')} of that version {verb(len(candidates), 'is', 'are')} there."
+        rest = f"{counted(len(candidates), 'staged file')} {of_them} {verb(len(candidates), 'is', 'are')} there."
     else:
-        rest = "No staged file of that version is there."
+        rest = f"No staged file {of_them} is there."
+    told = "" if alone else " Of those below it nothing tells which staged file was accepted."
     return Finding(
         "K6",
         Severity.CRITICAL,
         State.BLOCKED,
-        f"The coordinator stands at {thousands(version)} and no longer lists it, and {version}.json does not exist. "
+        f"The coordinator stands at {thousands(version)} and no longer lists {gone}. "
         f"Readers silently see {seen}; writers retry without end. {rest}",
         version,
         "Nothing heals this by itself. The accepted file is the one whose inCommitTimestamp equals tableTimestamp; "
-        "lowering tableVersion would lose the commit.",
+        f"lowering tableVersion would lose the commit.{told}",
         {
             "registration": item_evidence(registration),
             "published_version": view.newest,
             "staged": [file.name for file in candidates[:20]] if looked else None,
+            **run_evidence(versions),
         },
-        ("publish-accepted-staged-file",) if candidates else (),
-        commit_file(version),
+        ("publish-accepted-staged-file",) if candidates and alone else (),
+        commit_files([(first, version)]),
+        None if alone else first,
     )
 
 

@@ -1,6 +1,6 @@
 """What one part of the diagnosis contributes to a table's verdict, and how findings are ordered."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -45,6 +45,11 @@ def join(parts: Iterable[Judgement]) -> Judgement:
         accepted=max((part.accepted for part in kept if part.accepted is not None), default=None),
         unpublished=unpublished,
     )
+
+
+def run_evidence(versions: Sequence[int]) -> dict[str, object]:
+    """What the evidence of a finding about several consecutive versions adds: the first of them, and how many."""
+    return {"first_version": versions[0], "count": len(versions)} if len(versions) > 1 else {}
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -11,6 +11,7 @@ from coordinator.protocols.judgement import MOST_FINDINGS, UNKNOWN, Judgement, u
 from coordinator.protocols.log_store_entries import SeenEntry, malformed_items, own_domains, seen_entries
 from coordinator.protocols.log_store_findings import (
     bytes_differ,
+    effect_of_loss,
     incomplete,
     leftovers,
     lost,
@@ -24,6 +25,9 @@ from coordinator.protocols.log_store_items import expiry_findings, lock_domain_f
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.verdict import EntryVerdict, Finding
 from coordinator.protocols.wording import thousands
+
+LOST_CODES = ("C6", "C7")
+"""Complete in DynamoDB, and without a published file."""
 
 UNPUBLISHED_CODES = ("C2", "C6", "C7", "C10", "C11", UNKNOWN)
 
@@ -111,14 +115,30 @@ def _entry_findings(view: LogView, seen: Sequence[SeenEntry], codes: Sequence[st
     """Findings of single entries, newest first and bounded; stale entries are drawn together."""
     found: list[Finding] = []
     old: list[SeenEntry] = []
+    gone: list[tuple[SeenEntry, str]] = []
     for one, code in sorted(zip(seen, codes, strict=True), key=lambda pair: -pair[0].version):
         if code in ("C4", "C5", "C9") and one.temp and view.equal(one.version, one.file, one.temp) is False:
             found.append(bytes_differ(view, one, code))
         elif code == "C9":
             old.append(one)
+        elif code in LOST_CODES:
+            gone.append((one, code))
         elif len(found) < MOST_FINDINGS and (finding := _finding(view, one, code, reach)):
             found.append(finding)
+    found += [lost(view, run, code, reach) for code, run in _runs_of_lost(view, gone)][:MOST_FINDINGS]
     return [*found, stale(old)] if old else found
+
+
+def _runs_of_lost(view: LogView, gone: Sequence[tuple[SeenEntry, str]]) -> list[tuple[str, list[SeenEntry]]]:
+    """Entries without their files, newest run first: consecutive versions of one state and one effect are one run."""
+    runs: list[tuple[tuple[object, ...], list[SeenEntry]]] = []
+    for one, code in sorted(gone, key=lambda pair: (pair[0].entry.table_path, -pair[0].version)):
+        kind = (code, one.entry.table_path, effect_of_loss(view, one.version))
+        if runs and runs[-1][0] == kind and runs[-1][1][0].version == one.version + 1:
+            runs[-1][1].insert(0, one)
+        else:
+            runs.append((kind, [one]))
+    return [(str(kind[0]), run) for kind, run in runs]
 
 
 def _finding(view: LogView, seen: SeenEntry, code: str, reach: int) -> Finding | None:
@@ -128,8 +148,6 @@ def _finding(view: LogView, seen: SeenEntry, code: str, reach: int) -> Finding |
             return pending(view, seen, bridged)
         case "C4":
             return incomplete(view, seen)
-        case "C6" | "C7":
-            return lost(view, seen, code, bridged)
         case "C10":
             return table_cannot_be_created(seen)
         case "C11":

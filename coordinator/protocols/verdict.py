@@ -50,6 +50,9 @@ class Finding:
     `summary` is one plain sentence; `meaning` says what happens if nobody acts; `evidence` is what was read, ready
     for JSON. `repairs` are the names of safe repairs. `state` is what this finding makes of the table. `absent` is what
     it rests on not being there: one look can miss what a writer is just making (docs/decisions/007).
+
+    One cause in a run of versions is one finding: of the newest of them, which stays while the oldest are mended, with
+    `first_version` as the other end.
     """
 
     code: str
@@ -61,6 +64,14 @@ class Finding:
     evidence: Mapping[str, object] = field(default_factory=dict)
     repairs: tuple[str, ...] = ()
     absent: tuple[Absence, ...] = ()
+    first_version: int | None = None
+
+    @property
+    def versions(self) -> range:
+        """The versions of which it speaks, ascending; none where it speaks of no version."""
+        if self.version is None:
+            return range(0)
+        return range(self.version if self.first_version is None else self.first_version, self.version + 1)
 
     @property
     def rests_on_absence(self) -> bool:

@@ -92,11 +92,14 @@ class TableUnderRepair:
             return f"{name} changed while it was read; look at the table again."
         return ""
 
-    def why_not_here(self, name: str, version: int) -> str:
-        """Why a file cannot follow the published version below it, or be followed by the one above it."""
-        if version and not self.view.file(version - 1).present:
+    def why_not_here(self, name: str, version: int, after: str = "") -> str:
+        """Why a file cannot follow the published version below it, or be followed by the one above it.
+
+        `after` is the file that the same plan publishes as the version below, "" for none.
+        """
+        if version and not after and not self.view.file(version - 1).present:
             return f"Version {thousands(version - 1)} is not published, and {thousands(version)} would leave a gap."
-        return self.why_not_between(name, version)
+        return self.why_not_between(name, version, after)
 
     def why_not_first(self) -> str:
         """Why a first commit does not belong into this log any more."""
@@ -105,12 +108,13 @@ class TableUnderRepair:
             return "The log is not empty; a first commit does not belong there any more."
         return ""
 
-    def why_not_between(self, name: str, version: int) -> str:
+    def why_not_between(self, name: str, version: int, after: str = "") -> str:
         """Why its time contradicts its neighbours': in-commit timestamps rise strictly (PROTOCOL.md)."""
-        own, before, after = self._time(name), self._time_of(version - 1), self._time_of(version + 1)
+        own, following = self._time(name), self._time_of(version + 1)
+        before = self._time(after) if after else self._time_of(version - 1)
         if own is not None and before is not None and own <= before:
             return f"The in-commit timestamp of {name} is not above that of version {thousands(version - 1)}."
-        if own is not None and after is not None and own >= after:
+        if own is not None and following is not None and own >= following:
             return f"The in-commit timestamp of {name} is not below that of version {thousands(version + 1)}."
         return ""
 

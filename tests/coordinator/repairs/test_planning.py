@@ -8,6 +8,7 @@ import pytest
 
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.repairs import calls
+from coordinator.repairs.log_store_plans import MOST_REPUBLISHED
 from coordinator.repairs.plan import FileCheck, Plan, Refusal, RepairFacts
 from coordinator.repairs.planning import plan_repairs, wanted_files
 from lake.delta.facts import LogStoreEntry, Mechanism, Problem, Registration, TableFacts
@@ -218,6 +219,45 @@ PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
 @pytest.mark.parametrize(("name", "facts", "repair", "expected"), PLANNED, ids=[one[0] for one in PLANNED])
 def test_a_repairable_state_has_a_plan_of_exactly_these_calls(name, facts, repair, expected):
     assert kinds(plans(facts)[repair]) == expected
+
+
+LOST_RUN = log_store_facts(listing(range(2), temp=[temp_name(v) for v in range(4)]), *(entry(v) for v in range(4)))
+
+
+def test_lost_files_of_consecutive_versions_are_put_back_by_one_plan_oldest_first():
+    plan = plans(LOST_RUN)["republish-file"]
+
+    assert (plan.version, plan.title, plan.can_lose) == (3, "Republish 2.json to 3.json", False)
+    assert kinds(plan) == ["Publish", "RequireEqual"] * 2
+    assert [call.key[-25:] for call in plan.calls[::2]] == [commit_name(2), commit_name(3)]
+
+
+def test_a_run_whose_files_contradict_each_other_is_not_put_back():
+    files = {temp_name(2): file(temp_name(2), time=STAMP + 9), temp_name(3): file(temp_name(3), time=STAMP)}
+
+    assert "not above that of version 2" in refusals(LOST_RUN, files=files)["republish-file"]
+
+
+def test_a_run_that_would_leave_a_gap_is_not_put_back():
+    facts = log_store_facts(listing(range(2), temp=[temp_name(v) for v in (0, 1, 3)]), *(entry(v) for v in range(4)))
+
+    assert "republish-file" not in plans(facts)
+
+
+def test_a_long_run_is_put_back_in_parts():
+    many = range(MOST_REPUBLISHED + 5)
+    facts = log_store_facts(listing([0], temp=[temp_name(v) for v in many]), *(entry(v) for v in many))
+    plan = plans(facts, files={temp_name(v): file(temp_name(v), time=STAMP + v) for v in many})["republish-file"]
+
+    assert len(plan.calls) == 2 * MOST_REPUBLISHED
+    assert plan.consequences[-1] == "4 more are left for the next time."
+
+
+def test_of_several_lost_staged_commits_the_newest_is_not_published_above_a_gap():
+    facts = coordinated_facts(listing(range(3), staged=[staged_name(v) for v in (3, 4)]), registration(4))
+
+    assert "publish-accepted-staged-file" not in plans(facts)
+    assert "Nothing tells which staged files were accepted as 3." in refusals(facts)["publish-accepted-staged-file"]
 
 
 HEALTHY = {
