@@ -139,6 +139,8 @@ def _is_another(known: KnownTable, listing: LogListing) -> bool:
     """
     if known.published_version is None:
         return False
+    if not listing.commits and known.published_version in listing.checkpoints:
+        return False
     found = listing.commits.get(known.published_version)
     if found is None or (known.newest_etag and found.etag[: len(known.newest_etag)] != known.newest_etag):
         return True

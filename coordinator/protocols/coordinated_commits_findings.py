@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from coordinator.protocols.absence import MOST_ABSENT, commit_files, temp_file
 from coordinator.protocols.judgement import GRACE_SECONDS, run_evidence
 from coordinator.protocols.log_store_entries import look_evidence
+from coordinator.protocols.log_store_findings import effect_at_the_end
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import STAGED_FOLDERS, staged_file_version
 from coordinator.protocols.registrations import SeenCommit
@@ -172,7 +173,6 @@ def list_cleared_too_early(view: LogView, registration: Registration, version: i
     versions = range(first, version + 1)
     candidates = [file for file in view.facts.listing.staged or () if staged_file_version(file.name) in versions]
     looked = view.facts.listing.staged is not None
-    seen = thousands(view.base) if view.base >= 0 else "no table"
     alone = first == version
     gone = (
         f"it, and {version}.json does not exist"
@@ -192,7 +192,7 @@ def list_cleared_too_early(view: LogView, registration: Registration, version: i
         Severity.CRITICAL,
         State.BLOCKED,
         f"The coordinator stands at {thousands(version)} and no longer lists {gone}. "
-        f"Readers silently see {seen}; writers retry without end. {rest}",
+        f"{effect_at_the_end(view, version)} {rest}",
         version,
         "Nothing heals this by itself. The accepted file is the one whose inCommitTimestamp equals tableTimestamp; "
         f"lowering tableVersion would lose the commit.{told}",

@@ -17,6 +17,13 @@ def newest_in_words(view: LogView) -> str:
     return thousands(view.base) if view.base >= 0 else "no table"
 
 
+def effect_at_the_end(view: LogView, version: int) -> str:
+    """What readers and writers make of a newest version whose file is gone."""
+    if view.base >= version:
+        return f'Spark stops with "Could not find any delta files for version {view.base}".'
+    return f"Readers silently see {newest_in_words(view)}; writers retry without end."
+
+
 def pending(view: LogView, seen: SeenEntry, bridged: bool) -> Finding:
     """C2: accepted, not published; worse where other versions exist above it or are missing below it."""
     name = thousands(seen.version)
@@ -142,7 +149,7 @@ def lost(view: LogView, run: Sequence[SeenEntry], code: str, reach: int) -> Find
         code,
         Severity.WARNING if effect is Loss.COVERED else Severity.CRITICAL,
         State.ATTENTION if effect is Loss.COVERED else State.BLOCKED,
-        f"{what} {_effect_in_words(view, effect, many)} {rest}",
+        f"{what} {_effect_in_words(view, newest.version, effect, many)} {rest}",
         newest.version,
         "Nothing heals this by itself: readers trust the entry, and each retry of a writer leaves one more temp file. "
         "Deleting the entry would let another commit take this version.",
@@ -153,14 +160,14 @@ def lost(view: LogView, run: Sequence[SeenEntry], code: str, reach: int) -> Find
     )
 
 
-def _effect_in_words(view: LogView, effect: Loss, many: int) -> str:
+def _effect_in_words(view: LogView, version: int, effect: Loss, many: int) -> str:
     match effect:
         case Loss.COVERED:
             covers = f"Checkpoint {thousands(view.checkpoint or 0)} covers {verb(many, 'it', 'them')}"
             return f"{covers}, so only time travel fails."
         case Loss.IN_A_GAP:
             return "Later versions exist, so readers stop at the gap."
-    return f"Readers silently see {newest_in_words(view)}; writers retry without end."
+    return effect_at_the_end(view, version)
 
 
 def unmeasured_loss(view: LogView, seen: SeenEntry, missing: str) -> Finding:

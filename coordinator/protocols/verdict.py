@@ -102,6 +102,7 @@ class EntryVerdict:
 class Verdict:
     """The diagnosis of one table: `findings` worst first; `summary` is the worst one's sentence or says all is well.
 
+    `published_version` is the newest with a file of its own; of a log without commits that of its checkpoint.
     `withheld` are findings that rest on an absence which no second look has confirmed; they are not among `findings`.
     """
 

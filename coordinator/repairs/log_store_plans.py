@@ -129,8 +129,9 @@ def republished(finding: Finding) -> range:
 
 
 def _after_republishing(finding: Finding, taken: range) -> tuple[str, ...]:
+    named = f"{verb(len(taken), 'version', 'versions')} {version_list(taken)}"
     sentences = [
-        f"Readers see {verb(len(taken), 'version', 'versions')} {version_list(taken)} again, and writers stop retrying.",
+        f"Readers see {named} again, and writers stop retrying.",
         "Deletes nothing and changes no entry.",
     ]
     if len(taken) < len(finding.versions):

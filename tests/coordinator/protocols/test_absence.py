@@ -45,6 +45,7 @@ CASES: dict[str, TableFacts] = {
     "bytes-differ": log_store_facts(listing(temp=[log_object(temp_name(3), size=999)]), *FOUR),
     "version-hole": table_facts(listing([0, 3])),
     "log-start-missing": table_facts(listing([5, 6])),
+    "checkpoint-without-commit": table_facts(listing((), checkpoints=[9])),
     "list-not-contiguous": coordinated_facts(
         listing(range(2), staged=[staged_name(4)]), registration(4, coordinator_commit(4))
     ),
@@ -80,6 +81,7 @@ def test_the_cases_hold_every_critical_finding_there_is() -> None:
     assert found == SEEN | {
         "C2", "C6", "C7", "C10", "C11", "K3", "K6", "K7", "K8", "K9", "rewind-leftover", "undecided",
         "leftover-entries", "foreign-writer", "incomplete-with-expiry", "version-hole", "log-start-missing",
+        "checkpoint-without-commit",
         "list-not-contiguous",
     }  # fmt: skip
 
