@@ -118,6 +118,9 @@ class DeltaTable(Observed):
     registrations = models.JSONField(default=list, help_text="Coordinator items of this path, as JSON")
     problems = models.JSONField(default=list, help_text="[{place, reason}] of what could not be read")
     fingerprint = models.CharField(max_length=64, blank=True, help_text="Hash of the tail listing and newest entry")
+    missed = models.JSONField(
+        default=list, help_text="[code, what, first, last] of what the last look did not see: the next one confirms it"
+    )
     listed_at = models.DateTimeField(null=True, help_text="Last listing of the whole log")
     changed_at = models.DateTimeField(null=True, help_text="Last pass that found something new")
     first_seen_at = models.DateTimeField(auto_now_add=True)

@@ -98,10 +98,15 @@ def version_state(commit: Commit | None, entries: Sequence[Entry], *, mechanism:
 
 def unpublished_state(entries: Sequence[Entry]) -> VersionState:
     """What an absent file means: lost, waiting in the log store, or waiting in the coordinator."""
-    if not entries or any(entry.code in LOST_CODES or entry.complete for entry in entries):
+    if not entries or any(entry.code in LOST_CODES or _has_no_file(entry) for entry in entries):
         return VersionState.MISSING
     coordinated = any(entry.code.startswith("K") for entry in entries)
     return VersionState.UNBACKFILLED if coordinated else VersionState.PENDING
+
+
+def _has_no_file(entry: Entry) -> bool:
+    """Whether a finished entry's file was looked for and is absent; while it is being checked, that is not known."""
+    return bool(entry.complete) and entry.published is False
 
 
 def entry_state(entry: Entry, *, foreign: bool = False) -> VersionState:

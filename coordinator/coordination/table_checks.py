@@ -6,6 +6,7 @@ from coordinator.coordination.checks import Check, Operation, failed, ok, warnin
 from coordinator.coordination.features import COORDINATED, LEFT_BEHIND, features_of, is_catalog_managed, unknown
 from coordinator.coordination.places import location_of, path_of_entries, path_problem
 from coordinator.coordination.situation import Situation
+from coordinator.protocols.absence import being_checked
 from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.registrations import current_registration
 from coordinator.protocols.verdict import Finding, State
@@ -116,6 +117,8 @@ def waiting_check(situation: Situation) -> Check:
     open_ones = [one for one in verdict.findings if (one.code, one.version) not in covered]
     if blocking := next((one for one in open_ones if _blocks(one)), None):
         return failed(name, f"{blocking.summary} Repair it first.")
+    if checking := being_checked(verdict):
+        return failed(name, f"{checking} Check again in a moment.")
     if not first and verdict.unpublished:
         return failed(name, f"{len(verdict.unpublished):,} accepted commits are not published: repair them first.")
     if first:

@@ -7,6 +7,7 @@ from coordinator.coordination.checks import Check, CheckState, Operation, Prefli
 from coordinator.coordination.features import BROUGHT, COORDINATED, features_of
 from coordinator.coordination.situation import Situation
 from coordinator.coordination.table_checks import half_dropped
+from coordinator.protocols.absence import being_checked
 from coordinator.protocols.coordinator_conf import read_conf
 from coordinator.protocols.registrations import current_registration
 from coordinator.protocols.verdict import State
@@ -92,6 +93,8 @@ def _intact(after: Situation) -> Check:
     verdict = after.repair.verdict
     if verdict.state in (State.BLOCKED, State.UNSAFE) or verdict.unpublished:
         return failed("Table", verdict.summary)
+    if checking := being_checked(verdict):
+        return failed("Table", checking)
     return ok("Table", "Readable, its versions contiguous, every accepted commit published.")
 
 
@@ -107,6 +110,8 @@ def aftermath(operation: Operation, after: Situation) -> str:
         return f"The table could not be read again ({after.error or 'no log'}): observe it before anything else."
     if blocked := _blocked(after):
         return f"The table was read again: {blocked} Repair that first; its page says how."
+    if after.repair is not None and (checking := being_checked(after.repair.verdict)):
+        return f"The table was read again: {checking} Observe it before anything else."
     coordinated = facts.mechanism is Mechanism.COORDINATED_COMMITS
     if operation is Operation.CREATE:
         return "The table is there, and coordinated." if coordinated else "No table was made: ask for it again."

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from coordinator.models import DeltaTable, TableFinding
 from coordinator.observation.reading import Reading
 from coordinator.observation.storable import make_storable
-from coordinator.protocols.verdict import Finding
+from coordinator.protocols.verdict import Finding, Severity
 
 _TOLD = ("severity", "state", "state_rank", "summary", "meaning", "evidence", "repairs")
 
@@ -14,7 +14,8 @@ _TOLD = ("severity", "state", "state_rank", "summary", "meaning", "evidence", "r
 def save_findings(found: Sequence[tuple[DeltaTable, Iterable[Finding], Reading]]) -> None:
     """Open or refresh a row for each finding; resolve the open rows of these tables that were not found again.
 
-    A failed reading proves nothing about older findings: it resolves none.
+    A failed reading proves nothing about older findings: it resolves none. Neither does one resolve a critical finding
+    that left something to be checked.
     """
     open_rows: defaultdict[int, dict[str, TableFinding]] = defaultdict(dict)
     tables = [table.pk for table, _, _ in found]
@@ -35,11 +36,17 @@ def save_findings(found: Sequence[tuple[DeltaTable, Iterable[Finding], Reading]]
                 fresh.pk, fresh.opened_at = row.pk, row.opened_at
                 fresh.save(force_update=True)
         TableFinding.objects.filter(pk__in=seen).update(seen_at=reading.observed_at)
-        if old and reading.error is None:
-            TableFinding.objects.filter(pk__in=[held.pk for held in old.values()]).update(
-                resolved_at=reading.observed_at
-            )
+        if over := [held.pk for held in old.values() if _proves_over(reading, held)]:
+            TableFinding.objects.filter(pk__in=over).update(resolved_at=reading.observed_at)
     TableFinding.objects.bulk_create(new)
+
+
+def _proves_over(reading: Reading, held: TableFinding) -> bool:
+    """Whether a reading that did not find it again shows that the finding no longer holds."""
+    if reading.error is not None:
+        return False
+    checking = reading.verdict is not None and bool(reading.verdict.withheld)
+    return not (checking and held.severity == Severity.CRITICAL)
 
 
 def finding_key(finding: Finding) -> str:

@@ -40,7 +40,10 @@ class Comparison:
 
 
 class LogReader:
-    """Reads for one table in one pass. What cannot be read goes to `problems`; a refusal by AWS is raised."""
+    """Reads for one table in one pass. What cannot be read goes to `problems`; a refusal by AWS is raised.
+
+    `has_moved` tells that a file had gone which the listing holds: the log was cleaned up meanwhile, or damaged.
+    """
 
     def __init__(self, lake: Lake, target: Target, listing: LogListing) -> None:
         self.problems: list[Problem] = []
@@ -50,6 +53,7 @@ class LogReader:
         self._commits: dict[str, Commit | None] = {}
         self._parts_read: list[HoldsState] = []
         self.partly_read: set[int] = set()
+        self.has_moved = False
 
     def published_protocol(self) -> TableProtocol | None:
         """Replay protocol and metaData up to the newest published version."""
@@ -139,6 +143,7 @@ class LogReader:
 
     def _checksum(self, version: int, found: LogObject) -> Checksum:
         data = self._bytes(found.name)
+        self.has_moved |= data is None
         return read_checksum(version, data) if data is not None else Checksum(version)
 
     def _checkpoint(self, found: LogObject) -> StateParts:
@@ -152,6 +157,7 @@ class LogReader:
         except AwsError as error:
             if not error.is_missing:
                 raise
+            self.has_moved = True
             state = StateParts(-1, problems=(Problem(found.name, "It was listed, and has gone since."),))
         self.problems += state.problems
         return state
@@ -160,6 +166,7 @@ class LogReader:
         if name not in self._commits:
             found = self._get(name)
             data = _whole_lines(found)
+            self.has_moved |= data is None and size is not None
             if data is not None and size is not None and len(data) < size:
                 self.partly_read.add(version)
                 self.problems.append(Problem(name, f"Only the first {len(data):,} of its {size:,} bytes were read."))

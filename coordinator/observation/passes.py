@@ -11,8 +11,9 @@ from coordinator.models import Bucket, DeltaTable, ObservationPass, Watch
 from coordinator.observation.discovery import find_tables
 from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of
 from coordinator.observation.provenance_rows import recall_provenance
-from coordinator.observation.reading import Reading, read_table
+from coordinator.observation.reading import Reading
 from coordinator.observation.saving import CHUNK, save_readings, save_unchanged
+from coordinator.observation.second_look import MOST_SECOND_LOOKS, SecondLooks, read_table
 from coordinator.observation.settings_of_aws import judge_bucket_again, observe_buckets, observe_stores
 from coordinator.observation.storable import clean_text
 from coordinator.observation.stores import survey_for_one_table, survey_stores
@@ -96,8 +97,10 @@ def _observe(
         book, problems = _targets(connection, lake, survey, workers)
         targets = tuple(book.targets.values())
         tell("Read the tables", 0, len(targets))
-        readings = _read_all(lake, survey, targets, workers, in_full=in_full)
+        looks = SecondLooks()
+        readings = _read_all(lake, survey, targets, workers, looks, in_full=in_full)
         counts = _save_all(connection, readings, len(targets), tell)
+        problems += _left_to_check(looks)
         tell("Read bucket settings")
         observe_buckets(connection, lake, started, workers, tables_changed=counts.changed + counts.failed > 0)
     requests = lake.requests
@@ -159,10 +162,10 @@ def _note_watch(watch: Watch, code: str, text: str) -> None:
 
 
 def _read_all(
-    lake: Lake, survey: Survey, targets: Sequence[Target], workers: Workers, *, in_full: bool
+    lake: Lake, survey: Survey, targets: Sequence[Target], workers: Workers, looks: SecondLooks, *, in_full: bool
 ) -> Iterator[Reading]:
     waiting = (_remembering(target, workers) for target in targets)
-    read = partial(read_table, lake, survey, in_full=in_full)
+    read = partial(read_table, lake, survey, in_full=in_full, looks=looks)
     return workers.each(read, lambda: next(waiting, None))
 
 
@@ -172,6 +175,13 @@ def _remembering(target: Target, workers: Workers) -> Target:
         return target
     table_id = target.known.id
     return replace(target, recall=lambda first: workers.ask(lambda: recall_provenance(table_id, first)))
+
+
+def _left_to_check(looks: SecondLooks) -> list[str]:
+    if not looks.left_out:
+        return []
+    many = f"{looks.left_out:,} table{' is' if looks.left_out == 1 else 's are'} still being checked"
+    return [f"{many}: a pass takes at most {MOST_SECOND_LOOKS} second looks."]
 
 
 @dataclass(slots=True)

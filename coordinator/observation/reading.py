@@ -21,6 +21,7 @@ from coordinator.observation.witnesses import (
     read_named_registration,
     tail_start,
 )
+from coordinator.protocols.absence import Missed
 from coordinator.protocols.coordinator_conf import coordinator_elsewhere
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.log_view import LogView
@@ -60,6 +61,8 @@ class Reading:
     the table's commits go, "" for none. `log_files` counts every object under `_delta_log/`. `partly_read` are
     versions whose file was too large to be read to its end. `recalled` is what was known of the listed versions before,
     `learned` what is known of more or more of them now; `of_another_table` says that what is stored is not of this one.
+    `missed` is what this look did not see and a critical finding rests on, `missed_before` the same of the last look at
+    this table. `has_moved` tells that a listed file had gone before it was read.
     """
 
     target: Target
@@ -78,6 +81,9 @@ class Reading:
     recalled: Mapping[int, Provenance] = field(default_factory=dict)
     learned: tuple[Provenance, ...] = ()
     of_another_table: bool = False
+    missed: tuple[Missed, ...] = ()
+    missed_before: tuple[Missed, ...] = ()
+    has_moved: bool = False
 
     @property
     def is_gone(self) -> bool:
@@ -92,8 +98,11 @@ class Reading:
         )
 
 
-def read_table(lake: Lake, survey: Survey, target: Target, *, in_full: bool = False) -> Reading:
-    """Look at one table; whatever goes wrong with it is part of the reading, not an exception."""
+def read_once(lake: Lake, survey: Survey, target: Target, *, in_full: bool) -> Reading:
+    """Look at one table; whatever goes wrong with it is part of the reading, not an exception.
+
+    One look can miss what is written meanwhile: `second_look.read_table` is what others call.
+    """
     now = datetime.now(UTC)
     try:
         return _read(lake, survey, target, now, in_full=in_full)
@@ -146,6 +155,8 @@ def _is_another(known: KnownTable, listing: LogListing) -> bool:
     look although its version was there by then.
     """
     if known.published_version is None:
+        return False
+    if not listing.commits and known.published_version in listing.checkpoints:
         return False
     found = listing.commits.get(known.published_version)
     if found is None or (known.newest_etag and found.etag[: len(known.newest_etag)] != known.newest_etag):
@@ -219,6 +230,8 @@ def _judge(
         recalled=recalled,
         learned=tuple(one for version, one in facts.provenance.items() if one != recalled.get(version)),
         of_another_table=another is True,
+        missed_before=remembered.known.missed if remembered.known else (),
+        has_moved=reader.has_moved,
     )
 
 

@@ -1,6 +1,6 @@
 """Filling the row of one table from one reading."""
 
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from datetime import datetime
 
 from coordinator.models import CommitStore, DeltaTable
@@ -49,7 +49,7 @@ def _fill_gone(table: DeltaTable, reading: Reading) -> None:
     table.error_at, table.error_code, table.error_text = None, "", ""
     table.state, table.state_rank = State.NOT_CHECKED.value, State.NOT_CHECKED.rank
     table.summary = "The table has vanished: its log is empty and no commit store has an entry for it."
-    table.fingerprint, table.listed_at = "", reading.observed_at
+    table.fingerprint, table.listed_at, table.missed = "", reading.observed_at, []
 
 
 def _fill_state(table: DeltaTable, reading: Reading, verdict: Verdict) -> None:
@@ -62,6 +62,7 @@ def _fill_state(table: DeltaTable, reading: Reading, verdict: Verdict) -> None:
     table.gone_at = None
     table.fingerprint = reading.fingerprint
     table.lock_domains = [asdict(domain) for domain in reading.lock_domains]
+    table.missed = [[one.code, *astuple(one.absence)] for one in reading.missed]
 
 
 def _fill_log(table: DeltaTable, reading: Reading, facts: TableFacts, verdict: Verdict, listing: LogListing) -> None:

@@ -7,7 +7,8 @@ from datetime import datetime
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from coordinator.models import Commit, DeltaTable
-from coordinator.protocols.verdict import State
+from coordinator.protocols.absence import Missed
+from coordinator.protocols.verdict import Absence, State
 from lake.delta.coordinator_properties import coordinator_table_id
 from lake.delta.facts import HeldElsewhere, LockDomain, Mechanism, Provenance, TableProtocol
 from lake.delta.uri import TableUri
@@ -17,7 +18,8 @@ from lake.delta.uri import TableUri
 class KnownTable:
     """A table as the database holds it since the last pass.
 
-    `newest_etag` is that of the newest published version's file; "" where it is not known.
+    `newest_etag` is that of the newest published version's file; "" where it is not known. `missed` is what its last
+    look did not see.
     """
 
     id: int
@@ -36,6 +38,7 @@ class KnownTable:
     oldest_unpublished_at: datetime | None
     has_error: bool
     is_gone: bool
+    missed: tuple[Missed, ...] = ()
 
     @property
     def newest_version(self) -> int:
@@ -76,7 +79,8 @@ class Target:
         """The same table without what an earlier one at this place left behind."""
         if self.known is None:
             return self
-        return replace(self, known=replace(self.known, published_version=None, protocol=None, lock_domains=()))
+        earlier = replace(self.known, published_version=None, protocol=None, lock_domains=(), missed=())
+        return replace(self, known=earlier)
 
 
 @dataclass(slots=True)
@@ -127,6 +131,7 @@ def _known(table: DeltaTable) -> KnownTable:
         oldest_unpublished_at=table.oldest_unpublished_at,
         has_error=bool(table.error_code),
         is_gone=table.gone_at is not None,
+        missed=tuple(Missed(code, Absence(what, first, last)) for code, what, first, last in table.missed),
     )
 
 

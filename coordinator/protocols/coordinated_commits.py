@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from coordinator.protocols import coordinated_commits_findings as findings
-from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, Judgement, join, malformed, undecided
+from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, UNKNOWN, Judgement, join, malformed, undecided
 from coordinator.protocols.litter import litter_finding, spin_finding
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
@@ -24,12 +24,12 @@ from coordinator.protocols.registrations import (
 from coordinator.protocols.several_coordinators import is_split, several_coordinators
 from coordinator.protocols.staged_litter import losing_files, unaccepted_files
 from coordinator.protocols.verdict import EntryVerdict, Finding
+from coordinator.protocols.wording import runs_of
 from lake.delta.coordinator_properties import TABLE_CONF
 from lake.delta.facts import Mechanism, Registration
 from lake.delta.wire import shown
 
 SCHEMA_VERSION = 1
-UNKNOWN = "unknown"
 
 
 def judge_coordinated_commits(view: LogView) -> Judgement:
@@ -75,9 +75,21 @@ def judge_current(view: LogView, registration: Registration) -> Judgement:
     if started is None and version not in view.published:
         missing = "hasAcceptedCommits of the registration is neither true nor false"
         return Judgement(findings=(*found, undecided("The newest accepted version", missing)))
-    if started is False:
-        return Judgement(findings=(*found, findings.not_started(registration)))
-    return join((Judgement(findings=tuple(found)), _judge_accepted(view, registration, version)))
+    judged = _judge_unused if started is False else _judge_accepted
+    return join((Judgement(findings=tuple(found)), judged(view, registration, version)))
+
+
+def _judge_unused(view: LogView, registration: Registration, version: int) -> Judgement:
+    """A registration that has accepted no commit: it stands at the upgrade's version, which is the newest one then.
+
+    Upstream expects the next commit right above `tableVersion` whether or not there was one before
+    (`DynamoDBCommitCoordinatorClient.commitToOwner`, Delta 3.3 to 4.4), so that a later log makes every write fail.
+    """
+    if view.newest is not None and version < view.newest:
+        return Judgement(findings=(findings.behind(registration, version, view.newest),))
+    if view.file(version).present is False:
+        return Judgement(findings=(findings.list_cleared_too_early(view, registration, version, version),))
+    return Judgement(findings=(findings.not_started(registration),))
 
 
 def _judge_accepted(view: LogView, registration: Registration, version: int) -> Judgement:
@@ -90,14 +102,17 @@ def _judge_accepted(view: LogView, registration: Registration, version: int) -> 
     if view.newest is not None and version < view.newest:
         found.append(findings.behind(registration, version, view.newest))
     file = view.file(version)
+    runs = missing_runs(in_list, view.base, version)
     if version not in in_list and not view.is_cleaned(version):
         if file.present is None:
             found.append(undecided("The newest accepted version", f"{file.name} was not looked up", version))
         elif not file.present:
-            found.append(findings.list_cleared_too_early(view, registration, version))
+            # What is missing right below it was lost with it.
+            first = runs.pop()[0] if runs and runs[-1][1] == version - 1 else version
+            found.append(findings.list_cleared_too_early(view, registration, version, first))
             entries = (_k6_entry(registration, version),)
             unpublished[version] = _moment(registration.table_timestamp)
-    if runs := missing_runs(in_list, view.base, version):
+    if runs:
         found.append(findings.list_not_contiguous(registration, version, runs))
     if registration.accepting_commits is False and view.facts.protocol and view.facts.protocol.version >= version:
         found.append(findings.refuses_commits(registration))
@@ -116,7 +131,7 @@ def judge_list(view: LogView, registration: Registration) -> Judgement:
     found += [findings.bytes_differ(view, one) for one in stale if _differs(view, one)][-MOST_FINDINGS:]
     if same := [one for one in stale if not _differs(view, one)]:
         found.append(findings.list_not_cleared(view, registration, same))
-    found += [findings.staged_file_lost(one) for one in by_code.get("K7", [])[-MOST_FINDINGS:]]
+    found += [findings.staged_files_lost(run) for run in _runs(by_code.get("K7", []))[-MOST_FINDINGS:]]
     waiting = [*by_code.get("K3", []), *by_code.get("K12", [])]
     found += [findings.size_differs(one) for one in waiting if one.size_differs][-MOST_FINDINGS:]
     if waiting := [one for one in waiting if not one.size_differs]:
@@ -129,6 +144,12 @@ def judge_list(view: LogView, registration: Registration) -> Judgement:
         accepted=max((one.version for one in seen), default=None),
         unpublished={one.version: one.written_at for one, code in pairs if code != "K4" and not one.file.present},
     )
+
+
+def _runs(seen: Sequence[SeenCommit]) -> list[list[SeenCommit]]:
+    """Commits of consecutive versions together, ascending."""
+    by_version = {one.version: one for one in seen}
+    return [[by_version[v] for v in range(first, last + 1)] for first, last in runs_of(by_version)]
 
 
 def code_of(view: LogView, seen: SeenCommit) -> str:

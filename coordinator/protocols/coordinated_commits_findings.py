@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 
-from coordinator.protocols.judgement import GRACE_SECONDS
+from coordinator.protocols.absence import MOST_ABSENT, commit_files, temp_file
+from coordinator.protocols.judgement import GRACE_SECONDS, run_evidence
 from coordinator.protocols.log_store_entries import look_evidence
+from coordinator.protocols.log_store_findings import effect_at_the_end
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.names import STAGED_FOLDERS
+from coordinator.protocols.names import STAGED_FOLDERS, staged_file_version
 from coordinator.protocols.registrations import SeenCommit
-from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import counted, duration, thousands, verb, version_list
+from coordinator.protocols.verdict import Absence, Finding, Severity, State
+from coordinator.protocols.wording import counted, duration, run_list, runs_of, thousands, verb, version_list
 from lake.delta.facts import LogObject, Registration
 
 
@@ -74,6 +76,7 @@ def unbackfilled(view: LogView, waiting: Sequence[SeenCommit], *, two_folders: b
             "commits": [commit_evidence(one) for one in waiting[-5:]],
         },
         ("backfill",),
+        commit_files(runs_of(below or versions)),
     )
 
 
@@ -122,18 +125,31 @@ def bytes_differ(view: LogView, seen: SeenCommit) -> Finding:
     )
 
 
-def staged_file_lost(seen: SeenCommit) -> Finding:
-    """K7: accepted, and neither the staged nor the published file exists."""
+def staged_files_lost(run: Sequence[SeenCommit]) -> Finding:
+    """K7 for consecutive versions: accepted, and neither the staged nor the published files exist."""
+    newest, versions = run[-1], [one.version for one in run]
+    many = len(run)
+    what = (
+        f"Commit {thousands(newest.version)} is accepted, but its staged file {newest.commit.file_name} is gone and it "
+        "was never backfilled."
+    )
+    if many > 1:
+        what = (
+            f"Commits {version_list(versions)} are accepted, but their staged files are gone and they were never "
+            "backfilled."
+        )
+    bring = verb(many, "the staged file back from versioning or a backup; it", "the staged files back; each")
     return Finding(
         "K7",
         Severity.CRITICAL,
         State.BLOCKED,
-        f"Commit {thousands(seen.version)} is accepted, but its staged file {seen.commit.file_name} is gone and it was "
-        "never backfilled. Every read fails with FAILED_READ_FILE.",
-        seen.version,
-        "Bring the staged file back from versioning or a backup; it must be as long as fsLength says. Dropping the "
-        "entry would lose the commit.",
-        commit_evidence(seen),
+        f"{what} Every read fails with FAILED_READ_FILE.",
+        newest.version,
+        f"Bring {bring} must be as long as fsLength says. Dropping the {verb(many, 'entry', 'entries')} would lose the "
+        f"{verb(many, 'commit', 'commits')}.",
+        {**commit_evidence(newest), **run_evidence(versions)},
+        absent=tuple(a for one in run[-MOST_ABSENT:] for a in temp_file(one.commit.file_name, one.version)),
+        first_version=versions[0] if many > 1 else None,
     )
 
 
@@ -153,32 +169,43 @@ def size_differs(seen: SeenCommit) -> Finding:
     )
 
 
-def list_cleared_too_early(view: LogView, registration: Registration, version: int) -> Finding:
-    """K6: `tableVersion` without file and without list element."""
-    candidates = view.staged_of(version)
+def list_cleared_too_early(view: LogView, registration: Registration, version: int, first: int) -> Finding:
+    """K6: `tableVersion` without file and without list element; `first` is the oldest version lost with it."""
+    versions = range(first, version + 1)
+    candidates = [file for file in view.facts.listing.staged or () if staged_file_version(file.name) in versions]
     looked = view.facts.listing.staged is not None
-    seen = thousands(view.base) if view.base >= 0 else "no table"
+    alone = first == version
+    gone = (
+        f"it, and {version}.json does not exist"
+        if alone
+        else f"{run_list([(first, version)])}, and their files are gone"
+    )
+    of_them = verb(len(versions), "of that version", "of those versions")
     if not looked:
         rest = "The staged files were not listed."
     elif candidates:
-        rest = f"{counted(len(candidates), 'staged file')} of that version {verb(len(candidates), 'is', 'are')} there."
+        rest = f"{counted(len(candidates), 'staged file')} {of_them} {verb(len(candidates), 'is', 'are')} there."
     else:
-        rest = "No staged file of that version is there."
+        rest = f"No staged file {of_them} is there."
+    told = "" if alone else " Of those below it nothing tells which staged file was accepted."
     return Finding(
         "K6",
         Severity.CRITICAL,
         State.BLOCKED,
-        f"The coordinator stands at {thousands(version)} and no longer lists it, and {version}.json does not exist. "
-        f"Readers silently see {seen}; writers retry without end. {rest}",
+        f"The coordinator stands at {thousands(version)} and no longer lists {gone}. "
+        f"{effect_at_the_end(view, version)} {rest}",
         version,
         "Nothing heals this by itself. The accepted file is the one whose inCommitTimestamp equals tableTimestamp; "
-        "lowering tableVersion would lose the commit.",
+        f"lowering tableVersion would lose the commit.{told}",
         {
             "registration": item_evidence(registration),
             "published_version": view.newest,
             "staged": [file.name for file in candidates[:20]] if looked else None,
+            **run_evidence(versions),
         },
-        ("publish-accepted-staged-file",) if candidates else (),
+        ("publish-accepted-staged-file",) if candidates and alone else (),
+        commit_files([(first, version)]),
+        None if alone else first,
     )
 
 
@@ -197,6 +224,7 @@ def list_not_contiguous(registration: Registration, version: int, runs: Sequence
             "registration": item_evidence(registration),
             "missing": [{"first": first, "last": last} for first, last in runs[:20]],
         },
+        absent=commit_files(runs),
     )
 
 
@@ -209,10 +237,17 @@ def behind(registration: Registration, version: int, newest: int) -> Finding:
         f"The coordinator stands at {thousands(version)}, below the published {thousands(newest)}. Reads work; every "
         f'write stops with "Commit version {newest + 1} is not valid. Expected version: {version + 1}."',
         version,
-        "The item was probably restored from an older backup. Writes fail until tableVersion is raised.",
+        f"The item was probably put back from {_backup(registration)}. Writes fail until tableVersion is raised.",
         {"registration": item_evidence(registration), "published_version": newest},
         ("raise-coordinator-version",),
+        (Absence(f"registration {registration.table_id}", version + 1, newest),),
     )
+
+
+def _backup(registration: Registration) -> str:
+    if registration.has_accepted_commits is False:
+        return "a backup made before its first commit: it says that it has accepted none"
+    return "an older backup"
 
 
 def registration_missing(table_id: str, store: str | None) -> Finding:
@@ -227,6 +262,7 @@ def registration_missing(table_id: str, store: str | None) -> Finding:
         "looked at. A guessed version loses commits.",
         evidence={"tableId": table_id, "store": store},
         repairs=("re-register",),
+        absent=(Absence(f"registration {table_id}"),),
     )
 
 

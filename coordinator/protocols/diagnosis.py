@@ -39,12 +39,12 @@ def diagnose(facts: TableFacts) -> Verdict:
     )
     findings = without_doubles(worst_first(judged.findings))
     state = worst_state(findings)
-    accepted = max((v for v in (judged.accepted, view.newest) if v is not None), default=None)
+    accepted = max((v for v in (judged.accepted, view.newest, view.checkpoint) if v is not None), default=None)
     moments = [moment for moment in judged.unpublished.values() if moment]
     return Verdict(
         state=state,
         summary=findings[0].summary if state is not State.HEALTHY else _all_is_well(view),
-        published_version=view.newest,
+        published_version=view.readable,
         accepted_version=accepted,
         entries=tuple(sorted(judged.entries, key=lambda one: (-one.version, one.store, one.lock_domain))),
         findings=findings,

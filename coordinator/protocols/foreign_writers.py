@@ -20,13 +20,14 @@ was, every one counts. And writers may be set to a shorter life than assumed, wh
 
 from itertools import islice
 
+from coordinator.protocols.absence import ENTRY
 from coordinator.protocols.judgement import MOST_FINDINGS, Judgement, undecided
 from coordinator.protocols.log_store_entries import look_evidence, own_domains
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_temp_of, is_version, temp_file_version
 from coordinator.protocols.overwritten import is_what_was_seen
 from coordinator.protocols.provenance import is_same_file
-from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.verdict import Absence, Finding, Severity, State
 from coordinator.protocols.wording import thousands, verb, version_list
 from lake.delta.facts import LogStoreEntry, Mechanism, Provenance
 
@@ -208,4 +209,5 @@ def _finding(view: LogView, version: int, count: int) -> Finding:
             "not_there_at": known.absent_at.isoformat() if known and known.absent_at else None,
             "foreign_versions": count,
         },
+        absent=(Absence(ENTRY, version, version),),
     )

@@ -1,6 +1,6 @@
 """What one part of the diagnosis contributes to a table's verdict, and how findings are ordered."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -12,6 +12,9 @@ GRACE_SECONDS = 60
 
 QUIET_SECONDS = 86_400
 """Files that belong to no commit may be removed once they are older than the longest possible commit."""
+
+UNKNOWN = "unknown"
+"""Code of an entry or a listed commit whose state the facts do not decide."""
 
 MOST_NAMED = 3
 """Problems of one item that its sentence names; the evidence holds more."""
@@ -42,6 +45,11 @@ def join(parts: Iterable[Judgement]) -> Judgement:
         accepted=max((part.accepted for part in kept if part.accepted is not None), default=None),
         unpublished=unpublished,
     )
+
+
+def run_evidence(versions: Sequence[int]) -> dict[str, object]:
+    """What the evidence of a finding about several consecutive versions adds: the first of them, and how many."""
+    return {"first_version": versions[0], "count": len(versions)} if len(versions) > 1 else {}
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -79,6 +87,7 @@ def _with_others(first: Finding, others: list[Finding]) -> Finding:
         summary=f"{first.summary} {counted(len(others), 'more finding')} of this kind.",
         evidence={**first.evidence, "also": [finding.summary for finding in others[:MOST_FINDINGS]]},
         repairs=tuple(dict.fromkeys(repair for finding in (first, *others) for repair in finding.repairs)),
+        absent=tuple(dict.fromkeys(absence for finding in (first, *others) for absence in finding.absent)),
     )
 
 

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from coordinator.protocols.judgement import MOST_FINDINGS, Judgement, undecided
+from coordinator.protocols.judgement import MOST_FINDINGS, UNKNOWN, Judgement, undecided
 from coordinator.protocols.lock_domains import contested_versions, domains_in_use, lock_domain_findings
 from coordinator.protocols.log_store_entries import SeenEntry, malformed_items, seen_entries
 from coordinator.protocols.log_store_findings import (
     bytes_differ,
+    effect_of_loss,
     incomplete,
     leftovers,
     lost,
@@ -27,8 +28,8 @@ from coordinator.protocols.log_view import LogView
 from coordinator.protocols.verdict import EntryVerdict, Finding
 from coordinator.protocols.wording import thousands
 
-UNKNOWN = "unknown"
-"""Code of an entry whose state the facts do not decide."""
+LOST_CODES = ("C6", "C7")
+"""Complete in DynamoDB, and without a published file."""
 
 _DELETIONS = ("remove-orphans", "abandon-commit")
 _PUBLICATIONS = ("publish-commit", "republish-file")
@@ -120,13 +121,17 @@ def _entry_findings(view: LogView, seen: Sequence[SeenEntry], codes: Sequence[st
     """Findings of single entries, newest first and bounded; stale entries are drawn together."""
     found: list[Finding] = []
     old: list[SeenEntry] = []
+    gone: list[tuple[SeenEntry, str]] = []
     for one, code in sorted(zip(seen, codes, strict=True), key=lambda pair: -pair[0].version):
         if code in ("C4", "C5", "C9") and one.temp and view.equal(one.version, one.file, one.temp) is False:
             found.append(bytes_differ(view, one, code))
         elif code == "C9":
             old.append(one)
+        elif code in LOST_CODES:
+            gone.append((one, code))
         elif len(found) < MOST_FINDINGS and (finding := _finding(view, one, code, reach)):
             found.append(finding)
+    found += [lost(view, run, code, reach) for code, run in _runs_of_lost(view, gone)][:MOST_FINDINGS]
     return [*found, stale(old)] if old else found
 
 
@@ -146,6 +151,18 @@ def _with_safe_repairs(view: LogView, seen: Sequence[SeenEntry], found: Sequence
         yield replace(finding, repairs=tuple(one for one in finding.repairs if one not in refused))
 
 
+def _runs_of_lost(view: LogView, gone: Sequence[tuple[SeenEntry, str]]) -> list[tuple[str, list[SeenEntry]]]:
+    """Entries without their files, newest run first: consecutive versions of one state and one effect are one run."""
+    runs: list[tuple[tuple[object, ...], list[SeenEntry]]] = []
+    for one, code in sorted(gone, key=lambda pair: (pair[0].domain.store, pair[0].domain.path, -pair[0].version)):
+        kind = (code, one.domain, effect_of_loss(view, one.version))
+        if runs and runs[-1][0] == kind and runs[-1][1][0].version == one.version + 1:
+            runs[-1][1].insert(0, one)
+        else:
+            runs.append((kind, [one]))
+    return [(str(kind[0]), run) for kind, run in runs]
+
+
 def _finding(view: LogView, seen: SeenEntry, code: str, reach: int) -> Finding | None:
     bridged = seen.version <= reach
     match code:
@@ -153,8 +170,6 @@ def _finding(view: LogView, seen: SeenEntry, code: str, reach: int) -> Finding |
             return pending(view, seen, bridged)
         case "C4":
             return incomplete(view, seen)
-        case "C6" | "C7":
-            return lost(view, seen, code, bridged)
         case "C10":
             return table_cannot_be_created(seen)
         case "C11":

@@ -1,18 +1,27 @@
 """Findings of single log store entries: the sentence, what follows if nobody acts, the evidence and the repairs."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 
-from coordinator.protocols.judgement import GRACE_SECONDS
+from coordinator.protocols.absence import WHOLE_LOG, commit_file, commit_files, temp_file
+from coordinator.protocols.judgement import GRACE_SECONDS, run_evidence
 from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_moved_temp
-from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.verdict import Absence, Finding, Severity, State
 from coordinator.protocols.wording import counted, duration, thousands, verb, version_list
 
 
 def newest_in_words(view: LogView) -> str:
     """What readers see: the newest published version, or that there is no table."""
     return thousands(view.base) if view.base >= 0 else "no table"
+
+
+def effect_at_the_end(view: LogView, version: int) -> str:
+    """What readers and writers make of a newest version whose file is gone."""
+    if view.base >= version:
+        return f'Spark stops with "Could not find any delta files for version {view.base}".'
+    return f"Readers silently see {newest_in_words(view)}; writers retry without end."
 
 
 def pending(view: LogView, seen: SeenEntry, bridged: bool) -> Finding:
@@ -28,6 +37,7 @@ def pending(view: LogView, seen: SeenEntry, bridged: bool) -> Finding:
             "Readers and writers repair the newest entry only, so the gap stays until the commit is published.",
             seen.evidence,
             ("publish-commit",),
+            commit_file(seen.version),
         )
     if not bridged or _jumps(view, seen):
         return _above_a_gap(view, seen, bridged)
@@ -61,6 +71,7 @@ def _above_a_gap(view: LogView, seen: SeenEntry, bridged: bool) -> Finding:
         "Once it is published above the gap, readers stop with DELTA_VERSIONS_NOT_CONTIGUOUS.",
         seen.evidence,
         ("publish-commit",) if bridged else (),
+        commit_files([(view.base + 1, seen.version - 1)]),
     )
 
 
@@ -104,32 +115,59 @@ def bytes_differ(view: LogView, seen: SeenEntry, code: str) -> Finding:
     )
 
 
-def lost(view: LogView, seen: SeenEntry, code: str, repairable: bool) -> Finding:
-    """C6 and C7: complete in DynamoDB, no published file; C6 still has the temp file."""
-    name = thousands(seen.version)
-    rest = "The temp file survives." if code == "C6" else "The temp file that the entry names is gone too."
-    what = f"Commit {name} is complete in DynamoDB, but {seen.version}.json is gone."
-    state, severity = State.BLOCKED, Severity.CRITICAL
-    if view.newest is not None and seen.version < view.newest:
-        if view.checkpoint is not None and view.checkpoint >= seen.version:
-            state, severity = State.ATTENTION, Severity.WARNING
-            effect = f"Checkpoint {thousands(view.checkpoint)} covers it, so only time travel fails."
-        else:
-            effect = "Later versions exist, so readers stop at the gap."
-        repairable = code == "C6"
-    else:
-        effect = f"Readers silently see {newest_in_words(view)}; writers retry without end."
+class Loss(StrEnum):
+    """What the loss of a published file does to readers."""
+
+    AT_THE_END = "readers silently stay below it"
+    IN_A_GAP = "readers stop at it"
+    COVERED = "a checkpoint covers it"
+
+
+def effect_of_loss(view: LogView, version: int) -> Loss:
+    """What it does that the file of a complete entry is gone."""
+    if view.newest is None or version >= view.newest:
+        return Loss.AT_THE_END
+    return Loss.COVERED if view.checkpoint is not None and view.checkpoint >= version else Loss.IN_A_GAP
+
+
+def lost(view: LogView, run: Sequence[SeenEntry], code: str, reach: int) -> Finding:
+    """C6 and C7 for consecutive versions: complete in DynamoDB, no published file; C6 still has the temp files.
+
+    `reach` is the version up to which the log can be published again without a gap.
+    """
+    newest, versions = run[-1], [one.version for one in run]
+    many, effect = len(run), effect_of_loss(view, run[-1].version)
+    what = f"Commit {thousands(newest.version)} is complete in DynamoDB, but {newest.version}.json is gone."
+    if many > 1:
+        what = f"Commits {version_list(versions)} are complete in DynamoDB, but their files are gone."
+    rest = f"The temp {verb(many, 'file survives', 'files survive')}."
+    if code == "C7":
+        rest = verb(many, "The temp file that the entry names is", "The temp files that the entries name are")
+        rest += " gone too."
+    repairable = newest.version <= reach or effect is not Loss.AT_THE_END
     return Finding(
         code,
-        severity,
-        state,
-        f"{what} {effect} {rest}",
-        seen.version,
+        Severity.WARNING if effect is Loss.COVERED else Severity.CRITICAL,
+        State.ATTENTION if effect is Loss.COVERED else State.BLOCKED,
+        f"{what} {_effect_in_words(view, newest.version, effect, many)} {rest}",
+        newest.version,
         "Nothing heals this by itself: readers trust the entry, and each retry of a writer leaves one more temp file. "
         "Deleting the entry would let another commit take this version.",
-        {**seen.evidence, "published_version": view.newest},
+        {**newest.evidence, "published_version": view.newest, **run_evidence(versions)},
         ("republish-file",) if code == "C6" and repairable else (),
+        commit_files([(versions[0], versions[-1])]),
+        versions[0] if many > 1 else None,
     )
+
+
+def _effect_in_words(view: LogView, version: int, effect: Loss, many: int) -> str:
+    match effect:
+        case Loss.COVERED:
+            covers = f"Checkpoint {thousands(view.checkpoint or 0)} covers {verb(many, 'it', 'them')}"
+            return f"{covers}, so only time travel fails."
+        case Loss.IN_A_GAP:
+            return "Later versions exist, so readers stop at the gap."
+    return effect_at_the_end(view, version)
 
 
 def unmeasured_loss(view: LogView, seen: SeenEntry, missing: str) -> Finding:
@@ -143,6 +181,7 @@ def unmeasured_loss(view: LogView, seen: SeenEntry, missing: str) -> Finding:
         seen.version,
         "Writers retry without end until the file is back.",
         {**seen.evidence, "missing": missing},
+        absent=commit_file(seen.version),
     )
 
 
@@ -172,7 +211,12 @@ def recovery_fails(view: LogView, seen: SeenEntry) -> Finding:
         meaning,
         seen.evidence,
         ("abandon-commit",) if seen.newest else (),
+        _temp_file(seen),
     )
+
+
+def _temp_file(seen: SeenEntry) -> tuple[Absence, ...]:
+    return temp_file(seen.temp.name if seen.temp else "", seen.version)
 
 
 def table_cannot_be_created(seen: SeenEntry) -> Finding:
@@ -186,6 +230,7 @@ def table_cannot_be_created(seen: SeenEntry) -> Finding:
         "Recovery fails on every listing. The entry may be removed only while the whole _delta_log/ is empty.",
         seen.evidence,
         ("abandon-commit",),
+        _temp_file(seen),
     )
 
 
@@ -222,4 +267,5 @@ def leftovers(view: LogView, seen: Sequence[SeenEntry]) -> Finding:
         "end.",
         {"versions": sorted(versions)[-100:], "count": len(versions), "path": view.facts.uri},
         ("remove-orphans",),
+        (Absence(WHOLE_LOG),),
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from coordinator.protocols.absence import commit_file
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.litter import litter_finding, spin_finding
 from coordinator.protocols.log_store_entries import SeenEntry
@@ -31,16 +32,18 @@ def expiry_findings(seen: Sequence[SeenEntry]) -> list[Finding]:
 
 def _expires_while_incomplete(seen: Sequence[SeenEntry]) -> Finding:
     newest = max(seen, key=lambda one: one.version)
+    unpublished = newest.file.present is False
     return Finding(
         "incomplete-with-expiry",
-        Severity.CRITICAL if newest.file.present is False else Severity.WARNING,
-        State.UNSAFE if newest.file.present is False else State.ATTENTION,
+        Severity.CRITICAL if unpublished else Severity.WARNING,
+        State.UNSAFE if unpublished else State.ATTENTION,
         f"Entry {version_list(one.version for one in seen)} is incomplete and yet carries expireTime, so DynamoDB may "
         "delete it before its commit is published.",
         newest.version,
         "No writer sets expireTime on an incomplete entry; somebody edited it. Once it is gone, another commit can "
         "take the version.",
         newest.evidence,
+        absent=commit_file(newest.version) if unpublished else (),
     )
 
 

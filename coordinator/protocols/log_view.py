@@ -61,12 +61,17 @@ class LogView:
         return max(self.published, default=None)
 
     @cached_property
+    def readable(self) -> int | None:
+        """The newest version that readers of the log alone can have: of a log without commits its checkpoint's."""
+        return self.newest if self.newest is not None else self.checkpoint
+
+    @cached_property
     def base(self) -> int:
-        """The version on which the next commit stands: the newest published one, -1 for a log without any.
+        """The version on which the next commit stands: the newest readable one, -1 for a log without any.
 
         Where only a tail without commits was listed, it is the version before that tail.
         """
-        return self.newest if self.newest is not None else self.facts.listing.from_version - 1
+        return self.readable if self.readable is not None else self.facts.listing.from_version - 1
 
     @cached_property
     def oldest(self) -> int | None:
@@ -83,7 +88,7 @@ class LogView:
         log = self.facts.listing
         if log.commits or log.checkpoints or log.checksums or log.compacted or log.last_checkpoint or log.other:
             return False
-        if log.temp_files or log.staged:
+        if log.temp_files or log.staged or any(self.facts.heads.values()):
             return False
         return None if log.from_version or log.temp_files is None or log.staged is None else True
 

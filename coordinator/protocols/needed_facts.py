@@ -1,12 +1,14 @@
 """What has to be read besides the listing and the items before a table's state can be decided."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from coordinator.protocols.foreign_writers import untimed_versions
 from coordinator.protocols.lock_domains import contested_versions, domains_in_use
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
 from coordinator.protocols.log_view import LogView, Look
+from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.names import STAGED_FOLDERS, is_version
 from coordinator.protocols.overwritten import accepted_file, changed_versions, is_what_was_seen
 from coordinator.protocols.registrations import SeenCommit, seen_commits
@@ -18,6 +20,9 @@ from lake.delta.names import commit_name
 MOST_LOOKUPS = 200
 """Objects looked up singly for one table in one pass; the newest versions come first."""
 
+MOST_BETWEEN = 50
+"""Versions that a writer may have made between the listing and the items; more of them take a second look."""
+
 
 MOST_COMMITS = 50
 """Commit files read for one table in one pass because diagnosis asks for them; the newest come first."""
@@ -25,14 +30,14 @@ MOST_COMMITS = 50
 
 def wanted_heads(facts: TableFacts) -> tuple[str, ...]:
     """Names under `_delta_log/` to be looked up (HEAD), newest version first, each temp or staged file before its
-    published one: a file that is published meanwhile is then seen.
+    published one: a file that is published meanwhile is then seen, and so are all that were published before it.
 
-    Wanted is what the listing does not show: it may be older than the items. Of complete entries below a partial
+    Wanted is what the listing does not show: it is older than the items. Of complete entries below a partial
     listing only the newest is asked for, because neither readers nor writers look at the others. Only names that the
     protocols can produce are given, so an edited item cannot point elsewhere.
     """
     view = LogView(facts)
-    names = (name for name in _names(view) if name not in facts.heads)
+    names = (name for name in _newest_first(_names(view)) if name not in facts.heads)
     return tuple(islice(dict.fromkeys(names), MOST_LOOKUPS))
 
 
@@ -90,23 +95,46 @@ def _is_compared(view: LogView, version: int, copy: Look, file: Look) -> bool:
     return equal is True or (equal is False and copy.name in view.facts.equal_bytes)
 
 
-def _names(view: LogView) -> Iterator[str]:
-    seen = seen_entries(view)
+def _newest_first(named: Iterable[tuple[int, str]]) -> Iterator[str]:
+    """Names by version, and of each version its published file last."""
+    by_version: defaultdict[int, list[str]] = defaultdict(list)
+    for version, name in named:
+        by_version[version].append(name)
+    for version, names in sorted(by_version.items(), reverse=True):
+        yield from sorted(names, key=lambda name: name == commit_name(version))
+
+
+def _names(view: LogView) -> Iterator[tuple[int, str]]:
+    accepted, seen = [-1], seen_entries(view)
     contested = contested_versions(seen)
-    for entry in sorted(seen, key=lambda one: -one.version):
-        yield from _names_of_entry(view, entry, is_contested=entry.version in contested)
+    for entry in seen:
+        accepted.append(entry.version)
+        names = _names_of_entry(view, entry, is_contested=entry.version in contested)
+        yield from ((entry.version, name) for name in names)
+    named = registration_id(view.facts.protocol)
     for registration in view.facts.registrations:
         version = registration.table_version
-        if version is None or not is_version(version) or registration.has_accepted_commits is False:
+        unused = registration.has_accepted_commits is False and registration.table_id != named
+        if version is None or not is_version(version) or unused:
             continue
+        accepted.append(version)
         if not view.file(version).present:
-            yield commit_name(version)
-    for commit in sorted(_listed(view), key=lambda one: -one.version):
-        yield from _names_of_commit(view, commit)
-    for _, copy in _copies_of_changed(view):
-        if not copy.present:
-            yield copy.name
-    yield from map(commit_name, vanished_versions(view)[:MOST_LOOKED_UP])
+            yield version, commit_name(version)
+    for commit in _listed(view):
+        accepted.append(commit.version)
+        yield from ((commit.version, name) for name in _names_of_commit(view, commit))
+    yield from ((version, commit_name(version)) for version in _between(view, max(accepted)))
+    yield from ((version, copy.name) for version, copy in _copies_of_changed(view) if not copy.present)
+    yield from ((version, commit_name(version)) for version in vanished_versions(view)[:MOST_LOOKED_UP])
+
+
+def _between(view: LogView, accepted: int) -> range:
+    """Versions above the listing and below the newest accepted one, of which no item need speak any more: a
+    coordinator clears its list, and TTL takes entries.
+    """
+    listed = view.facts.listing.newest_version
+    start = view.facts.listing.from_version if listed is None else listed + 1
+    return range(start, accepted) if accepted - start <= MOST_BETWEEN else range(0)
 
 
 def _copies_of_changed(view: LogView) -> Iterator[tuple[int, Look]]:

@@ -32,11 +32,27 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Absence:
+    """Something that had to be there and was not seen: `what` in the words of `protocols.absence`, else the very name.
+
+    It counts for the versions `first` to `last`; both are 0 where no version counts.
+    """
+
+    what: str
+    first: int = 0
+    last: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """Something that is or may go wrong. `code` is C0-C11, K0-K12 or a word such as foreign-writer.
 
     `summary` is one plain sentence; `meaning` says what happens if nobody acts; `evidence` is what was read, ready
-    for JSON. `repairs` are the names of safe repairs. `state` is what this finding makes of the table.
+    for JSON. `repairs` are the names of safe repairs. `state` is what this finding makes of the table. `absent` is what
+    it rests on not being there: one look can miss what a writer is just making (docs/decisions/007).
+
+    One cause in a run of versions is one finding: of the newest of them, which stays while the oldest are mended, with
+    `first_version` as the other end.
     """
 
     code: str
@@ -47,6 +63,20 @@ class Finding:
     meaning: str = ""
     evidence: Mapping[str, object] = field(default_factory=dict)
     repairs: tuple[str, ...] = ()
+    absent: tuple[Absence, ...] = ()
+    first_version: int | None = None
+
+    @property
+    def versions(self) -> range:
+        """The versions of which it speaks, ascending; none where it speaks of no version."""
+        if self.version is None:
+            return range(0)
+        return range(self.version if self.first_version is None else self.first_version, self.version + 1)
+
+    @property
+    def rests_on_absence(self) -> bool:
+        """Whether only a second look can tell it from a look that came too early."""
+        return bool(self.absent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +102,11 @@ class EntryVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The diagnosis of one table: `findings` worst first; `summary` is the worst one's sentence or says all is well."""
+    """The diagnosis of one table: `findings` worst first; `summary` is the worst one's sentence or says all is well.
+
+    `published_version` is the newest with a file of its own; of a log without commits that of its checkpoint.
+    `withheld` are findings that rest on an absence which no second look has confirmed; they are not among `findings`.
+    """
 
     state: State
     summary: str
@@ -82,3 +116,4 @@ class Verdict:
     findings: tuple[Finding, ...] = ()
     unpublished: tuple[int, ...] = ()
     oldest_unpublished_at: datetime | None = None
+    withheld: tuple[Finding, ...] = ()

@@ -40,7 +40,11 @@ def joined(parts: Sequence[str], word: str = "and") -> str:
 
 def version_list(versions: Iterable[int], most: int = 3) -> str:
     """Versions in prose, runs drawn together: "5", "5 to 9", "5, 7 and 4 more"."""
-    runs = runs_of(versions)
+    return run_list(runs_of(versions), most)
+
+
+def run_list(runs: Sequence[tuple[int, int]], most: int = 3) -> str:
+    """Runs of versions in prose, each by its first and last: "5", "5 to 9", "5, 7 and 4 more"."""
     shown = [thousands(a) if a == b else f"{thousands(a)} to {thousands(b)}" for a, b in runs[:most]]
     rest = sum(b - a + 1 for a, b in runs[most:])
     return joined([*shown, f"{thousands(rest)} more"] if rest else shown)

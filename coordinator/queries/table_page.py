@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from coordinator.charts import NEWEST_VERSIONS, Timeline, timeline
@@ -196,7 +196,8 @@ def one_version(table: DeltaTable, version: int) -> tuple[VersionRow, list[Table
     """The version with its findings, open ones first; None where neither file, entry nor finding is known."""
     commits = list(table.commits.filter(version=version))
     entries = list(table.entries.filter(version=version).select_related("store"))
-    findings = sorted(table.findings.filter(version=version), key=lambda finding: finding.resolved_at is not None)
+    spoken_of = Q(version=version) | Q(version__gt=version, evidence__first_version__lte=version)
+    findings = sorted(table.findings.filter(spoken_of), key=lambda finding: finding.resolved_at is not None)
     if not (commits or entries or findings):
         return None
     open_ones = [finding for finding in findings if finding.resolved_at is None]

@@ -60,13 +60,16 @@ def observe_again(connection: Connection, lake: Lake, plan: Plan) -> Verdict:
 
 
 def prove(plan: Plan, fresh: FreshPlans, execution: Execution, verdict: Verdict) -> None:
-    """Raise JobFailed where a call ended the repair, the finding stands, or the repair left a new one behind."""
+    """Raise JobFailed where a call ended the repair, the finding stands or may stand, or a new one was left behind."""
     end = execution.end
     if end is not None:
         raise JobFailed(end.code or "Stopped", _ended(end, execution, verdict))
     still = still_wrong(plan, fresh, verdict)
     if still is not None:
         raise JobFailed("StillWrong", f"Every call was made, and this is still wrong: {still.summary}")
+    if is_doubtful(plan, verdict):
+        checking = f"Every call was made, and whether {plan.code} is gone is not proven yet: observe the table again."
+        raise JobFailed("NotProven", checking)
 
 
 def still_wrong(plan: Plan, fresh: FreshPlans, verdict: Verdict) -> Finding | None:
@@ -84,6 +87,12 @@ def still_wrong(plan: Plan, fresh: FreshPlans, verdict: Verdict) -> Finding | No
         if about and one.state is not State.HEALTHY:
             return one
     return None
+
+
+def is_doubtful(plan: Plan, verdict: Verdict) -> bool:
+    """Whether the reading afterwards left a finding of the plan's kind, or about its version, to be checked."""
+    versions = () if plan.version is None else (plan.version,)
+    return any(one.code == plan.code or one.version in versions for one in verdict.withheld)
 
 
 def _ended(end: CallOutcome, execution: Execution, verdict: Verdict) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from coordinator.protocols.registrations import SeenCommit, seen_commits
 from coordinator.protocols.verdict import Finding
-from coordinator.protocols.wording import counted, thousands, version_list
+from coordinator.protocols.wording import counted, run_list, thousands, version_list
 from coordinator.repairs.calls import Call, ClearCommits, Publish, RequireEqual
 from coordinator.repairs.plan import FileCheck, RepairName
 from coordinator.repairs.registration_plans import current_registration, why_not_rest_on
@@ -65,7 +65,7 @@ def publish_accepted_staged_file(table: TableUnderRepair, finding: Finding) -> I
     title = f"Publish the accepted staged file of {thousands(version)}"
     registration = current_registration(table)
     matches = _matches(table, registration, version) if registration else []
-    reason = first_reason(_why_not_accepted(table, registration, version, matches))
+    reason = _why_not_alone(finding) or first_reason(_why_not_accepted(table, registration, version, matches))
     if reason:
         yield table.refuse(finding, RepairName.PUBLISH_ACCEPTED_STAGED_FILE, title, reason)
     else:
@@ -81,6 +81,14 @@ def publish_accepted_staged_file(table: TableUnderRepair, finding: Finding) -> I
             ),
         )
     yield _no_lowering(table, finding)
+
+
+def _why_not_alone(finding: Finding) -> str:
+    """Of several lost files the item tells of the newest alone which staged one was accepted."""
+    if finding.first_version is None:
+        return ""
+    below = run_list([(finding.versions[0], finding.versions[-2])])
+    return f"Nothing tells which staged files were accepted as {below}. Bring their files back first."
 
 
 def _listing_one(table: TableUnderRepair, finding: Finding) -> tuple[Registration | None, str]:
@@ -197,7 +205,8 @@ def _matches(table: TableUnderRepair, registration: Registration, version: int) 
 def _why_not_accepted(
     table: TableUnderRepair, registration: Registration | None, version: int, matches: Sequence[FileCheck]
 ) -> Iterator[str]:
-    yield from why_not_rest_on(table, registration)
+    # One whose version was raised has its time, though it has accepted nothing since.
+    yield from why_not_rest_on(table, registration, unused_too=True)
     if registration is None:
         return
     if registration.table_version != version or any(one.version == version for one in registration.commits):

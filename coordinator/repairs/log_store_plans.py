@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from coordinator.protocols.lock_domains import domains_in_use
 from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.verdict import Finding
-from coordinator.protocols.wording import counted, joined, thousands, version_list
+from coordinator.protocols.wording import counted, joined, thousands, verb, version_list
 from coordinator.repairs.calls import (
     Call,
     CompleteEntry,
@@ -21,6 +21,9 @@ from coordinator.repairs.calls import (
 from coordinator.repairs.plan import RepairName
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
 from lake.delta.facts import LogStoreEntry
+
+MOST_REPUBLISHED = 100
+"""Lost files that one plan puts back; each is read in full before."""
 
 MOST_COMPLETED = 200
 """Stale entries that one plan completes; the next plan takes the rest."""
@@ -102,25 +105,40 @@ def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> Iterato
 
 
 def republish_file(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
-    """C6: put the lost file back from the temp file that the entry names. C7 has none left."""
-    version = _version(finding)
-    title = f"Republish {version}.json"
-    seen, reason = _sole(table, version)
-    reason = reason or first_reason(_why_not_publish(table, version, seen, accepted_elsewhere=False))
-    if reason or seen is None or seen.temp is None:
+    """C6: put the lost files back from the temp files that the entries name, oldest first. C7 has none left."""
+    taken = republished(finding)
+    title = f"Republish {taken[0]}.json" + (f" to {taken[-1]}.json" if len(taken) > 1 else "")
+    chosen: list[SeenEntry] = []
+    reason = ""
+    for version in taken:
+        seen, reason = _sole(table, version)
+        after = chosen[-1].temp.name if chosen and chosen[-1].temp else ""
+        reason = reason or first_reason(_why_not_publish(table, version, seen, accepted_elsewhere=False, after=after))
+        if reason or seen is None:
+            break
+        chosen.append(seen)
+    if reason or not chosen:
         yield table.refuse(finding, RepairName.REPUBLISH_FILE, title, reason)
     else:
-        yield table.plan(
-            finding,
-            RepairName.REPUBLISH_FILE,
-            title,
-            _copy(table, seen),
-            (
-                f"Readers see version {thousands(version)} again, and writers stop retrying it.",
-                "Deletes nothing and changes no entry.",
-            ),
-        )
-    yield _no_deletion_of_complete_entry(table, finding, version)
+        calls = [call for one in chosen for call in _copy(table, one)]
+        yield table.plan(finding, RepairName.REPUBLISH_FILE, title, calls, _after_republishing(finding, taken))
+    yield _no_deletion_of_complete_entry(table, finding, _version(finding))
+
+
+def republished(finding: Finding) -> range:
+    """The versions whose files one plan puts back: the oldest of a run."""
+    return finding.versions[:MOST_REPUBLISHED]
+
+
+def _after_republishing(finding: Finding, taken: range) -> tuple[str, ...]:
+    named = f"{verb(len(taken), 'version', 'versions')} {version_list(taken)}"
+    sentences = [
+        f"Readers see {named} again, and writers stop retrying.",
+        "Deletes nothing and changes no entry.",
+    ]
+    if len(taken) < len(finding.versions):
+        sentences.append(f"{thousands(len(finding.versions) - len(taken))} more are left for the next time.")
+    return tuple(sentences)
 
 
 def lost_for_good(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
@@ -266,7 +284,7 @@ def _why_not_touch(table: TableUnderRepair, version: int, seen: SeenEntry | None
 
 
 def _why_not_publish(
-    table: TableUnderRepair, version: int, seen: SeenEntry | None, *, accepted_elsewhere: bool
+    table: TableUnderRepair, version: int, seen: SeenEntry | None, *, accepted_elsewhere: bool, after: str = ""
 ) -> Iterator[str]:
     yield from _why_not_touch(table, version, seen)
     if seen is None or seen.temp is None:
@@ -279,7 +297,7 @@ def _why_not_publish(
     yield _claimed_by_coordinator(table, version, accepted_elsewhere)
     if version == 0 and not seen.entry.complete:
         yield table.why_not_first()
-    yield table.why_not_here(seen.temp.name, version)
+    yield table.why_not_here(seen.temp.name, version, after)
     yield table.why_not_copy(seen.temp.name)
 
 

@@ -14,15 +14,20 @@ _LOUD = (State.BLOCKED, State.UNSAFE)
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a repair is called, with and without a version, and what it does and leaves alone."""
+    """What a repair is called, of one version, of none and of a run of versions, and what it does and leaves alone."""
 
     act: str
     consequence: str
     plain: str = ""
     loses: bool = False
+    run: str = ""
 
-    def title(self, version: int | None) -> str:
-        return self.act.format(version=f"{version:,}") if version is not None else self.plain or self.act
+    def title(self, version: int | None, first: int | None = None) -> str:
+        if version is None:
+            return self.plain or self.act
+        if first is not None and self.run:
+            return self.run.format(first=f"{first:,}", version=f"{version:,}")
+        return self.act.format(version=f"{version:,}")
 
 
 WORDS: Mapping[RepairName, Words] = {
@@ -40,6 +45,7 @@ WORDS: Mapping[RepairName, Words] = {
         "Republish the file of commit {version}",
         "Copies the surviving temp file to the commit file that is gone, only if that key is still absent, and "
         "compares every byte. Changes no entry and deletes nothing.",
+        run="Republish the files of commits {first} to {version}",
     ),
     RepairName.BACKFILL: Words(
         "Backfill up to commit {version}",
@@ -145,7 +151,7 @@ def _offer(finding: TableFinding, repair: RepairName) -> Offer:
         repair=repair.value,
         code=finding.code,
         version=finding.version,
-        title=words.title(finding.version),
+        title=words.title(finding.version, finding.evidence.get("first_version")),
         consequence=words.consequence,
         loses=words.loses,
         finding=finding,

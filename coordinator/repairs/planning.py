@@ -70,10 +70,9 @@ PLANNERS: Mapping[str, Planner] = {
 def _names(table: TableUnderRepair, finding: Finding) -> Iterator[str]:
     match finding.code:
         case "C2" | "rewind-leftover" | "C6" if finding.version is not None:
-            for one in table.entries_of(finding.version):
-                if one.temp and one.temp.present:
-                    yield one.temp.name
-            yield from _neighbours(table, finding.version)
+            for version in log_store_plans.republished(finding):
+                yield from (one.temp.name for one in table.entries_of(version) if one.temp and one.temp.present)
+                yield from _neighbours(table, version)
         case "K3" | "K4" | "K12":
             yield from _names_of_lists(table)
         case "K6" if finding.version is not None:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from coordinator.observation.reading import Reading, read_table
+from coordinator.observation.reading import Reading
+from coordinator.observation.second_look import read_table
 from coordinator.observation.surveys import Survey
 from coordinator.observation.targets import Target
 from coordinator.protocols.mechanism import coordinator_store

@@ -106,6 +106,12 @@ NO_BUTTON: Mapping[str, tuple[RepairName, str, str]] = {
         "Repair the malformed item",
         "What the item means is not certain, and each writer reads it in its own way. Correct it by hand.",
     ),
+    "checkpoint-without-commit": (
+        RepairName.REPUBLISH_FILE,
+        "Make the commit file of {version}",
+        "A checkpoint holds the state and not the actions of its version, and no item says what was accepted. Bring "
+        "the file back from versioning or a backup.",
+    ),
     "version-hole": (
         RepairName.REPUBLISH_FILE,
         "Fill the gap",

@@ -91,7 +91,10 @@ def current_registration(table: TableUnderRepair) -> Registration | None:
     return current if current in table.registrations else None
 
 
-def why_not_rest_on(table: TableUnderRepair, registration: Registration | None) -> Iterator[str]:
+def why_not_rest_on(
+    table: TableUnderRepair, registration: Registration | None, *, unused_too: bool = False
+) -> Iterator[str]:
+    """Why nothing may rest on a registration; with `unused_too` one that has accepted no commit yet will do."""
     yield table.why_nothing()
     if registration is None:
         yield "The registration that the newest metadata names does not belong to this path."
@@ -103,7 +106,9 @@ def why_not_rest_on(table: TableUnderRepair, registration: Registration | None) 
         yield f"schemaVersion is {registration.schema_version}, and only {SCHEMA_VERSION} is known."
     if registration.table_version is None or not is_version(registration.table_version):
         yield "tableVersion is not a version that Delta can have."
-    if registration.has_accepted_commits is not True:
+    if registration.has_accepted_commits is not True and not (
+        unused_too and registration.has_accepted_commits is False
+    ):
         yield "hasAcceptedCommits is not true, so the list and the version of the registration do not count."
     if registration != current_registration(table) and registration.accepting_commits is not False:
         yield "The newest metadata does not name this registration, and it was not closed either."
@@ -112,7 +117,7 @@ def why_not_rest_on(table: TableUnderRepair, registration: Registration | None) 
 
 
 def _why_not_raise(table: TableUnderRepair, registration: Registration | None, goal: int | None) -> Iterator[str]:
-    yield from why_not_rest_on(table, registration)
+    yield from why_not_rest_on(table, registration, unused_too=True)
     if registration is None:
         return
     version = registration.table_version

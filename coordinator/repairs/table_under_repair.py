@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from coordinator.protocols.absence import being_checked
 from coordinator.protocols.lock_domains import domains_in_use
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
 from coordinator.protocols.log_view import LogView
@@ -77,6 +78,8 @@ class TableUnderRepair:
     def why_nothing(self) -> str:
         """Why no repair of this table may be planned from these facts."""
         facts = self.given.facts
+        if checking := being_checked(self.given.verdict):
+            return f"{checking} Nothing is planned before that is over."
         unread = next((p for p in facts.problems if p.place.partition(" ")[0] in WHOLE_FACTS), None)
         if unread:
             return f"{unread.place} could not be read, so nothing is planned: {unread.reason.rstrip('.')}."
@@ -115,11 +118,14 @@ class TableUnderRepair:
             return f"{name} changed while it was read; look at the table again."
         return ""
 
-    def why_not_here(self, name: str, version: int) -> str:
-        """Why a file cannot follow the published version below it, or be followed by the one above it."""
-        if version and not self.view.file(version - 1).present:
+    def why_not_here(self, name: str, version: int, after: str = "") -> str:
+        """Why a file cannot follow the published version below it, or be followed by the one above it.
+
+        `after` is the file that the same plan publishes as the version below, "" for none.
+        """
+        if version and not after and not self.view.file(version - 1).present:
             return f"Version {thousands(version - 1)} is not published, and {thousands(version)} would leave a gap."
-        return self.why_not_between(name, version)
+        return self.why_not_between(name, version, after)
 
     def why_not_first(self) -> str:
         """Why a first commit does not belong into this log any more."""
@@ -128,12 +134,13 @@ class TableUnderRepair:
             return "The log is not empty; a first commit does not belong there any more."
         return ""
 
-    def why_not_between(self, name: str, version: int) -> str:
+    def why_not_between(self, name: str, version: int, after: str = "") -> str:
         """Why its time contradicts its neighbours': in-commit timestamps rise strictly (PROTOCOL.md)."""
-        own, before, after = self._time(name), self._time_of(version - 1), self._time_of(version + 1)
+        own, following = self._time(name), self._time_of(version + 1)
+        before = self._time(after) if after else self._time_of(version - 1)
         if own is not None and before is not None and own <= before:
             return f"The in-commit timestamp of {name} is not above that of version {thousands(version - 1)}."
-        if own is not None and after is not None and own >= after:
+        if own is not None and following is not None and own >= following:
             return f"The in-commit timestamp of {name} is not below that of version {thousands(version + 1)}."
         return ""
 

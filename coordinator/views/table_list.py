@@ -28,7 +28,7 @@ _NOTES = {
     State.BLOCKED: "reads or writes fail",
     State.UNSAFE: "a commit can be lost",
     State.ATTENTION: "works, needs tidying",
-    State.NOT_CHECKED: "last check failed",
+    State.NOT_CHECKED: "last check failed or not over",
     State.UNBACKFILLED: "not backfilled yet",
     State.PENDING: "not published yet",
     State.HEALTHY: "published, guarded",

@@ -23,7 +23,9 @@ LAKE: Mapping[str, Look] = {
     "blocked": Look("Blocked", "s-blocked", "crit", "Reads or writes fail now", loud=True, rank=0),
     "unsafe": Look("Unsafe", "s-unsafe", "crit", "Works, but a commit can be lost", loud=True, rank=1),
     "attention": Look("Attention", "s-attention", "warn", "Works; something is out of order", rank=2),
-    "not_checked": Look("Not checked", "s-unknown", "idle", "The last check failed, with the reason", rank=3),
+    "not_checked": Look(
+        "Not checked", "s-unknown", "idle", "The last check failed or is not over, with the reason", rank=3
+    ),
     "unbackfilled": Look(
         "Unbackfilled", "s-unbackfilled", "held", "Coordinator: accepted, not yet copied to its file", rank=4
     ),

@@ -288,3 +288,15 @@ def test_a_tab_takes_the_same_number_of_queries_however_much_there_is(client: Cl
         return len(captured)
 
     assert queries_after(range(1)) == queries_after(range(1, 30)) <= 25
+
+
+def test_a_version_inside_a_run_shows_the_finding_of_the_run(client: Client) -> None:
+    table = make_table()
+    summary = "Commits 39 to 41 are complete in DynamoDB, but their files are gone."
+    make_finding(table, "C6", 41, summary=summary, evidence={"first_version": 39}, state="blocked")
+
+    make_commit(table, 38)
+
+    shown = {version: summary in page(client, table, f"commits/{version}/") for version in (38, 39, 40, 41)}
+
+    assert shown == {38: False, 39: True, 40: True, 41: True}

@@ -8,6 +8,8 @@ import pytest
 from coordinator.coordination.checks import CheckState, Operation, Preflight, differing, preflight_document
 from coordinator.coordination.preflight import preflight
 from coordinator.coordination.situation import Situation, SparkFacts
+from coordinator.coordination.verification import aftermath, proofs
+from coordinator.protocols.absence import withhold
 from lake.delta.facts import HeldElsewhere, LockDomain, Mechanism, TableFacts
 from tests.builders.facts import NOW, URI, entry, listing, log_store_facts, protocol, registration, table_facts
 from tests.coordinator.coordination.situations import (
@@ -229,3 +231,27 @@ def test_the_digest_names_store_and_outcome_and_not_the_version() -> None:
     assert one.digest == preflight(situation(ENABLE, table_facts(listing(range(9))))).digest
     assert one.digest != preflight(situation(ENABLE, store=store(name="others"))).digest
     assert one.digest != preflight(situation(ENABLE, busy="Job 7")).digest
+
+
+def once(facts: TableFacts, operation: Operation) -> Situation:
+    """A situation of which only one look was taken."""
+    given = situation(operation, facts)
+    assert given.repair is not None
+    seen = replace(given.repair, verdict=withhold(given.repair.verdict, (), "The second look was refused."))
+    return replace(given, repair=seen)
+
+
+@pytest.mark.parametrize("operation", [Operation.ENABLE, Operation.LEFTOVERS])
+def test_an_act_waits_for_what_is_being_checked(operation: Operation) -> None:
+    reason = refused(once(table_facts(listing([0, 1, 3])), operation))["Nothing waits"]
+
+    assert "that is being checked" in reason
+    assert reason.endswith("Check again in a moment.")
+
+
+def test_an_outcome_is_not_proven_while_something_is_being_checked() -> None:
+    after = once(table_facts(listing([0, 1, 3])), Operation.LEFTOVERS)
+
+    [check] = [one for one in proofs(preflight(after), after) if one.name == "Table"]
+    assert check.state is CheckState.FAILED
+    assert "that is being checked" in aftermath(Operation.LEFTOVERS, after)

@@ -80,7 +80,7 @@ def many_unchanged(monkeypatch, observe, written):
             for number in range(count)
         )
 
-    def unchanged(lake, survey, target, *, in_full=False):
+    def unchanged(lake, survey, target, *, in_full=False, looks=None):
         return Reading(target, timezone.now(), unchanged=True)
 
     monkeypatch.setattr(passes, "read_table", unchanged)

@@ -78,6 +78,35 @@ def test_a_table_whose_log_was_cleaned_up_is_read_from_its_checkpoint(written, o
     assert table.delta_id == RustTable(uri, storage_options=storage).metadata().id
 
 
+def test_a_log_of_which_only_the_checkpoint_is_left_is_read_as_delta_rs_reads_it(written, observe, storage):
+    uri = written.uri("rust/orders").replace("s3a:", "s3:")
+    for version in range(4):
+        write_deltalake(uri, rows(version), mode="append", storage_options=storage)
+    RustTable(uri, storage_options=storage).create_checkpoint()
+    newest = f"rust/orders/_delta_log/{3:020d}.json"
+    body = written.s3.get_object(Bucket=written.bucket, Key=newest)["Body"].read()
+    for version in range(4):
+        written.delete(f"rust/orders/_delta_log/{version:020d}.json")
+
+    observe()
+
+    table = the_table()
+    assert table.published_version == RustTable(uri, storage_options=storage).version() == 3
+    assert (table.mechanism, table.reader_version, table.state) == ("single_driver", 1, "blocked")
+    assert table.delta_id == RustTable(uri, storage_options=storage).metadata().id
+    first_seen = table.findings.get(resolved_at=None, code="checkpoint-without-commit").pk
+    observe()
+    assert the_table().findings.get(resolved_at=None, code="checkpoint-without-commit").pk == first_seen
+
+    from deltalake.exceptions import DeltaError
+
+    with pytest.raises(DeltaError):
+        write_deltalake(uri, rows(4), mode="append", storage_options=storage)
+    written.put(newest, body)
+    observe()
+    assert (the_table().published_version, the_table().state) == (3, "healthy")
+
+
 def test_new_commits_of_a_known_table_are_read(written, observe, storage):
     uri = written.uri("rust/orders").replace("s3a:", "s3:")
     write_deltalake(uri, rows(), storage_options=storage)

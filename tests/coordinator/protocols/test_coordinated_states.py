@@ -131,6 +131,24 @@ STATES: list[tuple[str, TableFacts, State, str, int, int, tuple[str, ...]]] = [
         ("raise-coordinator-version",),
     ),
     (
+        "K9 of a registration that has accepted nothing",
+        coordinated_facts(listing(), registration(1, accepted=False)),
+        State.BLOCKED,
+        "K9",
+        3,
+        3,
+        ("raise-coordinator-version",),
+    ),
+    (
+        "K6 of a registration that has accepted nothing",
+        coordinated_facts(listing(), registration(4, accepted=False)),
+        State.BLOCKED,
+        "K6",
+        3,
+        3,
+        (),
+    ),
+    (
         "K10",
         table_facts(listing(), registrations=[registration(2, accepting=False)], table_protocol=protocol()),
         State.HEALTHY,
@@ -240,6 +258,13 @@ def test_a_livelock_says_that_readers_are_older_and_writers_spin() -> None:
 
     assert "Readers silently see 3; writers retry without end." in verdict.summary
     assert [(one.version, one.code) for one in verdict.entries] == [(4, "K6")]
+
+
+def test_a_registration_from_a_backup_says_what_upstream_says_to_each_writer() -> None:
+    found = finding(diagnose(coordinated_facts(listing(), registration(1, accepted=False))), "K9")
+
+    assert 'every write stops with "Commit version 4 is not valid. Expected version: 2."' in found.summary
+    assert "made before its first commit" in found.meaning
 
 
 def test_staged_files_of_3_3_alone_are_no_mixture() -> None:

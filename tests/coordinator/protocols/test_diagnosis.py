@@ -1,17 +1,21 @@
 """Findings beside the states of the tables C and K, and how a verdict is put together."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 
 from coordinator.protocols.diagnosis import diagnose
+from coordinator.protocols.judgement import MOST_FINDINGS
 from coordinator.protocols.verdict import Severity, State, Verdict
-from lake.delta.facts import LockDomain, LogListing, Mechanism, Problem
+from lake.delta.facts import LockDomain, LogListing, Mechanism, Problem, TableFacts
 from tests.builders.facts import (
     DAY,
     NOW,
     STORE,
     URI,
+    commit_name,
+    coordinated_facts,
     entry,
     listing,
     log_object,
@@ -85,6 +89,13 @@ def test_a_lock_domain_of_which_no_entry_was_kept_still_counts() -> None:
     assert "two-lock-domains" in codes(diagnose(replace(facts, entries={**facts.entries, other: ()})))
 
 
+def test_a_log_that_was_begun_after_it_was_listed_is_not_empty() -> None:
+    first = log_object(commit_name(0))
+    facts = log_store_facts(listing(()), entry(0), heads={commit_name(0): first})
+
+    assert (diagnose(facts).state, diagnose(facts).published_version) == (State.HEALTHY, 0)
+
+
 @pytest.mark.parametrize(
     "other", ["s3a://lake/customers", "s3a://lake/Orders", "s3a://lake//orders", "s3a://lake/o%72"]
 )
@@ -148,6 +159,23 @@ def test_a_hole_above_the_checkpoint_stops_readers() -> None:
     assert verdict.state is State.BLOCKED
 
 
+def test_each_hole_is_a_finding_of_its_own() -> None:
+    verdict = diagnose(table_facts(listing([0, 2, 3, 6])))
+    found = [one for one in verdict.findings if one.code == "version-hole"]
+
+    assert [(one.version, one.evidence["missing"]) for one in found] == [
+        (5, [{"first": 4, "last": 5}]),
+        (1, [{"first": 1, "last": 1}]),
+    ]
+
+
+def test_very_many_holes_are_bounded_and_all_counted() -> None:
+    found = [one for one in diagnose(table_facts(listing(range(0, 200, 2)))).findings if one.code == "version-hole"]
+
+    assert len(found) == MOST_FINDINGS
+    assert found[-1].summary.startswith("Versions 159, 157, 155 and 77 more have no file")
+
+
 def test_a_hole_below_the_checkpoint_costs_only_time_travel() -> None:
     verdict = diagnose(table_facts(listing([0, 1, 4, 5], checkpoints=[4])))
 
@@ -207,6 +235,53 @@ def test_a_table_without_entries_says_what_guards_it(mechanism: Mechanism, code:
 
 def test_an_empty_log_is_no_table() -> None:
     assert codes(diagnose(table_facts(listing(()))))[0] == "empty-log"
+
+
+def test_a_log_of_a_checkpoint_alone_is_read() -> None:
+    verdict = diagnose(table_facts(listing((), checkpoints=[9])))
+
+    assert (codes(verdict)[0], verdict.state) == ("checkpoint-without-commit", State.BLOCKED)
+    assert (verdict.published_version, verdict.accepted_version) == (9, 9)
+    assert verdict.summary == (
+        'The log has checkpoint 9, and no commit file is there. Spark stops with "Could not find any delta files for '
+        'version 9"; deltalake reads that version and cannot append.'
+    )
+
+
+def test_commit_files_that_end_below_a_checkpoint_are_lost() -> None:
+    verdict = diagnose(table_facts(listing(range(5), checkpoints=[7])))
+
+    [end] = [one for one in verdict.findings if one.code == "checkpoint-without-commit"]
+    assert list(end.versions) == [5, 6, 7]
+    assert verdict.published_version == 4
+
+
+@pytest.mark.parametrize("commits", [[7], range(8), [7, 8], [8]])
+def test_a_commit_at_or_above_the_checkpoint_makes_the_log_whole(commits: Iterable[int]) -> None:
+    assert diagnose(table_facts(listing(commits, checkpoints=[7]))).state is State.HEALTHY
+
+
+def test_a_version_that_an_item_accepted_is_spoken_of_by_its_item_alone() -> None:
+    assert codes(diagnose(log_store_facts(listing(range(7), checkpoints=[7]), entry(7))))[0] == "C7"
+    unused = table_facts(listing((), checkpoints=[7]), registrations=[registration(9, accepted=False)])
+    assert codes(diagnose(unused))[0] == "checkpoint-without-commit"
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        log_store_facts(listing((), checkpoints=[7]), entry(7)),
+        coordinated_facts(listing((), checkpoints=[7]), registration(7)),
+    ],
+)
+def test_what_is_lost_beside_its_checkpoint_is_not_said_to_be_seen(facts: TableFacts) -> None:
+    assert 'Spark stops with "Could not find any delta files for version 7".' in diagnose(facts).summary
+
+
+def test_an_entry_above_a_lone_checkpoint_is_pending_on_it() -> None:
+    facts = log_store_facts(listing((), checkpoints=[7], temp=[temp_name(8)]), entry(8, complete=False))
+
+    assert codes(diagnose(facts)) == ["C2"]
 
 
 def test_the_summary_is_the_worst_finding() -> None:

@@ -1,6 +1,8 @@
 """What diagnosis asks to be looked up."""
 
-from coordinator.protocols.needed_facts import MOST_LOOKUPS, wanted_comparisons, wanted_heads
+import pytest
+
+from coordinator.protocols.needed_facts import MOST_BETWEEN, MOST_LOOKUPS, wanted_comparisons, wanted_heads
 from tests.builders.facts import (
     commit_name,
     coordinated_facts,
@@ -55,11 +57,35 @@ def test_the_newest_entry_below_a_partial_listing_is_looked_up() -> None:
 def test_an_unbackfilled_commit_is_looked_up_in_both_folders() -> None:
     facts = coordinated_facts(listing(staged=None), registration(4, coordinator_commit(4)))
 
-    assert wanted_heads(facts) == (commit_name(4), staged_name(4), staged_name(4, folder="_commits"))
+    assert wanted_heads(facts) == (staged_name(4), staged_name(4, folder="_commits"), commit_name(4))
 
 
 def test_the_accepted_version_is_looked_up_although_the_list_is_empty() -> None:
     assert wanted_heads(coordinated_facts(listing(), registration(4))) == (commit_name(4),)
+
+
+def test_an_unused_registration_is_looked_up_if_the_metadata_names_it() -> None:
+    assert wanted_heads(coordinated_facts(listing(), registration(4, accepted=False))) == (commit_name(4),)
+    orphan = registration(4, accepted=False, table_id="other")
+    assert wanted_heads(coordinated_facts(listing(), registration(3), orphan)) == ()
+
+
+def test_versions_between_the_listing_and_the_accepted_one_are_looked_up_newest_first() -> None:
+    facts = coordinated_facts(listing(), registration(7, coordinator_commit(6)))
+
+    commits = [name for name in wanted_heads(facts) if not name.startswith("_")]
+    assert commits == [commit_name(version) for version in (7, 6, 5, 4)]
+
+
+def test_a_version_whose_entry_expired_meanwhile_is_looked_up() -> None:
+    facts = log_store_facts(listing(), entry(6))
+
+    assert wanted_heads(facts) == (temp_name(6), commit_name(6), commit_name(5), commit_name(4))
+
+
+@pytest.mark.parametrize("version", [MOST_BETWEEN + 5, 2**62])
+def test_an_item_far_above_the_log_costs_no_request_for_each_version(version: int) -> None:
+    assert wanted_heads(coordinated_facts(listing(), registration(version))) == (commit_name(version),)
 
 
 def test_an_edited_item_cannot_point_elsewhere() -> None:

@@ -100,6 +100,15 @@ class CoordinatedHistory(History):
             self.kill_all(repairs=True)
             self.lake.items["commits"][(TABLE_ID,)] = {**self.older[which % len(self.older)], "commits": {"L": []}}
 
+    def restore_the_first_item(self) -> None:
+        """The registration is put back as it was made, before it had accepted any commit; nothing waits in it."""
+        item = self._item()
+        if item and self._is_clear(item):
+            self.kill_all(repairs=True)
+            first = {**_registration(0), "hasAcceptedCommits": {"BOOL": False}}
+            del first["tableTimestamp"]
+            self.lake.items["commits"][(TABLE_ID,)] = first
+
     def lose_the_item(self) -> None:
         """The registration is deleted, while nothing waits in it."""
         item = self._item()

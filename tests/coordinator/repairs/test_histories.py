@@ -81,6 +81,7 @@ def test_log_store_histories_lose_nothing_and_invent_nothing(happened):
         st.tuples(st.just("lose_a_file"), whichever),
         st.just(("keep_the_item",)),
         st.tuples(st.just("restore_an_older_item"), whichever),
+        st.just(("restore_the_first_item",)),
         st.just(("lose_the_item",)),
         st.tuples(st.just("start"), st.just("abandon"), whichever),
     )

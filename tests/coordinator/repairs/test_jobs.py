@@ -8,6 +8,7 @@ from django.utils import timezone
 from coordinator import actions
 from coordinator.models import TableFinding
 from coordinator.repairs.gate import NameNotTyped, PlanNeeded, ReadOnlyMode
+from coordinator.repairs.offers import offers_of
 from coordinator.repairs.plan import RepairName
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
@@ -18,6 +19,7 @@ from dashboard.jobs.context import JobCancelled, JobContext
 from dashboard.jobs.models import Job
 from dashboard.jobs.registry import kind_named
 from tests.builders.people import actor, person
+from tests.builders.writers import log_store_writer
 from tests.coordinator.repairs.console import Console
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("JSON")]
@@ -347,6 +349,23 @@ def test_several_pending_commits_of_one_table_are_published_from_the_lowest(cons
 
     assert states_of(job) == ["done"], job.result
     assert console.table(ROOT).published_version == 4
+
+
+def test_three_lost_files_are_one_finding_and_one_repair(console: Console) -> None:
+    writer = log_store_writer(console.lake, ROOT, commits=6)
+    bodies = {version: console.bytes_of(writer.file(version)) for version in (3, 4, 5)}
+    for version in bodies:
+        console.lake.delete(writer.file(version))
+    table = console.observed(ROOT)
+    [finding] = TableFinding.objects.filter(table=table, severity="critical")
+    assert (finding.key, table.state) == ("C6@5", "blocked")
+    assert [one.title for one in offers_of([finding])] == ["Republish the files of commits 3 to 5"]
+
+    job = console.run(console.repair(table, console.plan(table, RepairName.REPUBLISH_FILE)))
+
+    assert (job.state, job.error_text) == ("succeeded", "")
+    assert {version: console.bytes_of(writer.file(version)) for version in bodies} == bodies
+    assert (console.table(ROOT).state, console.table(ROOT).published_version) == ("healthy", 5)
 
 
 def test_staged_commits_are_backfilled_and_the_coordinators_list_is_cleared(console: Console) -> None:

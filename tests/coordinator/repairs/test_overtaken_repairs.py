@@ -51,6 +51,7 @@ COORDINATED: dict[str, Callable[[], History]] = {
     "K6": coordinated(("lose_a_file", 0)),
     "K8": coordinated(("lose_the_item",)),
     "K9": coordinated(("restore_an_older_item", 0)),
+    "K9 of an unused item": coordinated(("restore_the_first_item",)),
 }
 OTHERS: dict[str, list[Event]] = {
     "a commit": [("commit",)],

@@ -8,6 +8,7 @@ import pytest
 
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.repairs import calls
+from coordinator.repairs.log_store_plans import MOST_REPUBLISHED
 from coordinator.repairs.plan import FileCheck, Plan, Refusal, RepairFacts
 from coordinator.repairs.planning import plan_repairs, wanted_files
 from lake.delta.facts import HeldElsewhere, LockDomain, LogStoreEntry, Mechanism, Problem, Registration, TableFacts
@@ -215,12 +216,63 @@ PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
         "raise-coordinator-version",
         ["RequireAbsent", "RaiseVersion"],
     ),
+    (
+        "K9 of an item that has accepted nothing",
+        coordinated_facts(listing(), registration(1, accepted=False)),
+        "raise-coordinator-version",
+        ["RequireAbsent", "RaiseVersion"],
+    ),
+    (
+        "K9 of an item that has accepted nothing, below staged files",
+        coordinated_facts(listing(staged=STAGED), registration(1, accepted=False)),
+        "raise-coordinator-version",
+        ["SaveAside", "RequireAbsent", "RaiseVersion"],
+    ),
 ]
 
 
 @pytest.mark.parametrize(("name", "facts", "repair", "expected"), PLANNED, ids=[one[0] for one in PLANNED])
 def test_a_repairable_state_has_a_plan_of_exactly_these_calls(name, facts, repair, expected):
     assert kinds(plans(facts)[repair]) == expected
+
+
+LOST_RUN = log_store_facts(listing(range(2), temp=[temp_name(v) for v in range(4)]), *(entry(v) for v in range(4)))
+
+
+def test_lost_files_of_consecutive_versions_are_put_back_by_one_plan_oldest_first():
+    plan = plans(LOST_RUN)["republish-file"]
+
+    assert (plan.version, plan.title, plan.can_lose) == (3, "Republish 2.json to 3.json", False)
+    assert kinds(plan) == ["Publish", "RequireEqual"] * 2
+    assert [call.key[-25:] for call in plan.calls[::2]] == [commit_name(2), commit_name(3)]
+
+
+def test_a_run_whose_files_contradict_each_other_is_not_put_back():
+    files = {temp_name(2): file(temp_name(2), time=STAMP + 9), temp_name(3): file(temp_name(3), time=STAMP)}
+
+    assert "not above that of version 2" in refusals(LOST_RUN, files=files)["republish-file"]
+
+
+def test_a_run_that_would_leave_a_gap_is_not_put_back():
+    facts = log_store_facts(listing(range(2), temp=[temp_name(v) for v in (0, 1, 3)]), *(entry(v) for v in range(4)))
+
+    assert "republish-file" not in plans(facts)
+
+
+def test_a_long_run_is_put_back_in_parts():
+    many = range(MOST_REPUBLISHED + 5)
+    facts = log_store_facts(listing([0], temp=[temp_name(v) for v in many]), *(entry(v) for v in many))
+    plan = plans(facts, files={temp_name(v): file(temp_name(v), time=STAMP + v) for v in many})["republish-file"]
+
+    assert len(plan.calls) == 2 * MOST_REPUBLISHED
+    assert plan.consequences[-1] == "4 more are left for the next time."
+
+
+def test_of_several_lost_staged_commits_the_newest_is_not_published_above_a_gap():
+    facts = coordinated_facts(listing(range(3), staged=[staged_name(v) for v in (3, 4)]), registration(4))
+
+    assert "publish-accepted-staged-file" not in plans(facts)
+    assert "Nothing tells which staged files were accepted as 3." in refusals(facts)["publish-accepted-staged-file"]
 
 
 HEALTHY = {
@@ -346,6 +398,12 @@ REFUSED: list[tuple[str, TableFacts, dict[str, Any], str, str]] = [
     ("K8: unknown coordinator", lost_item(), {"coordinator": ""}, "re-register", "not a commit coordinator"),
     ("K9: hole", coordinated_facts(listing((0, 1, 3)), registration(1)), {}, "raise-coordinator-version",
      "without a gap"),
+    ("K9: malformed",
+     coordinated_facts(listing(), replace(registration(1), has_accepted_commits=None)), {}, "raise-coordinator-version",
+     "hasAcceptedCommits is not true"),
+    ("K6 of an item that has accepted nothing",
+     coordinated_facts(listing(staged=STAGED), registration(4, accepted=False)), {}, "publish-accepted-staged-file",
+     "holds no tableTimestamp"),
     ("K10", table_facts(listing(), registrations=[registration(2, accepting=False)]), {}, "remove-orphans",
      "still ask for it"),
     ("K12",
@@ -386,7 +444,9 @@ def test_what_can_lose_a_commit_names_it_and_saves_first(facts, repair, lost):
 
 def test_no_other_plan_loses_anything():
     losing = {name for name, facts, repair, _ in PLANNED if plans(facts)[repair].can_lose}
-    assert losing == {"C10", "C11", "K8 below staged files"}
+    assert losing == {
+        "C10", "C11", "K8 below staged files", "K9 of an item that has accepted nothing, below staged files"
+    }  # fmt: skip
 
 
 def test_a_plan_made_anew_is_the_same_plan():

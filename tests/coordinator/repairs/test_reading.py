@@ -7,6 +7,7 @@ import pytest
 
 from coordinator.models import CommitStore
 from coordinator.observation.passes import survey_for_one_table, target_of
+from coordinator.protocols.verdict import State
 from coordinator.repairs.execution import execute
 from coordinator.repairs.file_checks import check_file
 from coordinator.repairs.lake_port import AwsRepairLake
@@ -19,6 +20,7 @@ from lake.delta.uri import TableUri
 from tests.builders.delta import commit_bytes, commit_info
 from tests.builders.facts import commit_name
 from tests.builders.moto_lake import commit_body
+from tests.builders.writers import coordinated_writer
 
 ROOT = "sales/orders"
 
@@ -135,6 +137,23 @@ def test_a_lost_registration_is_known_to_be_lost(written, read, coordinator, dyn
 
     assert [finding.code for finding in facts.verdict.findings] == ["K8"]
     assert (facts.coordinator, facts.raw_registrations) == (coordinator, {})
+
+
+def test_a_registration_put_back_as_it_was_made_is_raised_to_the_log(written, read, coordinator, dynamodb, lake):
+    """Upstream refuses every write until then: it expects the version right above `tableVersion`."""
+    writer = coordinated_writer(written, ROOT, coordinator, commits=5)
+    first = {name: value for name, value in writer.item.items() if name != "tableTimestamp"}
+    first |= {"tableVersion": {"N": "0"}, "hasAcceptedCommits": {"BOOL": False}}
+    dynamodb.put_item(TableName=coordinator, Item=first)
+
+    facts = read()
+    assert (facts.verdict.state, [finding.code for finding in facts.verdict.findings]) == (State.BLOCKED, ["K9"])
+    plan = plans(facts)["raise-coordinator-version"]
+    assert execute(plan, AwsRepairLake(lake)).is_complete
+
+    [item] = dynamodb.scan(TableName=coordinator)["Items"]
+    assert item["tableVersion"] == {"N": "4"}
+    assert (read().verdict.state, plans(read())) == (State.HEALTHY, {})
 
 
 def test_a_coordinator_that_the_connection_does_not_have_gives_no_plan(written, read):

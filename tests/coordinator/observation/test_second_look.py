@@ -1,0 +1,276 @@
+"""What one look misses is raised once a second one misses it too; somebody acts between the requests of a look."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from coordinator.alerting import table_problems
+from coordinator.models import CommitStore, DeltaTable, TableFinding
+from coordinator.observation import passes
+from coordinator.observation.passes import PassResult, observe_connection
+from coordinator.observation.second_look import SecondLooks
+from tests.builders.delta import incomplete_item
+from tests.builders.guard import Call, Guard
+from tests.builders.lake import NOW
+from tests.builders.writers import Writer, coordinated_writer, log_store_writer, meanwhile
+from tests.lake.aws.stub import QUICK, quick
+
+ROOT = "sales/orders"
+LOG = "_delta_log"
+LISTING, QUERY, ITEM, HEAD, GET = "ListObjectsV2", "Query", "GetItem", "HeadObject", "GetObject"
+
+
+@pytest.fixture
+def observe(connection, guard) -> Iterator[Callable[..., PassResult]]:
+    """One pass through the gate; waits for what a test does between two requests."""
+    with quick(guard.url, patience=replace(QUICK, read=60.0, total=300.0)) as lake:
+        yield partial(observe_connection, connection, lake, threads=4)
+
+
+@pytest.fixture
+def coordinator(connection, written) -> str:
+    name = written.coordinator()
+    CommitStore.objects.create(connection=connection, name=name, kind=CommitStore.Kind.COMMIT_COORDINATOR)
+    return name
+
+
+@pytest.fixture
+def log_store(written) -> Writer:
+    return log_store_writer(written, ROOT)
+
+
+@pytest.fixture
+def coordinated(written, coordinator, guard) -> Writer:
+    written.endpoint = guard.url
+    return coordinated_writer(written, ROOT, coordinator)
+
+
+def the_table() -> DeltaTable:
+    return DeltaTable.objects.get()
+
+
+def judged() -> tuple[str, int | None, list[str]]:
+    """State, newest version, and what was ever called critical of the table."""
+    ever = TableFinding.objects.filter(severity="critical").values_list("key", flat=True)
+    return the_table().state, the_table().published_version, sorted(ever)
+
+
+def sound(version: int) -> tuple[str, int, list[str]]:
+    """Healthy up to that version, and never called anything worse than being checked."""
+    return "healthy", version, []
+
+
+def open_keys() -> list[str]:
+    return sorted(TableFinding.objects.filter(resolved_at=None).values_list("key", flat=True))
+
+
+def refuse_second(guard: Guard, operation: str, within: str) -> Callable[[Call], None]:
+    """A hook that refuses an operation from its second request on."""
+    seen: list[Call] = []
+
+    def before(call: Call) -> None:
+        if call.operation == operation and within in call.target:
+            seen.append(call)
+            if len(seen) == 2:
+                guard.deny(operation, within)
+
+    return before
+
+
+def in_turn(*hooks: Callable[[Call], None]) -> Callable[[Call], None]:
+    return lambda call: [hook(call) for hook in hooks] and None
+
+
+def test_what_is_published_and_cleared_between_listing_and_item_is_no_hole(coordinated, guard, observe):
+    guard.before = meanwhile(lambda: [coordinated.commit() for _ in range(3)], ITEM)
+
+    observe()
+
+    assert judged() == sound(5)
+
+
+def test_more_than_is_looked_up_singly_takes_a_second_look(coordinated, guard, observe, monkeypatch):
+    monkeypatch.setattr("coordinator.protocols.needed_facts.MOST_BETWEEN", 1)
+    guard.before = meanwhile(lambda: [coordinated.commit() for _ in range(3)], ITEM)
+
+    observe()
+
+    assert judged() == sound(5)
+    assert sum(LOG in call.target for call in guard.calls if call.operation == LISTING) == 2
+
+
+def test_an_entry_that_completes_between_the_query_and_the_files_is_published(log_store, guard, observe):
+    log_store.step()
+    log_store.step()
+    guard.before = meanwhile(log_store.commit, HEAD)
+
+    observe()
+
+    assert judged() == sound(3)
+
+
+def test_an_entry_that_ttl_takes_between_the_listing_and_the_query_leaves_no_hole(log_store, guard, observe):
+    def act() -> None:
+        for _ in range(2):
+            log_store.commit()
+        log_store.expire()
+
+    guard.before = in_turn(meanwhile(log_store.commit, LISTING, within=LOG), meanwhile(act, QUERY))
+
+    observe()
+
+    assert judged() == sound(5)
+
+
+@pytest.mark.parametrize("operation", [GET, HEAD])
+@pytest.mark.parametrize("protocol", ["log_store", "coordinated"])
+def test_a_log_that_is_cleaned_up_under_the_look_has_lost_nothing(request, protocol, operation, guard, observe):
+    writer = request.getfixturevalue(protocol)
+    observe()
+
+    def act() -> None:
+        writer.commit()
+        writer.clean()
+
+    writer.commit()
+    guard.before = meanwhile(act, operation, within=LOG)
+    observe(in_full=True)
+    guard.before = lambda call: None
+    observe(in_full=True)
+
+    assert judged() == sound(writer.version)
+
+
+def test_a_commit_that_delta_rs_gives_up_is_no_lost_commit(log_store, written, guard, observe):
+    item = incomplete_item(4, written.uri(ROOT), tempPath={"S": "_commit_5f0c.json.tmp"})
+
+    def prepare() -> None:
+        written.put(log_store.log("_commit_5f0c.json.tmp"), b"{}\n")
+        written.dynamodb.put_item(TableName=written.log_store, Item=item)
+
+    def give_up() -> None:
+        written.delete(log_store.log("_commit_5f0c.json.tmp"))
+        key = {name: item[name] for name in ("tablePath", "fileName")}
+        written.dynamodb.delete_item(TableName=written.log_store, Key=key)
+
+    guard.before = in_turn(
+        meanwhile(log_store.commit, LISTING, within=LOG), meanwhile(prepare, QUERY), meanwhile(give_up, HEAD)
+    )
+
+    observe()
+
+    assert judged() == sound(3)
+    assert guard.count(HEAD) == 2
+
+
+def test_a_lost_file_is_raised_in_one_pass(log_store, written, observe):
+    written.delete(log_store.file(1))
+
+    observe()
+
+    assert (the_table().state, open_keys()) == ("blocked", ["C6@1", "unreadable", "version-hole@1"])
+
+
+def test_a_second_look_that_is_refused_leaves_the_table_being_checked(log_store, written, guard, observe):
+    written.delete(log_store.file(1))
+    guard.before = refuse_second(guard, LISTING, LOG)
+
+    observe()
+
+    table = the_table()
+    finding = TableFinding.objects.get(key="being-checked")
+    assert (finding.severity, finding.state) == ("info", "not_checked")
+    assert table.state not in ("healthy", "blocked", "unsafe")
+    assert "One look did not see 1.json" in finding.summary
+    assert "The second look failed: " in finding.summary
+    assert "s3:ListObjectsV2" in finding.summary or "AccessDenied" in finding.summary
+    assert not TableFinding.objects.filter(severity="critical").exists()
+    assert [one.severity for one in table_problems(NOW) if "being checked" in one.headline] == ["info"]
+
+
+def test_what_is_being_checked_is_raised_by_the_next_pass_without_a_second_look(log_store, written, guard, observe):
+    written.delete(log_store.file(1))
+    guard.before = refuse_second(guard, LISTING, LOG)
+    observe()
+    guard.before = lambda call: None
+    guard.allow_all()
+    guard.calls.clear()
+
+    observe()
+
+    assert the_table().state == "blocked"
+    assert {"C6@1", "version-hole@1"} <= set(open_keys())
+    assert "being-checked" not in open_keys()
+    whole = [call for call in guard.calls if call.operation == LISTING and call.target.endswith(f"{LOG}/")]
+    assert len(whole) == 2, "the tail, and the whole log once"
+
+
+def test_what_turns_out_to_be_there_is_no_longer_being_checked(log_store, written, guard, observe):
+    body = written.s3.get_object(Bucket=written.bucket, Key=log_store.file(1))["Body"].read()
+    written.delete(log_store.file(1))
+    guard.before = refuse_second(guard, LISTING, LOG)
+    observe()
+    guard.before = lambda call: None
+    guard.allow_all()
+    written.put(log_store.file(1), body)
+
+    observe()
+
+    assert judged() == sound(2)
+    assert open_keys() == []
+
+
+def test_a_critical_finding_stays_open_while_something_is_being_checked(log_store, written, guard, observe):
+    written.delete(log_store.file(1))
+    observe()
+    raised = set(open_keys())
+    written.commit(ROOT, 1)
+    written.delete(log_store.file(0))
+    guard.before = refuse_second(guard, LISTING, LOG)
+
+    observe(in_full=True)
+
+    assert {"C6@1", "version-hole@1"} <= raised
+    assert {"C6@1", "version-hole@1", "being-checked"} <= set(open_keys())
+    assert the_table().state not in ("healthy", "blocked", "unsafe")
+
+
+def test_a_finding_that_is_seen_again_needs_no_second_look(log_store, written, guard, observe):
+    written.delete(log_store.file(1))
+    observe()
+    guard.before = refuse_second(guard, LISTING, LOG)
+
+    observe(in_full=True)
+
+    assert the_table().state == "blocked"
+    assert "being-checked" not in open_keys()
+
+
+def test_a_pass_takes_a_bounded_number_of_second_looks_and_says_so(written, observe, monkeypatch):
+    monkeypatch.setattr(passes, "SecondLooks", lambda: SecondLooks(1))
+    for name in ("a", "b", "c"):
+        written.delete(log_store_writer(written, f"sales/{name}").file(1))
+
+    result = observe()
+
+    states = sorted(DeltaTable.objects.values_list("state", flat=True))
+    assert (states.count("blocked"), len(states)) == (1, 3)
+    assert any(problem.startswith("2 tables are still being checked: a pass takes") for problem in result.problems)
+
+    observe()
+
+    assert set(DeltaTable.objects.values_list("state", flat=True)) == {"blocked"}
+
+
+def test_the_second_look_asks_for_every_spelling_that_was_scanned(written, observe):
+    """Entries under a spelling that no writer of Hadoop makes are found by a scan alone."""
+    writer = log_store_writer(written, ROOT)
+    item = incomplete_item(3, f"{written.uri(ROOT)}//", complete={"S": "true"})
+    written.dynamodb.put_item(TableName=written.log_store, Item=item)
+    written.delete(writer.file(1))
+
+    observe()
+
+    assert {"C7@3", "two-lock-domains", "version-hole@1"} <= set(open_keys())
