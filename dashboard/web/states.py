@@ -45,6 +45,7 @@ JOBS: Mapping[str, Look] = {
     "cancelling": Look("Cancelling", "s-running", "live", "Stops at the next safe place"),
     "waiting_for_approval": Look("Waiting for approval", "s-waiting", "warn", "A person must decide"),
     "succeeded": Look("Succeeded", "s-done", "ok", "Every step done"),
+    "overtaken": Look("Overtaken", "s-foreign", "warn", "Stopped, for somebody else changed it first"),
     "complete_with_gaps": Look("Complete with gaps", "s-gaps", "warn", "Done, and something is left over"),
     "failed": Look("Failed", "s-failed", "crit", "Stopped by an error", loud=True),
     "lost": Look("Lost", "s-unknown", "crit", "Heartbeat older than 90 s"),
@@ -62,6 +63,7 @@ RUNS: Mapping[str, Look] = {
 STEPS: Mapping[str, Look] = {
     "next": JOBS["not_started"],
     "done": Look("Done", "s-done", "ok", "Finished"),
+    "stopped": Look("Stopped", "s-cancelled", "warn", "What it rests on no longer held"),
 }
 
 ACTS: Mapping[str, Look] = {
