@@ -25,10 +25,11 @@ Keep = Callable[[Reading], object]
 """Is given the reading that the facts rest on, for a caller that stores it too."""
 
 
-def _forget(reading: Reading) -> None: ...
+def forget(reading: Reading) -> None:
+    """Keep nothing."""
 
 
-def read_for_repair(lake: Lake, survey: Survey, target: Target, now: datetime, keep: Keep = _forget) -> RepairFacts:
+def read_for_repair(lake: Lake, survey: Survey, target: Target, now: datetime, keep: Keep = forget) -> RepairFacts:
     """Read the whole log, the items and the wanted files of one table. Raises AwsError.
 
     The log stores of `survey` should not have been scanned (`partitions` None), so that entries are read after the
