@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from coordinator.observation.failures import Failure, failure_of
 from coordinator.observation.logfiles import LogReader
-from coordinator.observation.surveys import Survey
+from coordinator.observation.surveys import Survey, coordinator_of
 from coordinator.observation.targets import KnownTable, Target
 from coordinator.observation.witnesses import (
     DomainEntries,
@@ -25,6 +25,7 @@ from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.mechanism import decide_mechanism
 from coordinator.protocols.needed_facts import wanted_comparisons, wanted_heads
 from coordinator.protocols.verdict import State, Verdict
+from coordinator.repairs.possible import with_possible_repairs
 from lake.aws.access import Lake
 from lake.aws.s3 import ObjectSummary
 from lake.delta.coordinator_properties import coordinator_store_name, coordinator_table_id
@@ -174,7 +175,9 @@ def _judge(
         problems=(*reader.problems, *elsewhere, *_store_problems(mechanism, survey, witness)),
     )
     facts = _with_missing_facts(facts, reader)
-    verdict = diagnose(facts)
+    stores = {path: domain.store for path, domain in witness.domains.items()}
+    coordinator = coordinator_of(survey, target.place, protocol)
+    verdict = with_possible_repairs(facts, diagnose(facts), stores, coordinator)
     store_name = _store_name(remembered, facts, witness)
     return Reading(
         target,
@@ -183,7 +186,7 @@ def _judge(
         verdict=verdict,
         listing=listing,
         lock_domains=_lock_domains(remembered, witness),
-        domain_stores={path: domain.store for path, domain in witness.domains.items()},
+        domain_stores=stores,
         store_name=store_name,
         fingerprint=_fingerprint_of_next_look(witness, verdict, store_name, survey, objects, target),
         whole_log=whole_log,

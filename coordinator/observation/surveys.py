@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 
+from coordinator.protocols.mechanism import coordinator_store
 from lake.aws.dynamodb import DynamoDB
 from lake.aws.errors import AwsError
 from lake.delta.coordinator_items import read_registration
-from lake.delta.facts import LogStoreEntry, Registration
+from lake.delta.facts import LogStoreEntry, Registration, TableProtocol
 from lake.delta.log_store import read_entry
 from lake.delta.uri import TableUri
 from lake.delta.wire import shown
@@ -102,6 +103,15 @@ class Survey:
         """Sentences on items that speak of no table."""
         stores: tuple[LogStoreSurvey | CoordinatorSurvey, ...] = (*self.log_stores, *self.coordinators)
         return [sentence for store in stores for sentence in store.strays]
+
+
+def coordinator_of(survey: Survey, place: Place, protocol: TableProtocol | None) -> str:
+    """The coordinator that the properties name; of a table that left it, the one that still holds its registration."""
+    named = coordinator_store(protocol)
+    if named:
+        return named if survey.coordinator(named) else ""
+    holding = [one.name for one in survey.coordinators if (one.registrations or {}).get(place)]
+    return holding[0] if len(holding) == 1 else ""
 
 
 class Stopped(Exception):

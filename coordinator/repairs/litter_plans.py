@@ -97,7 +97,7 @@ def is_litter(table: TableUnderRepair, file: LogObject) -> bool:
     entries = table.entries_of(version)
     if entries:
         return all(one.temp is not None and one.temp.name != file.name and not one.entry.problems for one in entries)
-    return version > _newest_trace(table) and not _is_malformed(table, version)
+    return version > table.newest_trace and not _is_malformed(table, version)
 
 
 def quiet_losers(table: TableUnderRepair, registration: Registration) -> list[LogObject]:
@@ -121,14 +121,6 @@ def is_lost_upgrade(table: TableUnderRepair, registration: Registration) -> bool
         and not registration.problems
         and registration.table_id in table.given.raw_registrations
     )
-
-
-def _newest_trace(table: TableUnderRepair) -> int:
-    """The newest version of which anything is left: a lost file of a commit may leave its checksum or checkpoint."""
-    log = table.given.facts.listing
-    ends = [int(file.name[21:41]) for file in log.compacted if file.name[21:41].isdecimal()]
-    entries = [one.version for one in table.entries]
-    return max((table.view.base, *log.checkpoints, *log.checksums, *ends, *entries))
 
 
 def _is_malformed(table: TableUnderRepair, version: int) -> bool:

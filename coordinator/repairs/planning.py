@@ -26,17 +26,27 @@ def plan_repairs(given: RepairFacts) -> tuple[Plan | Refusal, ...]:
         return ()
     made: dict[tuple[str, str, int | None], Outcome] = {}
     for finding in given.verdict.findings:
-        if planner := _planner(finding):
-            for outcome in planner(table, finding):
-                made.setdefault((outcome.repair, outcome.code, outcome.version), outcome)
+        for outcome in outcomes_of(table, finding):
+            made.setdefault((outcome.repair, outcome.code, outcome.version), outcome)
     return tuple(made.values())
+
+
+def outcomes_of(table: TableUnderRepair, finding: Finding) -> tuple[Outcome, ...]:
+    """The plans and refusals of one finding. Raises ValueError where the table's URI names no place on S3."""
+    planner = _planner(finding)
+    return tuple(planner(table, finding)) if planner else ()
 
 
 def wanted_files(facts: TableFacts, verdict: Verdict) -> tuple[str, ...]:
     """Files that planning needs in full, relative to `_delta_log/`: what would be published, and its neighbours."""
     table = TableUnderRepair(RepairFacts(facts, verdict))
-    names = (name for finding in verdict.findings for name in _names(table, finding))
+    names = (name for finding in verdict.findings for name in wanted_of(table, finding))
     return tuple(dict.fromkeys(names))
+
+
+def wanted_of(table: TableUnderRepair, finding: Finding) -> tuple[str, ...]:
+    """The files that planning the repairs of one finding needs in full."""
+    return tuple(dict.fromkeys(_names(table, finding)))
 
 
 def _planner(finding: Finding) -> Planner | None:

@@ -5,9 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from coordinator.observation.reading import Reading, read_table
-from coordinator.observation.surveys import Survey
+from coordinator.observation.surveys import Survey, coordinator_of
 from coordinator.observation.targets import Target
-from coordinator.protocols.mechanism import coordinator_store
 from coordinator.protocols.verdict import Verdict
 from coordinator.repairs.calls import Item
 from coordinator.repairs.file_checks import check_file
@@ -54,7 +53,7 @@ def _read_items(
     if reading.facts is None or reading.verdict is None:
         raise _cause(reading)
     facts = replace(reading.facts, observed_at=now)
-    coordinator = _coordinator_of(survey, target, facts)
+    coordinator = coordinator_of(survey, target.place, facts.protocol)
     return reading, facts, coordinator, _raw_registrations(lake, coordinator, facts)
 
 
@@ -69,15 +68,6 @@ def _cause(reading: Reading) -> Exception:
     if reading.error is not None:
         return reading.error.cause
     return AwsError("MalformedAnswer", f"{reading.target.uri.s3a} was not read in full")
-
-
-def _coordinator_of(survey: Survey, target: Target, facts: TableFacts) -> str:
-    """The coordinator that the properties name; of a table that left it, the one that still holds its registration."""
-    named = coordinator_store(facts.protocol)
-    if named:
-        return named if survey.coordinator(named) else ""
-    holding = [one.name for one in survey.coordinators if (one.registrations or {}).get(target.place)]
-    return holding[0] if len(holding) == 1 else ""
 
 
 def _raw_registrations(lake: Lake, coordinator: str, facts: TableFacts) -> Mapping[str, Item]:
