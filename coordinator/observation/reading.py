@@ -112,7 +112,15 @@ def _look(lake: Lake, survey: Survey, target: Target, known: KnownTable, newest:
     in_trouble = known.state is not State.HEALTHY
     if in_trouble or _is_another(known, listing) or not _reaches(known, from_version):
         return _read_whole(lake, survey, target, now)
-    return _judge(lake, survey, target, target, listing, tail, now, whole_log=False)
+    reading = _judge(lake, survey, target, target, listing, tail, now, whole_log=False)
+    # The tail holds no temp files, so it does not show what else may guard the table now, or whether a commit waits.
+    is_told = reading.facts is not None and reading.facts.mechanism is known.mechanism and not _store_is_unknown(known)
+    return reading if is_told else _read_whole(lake, survey, target, now)
+
+
+def _store_is_unknown(known: KnownTable) -> bool:
+    """Whether the table's log store is known by its temp files alone."""
+    return known.mechanism is Mechanism.LOG_STORE and not known.lock_domains
 
 
 def _read_whole(lake: Lake, survey: Survey, target: Target, now: datetime) -> Reading:
@@ -162,7 +170,9 @@ def _judge(
         witness = _with_named_registration(lake, survey, witness, published)
     registrations = () if elsewhere else witness.registrations
     protocol = reader.accepted_protocol(registrations)
-    mechanism = decide_mechanism(protocol, has_entries=_has_or_had_entries(remembered, witness))
+    before = remembered.known.mechanism if remembered.known else Mechanism.UNKNOWN
+    has_entries = _has_or_had_entries(remembered, witness)
+    mechanism = decide_mechanism(protocol, has_entries, listing.temp_files or (), before)
     facts = TableFacts(
         uri=target.uri.s3a,
         mechanism=mechanism,
@@ -172,7 +182,8 @@ def _judge(
         registrations=registrations,
         protocol=protocol,
         commit_infos=reader.commit_infos(),
-        problems=(*reader.problems, *elsewhere, *_store_problems(mechanism, survey, witness)),
+        problems=(*reader.problems, *elsewhere, *_store_problems(mechanism, has_entries, survey, witness)),
+        had_entries=bool(_lock_domains(remembered, witness)),
     )
     facts = _with_missing_facts(facts, reader)
     stores = {path: domain.store for path, domain in witness.domains.items()}
@@ -247,9 +258,13 @@ def _with_missing_facts(facts: TableFacts, reader: LogReader) -> TableFacts:
     )
 
 
-def _store_problems(mechanism: Mechanism, survey: Survey, witness: StoreWitness) -> tuple[Problem, ...]:
+def _store_problems(
+    mechanism: Mechanism, has_entries: bool, survey: Survey, witness: StoreWitness
+) -> tuple[Problem, ...]:
     """Stores that could not be read matter to a table of which no store is known: one of them may hold its entries."""
-    homeless = mechanism in {Mechanism.SINGLE_DRIVER, Mechanism.UNKNOWN}
+    homeless = mechanism in {Mechanism.SINGLE_DRIVER, Mechanism.UNKNOWN} or (
+        mechanism is Mechanism.LOG_STORE and not has_entries
+    )
     failed = (
         [Problem(f"DynamoDB table {store.name}", str(store.error)) for store in survey.failed()] if homeless else []
     )

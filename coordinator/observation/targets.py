@@ -58,7 +58,8 @@ class Target:
         """The same table without what an earlier one at this place left behind."""
         if self.known is None:
             return self
-        return replace(self, known=replace(self.known, published_version=None, protocol=None, lock_domains=()))
+        known = replace(self.known, published_version=None, protocol=None, lock_domains=())
+        return replace(self, known=replace(known, mechanism=Mechanism.UNKNOWN))
 
 
 @dataclass(slots=True)

@@ -58,7 +58,7 @@ def entry_life(view: LogView, entries: Collection[LogStoreEntry]) -> float:
 def judge_foreign_writers(view: LogView) -> Judgement:
     """C8 where it is an alarm: a finding for each foreign version, of very many the newest ones."""
     facts = view.facts
-    if facts.mechanism is not Mechanism.LOG_STORE or view.unread("entries"):
+    if facts.mechanism is not Mechanism.LOG_STORE or view.unread("entries") or not view.knows_log_store:
         return Judgement()
     entries = [
         entry

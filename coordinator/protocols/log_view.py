@@ -8,6 +8,7 @@ from functools import cached_property
 from coordinator.protocols.names import (
     STAGED_FOLDERS,
     is_version,
+    same_place,
     staged_file_version,
 )
 from lake.delta.facts import LogObject, Problem, TableFacts
@@ -144,6 +145,12 @@ class LogView:
         if one.object and other.object and one.object.size != other.object.size:
             return False
         return self.facts.equal_bytes.get(version)
+
+    @cached_property
+    def knows_log_store(self) -> bool:
+        """Whether a log store that was asked holds entries of this table, or held some: then absent ones say so."""
+        own = (entries for path, entries in self.facts.entries.items() if same_place(path, self.facts.uri))
+        return self.facts.had_entries or any(own)
 
     def unread(self, what: str) -> Problem | None:
         """The problem that kept a whole fact (listing, entries, registrations, protocol) from being read."""

@@ -6,6 +6,7 @@ from itertools import groupby
 
 from coordinator.protocols.judgement import Judgement
 from coordinator.protocols.log_view import LogView
+from coordinator.protocols.unknown_store import judge_unknown_store
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import joined
 from lake.delta.facts import Mechanism
@@ -20,6 +21,8 @@ def judge_without_store(view: LogView) -> Judgement:
             return Judgement(findings=(_several_writers(view) or _single_driver(),))
         case Mechanism.CATALOG_MANAGED:
             return Judgement(findings=(_catalog_managed(),))
+        case Mechanism.LOG_STORE if not view.knows_log_store:
+            return judge_unknown_store(view)
         case Mechanism.UNKNOWN:
             return Judgement(findings=(_unknown(),))
     return Judgement()
@@ -30,8 +33,9 @@ def _single_driver() -> Finding:
         "single-driver",
         Severity.INFO,
         State.HEALTHY,
-        "No commit store guards this table: it is safe while one driver writes it.",
-        meaning="Two drivers that write at once can both win a version; the loser's rows are gone without an error.",
+        "Nothing shows a commit store behind this table: it is safe while one driver writes it.",
+        meaning="No entry, no registration and no temp file of a log store was found. Two drivers that write at once "
+        "without one can both win a version; the loser's rows are gone without an error.",
     )
 
 
@@ -66,8 +70,8 @@ def _several_writers(view: LogView) -> Finding | None:
         "several-writers",
         Severity.WARNING,
         State.ATTENTION,
-        f"{len(names)} writers committed here in the last {RECENT.days} days, and no commit store keeps them apart: "
-        f"{joined(names[:3])}{', and others' if len(names) > 3 else ''}.",
+        f"{len(names)} writers committed here in the last {RECENT.days} days, and nothing shows a commit store that "
+        f"keeps them apart: {joined(names[:3])}{', and others' if len(names) > 3 else ''}.",
         meaning="Two that write at once can both win a version; the loser's rows are gone without an error. Stop all "
         "but one, or give every writer the same log store (S3DynamoDBLogStore), or enable coordinated commits; stop "
         "every writer while that changes.",

@@ -194,7 +194,7 @@ def _single(row: VersionRow, table: DeltaTable) -> EvidenceRow:
     if table.mechanism == Mechanism.COORDINATED_COMMITS:
         said = _words("not in the item's list", note="cleared once backfilled")
         return EvidenceRow(f"Commit {row.version:,}", said, _file(row), AGREE)
-    said = _words("no entry", note="no commit store guards this table")
+    said = _words("no entry", note="nothing shows a commit store")
     return EvidenceRow(f"Commit {row.version:,}", said, _file(row), ONE_WITNESS)
 
 

@@ -143,7 +143,8 @@ class TableFacts:
     """All that was read of one table in one pass, the input of coordinator.protocols.
 
     `entries` are the log store entries by lock domain (`tablePath` as stored), each ascending by version; an empty
-    mapping means that every log store of the connection was asked and holds none. `registrations` are the
+    mapping means that every log store of the connection was asked and holds none. `had_entries` says that an earlier
+    reading saw some: the store through which the table commits is then one of those asked. `registrations` are the
     coordinator's items whose path is this table. `heads` holds objects that were looked up singly (HEAD): name relative
     to `_delta_log/` to the object, or None where it is absent.
     `equal_bytes` says of a version whether its accepted and its published copy are equal, `first_differences` at which
@@ -163,3 +164,4 @@ class TableFacts:
     first_differences: Mapping[int, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     ttl_seconds: int = 86_400
+    had_entries: bool = False

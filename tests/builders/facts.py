@@ -148,6 +148,7 @@ def table_facts(
     problems: Iterable[Problem] = (),
     uri: str = URI,
     ttl_seconds: int = DAY,
+    had_entries: bool = False,
 ) -> TableFacts:
     """Facts of one table; `entries` are grouped by their own path, `engines` become commit infos."""
     domains: dict[str, tuple[LogStoreEntry, ...]] = {}
@@ -166,6 +167,7 @@ def table_facts(
         equal_bytes=dict(equal_bytes or {}),
         problems=tuple(problems),
         ttl_seconds=ttl_seconds,
+        had_entries=had_entries,
     )
 
 
@@ -178,7 +180,7 @@ def log_store_facts(
     registrations: Iterable[Registration] = (),
     ttl_seconds: int = DAY,
 ) -> TableFacts:
-    """A table whose commits go through the log store."""
+    """A table whose commits go through a log store that is known, also where its entries have expired."""
     return table_facts(
         log,
         mechanism=Mechanism.LOG_STORE,
@@ -188,6 +190,7 @@ def log_store_facts(
         engines=engines,
         registrations=registrations,
         ttl_seconds=ttl_seconds,
+        had_entries=True,
     )
 
 

@@ -8,7 +8,7 @@ from coordinator.coordination.checks import CheckState, Operation, Preflight, di
 from coordinator.coordination.preflight import preflight
 from coordinator.coordination.situation import Situation, SparkFacts
 from lake.delta.facts import Mechanism, TableFacts
-from tests.builders.facts import entry, listing, log_store_facts, protocol, registration, table_facts
+from tests.builders.facts import entry, listing, log_store_facts, protocol, registration, table_facts, temp_name
 from tests.coordinator.coordination.situations import (
     FEATURES,
     conf,
@@ -112,6 +112,12 @@ REFUSALS: list[tuple[str, Situation, str, str]] = [
     ("keys", situation(DROP, coordinated(conf(ttl=5))), "Coordinator settings", "'ttl'"),
     ("item", situation(DROP, coordinated(accepting=False)), "The item belongs to this table", "accepts no commits"),
     ("schema", situation(DROP, coordinated(schema_version=2)), "The item belongs to this table", "schemaVersion 2"),
+    (
+        "log store that is not known",
+        situation(ENABLE, table_facts(listing(temp=[temp_name(3)]), mechanism=Mechanism.LOG_STORE), spark=WITH_CLASS),
+        "Log store class",
+        "no entry tells in which DynamoDB table",
+    ),
     ("class", situation(ENABLE, log_store()), "Log store class", "io.delta:delta-storage-s3-dynamodb:4.4.0"),
     (
         "emulator",

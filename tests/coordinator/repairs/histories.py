@@ -148,6 +148,7 @@ class History:
             entries={URI: entries} if entries else {},
             registrations=tuple(read_registration(item) for item in raw.values()),
             protocol=replace(self.protocol, version=listing.newest_version or 0) if self.protocol else None,
+            had_entries=self.mechanism is Mechanism.LOG_STORE,
         )
         facts = replace(facts, heads={name: self._head(name) for name in wanted_heads(facts)})
         equal = {v: self._bytes(one) == self._bytes(other) for v, one, other in wanted_comparisons(facts)}
