@@ -1,14 +1,15 @@
 """Tables without a commit store, and tables whose commits Levee cannot judge."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import groupby
 
 from coordinator.protocols.judgement import Judgement
 from coordinator.protocols.log_view import LogView
+from coordinator.protocols.registrations import unpublished_versions
 from coordinator.protocols.unknown_store import judge_unknown_store
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import joined
+from coordinator.protocols.wording import accepted_only, joined, verb
 from lake.delta.facts import Mechanism
 
 RECENT = timedelta(days=7)
@@ -18,7 +19,7 @@ def judge_without_store(view: LogView) -> Judgement:
     """One finding that says what guards the table, for mechanisms that have no entries to look at."""
     match view.facts.mechanism:
         case Mechanism.SINGLE_DRIVER:
-            return Judgement(findings=(_several_writers(view) or _single_driver(),))
+            return Judgement(findings=tuple(_without_store(view)))
         case Mechanism.CATALOG_MANAGED:
             return Judgement(findings=(_catalog_managed(),))
         case Mechanism.LOG_STORE if not view.knows_log_store:
@@ -26,6 +27,34 @@ def judge_without_store(view: LogView) -> Judgement:
         case Mechanism.UNKNOWN:
             return Judgement(findings=(_unknown(),))
     return Judgement()
+
+
+def _without_store(view: LogView) -> Iterator[Finding]:
+    """Nothing is safe while a commit waits whose version a writer could take that does not ask who accepted it."""
+    several, waiting = _several_writers(view), unpublished_versions(view)
+    if waiting:
+        yield _unguarded_commits(waiting)
+    if several:
+        yield several
+    elif not waiting:
+        yield _single_driver()
+
+
+def _unguarded_commits(waiting: Sequence[int]) -> Finding:
+    many = len(waiting)
+    sentence = accepted_only(waiting)
+    it, that = verb(many, "it", "them"), verb(many, "that version", "those versions")
+    return Finding(
+        "unguarded-commit",
+        Severity.WARNING,
+        State.ATTENTION,
+        f"{sentence[:1].upper()}{sentence[1:]}, and the table names no coordinator any more: a writer that does not "
+        f"ask the old one can take {that}.",
+        max(waiting),
+        f"Publish {it} before anything else writes. Of two commits of one version the rows of the accepted one would "
+        "be gone without an error.",
+        {"versions": list(waiting)[-100:], "count": many},
+    )
 
 
 def _single_driver() -> Finding:

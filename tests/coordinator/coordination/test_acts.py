@@ -8,6 +8,7 @@ from django.utils.dateparse import parse_datetime
 from coordinator.coordination import actions, jobs
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.gate import ChecksFailed, ConfirmationNeeded, PreflightNeeded
+from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.reading import Wish
 from coordinator.models import TableFinding
 from coordinator.repairs.gate import ConnectionReadOnly, ReadOnlyMode
@@ -16,8 +17,10 @@ from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy
+from dashboard.jobs.context import JobCancelled
 from dashboard.jobs.models import Job
 from lake.spark.jobs import append_probe, drop_coordinated_commits, enable_coordinated_commits
+from tests.builders.delta import UUID, coordinator_commit
 from tests.builders.people import actor
 from tests.coordinator.coordination.desk import ROOT
 from tests.coordinator.coordination.fake_spark import CONVERT, START, cancelled, ends, table_id
@@ -262,6 +265,49 @@ def test_a_cancel_between_the_drops_commits_offers_to_finish_and_to_undo(desk, c
     finished = desk.run(desk.act(desk.checked(desk.wish(DROP, desk.console.table(ROOT)))))
     assert finished.state == "succeeded", finished.error_text
     assert "coordinatedCommits-preview" not in desk.console.table(ROOT).features
+    assert desk.console.table(ROOT).state == "healthy"
+
+
+def unpublish(desk, version: int) -> None:
+    """Leave the newest commit as a coordinator has it that nobody has backfilled for: staged and listed."""
+    log = f"{ROOT}/_delta_log"
+    data = desk.console.bytes_of(f"{log}/{version:020d}.json")
+    desk.console.lake.delete(f"{log}/{version:020d}.json")
+    desk.console.lake.put(f"{log}/_staged_commits/{version:020d}.{UUID}.json", data)
+    [item] = desk.console.lake.dynamodb.scan(TableName=desk.store)["Items"]
+    listed = coordinator_commit(version, fsLength={"N": str(len(data))})
+    desk.console.lake.dynamodb.put_item(TableName=desk.store, Item=item | {"commits": {"L": [listed]}})
+
+
+def test_a_drop_cut_before_its_first_commit_is_published_says_to_backfill_first(desk, coordinated) -> None:
+    def cut() -> None:
+        unpublish(desk, 4)
+        raise JobCancelled
+
+    desk.spark.at[SECOND] = cut
+
+    job = desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated))))
+
+    advice = "Backfill first, for commit 4 is accepted and not published. Then drop once more to finish"
+    assert job.state == "cancelled"
+    assert advice in job.message
+    table = desk.console.table(ROOT)
+    assert not TableFinding.objects.filter(table=table, resolved_at=None, summary__contains="is safe").exists()
+    offers = {one.title: one for one in coordination_offers(table)}
+    assert "backfilled first" in offers["Finish the drop"].text
+    assert "publish it first" in offers["Enable again"].reason
+
+
+def test_finishing_such_a_drop_backfills_before_it_commits(desk, coordinated) -> None:
+    desk.spark.at[SECOND] = lambda: unpublish(desk, 4) or cancelled()
+    desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated))))
+    desk.spark.at.clear()
+
+    job = desk.run(desk.act(desk.checked(desk.wish(DROP, desk.console.table(ROOT)))))
+
+    assert job.state == "succeeded", job.error_text
+    names = [step["name"] for step in job.steps]
+    assert names.index("Backfill 1 commit") < names.index(SECOND)
     assert desk.console.table(ROOT).state == "healthy"
 
 
