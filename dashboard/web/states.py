@@ -23,12 +23,12 @@ LAKE: Mapping[str, Look] = {
     "blocked": Look("Blocked", "s-blocked", "crit", "Reads or writes fail now", loud=True, rank=0),
     "unsafe": Look("Unsafe", "s-unsafe", "crit", "Works, but a commit can be lost", loud=True, rank=1),
     "attention": Look("Attention", "s-attention", "warn", "Works; something is out of order", rank=2),
-    "not_checked": Look("Not checked", "s-unknown", "idle", "The last check failed, with the reason", rank=3),
+    "not_checked": Look("Not checked", "s-unknown", "idle", "What decides it is not known, with the reason", rank=3),
     "unbackfilled": Look(
         "Unbackfilled", "s-unbackfilled", "held", "Coordinator: accepted, not yet copied to its file", rank=4
     ),
     "pending": Look("Pending", "s-pending", "held", "Log store: accepted, its file not yet written", rank=5),
-    "healthy": Look("Healthy", "s-ok", "ok", "Published and guarded", rank=6),
+    "healthy": Look("Healthy", "s-ok", "ok", "Published, and nothing that was read is amiss", rank=6),
 }
 
 VERSIONS: Mapping[str, Look] = {
