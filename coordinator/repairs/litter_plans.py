@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Sequence
 
 from coordinator.protocols.judgement import QUIET_SECONDS
-from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.names import is_version, temp_file_version
 from coordinator.protocols.registrations import element_problems
 from coordinator.protocols.staged_litter import losing_files
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, duration, joined, thousands
-from coordinator.repairs.calls import DeleteLitter, DeleteRegistration
+from coordinator.repairs.calls import DeleteLitter
+from coordinator.repairs.orphans import orphans, removal, why_not_lost
 from coordinator.repairs.plan import RepairName
 from coordinator.repairs.registration_plans import current_registration
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair
+from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
 from lake.delta.facts import LogObject, Registration
 from lake.delta.names import commit_name
 
@@ -63,22 +63,21 @@ def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[O
 
 def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
     """K0: registrations of upgrades that have lost their race for certain."""
-    current = registration_id(table.given.facts.protocol)
-    orphans = [one for one in table.registrations if one.has_accepted_commits is False and one.table_id != current]
-    gone = [one for one in orphans if is_lost_upgrade(table, one)]
+    found = orphans(table)
+    gone = [one for one in found if is_lost_upgrade(table, one)]
     reason = table.why_nothing()
+    if not reason and not table.given.coordinator:
+        reason = "The DynamoDB table that holds the registration is not one of this connection."
     if not reason and not gone:
-        reason = (
+        reason = first_reason(why_not_lost(table, one) for one in found) or (
             "An upgrade may still be running: it has lost its race only once its version is published and older than "
             f"{duration(QUIET_SECONDS)}."
         )
-    if not reason and not table.given.coordinator:
-        reason = "The DynamoDB table that holds the registration is not one of this connection."
     title = "Remove registrations of no table"
     if reason:
         yield table.refuse(finding, RepairName.REMOVE_ORPHANS, title, reason)
         return
-    calls = [DeleteRegistration(table.given.coordinator, one.table_id, one.path) for one in gone[:MOST_DELETED]]
+    calls = [removal(table, one) for one in gone[:MOST_DELETED]]
     names = joined([one.table_id for one in gone[:3]])
     yield table.plan(
         finding,
@@ -114,13 +113,7 @@ def is_lost_upgrade(table: TableUnderRepair, registration: Registration) -> bool
     """Whether the version that an upgrade was to write went to another commit long ago; an upgrade is not retried."""
     version = registration.table_version
     published = table.view.file(version).object if version is not None and is_version(version) else None
-    return (
-        published is not None
-        and _is_quiet(table, published)
-        and not registration.commits
-        and not registration.problems
-        and registration.table_id in table.given.raw_registrations
-    )
+    return published is not None and _is_quiet(table, published) and not why_not_lost(table, registration)
 
 
 def _is_malformed(table: TableUnderRepair, version: int) -> bool:

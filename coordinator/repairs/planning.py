@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterator, Mapping
 from coordinator.protocols.names import staged_file_version
 from coordinator.protocols.verdict import Finding, Verdict
 from coordinator.repairs import coordinator_plans, litter_plans, log_store_plans, refusals, registration_plans
+from coordinator.repairs.orphans import orphans, upgrade_file
 from coordinator.repairs.plan import Plan, Refusal, RepairFacts
 from coordinator.repairs.staged_files import MOST_CANDIDATES, waiting_commits
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair
 from lake.delta.facts import TableFacts
 from lake.delta.names import MAX_VERSION, commit_name
 
+MOST_ORPHANS = 50
+"""Registrations that no metadata names whose upgrades are read for one plan; the next plan takes the rest."""
 Planner = Callable[[TableUnderRepair, Finding], Iterator[Outcome]]
 
 
@@ -84,6 +87,9 @@ def _names(table: TableUnderRepair, finding: Finding) -> Iterator[str]:
                 if one.temp and one.temp.present:
                     yield one.temp.name
             yield from _neighbours(table, finding.version)
+        case "K0":
+            names = (upgrade_file(one) for one in orphans(table)[:MOST_ORPHANS])
+            yield from (name for name in names if name and table.view.file(int(name[:20])).present)
         case "K3" | "K4" | "K12":
             yield from _names_of_lists(table)
         case "K6" if finding.version is not None:
