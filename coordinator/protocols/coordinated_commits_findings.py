@@ -311,8 +311,8 @@ def orphan(registration: Registration) -> Finding:
         "K0",
         Severity.INFO,
         State.HEALTHY,
-        f"Registration {registration.table_id} belongs to no table: an upgrade that lost its race or was cut short "
-        "left it.",
+        f"Registration {registration.table_id} has accepted no commit, and the newest metadata does not name it: its "
+        "upgrade is under way, lost its race or was cut short.",
         meaning="It costs nothing and does no harm. It must stay while an upgrade may be running. Enabling again makes "
         "a registration of its own.",
         evidence={"registration": item_evidence(registration)},

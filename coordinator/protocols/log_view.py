@@ -7,7 +7,9 @@ from functools import cached_property
 
 from coordinator.protocols.names import (
     STAGED_FOLDERS,
+    is_entry_of,
     is_version,
+    names_place,
     staged_file_version,
 )
 from lake.delta.facts import CommitInfo, LogObject, Problem, TableFacts
@@ -154,6 +156,16 @@ class LogView:
         if one.object and other.object and one.object.size != other.object.size:
             return False
         return self.facts.equal_bytes.get(other.name if one.name == commit_name(version) else one.name)
+
+    @cached_property
+    def knows_log_store(self) -> bool:
+        """Whether a log store that was asked holds entries of this table, or held some: then absent ones say so."""
+        uri = self.facts.uri
+        return self.facts.had_entries or any(
+            names_place(domain.path, uri) or is_entry_of(one, uri)
+            for domain, entries in self.facts.entries.items()
+            for one in entries
+        )
 
     def unread(self, what: str) -> Problem | None:
         """The problem that kept a whole fact (listing, entries, registrations, protocol) from being read."""

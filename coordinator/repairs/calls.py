@@ -134,11 +134,12 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class DeleteRegistration:
-    """Delete a registration, if hasAcceptedCommits = false AND commits = [] AND path = `path`."""
+    """Delete a registration, if hasAcceptedCommits = false AND commits = [] AND path and tableVersion are as read."""
 
     table: str
     table_id: str
     path: str
+    table_version: int
 
 
 @dataclass(frozen=True, slots=True)

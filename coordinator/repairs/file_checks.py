@@ -4,6 +4,7 @@ import hashlib
 
 from coordinator.repairs.plan import FileCheck
 from lake.delta.actions import read_commit, read_commit_head
+from lake.delta.coordinator_properties import coordinator_table_id
 from lake.delta.names import parse_name
 
 
@@ -21,4 +22,5 @@ def check_file(name: str, data: bytes, etag: str) -> FileCheck:
         lines=commit.info.lines,
         in_commit_timestamp=first.info.in_commit_timestamp,
         problems=tuple(problems),
+        registration=coordinator_table_id(commit.metadata.properties) if commit.metadata else "",
     )

@@ -8,10 +8,11 @@ from coordinator.protocols.registrations import element_problems
 from coordinator.protocols.staged_litter import losing_files
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, duration, joined, thousands
-from coordinator.repairs.calls import DeleteLitter, DeleteRegistration
+from coordinator.repairs.calls import DeleteLitter
+from coordinator.repairs.orphans import orphans, removal, why_not_lost
 from coordinator.repairs.plan import RepairName
 from coordinator.repairs.registration_plans import current_registration
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair
+from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
 from lake.delta.facts import LockDomain, LogObject, Registration
 from lake.delta.names import commit_name
 
@@ -65,12 +66,11 @@ def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[O
 
 def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
     """K0: registrations of upgrades that have lost their race for certain."""
-    current = current_registration(table)
-    orphans = [one for one in table.registrations if one.has_accepted_commits is False and one != current]
-    gone = [one for one in orphans if is_lost_upgrade(table, one)]
+    found = orphans(table)
+    gone = [one for one in found if is_lost_upgrade(table, one)]
     reason = table.why_nothing()
     if not reason and not gone:
-        reason = (
+        reason = first_reason(why_not_lost(table, one) for one in found) or (
             "An upgrade may still be running: it has lost its race only once its version is published and older than "
             f"{duration(QUIET_SECONDS)}."
         )
@@ -78,7 +78,7 @@ def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[
     if reason:
         yield table.refuse(finding, RepairName.REMOVE_ORPHANS, title, reason)
         return
-    calls = [DeleteRegistration(one.store, one.table_id, one.path) for one in gone[:MOST_DELETED]]
+    calls = [removal(table, one) for one in gone[:MOST_DELETED]]
     names = joined([one.table_id for one in gone[:3]])
     yield table.plan(
         finding,
@@ -97,7 +97,7 @@ def is_litter(table: TableUnderRepair, file: LogObject) -> bool:
     entries = table.entries_of(version)
     if entries:
         return all(one.temp is not None and one.temp.name != file.name and not one.entry.problems for one in entries)
-    return version > _newest_trace(table) and not _is_malformed(table, version)
+    return version > table.newest_trace and not _is_malformed(table, version)
 
 
 def quiet_losers(table: TableUnderRepair, registration: Registration) -> list[LogObject]:
@@ -114,21 +114,7 @@ def is_lost_upgrade(table: TableUnderRepair, registration: Registration) -> bool
     """Whether the version that an upgrade was to write went to another commit long ago; an upgrade is not retried."""
     version = registration.table_version
     published = table.view.file(version).object if version is not None and is_version(version) else None
-    return (
-        published is not None
-        and _is_quiet(table, published)
-        and not registration.commits
-        and not registration.problems
-        and table.raw(registration) is not None
-    )
-
-
-def _newest_trace(table: TableUnderRepair) -> int:
-    """The newest version of which anything is left: a lost file of a commit may leave its checksum or checkpoint."""
-    log = table.given.facts.listing
-    ends = [int(file.name[21:41]) for file in log.compacted if file.name[21:41].isdecimal()]
-    entries = [one.version for one in table.entries]
-    return max((table.view.base, *log.checkpoints, *log.checksums, *ends, *entries))
+    return published is not None and _is_quiet(table, published) and not why_not_lost(table, registration)
 
 
 def _is_malformed(table: TableUnderRepair, version: int) -> bool:

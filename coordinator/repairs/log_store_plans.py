@@ -85,8 +85,8 @@ def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> Iterato
     stale = [one for one in table.entries if one.entry.complete is False and not one.newest and not _is_pending(one)]
     sound = [one for one in stale if not first_reason(_why_not_complete(table, one.version, one))]
     reason = (table.why_nothing() or table.why_not_alone()) or (
-        "None of these entries has both its temp file and its published file, so the bytes cannot be compared. They "
-        "are harmless and stay."
+        "None of these entries has both its temp file and a published file of equal bytes, so nothing proves which "
+        "commit was accepted. They stay as they are."
         if not sound
         else ""
     )
@@ -319,8 +319,8 @@ def _why_not_complete(table: TableUnderRepair, version: int, seen: SeenEntry | N
         yield f"{version}.json does not exist; an entry without its file must not be completed."
     if not seen.temp.present:
         yield (
-            "Its temp file is gone, so the bytes cannot be compared. The entry is harmless: the next reader or writer "
-            "with the log store completes it."
+            "Its temp file is gone, so the bytes cannot be compared, and nothing tells whether the published file is "
+            "the accepted one."
         )
     if table.view.equal(version, seen.file, seen.temp) is False:
         yield f"{version}.json holds other bytes than the temp file; completing the entry would hide that."

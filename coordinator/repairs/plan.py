@@ -33,7 +33,7 @@ class FileCheck:
     """What reading a whole file said: `name` is relative to `_delta_log/`, `size` in bytes, `lines` its actions.
 
     `problems` is empty where every line parses and the first action may begin a commit. `in_commit_timestamp` is in
-    epoch milliseconds, None where the first line has none.
+    epoch milliseconds, None where the first line has none. `registration` is the tableId that its metaData names.
     """
 
     name: str
@@ -43,6 +43,7 @@ class FileCheck:
     lines: int
     in_commit_timestamp: int | None = None
     problems: tuple[str, ...] = ()
+    registration: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterator, Mapping
 from coordinator.protocols.names import staged_file_version
 from coordinator.protocols.verdict import Finding, Verdict
 from coordinator.repairs import coordinator_plans, litter_plans, log_store_plans, refusals, registration_plans
+from coordinator.repairs.orphans import orphans, upgrade_file
 from coordinator.repairs.plan import Plan, Refusal, RepairFacts
 from coordinator.repairs.staged_files import MOST_CANDIDATES, waiting_commits
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair
 from lake.delta.facts import TableFacts
 from lake.delta.names import MAX_VERSION, commit_name
 
+MOST_ORPHANS = 50
+"""Registrations that no metadata names whose upgrades are read for one plan; the next plan takes the rest."""
 Planner = Callable[[TableUnderRepair, Finding], Iterator[Outcome]]
 
 
@@ -26,17 +29,27 @@ def plan_repairs(given: RepairFacts) -> tuple[Plan | Refusal, ...]:
         return ()
     made: dict[tuple[str, str, int | None], Outcome] = {}
     for finding in given.verdict.findings:
-        if planner := _planner(finding):
-            for outcome in planner(table, finding):
-                made.setdefault((outcome.repair, outcome.code, outcome.version), outcome)
+        for outcome in outcomes_of(table, finding):
+            made.setdefault((outcome.repair, outcome.code, outcome.version), outcome)
     return tuple(made.values())
+
+
+def outcomes_of(table: TableUnderRepair, finding: Finding) -> tuple[Outcome, ...]:
+    """The plans and refusals of one finding. Raises ValueError where the table's URI names no place on S3."""
+    planner = _planner(finding)
+    return tuple(planner(table, finding)) if planner else ()
 
 
 def wanted_files(facts: TableFacts, verdict: Verdict) -> tuple[str, ...]:
     """Files that planning needs in full, relative to `_delta_log/`: what would be published, and its neighbours."""
     table = TableUnderRepair(RepairFacts(facts, verdict))
-    names = (name for finding in verdict.findings for name in _names(table, finding))
+    names = (name for finding in verdict.findings for name in wanted_of(table, finding))
     return tuple(dict.fromkeys(names))
+
+
+def wanted_of(table: TableUnderRepair, finding: Finding) -> tuple[str, ...]:
+    """The files that planning the repairs of one finding needs in full."""
+    return tuple(dict.fromkeys(_names(table, finding)))
 
 
 def _planner(finding: Finding) -> Planner | None:
@@ -73,6 +86,9 @@ def _names(table: TableUnderRepair, finding: Finding) -> Iterator[str]:
             for version in log_store_plans.republished(finding):
                 yield from (one.temp.name for one in table.entries_of(version) if one.temp and one.temp.present)
                 yield from _neighbours(table, version)
+        case "K0":
+            names = (upgrade_file(one) for one in orphans(table)[:MOST_ORPHANS])
+            yield from (name for name in names if name and table.view.file(int(name[:20])).present)
         case "K3" | "K4" | "K12":
             yield from _names_of_lists(table)
         case "K6" if finding.version is not None:

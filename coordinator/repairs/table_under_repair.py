@@ -1,6 +1,6 @@
 """A table as planning sees it: its facts, its keys on S3, and what keeps a repair from being made."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -58,7 +58,22 @@ class TableUnderRepair:
         return self.given.raw_registrations.get((registration.store, registration.table_id))
 
     def entries_of(self, version: int) -> tuple[SeenEntry, ...]:
-        return tuple(one for one in self.entries if one.version == version)
+        return tuple(self._entries_by_version.get(version, ()))
+
+    @cached_property
+    def _entries_by_version(self) -> Mapping[int, list[SeenEntry]]:
+        found: dict[int, list[SeenEntry]] = {}
+        for one in self.entries:
+            found.setdefault(one.version, []).append(one)
+        return found
+
+    @cached_property
+    def newest_trace(self) -> int:
+        """The newest version of which anything is left: a lost commit may leave its checksum or its checkpoint."""
+        log = self.given.facts.listing
+        ends = [int(file.name[21:41]) for file in log.compacted if file.name[21:41].isdecimal()]
+        entries = [one.version for one in self.entries]
+        return max((self.view.base, *log.checkpoints, *log.checksums, *ends, *entries))
 
     def key(self, name: str) -> str:
         """The S3 key of a name relative to `_delta_log/`."""

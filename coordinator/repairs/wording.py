@@ -121,7 +121,8 @@ def _registration(
             return CallText(
                 "dynamodb:DeleteItem",
                 f"Deletes registration {call.table_id} from {call.table}.",
-                f'hasAcceptedCommits = false AND commits = [] AND path = "{call.path}"',
+                f'hasAcceptedCommits = false AND commits = [] AND path = "{call.path}" AND tableVersion = '
+                f"{call.table_version}",
             )
 
 

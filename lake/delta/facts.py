@@ -230,8 +230,9 @@ class TableFacts:
 
     `entries` are the log store entries by lock domain, each ascending by version; an empty mapping means that every
     log store of the connection was asked and holds none; complete ones below `entries_from` may exist and were not
-    kept. `registrations` are the coordinators' items whose path is this table. `commit_infos` are by version, those of
-    `copy_infos` by the name of the accepted copy, a temp or staged file, that says so of itself.
+    kept. `had_entries` says that this or an earlier reading saw some: the store through which the table commits is then
+    one of those asked. `registrations` are the coordinators' items whose path is this table. `commit_infos` are by
+    version, those of `copy_infos` by the name of the accepted copy, a temp or staged file, that says so of itself.
     `heads` holds objects that were looked up singly (HEAD): name relative to `_delta_log/` to the object, or
     None where it is absent.
     `equal_bytes` says of an accepted copy, a temp or staged file by its name, whether the published file of its version
@@ -261,3 +262,4 @@ class TableFacts:
     region: str = ""
     ttl_seconds: int = 86_400
     provenance: Mapping[int, Provenance] = field(default_factory=dict)
+    had_entries: bool = False

@@ -172,6 +172,7 @@ def table_facts(
     uri: str = URI,
     ttl_seconds: int = DAY,
     seen: Iterable[Provenance] = (),
+    had_entries: bool = False,
 ) -> TableFacts:
     """Facts of one table. `entries` are those of STORE, `in_stores` of others; both are grouped by their own path.
 
@@ -200,6 +201,7 @@ def table_facts(
         unread_stores=tuple(unread_stores),
         ttl_seconds=ttl_seconds,
         provenance={one.version: one for one in seen},
+        had_entries=had_entries,
     )
 
 
@@ -219,7 +221,7 @@ def log_store_facts(
     registrations: Iterable[Registration] = (),
     ttl_seconds: int = DAY,
 ) -> TableFacts:
-    """A table whose commits go through the log store."""
+    """A table whose commits go through a log store that is known, also where its entries have expired."""
     return table_facts(
         log,
         mechanism=Mechanism.LOG_STORE,
@@ -232,6 +234,7 @@ def log_store_facts(
         registrations=registrations,
         ttl_seconds=ttl_seconds,
         seen=seen,
+        had_entries=True,
     )
 
 

@@ -149,6 +149,7 @@ class History:
             entries={LockDomain("delta_log", URI): entries} if entries else {},
             registrations=tuple(read_registration(item, "commits") for item in raw.values()),
             protocol=replace(self.protocol, version=listing.newest_version or 0) if self.protocol else None,
+            had_entries=self.mechanism is Mechanism.LOG_STORE,
         )
         facts = replace(facts, heads={name: self._head(name) for name in wanted_heads(facts)})
         equal = {one: self._bytes(one) == self._bytes(other) for _, one, other in wanted_comparisons(facts)}

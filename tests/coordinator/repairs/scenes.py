@@ -83,7 +83,7 @@ def register(world: World) -> Register:
 
 def delete_registration(world: World) -> DeleteRegistration:
     world.enter(registration_item(7, **FRESH))
-    return DeleteRegistration(world.coordinator, UUID, URI)
+    return DeleteRegistration(world.coordinator, UUID, URI, 7)
 
 
 def delete_temp_file(world: World) -> DeleteLitter:

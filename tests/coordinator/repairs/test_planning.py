@@ -117,6 +117,11 @@ def two_coordinators(facts: TableFacts) -> TableFacts:
     return replace(facts, registrations=(*facts.registrations, other))
 
 
+def orphaned() -> TableFacts:
+    """A registration whose upgrade lost version 2 to another commit, two days ago."""
+    return coordinated_facts(listing(age=2 * DAY), registration(3), registration(2, table_id="other", accepted=False))
+
+
 PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
     ("C2", pending(), "publish-commit", ["Publish", "RequireEqual", "CompleteEntry"]),
     (
@@ -165,7 +170,7 @@ PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
     ),
     (
         "K0",
-        coordinated_facts(listing(age=2 * DAY), registration(3), registration(2, table_id="other", accepted=False)),
+        orphaned(),
         "remove-orphans",
         ["DeleteRegistration"],
     ),
@@ -367,6 +372,20 @@ REFUSED: list[tuple[str, TableFacts, dict[str, Any], str, str]] = [
     ("K0: upgrade under way",
      coordinated_facts(listing(), registration(3), registration(4, table_id="other", accepted=False)), {},
      "remove-orphans", "may still be running"),
+    ("K0: its version names it", orphaned(), {"files": {commit_name(2): replace(file(commit_name(2)),
+                                                                                registration="other")}},
+     "remove-orphans", "Version 2 names the registration"),
+    ("K0: its version is no commit", orphaned(), {"files": {commit_name(2): file(commit_name(2), problems=("cut",))}},
+     "remove-orphans", "not read as a whole commit"),
+    ("K0: its version was cleaned up",
+     coordinated_facts(listing(range(3, 5), age=2 * DAY, checkpoints=[3]), registration(4),
+                       registration(2, table_id="other", accepted=False)), {},
+     "remove-orphans", "cleaned out of the log"),
+    ("K0: not read as it is", orphaned(), {"coordinator": ""}, "remove-orphans", "not one of this connection"),
+    ("K0: it lists commits",
+     coordinated_facts(listing(age=2 * DAY), registration(3),
+                       registration(2, coordinator_commit(2), table_id="other", accepted=False)), {},
+     "remove-orphans", "not as a new one is"),
     ("K3: list cleared", unbackfilled(), {}, "clear-entries", "no reader finds them"),
     ("K3: version lowered", unbackfilled(), {}, "raise-coordinator-version", "lowering it"),
     ("K3: other size", unbackfilled(coordinator_commit(4, size=None)), {}, "backfill", "fsLength"),

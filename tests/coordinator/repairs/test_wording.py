@@ -83,10 +83,10 @@ SAID: list[tuple[Call, str, str, str]] = [
         "attribute_not_exists(tableId)",
     ),
     (
-        calls.DeleteRegistration("commits", TABLE_ID, URI),
+        calls.DeleteRegistration("commits", TABLE_ID, URI, 4),
         "dynamodb:DeleteItem",
         f"Deletes registration {TABLE_ID} from commits.",
-        f'hasAcceptedCommits = false AND commits = [] AND path = "{URI}"',
+        f'hasAcceptedCommits = false AND commits = [] AND path = "{URI}" AND tableVersion = 4',
     ),
     (
         calls.DeleteLitter("lake", TEMP, "e1", 7, "delta_log", (URI, commit_name(1042))),
