@@ -86,6 +86,11 @@ class LogReader:
         compared = ((version, self._compare(one, other)) for version, one, other in wanted)
         return {version: comparison for version, comparison in compared if comparison is not None}
 
+    def copies(self, wanted: Iterable[tuple[str, str]]) -> dict[str, bool]:
+        """Whether each first object holds the bytes of the second, by its name; one that has gone is left out."""
+        compared = ((name, self._compare(name, published)) for name, published in wanted)
+        return {name: comparison.equal for name, comparison in compared if comparison is not None}
+
     def _published_parts(self) -> list[HoldsState]:
         known = self._target.known.protocol if self._target.known else None
         listing = self._listing

@@ -23,7 +23,7 @@ from coordinator.observation.witnesses import (
 from coordinator.protocols.coordinator_conf import coordinator_elsewhere
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.mechanism import decide_mechanism
-from coordinator.protocols.needed_facts import wanted_comparisons, wanted_heads
+from coordinator.protocols.needed_facts import wanted_comparisons, wanted_copies, wanted_heads
 from coordinator.protocols.verdict import State, Verdict
 from lake.aws.access import Lake
 from lake.aws.s3 import ObjectSummary
@@ -241,6 +241,7 @@ def _with_missing_facts(facts: TableFacts, reader: LogReader) -> TableFacts:
         facts,
         equal_bytes={version: one.equal for version, one in compared.items()},
         first_differences={v: one.first_difference for v, one in compared.items() if one.first_difference is not None},
+        copies=reader.copies(wanted_copies(facts)),
     )
 
 

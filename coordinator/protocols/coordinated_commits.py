@@ -4,7 +4,7 @@ The registration's `tableVersion` is the decision; `commits` lists accepted comm
 empty does not mean unbackfilled and an empty one does not mean backfilled: the published file is always asked.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from coordinator.protocols import coordinated_commits_findings as findings
@@ -14,8 +14,9 @@ from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import STAGED_FOLDERS, is_version, same_place, staged_file_version
 from coordinator.protocols.registrations import SeenCommit, element_problems, missing_runs, seen_commits
-from coordinator.protocols.staged_litter import losing_files, unaccepted_files
+from coordinator.protocols.staged_litter import losing_files, staged_fates, unaccepted_files, uncopied_versions
 from coordinator.protocols.verdict import EntryVerdict, Finding
+from coordinator.protocols.wording import counted, verb
 from lake.delta.coordinator_properties import TABLE_CONF
 from lake.delta.facts import Mechanism, Registration
 from lake.delta.wire import shown
@@ -185,21 +186,32 @@ def _staged_files(view: LogView) -> Judgement:
     files = view.facts.listing.staged or ()
     if not files:
         return Judgement()
-    accepted = _accepted_version(view.facts.registrations)
-    named = {commit.file_name for one in view.facts.registrations for commit in one.commits}
-    losing = losing_files(view, files, accepted, named) if accepted is not None else []
-    above = unaccepted_files(view, files, accepted, named) if accepted is not None else []
+    losing = [file for file, _ in losing_files(view, staged_fates(view))]
+    unlisted = [*unaccepted_files(view), *losing]
+    count = len(unlisted)
+    summary = (
+        f"{counted(count, 'staged file')} {verb(count, 'is', 'are')} listed by no registration and "
+        f"{verb(count, 'holds', 'hold')} no published commit."
+    )
     found = [
-        litter_finding(view, [*above, *losing], "K2", "staged file", QUIET_SECONDS, removable=losing),
+        litter_finding(view, unlisted, "K2", summary, QUIET_SECONDS, removable=losing),
         spin_finding(view, files, staged_file_version, "staged files"),
         findings.both_folders(files),
+        *_uncopied(view),
     ]
     return Judgement(findings=tuple(finding for finding in found if finding))
 
 
-def _accepted_version(registrations: Sequence[Registration]) -> int | None:
-    versions: Mapping[str, int | None] = {one.table_id: one.table_version for one in registrations}
-    return max((v for v in versions.values() if v is not None and is_version(v)), default=None)
+def _uncopied(view: LogView) -> list[Finding]:
+    """Accepted versions of which no staged file holds the published bytes."""
+    found = []
+    for version, certain in uncopied_versions(view)[-MOST_FINDINGS:]:
+        if certain:
+            found.append(findings.no_staged_copy(view, version))
+        else:
+            missing = "its staged files hold other bytes, and whether it went through the coordinator is not known"
+            found.append(undecided(f"Whether {version}.json is the accepted commit", missing, version))
+    return found
 
 
 def _entry(registration: Registration, seen: SeenCommit, code: str) -> EntryVerdict:

@@ -1,11 +1,11 @@
-"""Files that belong to no commit: the losers' leftovers, and the trail of writers that retry without end."""
+"""Files that no commit needs: the losers' leftovers, and the trail of writers that retry without end."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import counted, duration, thousands, verb
+from coordinator.protocols.wording import counted, duration, thousands
 from lake.delta.facts import LogObject
 
 SPIN_FILES = 20
@@ -56,12 +56,12 @@ def litter_finding(
     view: LogView,
     files: Sequence[LogObject],
     code: str,
-    what: str,
+    summary: str,
     quiet_seconds: float,
     *,
     removable: Sequence[LogObject] | None = None,
 ) -> Finding | None:
-    """One finding for all files that belong to no commit; `removable` ones (None: all) may go once they are quiet."""
+    """One finding for all files that no item names; `removable` ones (None: all) may go once they are quiet."""
     if not files:
         return None
     oldest = max(view.age(file.modified_at) or 0 for file in files)
@@ -71,9 +71,9 @@ def litter_finding(
         code,
         Severity.INFO,
         State.HEALTHY,
-        f"{counted(len(files), what)} {verb(len(files), 'belongs', 'belong')} to no accepted commit.",
-        meaning="Left by writers that lost a race or stopped early. They take space and are never read; publishing "
-        "one would invent a commit.",
+        summary,
+        meaning="Writers that lost a race or stopped early leave such files. They take space and are never read; "
+        "publishing one would invent a commit.",
         evidence={
             "count": len(files),
             "bytes": total,

@@ -5,11 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from coordinator.protocols.names import (
-    STAGED_FOLDERS,
-    is_version,
-    staged_file_version,
-)
+from coordinator.protocols.names import STAGED_FOLDERS, is_version, staged_file_version, written_for
 from lake.delta.facts import LogObject, Problem, TableFacts
 from lake.delta.names import NameKind, commit_name, parse_name
 from lake.delta.replay import usable_checkpoint
@@ -144,6 +140,22 @@ class LogView:
         if one.object and other.object and one.object.size != other.object.size:
             return False
         return self.facts.equal_bytes.get(version)
+
+    def is_copy(self, file: LogObject) -> bool | None:
+        """Whether a temp or staged file holds the bytes of its version's published file; None where that is not known.
+
+        An equal ETag of equal sizes proves equal bytes. An unequal one proves nothing: under a key of its own for each
+        object (SSE-KMS) S3 gives every object another.
+        """
+        version = written_for(file.name)
+        published = self.published.get(version) if version is not None else None
+        if published is None:
+            return None
+        if file.name in self.facts.copies:
+            return self.facts.copies[file.name]
+        if file.size != published.size:
+            return False
+        return True if file.etag and file.etag == published.etag else None
 
     def unread(self, what: str) -> Problem | None:
         """The problem that kept a whole fact (listing, entries, registrations, protocol) from being read."""

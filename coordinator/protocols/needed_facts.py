@@ -1,17 +1,22 @@
 """What has to be read besides the listing and the items before a table's state can be decided."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
 from coordinator.protocols.log_view import LogView, Look
-from coordinator.protocols.names import STAGED_FOLDERS, is_version
+from coordinator.protocols.names import STAGED_FOLDERS, is_version, written_for
 from coordinator.protocols.registrations import SeenCommit, seen_commits
-from lake.delta.facts import TableFacts
+from lake.delta.facts import LogObject, TableFacts
 from lake.delta.names import commit_name
 
 MOST_LOOKUPS = 200
 """Objects looked up singly for one table in one pass; the newest versions come first."""
+
+MOST_COPIES = 20
+"""Temp and staged files compared with the published file of their version in one pass."""
+MOST_COPY_BYTES = 64 << 20
+"""Bytes of these files that are read for it; the published files come on top."""
 
 
 def wanted_heads(facts: TableFacts) -> tuple[str, ...]:
@@ -42,6 +47,48 @@ def wanted_comparisons(facts: TableFacts) -> tuple[tuple[int, str, str], ...]:
         if copy.present and file.present and not _is_compared(view, version, copy, file)
     ]
     return tuple(sorted(set(wanted), reverse=True)[:MOST_LOOKUPS])
+
+
+def wanted_copies(facts: TableFacts) -> tuple[tuple[str, str], ...]:
+    """Temp and staged files of published versions to be compared, each with the name of the published file.
+
+    Wanted are those that their size and ETag leave in doubt and that no item names: rivals first, because one of them
+    may be about to be deleted, then the newest. What the bounds leave out stays undecided, and nobody deletes it.
+    """
+    view = LogView(facts)
+    named = {one.version for one in seen_entries(view)}
+    listed = {one.commit.file_name for one in _listed(view)}
+    doubtful = [
+        *_doubtful(view, facts.listing.temp_files or (), named),
+        *_doubtful(view, facts.listing.staged or (), ()),
+    ]
+    taken, left = [], MOST_COPY_BYTES
+    for _, version, file in sorted(doubtful, key=lambda one: (one[0] < 2, -one[1], one[2].name)):
+        if file.name.rpartition("/")[2] in listed or file.size > left:
+            continue
+        taken.append((file.name, commit_name(version)))
+        left -= file.size
+        if len(taken) == MOST_COPIES:
+            break
+    return tuple(taken)
+
+
+def _doubtful(
+    view: LogView, files: Sequence[LogObject], decided: Collection[int]
+) -> Iterator[tuple[int, int, LogObject]]:
+    """Files that may or may not hold the published bytes, with the number of files of their version and the version.
+
+    Where one file is known to hold them, another still matters: it may be a rival that nobody accepted.
+    """
+    by_version: dict[int, list[LogObject]] = {}
+    for file in files:
+        version = written_for(file.name)
+        if version is not None and version not in decided and version in view.published:
+            by_version.setdefault(version, []).append(file)
+    for version, of_it in by_version.items():
+        for file in of_it:
+            if view.is_copy(file) is None:
+                yield len(of_it), version, file
 
 
 def _is_compared(view: LogView, version: int, copy: Look, file: Look) -> bool:

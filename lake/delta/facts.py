@@ -118,7 +118,10 @@ class TableProtocol:
 
 @dataclass(frozen=True, slots=True)
 class CommitInfo:
-    """What a commit file says of itself. Timestamps are epoch milliseconds; `lines` counts its actions."""
+    """What a commit file says of itself. Timestamps are epoch milliseconds; `lines` counts its actions.
+
+    `transaction` is its `txnId`, which Spark gives each attempt to commit; "" where it has none.
+    """
 
     version: int
     operation: str = ""
@@ -128,6 +131,7 @@ class CommitInfo:
     added_files: int = 0
     removed_files: int = 0
     lines: int = 0
+    transaction: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +199,10 @@ class TableFacts:
     coordinator's items whose path is this table. `heads` holds objects that were looked up singly (HEAD): name relative
     to `_delta_log/` to the object, or None where it is absent.
     `equal_bytes` says of a version whether its accepted and its published copy are equal, `first_differences` at which
-    byte (from 0) they part. `ttl_seconds` is the longest entry life assumed. `provenance` is what earlier readings saw
-    of the versions of this very table; a version that is not in it is seen for the first time.
+    byte (from 0) they part. `copies` says of a temp or staged file, by its name, whether its bytes equal those of the
+    published file of its version; a file that it does not name was not compared. `ttl_seconds` is the longest entry
+    life assumed. `provenance` is what earlier readings saw of the versions of this very table; a version that is not
+    in it is seen for the first time.
     """
 
     uri: str
@@ -210,6 +216,7 @@ class TableFacts:
     heads: Mapping[str, LogObject | None] = field(default_factory=dict)
     equal_bytes: Mapping[int, bool] = field(default_factory=dict)
     first_differences: Mapping[int, int] = field(default_factory=dict)
+    copies: Mapping[str, bool] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     ttl_seconds: int = 86_400
     provenance: Mapping[int, Provenance] = field(default_factory=dict)

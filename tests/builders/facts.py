@@ -154,10 +154,12 @@ def table_facts(
     table_protocol: TableProtocol | None = None,
     heads: Mapping[str, LogObject | None] | None = None,
     equal_bytes: Mapping[int, bool] | None = None,
+    copies: Mapping[str, bool] | None = None,
     engines: Mapping[int, str] | None = None,
     problems: Iterable[Problem] = (),
     uri: str = URI,
     ttl_seconds: int = DAY,
+    seen: Iterable[Provenance] = (),
 ) -> TableFacts:
     """Facts of one table; `entries` are grouped by their own path, `engines` become commit infos."""
     domains: dict[str, tuple[LogStoreEntry, ...]] = {}
@@ -174,8 +176,10 @@ def table_facts(
         commit_infos={v: CommitInfo(version=v, engine=engine) for v, engine in (engines or {}).items()},
         heads=dict(heads or {}),
         equal_bytes=dict(equal_bytes or {}),
+        copies=dict(copies or {}),
         problems=tuple(problems),
         ttl_seconds=ttl_seconds,
+        provenance={one.version: one for one in seen},
     )
 
 
@@ -184,9 +188,11 @@ def log_store_facts(
     *entries: LogStoreEntry,
     heads: Mapping[str, LogObject | None] | None = None,
     equal_bytes: Mapping[int, bool] | None = None,
+    copies: Mapping[str, bool] | None = None,
     engines: Mapping[int, str] | None = None,
     registrations: Iterable[Registration] = (),
     ttl_seconds: int = DAY,
+    seen: Iterable[Provenance] = (),
 ) -> TableFacts:
     """A table whose commits go through the log store."""
     return table_facts(
@@ -195,9 +201,11 @@ def log_store_facts(
         entries=entries,
         heads=heads,
         equal_bytes=equal_bytes,
+        copies=copies,
         engines=engines,
         registrations=registrations,
         ttl_seconds=ttl_seconds,
+        seen=seen,
     )
 
 
@@ -206,9 +214,11 @@ def coordinated_facts(
     *registrations: Registration,
     heads: Mapping[str, LogObject | None] | None = None,
     equal_bytes: Mapping[int, bool] | None = None,
+    copies: Mapping[str, bool] | None = None,
     entries: Iterable[LogStoreEntry] = (),
     table_id: str = TABLE_ID,
     problems: Iterable[Problem] = (),
+    seen: Iterable[Provenance] = (),
 ) -> TableFacts:
     """A table whose newest metadata names the commit coordinator and the registration `table_id`."""
     return table_facts(
@@ -218,6 +228,8 @@ def coordinated_facts(
         table_protocol=coordinated_protocol(table_id),
         heads=heads,
         equal_bytes=equal_bytes,
+        copies=copies,
         entries=entries,
         problems=problems,
+        seen=seen,
     )

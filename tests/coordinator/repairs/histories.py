@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from coordinator.protocols.diagnosis import diagnose
-from coordinator.protocols.needed_facts import wanted_comparisons, wanted_heads
+from coordinator.protocols.needed_facts import wanted_comparisons, wanted_copies, wanted_heads
 from coordinator.repairs.execution import Execution, execute
 from coordinator.repairs.file_checks import check_file
 from coordinator.repairs.lake_port import Item
@@ -151,7 +151,8 @@ class History:
         )
         facts = replace(facts, heads={name: self._head(name) for name in wanted_heads(facts)})
         equal = {v: self._bytes(one) == self._bytes(other) for v, one, other in wanted_comparisons(facts)}
-        facts = replace(facts, equal_bytes=equal)
+        copies = {one: self._bytes(one) == self._bytes(other) for one, other in wanted_copies(facts)}
+        facts = replace(facts, equal_bytes=equal, copies=copies)
         verdict = diagnose(facts)
         files = {name: self._check(name) for name in wanted_files(facts, verdict)}
         return RepairFacts(facts, verdict, {URI: "delta_log"}, "commits", raw, files)

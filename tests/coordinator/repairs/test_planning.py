@@ -38,9 +38,10 @@ def file(name: str, *, time: int | None = None, size: int = 1_000, problems: tup
 
 
 def default_file(name: str) -> FileCheck:
-    """A whole file; published commits are a second older for each version below 4."""
+    """A whole file of its version's own transaction; published commits are a second older for each version below 4."""
     version = int(name.rpartition("/")[2][:20]) if name.rpartition("/")[2][:20].isdecimal() else 0
-    return file(name, time=STAMP + (version - 4) * 1_000)
+    transaction = "lost" if ".lost" in name else f"accepted {version}"
+    return replace(file(name, time=STAMP + (version - 4) * 1_000), transaction=transaction)
 
 
 def repair_facts(
@@ -101,6 +102,19 @@ def lost_item(staged: Iterable[str] = ()) -> TableFacts:
     return replace(facts, protocol=replace(facts.protocol, version=3))
 
 
+def losers(*lost: str, staged: Iterable[Any] = (), checksum: bool = True, **options: Any) -> TableFacts:
+    """Staged files of version 3 that differ from the published one, which `staged` hold."""
+    files = [log_object(staged_name(3, name), size=7, age=2 * DAY) for name in lost]
+    log = listing(staged=[*files, *(staged or [staged_name(3)])])
+    checksums = {3: log_object(f"{3:020d}.crc")} if checksum else {}
+    return coordinated_facts(replace(log, checksums=checksums), registration(3), **options)
+
+
+def never_named(*, age: float = 2 * DAY) -> TableFacts:
+    """A temp file of version 4, which nothing else speaks of."""
+    return log_store_facts(listing(temp=[log_object(temp_name(4), age=age)]), entry(3))
+
+
 PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
     ("C2", pending(), "publish-commit", ["Publish", "RequireEqual", "CompleteEntry"]),
     (
@@ -143,7 +157,12 @@ PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
     ("C11", unrecoverable(), "abandon-commit", ["SaveAside", "RequireAbsent", "DeleteEntry"]),
     (
         "C1",
-        log_store_facts(listing(temp=[log_object(temp_name(3, "lost"), age=2 * DAY), temp_name(3)]), entry(3)),
+        log_store_facts(
+            listing(
+                temp=[log_object(temp_name(3, "lost"), size=7, age=2 * DAY), log_object(temp_name(3), age=2 * DAY)]
+            ),
+            entry(3),
+        ),
         "remove-orphans",
         ["DeleteLitter"],
     ),
@@ -153,14 +172,9 @@ PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
         "remove-orphans",
         ["DeleteRegistration"],
     ),
-    (
-        "K2",
-        coordinated_facts(
-            listing(staged=[log_object(staged_name(3, "lost"), size=7, age=2 * DAY), staged_name(3)]), registration(3)
-        ),
-        "remove-orphans",
-        ["DeleteLitter"],
-    ),
+    ("K2", losers("lost"), "remove-orphans", ["RequireEqual", "DeleteLitter"]),
+    ("K2 without a witness", losers("lost", checksum=False), "remove-orphans", ["SaveAside", "DeleteLitter"]),
+    ("C1 without an entry", never_named(), "remove-orphans", ["SaveAside", "DeleteLitter"]),
     ("K3", unbackfilled(), "backfill", ["Publish", "ClearCommits"]),
     (
         "K3 and K4",
@@ -207,6 +221,8 @@ PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
 def test_a_repairable_state_has_a_plan_of_exactly_these_calls(name, facts, repair, expected):
     assert kinds(plans(facts)[repair]) == expected
 
+
+PLANNED_BY_NAME = {name: facts for name, facts, *_ in PLANNED}
 
 HEALTHY = {
     "C0": log_store_facts(listing(), entry(3)),
@@ -325,6 +341,8 @@ LOSING = {
     "C10": (log_store_facts(listing(()), entry(0, complete=False)), "abandon-commit", "commit 0"),
     "C11": (unrecoverable(), "abandon-commit", "commit 4"),
     "K8": (lost_item(STAGED), "re-register", "every commit above 3"),
+    "K2": (losers("lost", checksum=False), "remove-orphans", "an accepted commit of version 3"),
+    "C1": (never_named(), "remove-orphans", "an accepted commit of version 4"),
 }
 
 
@@ -339,7 +357,7 @@ def test_what_can_lose_a_commit_names_it_and_saves_first(facts, repair, lost):
 
 def test_no_other_plan_loses_anything():
     losing = {name for name, facts, repair, _ in PLANNED if plans(facts)[repair].can_lose}
-    assert losing == {"C10", "C11", "K8 below staged files"}
+    assert losing == {"C10", "C11", "K8 below staged files", "K2 without a witness", "C1 without an entry"}
 
 
 def test_a_plan_made_anew_is_the_same_plan():
@@ -378,6 +396,82 @@ def test_litter_is_removed_in_bounded_plans():
 
     assert len(plan.calls) == 300
     assert "700 more" in " ".join(plan.consequences)
+
+
+def deleted(plan: Plan) -> set[str]:
+    """The files that a plan deletes, relative to the log."""
+    found = {call.key.partition("_delta_log/")[2] for call in plan.calls if isinstance(call, calls.DeleteLitter)}
+    assert found
+    return found
+
+
+def test_what_is_proven_goes_and_what_is_not_stays_for_another_plan():
+    """Of two losers one may be the transaction's own second try."""
+    facts = losers("lost", "again")
+    again = replace(default_file(staged_name(3, "again")), size=7)
+    plan = plans(facts, files={staged_name(3, "again"): again})["remove-orphans"]
+
+    assert (plan.can_lose, deleted(plan)) == (False, {staged_name(3, "lost")})
+    assert "1 file that may be the last copy of an accepted commit stay" in " ".join(plan.consequences)
+
+
+def test_a_registration_at_the_version_tells_a_loser_by_its_time():
+    at_three = replace(losers("lost", checksum=False), registrations=(replace(registration(3), table_timestamp=7),))
+    files = {commit_name(3): file(commit_name(3), time=7), staged_name(3, "lost"): file(staged_name(3, "lost"), time=8)}
+    tied = {**files, staged_name(3, "lost"): file(staged_name(3, "lost"), time=7)}
+
+    assert not plans(at_three, files=files)["remove-orphans"].can_lose
+    assert plans(at_three, files=tied)["remove-orphans"].can_lose
+
+
+def test_a_file_that_cannot_be_read_as_a_commit_witnesses_nothing():
+    for name in (commit_name(3), staged_name(3, "lost")):
+        broken = {name: replace(default_file(name), problems=("line 1: cut off",))}
+        assert plans(losers("lost"), files=broken)["remove-orphans"].can_lose
+
+
+def test_no_staged_file_goes_while_none_equals_the_published_one():
+    facts = losers("lost", "other", staged=[log_object(staged_name(3), size=8, age=2 * DAY)])
+
+    assert "remove-orphans" not in plans(facts)
+    assert "last copy" in refusals(facts)["remove-orphans"]
+
+
+def test_a_published_file_is_compared_again_with_the_staged_one_before_its_rivals_go():
+    [equal, delete] = plans(losers("lost"))["remove-orphans"].calls
+
+    assert equal == calls.RequireEqual(
+        "lake", f"orders/_delta_log/{staged_name(3)}", f"orders/_delta_log/{commit_name(3)}"
+    )
+    assert isinstance(delete, calls.DeleteLitter)
+
+
+def test_a_losers_file_goes_while_its_entry_names_the_other():
+    [delete] = plans(PLANNED_BY_NAME["C1"])["remove-orphans"].calls
+
+    assert isinstance(delete, calls.DeleteLitter)
+    assert (delete.named, delete.survivor) == (temp_name(3), "")
+
+
+def test_a_temp_file_whose_own_entry_may_have_expired_is_kept_before_it_goes():
+    plan = plans(
+        log_store_facts(listing(temp=[log_object(temp_name(3, "first"), size=7, age=3 * DAY), temp_name(3)]), entry(3))
+    )["remove-orphans"]
+    [save, delete] = plan.calls
+
+    assert plan.can_lose
+    assert isinstance(save, calls.SaveAside)
+    assert isinstance(delete, calls.DeleteLitter)
+    assert (save.source, delete.survivor) == (delete.key, save.key)
+
+
+def test_a_plan_that_keeps_a_copy_keeps_it_where_the_shown_plan_said():
+    plan = plans(never_named())["remove-orphans"].saving_under("shown")
+
+    assert [call.key for call in plan.calls if isinstance(call, calls.SaveAside)] == [
+        call.survivor for call in plan.calls if isinstance(call, calls.DeleteLitter)
+    ]
+    assert plan.rescue_folder == "shown"
 
 
 def test_the_temp_file_of_an_expired_entry_is_no_litter_while_its_version_left_a_trace():
