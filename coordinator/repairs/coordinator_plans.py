@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from coordinator.protocols.registrations import SeenCommit, seen_commits
+from coordinator.protocols.survivors import was_named
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, thousands, version_list
-from coordinator.repairs.calls import Call, ClearCommits, Publish, RequireEqual
+from coordinator.repairs.calls import Call, ClearCommits, Publish, RequireEqual, SaveAside
 from coordinator.repairs.plan import FileCheck, RepairName
 from coordinator.repairs.registration_plans import current_registration, why_not_rest_on
+from coordinator.repairs.rescue import rescued_registration
 from coordinator.repairs.staged_files import MOST_CANDIDATES, waiting_commits
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
 from coordinator.repairs.wire_form import in_order
@@ -60,27 +62,44 @@ def clear_entries(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome
 
 
 def publish_accepted_staged_file(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
-    """K6: the accepted staged file is the one whose in-commit timestamp the registration holds."""
+    """K6: the accepted staged file has the in-commit timestamp that the registration holds.
+
+    A rival may have the same one: it is the later of the clock and the time of the version below plus one, so that all
+    writers share it while that version's time lies in the future. Only another witness proves which file it is.
+    """
     version = finding.version if finding.version is not None else -1
     title = f"Publish the accepted staged file of {thousands(version)}"
     registration = current_registration(table)
     matches = _matches(table, registration, version) if registration else []
     reason = first_reason(_why_not_accepted(table, registration, version, matches))
-    if reason:
+    if reason or registration is None:
         yield table.refuse(finding, RepairName.PUBLISH_ACCEPTED_STAGED_FILE, title, reason)
     else:
-        accepted = matches[0]
-        yield table.plan(
-            finding,
-            RepairName.PUBLISH_ACCEPTED_STAGED_FILE,
-            title,
-            _copied(table, accepted, version),
-            (
-                f"{accepted.name} is the only staged file of this version with the accepted in-commit timestamp.",
-                f"Readers see version {thousands(version)} again, and writers stop retrying it. Deletes nothing.",
-            ),
-        )
+        yield _publication(table, finding, title, matches[0], registration, version)
     yield _no_lowering(table, finding)
+
+
+def _publication(
+    table: TableUnderRepair, finding: Finding, title: str, file: FileCheck, registration: Registration, version: int
+) -> Outcome:
+    calls = _copied(table, file, version)
+    told = f"Readers see version {thousands(version)} again, and writers stop retrying it. Deletes nothing."
+    repair = RepairName.PUBLISH_ACCEPTED_STAGED_FILE
+    if _is_proven(table, file, version):
+        proof = f"{file.name} is the accepted file: its version's checksum, or what was seen of it, names it."
+        return table.plan(finding, repair, title, calls, (proof, told))
+    folder = table.rescue_folder(repair, version)
+    item = SaveAside(
+        table.place.bucket,
+        rescued_registration(folder, registration.table_id),
+        item=in_order(table.given.raw_registrations[registration.table_id]),
+    )
+    doubt = (
+        f"{file.name} is the only staged file left with the accepted in-commit timestamp. A rival can have the same "
+        "timestamp, and no checksum and no earlier look tells them apart."
+    )
+    loses = f"the accepted commit {thousands(version)}, if this file is a rival's with the same in-commit timestamp"
+    return table.plan(finding, repair, title, (item, *calls), (doubt, told), loses)
 
 
 def _listing_one(table: TableUnderRepair, finding: Finding) -> tuple[Registration | None, str]:
@@ -184,14 +203,30 @@ def _cleared(table: TableUnderRepair, registration: Registration) -> ClearCommit
 
 
 def _matches(table: TableUnderRepair, registration: Registration, version: int) -> list[FileCheck]:
-    """Staged files of the version with the accepted timestamp, one of those that hold the same bytes."""
+    """Staged files of the version with the accepted timestamp, one of those that hold the same bytes.
+
+    Where witnesses prove one of several to be the accepted one, it alone.
+    """
     checks = [table.check(file.name) for file in table.view.staged_of(version)]
     by_bytes = {
         one.sha256: one
         for one in reversed(checks)
         if one and not one.problems and one.in_commit_timestamp == registration.table_timestamp is not None
     }
-    return list(by_bytes.values())
+    matches = list(by_bytes.values())
+    proven = [one for one in matches if _is_proven(table, one, version)]
+    return proven if len(proven) == 1 else matches
+
+
+def _is_proven(table: TableUnderRepair, file: FileCheck, version: int) -> bool:
+    """Whether more than its timestamp shows that a staged file is the accepted one."""
+    seen = table.given.facts.provenance.get(version)
+    if seen is not None and was_named(seen, file.name) and not seen.disputed:
+        return seen.accepted_size in (None, file.size) and seen.accepted_etag in (None, file.etag)
+    if seen is not None and seen.etag is not None and (file.size, file.etag) == (seen.size, seen.etag):
+        return True
+    said = table.said(file.name)
+    return said is not None and table.witnesses(version, None).names(said)
 
 
 def _why_not_accepted(
@@ -207,6 +242,7 @@ def _why_not_accepted(
     candidates = table.view.staged_of(version)
     if len(candidates) > MOST_CANDIDATES:
         yield f"{len(candidates):,} staged files of this version exist; no more than {MOST_CANDIDATES:,} are read."
+    yield from _why_seen_otherwise(table, version, matches)
     if registration.table_timestamp is None:
         yield "The registration holds no tableTimestamp, so no staged file can be told to be the accepted one."
     if len(matches) != 1:
@@ -219,6 +255,16 @@ def _why_not_accepted(
         yield f"The log store holds an entry of version {thousands(version)} as well; only one of them can be right."
     yield table.why_not_here(matches[0].name, version)
     yield table.why_not_copy(matches[0].name)
+
+
+def _why_seen_otherwise(table: TableUnderRepair, version: int, matches: Sequence[FileCheck]) -> Iterator[str]:
+    """What an earlier look saw of the version contradicts what is left of it."""
+    seen = table.given.facts.provenance.get(version)
+    for one in matches:
+        if was_named(seen, one.name) is False and seen is not None:
+            yield f"{seen.file_name} was seen to be accepted as this version; bring that file back from a backup."
+        if seen is not None and seen.size is not None and seen.size != one.size:
+            yield f"{version}.json was seen with {seen.size:,} B, and {one.name} has {one.size:,} B."
 
 
 def _no_lowering(table: TableUnderRepair, finding: Finding) -> Outcome:

@@ -11,6 +11,7 @@ from coordinator.repairs import calls
 from coordinator.repairs.plan import FileCheck, Plan, Refusal, RepairFacts
 from coordinator.repairs.planning import plan_repairs, wanted_files
 from lake.delta.facts import LogStoreEntry, Mechanism, Problem, Registration, TableFacts
+from lake.delta.names import checksum_name
 from tests.builders.facts import (
     DAY,
     TABLE_ID,
@@ -22,6 +23,7 @@ from tests.builders.facts import (
     listing,
     log_object,
     log_store_facts,
+    provenance,
     registration,
     staged_name,
     table_facts,
@@ -106,13 +108,19 @@ def losers(*lost: str, staged: Iterable[Any] = (), checksum: bool = True, **opti
     """Staged files of version 3 that differ from the published one, which `staged` hold."""
     files = [log_object(staged_name(3, name), size=7, age=2 * DAY) for name in lost]
     log = listing(staged=[*files, *(staged or [staged_name(3)])])
-    checksums = {3: log_object(f"{3:020d}.crc")} if checksum else {}
+    checksums = {3: log_object(checksum_name(3))} if checksum else {}
     return coordinated_facts(replace(log, checksums=checksums), registration(3), **options)
 
 
 def never_named(*, age: float = 2 * DAY) -> TableFacts:
     """A temp file of version 4, which nothing else speaks of."""
     return log_store_facts(listing(temp=[log_object(temp_name(4), age=age)]), entry(3))
+
+
+def cleared(*staged: str, **options: Any) -> TableFacts:
+    """Version 4 is accepted, and neither listed nor published; its checksum was written."""
+    log = replace(listing(staged=staged or STAGED), checksums={4: log_object(checksum_name(4))})
+    return coordinated_facts(log, registration(4), **options)
 
 
 PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
@@ -197,9 +205,15 @@ PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
     ),
     (
         "K6",
-        coordinated_facts(listing(staged=STAGED), registration(4)),
+        cleared(),
         "publish-accepted-staged-file",
         ["Publish", "RequireEqual"],
+    ),
+    (
+        "K6 without a witness",
+        coordinated_facts(listing(staged=STAGED), registration(4)),
+        "publish-accepted-staged-file",
+        ["SaveAside", "Publish", "RequireEqual"],
     ),
     ("K8", lost_item(), "re-register", ["RequireAbsent", "Register"]),
     (
@@ -337,10 +351,65 @@ def test_two_accepted_candidates_of_equal_bytes_are_one():
     assert "publish-accepted-staged-file" in plans(facts, files=same)
 
 
+ONE, TWO = staged_name(4, "one"), staged_name(4, "two")
+TIED = {
+    ONE: replace(file(ONE, time=STAMP), transaction="accepted 4"),
+    TWO: replace(file(TWO, time=STAMP), transaction="lost"),
+}
+
+
+def published(files: Mapping[str, FileCheck], facts: TableFacts) -> tuple[bool, str] | None:
+    """Whether the plan for K6 can lose something, and the file that it publishes; None where there is no plan."""
+    plan = plans(facts, files=files).get("publish-accepted-staged-file")
+    copy = next(call for call in plan.calls if isinstance(call, calls.Publish)) if plan else None
+    return (plan.can_lose, copy.source.partition("_delta_log/")[2]) if plan and copy else None
+
+
+def test_a_rival_with_the_same_timestamp_that_is_all_that_is_left_is_not_published_unasked():
+    """Timestamps tie while that of the version below lies in the future."""
+    assert published({TWO: TIED[TWO]}, cleared(TWO)) == (True, TWO)
+
+
+def test_of_two_rivals_with_one_timestamp_the_checksum_names_the_accepted():
+    assert published(TIED, cleared(ONE, TWO)) == (False, ONE)
+
+
+def test_of_two_rivals_with_one_timestamp_and_no_checksum_none_is_published():
+    assert published(TIED, coordinated_facts(listing(staged=[ONE, TWO]), registration(4))) is None
+
+
+def test_a_transactions_second_try_is_not_told_from_its_first():
+    again = {**TIED, TWO: replace(TIED[TWO], transaction="accepted 4")}
+    assert published(again, cleared(ONE, TWO)) is None
+
+
+SEEN = {
+    "listed": (provenance(4, store="commits", file_name=TWO.partition("/")[2], accepted_size=1_000, accepted_etag="e"),
+               (False, TWO)),
+    "listed, and replaced since": (provenance(4, store="commits", file_name=TWO.partition("/")[2], accepted_size=1_000,
+                                              accepted_etag="other"), (True, TWO)),
+    "listed, never looked up": (provenance(4, store="commits", file_name=TWO.partition("/")[2], etag="f"), (False, TWO)),
+    "published": (provenance(4), (False, TWO)),
+    "published with other bytes of this size": (provenance(4, etag="f"), (True, TWO)),
+    "published with another size": (provenance(4, size=999), None),
+    "another listed": (provenance(4, store="commits", file_name=ONE.partition("/")[2]), None),
+    "two listed": (provenance(4, store="commits", file_name=TWO.partition("/")[2], disputed=True, etag="f"),
+                   (True, TWO)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("seen", "expected"), SEEN.values(), ids=SEEN.keys())
+def test_what_was_seen_of_a_version_tells_which_staged_file_was_accepted(seen, expected):
+    facts = coordinated_facts(listing(staged=[TWO]), registration(4), seen=[seen])
+
+    assert published({TWO: TIED[TWO]}, facts) == expected
+
+
 LOSING = {
     "C10": (log_store_facts(listing(()), entry(0, complete=False)), "abandon-commit", "commit 0"),
     "C11": (unrecoverable(), "abandon-commit", "commit 4"),
     "K8": (lost_item(STAGED), "re-register", "every commit above 3"),
+    "K6": (coordinated_facts(listing(staged=STAGED), registration(4)), "publish-accepted-staged-file", "commit 4"),
     "K2": (losers("lost", checksum=False), "remove-orphans", "an accepted commit of version 3"),
     "C1": (never_named(), "remove-orphans", "an accepted commit of version 4"),
 }
@@ -357,7 +426,14 @@ def test_what_can_lose_a_commit_names_it_and_saves_first(facts, repair, lost):
 
 def test_no_other_plan_loses_anything():
     losing = {name for name, facts, repair, _ in PLANNED if plans(facts)[repair].can_lose}
-    assert losing == {"C10", "C11", "K8 below staged files", "K2 without a witness", "C1 without an entry"}
+    assert losing == {
+        "C10",
+        "C11",
+        "K8 below staged files",
+        "K2 without a witness",
+        "C1 without an entry",
+        "K6 without a witness",
+    }
 
 
 def test_a_plan_made_anew_is_the_same_plan():
@@ -477,7 +553,7 @@ def test_a_plan_that_keeps_a_copy_keeps_it_where_the_shown_plan_said():
 def test_the_temp_file_of_an_expired_entry_is_no_litter_while_its_version_left_a_trace():
     """The file of version 4 may have been lost after its entry expired; its checksum is still there."""
     log = listing(temp=[log_object(temp_name(4), age=2 * DAY)])
-    facts = log_store_facts(replace(log, checksums={4: log_object(f"{4:020d}.crc")}), entry(3))
+    facts = log_store_facts(replace(log, checksums={4: log_object(checksum_name(4))}), entry(3))
 
     assert "remove-orphans" not in plans(facts)
 
