@@ -198,6 +198,56 @@ class Entry(models.Model):
         return f"{self.lock_domain}@{self.version}"
 
 
+class StoreIdentity(models.Model):
+    """What accepted commits of a table: a DynamoDB table, its region, and `tablePath` or `tableId` to the letter."""
+
+    table = models.ForeignKey(DeltaTable, on_delete=models.CASCADE, related_name="store_identities", db_index=False)
+    store = models.CharField(max_length=255)
+    region = models.CharField(max_length=32, blank=True)
+    lock_domain = models.CharField(max_length=1100)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["table", "store", "region", "lock_domain"], name="store_identity_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.lock_domain} in {self.store}"
+
+
+class Provenance(models.Model):
+    """What was seen of one version of a table when it was seen first: lake.delta.facts.Provenance, field by field.
+
+    Commit and Entry are what is there now and go with it; this row stays as it was first written, and only facts that
+    were not known ("" or null) are added.
+    """
+
+    table = models.ForeignKey(DeltaTable, on_delete=models.CASCADE, related_name="provenance", db_index=False)
+    version = models.BigIntegerField()
+    size = models.BigIntegerField(null=True)
+    etag = models.CharField(max_length=64, blank=True)
+    digest = models.CharField(max_length=32, blank=True)
+    copy_etag = models.CharField(max_length=64, blank=True)
+    in_commit_timestamp = models.BigIntegerField(null=True)
+    commit_timestamp = models.BigIntegerField(null=True)
+    seen_at = models.DateTimeField(null=True)
+    absent_at = models.DateTimeField(null=True)
+    identity = models.ForeignKey(StoreIdentity, null=True, on_delete=models.CASCADE, related_name="+", db_index=False)
+    file_name = models.CharField(max_length=1100, blank=True)
+    accepted_size = models.BigIntegerField(null=True)
+    accepted_etag = models.CharField(max_length=64, blank=True)
+    accepted_timestamp = models.BigIntegerField(null=True)
+    entry_life = models.IntegerField(null=True, help_text="Seconds from publication to the entry's expiry")
+    accepted_at = models.DateTimeField(null=True)
+    disputed = models.BooleanField(default=False, help_text="Another item accepted the version with another file")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["table", "version"], name="provenance_once")]
+
+    def __str__(self) -> str:
+        return f"{self.table_id}@{self.version}"
+
+
 class TableFinding(models.Model):
     """A finding of one table over time: opened, seen again, resolved."""
 

@@ -1,5 +1,6 @@
 """Reading files of one table's log: what protocol, properties and commit infos need, each object once."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -148,21 +149,20 @@ class LogReader:
 
     def _commit(self, version: int, name: str, size: int | None) -> Commit | None:
         if name not in self._commits:
-            data = self._bytes(name)
+            found = self._get(name)
+            data = _whole_lines(found)
             if data is not None and size is not None and len(data) < size:
                 self.partly_read.add(version)
                 self.problems.append(Problem(name, f"Only the first {len(data):,} of its {size:,} bytes were read."))
             commit = read_commit(version, data, name=name) if data is not None else None
+            if commit is not None and found is not None:
+                commit = replace(commit, info=replace(commit.info, etag=found.etag, digest=_digest(found)))
             self.problems += commit.problems if commit else ()
             self._commits[name] = commit
         return self._commits[name]
 
     def _bytes(self, name: str) -> bytes | None:
-        """The object's bytes, of a huge one those of its first whole lines; None where it has gone since listed."""
-        found = self._get(name)
-        if found is None or len(found.data) == found.size:
-            return found.data if found else None
-        return found.data[: found.data.rfind(b"\n") + 1]
+        return _whole_lines(self._get(name))
 
     def _compare(self, one: str, other: str) -> Comparison | None:
         """Compare two objects; None where one has gone, or both are too large and equal as far as they were read."""
@@ -188,6 +188,18 @@ class LogReader:
 
     def _key(self, name: str) -> str:
         return self._target.uri.log_key + name
+
+
+def _whole_lines(found: ObjectBody | None) -> bytes | None:
+    """The object's bytes, of a huge one those of its first whole lines; None where it has gone since listed."""
+    if found is None or len(found.data) == found.size:
+        return found.data if found else None
+    return found.data[: found.data.rfind(b"\n") + 1]
+
+
+def _digest(found: ObjectBody) -> str | None:
+    """MD5, as an ETag has it wherever S3 makes one of the bytes alone; None where not all of them were read."""
+    return hashlib.md5(found.data, usedforsecurity=False).hexdigest() if len(found.data) == found.size else None
 
 
 def _registration_of(protocol: TableProtocol, registrations: tuple[Registration, ...]) -> Registration | None:

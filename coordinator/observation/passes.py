@@ -1,7 +1,7 @@
 """One look at one connection: stores first, then the watched prefixes, then every table, many at once."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from coordinator.models import Bucket, DeltaTable, ObservationPass, Watch
 from coordinator.observation.discovery import find_tables
+from coordinator.observation.provenance_rows import recall_provenance
 from coordinator.observation.reading import Reading, read_table
 from coordinator.observation.saving import CHUNK, save_readings, save_unchanged
 from coordinator.observation.settings_of_aws import judge_bucket_again, observe_buckets, observe_stores
@@ -116,7 +117,8 @@ def observe_one_table(connection: Connection, lake: Lake, uri: TableUri) -> Read
 def target_of(connection: Connection, uri: TableUri) -> Target:
     """Return what a reading of one table starts from, known or not."""
     known = known_tables(DeltaTable.objects.filter(connection=connection, bucket=uri.bucket, prefix=uri.key))
-    return Target(uri, known.get((uri.bucket, uri.key)))
+    found = known.get((uri.bucket, uri.key))
+    return Target(uri, found, partial(recall_provenance, found.id)) if found else Target(uri)
 
 
 def _targets(connection: Connection, lake: Lake, survey: Survey, workers: Workers) -> tuple[TargetBook, list[str]]:
@@ -156,9 +158,17 @@ def _note_watch(watch: Watch, code: str, text: str) -> None:
 def _read_all(
     lake: Lake, survey: Survey, targets: Sequence[Target], workers: Workers, *, in_full: bool
 ) -> Iterator[Reading]:
-    waiting = iter(targets)
+    waiting = (_remembering(target, workers) for target in targets)
     read = partial(read_table, lake, survey, in_full=in_full)
     return workers.each(read, lambda: next(waiting, None))
+
+
+def _remembering(target: Target, workers: Workers) -> Target:
+    """The target with what is known of its versions, which the thread that runs the pass looks up when it is wanted."""
+    if target.known is None:
+        return target
+    table_id = target.known.id
+    return replace(target, recall=lambda first: workers.ask(lambda: recall_provenance(table_id, first)))
 
 
 @dataclass(slots=True)
@@ -169,22 +179,19 @@ class _Counts:
 
 def _save_all(connection: Connection, readings: Iterator[Reading], total: int, tell: _Telling) -> _Counts:
     counts = _Counts()
-    unchanged: list[int] = []
+    unchanged: list[Reading] = []
     pending: list[Reading] = []
     for done, reading in enumerate(readings, start=1):
-        if reading.unchanged and reading.target.known is not None:
-            unchanged.append(reading.target.known.id)
-        else:
-            pending.append(reading)
+        (unchanged if reading.unchanged and reading.target.known is not None else pending).append(reading)
         if len(unchanged) >= UNCHANGED_CHUNK:
-            save_unchanged(unchanged, timezone.now())
+            save_unchanged(unchanged)
             unchanged = []
         if len(pending) >= CHUNK:
             _save_chunk(connection, pending, counts)
             pending = []
         tell("Read the tables", done, total)
     _save_chunk(connection, pending, counts)
-    save_unchanged(unchanged, timezone.now())
+    save_unchanged(unchanged)
     return counts
 
 

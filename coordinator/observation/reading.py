@@ -22,13 +22,15 @@ from coordinator.observation.witnesses import (
 )
 from coordinator.protocols.coordinator_conf import coordinator_elsewhere
 from coordinator.protocols.diagnosis import diagnose
+from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import decide_mechanism
 from coordinator.protocols.needed_facts import wanted_comparisons, wanted_copies, wanted_heads
+from coordinator.protocols.provenance import Surroundings, is_another_table, provenance_of
 from coordinator.protocols.verdict import State, Verdict
 from lake.aws.access import Lake
 from lake.aws.s3 import ObjectSummary
 from lake.delta.coordinator_properties import coordinator_store_name, coordinator_table_id
-from lake.delta.facts import LogListing, LogStoreEntry, Mechanism, Problem, TableFacts, TableProtocol
+from lake.delta.facts import LogListing, LogStoreEntry, Mechanism, Problem, Provenance, TableFacts, TableProtocol
 from lake.delta.listing import read_listing
 
 WHOLE_LOG_EVERY = timedelta(hours=6)
@@ -43,9 +45,10 @@ YOUNG = timedelta(seconds=60)
 class Reading:
     """One table as read. Exactly one of the three holds: `unchanged`, `error`, or facts with their verdict.
 
-    `listing` is the log as listed; the one in `facts` may be narrower. `store_name` is the commit store through which
+    `listing` is the log as listed. `store_name` is the commit store through which
     the table's commits go, "" for none. `log_files` counts every object under `_delta_log/`. `partly_read` are
-    versions whose file was too large to be read to its end.
+    versions whose file was too large to be read to its end. `recalled` is what was known of the listed versions before,
+    `learned` what is known of more or more of them now; `of_another_table` says that what is stored is not of this one.
     """
 
     target: Target
@@ -62,6 +65,9 @@ class Reading:
     whole_log: bool = False
     log_files: int = 0
     partly_read: frozenset[int] = frozenset()
+    recalled: Mapping[int, Provenance] = field(default_factory=dict)
+    learned: tuple[Provenance, ...] = ()
+    of_another_table: bool = False
 
     @property
     def is_gone(self) -> bool:
@@ -166,14 +172,20 @@ def _judge(
         uri=target.uri.s3a,
         mechanism=mechanism,
         observed_at=now,
-        listing=_known_window(listing, witness),
+        listing=listing,
         entries={path: _in_window(domain.entries, listing) for path, domain in witness.domains.items()},
         registrations=registrations,
+        entries_from=max((domain.from_version for domain in witness.domains.values()), default=0),
         protocol=protocol,
         commit_infos=reader.commit_infos(),
         problems=(*reader.problems, *elsewhere, *_store_problems(mechanism, survey, witness)),
     )
-    facts = _with_missing_facts(facts, reader)
+    recalled = target.recall(listing.from_version)
+    another = is_another_table(
+        recalled, listing.commits, _table_id(target.known), protocol.table_id if protocol else ""
+    )
+    facts = _with_missing_facts(_recalling(facts, recalled, another), reader)
+    facts = replace(facts, provenance=_provenance(facts, target, witness, lake, another))
     verdict = diagnose(facts)
     store_name = _store_name(remembered, facts, witness)
     return Reading(
@@ -189,7 +201,39 @@ def _judge(
         whole_log=whole_log,
         log_files=len(objects),
         partly_read=frozenset(reader.partly_read),
+        recalled=recalled,
+        learned=tuple(one for version, one in facts.provenance.items() if one != recalled.get(version)),
+        of_another_table=another is True,
     )
+
+
+def _table_id(known: KnownTable | None) -> str:
+    return known.protocol.table_id if known is not None and known.protocol is not None else ""
+
+
+def _recalling(facts: TableFacts, recalled: Mapping[int, Provenance], another: bool | None) -> TableFacts:
+    """The facts with what was known before, unless it is another table's or may be."""
+    if another is None:
+        problem = Problem("metaData.id", "Without it this table is not told from another one made in its place.")
+        return replace(facts, problems=(*facts.problems, problem))
+    return facts if another else replace(facts, provenance=recalled)
+
+
+def _provenance(
+    facts: TableFacts, target: Target, witness: StoreWitness, lake: Lake, another: bool | None
+) -> Mapping[int, Provenance]:
+    """What is known after this reading; nothing where it is not known which table this is."""
+    if another is None:
+        return {}
+    before = target.known if target.known is not None and not another else None
+    view = LogView(facts)
+    around = Surroundings(
+        stores={path: domain.store for path, domain in witness.domains.items()},
+        region=lake.dynamodb.region,
+        newest_before=before.published_version if before else None,
+        before=before.observed_at if before else None,
+    )
+    return provenance_of(view, around)
 
 
 def _with_named_registration(
@@ -262,15 +306,6 @@ def _in_window(entries: tuple[LogStoreEntry, ...], listing: LogListing) -> tuple
         for entry in entries
         if entry.version is None or entry.version >= listing.from_version or entry.complete is not True
     )
-
-
-def _known_window(listing: LogListing, witness: StoreWitness) -> LogListing:
-    """Leave out published versions below the oldest entry kept: of those nobody can say whether an entry was seen."""
-    first = max((domain.from_version for domain in witness.domains.values()), default=0)
-    if first <= listing.from_version:
-        return listing
-    commits = {version: found for version, found in listing.commits.items() if version >= first}
-    return replace(listing, from_version=first, commits=commits)
 
 
 def _fingerprint_of_next_look(

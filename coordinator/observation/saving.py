@@ -1,7 +1,6 @@
 """Storing what a pass read: rows are updated, never thrown away because a later reading failed."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
@@ -11,6 +10,7 @@ from coordinator.observation.commit_rows import save_commits
 from coordinator.observation.entry_rows import save_entries
 from coordinator.observation.failures import failure_of
 from coordinator.observation.findings import save_findings
+from coordinator.observation.provenance_rows import save_provenance
 from coordinator.observation.reading import Reading
 from coordinator.observation.storable import make_storable
 from coordinator.observation.table_rows import failure_finding, fill
@@ -21,13 +21,15 @@ CHUNK = 50
 """Tables stored in one transaction: short enough that other writers of SQLite wait only milliseconds."""
 
 
-def save_unchanged(table_ids: Iterable[int], now: datetime) -> None:
-    """Note that these tables were read and are as they were."""
-    ids = list(table_ids)
-    for start in range(0, len(ids), 500):
-        DeltaTable.objects.filter(pk__in=ids[start : start + 500]).update(
-            observed_at=now, error_at=None, error_code="", error_text=""
-        )
+def save_unchanged(readings: Sequence[Reading]) -> None:
+    """Note that these tables were read and are as they were, at the beginning of the first of these readings.
+
+    What was not there at `observed_at` was not there when that reading began: a later time would say too much.
+    """
+    if readings:
+        since = min(reading.observed_at for reading in readings)
+        ids = [reading.target.known.id for reading in readings if reading.target.known is not None]
+        DeltaTable.objects.filter(pk__in=ids).update(observed_at=since, error_at=None, error_code="", error_text="")
 
 
 def save_readings(connection: Connection, readings: Iterable[Reading]) -> int:
@@ -65,6 +67,7 @@ def _save(connection: Connection, readings: Sequence[Reading]) -> None:
     told = [(table, reading) for table, reading in pairs if reading.facts is not None and not reading.is_gone]
     save_commits(told)
     save_entries(told, stores)
+    save_provenance(told)
     save_findings([(table, _findings(table, reading), reading) for table, reading in pairs])
 
 

@@ -1,6 +1,6 @@
 """What a pass looks at: a table's root, and what the database knows of it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from coordinator.models import Commit, DeltaTable
 from coordinator.protocols.verdict import State
 from lake.delta.coordinator_properties import coordinator_table_id
-from lake.delta.facts import Mechanism, TableProtocol
+from lake.delta.facts import Mechanism, Provenance, TableProtocol
 from lake.delta.uri import TableUri
 
 
@@ -43,12 +43,22 @@ class KnownTable:
         return max(self.accepted_version or 0, self.published_version or 0)
 
 
+Recall = Callable[[int], Mapping[int, Provenance]]
+"""Gives what is known of a table's versions from one on. It is called by whoever reads, in whichever thread."""
+
+
+def recall_nothing(from_version: int) -> Mapping[int, Provenance]:
+    """Of a table seen for the first time nothing is known."""
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """One table to look at in a pass; `known` is None for a table seen for the first time."""
 
     uri: TableUri
     known: KnownTable | None = None
+    recall: Recall = recall_nothing
 
     @property
     def place(self) -> tuple[str, str]:

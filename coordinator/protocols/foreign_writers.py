@@ -75,7 +75,7 @@ def judge_foreign_writers(view: LogView) -> Judgement:
         {entry.version for entry in entries if entry.version is not None},
         facts.observed_at,
         entry_life(view, entries),
-        after_version=max((version for version in coordinated if version is not None), default=-1),
+        after_version=max((facts.entries_from - 1, *(version for version in coordinated if version is not None))),
     )
     return Judgement(findings=tuple(_finding(view, one, len(versions)) for one in versions[-MOST_FINDINGS:]))
 

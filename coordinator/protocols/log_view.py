@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cached_property
 
 from coordinator.protocols.names import STAGED_FOLDERS, is_version, staged_file_version, written_for
-from lake.delta.facts import LogObject, Problem, TableFacts
+from lake.delta.facts import CommitInfo, LogObject, Problem, TableFacts
 from lake.delta.names import NameKind, commit_name, parse_name
 from lake.delta.replay import usable_checkpoint
 
@@ -91,6 +91,11 @@ class LogView:
         if name in self.facts.heads or version >= self.facts.listing.from_version:
             return Look(name, False)
         return Look(name, None)
+
+    def info(self, version: int) -> CommitInfo | None:
+        """What the published file of a version says of itself; None where it was not read, or is another by now."""
+        info, file = self.facts.commit_infos.get(version), self.published.get(version)
+        return info if info is not None and file is not None and info.etag == file.etag else None
 
     def temp(self, name: str) -> Look:
         """A temp file, by the name its entry gives."""

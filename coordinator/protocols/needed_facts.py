@@ -59,7 +59,7 @@ def wanted_copies(facts: TableFacts) -> tuple[tuple[str, str], ...]:
     named = {one.version for one in seen_entries(view)}
     listed = {one.commit.file_name for one in _listed(view)}
     doubtful = [
-        *_doubtful(view, facts.listing.temp_files or (), named),
+        *_doubtful(view, facts.listing.temp_files or (), named, facts.entries_from),
         *_doubtful(view, facts.listing.staged or (), ()),
     ]
     taken, left = [], MOST_COPY_BYTES
@@ -74,7 +74,7 @@ def wanted_copies(facts: TableFacts) -> tuple[tuple[str, str], ...]:
 
 
 def _doubtful(
-    view: LogView, files: Sequence[LogObject], decided: Collection[int]
+    view: LogView, files: Sequence[LogObject], decided: Collection[int], from_version: int = 0
 ) -> Iterator[tuple[int, int, LogObject]]:
     """Files that may or may not hold the published bytes, with the number of files of their version and the version.
 
@@ -83,7 +83,9 @@ def _doubtful(
     by_version: dict[int, list[LogObject]] = {}
     for file in files:
         version = written_for(file.name)
-        if version is not None and version not in decided and version in view.published:
+        if version is None or version < from_version or version in decided:
+            continue
+        if version in view.published:
             by_version.setdefault(version, []).append(file)
     for version, of_it in by_version.items():
         for file in of_it:

@@ -8,6 +8,8 @@ from coordinator.protocols.names import temp_file_version
 from coordinator.protocols.survivors import Fate, NamedFile, Proof, WrittenAside, fate_of_temp, was_named
 from lake.delta.facts import LogObject, LogStoreEntry
 
+UNREAD = Fate(Proof.NEEDED, "not every entry of its version was kept when they were read")
+
 
 def temp_fates(view: LogView, seen: Iterable[SeenEntry]) -> list[tuple[LogObject, Fate]]:
     """Every listed temp file with what is known of it; `seen` are the entries of every lock domain."""
@@ -21,6 +23,8 @@ def _fate(view: LogView, file: LogObject, entries: Mapping[int, list[NamedFile]]
     version = temp_file_version(file.name)
     if version is None:
         return fate_of_temp(WrittenAside(file, None, None, None))
+    if version < view.facts.entries_from:
+        return UNREAD
     named = entries.get(version, [])
     return fate_of_temp(
         WrittenAside(
@@ -72,7 +76,9 @@ def contradicted_versions(view: LogView, seen: Sequence[SeenEntry]) -> tuple[tup
     files: dict[int, list[LogObject]] = {}
     for file in view.facts.listing.temp_files or ():
         version = temp_file_version(file.name)
-        if version is not None and version in view.published and version not in decided:
+        if version is None or version < view.facts.entries_from or version in decided:
+            continue
+        if version in view.published:
             files.setdefault(version, []).append(file)
     found = []
     for version, of_it in sorted(files.items()):

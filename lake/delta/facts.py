@@ -120,7 +120,8 @@ class TableProtocol:
 class CommitInfo:
     """What a commit file says of itself. Timestamps are epoch milliseconds; `lines` counts its actions.
 
-    `transaction` is its `txnId`, which Spark gives each attempt to commit; "" where it has none.
+    `transaction` is its `txnId`, which Spark gives each attempt to commit; "" where it has none. `etag` is that of the
+    object which said so, `digest` the MD5 of its bytes in hexadecimal, None where not all of them were read.
     """
 
     version: int
@@ -132,6 +133,8 @@ class CommitInfo:
     removed_files: int = 0
     lines: int = 0
     transaction: str = ""
+    etag: str | None = None
+    digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +148,9 @@ class Provenance:
 
     Of its acceptance by a commit store: `store` (the DynamoDB table), `region`, `lock_domain` (`tablePath` or
     `tableId`, as stored), `file_name` (`tempPath` or `fsName`, as stored), `accepted_size` and `accepted_etag` of that
-    file, `accepted_timestamp` (the in-commit timestamp that the coordinator holds), `accepted_at` (when the first
-    reading began that found the item). `disputed` says that another item accepted the version with another file: then
+    file, `accepted_timestamp` (the in-commit timestamp that the coordinator holds), `entry_life` (seconds from the
+    file's publication to the entry's expiry), `accepted_at` (when the first reading began that found the item).
+    `disputed` says that another item accepted the version with another file: then
     neither file may be taken for the only accepted one. Timestamps are epoch milliseconds.
     """
 
@@ -166,6 +170,7 @@ class Provenance:
     accepted_size: int | None = None
     accepted_etag: str | None = None
     accepted_timestamp: int | None = None
+    entry_life: int | None = None
     accepted_at: datetime | None = None
     disputed: bool = False
 
@@ -195,7 +200,8 @@ class TableFacts:
     """All that was read of one table in one pass, the input of coordinator.protocols.
 
     `entries` are the log store entries by lock domain (`tablePath` as stored), each ascending by version; an empty
-    mapping means that every log store of the connection was asked and holds none. `registrations` are the
+    mapping means that every log store of the connection was asked and holds none; complete ones below `entries_from`
+    may exist and were not kept. `registrations` are the
     coordinator's items whose path is this table. `heads` holds objects that were looked up singly (HEAD): name relative
     to `_delta_log/` to the object, or None where it is absent.
     `equal_bytes` says of a version whether its accepted and its published copy are equal, `first_differences` at which
@@ -210,6 +216,7 @@ class TableFacts:
     observed_at: datetime
     listing: LogListing
     entries: Mapping[str, tuple[LogStoreEntry, ...]] = field(default_factory=dict)
+    entries_from: int = 0
     registrations: tuple[Registration, ...] = ()
     protocol: TableProtocol | None = None
     commit_infos: Mapping[int, CommitInfo] = field(default_factory=dict)

@@ -87,9 +87,9 @@ def commit_bytes(*actions: Json, newline: bool = True) -> bytes:
     return ("\n".join(lines) + ("\n" if newline else "")).encode()
 
 
-def first_commit_bytes(properties: Mapping[str, str] | None = None) -> bytes:
+def first_commit_bytes(properties: Mapping[str, str] | None = None, *, table_id: str = UUID) -> bytes:
     """The commit that creates a table."""
-    return commit_bytes(commit_info("CREATE TABLE"), metadata(properties=properties), protocol())
+    return commit_bytes(commit_info("CREATE TABLE"), metadata(table_id, properties=properties), protocol())
 
 
 def crc_bytes(files: int = 1, size: int = 500, *, in_commit_timestamp: int | None = None, **more: Any) -> bytes:

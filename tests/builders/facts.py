@@ -119,6 +119,12 @@ def registration(
     )
 
 
+def said(version: int, *, age: float | None = 3_600, etag: str = "e", **more: Any) -> CommitInfo:
+    """What a published file says of itself; `age` is how long ago by its writer's clock, None where it does not say."""
+    stamp = int((NOW.timestamp() - age) * 1_000) if age is not None else None
+    return CommitInfo(version, timestamp=stamp, etag=etag, **more)
+
+
 def provenance(version: int, *, age: float = 3_600, store: str | None = None, **known: Any) -> Provenance:
     """What was seen of a version: a published file as `log_object` has them; with `store`, accepted under `URI`."""
     seen: dict[str, Any] = {"size": 1_000, "etag": "e", "seen_at": NOW - timedelta(seconds=age)}
@@ -155,13 +161,14 @@ def table_facts(
     heads: Mapping[str, LogObject | None] | None = None,
     equal_bytes: Mapping[int, bool] | None = None,
     copies: Mapping[str, bool] | None = None,
+    infos: Iterable[CommitInfo] = (),
     engines: Mapping[int, str] | None = None,
     problems: Iterable[Problem] = (),
     uri: str = URI,
     ttl_seconds: int = DAY,
     seen: Iterable[Provenance] = (),
 ) -> TableFacts:
-    """Facts of one table; `entries` are grouped by their own path, `engines` become commit infos."""
+    """Facts of one table; `entries` are grouped by their own path, `engines` become commit infos of an hour ago."""
     domains: dict[str, tuple[LogStoreEntry, ...]] = {}
     for one in entries:
         domains[one.table_path] = (*domains.get(one.table_path, ()), one)
@@ -173,7 +180,9 @@ def table_facts(
         entries=domains,
         registrations=tuple(registrations),
         protocol=table_protocol if table_protocol is not None else protocol(),
-        commit_infos={v: CommitInfo(version=v, engine=engine) for v, engine in (engines or {}).items()},
+        commit_infos={
+            one.version: one for one in (*infos, *(said(v, engine=engine) for v, engine in (engines or {}).items()))
+        },
         heads=dict(heads or {}),
         equal_bytes=dict(equal_bytes or {}),
         copies=dict(copies or {}),
@@ -189,6 +198,7 @@ def log_store_facts(
     heads: Mapping[str, LogObject | None] | None = None,
     equal_bytes: Mapping[int, bool] | None = None,
     copies: Mapping[str, bool] | None = None,
+    infos: Iterable[CommitInfo] = (),
     engines: Mapping[int, str] | None = None,
     registrations: Iterable[Registration] = (),
     ttl_seconds: int = DAY,
@@ -202,6 +212,7 @@ def log_store_facts(
         heads=heads,
         equal_bytes=equal_bytes,
         copies=copies,
+        infos=infos,
         engines=engines,
         registrations=registrations,
         ttl_seconds=ttl_seconds,

@@ -1,6 +1,7 @@
 """A published file that its temp or staged files contradict is never called healthy."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -168,3 +169,10 @@ def test_a_temp_file_above_the_newest_version_needs_a_look_once_an_entry_may_hav
 
     assert (young.state, expired.state) == (State.HEALTHY, State.ATTENTION)
     assert finding(expired, "C1") is not None
+
+
+def test_versions_whose_entries_were_not_all_kept_are_not_judged_by_their_temp_files() -> None:
+    facts = log_store_facts(listing(temp=[old(temp_name(1)), old(temp_name(2))]), entry(3))
+    verdict = diagnose(replace(facts, entries_from=3))
+
+    assert (verdict.state, finding(verdict, "C1")) == (State.HEALTHY, None)

@@ -129,6 +129,12 @@ def test_a_temp_file_is_compared_only_once_its_version_has_no_entry() -> None:
     assert wanted_copies(log_store_facts(log, entry(3))) == ((temp_name(2), commit_name(2)),)
 
 
+def test_a_temp_file_whose_entries_were_not_all_kept_is_not_compared() -> None:
+    facts = log_store_facts(listing(temp=[encrypted(temp_name(2))]), entry(3))
+
+    assert wanted_copies(replace(facts, entries_from=3)) == ()
+
+
 def test_files_that_a_list_names_or_whose_version_is_not_published_are_not_compared() -> None:
     log = listing(staged=[encrypted(staged_name(3)), encrypted(staged_name(4))])
 

@@ -1,0 +1,120 @@
+"""Provenance rows: what was seen of each version first. Facts are added to them and never replaced (decision 008)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from coordinator.models import DeltaTable, Provenance, StoreIdentity
+from coordinator.observation.reading import Reading
+from coordinator.observation.storable import make_storable
+from coordinator.protocols.log_view import LogView
+from coordinator.protocols.provenance import remember
+from lake.delta import facts
+
+_BATCH = 500
+_IDENTITY = ("store", "region", "lock_domain")
+_TEXTS = ("etag", "digest", "copy_etag", "file_name", "accepted_etag")
+_PLAIN = tuple(one.name for one in fields(facts.Provenance) if one.name not in (*_IDENTITY, *_TEXTS))
+_FIELDS = [*(name for name in _PLAIN if name != "version"), *_TEXTS, "identity"]
+
+Identities = Mapping[tuple[int, str, str, str], StoreIdentity]
+
+
+def recall_provenance(table_id: int, from_version: int) -> dict[int, facts.Provenance]:
+    """What is known of a table's versions from that one on."""
+    rows = Provenance.objects.filter(table=table_id, version__gte=from_version)
+    return {row.version: _fact(row) for row in rows.select_related("identity").iterator()}
+
+
+def save_provenance(pairs: Sequence[tuple[DeltaTable, Reading]]) -> None:
+    """Store what each reading has learned, and drop what log clean-up has taken from log and stores.
+
+    The tables' rows have to be held meanwhile: what another reading has stored since is then added to as well.
+    """
+    _forget([table for table, reading in pairs if reading.of_another_table])
+    learned = [(table, one) for table, reading in pairs for one in reading.learned]
+    identities = _identities(learned)
+    held = _held(pairs)
+    new = [_row(table, one, identities) for table, one in learned if (table.pk, one.version) not in held]
+    fuller = [
+        _row(table, remember(held[table.pk, one.version], one), identities)
+        for table, one in learned
+        if (table.pk, one.version) in held
+    ]
+    Provenance.objects.bulk_create(new, ignore_conflicts=True, batch_size=_BATCH)
+    Provenance.objects.bulk_create(
+        fuller, update_conflicts=True, update_fields=_FIELDS, unique_fields=["table", "version"], batch_size=_BATCH
+    )
+    for table, reading in pairs:
+        _prune(table, reading)
+
+
+def _forget(tables: Sequence[DeltaTable]) -> None:
+    """Let go of another table that stood at this place before."""
+    if tables:
+        Provenance.objects.filter(table__in=tables).delete()
+        StoreIdentity.objects.filter(table__in=tables).delete()
+
+
+def _held(pairs: Sequence[tuple[DeltaTable, Reading]]) -> dict[tuple[int, int], facts.Provenance]:
+    """The rows of now that readings know more of; rows that a reading did not know are told by their conflict."""
+    held: dict[tuple[int, int], facts.Provenance] = {}
+    for table, reading in pairs:
+        known = [one.version for one in reading.learned if one.version in reading.recalled]
+        for start in range(0, len(known), _BATCH):
+            rows = table.provenance.filter(version__in=known[start : start + _BATCH]).select_related("identity")
+            held |= {(table.pk, row.version): _fact(row) for row in rows}
+    return held
+
+
+def _identities(learned: Sequence[tuple[DeltaTable, facts.Provenance]]) -> Identities:
+    """The row of every identity that was learned of; those that are new are made."""
+    wanted: dict[tuple[int, str, str, str], StoreIdentity] = {}
+    for table, one in learned:
+        if one.store is not None:
+            wanted.setdefault((table.pk, one.store, one.region or "", one.lock_domain or ""), _identity(table, one))
+    StoreIdentity.objects.bulk_create(wanted.values(), ignore_conflicts=True)
+    rows = StoreIdentity.objects.filter(table__in={table_id for table_id, *_ in wanted})
+    by_key = {(row.table_id, row.store, row.region, row.lock_domain): row for row in rows}
+    return {key: by_key[row.table_id, row.store, row.region, row.lock_domain] for key, row in wanted.items()}
+
+
+def _identity(table: DeltaTable, one: facts.Provenance) -> StoreIdentity:
+    row = StoreIdentity(table=table, store=one.store or "", region=one.region or "", lock_domain=one.lock_domain or "")
+    make_storable(row)
+    return row
+
+
+def _row(table: DeltaTable, one: facts.Provenance, identities: Identities) -> Provenance:
+    identity = identities.get((table.pk, one.store or "", one.region or "", one.lock_domain or ""))
+    row = Provenance(table=table, identity=identity, **_values(one, ""))
+    make_storable(row)
+    return row
+
+
+def _fact(row: Provenance) -> facts.Provenance:
+    fact = facts.Provenance(**_values(row, None))
+    if row.identity is None:
+        return fact
+    return replace(fact, **{name: getattr(row.identity, name) for name in _IDENTITY})
+
+
+def _values(of: object, no_text: str | None) -> dict[str, Any]:
+    """The fields that row and fact share; a text that is not known is `no_text`."""
+    texts = {name: getattr(of, name) or no_text for name in _TEXTS}
+    return {name: getattr(of, name) for name in _PLAIN} | texts
+
+
+def _prune(table: DeltaTable, reading: Reading) -> None:
+    """Drop what log clean-up explains: versions below the log that a checkpoint covers and no item names any more.
+
+    A version that is gone without such an explanation is kept: it may come back, or be lost.
+    """
+    if not reading.whole_log or not reading.recalled or reading.facts is None:
+        return
+    view = LogView(reading.facts)
+    named = {entry.version for entries in view.facts.entries.values() for entry in entries}
+    named |= {commit.version for one in view.facts.registrations for commit in one.commits}
+    gone = [version for version in reading.recalled if view.is_cleaned(version) and version not in named]
+    for start in range(0, len(gone), _BATCH):
+        table.provenance.filter(version__in=gone[start : start + _BATCH]).delete()

@@ -1,0 +1,221 @@
+"""What passes keep of each version: first seen, added to, never replaced, and let go with the log."""
+
+import pytest
+from django.db import IntegrityError
+
+from coordinator.models import DeltaTable, Provenance
+from coordinator.observation.passes import survey_for_one_table, target_of
+from coordinator.observation.reading import read_table
+from coordinator.observation.saving import save_readings
+from lake.delta.uri import TableUri
+from tests.builders.delta import UUID, checkpoint_bytes, commit_bytes, commit_info, first_commit_bytes
+
+ORDERS = "sales/orders"
+
+
+def seen(version: int) -> Provenance:
+    return Provenance.objects.select_related("identity").get(version=version)
+
+
+def log(name: str) -> str:
+    return f"{ORDERS}/_delta_log/{name}"
+
+
+def stored(written, version: int) -> dict[str, object]:
+    return written.s3.head_object(Bucket=written.bucket, Key=log(f"{version:020d}.json"))
+
+
+def drop_entries(written, *versions: int) -> None:
+    for version in versions:
+        key = {"tablePath": {"S": written.uri(ORDERS)}, "fileName": {"S": f"{version:020d}.json"}}
+        written.dynamodb.delete_item(TableName=written.log_store, Key=key)
+
+
+def test_every_version_is_kept_with_its_file_and_its_acceptance(written, observe):
+    written.table(ORDERS, commits=3, log_store=True)
+    written.pending(ORDERS, 3)
+    observe()
+
+    published, waiting = seen(2), seen(3)
+    assert (published.size, f'"{published.etag}"') == (stored(written, 2)["ContentLength"], stored(written, 2)["ETag"])
+    assert (published.digest, published.commit_timestamp) == (published.etag, 1_767_225_600_000)
+    identity = (published.identity.store, published.identity.region, published.identity.lock_domain)
+    assert identity == (written.log_store, "us-east-1", written.uri(ORDERS))
+    assert (waiting.seen_at, waiting.size, waiting.file_name) == (None, None, f".tmp/{3:020d}.json.{UUID}")
+    assert waiting.accepted_size == len(commit_bytes(commit_info()))
+    assert waiting.accepted_etag
+    assert Provenance.objects.count() == 4
+
+
+def test_what_was_seen_first_stays_through_later_passes(written, observe):
+    written.table(ORDERS, commits=3, log_store=True)
+    observe()
+    before = list(Provenance.objects.order_by("version").values())
+    drop_entries(written, 0, 1, 2)
+    written.commit(ORDERS, 1, commit_bytes(commit_info("MERGE")))
+
+    observe(in_full=True)
+    observe(in_full=True)
+
+    assert list(Provenance.objects.order_by("version").values()) == before
+
+
+def test_publication_is_added_to_an_acceptance_seen_before(written, observe):
+    written.table(ORDERS, commits=3, log_store=True)
+    written.pending(ORDERS, 3)
+    observe()
+    accepted_at = seen(3).accepted_at
+    written.commit(ORDERS, 3)
+    written.entry(ORDERS, 3)
+
+    observe()
+
+    assert seen(3).size == stored(written, 3)["ContentLength"]
+    assert (seen(3).accepted_at, seen(3).seen_at > accepted_at) == (accepted_at, True)
+    assert seen(3).entry_life is not None
+
+
+def test_a_version_that_appears_between_two_looks_is_known_to_be_that_young(written, observe):
+    written.table(ORDERS, commits=3, log_store=True)
+    observe()
+    observe()
+    looked_at = DeltaTable.objects.get().observed_at
+    written.commit(ORDERS, 3)
+
+    observe()
+
+    assert (seen(2).absent_at, seen(3).absent_at) == (None, looked_at)
+
+
+def test_a_look_that_finds_nothing_new_is_dated_by_its_beginning(written, guard, observe_guarded):
+    written.table(ORDERS, commits=3)
+    observe_guarded()
+    begun = []
+
+    def note(call):
+        if call.operation == "ListObjectsV2" and "_delta_log" in call.target:
+            begun.append(call)
+            written.commit(ORDERS, 3)
+
+    guard.before = note
+    observe_guarded()
+    guard.before = lambda call: None
+    observe_guarded()
+
+    assert begun
+    assert seen(3).absent_at is not None
+    assert seen(3).absent_at.timestamp() <= stored(written, 3)["LastModified"].timestamp() + 1
+
+
+def test_log_clean_up_lets_go_of_what_it_takes(written, observe):
+    written.table(ORDERS, commits=30)
+    observe()
+    written.put(log(f"{20:020d}.checkpoint.parquet"), checkpoint_bytes())
+    for version in range(20):
+        written.delete(log(f"{version:020d}.json"))
+
+    observe(in_full=True)
+
+    assert sorted(Provenance.objects.values_list("version", flat=True)) == list(range(20, 30))
+
+
+def test_clean_up_keeps_what_an_item_still_names(written, observe):
+    written.table(ORDERS, commits=6, log_store=True)
+    observe()
+    drop_entries(written, 0, 1, 3)
+    written.put(log(f"{5:020d}.checkpoint.parquet"), checkpoint_bytes())
+    for version in range(5):
+        written.delete(log(f"{version:020d}.json"))
+
+    observe(in_full=True)
+
+    assert sorted(Provenance.objects.values_list("version", flat=True)) == [2, 4, 5]
+
+
+def test_versions_that_vanish_without_a_checkpoint_are_kept(written, observe):
+    written.table(ORDERS, commits=6)
+    observe()
+    for version in (0, 1, 4, 5):
+        written.delete(log(f"{version:020d}.json"))
+
+    observe(in_full=True)
+
+    assert Provenance.objects.count() == 6
+
+
+def test_a_table_made_again_takes_nothing_over(written, observe):
+    written.table(ORDERS, commits=5, log_store=True)
+    observe()
+    for found in written.s3.list_objects_v2(Bucket=written.bucket, Prefix=log(""))["Contents"]:
+        written.delete(found["Key"])
+    drop_entries(written, *range(5))
+    written.commit(ORDERS, 0, first_commit_bytes(table_id="another"))
+    written.commit(ORDERS, 1, commit_bytes(commit_info("MERGE")))
+
+    observe()
+
+    assert sorted(Provenance.objects.values_list("version", "identity", "absent_at")) == [
+        (0, None, None),
+        (1, None, None),
+    ]
+    assert not DeltaTable.objects.get().store_identities.exists()
+
+
+def test_a_table_of_which_it_is_not_known_whether_it_is_the_same_keeps_what_was_seen(written, observe):
+    written.table(ORDERS, commits=3)
+    observe()
+    before = list(Provenance.objects.order_by("version").values())
+    for version in range(3):
+        written.commit(ORDERS, version, commit_bytes(commit_info("MERGE")))
+
+    observe()
+
+    assert list(Provenance.objects.order_by("version").values()) == before
+    assert any(problem["place"] == "metaData.id" for problem in DeltaTable.objects.get().problems)
+
+
+def test_a_coordinated_commit_is_kept_with_its_staged_file(written, observe, connection):
+    store = written.coordinator()
+    connection.stores.create(name=store, kind="commit_coordinator")
+    written.coordinated(ORDERS, store, commits=3, unbackfilled=[3])
+
+    observe()
+
+    waiting = seen(3)
+    assert (waiting.identity.store, waiting.file_name) == (store, f"{3:020d}.{UUID}.json")
+    assert waiting.accepted_timestamp == 1_767_225_600_003
+    assert waiting.accepted_size == len(commit_bytes(commit_info()))
+
+
+def test_each_version_has_one_row(written, observe):
+    written.table(ORDERS, commits=1)
+    observe()
+    table = DeltaTable.objects.get()
+
+    with pytest.raises(IntegrityError):
+        Provenance.objects.create(table=table, version=0)
+
+
+def test_two_first_readings_keep_what_the_first_one_saw(written, connection, lake):
+    written.table(ORDERS, commits=3, log_store=True)
+    target = target_of(connection, TableUri.parse(written.uri(ORDERS)))
+    survey = survey_for_one_table(connection, lake)
+    first = read_table(lake, survey, target, in_full=True)
+    written.commit(ORDERS, 2, commit_bytes(commit_info("MERGE")))
+    second = read_table(lake, survey, target, in_full=True)
+    save_readings(connection, [first])
+    before = list(Provenance.objects.order_by("version").values())
+
+    save_readings(connection, [second])
+
+    assert list(Provenance.objects.order_by("version").values()) == before
+
+
+def test_versions_are_recalled_from_the_one_that_is_asked_for(written, observe, connection):
+    written.table(ORDERS, commits=4, log_store=True)
+    observe()
+    recalled = target_of(connection, TableUri.parse(written.uri(ORDERS))).recall(2)
+
+    assert recalled.keys() == {2, 3}
+    assert (recalled[2].store, recalled[2].lock_domain) == (written.log_store, written.uri(ORDERS))
+    assert recalled[2].copy_etag is None
