@@ -4,6 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from django.contrib.auth.models import Group
 
 from coordinator.repairs.gate import ConnectionReadOnly, NameNotTyped, PlanNeeded, ReadOnlyMode
 from coordinator.upkeep import actions, store_execution
@@ -266,6 +267,24 @@ def test_what_cannot_be_taken_back_needs_the_name_typed(ready):
     for typed in ("", "delta_log", ready.lake.log_store.upper()):
         with pytest.raises(NameNotTyped, match="type the name"):
             ready.apply(planned, typed)
+
+
+def test_an_admin_who_is_none_any_more_puts_no_rule_that_deletes_by_age_alone(ready):
+    planned = ready.planned(SetTempRule(ready.lake.bucket, ROOT))
+    admin = actor(Role.ADMIN)
+    job = actions.apply_upkeep(admin, planned, planned.result["plan"]["digest"], confirm=ready.lake.bucket)
+    admin.user.groups.set([Group.objects.get_or_create(name=Role.OPERATOR.value)[0]])
+    ready.finish(job)
+
+    assert (job.state, job.error_code) == (JobState.FAILED, "NotAllowed")
+    assert ready.rules() == []
+
+
+def test_an_operator_puts_no_rule_that_deletes_by_age_alone(ready):
+    planned = ready.planned(SetTempRule(ready.lake.bucket, ROOT))
+
+    with pytest.raises(NotAllowed):
+        actions.apply_upkeep(actor(Role.OPERATOR), planned, planned.result["plan"]["digest"], confirm=ready.lake.bucket)
 
 
 def test_a_plan_of_another_digest_or_another_day_is_not_applied(ready):
