@@ -16,6 +16,7 @@ from coordinator.upkeep.wishes import (
     ChangeRecovery,
     CreateStore,
     EnableTtl,
+    MigrateTtl,
     SetTempRule,
 )
 from dashboard.accounts.gate import NotAllowed
@@ -285,6 +286,18 @@ def test_an_operator_puts_no_rule_that_deletes_by_age_alone(ready):
 
     with pytest.raises(NotAllowed):
         actions.apply_upkeep(actor(Role.OPERATOR), planned, planned.result["plan"]["digest"], confirm=ready.lake.bucket)
+
+
+@pytest.mark.parametrize("wish", [EnableTtl, MigrateTtl])
+def test_ttl_is_not_switched_on_while_it_would_take_the_entry_of_a_lost_file(ready, wish):
+    """The entry is what keeps the version taken, until its file is back."""
+    ready.lake.delete(f"{ROOT}/_delta_log/{2:020d}.json")
+    ready.observe()
+
+    refusal = ready.refusal_of(wish(ready.lake.log_store))
+
+    assert refusal["code"] == "unpublished"
+    assert "1 entry carries a time to expire although the file of its commit is not there" in refusal["reason"]
 
 
 def test_a_plan_of_another_digest_or_another_day_is_not_applied(ready):
