@@ -14,8 +14,13 @@ from enum import StrEnum
 from coordinator.protocols.names import is_temp_of
 from lake.delta.facts import LogObject, LogStoreEntry, Provenance, Registration
 
-PREPARES_WITHIN = timedelta(hours=1)
+PREPARES_WITHIN = timedelta(minutes=5)
 """The longest that a writer takes from its temp file to its entry: one PUT follows the other."""
+LEAST_LIFE = 3_600.0
+"""Seconds that an entry lives at least after its completion, unless entries show less; upstream's default is a day.
+
+What an entry shows is no more than its life: one that a reader completed late seems to live longer.
+"""
 
 
 class Proof(StrEnum):
@@ -71,7 +76,7 @@ class WrittenAside:
     entries: Sequence[NamedFile] = ()
     provenance: Provenance | None = None
     witnessed: bool = False
-    life_seconds: float = 86_400
+    life_seconds: float = LEAST_LIFE
 
 
 def fate_of_temp(one: WrittenAside) -> Fate:
@@ -113,7 +118,7 @@ def _fate_beside_another(one: WrittenAside) -> Fate:
     life = timedelta(seconds=max(one.life_seconds, 0))
     put = [_put_by(named, one.published) for named in one.entries]
     if not put and one.provenance is not None and one.provenance.accepted_at is not None:
-        put = [one.provenance.accepted_at]
+        put = [_later(one.provenance.accepted_at, PREPARES_WITHIN)]
     if put and _later(one.file.modified_at, life) > max(put):
         return NEVER_ACCEPTED
     return Fate(Proof.UNPROVEN, "an entry that named it may have expired before the version was taken again")

@@ -1,51 +1,61 @@
 """Temp files of the log store beside the entries of their versions: which of them may be the last copy of a commit."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import temp_file_version
-from coordinator.protocols.survivors import Fate, NamedFile, Proof, WrittenAside, fate_of_temp, was_named
+from coordinator.protocols.survivors import LEAST_LIFE, Fate, NamedFile, Proof, WrittenAside, fate_of_temp, was_named
 from lake.delta.facts import LogObject, LogStoreEntry
 
 UNREAD = Fate(Proof.NEEDED, "not every entry of its version was kept when they were read")
 
 
-def temp_fates(view: LogView, seen: Iterable[SeenEntry]) -> list[tuple[LogObject, Fate]]:
+def temp_fates(view: LogView, seen: Sequence[SeenEntry]) -> list[tuple[LogObject, Fate]]:
     """Every listed temp file with what is known of it; `seen` are the entries of every lock domain."""
     by_version: dict[int, list[NamedFile]] = {}
     for one in seen:
         by_version.setdefault(one.version, []).append(NamedFile(one.entry, one.temp.object if one.temp else None))
-    return [(file, _fate(view, file, by_version)) for file in view.facts.listing.temp_files or ()]
+    life = shortest_life(_lives(view, seen))
+    return [(file, _fate(view, file, by_version, life)) for file in view.facts.listing.temp_files or ()]
 
 
-def _fate(view: LogView, file: LogObject, entries: Mapping[int, list[NamedFile]]) -> Fate:
+def _fate(view: LogView, file: LogObject, entries: Mapping[int, list[NamedFile]], life: float) -> Fate:
     version = temp_file_version(file.name)
     if version is None:
         return fate_of_temp(WrittenAside(file, None, None, None))
     if version < view.facts.entries_from:
         return UNREAD
-    named = entries.get(version, [])
     return fate_of_temp(
         WrittenAside(
             file,
             version,
             view.file(version).object,
             view.is_copy(file),
-            named,
+            entries.get(version, []),
             view.facts.provenance.get(version),
-            life_seconds=shortest_life((one.entry for one in named), view.file(version).object, view.facts.ttl_seconds),
+            life_seconds=life,
         )
     )
 
 
-def shortest_life(entries: Iterable[LogStoreEntry], published: LogObject | None, assumed_seconds: float) -> float:
-    """Seconds that an entry of the version lives at least, by those that are there; never above what is assumed."""
-    if published is None:
-        return assumed_seconds
-    written = published.modified_at.timestamp()
-    lives = [one.expire_time - written for one in entries if one.complete and one.expire_time is not None]
-    return max(0.0, min([assumed_seconds, *lives]))
+def shortest_life(lives: Iterable[float | None]) -> float:
+    """Seconds that an entry lives at least after its completion, by the lives that entries show."""
+    return min([LEAST_LIFE, *(life for life in lives if life is not None and life > 0)])
+
+
+def life_of_entry(entry: LogStoreEntry, published: LogObject | None) -> float | None:
+    """Seconds from the publication of a complete entry's file to its end."""
+    if not entry.complete or entry.expire_time is None or published is None:
+        return None
+    return entry.expire_time - published.modified_at.timestamp()
+
+
+def _lives(view: LogView, seen: Iterable[SeenEntry]) -> Iterator[float | None]:
+    for one in seen:
+        yield life_of_entry(one.entry, one.file.object)
+    for known in view.facts.provenance.values():
+        yield known.entry_life
 
 
 def unnamed_files(

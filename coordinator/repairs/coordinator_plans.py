@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from coordinator.protocols.registrations import SeenCommit, seen_commits
-from coordinator.protocols.survivors import was_named
 from coordinator.protocols.verdict import Finding
-from coordinator.protocols.wording import counted, thousands, version_list
+from coordinator.protocols.wording import counted, joined, thousands, version_list
 from coordinator.repairs.calls import Call, ClearCommits, Publish, RequireEqual, SaveAside
 from coordinator.repairs.plan import FileCheck, RepairName
 from coordinator.repairs.registration_plans import current_registration, why_not_rest_on
 from coordinator.repairs.rescue import rescued_registration
+from coordinator.repairs.seen_before import doubt, was_accepted, was_published, why_contradicted
 from coordinator.repairs.staged_files import MOST_CANDIDATES, waiting_commits
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
 from coordinator.repairs.wire_form import in_order
@@ -25,15 +25,18 @@ def backfill(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
         yield table.refuse(finding, RepairName.BACKFILL, title, reason)
     else:
         waiting = waiting_commits(table.view, registration)
+        loses = joined(list(_doubts(table, waiting)))
+        kept = (_kept_item(table, RepairName.BACKFILL, registration, finding.version),) if loses else ()
         yield table.plan(
             finding,
             RepairName.BACKFILL,
             f"Backfill {counted(len(waiting), 'commit')}",
-            (*_published_or_compared(table, registration), _cleared(table, registration)),
+            (*kept, *_published_or_compared(table, registration), _cleared(table, registration)),
             (
                 f"Outside readers see {version_list(one.version for one in waiting)} from then on.",
                 "Deletes no file and leaves tableVersion as it is. If a writer moves on meanwhile, the list stays.",
             ),
+            loses,
         )
     yield table.refuse(
         finding,
@@ -88,18 +91,29 @@ def _publication(
     if _is_proven(table, file, version):
         proof = f"{file.name} is the accepted file: its version's checksum, or what was seen of it, names it."
         return table.plan(finding, repair, title, calls, (proof, told))
-    folder = table.rescue_folder(repair, version)
-    item = SaveAside(
-        table.place.bucket,
-        rescued_registration(folder, registration.table_id),
-        item=in_order(table.given.raw_registrations[registration.table_id]),
-    )
-    doubt = (
+    item = _kept_item(table, repair, registration, version)
+    unproven = (
         f"{file.name} is the only staged file left with the accepted in-commit timestamp. A rival can have the same "
         "timestamp, and no checksum and no earlier look tells them apart."
     )
     loses = f"the accepted commit {thousands(version)}, if this file is a rival's with the same in-commit timestamp"
-    return table.plan(finding, repair, title, (item, *calls), (doubt, told), loses)
+    return table.plan(finding, repair, title, (item, *calls), (unproven, told), loses)
+
+
+def _kept_item(
+    table: TableUnderRepair, repair: RepairName, registration: Registration, version: int | None
+) -> SaveAside:
+    key = rescued_registration(table.rescue_folder(repair, version), registration.table_id)
+    item = in_order(table.given.raw_registrations[registration.table_id])
+    return SaveAside(table.place.bucket, key, item=item)
+
+
+def _doubts(table: TableUnderRepair, waiting: Sequence[SeenCommit]) -> Iterator[str]:
+    """What publishing the listed files may lose, by what was seen of their versions before."""
+    for one in waiting:
+        check = table.check(one.staged.name) if one.staged else None
+        if check and (told := doubt(table.given.facts.provenance.get(one.version), check, one.version)):
+            yield told
 
 
 def _listing_one(table: TableUnderRepair, finding: Finding) -> tuple[Registration | None, str]:
@@ -141,6 +155,8 @@ def _why_not_element(table: TableUnderRepair, seen: SeenCommit) -> str:
         return f"The in-commit timestamp of {seen.staged.name} is not the accepted one."
     if table.entries_of(seen.version):
         return f"The log store holds an entry of version {name} as well; only one of them can be right."
+    if reason := why_contradicted(table.given.facts.provenance.get(seen.version), check, seen.version):
+        return reason
     return table.why_not_between(seen.staged.name, seen.version)
 
 
@@ -221,9 +237,7 @@ def _matches(table: TableUnderRepair, registration: Registration, version: int) 
 def _is_proven(table: TableUnderRepair, file: FileCheck, version: int) -> bool:
     """Whether more than its timestamp shows that a staged file is the accepted one."""
     seen = table.given.facts.provenance.get(version)
-    if seen is not None and was_named(seen, file.name) and not seen.disputed:
-        return seen.accepted_size in (None, file.size) and seen.accepted_etag in (None, file.etag)
-    if seen is not None and seen.etag is not None and (file.size, file.etag) == (seen.size, seen.etag):
+    if was_accepted(seen, file) or was_published(seen, file):
         return True
     said = table.said(file.name)
     return said is not None and table.witnesses(version, None).names(said)
@@ -242,7 +256,13 @@ def _why_not_accepted(
     candidates = table.view.staged_of(version)
     if len(candidates) > MOST_CANDIDATES:
         yield f"{len(candidates):,} staged files of this version exist; no more than {MOST_CANDIDATES:,} are read."
-    yield from _why_seen_otherwise(table, version, matches)
+    before = table.given.facts.provenance.get(version)
+    for one in matches:
+        yield why_contradicted(before, one, version)
+        if before is not None and before.disputed:
+            yield f"Two files were seen to be accepted as version {thousands(version)}; compare them by hand."
+        if was_published(before, one) is False:
+            yield f"{version}.json was seen with other bytes than {one.name} has."
     if registration.table_timestamp is None:
         yield "The registration holds no tableTimestamp, so no staged file can be told to be the accepted one."
     if len(matches) != 1:
@@ -255,16 +275,6 @@ def _why_not_accepted(
         yield f"The log store holds an entry of version {thousands(version)} as well; only one of them can be right."
     yield table.why_not_here(matches[0].name, version)
     yield table.why_not_copy(matches[0].name)
-
-
-def _why_seen_otherwise(table: TableUnderRepair, version: int, matches: Sequence[FileCheck]) -> Iterator[str]:
-    """What an earlier look saw of the version contradicts what is left of it."""
-    seen = table.given.facts.provenance.get(version)
-    for one in matches:
-        if was_named(seen, one.name) is False and seen is not None:
-            yield f"{seen.file_name} was seen to be accepted as this version; bring that file back from a backup."
-        if seen is not None and seen.size is not None and seen.size != one.size:
-            yield f"{version}.json was seen with {seen.size:,} B, and {one.name} has {one.size:,} B."
 
 
 def _no_lowering(table: TableUnderRepair, finding: Finding) -> Outcome:

@@ -26,6 +26,7 @@ def check_file(name: str, data: bytes, etag: str) -> FileCheck:
         in_commit_timestamp=first.info.in_commit_timestamp,
         problems=tuple(problems),
         transaction=first.info.transaction,
+        md5=hashlib.md5(data, usedforsecurity=False).hexdigest(),
     )
 
 
@@ -40,4 +41,5 @@ def _check_checksum(name: str, version: int, data: bytes, etag: str) -> FileChec
         in_commit_timestamp=read.in_commit_timestamp,
         problems=tuple(f"{p.place}: {p.reason}" for p in read.problems),
         transaction=read.transaction,
+        md5=hashlib.md5(data, usedforsecurity=False).hexdigest(),
     )

@@ -17,6 +17,7 @@ from coordinator.repairs.calls import (
     SaveAside,
 )
 from coordinator.repairs.plan import RepairName
+from coordinator.repairs.seen_before import doubt, why_contradicted
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
 from lake.delta.facts import LogStoreEntry
 
@@ -33,16 +34,18 @@ def publish_commit(table: TableUnderRepair, finding: Finding) -> Iterator[Outcom
     if reason or seen is None or seen.temp is None:
         yield table.refuse(finding, RepairName.PUBLISH_COMMIT, title, reason)
     else:
-        calls = (*_copy(table, seen), _completion(table, seen.entry))
+        loses = _doubt(table, seen)
+        kept = (_saved_entry(table, seen.entry, RepairName.PUBLISH_COMMIT),) if loses else ()
         yield table.plan(
             finding,
             RepairName.PUBLISH_COMMIT,
             title,
-            calls,
+            (*kept, *_copy(table, seen), _completion(table, seen.entry)),
             (
                 f"Every reader sees commit {thousands(version)} from then on.",
                 "Deletes nothing. If a reader gets there first, the bytes are compared and nothing is written.",
             ),
+            loses,
         )
     yield table.refuse(
         finding,
@@ -108,15 +111,18 @@ def republish_file(table: TableUnderRepair, finding: Finding) -> Iterator[Outcom
     if reason or seen is None or seen.temp is None:
         yield table.refuse(finding, RepairName.REPUBLISH_FILE, title, reason)
     else:
+        loses = _doubt(table, seen)
+        kept = (_saved_entry(table, seen.entry, RepairName.REPUBLISH_FILE),) if loses else ()
         yield table.plan(
             finding,
             RepairName.REPUBLISH_FILE,
             title,
-            _copy(table, seen),
+            (*kept, *_copy(table, seen)),
             (
                 f"Readers see version {thousands(version)} again, and writers stop retrying it.",
                 "Deletes nothing and changes no entry.",
             ),
+            loses,
         )
     yield _no_deletion_of_complete_entry(table, finding, version)
 
@@ -150,7 +156,11 @@ def abandon_commit(table: TableUnderRepair, finding: Finding) -> Iterator[Outcom
             finding,
             RepairName.ABANDON_COMMIT,
             title,
-            (_saved_entry(table, seen.entry), empty if finding.code == "C10" else absent, _deletion(table, seen.entry)),
+            (
+                _saved_entry(table, seen.entry, RepairName.ABANDON_COMMIT),
+                empty if finding.code == "C10" else absent,
+                _deletion(table, seen.entry),
+            ),
             (
                 _after_abandoning(version),
                 "Stop the writers of this table first. The entry is kept under _levee_rescue/.",
@@ -208,9 +218,15 @@ def _deletion(table: TableUnderRepair, entry: LogStoreEntry) -> DeleteEntry:
     return DeleteEntry(table.given.stores[entry.table_path], entry.table_path, entry.file_name, entry.temp_path or "")
 
 
-def _saved_entry(table: TableUnderRepair, entry: LogStoreEntry) -> SaveAside:
+def _doubt(table: TableUnderRepair, seen: SeenEntry) -> str:
+    """What publishing the entry's temp file may lose, by what was seen of its version before."""
+    check = table.check(seen.temp.name) if seen.temp else None
+    return doubt(table.given.facts.provenance.get(seen.version), check, seen.version) if check else ""
+
+
+def _saved_entry(table: TableUnderRepair, entry: LogStoreEntry, repair: RepairName) -> SaveAside:
     name = (entry.temp_path or entry.file_name).rpartition("/")[2]
-    folder = table.rescue_folder(RepairName.ABANDON_COMMIT, entry.version)
+    folder = table.rescue_folder(repair, entry.version)
     return SaveAside(table.place.bucket, f"{folder}{name}.item.json", item=wire_entry(entry))
 
 
@@ -274,6 +290,8 @@ def _why_not_publish(
         yield table.why_not_first()
     yield table.why_not_here(seen.temp.name, version)
     yield table.why_not_copy(seen.temp.name)
+    check = table.check(seen.temp.name)
+    yield why_contradicted(table.given.facts.provenance.get(version), check, version) if check else ""
 
 
 def _claimed_by_coordinator(table: TableUnderRepair, version: int, by_version: bool) -> str:

@@ -34,7 +34,7 @@ class FileCheck:
 
     `problems` is empty where every line parses and the first action may begin a commit. `in_commit_timestamp` is in
     epoch milliseconds, None where the first line has none; `transaction` is its `txnId`, "" where it has none. Of a
-    checksum file `lines` is 1, and both are its own.
+    checksum file `lines` is 1, and both are its own. `md5` is that of its bytes in hexadecimal, as provenance holds it.
     """
 
     name: str
@@ -45,6 +45,7 @@ class FileCheck:
     in_commit_timestamp: int | None = None
     problems: tuple[str, ...] = ()
     transaction: str = ""
+    md5: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,8 +163,8 @@ def _enable_ttl(wish: EnableTtl, facts: StoreFacts, found: StoreDescription) -> 
         )
     call = ttl_call(wish.name, TTL_ATTRIBUTE, on=True)
     told = [
-        "Finished entries leave within a few days after their time. Every entry that Levee knows and that carries a time "
-        "is of a commit whose file is there.",
+        "Finished entries leave within a few days after their time. Every entry with a time that Levee knows is of a "
+        "commit whose file is there.",
         "The change takes up to an hour to act, and within that hour TTL cannot be changed again.",
     ]
     if facts.expired is not None:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from coordinator.protocols.names import temp_file_version
 from coordinator.protocols.survivors import Fate, NamedFile, Proof, Said, Witnesses, WrittenAside, fate_of_temp
-from coordinator.protocols.temp_litter import shortest_life
+from coordinator.protocols.temp_litter import life_of_entry, shortest_life
 from coordinator.upkeep.calls import SweepTable
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
@@ -18,9 +18,6 @@ from lake.delta.facts import LogObject
 from lake.delta.log_store import read_entry
 from lake.delta.names import NameKind, checksum_name, commit_name, parse_name
 from lake.differences import first_difference
-
-ASSUMED_LIFE = 86_400
-"""Seconds that an entry lives after its completion where the entries themselves do not show it (`ddb.ttl`)."""
 
 MOST_COMPARED = 500
 """Temp files of one table compared with their published files in one sweep; the rest stays for the next."""
@@ -77,7 +74,7 @@ class SweptVersion:
             return [(file, fate_of_temp(WrittenAside(file, None, None, None))) for file in self.files]
         named = self._named(self.version)
         published = self._published(self.version)
-        life = shortest_life((one.entry for one in named), published, ASSUMED_LIFE)
+        life = shortest_life(life_of_entry(one.entry, published) for one in named)
         found = []
         for file in self.files:
             is_copy = self._is_copy(file, published)

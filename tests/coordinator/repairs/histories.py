@@ -15,7 +15,7 @@ from coordinator.repairs.plan import FileCheck, Plan, RepairFacts, RepairName
 from coordinator.repairs.planning import plan_repairs, wanted_files
 from lake.aws.errors import AwsError
 from lake.delta.coordinator_items import read_registration
-from lake.delta.facts import LogObject, Mechanism, TableFacts, TableProtocol
+from lake.delta.facts import LogObject, Mechanism, Provenance, TableFacts, TableProtocol
 from lake.delta.listing import read_listing
 from lake.delta.log_store import read_entry
 from lake.delta.names import commit_name
@@ -49,6 +49,8 @@ class History:
     doomed: set[int] = field(default_factory=set)
     disputed: dict[int, bytes] = field(default_factory=dict)
     wrongs: list[str] = field(default_factory=list)
+    seen: dict[int, Provenance] = field(default_factory=dict)
+    """What was known of versions before."""
     actors: list[Actor] = field(default_factory=list)
     numbers: "count[int]" = field(default_factory=lambda: count(1))
 
@@ -148,6 +150,7 @@ class History:
             entries={URI: entries} if entries else {},
             registrations=tuple(read_registration(item) for item in raw.values()),
             protocol=replace(self.protocol, version=listing.newest_version or 0) if self.protocol else None,
+            provenance=self.seen,
         )
         facts = replace(facts, heads={name: self._head(name) for name in wanted_heads(facts)})
         equal = {v: self._bytes(one) == self._bytes(other) for v, one, other in wanted_comparisons(facts)}

@@ -387,15 +387,14 @@ SEEN = {
     "listed": (provenance(4, store="commits", file_name=TWO.partition("/")[2], accepted_size=1_000, accepted_etag="e"),
                (False, TWO)),
     "listed, and replaced since": (provenance(4, store="commits", file_name=TWO.partition("/")[2], accepted_size=1_000,
-                                              accepted_etag="other"), (True, TWO)),
+                                              accepted_etag="other", etag="f"), (True, TWO)),
     "listed, never looked up": (provenance(4, store="commits", file_name=TWO.partition("/")[2], etag="f"),
                                 (False, TWO)),
     "published": (provenance(4), (False, TWO)),
     "published with other bytes of this size": (provenance(4, etag="f"), (True, TWO)),
     "published with another size": (provenance(4, size=999), None),
     "another listed": (provenance(4, store="commits", file_name=ONE.partition("/")[2]), None),
-    "two listed": (provenance(4, store="commits", file_name=TWO.partition("/")[2], disputed=True, etag="f"),
-                   (True, TWO)),
+    "two listed": (provenance(4, store="commits", file_name=TWO.partition("/")[2], disputed=True, etag="f"), None),
 }  # fmt: skip
 
 
@@ -404,6 +403,50 @@ def test_what_was_seen_of_a_version_tells_which_staged_file_was_accepted(seen, e
     facts = coordinated_facts(listing(staged=[TWO]), registration(4), seen=[seen])
 
     assert published({TWO: TIED[TWO]}, facts) == expected
+
+
+def seen_of(facts: TableFacts, name: str, **known: Any) -> TableFacts:
+    """Version 4 was seen before, accepted with this file."""
+    seen = provenance(4, store="x", file_name=name.rpartition("/")[2], **{"size": None, "etag": None, **known})
+    return replace(facts, provenance={4: seen})
+
+
+NAMED = {
+    "C2": (pending(), temp_name(4), "publish-commit"),
+    "C6": (lost_file(), temp_name(4), "republish-file"),
+    "K3": (unbackfilled(), staged_name(4), "backfill"),
+}
+
+
+@pytest.mark.parametrize(("facts", "name", "repair"), NAMED.values(), ids=NAMED.keys())
+def test_a_named_file_is_published_unless_what_was_seen_of_it_speaks_against_it(facts, name, repair):
+    again = {name: replace(default_file(name), md5="d")}
+    known = {
+        "as it was": ({"accepted_size": 1_000, "accepted_etag": "e"}, False),
+        "written again": ({"accepted_size": 1_000, "accepted_etag": "f"}, True),
+        "written again with the bytes of its ETag": ({"accepted_size": 1_000, "accepted_etag": "d"}, False),
+        "written again with the bytes that were published": (
+            {"accepted_size": 1_000, "accepted_etag": "f", "size": 1_000, "etag": "g", "digest": "d"},
+            False,
+        ),
+        "published with other bytes": ({"size": 1_000, "etag": "g", "digest": "other"}, True),
+        "published with another size": ({"size": 999, "etag": "g"}, True),
+        "published under another ETag": ({"size": 1_000, "etag": "g"}, False),
+        "disputed": ({"disputed": True}, True),
+    }
+    for case, (seen, loses) in known.items():
+        plan = plans(seen_of(facts, name, **seen), files=again)[repair]
+        assert (case, plan.can_lose, isinstance(plan.calls[0], calls.SaveAside)) == (case, loses, loses)
+
+    smaller = seen_of(facts, name, accepted_size=999)
+    assert "had 999 B when it was accepted" in refusals(smaller, files=again)[repair]
+
+
+@pytest.mark.parametrize(("facts", "name", "repair"), NAMED.values(), ids=NAMED.keys())
+def test_a_named_file_is_not_published_where_another_was_seen_to_be_accepted(facts, name, repair):
+    another = name.replace("7f3c9b52", "other").replace("c02e88d1", "other")
+
+    assert "other" in refusals(seen_of(facts, another))[repair]
 
 
 LOSING = {
@@ -423,6 +466,16 @@ def test_what_can_lose_a_commit_names_it_and_saves_first(facts, repair, lost):
     assert lost in plan.loses
     assert isinstance(plan.calls[0], calls.SaveAside)
     assert plan.calls[0].key.startswith("orders/_levee_rescue/")
+
+
+@pytest.mark.parametrize(
+    ("facts", "repair"),
+    [(lost_item(), "re-register"), (coordinated_facts(listing(), registration(1)), "raise-coordinator-version")],
+)
+def test_a_coordinator_is_not_set_below_a_version_that_was_seen_without_saying_so(facts, repair):
+    plan = plans(replace(facts, provenance={4: provenance(4), 5: provenance(5)}))[repair]
+
+    assert plan.loses == "every commit above 3 that the coordinator had accepted: versions 4 to 5 were seen before"
 
 
 def test_no_other_plan_loses_anything():
