@@ -219,7 +219,7 @@ class Provenance(models.Model):
     """What was seen of one version of a table when it was seen first: lake.delta.facts.Provenance, field by field.
 
     Commit and Entry are what is there now and go with it; this row stays as it was first written, and only facts that
-    were not known ("" or null) are added.
+    were not known ("" or null) are added. `=` in `digest` or `accepted_etag` stands for the ETag.
     """
 
     table = models.ForeignKey(DeltaTable, on_delete=models.CASCADE, related_name="provenance", db_index=False)
@@ -232,12 +232,15 @@ class Provenance(models.Model):
     commit_timestamp = models.BigIntegerField(null=True)
     seen_at = models.DateTimeField(null=True)
     absent_at = models.DateTimeField(null=True)
-    identity = models.ForeignKey(StoreIdentity, null=True, on_delete=models.CASCADE, related_name="+", db_index=False)
+    # Both go with their table; looking for what else names an identity would read every row.
+    identity = models.ForeignKey(
+        StoreIdentity, null=True, on_delete=models.DO_NOTHING, related_name="+", db_index=False
+    )
     file_name = models.CharField(max_length=1100, blank=True)
     accepted_size = models.BigIntegerField(null=True)
     accepted_etag = models.CharField(max_length=64, blank=True)
     accepted_timestamp = models.BigIntegerField(null=True)
-    entry_life = models.IntegerField(null=True, help_text="Seconds from publication to the entry's expiry")
+    expire_time = models.BigIntegerField(null=True, help_text="Epoch seconds")
     accepted_at = models.DateTimeField(null=True)
     disputed = models.BooleanField(default=False, help_text="Another item accepted the version with another file")
 

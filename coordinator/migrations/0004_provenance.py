@@ -45,10 +45,7 @@ class Migration(migrations.Migration):
                 ("accepted_size", models.BigIntegerField(null=True)),
                 ("accepted_etag", models.CharField(blank=True, max_length=64)),
                 ("accepted_timestamp", models.BigIntegerField(null=True)),
-                (
-                    "entry_life",
-                    models.IntegerField(help_text="Seconds from publication to the entry's expiry", null=True),
-                ),
+                ("expire_time", models.BigIntegerField(help_text="Epoch seconds", null=True)),
                 ("accepted_at", models.DateTimeField(null=True)),
                 (
                     "disputed",
@@ -68,7 +65,7 @@ class Migration(migrations.Migration):
                     models.ForeignKey(
                         db_index=False,
                         null=True,
-                        on_delete=django.db.models.deletion.CASCADE,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
                         related_name="+",
                         to="coordinator.storeidentity",
                     ),

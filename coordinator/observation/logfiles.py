@@ -78,6 +78,11 @@ class LogReader:
         staged = (commit for commit in self._commits.values() if commit is not None)
         return {commit.version: commit.info for commit in (*staged, *read) if commit is not None}
 
+    def infos_of(self, versions: Iterable[int]) -> dict[int, CommitInfo]:
+        """Read what these published versions say of themselves; one that has gone since is left out."""
+        read = (self._commit(version, commit_name(version), self._size_of(version)) for version in versions)
+        return {commit.version: commit.info for commit in read if commit is not None}
+
     def heads(self, names: Iterable[str]) -> dict[str, LogObject | None]:
         """Look up single objects, names relative to `_delta_log/`; None for one that is absent."""
         return {name: self._head(name) for name in names}
@@ -91,6 +96,10 @@ class LogReader:
         """Whether each first object holds the bytes of the second, by its name; one that has gone is left out."""
         compared = ((name, self._compare(name, published)) for name, published in wanted)
         return {name: comparison.equal for name, comparison in compared if comparison is not None}
+
+    def _size_of(self, version: int) -> int | None:
+        found = self._listing.commits.get(version)
+        return found.size if found else None
 
     def _published_parts(self) -> list[HoldsState]:
         known = self._target.known.protocol if self._target.known else None

@@ -14,6 +14,9 @@ from lake.delta import facts
 _BATCH = 500
 _IDENTITY = ("store", "region", "lock_domain")
 _TEXTS = ("etag", "digest", "copy_etag", "file_name", "accepted_etag")
+_MOSTLY_THE_ETAG = ("digest", "accepted_etag")
+_THE_ETAG = "="
+"""Stands for the ETag in a column that mostly holds the same: without encryption by KMS both are MD5s of the bytes."""
 _PLAIN = tuple(one.name for one in fields(facts.Provenance) if one.name not in (*_IDENTITY, *_TEXTS))
 _FIELDS = [*(name for name in _PLAIN if name != "version"), *_TEXTS, "identity"]
 
@@ -87,22 +90,22 @@ def _identity(table: DeltaTable, one: facts.Provenance) -> StoreIdentity:
 
 def _row(table: DeltaTable, one: facts.Provenance, identities: Identities) -> Provenance:
     identity = identities.get((table.pk, one.store or "", one.region or "", one.lock_domain or ""))
-    row = Provenance(table=table, identity=identity, **_values(one, ""))
+    values: dict[str, Any] = {name: getattr(one, name) for name in _PLAIN}
+    values |= {name: getattr(one, name) or "" for name in _TEXTS}
+    values |= {name: _THE_ETAG for name in _MOSTLY_THE_ETAG if values[name] and values[name] == values["etag"]}
+    row = Provenance(table=table, identity=identity, **values)
     make_storable(row)
     return row
 
 
 def _fact(row: Provenance) -> facts.Provenance:
-    fact = facts.Provenance(**_values(row, None))
+    values: dict[str, Any] = {name: getattr(row, name) for name in _PLAIN}
+    values |= {name: getattr(row, name) or None for name in _TEXTS}
+    values |= {name: values["etag"] for name in _MOSTLY_THE_ETAG if values[name] == _THE_ETAG}
+    fact = facts.Provenance(**values)
     if row.identity is None:
         return fact
     return replace(fact, **{name: getattr(row.identity, name) for name in _IDENTITY})
-
-
-def _values(of: object, no_text: str | None) -> dict[str, Any]:
-    """The fields that row and fact share; a text that is not known is `no_text`."""
-    texts = {name: getattr(of, name) or no_text for name in _TEXTS}
-    return {name: getattr(of, name) for name in _PLAIN} | texts
 
 
 def _prune(table: DeltaTable, reading: Reading) -> None:

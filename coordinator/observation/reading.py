@@ -24,7 +24,8 @@ from coordinator.protocols.coordinator_conf import coordinator_elsewhere
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import decide_mechanism
-from coordinator.protocols.needed_facts import wanted_comparisons, wanted_copies, wanted_heads
+from coordinator.protocols.needed_facts import wanted_commits, wanted_comparisons, wanted_copies, wanted_heads
+from coordinator.protocols.overwritten import proven_copies
 from coordinator.protocols.provenance import Surroundings, is_another_table, provenance_of
 from coordinator.protocols.verdict import State, Verdict
 from lake.aws.access import Lake
@@ -233,7 +234,8 @@ def _provenance(
         newest_before=before.published_version if before else None,
         before=before.observed_at if before else None,
     )
-    return provenance_of(view, around)
+    known = provenance_of(view, around)
+    return known | {version: replace(known[version], copy_etag=etag) for version, etag in proven_copies(view).items()}
 
 
 def _with_named_registration(
@@ -280,6 +282,7 @@ def _newest_entry(domain: DomainEntries) -> int:
 
 def _with_missing_facts(facts: TableFacts, reader: LogReader) -> TableFacts:
     facts = replace(facts, heads=reader.heads(wanted_heads(facts)))
+    facts = replace(facts, commit_infos={**facts.commit_infos, **reader.infos_of(wanted_commits(facts))})
     compared = reader.comparisons(wanted_comparisons(facts))
     return replace(
         facts,

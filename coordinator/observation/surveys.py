@@ -105,7 +105,7 @@ class Survey:
 
 
 class Stopped(Exception):
-    """The pass that asked for a scan has ended."""
+    """The pass has ended: nobody wants what is being read, and nobody answers."""
 
 
 def scan_log_store(dynamodb: DynamoDB, name: str, stopping: Event | None = None) -> LogStoreSurvey:

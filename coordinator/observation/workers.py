@@ -9,16 +9,14 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
 
+from coordinator.observation.surveys import Stopped
+
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 TICK_SECONDS = 0.5
 Inbox: TypeAlias = "queue.SimpleQueue[Future[Any] | _Question]"
 """Where the thread that runs the pass finds what was done, and what it is asked."""
-
-
-class Stopped(Exception):
-    """The pass has ended; nobody answers any more."""
 
 
 @dataclass(frozen=True, slots=True)

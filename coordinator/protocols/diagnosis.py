@@ -6,6 +6,7 @@ from coordinator.protocols.half_dropped import judge_half_dropped
 from coordinator.protocols.judgement import Judgement, join, without_doubles, worst_first, worst_state
 from coordinator.protocols.log_store import judge_log_store
 from coordinator.protocols.log_view import LogView
+from coordinator.protocols.overwritten import judge_overwritten
 from coordinator.protocols.published_log import judge_published_log
 from coordinator.protocols.single_driver import judge_without_store
 from coordinator.protocols.verdict import Finding, Severity, State, Verdict
@@ -28,6 +29,7 @@ def diagnose(facts: TableFacts) -> Verdict:
             judge_log_store(view),
             judge_coordinated_commits(view),
             judge_foreign_writers(view),
+            judge_overwritten(view),
             judge_without_store(view),
             judge_half_dropped(view),
             _both_mechanisms(view),

@@ -53,14 +53,6 @@ def look_evidence(look: Look) -> dict[str, object]:
     return {"name": look.name, "present": look.present, "size": look.size, "modified_at": written}
 
 
-def life_of(view: LogView, entry: LogStoreEntry) -> float | None:
-    """Seconds between the publication of a complete entry's file and its expiry; None where either is not known."""
-    file = view.published.get(entry.version) if entry.version is not None else None
-    if not entry.complete or entry.expire_time is None or file is None:
-        return None
-    return entry.expire_time - file.modified_at.timestamp()
-
-
 def own_domains(view: LogView) -> dict[str, tuple[LogStoreEntry, ...]]:
     """Entries by lock domain, without those of other tables."""
     return {path: entries for path, entries in view.facts.entries.items() if same_place(path, view.facts.uri)}

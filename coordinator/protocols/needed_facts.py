@@ -3,9 +3,11 @@
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
+from coordinator.protocols.foreign_writers import untimed_versions
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
 from coordinator.protocols.log_view import LogView, Look
 from coordinator.protocols.names import STAGED_FOLDERS, is_version, written_for
+from coordinator.protocols.overwritten import accepted_file, changed_versions, is_what_was_seen
 from coordinator.protocols.registrations import SeenCommit, seen_commits
 from lake.delta.facts import LogObject, TableFacts
 from lake.delta.names import commit_name
@@ -17,6 +19,10 @@ MOST_COPIES = 20
 """Temp and staged files compared with the published file of their version in one pass."""
 MOST_COPY_BYTES = 64 << 20
 """Bytes of these files that are read for it; the published files come on top."""
+
+
+MOST_COMMITS = 50
+"""Commit files read for one table in one pass because diagnosis asks for them; the newest come first."""
 
 
 def wanted_heads(facts: TableFacts) -> tuple[str, ...]:
@@ -32,8 +38,16 @@ def wanted_heads(facts: TableFacts) -> tuple[str, ...]:
     return tuple(islice(dict.fromkeys(names), MOST_LOOKUPS))
 
 
+def wanted_commits(facts: TableFacts) -> tuple[int, ...]:
+    """Versions whose published files have to be read: was one overwritten, and when was it committed, newest first."""
+    view = LogView(facts)
+    changed = (version for version in changed_versions(view) if is_what_was_seen(view, version) is None)
+    unread = {version for version in (*changed, *untimed_versions(view)) if view.info(version) is None}
+    return tuple(sorted(unread, reverse=True)[:MOST_COMMITS])
+
+
 def wanted_comparisons(facts: TableFacts) -> tuple[tuple[int, str, str], ...]:
-    """Pairs of objects whose bytes decide a state (C4, C9, K4): version, accepted copy, published file."""
+    """Pairs of objects whose bytes decide a state (C4, C9, K4, overwritten): version, accepted copy, published file."""
     view = LogView(facts)
     pairs = [
         (one.version, one.temp, one.file)
@@ -41,6 +55,7 @@ def wanted_comparisons(facts: TableFacts) -> tuple[tuple[int, str, str], ...]:
         if one.entry.complete is False and one.temp is not None
     ]
     pairs += [(one.version, one.staged, one.file) for one in _listed(view) if one.staged is not None]
+    pairs += [(version, copy, view.file(version)) for version, copy in _copies_of_changed(view)]
     wanted = [
         (version, copy.name, file.name)
         for version, copy, file in pairs
@@ -110,6 +125,17 @@ def _names(view: LogView) -> Iterator[str]:
             yield commit_name(version)
     for commit in sorted(_listed(view), key=lambda one: -one.version):
         yield from _names_of_commit(view, commit)
+    for _, copy in _copies_of_changed(view):
+        if not copy.present:
+            yield copy.name
+
+
+def _copies_of_changed(view: LogView) -> Iterator[tuple[int, Look]]:
+    """The accepted file of each version whose published file was put again, newest first."""
+    for version in reversed(changed_versions(view)):
+        copy = accepted_file(view, view.facts.provenance[version])
+        if copy is not None and is_what_was_seen(view, version) is None:
+            yield version, copy
 
 
 def _names_of_entry(view: LogView, seen: SeenEntry) -> Iterator[str]:

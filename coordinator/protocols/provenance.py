@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from coordinator.protocols.log_store_entries import life_of, own_domains
+from coordinator.protocols.log_store_entries import own_domains
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import is_temp_of, is_version, same_place
@@ -15,7 +15,7 @@ from coordinator.protocols.registrations import seen_commits
 from lake.delta.facts import LogObject, Provenance, Registration
 
 _OF_THE_FILE = ("digest", "in_commit_timestamp", "commit_timestamp")
-_OF_ITS_ACCEPTANCE = ("file_name", "accepted_size", "accepted_etag", "accepted_timestamp", "entry_life")
+_OF_ITS_ACCEPTANCE = ("file_name", "accepted_size", "accepted_etag", "accepted_timestamp", "expire_time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def acceptances(view: LogView, around: Surroundings) -> Iterator[Provenance]:
             if entry.version is None or not is_version(entry.version) or path not in around.stores:
                 continue
             name = entry.temp_path if entry.temp_path and is_temp_of(entry.temp_path, entry.version) else None
-            found, life = view.temp(name).object if name else None, life_of(view, entry)
+            found = view.temp(name).object if name else None
             yield Provenance(
                 entry.version,
                 store=around.stores[path],
@@ -88,7 +88,7 @@ def acceptances(view: LogView, around: Surroundings) -> Iterator[Provenance]:
                 file_name=name,
                 accepted_size=found.size if found else None,
                 accepted_etag=found.etag if found else None,
-                entry_life=int(life) if life is not None else None,
+                expire_time=entry.expire_time if entry.complete else None,
                 accepted_at=accepted_at,
             )
     registration = _registration(view)
@@ -181,7 +181,7 @@ def _with_acceptance(known: Provenance, seen: Provenance) -> Provenance:
             accepted_size=seen.accepted_size,
             accepted_etag=seen.accepted_etag,
             accepted_timestamp=seen.accepted_timestamp,
-            entry_life=seen.entry_life,
+            expire_time=seen.expire_time,
             accepted_at=seen.accepted_at,
         )
     if None not in (known.file_name, seen.file_name) and known.file_name != seen.file_name:

@@ -1,6 +1,6 @@
 """Temp files of the log store beside the entries of their versions: which of them may be the last copy of a commit."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.log_view import LogView
@@ -16,7 +16,7 @@ def temp_fates(view: LogView, seen: Sequence[SeenEntry]) -> list[tuple[LogObject
     by_version: dict[int, list[NamedFile]] = {}
     for one in seen:
         by_version.setdefault(one.version, []).append(NamedFile(one.entry, one.temp.object if one.temp else None))
-    life = shortest_life(_lives(view, seen))
+    life = shortest_life(life_of_entry(one.entry, one.file.object) for one in seen)
     return [(file, _fate(view, file, by_version, life)) for file in view.facts.listing.temp_files or ()]
 
 
@@ -49,13 +49,6 @@ def life_of_entry(entry: LogStoreEntry, published: LogObject | None) -> float | 
     if not entry.complete or entry.expire_time is None or published is None:
         return None
     return entry.expire_time - published.modified_at.timestamp()
-
-
-def _lives(view: LogView, seen: Iterable[SeenEntry]) -> Iterator[float | None]:
-    for one in seen:
-        yield life_of_entry(one.entry, one.file.object)
-    for known in view.facts.provenance.values():
-        yield known.entry_life
 
 
 def unnamed_files(

@@ -71,6 +71,12 @@ NO_BUTTON: Mapping[str, tuple[RepairName, str, str]] = {
         "Give version {version} an entry",
         "An entry made afterwards would claim a lock that nobody held. Set that writer to the log store, or stop it.",
     ),
+    "overwritten": (
+        RepairName.REPUBLISH_FILE,
+        "Put the first file of version {version} back",
+        "Readers may rest on either file, and nothing here overwrites one. Bring the first file back by hand, from the "
+        "copy that the evidence names, from versioning or from a backup.",
+    ),
     "malformed-item": (
         RepairName.COMPLETE_ENTRY,
         "Repair the malformed item",

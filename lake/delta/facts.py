@@ -148,10 +148,10 @@ class Provenance:
 
     Of its acceptance by a commit store: `store` (the DynamoDB table), `region`, `lock_domain` (`tablePath` or
     `tableId`, as stored), `file_name` (`tempPath` or `fsName`, as stored), `accepted_size` and `accepted_etag` of that
-    file, `accepted_timestamp` (the in-commit timestamp that the coordinator holds), `entry_life` (seconds from the
-    file's publication to the entry's expiry), `accepted_at` (when the first reading began that found the item).
-    `disputed` says that another item accepted the version with another file: then
-    neither file may be taken for the only accepted one. Timestamps are epoch milliseconds.
+    file, `accepted_timestamp` (the in-commit timestamp that the coordinator holds), `expire_time` (of a complete entry,
+    epoch seconds), `accepted_at` (when the first reading began that found the item). `disputed` says that another item
+    accepted the version with another file: then neither file may be taken for the only accepted one. Timestamps are
+    epoch milliseconds.
     """
 
     version: int
@@ -170,7 +170,7 @@ class Provenance:
     accepted_size: int | None = None
     accepted_etag: str | None = None
     accepted_timestamp: int | None = None
-    entry_life: int | None = None
+    expire_time: int | None = None
     accepted_at: datetime | None = None
     disputed: bool = False
 

@@ -61,9 +61,12 @@ def metadata(table_id: str = UUID, *, properties: Mapping[str, str] | None = Non
     return {"metaData": action | ({"name": name} if name is not None else {})}
 
 
-def commit_info(operation: str = "WRITE", in_commit_timestamp: int | None = None) -> Json:
-    """A `commitInfo` action by Spark."""
-    info: Json = {"timestamp": EPOCH_MS, "operation": operation, "engineInfo": "Apache-Spark/4.2.0 Delta-Lake/4.4.0"}
+def commit_info(
+    operation: str = "WRITE", in_commit_timestamp: int | None = None, *, timestamp: int | None = EPOCH_MS
+) -> Json:
+    """A `commitInfo` action by Spark; with a `timestamp` of None it says no time."""
+    clock = {"timestamp": timestamp} if timestamp is not None else {}
+    info: Json = clock | {"operation": operation, "engineInfo": "Apache-Spark/4.2.0 Delta-Lake/4.4.0"}
     return {
         "commitInfo": ({"inCommitTimestamp": in_commit_timestamp} if in_commit_timestamp is not None else {}) | info
     }

@@ -11,6 +11,7 @@ from django.db import connections
 from coordinator.models import Commit, DeltaTable, Entry, ObservationPass, TableFinding
 from coordinator.observation import passes
 from coordinator.observation.passes import observe_connection, observe_one_table
+from coordinator.observation.surveys import Stopped
 from coordinator.observation.workers import TICK_SECONDS, Workers
 from lake.delta.uri import TableUri
 
@@ -171,6 +172,47 @@ def test_workers_take_new_work_that_comes_of_old():
             waiting.extend([number - 1] * (number > 0))
 
     assert done == [3, 2, 1, 0]
+
+
+def test_work_asks_the_thread_of_the_pass():
+    numbers = iter([1, 2])
+    with Workers(2, lambda: None) as workers:
+        asked = workers.each(lambda _: workers.ask(threading.get_ident), lambda: next(numbers, None))
+
+        assert list(asked) == [threading.get_ident(), threading.get_ident()]
+
+
+def test_what_a_question_raises_is_raised_where_it_was_asked():
+    def refuse() -> None:
+        raise LookupError
+
+    def ask() -> str:
+        with pytest.raises(LookupError):
+            workers.ask(refuse)
+        return "asked"
+
+    with Workers(1, lambda: None) as workers:
+        assert workers.run(ask) == "asked"
+
+
+def test_nobody_waits_for_an_answer_once_the_pass_has_ended():
+    told = threading.Event()
+
+    def stop() -> None:
+        raise Stop
+
+    def ask(_: int) -> None:
+        try:
+            workers.ask(lambda: None)
+        except Stopped:
+            told.set()
+
+    numbers = iter([1])
+    with pytest.raises(Stop), Workers(1, lambda: None) as workers:
+        for _ in workers.each(ask, lambda: next(numbers, None) or stop()):
+            pass
+
+    assert told.wait(10 * TICK_SECONDS)
 
 
 def test_work_that_has_not_begun_is_dropped_when_the_pass_ends():

@@ -3,7 +3,7 @@
 import pytest
 from django.db import IntegrityError
 
-from coordinator.models import DeltaTable, Provenance
+from coordinator.models import DeltaTable, Provenance, StoreIdentity
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.observation.reading import read_table
 from coordinator.observation.saving import save_readings
@@ -38,7 +38,7 @@ def test_every_version_is_kept_with_its_file_and_its_acceptance(written, observe
 
     published, waiting = seen(2), seen(3)
     assert (published.size, f'"{published.etag}"') == (stored(written, 2)["ContentLength"], stored(written, 2)["ETag"])
-    assert (published.digest, published.commit_timestamp) == (published.etag, 1_767_225_600_000)
+    assert (published.digest, published.commit_timestamp) == ("=", 1_767_225_600_000)
     identity = (published.identity.store, published.identity.region, published.identity.lock_domain)
     assert identity == (written.log_store, "us-east-1", written.uri(ORDERS))
     assert (waiting.seen_at, waiting.size, waiting.file_name) == (None, None, f".tmp/{3:020d}.json.{UUID}")
@@ -72,7 +72,7 @@ def test_publication_is_added_to_an_acceptance_seen_before(written, observe):
 
     assert seen(3).size == stored(written, 3)["ContentLength"]
     assert (seen(3).accepted_at, seen(3).seen_at > accepted_at) == (accepted_at, True)
-    assert seen(3).entry_life is not None
+    assert seen(3).expire_time == 1_767_225_600
 
 
 def test_a_version_that_appears_between_two_looks_is_known_to_be_that_young(written, observe):
@@ -219,3 +219,22 @@ def test_versions_are_recalled_from_the_one_that_is_asked_for(written, observe, 
     assert recalled.keys() == {2, 3}
     assert (recalled[2].store, recalled[2].lock_domain) == (written.log_store, written.uri(ORDERS))
     assert recalled[2].copy_etag is None
+
+
+def test_what_was_seen_goes_with_its_table(written, observe, connection):
+    written.table(ORDERS, commits=3, log_store=True)
+    observe()
+
+    connection.delete()
+
+    assert not Provenance.objects.exists()
+    assert not StoreIdentity.objects.exists()
+
+
+def test_an_etag_that_is_stored_once_is_read_back_where_it_stands(written, observe, connection):
+    written.table(ORDERS, commits=3)
+    observe()
+    (recalled,) = target_of(connection, TableUri.parse(written.uri(ORDERS))).recall(2).values()
+
+    assert seen(2).digest == "="
+    assert recalled.digest == recalled.etag == seen(2).etag

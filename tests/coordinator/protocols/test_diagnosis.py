@@ -44,7 +44,8 @@ def test_a_version_older_than_every_entry_is_not_foreign() -> None:
 
 
 def test_a_log_store_table_whose_entries_are_all_gone_still_shows_young_foreign_versions() -> None:
-    verdict = diagnose(log_store_facts(listing(ages={0: 9 * DAY, 1: 9 * DAY})))
+    written_by = {2: "delta-rs 1.6.4", 3: "delta-rs 1.6.4"}
+    verdict = diagnose(log_store_facts(listing(ages={0: 9 * DAY, 1: 9 * DAY}), engines=written_by))
 
     assert [(one.code, one.version) for one in verdict.findings] == [("foreign-writer", 3), ("foreign-writer", 2)]
 

@@ -126,7 +126,7 @@ def test_a_staged_file_that_was_not_seen_to_be_accepted_is_no_sign_of_a_loss() -
 
 
 def test_a_temp_file_that_contradicts_its_version_leaves_it_undecided() -> None:
-    verdict = diagnose(log_store_facts(listing(temp=[old(temp_name(1))]), entry(3)))
+    verdict = diagnose(log_store_facts(listing(age=2 * DAY, temp=[old(temp_name(1))]), entry(3)))
     found = finding(verdict, "undecided")
 
     assert verdict.state is State.NOT_CHECKED
@@ -145,12 +145,12 @@ def test_a_temp_file_that_contradicts_its_version_leaves_it_undecided() -> None:
     ids=["a sibling equals it", "it was not compared", "it tells no version"],
 )
 def test_a_temp_file_that_contradicts_nothing_leaves_the_table_healthy(temp: list[LogObject]) -> None:
-    assert diagnose(log_store_facts(listing(temp=temp), entry(3))).state is State.HEALTHY
+    assert diagnose(log_store_facts(listing(age=2 * DAY, temp=temp), entry(3))).state is State.HEALTHY
 
 
 def test_a_temp_file_that_was_seen_to_be_accepted_shows_that_its_version_was_replaced() -> None:
     seen = provenance(1, store="delta_log", file_name=temp_name(1))
-    verdict = diagnose(log_store_facts(listing(temp=[old(temp_name(1))]), entry(3), seen=[seen]))
+    verdict = diagnose(log_store_facts(listing(age=2 * DAY, temp=[old(temp_name(1))]), entry(3), seen=[seen]))
 
     assert verdict.state is State.UNSAFE
     assert finding(verdict, "bytes-differ") is not None
@@ -158,21 +158,21 @@ def test_a_temp_file_that_was_seen_to_be_accepted_shows_that_its_version_was_rep
 
 def test_a_temp_file_beside_another_that_was_seen_to_be_accepted_is_a_losers() -> None:
     seen = provenance(1, age=2 * DAY, store="delta_log", file_name="_commit_1.json.tmp")
-    verdict = diagnose(log_store_facts(listing(temp=[old(temp_name(1))]), entry(3), seen=[seen]))
+    verdict = diagnose(log_store_facts(listing(age=2 * DAY, temp=[old(temp_name(1))]), entry(3), seen=[seen]))
 
     assert verdict.state is State.HEALTHY
 
 
 def test_a_temp_file_above_the_newest_version_needs_a_look_once_an_entry_may_have_expired() -> None:
-    young = diagnose(log_store_facts(listing(temp=[old(temp_name(4))]), entry(3), ttl_seconds=3 * DAY))
-    expired = diagnose(log_store_facts(listing(temp=[old(temp_name(4))]), entry(3)))
+    young = diagnose(log_store_facts(listing(age=2 * DAY, temp=[old(temp_name(4))]), entry(3), ttl_seconds=3 * DAY))
+    expired = diagnose(log_store_facts(listing(age=2 * DAY, temp=[old(temp_name(4))]), entry(3)))
 
     assert (young.state, expired.state) == (State.HEALTHY, State.ATTENTION)
     assert finding(expired, "C1") is not None
 
 
 def test_versions_whose_entries_were_not_all_kept_are_not_judged_by_their_temp_files() -> None:
-    facts = log_store_facts(listing(temp=[old(temp_name(1)), old(temp_name(2))]), entry(3))
+    facts = log_store_facts(listing(age=2 * DAY, temp=[old(temp_name(1)), old(temp_name(2))]), entry(3))
     verdict = diagnose(replace(facts, entries_from=3))
 
     assert (verdict.state, finding(verdict, "C1")) == (State.HEALTHY, None)

@@ -60,8 +60,11 @@ def test_an_accepted_version_is_known_by_its_entry_and_temp_file() -> None:
     assert (seen.accepted_at, seen.seen_at, seen.size) == (NOW, None, None)
 
 
-def test_the_life_of_an_entry_is_known_once_it_is_complete() -> None:
-    assert learned(log_store_facts(listing([3]), entry(3)))[3].entry_life == DAY
+def test_when_an_entry_expires_is_known_once_it_is_complete() -> None:
+    early = entry(3, complete=False, expire_time=5)
+
+    assert learned(log_store_facts(listing([3]), early))[3].expire_time is None
+    assert learned(log_store_facts(listing([3]), entry(3, expire_time=7)))[3].expire_time == 7
 
 
 def test_a_listed_commit_of_a_registration_is_known_by_its_staged_file() -> None:
@@ -129,9 +132,9 @@ def test_a_file_that_was_proven_equal_counts_as_the_same() -> None:
 
 def test_publication_is_added_to_an_acceptance() -> None:
     waiting = learned(log_store_facts(listing([0]), entry(3, complete=False)))[3]
-    seen = learned(log_store_facts(listing(), entry(3), seen=[waiting]))[3]
+    seen = learned(log_store_facts(listing(), entry(3, expire_time=7), seen=[waiting]))[3]
 
-    assert (seen.size, seen.store, seen.accepted_at, seen.entry_life) == (1_000, "delta_log", NOW, DAY)
+    assert (seen.size, seen.store, seen.accepted_at, seen.expire_time) == (1_000, "delta_log", NOW, 7)
 
 
 def test_two_items_that_accept_two_files_make_the_version_disputed() -> None:
@@ -173,7 +176,7 @@ of_a_file = st.fixed_dictionaries(
 )
 of_an_item = st.fixed_dictionaries(
     {"store": st.sampled_from(["one", "two"]), "lock_domain": st.sampled_from(["a", "b"]), "accepted_at": moments},
-    optional={"file_name": texts, "accepted_size": maybe, "accepted_etag": texts, "entry_life": maybe},
+    optional={"file_name": texts, "accepted_size": maybe, "accepted_etag": texts, "expire_time": maybe},
 )
 nothing = st.just({})
 sightings = st.tuples(st.one_of(nothing, of_a_file), st.one_of(nothing, of_an_item)).map(

@@ -1,0 +1,180 @@
+"""Published files that are not what they were: not the file that was seen first, or not the one that was accepted.
+
+A settled version never changes. An ETag that changed says only that the file was put again: by a repair, by a restore
+of an older S3 version, or by somebody else. Equal ETags mean equal bytes; unequal ones mean nothing where S3 encrypted
+the file with a key of KMS or took it in parts. So the accepted temp or staged file decides where it survives, then the
+size, then the MD5 of the bytes, then the times in commitInfo; where none of them does, nothing is concluded.
+"""
+
+from coordinator.protocols.judgement import MOST_FINDINGS, Judgement, undecided
+from coordinator.protocols.log_store_entries import look_evidence, own_domains
+from coordinator.protocols.log_view import LogView, Look
+from coordinator.protocols.names import is_temp_of, staged_file_version
+from coordinator.protocols.provenance import is_same_file
+from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.wording import thousands, verb, version_list
+from lake.delta.facts import LogObject, Provenance
+
+
+def judge_overwritten(view: LogView) -> Judgement:
+    """A finding for each overwritten version, of very many the newest; one for all that cannot be decided."""
+    answers = {version: is_what_was_seen(view, version) for version in changed_versions(view)}
+    answers |= dict.fromkeys(contradicted_versions(view), False)
+    overwritten = sorted(version for version, same in answers.items() if same is False)
+    unclear = [version for version, same in answers.items() if same is None]
+    found = [_finding(view, version, len(overwritten)) for version in overwritten[-MOST_FINDINGS:]]
+    return Judgement(findings=(*found, *([_unclear(unclear)] if unclear else [])))
+
+
+def changed_versions(view: LogView) -> tuple[int, ...]:
+    """Versions whose published file was put again since it was seen first, ascending."""
+    known = view.facts.provenance
+    return tuple(
+        version
+        for version, file in sorted(view.published.items())
+        if version in known and known[version].seen_at and not is_same_file(known[version], file.size, file.etag)
+    )
+
+
+def is_what_was_seen(view: LogView, version: int) -> bool | None:
+    """Whether the published file of a changed version holds the bytes that were accepted, else those seen first."""
+    known, file = view.facts.provenance[version], view.published[version]
+    by_acceptance = _by_acceptance(view, known, file)
+    if by_acceptance is not None:
+        return by_acceptance
+    if known.size != file.size:
+        return False
+    by_digest = _by_digest(view, known)
+    return by_digest if by_digest is not None else _by_time(view, known)
+
+
+def contradicted_versions(view: LogView) -> tuple[int, ...]:
+    """Versions whose published file is for certain not the accepted one, though no item says so any more.
+
+    While an item speaks of a version, the states C and K compare both files.
+    """
+    known, spoken_of = view.facts.provenance, _spoken_of(view)
+    return tuple(
+        version
+        for version, file in view.published.items()
+        if version in known and version not in spoken_of and _contradicts(view, known[version], file)
+    )
+
+
+def proven_copies(view: LogView) -> dict[int, str]:
+    """The ETag of the published file of each changed version that holds the right bytes after all."""
+    equal = (version for version in changed_versions(view) if is_what_was_seen(view, version))
+    return {version: view.published[version].etag for version in equal}
+
+
+def accepted_file(view: LogView, known: Provenance) -> Look | None:
+    """The temp or staged file that was accepted as the version; None where none is known, or more than one was."""
+    name = known.file_name
+    if name is None or known.disputed:
+        return None
+    if "/" not in name and staged_file_version(name) == known.version:
+        return view.staged(name)
+    return view.temp(name) if is_temp_of(name, known.version) else None
+
+
+def _by_acceptance(view: LogView, known: Provenance, file: LogObject) -> bool | None:
+    copy = accepted_file(view, known)
+    if copy is None:
+        return None
+    if file.etag in (known.accepted_etag, copy.object.etag if copy.object else None):
+        return True
+    return view.equal(known.version, view.file(known.version), copy) if copy.present else None
+
+
+def _by_digest(view: LogView, known: Provenance) -> bool | None:
+    """An ETag that equals the MD5 of the bytes was made of them alone."""
+    info = view.info(known.version)
+    if info is None or info.digest is None:
+        return None
+    if info.digest in (known.digest, known.etag):
+        return True
+    return False if known.digest is not None else None
+
+
+def _by_time(view: LogView, known: Provenance) -> bool | None:
+    """Other times prove another commit; equal ones prove nothing, since rivals for one version can share them."""
+    info = view.info(known.version)
+    if info is None:
+        return None
+    pairs = (
+        (info.in_commit_timestamp, known.in_commit_timestamp),
+        (info.timestamp, known.commit_timestamp),
+    )
+    return False if any(None not in pair and pair[0] != pair[1] for pair in pairs) else None
+
+
+def _contradicts(view: LogView, known: Provenance, file: LogObject) -> bool:
+    if not known.is_accepted or known.disputed:
+        return False
+    if known.accepted_size not in (None, file.size):
+        return True
+    info = view.info(known.version)
+    said = info.in_commit_timestamp if info else None
+    return None not in (said, known.accepted_timestamp) and said != known.accepted_timestamp
+
+
+def _spoken_of(view: LogView) -> set[int]:
+    """Versions of which an item of a commit store speaks now."""
+    versions = {entry.version for entries in own_domains(view).values() for entry in entries}
+    for registration in view.facts.registrations:
+        versions |= {registration.table_version, *(commit.version for commit in registration.commits)}
+    return {version for version in versions if version is not None}
+
+
+def _finding(view: LogView, version: int, count: int) -> Finding:
+    known = view.facts.provenance[version]
+    survivors = _survivors(view, known)
+    kept = f" {survivors[0]} still holds its first bytes." if survivors else ""
+    return Finding(
+        "overwritten",
+        Severity.CRITICAL,
+        State.UNSAFE,
+        f"Version {thousands(version)} was overwritten: {version}.json is not the file that was committed.{kept}",
+        version,
+        "The rows of the first file are gone from the table without an error, and readers disagree about this version. "
+        "Keep its temp and staged files and its S3 versions until the loss is understood.",
+        {"first": _first(known), "now": _now(view, version), "survivors": survivors, "overwritten_versions": count},
+    )
+
+
+def _survivors(view: LogView, known: Provenance) -> list[str]:
+    """Files that hold the first bytes: the accepted one, and those whose size and ETag are the first file's."""
+    copy = accepted_file(view, known)
+    named = [copy.name] if copy is not None and copy.present else []
+    files = (*(view.facts.listing.temp_files or ()), *(view.facts.listing.staged or ()))
+    return list(dict.fromkeys((*named, *(o.name for o in files if (o.size, o.etag) == (known.size, known.etag)))))
+
+
+def _first(known: Provenance) -> dict[str, object]:
+    return {
+        "size": known.size if known.seen_at else known.accepted_size,
+        "etag": known.etag if known.seen_at else known.accepted_etag,
+        "in_commit_timestamp": known.accepted_timestamp or known.in_commit_timestamp,
+        "seen_at": known.seen_at.isoformat() if known.seen_at else None,
+        "accepted_size": known.accepted_size,
+        "accepted_file": known.file_name,
+        "store": known.store,
+        "lock_domain": known.lock_domain,
+    }
+
+
+def _now(view: LogView, version: int) -> dict[str, object]:
+    look, info = view.file(version), view.info(version)
+    return {
+        **look_evidence(look),
+        "etag": look.object.etag if look.object else None,
+        "in_commit_timestamp": info.in_commit_timestamp if info else None,
+    }
+
+
+def _unclear(versions: list[int]) -> Finding:
+    many = len(versions)
+    named = f"{verb(many, 'version', 'versions')} {version_list(versions)} {verb(many, 'was', 'were')}"
+    file = verb(many, "its file was", "their files were")
+    missing = f"{file} put again with another ETag and the same size, and the first bytes were not read"
+    return undecided(f"Whether {named} overwritten", missing, max(versions))
