@@ -9,12 +9,18 @@ from datetime import UTC, datetime
 
 from coordinator.protocols import coordinated_commits_findings as findings
 from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, Judgement, join, malformed, undecided
-from coordinator.protocols.litter import litter_finding, spin_finding
+from coordinator.protocols.litter import litter_finding, spin_finding, uncompared_finding
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import STAGED_FOLDERS, is_version, same_place, staged_file_version
 from coordinator.protocols.registrations import SeenCommit, element_problems, missing_runs, seen_commits
-from coordinator.protocols.staged_litter import losing_files, staged_fates, unaccepted_files, uncopied_versions
+from coordinator.protocols.staged_litter import (
+    losing_files,
+    staged_fates,
+    unaccepted_files,
+    uncompared_files,
+    uncopied_versions,
+)
 from coordinator.protocols.verdict import EntryVerdict, Finding
 from coordinator.protocols.wording import counted, verb
 from lake.delta.coordinator_properties import TABLE_CONF
@@ -197,6 +203,7 @@ def _staged_files(view: LogView) -> Judgement:
         litter_finding(view, unlisted, "K2", summary, QUIET_SECONDS, removable=losing),
         spin_finding(view, files, staged_file_version, "staged files"),
         findings.both_folders(files),
+        uncompared_finding(uncompared_files(view), "staged file"),
         *_uncopied(view),
     ]
     return Judgement(findings=tuple(finding for finding in found if finding))

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import counted, duration, thousands
+from coordinator.protocols.wording import counted, duration, thousands, verb
 from lake.delta.facts import LogObject
 
 SPIN_FILES = 20
@@ -81,6 +81,22 @@ def litter_finding(
             "names": [file.name for file in files[:20]],
         },
         repairs=("remove-orphans",) if quiet else (),
+    )
+
+
+def uncompared_finding(files: Sequence[LogObject], what: str) -> Finding | None:
+    """Files of which it is not known whether they hold what is published: one look compares only so many."""
+    if not files:
+        return None
+    named = counted(len(files), what)
+    return Finding(
+        "not-compared",
+        Severity.INFO,
+        State.HEALTHY,
+        f"{named} {verb(len(files), 'was', 'were')} not compared with what is published: one look compares only some.",
+        meaning="Sizes and ETags do not tell whether they are copies. None of them is deleted, and none is taken for a "
+        "sign of a loss.",
+        evidence={"count": len(files), "names": [file.name for file in files[:20]]},
     )
 
 

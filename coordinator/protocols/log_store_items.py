@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, undecided
-from coordinator.protocols.litter import litter_finding, spin_finding
+from coordinator.protocols.litter import litter_finding, spin_finding, uncompared_finding
 from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.log_store_findings import accepted_file_differs
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import look_alike, temp_file_version
 from coordinator.protocols.survivors import Fate, Proof
-from coordinator.protocols.temp_litter import contradicted_versions, temp_fates, unnamed_files
+from coordinator.protocols.temp_litter import contradicted_versions, temp_fates, uncompared_files, unnamed_files
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, joined, thousands, verb, version_list
 from lake.delta.facts import LogObject, LogStoreEntry
@@ -105,7 +105,11 @@ def temp_file_findings(view: LogView, seen: Sequence[SeenEntry]) -> list[Finding
     """C1, temp files that no entry names; versions that their temp files contradict; the mark of spinning writers."""
     files = view.facts.listing.temp_files or ()
     unnamed = unnamed_files(view, temp_fates(view, seen), seen)
-    found = [spin_finding(view, files, temp_file_version, "temp files"), _unnamed(view, unnamed)]
+    found = [
+        spin_finding(view, files, temp_file_version, "temp files"),
+        _unnamed(view, unnamed),
+        uncompared_finding(uncompared_files(view, seen), "temp file"),
+    ]
     return [*(finding for finding in found if finding), *_contradicted(view, contradicted_versions(view, seen))]
 
 

@@ -71,6 +71,22 @@ def unaccepted_files(view: LogView) -> list[LogObject]:
     ]
 
 
+def uncompared_files(view: LogView) -> list[LogObject]:
+    """Files of accepted and published versions that may or may not hold the published bytes."""
+    accepted, listed = accepted_version(view), _listed(view)
+    if accepted is None:
+        return []
+    return [
+        file
+        for version, files in rivals(view).items()
+        for file in files
+        if version <= accepted
+        and version in view.published
+        and _name(file) not in listed
+        and view.is_copy(file) is None
+    ]
+
+
 def rivals(view: LogView) -> Mapping[int, Sequence[LogObject]]:
     """The listed staged files by version."""
     found: dict[int, list[LogObject]] = {}

@@ -75,6 +75,22 @@ def contradicted_versions(view: LogView, seen: Sequence[SeenEntry]) -> tuple[tup
     Writers leave their temp files behind, so that one of them should; that of a writer that moves its own is gone.
     Beside each version stands whether one of these files was seen to be accepted.
     """
+    found = []
+    for version, of_it in sorted(_without_entry(view, seen).items()):
+        if all(view.is_copy(one) is False for one in of_it):
+            named = [was_named(view.facts.provenance.get(version), one.name) for one in of_it]
+            if not all(one is False for one in named):
+                found.append((version, True in named))
+    return tuple(found)
+
+
+def uncompared_files(view: LogView, seen: Sequence[SeenEntry]) -> list[LogObject]:
+    """Files of published versions without any entry that may or may not hold the published bytes."""
+    return [file for of_it in _without_entry(view, seen).values() for file in of_it if view.is_copy(file) is None]
+
+
+def _without_entry(view: LogView, seen: Sequence[SeenEntry]) -> dict[int, list[LogObject]]:
+    """The temp files of each published version that no entry speaks of, for certain."""
     decided = {one.version for one in seen}
     files: dict[int, list[LogObject]] = {}
     for file in view.facts.listing.temp_files or ():
@@ -83,10 +99,4 @@ def contradicted_versions(view: LogView, seen: Sequence[SeenEntry]) -> tuple[tup
             continue
         if version in view.published:
             files.setdefault(version, []).append(file)
-    found = []
-    for version, of_it in sorted(files.items()):
-        if all(view.is_copy(one) is False for one in of_it):
-            named = [was_named(view.facts.provenance.get(version), one.name) for one in of_it]
-            if not all(one is False for one in named):
-                found.append((version, True in named))
-    return tuple(found)
+    return files

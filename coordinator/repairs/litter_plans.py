@@ -7,7 +7,7 @@ from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.names import is_version, staged_file_version, temp_file_version, written_for
 from coordinator.protocols.registrations import element_problems
-from coordinator.protocols.staged_litter import losing_files, staged_fates
+from coordinator.protocols.staged_litter import losing_files, staged_fates, uncompared_files
 from coordinator.protocols.survivors import Fate, fate_of_registration
 from coordinator.protocols.temp_litter import temp_fates, unnamed_files
 from coordinator.protocols.verdict import Finding
@@ -51,7 +51,10 @@ def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[O
     if reason or registration is None:
         yield table.refuse(finding, RepairName.REMOVE_ORPHANS, title, reason)
     else:
-        yield _removal(table, finding, title, litter, lambda file: _unlisted_deletion(table, file, registration))
+        uncompared = len(uncompared_files(table.view))
+        yield _removal(
+            table, finding, title, litter, lambda file: _unlisted_deletion(table, file, registration), uncompared
+        )
     yield _never_published(table, finding)
 
 
@@ -73,6 +76,7 @@ def _removal(
     title: str,
     litter: Sequence[tuple[LogObject, Fate]],
     deletion: Callable[[LogObject], DeleteLitter],
+    uncompared: int = 0,
 ) -> Plan:
     """Delete what is proven; the rest by a plan of its own, once nothing proven is left, after a copy was kept."""
     proven = [file for file, fate in litter if fate.may_go]
@@ -84,6 +88,8 @@ def _removal(
     ]
     if len(files) > len(taken):
         told.append(f"{thousands(len(files) - len(taken))} more stay for the next time.")
+    if uncompared:
+        told.append(f"{counted(uncompared, 'file')} stay, not compared with what is published.")
     if proven:
         if unproven := len(litter) - len(proven):
             told.append(f"{counted(unproven, 'file')} that may be the last copy of an accepted commit stay.")

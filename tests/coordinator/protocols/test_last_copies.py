@@ -57,7 +57,10 @@ def test_files_of_the_published_size_count_by_their_bytes() -> None:
 def test_what_was_not_compared_is_called_neither_a_loser_nor_replaced() -> None:
     log = listing(staged=[old(ONE, size=1_000), old(OTHER)])
 
-    assert diagnose(coordinated_facts(log, registration(3))).findings == ()
+    verdict = diagnose(coordinated_facts(log, registration(3)))
+
+    assert [(one.code, one.evidence["names"]) for one in verdict.findings] == [("not-compared", [ONE])]
+    assert "1 staged file was not compared with what is published" in verdict.findings[0].summary
 
 
 @pytest.mark.parametrize("equal", [ONE, OTHER])
