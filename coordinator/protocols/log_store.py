@@ -115,13 +115,21 @@ def _entry_findings(view: LogView, seen: Sequence[SeenEntry], codes: Sequence[st
     found: list[Finding] = []
     old: list[SeenEntry] = []
     for one, code in sorted(zip(seen, codes, strict=True), key=lambda pair: -pair[0].version):
-        if code in ("C4", "C5", "C9") and one.temp and view.equal(one.version, one.file, one.temp) is False:
+        if code in ("C4", "C5", "C9") and _differs(view, one):
             found.append(bytes_differ(view, one, code))
         elif code == "C9":
             old.append(one)
         elif len(found) < MOST_FINDINGS and (finding := _finding(view, one, code, reach)):
             found.append(finding)
     return [*found, stale(old)] if old else found
+
+
+def _differs(view: LogView, seen: SeenEntry) -> bool:
+    """Whether the published file holds other bytes than the temp file that the entry names."""
+    if seen.temp is None:
+        return False
+    copied = view.is_copy(seen.temp.object) if seen.temp.object else None
+    return copied is False or view.equal(seen.version, seen.file, seen.temp) is False
 
 
 def _finding(view: LogView, seen: SeenEntry, code: str, reach: int) -> Finding | None:

@@ -67,8 +67,9 @@ def wanted_comparisons(facts: TableFacts) -> tuple[tuple[int, str, str], ...]:
 def wanted_copies(facts: TableFacts) -> tuple[tuple[str, str], ...]:
     """Temp and staged files of published versions to be compared, each with the name of the published file.
 
-    Wanted are those that their size and ETag leave in doubt and that no item names: rivals first, because one of them
-    may be about to be deleted, then the newest. What the bounds leave out stays undecided, and nobody deletes it.
+    Wanted are those that their size and ETag leave in doubt and that nothing else compares: rivals first, because one
+    of them may be about to be deleted, then the newest. What the bounds leave out stays undecided, and nobody deletes
+    it.
     """
     view = LogView(facts)
     named = {one.version for one in seen_entries(view)}
@@ -76,6 +77,7 @@ def wanted_copies(facts: TableFacts) -> tuple[tuple[str, str], ...]:
     doubtful = [
         *_doubtful(view, facts.listing.temp_files or (), named, facts.entries_from),
         *_doubtful(view, facts.listing.staged or (), ()),
+        *_doubtful_entries(view),
     ]
     taken, left = [], MOST_COPY_BYTES
     for _, version, file in sorted(doubtful, key=lambda one: (one[0] < 2, -one[1], one[2].name)):
@@ -106,6 +108,14 @@ def _doubtful(
         for file in of_it:
             if view.is_copy(file) is None:
                 yield len(of_it), version, file
+
+
+def _doubtful_entries(view: LogView) -> Iterator[tuple[int, int, LogObject]]:
+    """The temp files of complete entries, which nobody compares: the published file may have been replaced since."""
+    for one in seen_entries(view):
+        file = one.temp.object if one.temp else None
+        if one.entry.complete and file and one.version in view.published and view.is_copy(file) is None:
+            yield 1, one.version, file
 
 
 def _is_compared(view: LogView, version: int, copy: Look, file: Look) -> bool:

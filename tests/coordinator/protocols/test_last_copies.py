@@ -151,6 +151,15 @@ def test_a_temp_file_that_contradicts_nothing_leaves_the_table_healthy(temp: lis
     assert diagnose(log_store_facts(listing(age=2 * DAY, temp=temp), entry(3))).state is State.HEALTHY
 
 
+def test_a_complete_entry_whose_temp_file_holds_other_bytes_of_the_same_size_is_unsafe() -> None:
+    log = listing(temp=[old(temp_name(3), size=1_000)])
+    replaced = diagnose(log_store_facts(log, entry(3), copies={temp_name(3): False}))
+    same = diagnose(log_store_facts(log, entry(3), copies={temp_name(3): True}))
+
+    assert (replaced.state, finding(replaced, "bytes-differ") is not None) == (State.UNSAFE, True)
+    assert finding(same, "bytes-differ") is None
+
+
 def test_a_temp_file_that_was_seen_to_be_accepted_shows_that_its_version_was_replaced() -> None:
     seen = provenance(1, store="delta_log", file_name=temp_name(1))
     verdict = diagnose(log_store_facts(listing(age=2 * DAY, temp=[old(temp_name(1))]), entry(3), seen=[seen]))

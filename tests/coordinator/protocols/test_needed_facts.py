@@ -123,10 +123,12 @@ def test_a_staged_file_of_the_published_size_under_another_etag_is_compared() ->
     assert wanted_copies(facts) == ((staged_name(3), commit_name(3)),)
 
 
-def test_a_temp_file_is_compared_only_once_its_version_has_no_entry() -> None:
-    log = listing(temp=[encrypted(temp_name(2)), encrypted(temp_name(3))])
+def test_a_temp_file_is_compared_where_no_entry_speaks_of_its_version_or_a_complete_one_names_it() -> None:
+    temp = [encrypted(temp_name(version)) for version in (1, 2, 3)]
+    log = listing(temp=[*temp, encrypted(temp_name(3, "loser"))])
+    facts = log_store_facts(log, entry(2, complete=False), entry(3))
 
-    assert wanted_copies(log_store_facts(log, entry(3))) == ((temp_name(2), commit_name(2)),)
+    assert wanted_copies(facts) == ((temp_name(3), commit_name(3)), (temp_name(1), commit_name(1)))
 
 
 def test_a_temp_file_whose_entries_were_not_all_kept_is_not_compared() -> None:
