@@ -26,7 +26,13 @@ from coordinator.protocols.coordinator_conf import coordinator_elsewhere
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import decide_mechanism
-from coordinator.protocols.needed_facts import wanted_commits, wanted_comparisons, wanted_heads, wanted_infos
+from coordinator.protocols.needed_facts import (
+    wanted_commits,
+    wanted_comparisons,
+    wanted_copies,
+    wanted_heads,
+    wanted_infos,
+)
 from coordinator.protocols.overwritten import proven_copies
 from coordinator.protocols.provenance import Surroundings, is_another_table, provenance_of
 from coordinator.protocols.verdict import State, Verdict
@@ -325,6 +331,7 @@ def _with_missing_facts(facts: TableFacts, reader: LogReader) -> TableFacts:
         facts,
         equal_bytes={name: one.equal for name, one in compared.items()},
         first_differences={n: one.first_difference for n, one in compared.items() if one.first_difference is not None},
+        copies=reader.copies(wanted_copies(facts)),
     )
 
 

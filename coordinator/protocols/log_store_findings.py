@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from coordinator.protocols.absence import WHOLE_LOG, commit_file, commit_files, temp_file
 from coordinator.protocols.judgement import GRACE_SECONDS, run_evidence
-from coordinator.protocols.log_store_entries import SeenEntry
+from coordinator.protocols.log_store_entries import SeenEntry, look_evidence
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_moved_temp
 from coordinator.protocols.verdict import Absence, Finding, Severity, State
@@ -116,6 +116,25 @@ def bytes_differ(view: LogView, seen: SeenEntry, code: str) -> Finding:
             "sizes": list(sizes),
             "bytes_equal": False,
             "first_difference": view.facts.first_differences.get(seen.temp.name if seen.temp else ""),
+        },
+    )
+
+
+def accepted_file_differs(view: LogView, version: int) -> Finding:
+    """The published file is not the one that an entry, which has expired, was seen to accept."""
+    seen = view.facts.provenance.get(version)
+    return Finding(
+        "bytes-differ",
+        Severity.CRITICAL,
+        State.UNSAFE,
+        f"{version}.json holds other bytes than the temp file that its entry named before it expired: it was replaced.",
+        version,
+        "That temp file is the last copy of the accepted commit, whose rows are not in the table. Keep both files "
+        "until the loss is understood.",
+        {
+            "s3": [look_evidence(view.file(version))],
+            "accepted": seen.file_name if seen else None,
+            "bytes_equal": False,
         },
     )
 

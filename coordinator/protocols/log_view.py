@@ -11,6 +11,7 @@ from coordinator.protocols.names import (
     is_version,
     names_place,
     staged_file_version,
+    written_for,
 )
 from lake.delta.facts import CommitInfo, LogObject, Problem, TableFacts
 from lake.delta.names import NameKind, commit_name, parse_name
@@ -166,6 +167,22 @@ class LogView:
             for domain, entries in self.facts.entries.items()
             for one in entries
         )
+
+    def is_copy(self, file: LogObject) -> bool | None:
+        """Whether a temp or staged file holds the bytes of its version's published file; None where that is not known.
+
+        An equal ETag of equal sizes proves equal bytes. An unequal one proves nothing: under a key of its own for each
+        object (SSE-KMS) S3 gives every object another.
+        """
+        version = written_for(file.name)
+        published = self.published.get(version) if version is not None else None
+        if published is None:
+            return None
+        if file.name in self.facts.copies:
+            return self.facts.copies[file.name]
+        if file.size != published.size:
+            return False
+        return True if file.etag and file.etag == published.etag else None
 
     def unread(self, what: str) -> Problem | None:
         """The problem that kept a whole fact (listing, entries, registrations, protocol) from being read."""

@@ -20,6 +20,9 @@ from lake.delta.uri import TableUri
 MOST_FINDINGS = 20
 """Findings that the image of a table holds."""
 
+LITTER = ("C1", "K2")
+"""Findings that count files, of which one plan may leave some for the next."""
+
 
 @dataclass
 class Images:
@@ -124,18 +127,25 @@ def _where(execution: Execution, end: CallOutcome) -> str:
 def still_wrong(plan: Plan, fresh: FreshPlans, verdict: Verdict) -> Finding | None:
     """The repaired finding if it still stands, else one about the same version that was not there before.
 
-    A finding that only notes something and no longer names the repair counts as resolved: files of young commits stay,
-    for example, where those of old ones were removed.
+    A finding that only notes something counts as resolved where it no longer names the repair, or counts fewer files
+    than before: those of young commits stay, for example, and so do those that a plan without loss leaves alone.
     """
-    known = {(one.code, one.version) for one in fresh.verdict.findings}
+    known = {(one.code, one.version): one for one in fresh.verdict.findings}
     for one in verdict.findings:
         same = (one.code, one.version) == (plan.code, plan.version)
-        if same and (one.state is not State.HEALTHY or plan.repair in one.repairs):
+        stands = one.state is not State.HEALTHY or plan.repair in one.repairs
+        if same and stands and not _is_less(one, known.get((one.code, one.version))):
             return one
         about = plan.version is not None and one.version == plan.version and (one.code, one.version) not in known
         if about and one.state is not State.HEALTHY:
             return one
     return None
+
+
+def _is_less(now: Finding, before: Finding | None) -> bool:
+    """Whether fewer of the files that it counts are left; a finding without a count is never less."""
+    count, was = now.evidence.get("count"), before.evidence.get("count") if before else None
+    return now.code in LITTER and isinstance(count, int) and isinstance(was, int) and count < was
 
 
 def _versions(verdict: Verdict) -> dict[str, Any]:

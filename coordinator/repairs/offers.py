@@ -77,9 +77,9 @@ WORDS: Mapping[RepairName, Words] = {
         "Register the table again",
     ),
     RepairName.REMOVE_ORPHANS: Words(
-        "Remove what belongs to no commit",
-        "Deletes what no entry and no registration names, after looking at each once more. Commits and data files "
-        "stay as they are.",
+        "Remove what no commit needs",
+        "Deletes what no entry and no registration names, after looking at each once more. What may be the last copy "
+        "of a commit needs an admin and the table's name, and is kept aside first.",
     ),
     RepairName.ABANDON_COMMIT: Words(
         "Abandon commit {version}",

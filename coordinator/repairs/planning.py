@@ -55,6 +55,8 @@ def wanted_of(table: TableUnderRepair, finding: Finding) -> tuple[str, ...]:
 def _planner(finding: Finding) -> Planner | None:
     if finding.code == "C4" and finding.evidence.get("bytes_equal") is False and not finding.repairs:
         return log_store_plans.bytes_differ
+    if finding.code == "bytes-differ" and "dynamodb" not in finding.evidence:
+        return litter_plans.keep_last_copies
     return PLANNERS.get(finding.code)
 
 
@@ -89,16 +91,35 @@ def _names(table: TableUnderRepair, finding: Finding) -> Iterator[str]:
         case "K0":
             names = (upgrade_file(one) for one in orphans(table)[:MOST_ORPHANS])
             yield from (name for name in names if name and table.view.file(int(name[:20])).present)
+        case "K2":
+            yield from _names_of_losers(table)
         case "K3" | "K4" | "K12":
             yield from _names_of_lists(table)
         case "K6" if finding.version is not None:
             files = table.view.staged_of(finding.version)
             yield from (file.name for file in files if len(files) <= MOST_CANDIDATES)
+            yield from _checksum(table, finding.version)
             yield from _neighbours(table, finding.version)
         case "K8" | "K9":
             newest = table.newest_contiguous()
             if newest is not None:
                 yield commit_name(newest)
+
+
+def _names_of_losers(table: TableUnderRepair) -> Iterator[str]:
+    """What tells of a version which of its files was accepted, and each file that may go."""
+    for file, _ in litter_plans.staged_litter(table)[: litter_plans.MOST_DELETED]:
+        version = staged_file_version(file.name)
+        if version is not None:
+            yield commit_name(version)
+            yield from _checksum(table, version)
+            yield file.name
+
+
+def _checksum(table: TableUnderRepair, version: int) -> Iterator[str]:
+    found = table.view.facts.listing.checksums.get(version)
+    if found is not None:
+        yield found.name
 
 
 def _names_of_lists(table: TableUnderRepair) -> Iterator[str]:

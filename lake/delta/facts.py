@@ -139,8 +139,8 @@ class TableProtocol:
 class CommitInfo:
     """What a commit file says of itself. Timestamps are epoch milliseconds; `lines` counts its actions.
 
-    `etag` is that of the object which said so, `digest` the MD5 of its bytes in hexadecimal, None where not all of them
-    were read.
+    `transaction` is its `txnId`, which Spark gives each attempt to commit; "" where it has none. `etag` is that of the
+    object which said so, `digest` the MD5 of its bytes in hexadecimal, None where not all of them were read.
     """
 
     version: int
@@ -151,6 +151,7 @@ class CommitInfo:
     added_files: int = 0
     removed_files: int = 0
     lines: int = 0
+    transaction: str = ""
     etag: str | None = None
     digest: str | None = None
 
@@ -237,8 +238,10 @@ class TableFacts:
     None where it is absent.
     `equal_bytes` says of an accepted copy, a temp or staged file by its name, whether the published file of its version
     is equal, `first_differences` at which byte (from 0) they part: two stores may have accepted two copies of one
-    version. `unread_stores` are commit stores of the connection that refused, and may hold items of the table all the
-    same. `elsewhere` are entries that this reading could not reach; `region` is that of the stores it did.
+    version. `copies` says of a temp or staged file, by its name, whether its bytes equal those of the published file of
+    its version; a file that it does not name was not compared. `unread_stores` are commit stores of the connection that
+    refused, and may hold items of the table all the same. `elsewhere` are entries that this reading could not reach;
+    `region` is that of the stores it did.
     `ttl_seconds` is the longest entry life assumed. `provenance` is what earlier readings saw of the versions of this
     very table; a version that is not in it is seen for the first time.
     """
@@ -256,6 +259,7 @@ class TableFacts:
     heads: Mapping[str, LogObject | None] = field(default_factory=dict)
     equal_bytes: Mapping[str, bool] = field(default_factory=dict)
     first_differences: Mapping[str, int] = field(default_factory=dict)
+    copies: Mapping[str, bool] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     unread_stores: tuple[Problem, ...] = ()
     elsewhere: tuple[HeldElsewhere, ...] = ()

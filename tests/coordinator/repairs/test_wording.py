@@ -94,6 +94,18 @@ SAID: list[tuple[Call, str, str, str]] = [
         "Reads the entry of …1042.json again, then deletes .tmp/…1042.json.7f3c9b52, 7 B.",
         "If-Match: e1; the entry of …1042.json does not name the file.",
     ),
+    (
+        calls.DeleteLitter("lake", TEMP, "e1", 7, "delta_log", (URI, commit_name(1042)), named=".tmp/x"),
+        "dynamodb:GetItem, s3:DeleteObject",
+        "Reads the entry of …1042.json again, then deletes .tmp/…1042.json.7f3c9b52, 7 B.",
+        "If-Match: e1; the entry of …1042.json names .tmp/x.",
+    ),
+    (
+        calls.DeleteLitter("lake", STAGED, "e1", 7, "commits", registration=TABLE_ID, survivor="rescued"),
+        "dynamodb:GetItem, s3:GetObject, s3:DeleteObject",
+        f"Reads registration {TABLE_ID} again, then deletes _staged_commits/…1042.c02e88d1.json, 7 B.",
+        f"If-Match: e1; registration {TABLE_ID} does not name the file; its bytes equal those of rescued.",
+    ),
 ]
 
 
