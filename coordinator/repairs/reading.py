@@ -44,7 +44,15 @@ def read_for_repair(lake: Lake, survey: Survey, target: Target, now: datetime, k
     keep(reading)
     verdict = _verdict(reading)
     files = _read_files(lake, target.uri, facts, verdict)
-    return RepairFacts(facts, verdict, reading.lock_domains, _coordinator_of(survey, facts), raw, files)
+    return RepairFacts(
+        facts,
+        verdict,
+        reading.lock_domains,
+        _coordinator_of(survey, facts),
+        raw,
+        files,
+        sibling_paths=_sibling_paths(survey, target, facts),
+    )
 
 
 def _read_items(
@@ -74,6 +82,13 @@ def _coordinator_of(survey: Survey, facts: TableFacts) -> str:
     """The coordinator that the properties name, where it is one of this connection."""
     named = coordinator_store(facts.protocol) or ""
     return named if survey.coordinator(named) else ""
+
+
+def _sibling_paths(survey: Survey, target: Target, facts: TableFacts) -> tuple[str, ...]:
+    """Paths of the other tables that the coordinator of this one holds."""
+    store = survey.coordinator(coordinator_store(facts.protocol) or "")
+    held = (store.registrations or {}) if store else {}
+    return tuple(one.path for place, found in sorted(held.items()) if place != target.place for one in found)
 
 
 def _raw_registrations(lake: Lake, facts: TableFacts) -> Mapping[tuple[str, str], Item]:
