@@ -56,16 +56,17 @@ def observe_table_now(actor: Actor, connection: Connection, uri: TableUri) -> Jo
     )
 
 
-def plan_repairs(actor: Actor, table: DeltaTable) -> Job:
-    """Queue a fresh reading of one table that plans all of its repairs; changes nothing. Raises NotAllowed."""
-    return submit(actor, "plan-repair", f"Plan repairs of {table.name}", **_work(table), params={"uri": table.uri})
+def plan_repairs(actor: Actor, table: DeltaTable, path_scheme: str = "") -> Job:
+    """Queue a fresh reading of one table that plans all of its repairs; changes nothing. Raises NotAllowed.
+
+    `path_scheme` is the scheme that a registration made again shall have, where nothing shows it; "" for none chosen.
+    """
+    return submit(actor, "plan-repair", f"Plan repairs of {table.name}", **_planning(table, path_scheme))
 
 
-def plan_repairs_now(actor: Actor, table: DeltaTable) -> Job:
+def plan_repairs_now(actor: Actor, table: DeltaTable, path_scheme: str = "") -> Job:
     """Plan in this process and return the finished job. Raises NotAllowed, JobBusy."""
-    return run_in_foreground(
-        actor, "plan-repair", f"Plan repairs of {table.name}", **_work(table), params={"uri": table.uri}
-    )
+    return run_in_foreground(actor, "plan-repair", f"Plan repairs of {table.name}", **_planning(table, path_scheme))
 
 
 def repair(
@@ -204,11 +205,16 @@ def _repair_params(actor: Actor, table: DeltaTable, shown: ShownPlan, confirm: s
         "uri": table.uri,
         "name": table.name,
         **{key: plan[key] for key in ("repair", "code", "version", "digest")},
+        "path_scheme": shown.job.params.get("path_scheme", ""),
         "planned_by": str(shown.job.pk),
         "confirm": confirm.strip(),
         "confirmed_by": actor.name,
         "source": actor.source,
     }
+
+
+def _planning(table: DeltaTable, path_scheme: str) -> dict[str, Any]:
+    return {**_work(table), "params": {"uri": table.uri, "path_scheme": path_scheme}}
 
 
 def _work(table: DeltaTable) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
 from coordinator.models import Bucket, CommitStore, DeltaTable, Entry, TableFinding
+from coordinator.protocols.deadlines import read_moment
 from coordinator.queries.deadlines import count_in_all, stored_deadlines
 
 _JUDGED = frozenset({"deadlines", "deadlines_in_all", "judge_again_at"})
@@ -117,7 +117,7 @@ def bucket_document(bucket: Bucket) -> dict[str, Any]:
         "name": bucket.name,
         "tables": tables.count(),
         "settings": {key: value for key, value in facts.items() if key not in _JUDGED},
-        "deadlines": [{**one, "at": moment(parse_datetime(str(one.get("at") or "")))} for one in deadlines],
+        "deadlines": [{**one, "at": moment(read_moment(one.get("at")))} for one in deadlines],
         "deadlines_in_all": count_in_all(facts),
     }
 

@@ -116,6 +116,7 @@ class DeltaTable(Observed):
     partition_columns = models.JSONField(default=list)
     protocol_version_read = models.BigIntegerField(null=True, help_text="Version up to which protocol was replayed")
     registrations = models.JSONField(default=list, help_text="Coordinator items of this path, as JSON")
+    registered = models.JSONField(default=dict, help_text="{table_id, path} of its registration, as last seen")
     problems = models.JSONField(default=list, help_text="[{place, reason}] of what could not be read")
     fingerprint = models.CharField(max_length=64, blank=True, help_text="Hash of the tail listing and newest entry")
     missed = models.JSONField(

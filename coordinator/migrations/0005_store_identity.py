@@ -50,6 +50,11 @@ class Migration(migrations.Migration):
             field=models.JSONField(default=list, help_text="[{store, path}] of entries that exist or existed"),
         ),
         migrations.RunPython(name_stores, forget_stores),
+        migrations.AddField(
+            model_name="deltatable",
+            name="registered",
+            field=models.JSONField(default=dict, help_text="{table_id, path} of its registration, as last seen"),
+        ),
         migrations.AlterModelOptions(name="entry", options={"ordering": ("-version", "store_id", "lock_domain")}),
         migrations.RemoveConstraint(model_name="entry", name="entry_once"),
         migrations.AddConstraint(

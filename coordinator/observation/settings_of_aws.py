@@ -5,8 +5,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from django.utils.dateparse import parse_datetime
-
 from coordinator.models import Bucket, CommitStore, DeltaTable, Observed, Watch
 from coordinator.observation.bucket_contents import tables_in
 from coordinator.observation.failures import failure_of
@@ -15,6 +13,7 @@ from coordinator.observation.surveys import table_uri
 from coordinator.observation.workers import Workers
 from coordinator.protocols.assessment import unread_facts
 from coordinator.protocols.buckets import judge_bucket
+from coordinator.protocols.deadlines import read_moment
 from coordinator.protocols.stores import diagnose_store
 from coordinator.protocols.verdict import State
 from dashboard.connections.models import Connection
@@ -90,8 +89,7 @@ def judge_by_clock(now: datetime) -> int:
 
 
 def _has_changed_by_clock(bucket: Bucket, now: datetime) -> bool:
-    found = bucket.facts.get("judge_again_at") if isinstance(bucket.facts, dict) else None
-    moment = parse_datetime(found) if isinstance(found, str) else None
+    moment = read_moment(bucket.facts.get("judge_again_at")) if isinstance(bucket.facts, dict) else None
     return moment is not None and moment <= now
 
 

@@ -8,6 +8,7 @@ from coordinator.observation.commit_rows import moment
 from coordinator.observation.failures import Failure
 from coordinator.observation.reading import Reading
 from coordinator.protocols.log_sizes import Stored, joined_ranges, ranges_of, read_ranges, stored_ranges
+from coordinator.protocols.registrations import current_registration
 from coordinator.protocols.verdict import Finding, Severity, State, Verdict
 from lake.delta.facts import LogListing, TableFacts
 
@@ -69,6 +70,8 @@ def _fill_log(table: DeltaTable, reading: Reading, facts: TableFacts, verdict: V
     table.mechanism = facts.mechanism.value
     table.problems = [asdict(problem) for problem in facts.problems]
     table.registrations = [asdict(registration) for registration in facts.registrations]
+    if current := current_registration(facts):
+        table.registered = {"table_id": current.table_id, "path": current.path}
     table.last_commit_at = _last_commit_at(facts, verdict) or table.last_commit_at
     if listing.checkpoints:
         table.checkpoint_version = max(listing.checkpoints)

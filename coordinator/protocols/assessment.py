@@ -1,11 +1,14 @@
 """What diagnosis says of a commit store or a bucket, and how described facts are read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, is_dataclass
 from typing import Any, NamedTuple
 
 from coordinator.protocols.judgement import without_doubles, worst_first, worst_state
 from coordinator.protocols.verdict import Finding, Severity, State
+
+Order = Callable[[Iterable[Finding]], tuple[Finding, ...]]
+"""Puts findings in order, worst first."""
 
 
 class Assessment(NamedTuple):
@@ -16,9 +19,9 @@ class Assessment(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def assessed(findings: Iterable[Finding], all_is_well: str) -> Assessment:
+def assessed(findings: Iterable[Finding], all_is_well: str, order: Order = worst_first) -> Assessment:
     """The worst finding's state and sentence; `all_is_well` where nothing is wrong."""
-    ordered = without_doubles(worst_first(findings))
+    ordered = without_doubles(order(findings))
     state = worst_state(ordered)
     return Assessment(state, ordered[0].summary if state is not State.HEALTHY else all_is_well, ordered)
 

@@ -24,11 +24,11 @@ from coordinator.protocols.assessment import (
 )
 from coordinator.protocols.bucket_tables import TableInBucket, TablesByPrefix
 from coordinator.protocols.deadlines import AtRisk, Deadline, moment_in_words, next_change, soonest_first
-from coordinator.protocols.judgement import GRACE_SECONDS
+from coordinator.protocols.judgement import GRACE_SECONDS, worst_first
 from coordinator.protocols.lifecycle import Rule, read_rules
 from coordinator.protocols.published_reach import published_deadlines, published_findings, reach_of
 from coordinator.protocols.rule_troubles import rule_troubles
-from coordinator.protocols.verdict import Finding, State
+from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.waiting_files import (
     lost_deadlines,
     lost_findings,
@@ -98,10 +98,10 @@ def judge_bucket(
     findings = [*_versioning(facts), *_replication(facts), *_other_region(facts, stores_region), *_unread(facts)]
     if raw is not None:
         findings += rule_troubles(raw, rules, str(facts.get("name") or ""), tables)
-    # The sooner of two findings of one kind gives that kind its sentence.
-    findings += sorted((finding for part in parts for finding in part.findings), key=_moment_of)
+    findings += [finding for part in parts for finding in part.findings]
     all_is_well = _all_is_well(rules, tiers, tables, deadlines)
-    return BucketVerdict(assessed(findings, all_is_well), deadlines, _judge_again_at(deadlines, tables, moment))
+    assessment = assessed(findings, all_is_well, _worst_and_soonest_first)
+    return BucketVerdict(assessment, deadlines, _judge_again_at(deadlines, tables, moment))
 
 
 def _listed(value: object) -> Sequence[object] | None:
@@ -152,6 +152,13 @@ def _of_tiers(
         findings += waiting_findings(one.scope, waiting, reaches_log=True, keeps_versions=False)
         found.append(_Part(tuple(findings), (*published, *waiting)))
     return found
+
+
+def _worst_and_soonest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Of findings that are equally bad the one that comes true first, so that it gives the bucket its sentence."""
+    severities = list(Severity)
+    ordered = sorted(worst_first(findings), key=_moment_of)
+    return tuple(sorted(ordered, key=lambda one: (one.state.rank, severities.index(one.severity))))
 
 
 def _moment_of(finding: Finding) -> tuple[bool, str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from coordinator.protocols.verdict import State
@@ -66,6 +66,15 @@ def next_change(deadlines: Iterable[Deadline], now: datetime) -> datetime | None
 def soonest_first(deadlines: Iterable[Deadline]) -> tuple[Deadline, ...]:
     """By moment; those without one come last."""
     return tuple(sorted(deadlines, key=lambda one: (one.at is None, one.at.timestamp() if one.at else 0, one.table)))
+
+
+def read_moment(stored: object) -> datetime | None:
+    """A moment as it is kept in JSON; None for what is none."""
+    try:
+        found = datetime.fromisoformat(stored) if isinstance(stored, str) else None
+    except ValueError:
+        return None
+    return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def moment_in_words(at: datetime) -> str:

@@ -102,8 +102,8 @@ def _unnamed(view: LogView, unnamed: Sequence[tuple[LogObject, Fate]]) -> Findin
         and (view.age(file.modified_at) or 0) > view.facts.ttl_seconds
         for file, fate in unnamed
     )
-    if found is None or not old:
-        return found
+    if found is None or not old or not view.knows_log_store:
+        return found  # of a log store that is not known `unknown_store` says what its temp files leave open
     return replace(
         found,
         severity=Severity.WARNING,

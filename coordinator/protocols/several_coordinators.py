@@ -6,6 +6,7 @@ from itertools import combinations
 from coordinator.protocols.judgement import MOST_FINDINGS
 from coordinator.protocols.lock_domains import MOST_WRITERS, UNKNOWN_WRITERS
 from coordinator.protocols.log_view import LogView
+from coordinator.protocols.names import is_version
 from coordinator.protocols.registrations import current_registration, seen_commits
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, joined, thousands
@@ -97,9 +98,11 @@ def _given_twice(one: Registration, other: Registration) -> Iterator[int]:
     """Versions that both list with different files, or stand at with different in-commit timestamps."""
     listed = {commit.version: commit.file_name for commit in other.commits}
     yield from (
-        commit.version for commit in one.commits if listed.get(commit.version, commit.file_name) != commit.file_name
+        commit.version
+        for commit in one.commits
+        if is_version(commit.version) and listed.get(commit.version, commit.file_name) != commit.file_name
     )
-    same = one.table_version is not None and one.table_version == other.table_version
+    same = is_version(one.table_version) and one.table_version == other.table_version
     times = {one.table_timestamp, other.table_timestamp}
     if same and None not in times and len(times) == 2 and one.table_version is not None:
         yield one.table_version

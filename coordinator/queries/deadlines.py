@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.utils.dateparse import parse_datetime
-
 from coordinator.models import Bucket
-from coordinator.protocols.deadlines import AtRisk
+from coordinator.protocols.deadlines import AtRisk, read_moment
 from coordinator.protocols.verdict import State
 from coordinator.protocols.wording import counted, thousands
 
@@ -64,7 +62,7 @@ def stored_deadlines(facts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _row(stored: Mapping[str, Any]) -> DeadlineRow:
     word = str(stored.get("state"))
     return DeadlineRow(
-        at=parse_datetime(str(stored.get("at") or "")),
+        at=read_moment(stored.get("at")),
         state=State(word) if word in set(State) else State.NOT_CHECKED,
         what=_what(stored),
         file=str(stored.get("file") or ""),

@@ -15,7 +15,9 @@ from coordinator.queries.table_list import TableFilter, filtered
 from coordinator.repairs.confirmed import ShownPlan, is_too_old, read_at
 from coordinator.repairs.fresh import Subject
 from coordinator.repairs.plan import RepairName
+from coordinator.repairs.spelling import PATH_SCHEME
 from dashboard.jobs.models import Job
+from lake.delta.uri import SCHEMES, TableUri
 
 MOST_LISTED = 200
 """Tables named on the page of a repair of many, of each kind; the rest is counted."""
@@ -26,7 +28,8 @@ class PlanView:
     """What the page of a plan shows. One of `plan`, `refusal` holds where something was found about the subject.
 
     `refused_instead` are other repairs that somebody may think of about the same finding, with their reasons.
-    `repaired_by` is the job that this plan has led to already.
+    `repaired_by` is the job that this plan has led to already. `schemes` are the ways to spell the table's path, each
+    by its scheme, and `path_scheme` is the one that was chosen for the plan, "" for none.
     """
 
     job: Job
@@ -38,6 +41,8 @@ class PlanView:
     too_old: bool
     repaired_by: Job | None
     command: str
+    path_scheme: str
+    schemes: tuple[tuple[str, str], ...]
 
     @property
     def is_ready(self) -> bool:
@@ -46,6 +51,7 @@ class PlanView:
 
 def plan_view(table: DeltaTable, job: Job, subject: Subject) -> PlanView:
     plan = _about(subject, job.result.get("plans", []))
+    path_scheme = str(job.params.get("path_scheme", ""))
     led_to = Job.objects.filter(idempotency_key=ShownPlan(job, plan).repair_key).first() if plan else None
     return PlanView(
         job=job,
@@ -60,15 +66,24 @@ def plan_view(table: DeltaTable, job: Job, subject: Subject) -> PlanView:
         read_at=read_at(job),
         too_old=job.is_finished and is_too_old(job),
         repaired_by=led_to,
-        command=command_line(table, subject, plan),
+        command=command_line(table, subject, plan, path_scheme),
+        path_scheme=path_scheme,
+        schemes=_schemes(table),
     )
 
 
-def command_line(table: DeltaTable, subject: Subject, plan: Mapping[str, Any] | None) -> str:
+def _schemes(table: DeltaTable) -> tuple[tuple[str, str], ...]:
+    """Each scheme with the path that a registration then has."""
+    return tuple(zip(SCHEMES, TableUri("s3a", table.bucket, table.prefix).spellings(), strict=True))
+
+
+def command_line(table: DeltaTable, subject: Subject, plan: Mapping[str, Any] | None, path_scheme: str = "") -> str:
     """The command that does the same; a losing plan needs the table's name there too."""
     words = ["levee", "repair", table.uri, "--finding", subject.code]
     if subject.version is not None:
         words += ["--version", str(subject.version)]
+    if path_scheme:
+        words += [f"--{PATH_SCHEME}", path_scheme]
     if plan and plan["can_lose"]:
         words += ["--confirm", table.name]
     return shlex.join([*words, "--apply"])

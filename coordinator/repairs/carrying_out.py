@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coordinator.observation.passes import observe_one_table
+from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
 from coordinator.protocols.verdict import Finding, State, Verdict
 from coordinator.repairs.documents import call_document, finding_image
@@ -55,9 +56,13 @@ class Images:
         self.after.update(_versions(verdict) | {"findings": findings})
 
 
-def read_and_plan(connection: Connection, lake: Lake, uri: str) -> FreshPlans:
+def read_and_plan(connection: Connection, lake: Lake, uri: str, path_scheme: str = "") -> FreshPlans:
     """Read one table, store what was read for the pages, and plan its repairs. Raises AwsError."""
-    return plan_anew(connection, lake, TableUri.parse(uri), lambda reading: save_readings(connection, [reading]))
+
+    def keep(reading: Reading) -> None:
+        save_readings(connection, [reading])
+
+    return plan_anew(connection, lake, TableUri.parse(uri), path_scheme, keep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,7 @@ def conclude(connection: Connection, lake: Lake, plan: Plan, fresh: FreshPlans, 
     or may stand, and where a new one was left behind.
     """
     if execution.end is not None:
-        return _ended(connection, lake, execution, execution.end)
+        return _ended(connection, lake, fresh, execution, execution.end)
     reading = observe_one_table(connection, lake, TableUri.parse(plan.uri))
     if reading.error is not None:
         sentence = f"The table could not be read again after the repair: {reading.error}"
@@ -102,10 +107,10 @@ def unproven(plan: Plan, fresh: FreshPlans, verdict: Verdict) -> JobFailed | Non
     return None
 
 
-def _ended(connection: Connection, lake: Lake, execution: Execution, end: CallOutcome) -> Conclusion:
+def _ended(connection: Connection, lake: Lake, fresh: FreshPlans, execution: Execution, end: CallOutcome) -> Conclusion:
     """A repair that one of its calls has ended."""
     try:
-        again = read_and_plan(connection, lake, execution.plan.uri)
+        again = read_and_plan(connection, lake, execution.plan.uri, fresh.path_scheme)
     except AwsError as error:
         sentence = f"{_where(execution, end)} The table could not be read again: {error}"
         return Conclusion(None, JobFailed(end.code or error.code, sentence))

@@ -19,12 +19,13 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "calls": [call_document(call) for call in plan.calls],
         "rescue_folder": plan.rescue_folder,
         "permissions": list(iam_actions(plan.calls)),
+        "asks": plan.asks,
     }
 
 
 def refusal_document(refusal: Refusal) -> dict[str, Any]:
     """One repair that must not be made, with its reason."""
-    return _subject(refusal) | {"reason": refusal.reason}
+    return _subject(refusal) | {"reason": refusal.reason, "asks": refusal.asks}
 
 
 def call_document(call: Call) -> dict[str, str]:

@@ -1,18 +1,21 @@
 """Planning from what the lake says now: the same for the page that shows a plan and the worker that carries it out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils import timezone
 
+from coordinator.models import DeltaTable
 from coordinator.observation.passes import survey_for_one_table, target_of
+from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.verdict import Finding, Verdict
 from coordinator.repairs.documents import call_document
-from coordinator.repairs.plan import Plan, Refusal
+from coordinator.repairs.plan import Plan, Refusal, RepairFacts
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import Keep, forget, read_for_repair
 from dashboard.connections.models import Connection
+from dashboard.jobs.models import Job
 from lake.aws.access import Lake
 from lake.delta.uri import TableUri
 
@@ -46,6 +49,7 @@ class FreshPlans:
     verdict: Verdict
     plans: tuple[Plan, ...]
     refusals: tuple[Refusal, ...]
+    path_scheme: str = ""
 
     @property
     def was_read(self) -> bool:
@@ -60,19 +64,50 @@ class FreshPlans:
         return next((one for one in findings if (one.code, one.version) == (thing.code, thing.version)), None)
 
 
-def plan_anew(connection: Connection, lake: Lake, uri: TableUri, keep: Keep = forget) -> FreshPlans:
+def plan_anew(
+    connection: Connection, lake: Lake, uri: TableUri, path_scheme: str = "", keep: Keep = forget
+) -> FreshPlans:
     """Read one table strongly consistently, from the start of its log, and plan; `keep` is given the reading.
 
-    Raises AwsError.
+    `path_scheme` is what somebody chose for a path that nothing shows, "" for none. Raises AwsError.
     """
     now = timezone.now()
     facts = read_for_repair(lake, survey_for_one_table(connection, lake), target_of(connection, uri), now, keep)
-    made = plan_repairs(facts)
+    made = plan_repairs(with_known_paths(connection, uri, replace(facts, path_scheme=path_scheme)))
     return FreshPlans(
         facts.verdict,
         tuple(one for one in made if isinstance(one, Plan)),
         tuple(one for one in made if isinstance(one, Refusal)),
+        path_scheme,
     )
+
+
+def with_known_paths(connection: Connection, uri: TableUri, facts: RepairFacts) -> RepairFacts:
+    """Add what Levee's own records say of how the table's registration spelled its path."""
+    table = DeltaTable.objects.filter(connection=connection, bucket=uri.bucket, prefix=uri.key).first()
+    registered = table.registered if table else {}
+    is_this = registered.get("table_id") == registration_id(facts.facts.protocol)
+    return replace(
+        facts,
+        registered_path=str(registered.get("path", "")) if is_this else "",
+        enabled_as=_given_to_spark(connection, uri, facts.coordinator),
+    )
+
+
+def _given_to_spark(connection: Connection, uri: TableUri, coordinator: str) -> str:
+    """The location under which the last act put the table under the coordinator, however it ended; "" for none.
+
+    An act that got beyond its checks has kept an image of the table as it was before.
+    """
+    acts = Job.objects.filter(
+        connection=connection,
+        target_label__in=uri.spellings(),
+        result__has_key="before",
+        result__preflight__operation__in=("enable", "create"),
+        result__preflight__store=coordinator,
+    )
+    last = acts.order_by("-created_at").first()
+    return str(last.result["preflight"].get("location", "")) if last else ""
 
 
 def what_moved(subject: Subject, fresh: FreshPlans, shown: Mapping[str, Any]) -> str:

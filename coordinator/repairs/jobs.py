@@ -26,11 +26,14 @@ from lake.delta.uri import TableUri
 
 @job_kind("plan-repair", queue="aws", verb="table.plan-repair", changes_lake=False)
 def plan_repair(context: JobContext) -> str:
-    """Read one table and plan each of its repairs; params: uri. The result holds `read_at`, `plans`, `refusals`."""
+    """Read one table and plan each of its repairs; params: uri, path_scheme ("" for none chosen).
+
+    The result holds `read_at`, `plans`, `refusals`.
+    """
     connection = connection_of(context)
     with open_lake(lake_access(connection)) as lake, context.step("Read the table"):
         read_at = timezone.now()
-        fresh = plan_anew(connection, lake, TableUri.parse(context.params["uri"]))
+        fresh = _plan_anew(context, connection, lake)
     plans = [plan_document(plan) for plan in fresh.plans]
     refusals = [refusal_document(refusal) for refusal in fresh.refusals]
     context.result(read_at=read_at.isoformat(), requests=lake.requests.total, plans=plans, refusals=refusals)
@@ -41,19 +44,25 @@ def plan_repair(context: JobContext) -> str:
 def repair(context: JobContext) -> str:
     """Carry out one confirmed plan.
 
-    params: uri, name, repair, code, version, digest, planned_by (the job that made the plan), confirm (what was
-    typed), source (of the actor).
+    params: uri, name, path_scheme, repair, code, version, digest, planned_by (the job that made the plan), confirm
+    (what was typed), source (of the actor).
     """
     connection = connection_of(context)
     subject = Subject(context.params["repair"], context.params["code"], context.params["version"])
     _check_writable(connection)
     with open_lake(lake_access(connection)) as lake:
         with context.step("Read the table and plan anew"):
-            fresh = read_and_plan(connection, lake, context.params["uri"])
+            uri, path_scheme = context.params["uri"], context.params.get("path_scheme", "")
+            fresh = read_and_plan(connection, lake, uri, path_scheme)
         plan = _confirmed(context, subject, fresh)
         _check_loss(context, plan)
         now = _carry_out(context, connection, lake, plan, fresh)
     return f"{plan.title}: done and proven. The table was read again, and finding {subject.finding} is resolved. {now}"
+
+
+def _plan_anew(context: JobContext, connection: Connection, lake: Lake) -> FreshPlans:
+    uri = TableUri.parse(context.params["uri"])
+    return plan_anew(connection, lake, uri, context.params.get("path_scheme", ""))
 
 
 def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Plan, fresh: FreshPlans) -> str:

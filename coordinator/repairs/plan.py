@@ -58,6 +58,10 @@ class RepairFacts:
     table that the properties name, "" where they name none of this connection. `raw_registrations` are the items as
     read, by DynamoDB table and tableId. `files` are the files that `wanted_files` asked for; None stands for one that
     is absent.
+
+    For a registration that is lost: `registered_path` is its path as Levee last read it, `enabled_as` the path under
+    which Levee itself put the table under its coordinator, `sibling_paths` are those of the coordinator's other tables,
+    `path_scheme` is what somebody chose; "" for none.
     """
 
     facts: TableFacts
@@ -66,6 +70,10 @@ class RepairFacts:
     coordinator: str = ""
     raw_registrations: Mapping[tuple[str, str], Item] = field(default_factory=dict)
     files: Mapping[str, FileCheck | None] = field(default_factory=dict)
+    registered_path: str = ""
+    enabled_as: str = ""
+    sibling_paths: tuple[str, ...] = ()
+    path_scheme: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,7 @@ class Plan:
 
     `consequences` are sentences for the page: what it does, what it leaves alone, what happens on a race. `loses` names
     what can be lost; where it is not empty the repair needs an admin, the table's name typed, and saves item and
-    objects aside first.
+    objects aside first. `asks` names a choice that makes another plan of it, "" for none.
     """
 
     repair: RepairName
@@ -85,6 +93,7 @@ class Plan:
     calls: tuple[Call, ...]
     consequences: tuple[str, ...]
     loses: str = ""
+    asks: str = ""
 
     @property
     def can_lose(self) -> bool:
@@ -126,7 +135,7 @@ def _moved(key: str, folder: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A repair that must not be made now, and the reason in one sentence."""
+    """A repair that must not be made now, and the reason in one sentence; `asks` names the choice that it waits for."""
 
     repair: RepairName
     code: str
@@ -134,3 +143,4 @@ class Refusal:
     uri: str
     title: str
     reason: str
+    asks: str = ""

@@ -38,7 +38,8 @@ def _possible(table: TableUnderRepair, finding: Finding) -> Finding:
         outcomes = outcomes_of(_with_files(table, finding), finding)
     except ValueError:  # the table's URI names no place, so that nothing can be planned for it
         outcomes = ()
-    planned = {one.repair.value for one in outcomes if isinstance(one, Plan)}
+    # What waits for a choice alone is offered: the page of the plan asks for it.
+    planned = {one.repair.value for one in outcomes if isinstance(one, Plan) or one.asks}
     offered = tuple(name for name in finding.repairs if name in planned)
     reasons = {
         one.repair.value: one.reason

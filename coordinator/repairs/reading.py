@@ -44,8 +44,8 @@ def read_for_repair(lake: Lake, survey: Survey, target: Target, now: datetime, k
     keep(reading)
     verdict = _verdict(reading)
     files = _read_files(lake, target.uri, facts, verdict)
-    coordinator = coordinator_of(survey, facts.protocol)
-    return RepairFacts(facts, verdict, reading.lock_domains, coordinator, raw, files)
+    coordinator, siblings = coordinator_of(survey, facts.protocol), _sibling_paths(survey, target, facts)
+    return RepairFacts(facts, verdict, reading.lock_domains, coordinator, raw, files, sibling_paths=siblings)
 
 
 def _read_items(
@@ -69,6 +69,13 @@ def _cause(reading: Reading) -> Exception:
     if reading.error is not None:
         return reading.error.cause
     return AwsError("MalformedAnswer", f"{reading.target.uri.s3a} was not read in full")
+
+
+def _sibling_paths(survey: Survey, target: Target, facts: TableFacts) -> tuple[str, ...]:
+    """Paths of the other tables that the coordinator of this one holds."""
+    store = survey.coordinator(coordinator_of(survey, facts.protocol))
+    held = (store.registrations or {}) if store else {}
+    return tuple(one.path for place, found in sorted(held.items()) if place != target.place for one in found)
 
 
 def _raw_registrations(lake: Lake, facts: TableFacts) -> Mapping[tuple[str, str], Item]:

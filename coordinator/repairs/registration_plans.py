@@ -12,6 +12,7 @@ from coordinator.protocols.wording import counted, joined, thousands, verb, vers
 from coordinator.repairs.calls import Call, Item, RaiseVersion, Register, RequireAbsent, SaveAside
 from coordinator.repairs.plan import RepairName
 from coordinator.repairs.rescue import rescued_object, rescued_registration
+from coordinator.repairs.spelling import PATH_SCHEME, spelling_of
 from coordinator.repairs.staged_files import MOST_CANDIDATES, staged_above
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
 from coordinator.repairs.wire_form import in_order
@@ -61,10 +62,14 @@ def register_again(table: TableUnderRepair, finding: Finding) -> Iterator[Outcom
     if reason or goal is None or time is None or table_id is None:
         yield table.refuse(finding, RepairName.RE_REGISTER, title, reason)
         return
+    spelling = spelling_of(table)
+    if not spelling.path:
+        yield table.refuse(finding, RepairName.RE_REGISTER, title, spelling.because, PATH_SCHEME)
+        return
     kept, loses = _kept(table, RepairName.RE_REGISTER, goal)
     item: Item = {
         "tableId": {"S": table_id},
-        "path": {"S": table.given.facts.uri},
+        "path": {"S": spelling.path},
         "acceptingCommits": {"BOOL": True},
         "hasAcceptedCommits": {"BOOL": True},
         "tableVersion": {"N": str(goal)},
@@ -79,10 +84,11 @@ def register_again(table: TableUnderRepair, finding: Finding) -> Iterator[Outcom
         (*kept, Register(table.given.coordinator, item)),
         (
             f"Reads work again, and writers continue with version {thousands(goal + 1)}.",
-            f"Its path is {table.given.facts.uri}; writers that spell the path otherwise are refused.",
+            f"Its path is {spelling.path}. {spelling.because} Writers that spell it otherwise are refused.",
             FOLLOWING,
         ),
         loses,
+        PATH_SCHEME,
     )
 
 

@@ -198,6 +198,7 @@ class TableUnderRepair:
         calls: Iterable[Call],
         consequences: Iterable[str],
         loses: str = "",
+        asks: str = "",
     ) -> Plan:
         return Plan(
             repair,
@@ -208,10 +209,11 @@ class TableUnderRepair:
             tuple(calls),
             tuple(consequences),
             loses,
+            asks,
         )
 
-    def refuse(self, finding: Finding, repair: RepairName, title: str, reason: str) -> Refusal:
-        return Refusal(repair, finding.code, finding.version, self.given.facts.uri, title, reason)
+    def refuse(self, finding: Finding, repair: RepairName, title: str, reason: str, asks: str = "") -> Refusal:
+        return Refusal(repair, finding.code, finding.version, self.given.facts.uri, title, reason, asks)
 
 
 def first_reason(reasons: Iterable[str]) -> str:

@@ -115,7 +115,8 @@ def _registration(
         case calls.Register():
             table_id = call.item.get("tableId", {}).get("S", "")
             version = call.item.get("tableVersion", {}).get("N", "")
-            says = f"Puts registration {table_id} into {call.table} at version {version}."
+            path = call.item.get("path", {}).get("S", "")
+            says = f"Puts registration {table_id} into {call.table} at version {version}, with the path {path}."
             return CallText("dynamodb:PutItem", says, "attribute_not_exists(tableId)")
         case calls.DeleteRegistration():
             return CallText(

@@ -24,6 +24,7 @@ from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy
+from lake.delta.uri import SCHEMES
 
 POLL_SECONDS = 2
 _VERSION = re.compile(r"[0-9]{1,18}")
@@ -35,7 +36,8 @@ def plan(request: HttpRequest, table_id: int) -> HttpResponse:
     """Have the repairs of a table planned from a fresh reading, then show the plan of the one that was asked for."""
     table = _table(table_id)
     subject = _subject(request.POST)
-    job = actions.plan_repairs(Actor.from_request(request), table)
+    scheme = request.POST.get("path_scheme", "")
+    job = actions.plan_repairs(Actor.from_request(request), table, scheme if scheme in SCHEMES else "")
     return SeeOther(f"{reverse('table-repair', args=[table.pk, job.pk])}?{_address(subject)}")
 
 

@@ -70,10 +70,10 @@ class Levee:
         table = DeltaTable.objects.get(connection=self.connection, uri=uri)
         return TableFinding.objects.get(table=table, code=code, resolved_at=None)
 
-    def repair(self, uri: str, repair: str, code: str) -> Execution:
+    def repair(self, uri: str, repair: str, code: str, path_scheme: str = "") -> Execution:
         """Plan a repair of the open finding `code` from what the lake says now, and carry it out to its end."""
         with self.open() as lake:
-            fresh = plan_anew(self.connection, lake, TableUri.parse(uri))
+            fresh = plan_anew(self.connection, lake, TableUri.parse(uri), path_scheme)
             plan = next((one for one in fresh.plans if (one.repair.value, one.code) == (repair, code)), None)
             assert plan is not None, [*fresh.refusals, *fresh.verdict.findings]
             execution = execute(plan, AwsRepairLake(lake))

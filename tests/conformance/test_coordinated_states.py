@@ -106,13 +106,17 @@ def test_spark_does_what_the_diagnosis_says(planted: Planted, table: Coordinated
 
 @dataclass(frozen=True)
 class Repaired:
-    """A state, what a person does first, and the repair of the finding `code`; `leaves` is the state afterwards."""
+    """A state, what a person does first, and the repair of the finding `code`; `leaves` is the state afterwards.
+
+    `path_scheme` is what a person chooses where Levee has not seen the table before.
+    """
 
     plant: Callable[[Coordinated], None]
     code: str
     repair: str
     by_hand: Callable[[Coordinated], None] = Coordinated.forget
     leaves: str = "healthy"
+    path_scheme: str = ""
 
     @property
     def name(self) -> str:
@@ -132,7 +136,7 @@ REPAIRS = (
     Repaired(befall.list_left, "K4", "clear-entries"),
     Repaired(befall.cleared_too_early, "K6", "publish-accepted-staged-file", by_hand=try_to_write),
     Repaired(befall.staged_lost, "K3", "backfill", by_hand=Coordinated.bring_back),
-    Repaired(befall.item_lost, "K8", "re-register"),
+    Repaired(befall.item_lost, "K8", "re-register", path_scheme="s3a"),
     Repaired(befall.item_restored, "K9", "raise-coordinator-version", by_hand=try_to_write),
     Repaired(befall.staged_by_other_release, "K3", "backfill", leaves="attention"),
 )
@@ -145,7 +149,7 @@ def test_spark_reads_and_writes_what_was_repaired(case: Repaired, table: Coordin
     case.plant(table)
     case.by_hand(table)
     levee.look(table.uri)
-    levee.repair(table.uri, case.repair, case.code)
+    levee.repair(table.uri, case.repair, case.code, case.path_scheme)
     seen = levee.look(table.uri)
     assert case.code not in seen.codes or case.repair not in seen.repairs, seen
     assert (seen.state, seen.published, seen.accepted) == (case.leaves, table.version, table.version), seen
@@ -154,6 +158,27 @@ def test_spark_reads_and_writes_what_was_repaired(case: Repaired, table: Coordin
     table.append()
     assert (table.count(), table.published()) == (table.rows, list(range(table.version + 1)))
     assert table.version_seen_outside() == table.version
+
+
+def test_a_lost_item_is_made_again_under_the_path_that_spark_accepts(table: Coordinated, levee: Levee) -> None:
+    table.create()
+    table.append(2)
+    levee.look(table.uri)
+    befall.item_lost(table)
+    levee.look(table.uri)
+    levee.repair(table.uri, "re-register", "K8")
+    table.append()
+    assert table.count() == table.rows
+
+
+def test_writers_under_another_scheme_than_the_items_are_refused(table: Coordinated, levee: Levee) -> None:
+    table.create()
+    table.append(2)
+    befall.item_lost(table)
+    levee.look(table.uri)
+    levee.repair(table.uri, "re-register", "K8", path_scheme="s3")
+    with pytest.raises(Exception, match="registered at"):
+        table.append()
 
 
 def test_a_table_registers_works_leaves_and_comes_back(table: Coordinated, levee: Levee) -> None:

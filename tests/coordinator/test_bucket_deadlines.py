@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from coordinator.models import Bucket
-from coordinator.observation.settings_of_aws import judge_bucket_again
+from coordinator.observation.settings_of_aws import judge_bucket_again, judge_by_clock
 from dashboard.accounts.roles import Role
 from tests.builders.lake import NOW, bucket_facts, make_bucket, make_commit, make_pending, make_table
 from tests.builders.people import signed_in
@@ -146,11 +146,13 @@ def test_archive_tiers_are_among_the_settings(tiering: Any, said: str) -> None:
         "text",
         [None, 7, {}],
         [{"at": "never", "state": "<script>", "what": "<script>alert(1)</script>", "tables": "x", "version": "y"}],
+        [{"at": "2026-99-99T00:00:00", "what": "data files", "tables": True}],
         [{"at": 5, "state": None, "what": "published log", "table": "<script>alert(1)</script>", "tables": 3}],
     ],
 )
 def test_deadlines_of_any_shape_break_no_page_and_no_document(stored: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    bucket = make_bucket(facts=bucket_facts(deadlines=stored, deadlines_in_all="many"))
+    bucket = make_bucket(facts=bucket_facts(deadlines=stored, deadlines_in_all="many", judge_again_at=stored))
+    judge_by_clock(NOW)
 
     html = shown(bucket)
 

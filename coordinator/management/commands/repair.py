@@ -8,10 +8,13 @@ from django.core.management.base import CommandParser
 from coordinator.actions import plan_repairs_now, repair, repair_many, repair_now
 from coordinator.lookup import connection_named, find_table
 from coordinator.models import DeltaTable
+from coordinator.protocols.wording import joined
 from coordinator.repairs.gate import RepairRefused
+from coordinator.repairs.spelling import PATH_SCHEME
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError
 from dashboard.jobs.models import Job, JobState
+from lake.delta.uri import SCHEMES
 
 Document = dict[str, Any]
 MOST_REPAIRS = 100
@@ -32,6 +35,12 @@ class Command(JsonCommand):
         parser.add_argument("--connection", metavar="NAME", help="where several connections see the same bucket")
         parser.add_argument("--finding", metavar="CODE", help="only what this finding allows, such as C2")
         parser.add_argument("--version", type=int, metavar="V", dest="of_version", help="only about this version")
+        parser.add_argument(
+            "--path-scheme",
+            choices=SCHEMES,
+            default="",
+            help="how the path of a registration made again begins, where nothing shows it",
+        )
         parser.add_argument("--apply", action="store_true", help="carry out what is planned")
         parser.add_argument(
             "--confirm", metavar="NAME", default="", help="the table's name, where a commit can be lost"
@@ -43,7 +52,7 @@ class Command(JsonCommand):
             raise UsageError("--enqueue hands the work to the workers: it goes with --apply.")
         named = connection_named(options["connection"]) if options["connection"] else None
         table = find_table(options["uri"], named)
-        chosen = Choice(table, options["finding"], options["of_version"], options["confirm"])
+        chosen = Choice(table, options["finding"], options["of_version"], options["confirm"], options["path_scheme"])
         plans, refusals = chosen.look()
         jobs: list[Job] = []
         if options["apply"]:
@@ -69,15 +78,18 @@ class Command(JsonCommand):
 class Choice:
     """The repairs of one table that the arguments choose."""
 
-    def __init__(self, table: DeltaTable, code: str | None, version: int | None, confirm: str) -> None:
+    def __init__(
+        self, table: DeltaTable, code: str | None, version: int | None, confirm: str, path_scheme: str
+    ) -> None:
         self.table = table
         self._code = code
         self._version = version
         self._confirm = confirm
+        self._path_scheme = path_scheme
 
     def look(self) -> tuple[list[Document], list[Document]]:
         """Read the table and return plans and refusals. Raises Failed where it cannot be read."""
-        job = plan_repairs_now(Actor.command(), self.table)
+        job = plan_repairs_now(Actor.command(), self.table, self._path_scheme)
         if job.state != JobState.SUCCEEDED:
             raise Failed(f"{self.table.uri} could not be read: {job.error_text or job.message}")
         return self._chosen(job.result["plans"]), self._chosen(job.result["refusals"])
@@ -155,6 +167,8 @@ def _as_text(
         yield from _plan_lines(plan)
     for refusal in refusals:
         yield from ("", f"{refusal['title']} ({_finding(refusal)}) must not be made: {refusal['reason']}")
+        if refusal["asks"] == PATH_SCHEME:
+            yield f"  --{PATH_SCHEME} {joined(SCHEMES, 'or')} chooses it."
     for job in jobs:
         closing = f"queued as job {job.pk}" if not job.is_finished else job.error_text or job.message
         yield from ("", f"{job.title}: {closing}")

@@ -104,7 +104,11 @@ class FakeSpark:
         self._commit(params, _protocol([one for one in FEATURES[1:] if one != params["feature"]]))
 
     def _append(self, params: dict[str, Any]) -> None:
-        self._commit(params)
+        version = self._commit(params)
+        for item in self._items(params["table"]):
+            if item["acceptingCommits"]["BOOL"]:
+                item |= {"hasAcceptedCommits": {"BOOL": True}, "tableVersion": {"N": str(version)}}
+                self.lake.dynamodb.put_item(TableName=self.coordinator, Item=item)
 
     @property
     def coordinator(self) -> str:

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from coordinator.alerting import setting_problems
-from coordinator.models import Bucket, DeltaTable, Entry
+from coordinator.models import Bucket, CommitStore, DeltaTable, Entry
 from coordinator.observation.bucket_contents import tables_in
 from coordinator.observation.settings_of_aws import SETTINGS_EVERY, judge_by_clock
 from dashboard.alerts.evaluation import evaluate
@@ -69,6 +69,24 @@ def test_the_verdict_follows_the_clock_without_a_request_to_aws(waiting, lake):
 
     assert states == ["attention", "attention", "unsafe", "unsafe"]
     assert lake.requests.total == asked
+
+
+def test_a_staged_commit_under_a_rule_has_a_deadline_too(written, connection, observe):
+    coordinator = written.coordinator()
+    CommitStore.objects.create(connection=connection, name=coordinator, kind="commit_coordinator")
+    written.coordinated("sales/orders", coordinator, commits=3, unbackfilled=[3])
+    rule = {"ID": "staged", "Status": "Enabled", "Filter": {"Prefix": "sales/orders/_delta_log/_staged_commits/"}}
+    rules = {"Rules": [{**rule, "Expiration": {"Days": 3}}]}
+    written.s3.put_bucket_lifecycle_configuration(Bucket=written.bucket, LifecycleConfiguration=rules)
+    observe()
+
+    judge_by_clock(timezone.now() + timedelta(minutes=2))
+
+    bucket = Bucket.objects.get()
+    assert bucket.state == "attention"
+    assert bucket.summary.startswith(
+        "Rule staged will delete the only copy of an unpublished commit of sales/orders at "
+    )
 
 
 def test_what_the_clock_does_not_change_is_not_judged_again(waiting):

@@ -12,10 +12,11 @@ from coordinator.protocols.needed_facts import MOST_LOOKUPS
 from coordinator.protocols.verdict import Severity, State
 from lake.aws.access import Lake
 from lake.delta.uri import TableUri
+from tests.builders.delta import registration_item
 from tests.builders.guard import Call
 from tests.builders.memory_aws import BUCKET, ENDPOINT, MemoryAws
 from tests.builders.moto_lake import MotoLake
-from tests.builders.writers import Writer, coordinated_writer, log_store_writer
+from tests.builders.writers import Writer, coordinated_writer, log_store_writer, meanwhile
 
 ROOT = "sales/orders"
 COORDINATOR = "commits"
@@ -117,6 +118,48 @@ def test_a_file_lost_under_a_fast_writer_is_found_in_one_pass(protocol, pace: Pa
 
     assert ("version-hole", 1) in critical(reading)
     assert reading.verdict.state is State.BLOCKED
+
+
+def listings(scene: Scene) -> int:
+    return scene.aws.count("ListObjectsV2")
+
+
+@pytest.mark.parametrize("protocol", ["log store", "coordinated"])
+def test_a_commit_that_waits_takes_no_second_look(protocol):
+    scene = Scene(protocol)
+    scene.writer.step()
+    scene.writer.step()
+
+    assert scene.look(read_table).verdict.state in (State.PENDING, State.UNBACKFILLED)
+    assert listings(scene) == 1
+
+
+def test_a_table_made_anew_after_the_scan_has_not_lost_the_commits_of_the_old_one():
+    scene = Scene("log store")
+    scene.written.pending(ROOT, 3)
+
+    def make_anew() -> None:
+        scene.aws.objects.clear()
+        scene.aws.tables[scene.written.log_store].clear()
+        log_store_writer(scene.written, ROOT, commits=1)
+
+    scene.aws.before = meanwhile(make_anew, "ListObjectsV2")
+    scene.aws.page = 1_000
+
+    reading = scene.look(read_table)
+
+    assert (critical(reading), reading.verdict.published_version) == ([], 0)
+
+
+def test_a_closed_registration_that_was_removed_after_the_scan_has_lost_nothing():
+    scene = Scene("log store")
+    closed = registration_item(9, [9], path={"S": scene.written.uri(ROOT)}, acceptingCommits={"BOOL": False})
+    scene.aws.put_item(TableName=COORDINATOR, Item=closed)
+    scene.aws.before = meanwhile(scene.aws.tables[COORDINATOR].clear, "ListObjectsV2")
+
+    reading = scene.look(read_table)
+
+    assert (critical(reading), listings(scene)) == ([], 2)
 
 
 @pytest.mark.parametrize(("protocol", "operation"), [("log store", "Query"), ("coordinated", "GetItem")])

@@ -11,7 +11,7 @@ from coordinator.models import CommitStore, DeltaTable, TableFinding
 from coordinator.observation import passes
 from coordinator.observation.passes import PassResult, observe_connection
 from coordinator.observation.second_look import SecondLooks
-from tests.builders.delta import incomplete_item
+from tests.builders.delta import commit_bytes, commit_info, incomplete_item
 from tests.builders.guard import Call, Guard
 from tests.builders.lake import NOW
 from tests.builders.writers import Writer, coordinated_writer, log_store_writer, meanwhile
@@ -246,6 +246,23 @@ def test_a_finding_that_is_seen_again_needs_no_second_look(log_store, written, g
 
     assert the_table().state == "blocked"
     assert "being-checked" not in open_keys()
+
+
+def test_what_an_earlier_table_at_this_place_had_lost_confirms_nothing(log_store, written, guard, observe):
+    written.delete(log_store.file(1))
+    observe()
+    for found in written.s3.list_objects_v2(Bucket=written.bucket)["Contents"]:
+        written.delete(found["Key"])
+    anew = log_store_writer(written, ROOT, commits=3)
+    written.commit(ROOT, 2, commit_bytes(commit_info("MERGE")))
+    written.delete(anew.file(1))
+    TableFinding.objects.all().delete()
+    guard.before = refuse_second(guard, LISTING, f"{LOG}/")
+
+    observe(in_full=True)
+
+    assert "being-checked" in open_keys()
+    assert not TableFinding.objects.filter(severity="critical").exists()
 
 
 def test_a_pass_takes_a_bounded_number_of_second_looks_and_says_so(written, observe, monkeypatch):

@@ -7,8 +7,9 @@ import pytest
 from coordinator.protocols.absence import BEING_CHECKED, COMMIT_FILE, ENTRY, Missed, doubtful, missed, withhold
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.verdict import Absence, Severity, State, Verdict
-from lake.delta.facts import TableFacts
+from lake.delta.facts import LockDomain, TableFacts
 from tests.builders.facts import (
+    STORE,
     URI,
     coordinated_facts,
     coordinator_commit,
@@ -37,7 +38,7 @@ CASES: dict[str, TableFacts] = {
     "rewind-leftover": log_store_facts(listing(range(2), temp=[temp_name(3)]), *FOUR[:2], entry(3, complete=False)),
     "undecided": log_store_facts(listing(range(3), temp=None), *FOUR),
     "leftover-entries": log_store_facts(listing(()), *FOUR),
-    "foreign-writer": log_store_facts(listing(), FOUR[0], FOUR[3]),
+    "foreign-writer": log_store_facts(listing(), FOUR[0], FOUR[3], engines={1: "delta-rs", 2: "delta-rs"}),
     "incomplete-with-expiry": log_store_facts(
         listing(range(3), temp=[temp_name(3)]), *FOUR[:3], entry(3, complete=False, expire_time=1)
     ),
@@ -144,7 +145,9 @@ def test_only_what_is_doubtful_is_withheld() -> None:
 
 def test_a_temp_file_that_a_new_try_names_is_another_thing() -> None:
     first = log_store_facts(listing(range(3)), *FOUR[:3], entry(3, complete=False, temp=temp_name(3, "one")))
-    again = replace(first, entries={URI: (*FOUR[:3], entry(3, complete=False, temp=temp_name(3, "two")))})
+    again = replace(
+        first, entries={LockDomain(STORE, URI): (*FOUR[:3], entry(3, complete=False, temp=temp_name(3, "two")))}
+    )
 
     assert withheld(again, missed(diagnose(first).findings)).withheld
 

@@ -294,7 +294,7 @@ def test_entries_in_another_region_are_a_second_store_that_nothing_is_done_besid
 
 
 def test_an_entry_that_was_not_read_may_be_the_one_that_is_missing() -> None:
-    facts = log_store_facts(listing(), entry(0), entry(1), entry(3))
+    facts = log_store_facts(listing(), entry(0), entry(1), entry(3), engines={2: "delta-rs"})
 
     assert "foreign-writer" in codes(diagnose(facts))
     assert "foreign-writer" not in codes(diagnose(replace(facts, elsewhere=(ELSEWHERE,))))

@@ -229,6 +229,15 @@ def test_of_several_rules_the_soonest_is_told() -> None:
     assert [one.rule for one in verdict.deadlines] == ["r2", "r1"]
 
 
+def test_of_what_is_equally_bad_the_soonest_gives_the_bucket_its_sentence() -> None:
+    later = {"ID": "years", "Status": "Enabled", "Filter": {"Prefix": "orders/"}, "Expiration": {"Days": 3_650}}
+    verdict = judged(BITES - DAY, later, rule(), tables=(orders(oldest_log_at=WRITTEN),))
+
+    codes = [one.code for one in verdict.assessment.findings if one.state is State.UNSAFE]
+    assert codes == ["lifecycle-takes-unpublished", "lifecycle-reaches-log"]
+    assert "at 18 Nov 2026 00:00 UTC" in verdict.assessment.summary
+
+
 @pytest.mark.parametrize("status", ["Disabled", "disabled", None])
 def test_a_rule_that_is_not_in_force_takes_nothing(status: str | None) -> None:
     verdict = judged(BITES, rule(Status=status))

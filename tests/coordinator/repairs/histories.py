@@ -161,7 +161,7 @@ class History:
         verdict = diagnose(facts)
         files = {name: self._check(name) for name in wanted_files(facts, verdict)}
         held = {("commits", table_id): item for table_id, item in raw.items()}
-        return RepairFacts(facts, verdict, (), "commits", held, files)
+        return RepairFacts(facts, verdict, (), "commits", held, files, registered_path=URI)
 
     def _head(self, name: str) -> LogObject | None:
         found = self.lake.head(BUCKET, LOG + name)

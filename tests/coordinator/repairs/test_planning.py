@@ -63,10 +63,11 @@ def repair_facts(
     lock_domains: tuple[LockDomain, ...] = (),
 ) -> RepairFacts:
     verdict = diagnose(facts)
-    found = {name: default_file(name) for name in wanted_files(facts, verdict)}
+    found: dict[str, FileCheck | None] = {name: default_file(name) for name in wanted_files(facts, verdict)}
     items = {"commits": {"L": [{"M": {"version": {"N": "4"}}}]}}
     raw = {(one.store, one.table_id): items for one in facts.registrations if one.store == coordinator}
-    return RepairFacts(facts, verdict, lock_domains, coordinator, raw, {**found, **(files or {})})
+    found |= files or {}
+    return RepairFacts(facts, verdict, lock_domains, coordinator, raw, found, registered_path=URI)
 
 
 def made(facts: TableFacts, **options: Any) -> tuple[Plan | Refusal, ...]:

@@ -1,6 +1,6 @@
 """An offer is shown exactly where a plan may follow: over planted lakes, over random ones, and over whole histories."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, product
 from typing import Any
@@ -16,7 +16,7 @@ from coordinator.repairs.offers import offers_of, without_repair
 from coordinator.repairs.plan import FileCheck, Plan, RepairFacts
 from coordinator.repairs.planning import plan_repairs, wanted_files
 from coordinator.repairs.possible import with_possible_repairs
-from lake.delta.facts import TableFacts
+from lake.delta.facts import LockDomain, TableFacts
 from lake.delta.names import parse_name
 from tests.builders.facts import entry, listing, log_object, log_store_facts, temp_name
 from tests.coordinator.protocols.test_hostile_facts import facts
@@ -33,9 +33,9 @@ PAIRS = {(name.partition(" ")[0].partition(",")[0], repair) for name, _, repair,
 """Each kind of finding with each repair that it may offer."""
 
 
-def judged(read: TableFacts, coordinator: str = "commits", stores: Mapping[str, str] | None = None) -> Verdict:
+def judged(read: TableFacts, coordinator: str = "commits", domains: tuple[LockDomain, ...] | None = None) -> Verdict:
     """The verdict as it is stored."""
-    held = dict.fromkeys(read.entries, "delta_log") if stores is None else stores
+    held = tuple(sorted(read.entries)) if domains is None else domains
     return with_possible_repairs(read, diagnose(read), held, coordinator)
 
 
@@ -139,7 +139,7 @@ def agree(history: History, happened: list[tuple[Any, ...]]) -> None:
         for name, *details in happened:
             getattr(history, name)(*details)
             read = history.read()
-            assert offered(judged(read.facts, stores=read.stores)) == planned(read)
+            assert offered(judged(read.facts, domains=read.lock_domains)) == planned(read)
     finally:
         history.kill_all(repairs=True)
 

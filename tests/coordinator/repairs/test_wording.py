@@ -11,7 +11,7 @@ from tests.builders.facts import TABLE_ID, URI, commit_name, staged_name, temp_n
 
 LOG = "orders/_delta_log/"
 COMMIT, TEMP, STAGED = LOG + commit_name(1042), LOG + temp_name(1042), LOG + staged_name(1042)
-ITEM = {"tableId": {"S": TABLE_ID}, "tableVersion": {"N": "7"}}
+ITEM = {"tableId": {"S": TABLE_ID}, "tableVersion": {"N": "7"}, "path": {"S": URI}}
 
 SAID: list[tuple[Call, str, str, str]] = [
     (
@@ -79,7 +79,7 @@ SAID: list[tuple[Call, str, str, str]] = [
     (
         calls.Register("commits", ITEM),
         "dynamodb:PutItem",
-        f"Puts registration {TABLE_ID} into commits at version 7.",
+        f"Puts registration {TABLE_ID} into commits at version 7, with the path {URI}.",
         "attribute_not_exists(tableId)",
     ),
     (
