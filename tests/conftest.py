@@ -20,6 +20,7 @@ from tests.grouping import arrange
 from tests.jars_home import JARS_HOME  # noqa: F401 - it is read before this home is set
 from tests.jvms import Census
 from tests.patience import slowness
+from tests.schedules.counting import Counting
 
 HOME = Path(tempfile.mkdtemp(prefix="levee-tests-"))
 atexit.register(shutil.rmtree, HOME, ignore_errors=True)
@@ -50,6 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     config.pluginmanager.register(census := Census())
     census.start()
+    config.pluginmanager.register(Counting())
     if config.getoption(durations.OPTION):
         config.pluginmanager.register(durations.Durations())
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from coordinator.coordination.checks import Check, Operation, Preflight, differing, preflight_document
 from coordinator.coordination.features import LEFT_BEHIND, features_of
+from coordinator.coordination.left_registrations import left_by, removal_of
 from coordinator.coordination.preflight import preflight
 from coordinator.coordination.reading import Wish, read_outcome, read_situation
 from coordinator.coordination.situation import Situation
@@ -19,6 +21,7 @@ from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
 from coordinator.repairs.execution import execute
 from coordinator.repairs.lake_port import AwsRepairLake
+from coordinator.repairs.plan import Plan
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobCancelled, JobFailed, JobInterrupted
 from lake.aws.access import Lake
@@ -41,6 +44,8 @@ MOST_BACKFILLS = 20
 
 Keep = Callable[..., None]
 """Stores parts of the result as they become known: `keep(before=…, preflight=…)`."""
+WhatNow = Callable[[SparkOutcome | None], str]
+"""What the table is after Spark was cut short, and what is to be done; None where it gave no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +82,21 @@ def carry_out(connection: Connection, lake: Lake, act: Act, telling: Telling, ke
     keep(before=image(situation))
     if act.wish.operation is Operation.DROP and backfills_of(situation):
         situation, checked = _backfill(connection, lake, act, situation, telling, keep)
-    outcome = _spark(
-        connection, lake, act, situation, _spark_job(act.wish, checked, finishing=half_dropped(situation)), telling
-    )
-    _first_commit(connection, lake, act, situation, checked, telling)
-    said = [_also_removed(connection, lake, act, situation, checked, telling)]
+    aftermath_of = partial(_what_now, connection, lake, act, situation, telling, keep)
+    spark_job = _spark_job(act.wish, checked, finishing=half_dropped(situation))
+    outcome = _spark(connection, lake, situation, spark_job, telling, aftermath_of)
+    if act.probe:
+        # Only where asked for: an append of no rows, which takes a version.
+        _spark(connection, lake, situation, append_probe.job(checked.location), telling, aftermath_of)
+    said = [_also_removed(connection, lake, act, situation, checked, telling, aftermath_of)]
     with telling.step("Read the table again") as step:
         after = _observed(connection, lake, act)
         keep(after=image(after))
         made = proofs(checked, after)
         keep(proofs=[check.sentence for check in made])
         if wrong := unproven(made):
-            raise JobFailed("NotProven", f"Spark was done, and this is not as it should be: {wrong}")
+            told = left_by(act.wish.operation, situation, after).sentence
+            raise JobFailed("NotProven", f"Spark was done, and this is not as it should be: {wrong} {told}".rstrip())
         step.detail = " ".join(check.sentence for check in made)
     return " ".join(part for part in (_outcome(act.wish, checked, after, outcome), *said) if part)
 
@@ -157,7 +165,7 @@ def _spark_job(wish: Wish, checked: Preflight, *, finishing: bool) -> SparkJob:
 
 
 def _spark(
-    connection: Connection, lake: Lake, act: Act, situation: Situation, job: SparkJob, telling: Telling
+    connection: Connection, lake: Lake, situation: Situation, job: SparkJob, telling: Telling, what_now: WhatNow
 ) -> SparkOutcome:
     """Let Spark do one job; whatever cuts it short is told together with what the table is then."""
     steps = SparkSteps(telling)
@@ -171,14 +179,12 @@ def _spark(
     except JobInterrupted:
         raise
     except JobCancelled as cancelled:
-        raise CutShort(
-            f"Cancelled at {steps.last or 'the start of Spark'}. {_what_now(connection, lake, act)}"
-        ) from cancelled
+        raise CutShort(f"Cancelled at {steps.last or 'the start of Spark'}. {what_now(None)}") from cancelled
     except SparkRefused as error:
         raise JobFailed("Refused", f"Stopped before any change: {error}") from error
     if outcome.state == "done":
         return outcome
-    raise _failure(outcome, "" if not outcome.began else _what_now(connection, lake, act))
+    raise _failure(outcome, what_now(outcome) if outcome.began else "")
 
 
 def _failure(outcome: SparkOutcome, what_now: str) -> SparkFailed:
@@ -188,12 +194,43 @@ def _failure(outcome: SparkOutcome, what_now: str) -> SparkFailed:
     return SparkFailed(code, said if outcome.began else f"Stopped before any change: {said}", what_now)
 
 
-def _what_now(connection: Connection, lake: Lake, act: Act) -> str:
-    """Look once, without any step: a cancelled job may begin none."""
+def _what_now(
+    connection: Connection,
+    lake: Lake,
+    act: Act,
+    before: Situation,
+    telling: Telling,
+    keep: Keep,
+    outcome: SparkOutcome | None,
+) -> str:
+    """Look once, without any step: a cancelled job may begin none. What the act left is told, or removed."""
     try:
-        return aftermath(act.wish.operation, _observed(connection, lake, act))
+        after = _observed(connection, lake, act)
+        left = left_by(act.wish.operation, before, after)
+        said = aftermath(act.wish.operation, after)
+        if not left.registrations:
+            return f"{said} {left.sentence}".rstrip()
+        removed = _remove(lake, removal_of(left, after, outcome), telling, keep)
+        keep(after={**image(after), "left": left.document(removed=bool(removed))})
+        if removed:
+            _observed(connection, lake, act)
+        return f"{said} {left.sentence} {removed or left.stays}"
     except AwsError as error:
         return f"The table could not be read again ({error}): observe it before anything else."
+
+
+def _remove(lake: Lake, plan: Plan | None, telling: Telling, keep: Keep) -> str:
+    """Remove what the act itself left, if it is still as it was read; the sentence of the call, "" where it stays."""
+    if plan is None:
+        return ""
+    try:
+        execution = execute(plan, AwsRepairLake(lake), check_cancelled=telling.check)
+    except JobCancelled:
+        return ""
+    keep(aws_request_ids=list(execution.request_ids))
+    for outcome in execution.outcomes:
+        telling.note(outcome.sentence)
+    return execution.outcomes[0].sentence if execution.is_complete else ""
 
 
 def _observed(connection: Connection, lake: Lake, act: Act) -> Situation:
@@ -208,16 +245,14 @@ def _observed(connection: Connection, lake: Lake, act: Act) -> Situation:
     return after
 
 
-def _first_commit(
-    connection: Connection, lake: Lake, act: Act, situation: Situation, checked: Preflight, telling: Telling
-) -> None:
-    """Only where asked for: an append of no rows, which takes a version."""
-    if act.probe:
-        _spark(connection, lake, act, situation, append_probe.job(checked.location), telling)
-
-
 def _also_removed(
-    connection: Connection, lake: Lake, act: Act, situation: Situation, checked: Preflight, telling: Telling
+    connection: Connection,
+    lake: Lake,
+    act: Act,
+    situation: Situation,
+    checked: Preflight,
+    telling: Telling,
+    what_now: WhatNow,
 ) -> str:
     """After a drop, remove what it leaves behind; Delta may refuse, and the drop stands either way."""
     if act.wish.operation is not Operation.DROP:
@@ -225,7 +260,8 @@ def _also_removed(
     said = []
     for feature in act.wish.remove_features:
         try:
-            _spark(connection, lake, act, situation, remove_leftover_feature.job(checked.location, feature), telling)
+            job = remove_leftover_feature.job(checked.location, feature)
+            _spark(connection, lake, situation, job, telling, what_now)
             said.append(f"{feature} was removed.")
         except SparkFailed as error:
             telling.note(f"{feature} stays: {error.said}", level="WARN")

@@ -36,6 +36,10 @@ def moves_from(mechanism: Mechanism) -> tuple[Move, ...]:
     return tuple(move for move in MOVES if move.source is mechanism)
 
 
+def _left_waiting() -> Step:
+    return _you("Publish what is accepted and waits. After a drop that was cut short: backfill first, then finish it.")
+
+
 def _you(text: str) -> Step:
     return Step("You", text)
 
@@ -49,6 +53,7 @@ MOVES = (
         "Single driver to log store",
         Mechanism.SINGLE_DRIVER,
         (
+            _left_waiting(),
             _levee("Creates the commit store, a DynamoDB table with the right key, and switches TTL on expireTime on."),
             _you("Stop every writer. The table itself is not changed."),
             _you("Give every session the class, the DynamoDB table, the region and one spelling of the path."),
@@ -61,6 +66,7 @@ MOVES = (
         "Single driver to coordinated commits",
         Mechanism.SINGLE_DRIVER,
         (
+            _left_waiting(),
             _you("Pause every writer, and see that each has Delta 3.3.0 or newer, all of one staging folder."),
             _levee("Checks the preconditions, makes the conversion commit, and reads registration and metadata back."),
             _you("Let the writers read the table again; their sessions need credentials for DynamoDB."),

@@ -28,6 +28,8 @@ def coordination_offers(table: DeltaTable) -> list[CoordinationOffer]:
         return [_drop("Drop coordinated commits", "Leaves the coordinator in two commits, checked first.")]
     if COORDINATED in features:
         text = "A drop stopped between its two commits: the protocol still names the feature."
+        if table.unpublished_count:
+            text += " What is accepted and not published is backfilled first."
         return [_drop("Finish the drop", text), _enable(table, "Enable again")]
     offers = [_enable(table, "Enable coordinated commits")]
     left = [feature for feature in LEFT_BEHIND if feature in features]
@@ -55,4 +57,8 @@ def _why_not_enable(table: DeltaTable) -> str:
         )
     if table.mechanism == Mechanism.UNKNOWN:
         return "How this table commits is not known: observe it first."
+    if table.mechanism == Mechanism.LOG_STORE and not table.lock_domains:
+        return "Which DynamoDB table holds the entries of its log store is not known: declare it first."
+    if table.unpublished_count:
+        return "A commit is accepted and not published: publish it first."
     return ""

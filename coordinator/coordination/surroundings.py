@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from coordinator.coordination.checks import Check, Operation, failed, ok, warning
 from coordinator.coordination.features import LEFT_BEHIND, VACUUM_CHECK, features_of
 from coordinator.coordination.situation import Situation
+from lake.delta.facts import Mechanism
 from lake.spark.deployment import LOG_STORE_CLASS, LOG_STORE_COORDINATE
 
 MOST_NAMED = 4
@@ -63,6 +64,13 @@ def spark_check(situation: Situation) -> Check:
 def log_store_check(situation: Situation) -> Iterator[Check]:
     """A table of a log store is never converted through a plain writer, which takes no lock."""
     name = "Log store class"
+    if not situation.has_log_store and _shows_log_store(situation):
+        yield failed(
+            name,
+            "Temp files show that a log store is in use here, and no entry tells in which DynamoDB table: declare it, "
+            "and observe the table after its next commit.",
+        )
+        return
     if not situation.has_log_store:
         if situation.operation is Operation.DROP:
             yield warning(
@@ -71,7 +79,7 @@ def log_store_check(situation: Situation) -> Iterator[Check]:
                 "writers at once can overwrite each other's commit.",
             )
         elif situation.operation is Operation.ENABLE:
-            yield ok(name, "Not needed: this table has committed through no log store.")
+            yield ok(name, "Not needed: nothing shows that this table commits through a log store.")
         return
     if situation.own_endpoint:
         yield failed(
@@ -91,6 +99,11 @@ def log_store_check(situation: Situation) -> Iterator[Check]:
         )
     else:
         yield ok(name, f"{LOG_STORE_CLASS} is on the class path and commits through {situation.log_store}.")
+
+
+def _shows_log_store(situation: Situation) -> bool:
+    """Whether the table is guarded by a log store of which nothing but temp files was seen."""
+    return situation.facts is not None and situation.facts.mechanism is Mechanism.LOG_STORE
 
 
 def busy_check(situation: Situation) -> Check:

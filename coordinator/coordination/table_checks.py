@@ -66,7 +66,7 @@ def mechanism_check(situation: Situation) -> Check:
     words = {
         Mechanism.COORDINATED_COMMITS: "The commit coordinator, which the newest metadata names.",
         Mechanism.LOG_STORE: "A log store: the conversion commit goes through it too.",
-        Mechanism.SINGLE_DRIVER: "Nothing but S3: two writers are not kept apart now.",
+        Mechanism.SINGLE_DRIVER: "Nothing but S3, as far as can be seen: two writers are not kept apart then.",
     }
     return ok(name, words[facts.mechanism])
 

@@ -11,6 +11,7 @@ from coordinator.protocols.absence import being_checked
 from coordinator.protocols.coordinator_conf import read_conf
 from coordinator.protocols.registrations import current_registration
 from coordinator.protocols.verdict import State
+from coordinator.protocols.wording import accepted_only
 from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF, TABLE_CONF
 from lake.delta.facts import Mechanism, Registration
 
@@ -121,8 +122,8 @@ def aftermath(operation: Operation, after: Situation) -> str:
         return f"The table was read again: {', '.join(left) or 'none of them'} is still there."
     if half_dropped(after):
         return (
-            "The table was read again: it has left the coordinator, and its protocol still names the feature. Drop "
-            "once more to finish, or enable to undo."
+            "The table was read again: it has left the coordinator, and its protocol still names the feature. "
+            f"{_finish(after)}"
         )
     if coordinated:
         way = "Drop it to undo." if operation is Operation.ENABLE else "Nothing was dropped: drop it again to finish."
@@ -130,6 +131,14 @@ def aftermath(operation: Operation, after: Situation) -> str:
     if operation is Operation.ENABLE:
         return "The table was read again: it is not coordinated. Enable it again to finish; there is nothing to undo."
     return "The table was read again: it has left the coordinator. Enable it to undo."
+
+
+def _finish(after: Situation) -> str:
+    """What to do about a drop that was cut short, in its order."""
+    waiting = after.repair.verdict.unpublished if after.repair else ()
+    if waiting:
+        return f"Backfill first, for {accepted_only(waiting)}. Then drop once more to finish, or enable to undo."
+    return "Drop once more to finish, or enable to undo."
 
 
 def _blocked(after: Situation) -> str:

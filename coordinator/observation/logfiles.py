@@ -101,6 +101,11 @@ class LogReader:
         compared = ((copy, self._compare(copy, published)) for _, copy, published in wanted)
         return {copy: comparison for copy, comparison in compared if comparison is not None}
 
+    def copies(self, wanted: Iterable[tuple[str, str]]) -> dict[str, bool]:
+        """Whether each first object holds the bytes of the second, by its name; one that has gone is left out."""
+        compared = ((name, self._compare(name, published)) for name, published in wanted)
+        return {name: comparison.equal for name, comparison in compared if comparison is not None}
+
     def _size_of(self, version: int) -> int | None:
         found = self._listing.commits.get(version)
         return found.size if found else None

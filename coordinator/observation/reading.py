@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from coordinator.observation.failures import Failure, failure_of
 from coordinator.observation.logfiles import LogReader
-from coordinator.observation.surveys import Survey
+from coordinator.observation.surveys import Survey, coordinator_of
 from coordinator.observation.targets import KnownTable, Target
 from coordinator.observation.witnesses import (
     DomainEntries,
@@ -26,10 +26,17 @@ from coordinator.protocols.coordinator_conf import coordinator_elsewhere
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import decide_mechanism
-from coordinator.protocols.needed_facts import wanted_commits, wanted_comparisons, wanted_heads, wanted_infos
+from coordinator.protocols.needed_facts import (
+    wanted_commits,
+    wanted_comparisons,
+    wanted_copies,
+    wanted_heads,
+    wanted_infos,
+)
 from coordinator.protocols.overwritten import proven_copies
 from coordinator.protocols.provenance import Surroundings, is_another_table, provenance_of
 from coordinator.protocols.verdict import State, Verdict
+from coordinator.repairs.possible import with_possible_repairs
 from lake.aws.access import Lake
 from lake.aws.s3 import ObjectSummary
 from lake.delta.coordinator_properties import coordinator_store_name, coordinator_table_id
@@ -137,7 +144,15 @@ def _look(lake: Lake, survey: Survey, target: Target, known: KnownTable, newest:
     in_trouble = known.state is not State.HEALTHY
     if in_trouble or _is_another(known, listing) or not _reaches(known, from_version):
         return _read_whole(lake, survey, target, now)
-    return _judge(lake, survey, target, target, listing, tail, now, whole_log=False)
+    reading = _judge(lake, survey, target, target, listing, tail, now, whole_log=False)
+    # The tail holds no temp files, so it does not show what else may guard the table now, or whether a commit waits.
+    is_told = reading.facts is not None and reading.facts.mechanism is known.mechanism and not _store_is_unknown(known)
+    return reading if is_told else _read_whole(lake, survey, target, now)
+
+
+def _store_is_unknown(known: KnownTable) -> bool:
+    """Whether the table's log store is known by its temp files alone."""
+    return known.mechanism is Mechanism.LOG_STORE and not known.lock_domains
 
 
 def _read_whole(lake: Lake, survey: Survey, target: Target, now: datetime) -> Reading:
@@ -189,7 +204,9 @@ def _judge(
         witness = _with_named_registration(lake, survey, witness, published)
     registrations = () if elsewhere else witness.registrations
     protocol = reader.accepted_protocol(registrations)
-    mechanism = decide_mechanism(protocol, has_entries=_has_or_had_entries(remembered, witness))
+    before = remembered.known.mechanism if remembered.known else Mechanism.UNKNOWN
+    has_entries = _has_or_had_entries(remembered, witness)
+    mechanism = decide_mechanism(protocol, has_entries, listing.temp_files or (), before)
     facts = TableFacts(
         uri=target.uri.s3a,
         mechanism=mechanism,
@@ -200,7 +217,8 @@ def _judge(
         entries_from=max((domain.from_version for domain in witness.domains.values()), default=0),
         protocol=protocol,
         commit_infos=reader.commit_infos(),
-        problems=(*reader.problems, *elsewhere, *_store_problems(mechanism, survey, witness)),
+        problems=(*reader.problems, *elsewhere, *_store_problems(mechanism, has_entries, survey, witness)),
+        had_entries=bool(_lock_domains(remembered, witness)),
         unread_stores=witness.unread,
         elsewhere=target.elsewhere,
         region=lake.dynamodb.region,
@@ -211,9 +229,9 @@ def _judge(
     )
     facts = _with_missing_facts(_recalling(facts, recalled, another), reader)
     facts = replace(facts, provenance=_provenance(facts, target, lake, another))
-    verdict = diagnose(facts)
-    store_name = _store_name(remembered, facts, witness)
     lock_domains = _lock_domains(remembered, witness)
+    verdict = with_possible_repairs(facts, diagnose(facts), lock_domains, coordinator_of(survey, protocol))
+    store_name = _store_name(remembered, facts, witness)
     asked = asked_domains(mechanism, lock_domains)
     return Reading(
         target,
@@ -313,12 +331,17 @@ def _with_missing_facts(facts: TableFacts, reader: LogReader) -> TableFacts:
         facts,
         equal_bytes={name: one.equal for name, one in compared.items()},
         first_differences={n: one.first_difference for n, one in compared.items() if one.first_difference is not None},
+        copies=reader.copies(wanted_copies(facts)),
     )
 
 
-def _store_problems(mechanism: Mechanism, survey: Survey, witness: StoreWitness) -> tuple[Problem, ...]:
+def _store_problems(
+    mechanism: Mechanism, has_entries: bool, survey: Survey, witness: StoreWitness
+) -> tuple[Problem, ...]:
     """Stores that could not be read matter to a table of which no store is known: one of them may hold its entries."""
-    homeless = mechanism in {Mechanism.SINGLE_DRIVER, Mechanism.UNKNOWN}
+    homeless = mechanism in {Mechanism.SINGLE_DRIVER, Mechanism.UNKNOWN} or (
+        mechanism is Mechanism.LOG_STORE and not has_entries
+    )
     failed = (
         [Problem(f"DynamoDB table {store.name}", str(store.error)) for store in survey.failed()] if homeless else []
     )

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from threading import Event
 
+from coordinator.protocols.mechanism import coordinator_store
 from lake.aws.dynamodb import DynamoDB
 from lake.aws.errors import AwsError
 from lake.delta.coordinator_items import read_registration
-from lake.delta.facts import LogStoreEntry, Registration
+from lake.delta.facts import LogStoreEntry, Registration, TableProtocol
 from lake.delta.log_store import place_of, read_entry
 from lake.delta.uri import TableUri
 from lake.delta.wire import shown
@@ -113,6 +114,12 @@ class Survey:
         """Sentences on items that speak of no table."""
         stores: tuple[LogStoreSurvey | CoordinatorSurvey, ...] = (*self.log_stores, *self.coordinators)
         return [sentence for store in stores for sentence in store.strays]
+
+
+def coordinator_of(survey: Survey, protocol: TableProtocol | None) -> str:
+    """The coordinator that the properties name, where it is one of this connection; else ""."""
+    named = coordinator_store(protocol) or ""
+    return named if survey.coordinator(named) else ""
 
 
 class Stopped(Exception):

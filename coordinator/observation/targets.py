@@ -79,8 +79,8 @@ class Target:
         """The same table without what an earlier one at this place left behind."""
         if self.known is None:
             return self
-        earlier = replace(self.known, published_version=None, protocol=None, lock_domains=(), missed=())
-        return replace(self, known=earlier)
+        known = replace(self.known, published_version=None, protocol=None, lock_domains=(), missed=())
+        return replace(self, known=replace(known, mechanism=Mechanism.UNKNOWN))
 
 
 @dataclass(slots=True)

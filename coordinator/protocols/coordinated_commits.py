@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from coordinator.protocols import coordinated_commits_findings as findings
 from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, UNKNOWN, Judgement, join, malformed, undecided
-from coordinator.protocols.litter import litter_finding, spin_finding
+from coordinator.protocols.litter import litter_finding, spin_finding, uncompared_finding
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import STAGED_FOLDERS, is_version, same_place, staged_file_version
@@ -22,9 +22,15 @@ from coordinator.protocols.registrations import (
     seen_commits,
 )
 from coordinator.protocols.several_coordinators import is_split, several_coordinators
-from coordinator.protocols.staged_litter import losing_files, unaccepted_files
+from coordinator.protocols.staged_litter import (
+    losing_files,
+    staged_fates,
+    unaccepted_files,
+    uncompared_files,
+    uncopied_versions,
+)
 from coordinator.protocols.verdict import EntryVerdict, Finding
-from coordinator.protocols.wording import runs_of
+from coordinator.protocols.wording import counted, runs_of, verb
 from lake.delta.coordinator_properties import TABLE_CONF
 from lake.delta.facts import Mechanism, Registration
 from lake.delta.wire import shown
@@ -228,21 +234,33 @@ def _staged_files(view: LogView) -> Judgement:
     files = view.facts.listing.staged or ()
     if not files:
         return Judgement()
-    accepted = _accepted_version(view.facts.registrations)
-    named = {commit.file_name for one in view.facts.registrations for commit in one.commits}
-    losing = losing_files(view, files, accepted, named) if accepted is not None else []
-    above = unaccepted_files(view, files, accepted, named) if accepted is not None else []
+    losing = [file for file, _ in losing_files(view, staged_fates(view))]
+    unlisted = [*unaccepted_files(view), *losing]
+    count = len(unlisted)
+    summary = (
+        f"{counted(count, 'staged file')} {verb(count, 'is', 'are')} listed by no registration and "
+        f"{verb(count, 'holds', 'hold')} no published commit."
+    )
     found = [
-        litter_finding(view, [*above, *losing], "K2", "staged file", QUIET_SECONDS, removable=losing),
+        litter_finding(view, unlisted, "K2", summary, QUIET_SECONDS, removable=losing),
         spin_finding(view, files, staged_file_version, "staged files"),
         findings.both_folders(files),
+        uncompared_finding(uncompared_files(view), "staged file"),
+        *_uncopied(view),
     ]
     return Judgement(findings=tuple(finding for finding in found if finding))
 
 
-def _accepted_version(registrations: Sequence[Registration]) -> int | None:
-    versions = [one.table_version for one in registrations]
-    return max((v for v in versions if v is not None and is_version(v)), default=None)
+def _uncopied(view: LogView) -> list[Finding]:
+    """Accepted versions of which no staged file holds the published bytes."""
+    found = []
+    for version, certain in uncopied_versions(view)[-MOST_FINDINGS:]:
+        if certain:
+            found.append(findings.no_staged_copy(view, version))
+        else:
+            missing = "its staged files hold other bytes, and whether it went through the coordinator is not known"
+            found.append(undecided(f"Whether {version}.json is the accepted commit", missing, version))
+    return found
 
 
 def _entry(registration: Registration, seen: SeenCommit, code: str) -> EntryVerdict:

@@ -125,6 +125,28 @@ def bytes_differ(view: LogView, seen: SeenCommit) -> Finding:
     )
 
 
+def no_staged_copy(view: LogView, version: int) -> Finding:
+    """A backfilled version that none of its staged files equals: the coordinator accepted one of those it was given."""
+    candidates = view.staged_of(version)
+    many = len(candidates)
+    these = verb(many, "the only staged file", f"each of the {many} staged files")
+    return Finding(
+        "bytes-differ",
+        Severity.CRITICAL,
+        State.UNSAFE,
+        f"{version}.json holds other bytes than {these} of this version: it was replaced after it was backfilled, or "
+        "the accepted staged file is gone.",
+        version,
+        f"{verb(many, 'That file', 'One of them')} may be the last copy of the accepted commit, whose rows are not in "
+        "the table then. Keep every file until the loss is understood.",
+        {
+            "s3": [look_evidence(view.file(version))],
+            "staged": [one.name for one in candidates[:20]],
+            "bytes_equal": False,
+        },
+    )
+
+
 def staged_files_lost(run: Sequence[SeenCommit]) -> Finding:
     """K7 for consecutive versions: accepted, and neither the staged nor the published files exist."""
     newest, versions = run[-1], [one.version for one in run]
@@ -311,8 +333,8 @@ def orphan(registration: Registration) -> Finding:
         "K0",
         Severity.INFO,
         State.HEALTHY,
-        f"Registration {registration.table_id} belongs to no table: an upgrade that lost its race or was cut short "
-        "left it.",
+        f"Registration {registration.table_id} has accepted no commit, and the newest metadata does not name it: its "
+        "upgrade is under way, lost its race or was cut short.",
         meaning="It costs nothing and does no harm. It must stay while an upgrade may be running. Enabling again makes "
         "a registration of its own.",
         evidence={"registration": item_evidence(registration)},

@@ -58,7 +58,9 @@ def young_versions(view: LogView, life: float) -> tuple[int, ...]:
     `life` is that of an entry, in seconds. Empty where the table uses no log store, or its entries were not read.
     """
     facts = view.facts
-    if facts.mechanism is not Mechanism.LOG_STORE or view.unread("entries") or facts.elsewhere:
+    if facts.mechanism is not Mechanism.LOG_STORE or not view.knows_log_store:
+        return ()
+    if view.unread("entries") or facts.elsewhere:
         return ()  # entries that were not read may be those of the versions without one
     coordinated = [r.table_version for r in view.facts.registrations if r.has_accepted_commits is not False]
     if any(not is_version(version) for version in coordinated):

@@ -7,7 +7,9 @@ the same look may never have been dropped: only a closed registration of the sam
 
 from coordinator.protocols.judgement import Judgement
 from coordinator.protocols.log_view import LogView
+from coordinator.protocols.registrations import unpublished_versions
 from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.wording import accepted_only
 from lake.delta.facts import Mechanism
 
 FEATURE = "coordinatedCommits-preview"
@@ -21,10 +23,16 @@ def judge_half_dropped(view: LogView) -> Judgement:
     if FEATURE not in facts.protocol.writer_features:
         return Judgement()
     closed = [one.table_id for one in facts.registrations if one.accepting_commits is False]
-    return Judgement(findings=(_half_dropped(closed) if closed else _copied(),))
+    return Judgement(findings=(_half_dropped(closed, unpublished_versions(view)) if closed else _copied(),))
 
 
-def _half_dropped(closed: list[str]) -> Finding:
+def _half_dropped(closed: list[str], waiting: list[int]) -> Finding:
+    """What a drop left is published before it is finished: the next commit stands on it."""
+    finish = "Drop once more to finish, or enable again to undo."
+    if waiting:
+        finish = (
+            f"Backfill first, for {accepted_only(waiting)}. Then drop once more to finish, or enable again to undo."
+        )
     return Finding(
         "half-dropped",
         Severity.WARNING,
@@ -32,8 +40,8 @@ def _half_dropped(closed: list[str]) -> Finding:
         "A drop of coordinated commits stopped half-way: no coordinator is named, and the protocol still has "
         f"{FEATURE}.",
         meaning="The table takes commits past the coordinator, as its log store or S3 has it; writers that do not know "
-        "the feature are refused. Drop once more to finish, or enable again to undo.",
-        evidence={"closed_registrations": closed},
+        f"the feature are refused. {finish}",
+        evidence={"closed_registrations": closed, "unpublished": waiting[-20:]},
     )
 
 

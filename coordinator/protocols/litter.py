@@ -1,4 +1,4 @@
-"""Files that belong to no commit: the losers' leftovers, and the trail of writers that retry without end."""
+"""Files that no commit needs: the losers' leftovers, and the trail of writers that retry without end."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -56,12 +56,12 @@ def litter_finding(
     view: LogView,
     files: Sequence[LogObject],
     code: str,
-    what: str,
+    summary: str,
     quiet_seconds: float,
     *,
     removable: Sequence[LogObject] | None = None,
 ) -> Finding | None:
-    """One finding for all files that belong to no commit; `removable` ones (None: all) may go once they are quiet."""
+    """One finding for all files that no item names; `removable` ones (None: all) may go once they are quiet."""
     if not files:
         return None
     oldest = max(view.age(file.modified_at) or 0 for file in files)
@@ -71,9 +71,9 @@ def litter_finding(
         code,
         Severity.INFO,
         State.HEALTHY,
-        f"{counted(len(files), what)} {verb(len(files), 'belongs', 'belong')} to no accepted commit.",
-        meaning="Left by writers that lost a race or stopped early. They take space and are never read; publishing "
-        "one would invent a commit.",
+        summary,
+        meaning="Writers that lost a race or stopped early leave such files. They take space and are never read; "
+        "publishing one would invent a commit.",
         evidence={
             "count": len(files),
             "bytes": total,
@@ -81,6 +81,22 @@ def litter_finding(
             "names": [file.name for file in files[:20]],
         },
         repairs=("remove-orphans",) if quiet else (),
+    )
+
+
+def uncompared_finding(files: Sequence[LogObject], what: str) -> Finding | None:
+    """Files of which it is not known whether they hold what is published: one look compares only so many."""
+    if not files:
+        return None
+    named = counted(len(files), what)
+    return Finding(
+        "not-compared",
+        Severity.INFO,
+        State.HEALTHY,
+        f"{named} {verb(len(files), 'was', 'were')} not compared with what is published: one look compares only some.",
+        meaning="Sizes and ETags do not tell whether they are copies. None of them is deleted, and none is taken for a "
+        "sign of a loss.",
+        evidence={"count": len(files), "names": [file.name for file in files[:20]]},
     )
 
 

@@ -123,7 +123,7 @@ def _entry_findings(view: LogView, seen: Sequence[SeenEntry], codes: Sequence[st
     old: list[SeenEntry] = []
     gone: list[tuple[SeenEntry, str]] = []
     for one, code in sorted(zip(seen, codes, strict=True), key=lambda pair: -pair[0].version):
-        if code in ("C4", "C5", "C9") and one.temp and view.equal(one.version, one.file, one.temp) is False:
+        if code in ("C4", "C5", "C9") and _differs(view, one):
             found.append(bytes_differ(view, one, code))
         elif code == "C9":
             old.append(one)
@@ -133,6 +133,14 @@ def _entry_findings(view: LogView, seen: Sequence[SeenEntry], codes: Sequence[st
             found.append(finding)
     found += [lost(view, run, code, reach) for code, run in _runs_of_lost(view, gone)][:MOST_FINDINGS]
     return [*found, stale(old)] if old else found
+
+
+def _differs(view: LogView, seen: SeenEntry) -> bool:
+    """Whether the published file holds other bytes than the temp file that the entry names."""
+    if seen.temp is None:
+        return False
+    copied = view.is_copy(seen.temp.object) if seen.temp.object else None
+    return copied is False or view.equal(seen.version, seen.file, seen.temp) is False
 
 
 def _with_safe_repairs(view: LogView, seen: Sequence[SeenEntry], found: Sequence[Finding]) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from coordinator.protocols.absence import WHOLE_LOG, commit_file, commit_files, temp_file
 from coordinator.protocols.judgement import GRACE_SECONDS, run_evidence
-from coordinator.protocols.log_store_entries import SeenEntry
+from coordinator.protocols.log_store_entries import SeenEntry, look_evidence
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_moved_temp
 from coordinator.protocols.verdict import Absence, Finding, Severity, State
@@ -68,10 +68,10 @@ def _above_a_gap(view: LogView, seen: SeenEntry, bridged: bool) -> Finding:
         f"Entry {thousands(seen.version)} is incomplete and stands above a gap: the published log ends at "
         f"{newest_in_words(view)}. The next reader will publish it there and make the table unreadable.",
         seen.version,
-        "Once it is published above the gap, readers stop with DELTA_VERSIONS_NOT_CONTIGUOUS.",
+        "Once it is published above the gap, readers stop with DELTA_VERSIONS_NOT_CONTIGUOUS."
+        + (" Publish the commits below it first, in order." if bridged else ""),
         seen.evidence,
-        ("publish-commit",) if bridged else (),
-        commit_files([(view.base + 1, seen.version - 1)]),
+        absent=commit_files([(view.base + 1, seen.version - 1)]),
     )
 
 
@@ -79,8 +79,7 @@ def incomplete(view: LogView, seen: SeenEntry) -> Finding:
     """C4: published, entry still incomplete. Harmless, so it weighs only once no writer can be at work on it."""
     age = view.age(seen.file.modified_at)
     young = age is not None and age < GRACE_SECONDS
-    proven = seen.has_temp is True or (seen.temp is not None and is_moved_temp(seen.temp.name))
-    compared = "" if proven else " Its temp file is gone or was not looked up, so the bytes cannot be compared."
+    compared = "" if seen.has_temp else f" {_why_not_compared(seen)}, so the bytes cannot be compared."
     return Finding(
         "C4",
         Severity.INFO if young else Severity.WARNING,
@@ -90,8 +89,14 @@ def incomplete(view: LogView, seen: SeenEntry) -> Finding:
         "Every reader sees the commit. The next reader or writer with the log store marks the entry complete, "
         "without comparing the bytes.",
         {**seen.evidence, "bytes_equal": view.facts.equal_bytes.get(seen.temp.name if seen.temp else "")},
-        ("complete-entry",) if proven else (),
+        ("complete-entry",) if seen.has_temp else (),
     )
+
+
+def _why_not_compared(seen: SeenEntry) -> str:
+    if seen.temp is None or seen.has_temp is None:
+        return "Its temp file is not known"
+    return "Its temp file was moved or deleted" if is_moved_temp(seen.temp.name) else "Its temp file is gone"
 
 
 def bytes_differ(view: LogView, seen: SeenEntry, code: str) -> Finding:
@@ -111,6 +116,25 @@ def bytes_differ(view: LogView, seen: SeenEntry, code: str) -> Finding:
             "sizes": list(sizes),
             "bytes_equal": False,
             "first_difference": view.facts.first_differences.get(seen.temp.name if seen.temp else ""),
+        },
+    )
+
+
+def accepted_file_differs(view: LogView, version: int) -> Finding:
+    """The published file is not the one that an entry, which has expired, was seen to accept."""
+    seen = view.facts.provenance.get(version)
+    return Finding(
+        "bytes-differ",
+        Severity.CRITICAL,
+        State.UNSAFE,
+        f"{version}.json holds other bytes than the temp file that its entry named before it expired: it was replaced.",
+        version,
+        "That temp file is the last copy of the accepted commit, whose rows are not in the table. Keep both files "
+        "until the loss is understood.",
+        {
+            "s3": [look_evidence(view.file(version))],
+            "accepted": seen.file_name if seen else None,
+            "bytes_equal": False,
         },
     )
 
@@ -266,6 +290,5 @@ def leftovers(view: LogView, seen: Sequence[SeenEntry]) -> Finding:
         'CREATE TABLE stops with "Old entries for table ... still exist", or the first commit after it retries without '
         "end.",
         {"versions": sorted(versions)[-100:], "count": len(versions), "path": view.facts.uri},
-        ("remove-orphans",),
-        (Absence(WHOLE_LOG),),
+        absent=(Absence(WHOLE_LOG),),
     )

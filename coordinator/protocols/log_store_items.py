@@ -1,13 +1,17 @@
 """Findings about the items as a whole: lock domains, expiry, old writers, temp files that no entry names."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from coordinator.protocols.absence import commit_file
-from coordinator.protocols.judgement import QUIET_SECONDS
-from coordinator.protocols.litter import litter_finding, spin_finding
+from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, undecided
+from coordinator.protocols.litter import litter_finding, spin_finding, uncompared_finding
 from coordinator.protocols.log_store_entries import SeenEntry
+from coordinator.protocols.log_store_findings import accepted_file_differs
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import temp_file_version
+from coordinator.protocols.survivors import Fate, Proof
+from coordinator.protocols.temp_litter import contradicted_versions, temp_fates, uncompared_files, unnamed_files
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, thousands, verb, version_list
 from lake.delta.facts import LogObject
@@ -77,27 +81,43 @@ def _never_expires(seen: Sequence[SeenEntry]) -> Finding:
 
 
 def temp_file_findings(view: LogView, seen: Sequence[SeenEntry]) -> list[Finding]:
-    """C1, temp files that no entry names and that no commit can have left; and the mark of spinning writers.
-
-    A temp file of a published version without any entry is not told from one whose entry has expired, so it is left
-    out here.
-    """
+    """C1, temp files that no entry names; versions that their temp files contradict; the mark of spinning writers."""
     files = view.facts.listing.temp_files or ()
-    named = {one.entry.temp_path for one in seen}
-    with_entry = {one.version for one in seen if one.temp}
-    unclear = {one.version for one in seen if not one.temp}
-    orphans = [
-        file
-        for file in files
-        if file.name not in named and temp_file_version(file.name) not in unclear and _is_orphan(view, file, with_entry)
+    unnamed = unnamed_files(view, temp_fates(view, seen), seen)
+    found = [
+        spin_finding(view, files, temp_file_version, "temp files"),
+        _unnamed(view, unnamed),
+        uncompared_finding(uncompared_files(view, seen), "temp file"),
     ]
-    found = [spin_finding(view, files, temp_file_version, "temp files")]
-    found.append(litter_finding(view, orphans, "C1", "temp file", QUIET_SECONDS))
-    return [finding for finding in found if finding]
+    return [*(finding for finding in found if finding), *_contradicted(view, contradicted_versions(view, seen))]
 
 
-def _is_orphan(view: LogView, file: LogObject, with_entry: set[int]) -> bool:
-    version = temp_file_version(file.name)
-    if version is None or version in with_entry:
-        return True
-    return version not in view.published and not view.is_cleaned(version)
+def _unnamed(view: LogView, unnamed: Sequence[tuple[LogObject, Fate]]) -> Finding | None:
+    count = len(unnamed)
+    summary = f"{counted(count, 'temp file')} {verb(count, 'is', 'are')} named by no entry."
+    found = litter_finding(view, [file for file, _ in unnamed], "C1", summary, QUIET_SECONDS)
+    old = sum(
+        fate.proof is Proof.UNPROVEN
+        and temp_file_version(file.name) is not None
+        and (view.age(file.modified_at) or 0) > view.facts.ttl_seconds
+        for file, fate in unnamed
+    )
+    if found is None or not old or not view.knows_log_store:
+        return found  # of a log store that is not known `unknown_store` says what its temp files leave open
+    return replace(
+        found,
+        severity=Severity.WARNING,
+        state=State.ATTENTION,
+        meaning=f"{thousands(old)} {verb(old, 'is', 'are')} older than an entry lives, so that an entry that named "
+        f"{verb(old, 'it', 'them')} may have expired: {verb(old, 'it', 'each')} may be the last copy of an accepted "
+        "commit.",
+    )
+
+
+def _contradicted(view: LogView, versions: Sequence[tuple[int, bool]]) -> list[Finding]:
+    found = [accepted_file_differs(view, version) for version, is_known in versions if is_known][-MOST_FINDINGS:]
+    if doubtful := [version for version, is_known in versions if not is_known]:
+        about = f"Whether the published file of version {version_list(doubtful)} is the accepted one"
+        missing = "no temp file of that version holds its bytes, and its entry has expired"
+        found.append(undecided(about, missing, doubtful[-1]))
+    return found

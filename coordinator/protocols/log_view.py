@@ -7,8 +7,11 @@ from functools import cached_property
 
 from coordinator.protocols.names import (
     STAGED_FOLDERS,
+    is_entry_of,
     is_version,
+    names_place,
     staged_file_version,
+    written_for,
 )
 from lake.delta.facts import CommitInfo, LogObject, Problem, TableFacts
 from lake.delta.names import NameKind, commit_name, parse_name
@@ -154,6 +157,32 @@ class LogView:
         if one.object and other.object and one.object.size != other.object.size:
             return False
         return self.facts.equal_bytes.get(other.name if one.name == commit_name(version) else one.name)
+
+    @cached_property
+    def knows_log_store(self) -> bool:
+        """Whether a log store that was asked holds entries of this table, or held some: then absent ones say so."""
+        uri = self.facts.uri
+        return self.facts.had_entries or any(
+            names_place(domain.path, uri) or is_entry_of(one, uri)
+            for domain, entries in self.facts.entries.items()
+            for one in entries
+        )
+
+    def is_copy(self, file: LogObject) -> bool | None:
+        """Whether a temp or staged file holds the bytes of its version's published file; None where that is not known.
+
+        An equal ETag of equal sizes proves equal bytes. An unequal one proves nothing: under a key of its own for each
+        object (SSE-KMS) S3 gives every object another.
+        """
+        version = written_for(file.name)
+        published = self.published.get(version) if version is not None else None
+        if published is None:
+            return None
+        if file.name in self.facts.copies:
+            return self.facts.copies[file.name]
+        if file.size != published.size:
+            return False
+        return True if file.etag and file.etag == published.etag else None
 
     def unread(self, what: str) -> Problem | None:
         """The problem that kept a whole fact (listing, entries, registrations, protocol) from being read."""

@@ -45,6 +45,12 @@ def staged_file_version(name: str) -> int | None:
     return parsed.version if parsed.kind is NameKind.STAGED else None
 
 
+def written_for(name: str) -> int | None:
+    """The version that a temp or staged file was written for, by its name; None where that holds none."""
+    version = temp_file_version(name)
+    return version if version is not None else staged_file_version(name)
+
+
 def same_place(one: str, other: str) -> bool:
     """Whether two paths mean one place on S3, whatever their scheme and the slashes at their ends."""
     return _place(one) == _place(other)

@@ -1,7 +1,7 @@
 """What has to be read besides the listing and the items before a table's state can be decided."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from coordinator.protocols.foreign_writers import untimed_versions
@@ -9,12 +9,12 @@ from coordinator.protocols.lock_domains import contested_versions, domains_in_us
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
 from coordinator.protocols.log_view import LogView, Look
 from coordinator.protocols.mechanism import registration_id
-from coordinator.protocols.names import STAGED_FOLDERS, is_version
+from coordinator.protocols.names import STAGED_FOLDERS, is_version, written_for
 from coordinator.protocols.overwritten import accepted_file, changed_versions, is_what_was_seen
 from coordinator.protocols.registrations import SeenCommit, seen_commits
 from coordinator.protocols.several_coordinators import accepting_registrations, is_split
 from coordinator.protocols.vanished import MOST_LOOKED_UP, vanished_versions
-from lake.delta.facts import TableFacts
+from lake.delta.facts import LogObject, TableFacts
 from lake.delta.names import commit_name
 
 MOST_LOOKUPS = 200
@@ -22,6 +22,10 @@ MOST_LOOKUPS = 200
 
 MOST_BETWEEN = 50
 """Versions that a writer may have made between the listing and the items; more of them take a second look."""
+MOST_COPIES = 20
+"""Temp and staged files compared with the published file of their version in one pass."""
+MOST_COPY_BYTES = 64 << 20
+"""Bytes of these files that are read for it; the published files come on top."""
 
 
 MOST_COMMITS = 50
@@ -87,6 +91,60 @@ def wanted_infos(facts: TableFacts) -> tuple[tuple[int, str], ...]:
             if listed.staged and listed.staged.present:
                 newest[registration.store, registration.table_id] = (listed.version, listed.staged.name)
     return tuple(sorted(newest.values()))
+
+
+def wanted_copies(facts: TableFacts) -> tuple[tuple[str, str], ...]:
+    """Temp and staged files of published versions to be compared, each with the name of the published file.
+
+    Wanted are those that their size and ETag leave in doubt and that nothing else compares: rivals first, because one
+    of them may be about to be deleted, then the newest. What the bounds leave out stays undecided, and nobody deletes
+    it.
+    """
+    view = LogView(facts)
+    named = {one.version for one in seen_entries(view)}
+    listed = {one.commit.file_name for one in _listed(view)}
+    doubtful = [
+        *_doubtful(view, facts.listing.temp_files or (), named, facts.entries_from),
+        *_doubtful(view, facts.listing.staged or (), ()),
+        *_doubtful_entries(view),
+    ]
+    taken, left = [], MOST_COPY_BYTES
+    for _, version, file in sorted(doubtful, key=lambda one: (one[0] < 2, -one[1], one[2].name)):
+        if file.name.rpartition("/")[2] in listed or file.size > left:
+            continue
+        taken.append((file.name, commit_name(version)))
+        left -= file.size
+        if len(taken) == MOST_COPIES:
+            break
+    return tuple(taken)
+
+
+def _doubtful(
+    view: LogView, files: Sequence[LogObject], decided: Collection[int], from_version: int = 0
+) -> Iterator[tuple[int, int, LogObject]]:
+    """Files that may or may not hold the published bytes, with the number of files of their version and the version.
+
+    Where one file is known to hold them, another still matters: it may be a rival that nobody accepted.
+    """
+    by_version: dict[int, list[LogObject]] = {}
+    for file in files:
+        version = written_for(file.name)
+        if version is None or version < from_version or version in decided:
+            continue
+        if version in view.published:
+            by_version.setdefault(version, []).append(file)
+    for version, of_it in by_version.items():
+        for file in of_it:
+            if view.is_copy(file) is None:
+                yield len(of_it), version, file
+
+
+def _doubtful_entries(view: LogView) -> Iterator[tuple[int, int, LogObject]]:
+    """The temp files of complete entries, which nobody compares: the published file may have been replaced since."""
+    for one in seen_entries(view):
+        file = one.temp.object if one.temp else None
+        if one.entry.complete and file and one.version in view.published and view.is_copy(file) is None:
+            yield 1, one.version, file
 
 
 def _is_compared(view: LogView, version: int, copy: Look, file: Look) -> bool:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from coordinator.protocols.log_view import LogView, Look
 from coordinator.protocols.mechanism import coordinator_store, registration_id
-from coordinator.protocols.names import is_version, staged_file_version
+from coordinator.protocols.names import is_version, same_place, staged_file_version
 from coordinator.protocols.wording import runs_of
 from lake.delta.facts import CoordinatorCommit, Registration, TableFacts
 from lake.delta.wire import shown
@@ -56,6 +56,13 @@ def _staged(view: LogView, commit: CoordinatorCommit) -> Look | None:
     if "/" in commit.file_name or staged_file_version(commit.file_name) != commit.version:
         return None
     return view.staged(commit.file_name)
+
+
+def unpublished_versions(view: LogView) -> list[int]:
+    """Versions that registrations of this table list as accepted and that have no published file, ascending."""
+    own = [one for one in view.facts.registrations if same_place(one.path, view.facts.uri)]
+    seen = [one for registration in own for one in seen_commits(view, registration)]
+    return sorted({one.version for one in seen if one.file.present is False and not view.is_cleaned(one.version)})
 
 
 def element_problems(registration: Registration) -> list[str]:

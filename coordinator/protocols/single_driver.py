@@ -1,14 +1,16 @@
 """Tables without a commit store, and tables whose commits Levee cannot judge."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import groupby
 
 from coordinator.protocols.judgement import Judgement
 from coordinator.protocols.lock_domains import guarded_elsewhere
 from coordinator.protocols.log_view import LogView
+from coordinator.protocols.registrations import unpublished_versions
+from coordinator.protocols.unknown_store import judge_unknown_store
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import joined
+from coordinator.protocols.wording import accepted_only, joined, verb
 from lake.delta.facts import Mechanism
 
 RECENT = timedelta(days=7)
@@ -20,12 +22,42 @@ def judge_without_store(view: LogView) -> Judgement:
         case Mechanism.SINGLE_DRIVER | Mechanism.UNKNOWN if view.facts.elsewhere:
             return Judgement(findings=(guarded_elsewhere(view),))
         case Mechanism.SINGLE_DRIVER:
-            return Judgement(findings=(_several_writers(view) or _single_driver(),))
+            return Judgement(findings=tuple(_without_store(view)))
         case Mechanism.CATALOG_MANAGED:
             return Judgement(findings=(_catalog_managed(),))
+        case Mechanism.LOG_STORE if not view.knows_log_store:
+            return Judgement(findings=(guarded_elsewhere(view),)) if view.facts.elsewhere else judge_unknown_store(view)
         case Mechanism.UNKNOWN:
             return Judgement(findings=(_unknown(),))
     return Judgement()
+
+
+def _without_store(view: LogView) -> Iterator[Finding]:
+    """Nothing is safe while a commit waits whose version a writer could take that does not ask who accepted it."""
+    several, waiting = _several_writers(view), unpublished_versions(view)
+    if waiting:
+        yield _unguarded_commits(waiting)
+    if several:
+        yield several
+    elif not waiting:
+        yield _single_driver()
+
+
+def _unguarded_commits(waiting: Sequence[int]) -> Finding:
+    many = len(waiting)
+    sentence = accepted_only(waiting)
+    it, that = verb(many, "it", "them"), verb(many, "that version", "those versions")
+    return Finding(
+        "unguarded-commit",
+        Severity.WARNING,
+        State.ATTENTION,
+        f"{sentence[:1].upper()}{sentence[1:]}, and the table names no coordinator any more: a writer that does not "
+        f"ask the old one can take {that}.",
+        max(waiting),
+        f"Publish {it} before anything else writes. Of two commits of one version the rows of the accepted one would "
+        "be gone without an error.",
+        {"versions": list(waiting)[-100:], "count": many},
+    )
 
 
 def _single_driver() -> Finding:
@@ -33,8 +65,9 @@ def _single_driver() -> Finding:
         "single-driver",
         Severity.INFO,
         State.HEALTHY,
-        "No commit store guards this table: it is safe while one driver writes it.",
-        meaning="Two drivers that write at once can both win a version; the loser's rows are gone without an error.",
+        "Nothing shows a commit store behind this table: it is safe while one driver writes it.",
+        meaning="No entry, no registration and no temp file of a log store was found. Two drivers that write at once "
+        "without one can both win a version; the loser's rows are gone without an error.",
     )
 
 
@@ -69,8 +102,8 @@ def _several_writers(view: LogView) -> Finding | None:
         "several-writers",
         Severity.WARNING,
         State.ATTENTION,
-        f"{len(names)} writers committed here in the last {RECENT.days} days, and no commit store keeps them apart: "
-        f"{joined(names[:3])}{', and others' if len(names) > 3 else ''}.",
+        f"{len(names)} writers committed here in the last {RECENT.days} days, and nothing shows a commit store that "
+        f"keeps them apart: {joined(names[:3])}{', and others' if len(names) > 3 else ''}.",
         meaning="Two that write at once can both win a version; the loser's rows are gone without an error. Stop all "
         "but one, or give every writer the same log store (S3DynamoDBLogStore), or enable coordinated commits; stop "
         "every writer while that changes.",

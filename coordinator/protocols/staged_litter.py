@@ -1,49 +1,148 @@
-"""Staged files that are not the accepted copy of any commit."""
+"""Staged files beside the registrations and the published log: which may be the last copy of an accepted commit."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.names import staged_file_version
-from lake.delta.facts import LogObject
+from coordinator.protocols.names import is_version, same_place, staged_file_version
+from coordinator.protocols.survivors import Fate, Proof, Staged, fate_of_staged, was_named
+from lake.delta.facts import LogObject, Registration
+
+Tells = Callable[[LogObject], bool]
+"""Whether witnesses show that a staged file lost against the published one (`survivors.Witnesses.tell`)."""
 
 
-def unaccepted_files(
-    view: LogView, files: Sequence[LogObject], accepted: int, named: Collection[str]
-) -> list[LogObject]:
-    """Files above the newest accepted version: their writers died, or are about to commit. `named` are file names."""
-    return [
-        file
-        for file in files
-        if _name(file) not in named
-        and (version := staged_file_version(file.name)) is not None
-        and version > accepted
-        and version not in view.published
-    ]
+def _nothing_tells(file: LogObject) -> bool:
+    return False
 
 
-def losing_files(view: LogView, files: Sequence[LogObject], accepted: int, named: Collection[str]) -> list[LogObject]:
-    """Files of backfilled versions that are certainly not the accepted copy.
+def staged_fates(view: LogView, tells: Tells = _nothing_tells) -> list[tuple[LogObject, Fate]]:
+    """Every listed staged file with what is known of it."""
+    versions, accepted, listed = rivals(view), accepted_version(view), _listed(view)
+    fates = []
+    for file in view.facts.listing.staged or ():
+        version = staged_file_version(file.name)
+        if version is None:
+            fates.append((file, fate_of_staged(Staged(file, None, None, None))))
+            continue
+        is_copy = view.is_copy(file)
+        staged = Staged(
+            file,
+            version,
+            view.file(version).object,
+            is_copy,
+            [view.is_copy(one) for one in versions[version] if one is not file],
+            accepted,
+            is_listed=_name(file) in listed,
+            other_is_listed=version in listed.values(),
+            provenance=view.facts.provenance.get(version),
+            witnessed=is_copy is False and tells(file),
+        )
+        fates.append((file, fate_of_staged(staged)))
+    return fates
 
-    The accepted copy has the published file's length. An equal ETag proves equal bytes, but an unequal one proves
-    nothing where S3 encrypts with a key of its own for each object; so it counts only beside a copy whose ETag is
-    equal.
+
+def losing_files(view: LogView, fates: Sequence[tuple[LogObject, Fate]]) -> list[tuple[LogObject, Fate]]:
+    """Files of accepted versions that hold other bytes than the published one, where another staged file holds those.
+
+    Or where the registration lists, or was seen to list, another. Whether one may go is for its fate to say.
     """
-    copied = {staged_file_version(file.name) for file in files if _is_copy(view, file)}
+    copied = {staged_file_version(file.name) for file, _ in fates if view.is_copy(file)}
     return [
-        file
-        for file in files
-        if _name(file) not in named
-        and (version := staged_file_version(file.name)) is not None
-        and version <= accepted
-        and (published := view.file(version).object) is not None
-        and (file.size != published.size or (version in copied and not _is_copy(view, file)))
+        (file, fate)
+        for file, fate in fates
+        if view.is_copy(file) is False
+        and (
+            fate.proof is Proof.NEVER_ACCEPTED
+            or (fate.proof is Proof.UNPROVEN and staged_file_version(file.name) in copied)
+        )
     ]
 
 
-def _is_copy(view: LogView, file: LogObject) -> bool:
-    version = staged_file_version(file.name)
-    published = view.file(version).object if version is not None else None
-    return published is not None and (file.size, file.etag) == (published.size, published.etag)
+def unaccepted_files(view: LogView) -> list[LogObject]:
+    """Files above the newest accepted version: their writers died, or are about to commit."""
+    accepted, listed = accepted_version(view), _listed(view)
+    if accepted is None:
+        return []
+    return [
+        file
+        for version, files in rivals(view).items()
+        for file in files
+        if version > accepted and version not in view.published and _name(file) not in listed
+    ]
+
+
+def uncompared_files(view: LogView) -> list[LogObject]:
+    """Files of accepted and published versions that may or may not hold the published bytes."""
+    accepted, listed = accepted_version(view), _listed(view)
+    if accepted is None:
+        return []
+    return [
+        file
+        for version, files in rivals(view).items()
+        for file in files
+        if version <= accepted
+        and version in view.published
+        and _name(file) not in listed
+        and view.is_copy(file) is None
+    ]
+
+
+def rivals(view: LogView) -> Mapping[int, Sequence[LogObject]]:
+    """The listed staged files by version."""
+    found: dict[int, list[LogObject]] = {}
+    for file in view.facts.listing.staged or ():
+        version = staged_file_version(file.name)
+        if version is not None:
+            found.setdefault(version, []).append(file)
+    return found
+
+
+def accepted_version(view: LogView) -> int | None:
+    """The newest version that a registration of this path accepted a commit for."""
+    versions = (one.table_version for one in _started(view))
+    return max((version for version in versions if version is not None and is_version(version)), default=None)
+
+
+def uncopied_versions(view: LogView) -> tuple[tuple[int, bool], ...]:
+    """Accepted and published versions of which no staged file holds the published bytes, ascending.
+
+    Beside each stands whether a coordinator accepted it for certain. A table that left its coordinator and came back
+    has versions in between that none accepted, though staged files of refused commits may lie there. Only versions of
+    the listing count: the folders are listed after the published files, and a file is staged before it is published.
+    """
+    accepted = accepted_version(view)
+    if accepted is None:
+        return ()
+    files = rivals(view)
+    copied = {version for version, of_it in files.items() if any(view.is_copy(one) for one in of_it)}
+    elsewhere = {*copied, *_listed(view).values(), *(one.version for of in view.facts.entries.values() for one in of)}
+    closed = [one.table_version or 0 for one in _started(view) if one.accepting_commits is False]
+    found = []
+    for version, of_it in sorted(files.items()):
+        unknown = version in elsewhere or version > accepted or version not in view.facts.listing.commits
+        if unknown or any(view.is_copy(one) is not False for one in of_it):
+            continue
+        named = [was_named(view.facts.provenance.get(version), one.name) for one in of_it]
+        if not all(one is False for one in named):
+            left = max((one for one in closed if one < version), default=-1)
+            certain = left < 0 or True in named or any(left < one <= version for one in copied)
+            found.append((version, certain))
+    return tuple(found)
+
+
+def _started(view: LogView) -> list[Registration]:
+    here = [one for one in view.facts.registrations if same_place(one.path, view.facts.uri)]
+    return [one for one in here if one.has_accepted_commits is not False]
+
+
+def _listed(view: LogView) -> dict[str, int]:
+    """The files that any registration lists, with their versions."""
+    return {
+        commit.file_name: commit.version
+        for one in view.facts.registrations
+        for commit in one.commits
+        if commit.file_name
+    }
 
 
 def _name(file: LogObject) -> str:

@@ -50,6 +50,13 @@ def run_list(runs: Sequence[tuple[int, int]], most: int = 3) -> str:
     return joined([*shown, f"{thousands(rest)} more"] if rest else shown)
 
 
+def accepted_only(versions: Sequence[int]) -> str:
+    """Commits that nobody but their store knows: "commit 5 is accepted and not published"."""
+    many = len(versions)
+    named = f"{verb(many, 'commit', 'commits')} {version_list(versions)}"
+    return f"{named} {verb(many, 'is', 'are')} accepted and not published"
+
+
 def runs_of(versions: Iterable[int]) -> list[tuple[int, int]]:
     """First and last of each run of consecutive versions, ascending."""
     runs: list[tuple[int, int]] = []

@@ -64,7 +64,7 @@ def evidence(table: DeltaTable, versions: Sequence[VersionRow]) -> list[Evidence
     """The rows that carry the verdict, oldest version first. `versions` are the newest ones, oldest first."""
     if table.mechanism == Mechanism.COORDINATED_COMMITS:
         return _coordinated(table, versions)
-    if table.mechanism == Mechanism.LOG_STORE:
+    if table.mechanism == Mechanism.LOG_STORE and table.lock_domains:
         return _log_store(table, versions)
     newest = _newest_published(versions)
     return [_single(newest, table)] if newest else []
@@ -198,7 +198,8 @@ def _single(row: VersionRow, table: DeltaTable) -> EvidenceRow:
     if table.mechanism == Mechanism.COORDINATED_COMMITS:
         said = _words("not in the item's list", note="cleared once backfilled")
         return EvidenceRow(f"Commit {row.version:,}", said, _file(row), AGREE)
-    said = _words("no entry", note="no commit store guards this table")
+    unknown = table.mechanism == Mechanism.LOG_STORE
+    said = _words("no entry", note="in any store that is asked" if unknown else "nothing shows a commit store")
     return EvidenceRow(f"Commit {row.version:,}", said, _file(row), ONE_WITNESS)
 
 

@@ -105,7 +105,7 @@ BULK: Mapping[str, BulkKind] = {
         "Publish all pending",
         "On each table, lowest version first: copies the temp file to its commit file, only if that key is still "
         "absent, compares every byte, and marks the entry complete. Deletes nothing.",
-        ("C2", "rewind-leftover"),
+        ("C2",),
     ),
     RepairName.BACKFILL.value: BulkKind(
         RepairName.BACKFILL,

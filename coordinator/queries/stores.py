@@ -124,7 +124,7 @@ def tables_with_several_writers(connection: Connection | None) -> list[TableFind
 
 
 def single_driver_tables(connection: Connection | None) -> int:
-    """Tables that no commit store guards."""
+    """Tables of which nothing shows a commit store."""
     found = DeltaTable.objects.filter(mechanism=Mechanism.SINGLE_DRIVER, gone_at=None)
     return (found.filter(connection=connection) if connection is not None else found).count()
 

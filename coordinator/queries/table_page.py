@@ -164,7 +164,7 @@ def newest_versions(table: DeltaTable, findings: Sequence[TableFinding]) -> list
     commits = list(table.commits.all()[:NEWEST_VERSIONS])
     first = commits[-1].version if len(commits) == NEWEST_VERSIONS else 0
     entries = list(table.entries.filter(version__gte=first)[: 4 * NEWEST_VERSIONS])
-    rows = join_versions(commits, entries, mechanism=table.mechanism, foreign=foreign_versions(findings))
+    rows = join_versions(commits, entries, mechanism=_guard(table), foreign=foreign_versions(findings))
     accepted = table.accepted_version
     if rows and accepted is not None and accepted > rows[-1].version:
         rows.append(VersionRow(version=accepted, state=VersionState.MISSING, commit=None, entries=()))
@@ -186,7 +186,7 @@ def commit_page(table: DeltaTable, after: str, size: int) -> tuple[Page[Commit],
     versions = join_versions(
         page.rows,
         entries[: 4 * size],
-        mechanism=table.mechanism,
+        mechanism=_guard(table),
         foreign=foreign_versions(open_findings(table)),
     )
     return page, versions[::-1]
@@ -202,7 +202,7 @@ def one_version(table: DeltaTable, version: int) -> tuple[VersionRow, list[Table
         return None
     open_ones = [finding for finding in findings if finding.resolved_at is None]
     foreign = foreign_versions(open_ones)
-    rows = join_versions(commits, entries, mechanism=table.mechanism, foreign=foreign)
+    rows = join_versions(commits, entries, mechanism=_guard(table), foreign=foreign)
     row = rows[0] if rows else VersionRow(version=version, state=VersionState.MISSING, commit=None, entries=())
     return row, findings
 
@@ -247,6 +247,12 @@ def activity_page(table: DeltaTable, after: str, size: int) -> Page[AuditEntry]:
 
 def tab_counts(table: DeltaTable) -> dict[str, int]:
     return {"commits": table.commits.count(), "entries": table.entries.count(), "jobs": jobs_of(table).count()}
+
+
+def _guard(table: DeltaTable) -> str:
+    """The mechanism by which an absent entry is judged; "" for a log store of which no entry was ever seen."""
+    unknown = table.mechanism == Mechanism.LOG_STORE and not table.lock_domains
+    return "" if unknown else table.mechanism
 
 
 def mechanism_word(table: DeltaTable) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from coordinator.models import DeltaTable
 from coordinator.repairs.call_steps import log_call
-from coordinator.repairs.carrying_out import Images, observe_again, prove
+from coordinator.repairs.carrying_out import Images, conclude
 from coordinator.repairs.execution import CallOutcome, execute
 from coordinator.repairs.fresh import FreshPlans, plan_anew
 from coordinator.repairs.gate import ReadOnlyMode, require_writable
@@ -16,7 +16,7 @@ from coordinator.repairs.plan import Plan
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import Outcome, record
 from dashboard.connections.access import EndpointNotAllowed, lake_access
-from dashboard.jobs.context import JobContext, JobFailed
+from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
 from lake.aws.access import Lake, open_lake
 from lake.aws.errors import AwsError
 from lake.delta.uri import TableUri
@@ -30,6 +30,7 @@ class TableState(StrEnum):
 
     DONE = "done"
     NOTHING = "nothing_to_do"
+    OVERTAKEN = "overtaken"
     REFUSED = "refused"
     FAILED = "failed"
 
@@ -103,16 +104,20 @@ def _repaired(context: JobContext, table: DeltaTable, repairs: tuple[str, ...]) 
     """Carry out plan after plan, lowest version first, each made anew, until none is left that was not tried."""
     tried: set[tuple[str, str, int | None]] = set()
     done: list[str] = []
+    overtaken: list[str] = []
     with open_lake(lake_access(table.connection)) as lake:
         for _ in range(MOST_PLANS):
             require_writable(table.connection)
             fresh = plan_anew(table.connection, lake, TableUri.parse(table.uri))
             plan = next((one for one in _wanted(fresh, repairs) if _key(one) not in tried), None)
             if plan is None:
-                return _closing(fresh, repairs, done)
+                return _closing(fresh, repairs, done, overtaken)
             tried.add(_key(plan))
-            _carry_out(context, table, plan, fresh, lake)
-            done.append(plan.title)
+            try:
+                _carry_out(context, table, plan, fresh, lake)
+                done.append(plan.title)
+            except JobOvertaken as told:
+                overtaken.append(f"{plan.title}: {told}")
     return TableState.FAILED, f"{_list(done)} More than {MOST_PLANS} plans: run it again for the rest."
 
 
@@ -121,11 +126,16 @@ def _wanted(fresh: FreshPlans, repairs: tuple[str, ...]) -> list[Plan]:
     return sorted(wanted, key=lambda plan: -1 if plan.version is None else plan.version)
 
 
-def _closing(fresh: FreshPlans, repairs: tuple[str, ...], done: list[str]) -> tuple[TableState, str]:
+def _closing(
+    fresh: FreshPlans, repairs: tuple[str, ...], done: list[str], overtaken: list[str]
+) -> tuple[TableState, str]:
     reasons = [one.reason for one in fresh.refusals if one.repair.value in repairs]
     reasons += [f"{one.title} can lose a commit: confirm it on the table's page." for one in _losing(fresh, repairs)]
+    told = [part for part in (_list(done), *overtaken, *reasons) if part]
+    if overtaken:
+        return TableState.OVERTAKEN, " ".join(told)
     if reasons:
-        return TableState.REFUSED, " ".join([_list(done), *reasons] if done else reasons)
+        return TableState.REFUSED, " ".join(told)
     return (TableState.DONE, _list(done)) if done else (TableState.NOTHING, fresh.verdict.summary)
 
 
@@ -134,7 +144,7 @@ def _losing(fresh: FreshPlans, repairs: tuple[str, ...]) -> list[Plan]:
 
 
 def _carry_out(context: JobContext, table: DeltaTable, plan: Plan, fresh: FreshPlans, lake: Lake) -> None:
-    """Carry out one plan and write it to the audit log of its table; raises JobFailed as for a single repair."""
+    """Carry out one plan and write it to the audit log of its table; raises what a single repair raises."""
     context.log(f"{table.uri}: {plan.title}", step="table")
     images = Images.of(plan, fresh)
 
@@ -146,10 +156,15 @@ def _carry_out(context: JobContext, table: DeltaTable, plan: Plan, fresh: FreshP
     detail = "Interrupted."
     try:
         execution = execute(plan, AwsRepairLake(lake), on_call=on_call)
-        verdict = observe_again(table.connection, lake, plan)
-        images.note_table(verdict)
-        prove(plan, fresh, execution, verdict)
+        conclusion = conclude(table.connection, lake, plan, fresh, execution)
+        if conclusion.verdict is not None:
+            images.note_table(conclusion.verdict)
+        if conclusion.trouble is not None:
+            raise conclusion.trouble
         outcome, detail = "done", plan.title
+    except JobOvertaken as told:
+        outcome, detail = "overtaken", str(told)
+        raise
     except JobFailed as error:
         detail = str(error)
         raise

@@ -6,9 +6,11 @@ from typing import Self
 
 from coordinator.repairs.carrying_out import Images
 from coordinator.repairs.documents import call_document
-from coordinator.repairs.execution import CallOutcome
+from coordinator.repairs.execution import CallOutcome, Result
 from coordinator.repairs.plan import Plan
 from dashboard.jobs.context import JobContext, Step
+
+STATES = {Result.DONE: "done", Result.ALREADY: "done", Result.STOPPED: "stopped", Result.FAILED: "failed"}
 
 
 class CallSteps:
@@ -35,7 +37,7 @@ class CallSteps:
         log_call(self._context, place, outcome)
         if self._step is not None:
             self._step.detail = outcome.sentence
-            self._step.state = "done" if outcome.may_go_on else "failed"
+            self._step.state = STATES[outcome.result]
         self._running.close()
         self._step = None
         if outcome.may_go_on:

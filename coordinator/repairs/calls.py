@@ -134,19 +134,22 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class DeleteRegistration:
-    """Delete a registration, if hasAcceptedCommits = false AND commits = [] AND path = `path`."""
+    """Delete a registration, if hasAcceptedCommits = false AND commits = [] AND path and tableVersion are as read."""
 
     table: str
     table_id: str
     path: str
+    table_version: int
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteLitter:
-    """Delete a file that belongs to no commit: read the entry or registration again, HEAD, then DELETE with If-Match.
+    """Delete a file that no commit needs: read the item again, prove it once more, then DELETE with If-Match.
 
     `entry` is the key (tablePath, fileName) of the entry that must not name the file; `registration` the tableId whose
-    list must not name it. A file that has gone counts as deleted; one that is named after all stops the repair.
+    list must not name it. `named` is the tempPath that the entry must still name instead. `survivor` is the key of an
+    object that must hold the same bytes, "" where the file was never accepted. An entry without either proves nothing.
+    A file that has gone counts as deleted; one that is named, or not proven, after all stops the repair.
     """
 
     bucket: str
@@ -156,6 +159,8 @@ class DeleteLitter:
     table: str
     entry: tuple[str, str] | None = None
     registration: str = ""
+    named: str = ""
+    survivor: str = ""
 
 
 Call = (

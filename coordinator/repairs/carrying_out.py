@@ -4,18 +4,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coordinator.observation.passes import observe_one_table
+from coordinator.observation.reading import Reading
+from coordinator.observation.saving import save_readings
 from coordinator.protocols.verdict import Finding, State, Verdict
 from coordinator.repairs.documents import call_document, finding_image
 from coordinator.repairs.execution import CallOutcome, Execution, Result
-from coordinator.repairs.fresh import FreshPlans
+from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
+from coordinator.repairs.overtaking import UNCHANGED, in_words, is_doubtful, overtaken_at, was_overtaken, written
 from coordinator.repairs.plan import Plan
 from dashboard.connections.models import Connection
-from dashboard.jobs.context import JobFailed
+from dashboard.jobs.context import JobFailed, JobOvertaken
 from lake.aws.access import Lake
+from lake.aws.errors import AwsError
 from lake.delta.uri import TableUri
 
 MOST_FINDINGS = 20
 """Findings that the image of a table holds."""
+
+LITTER = ("C1", "K2")
+"""Findings that count files, of which one plan may leave some for the next."""
 
 
 @dataclass
@@ -49,39 +56,90 @@ class Images:
         self.after.update(_versions(verdict) | {"findings": findings})
 
 
-def observe_again(connection: Connection, lake: Lake, plan: Plan) -> Verdict:
-    """Read and store the repaired table; raises JobFailed where it cannot be read, or is gone."""
+def read_and_plan(connection: Connection, lake: Lake, uri: str, path_scheme: str = "") -> FreshPlans:
+    """Read one table, store what was read for the pages, and plan its repairs. Raises AwsError."""
+
+    def keep(reading: Reading) -> None:
+        save_readings(connection, [reading])
+
+    return plan_anew(connection, lake, TableUri.parse(uri), path_scheme, keep)
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """The table as read after a repair, None where it could not be; `trouble` is what it came to without a proof."""
+
+    verdict: Verdict | None
+    trouble: JobFailed | JobOvertaken | None
+
+    @property
+    def now(self) -> str:
+        """What the table is now, as one sentence; "" where it could not be read."""
+        return self.verdict.summary if self.verdict else ""
+
+
+def conclude(connection: Connection, lake: Lake, plan: Plan, fresh: FreshPlans, execution: Execution) -> Conclusion:
+    """Read and store the table again, and judge by it: proven, overtaken, or failed.
+
+    It has failed where a call ended it that nobody overtook, where the table cannot be read, where the finding stands
+    or may stand, and where a new one was left behind.
+    """
+    if execution.end is not None:
+        return _ended(connection, lake, fresh, execution, execution.end)
     reading = observe_one_table(connection, lake, TableUri.parse(plan.uri))
     if reading.error is not None:
-        raise JobFailed(reading.error.code, f"The table could not be read again after the repair: {reading.error}")
+        sentence = f"The table could not be read again after the repair: {reading.error}"
+        return Conclusion(None, JobFailed(reading.error.code, sentence))
     if reading.verdict is None:
-        raise JobFailed("TableGone", "After the repair neither the table's log nor its entries were there.")
-    return reading.verdict
+        sentence = "After the repair neither the table's log nor its entries were there."
+        return Conclusion(None, JobFailed("TableGone", sentence))
+    return Conclusion(reading.verdict, unproven(plan, fresh, reading.verdict))
 
 
-def prove(plan: Plan, fresh: FreshPlans, execution: Execution, verdict: Verdict) -> None:
-    """Raise JobFailed where a call ended the repair, the finding stands or may stand, or a new one was left behind."""
-    end = execution.end
-    if end is not None:
-        raise JobFailed(end.code or "Stopped", _ended(end, execution, verdict))
+def unproven(plan: Plan, fresh: FreshPlans, verdict: Verdict) -> JobFailed | None:
+    """What is wrong after every call was made: the finding stands or may stand, or a new one was left behind."""
     still = still_wrong(plan, fresh, verdict)
     if still is not None:
-        raise JobFailed("StillWrong", f"Every call was made, and this is still wrong: {still.summary}")
-    if is_doubtful(plan, verdict):
+        return JobFailed("StillWrong", f"Every call was made, and this is still wrong: {still.summary}")
+    if is_doubtful(Subject.of(plan), verdict):
         checking = f"Every call was made, and whether {plan.code} is gone is not proven yet: observe the table again."
-        raise JobFailed("NotProven", checking)
+        return JobFailed("NotProven", checking)
+    return None
+
+
+def _ended(connection: Connection, lake: Lake, fresh: FreshPlans, execution: Execution, end: CallOutcome) -> Conclusion:
+    """A repair that one of its calls has ended."""
+    try:
+        again = read_and_plan(connection, lake, execution.plan.uri, fresh.path_scheme)
+    except AwsError as error:
+        sentence = f"{_where(execution, end)} The table could not be read again: {error}"
+        return Conclusion(None, JobFailed(end.code or error.code, sentence))
+    told = overtaken_at(execution, end, again)
+    if was_overtaken(execution, again):
+        return Conclusion(again.verdict, JobOvertaken(told.sentence, told.document))
+    holds = "" if told.finding_holds else " The table was read again: the finding no longer holds."
+    return Conclusion(again.verdict, JobFailed(end.code or "Stopped", f"{_where(execution, end)}{holds}"))
+
+
+def _where(execution: Execution, end: CallOutcome) -> str:
+    """Where a repair ended and what it had written. Of a call that AWS did not answer nobody knows whether it wrote."""
+    told = written(execution)
+    changed = told or end.result is Result.FAILED
+    place = f"Stopped at call {len(execution.outcomes)} of {len(execution.plan.calls)}" if changed else UNCHANGED
+    return " ".join(part for part in (f"{place}: {end.sentence}", in_words(told)) if part)
 
 
 def still_wrong(plan: Plan, fresh: FreshPlans, verdict: Verdict) -> Finding | None:
     """The repaired finding if it still stands, else one about the same version that was not there before.
 
-    A finding that only notes something and no longer names the repair counts as resolved: files of young commits stay,
-    for example, where those of old ones were removed.
+    A finding that only notes something counts as resolved where it no longer names the repair, or counts fewer files
+    than before: those of young commits stay, for example, and so do those that a plan without loss leaves alone.
     """
-    known = {(one.code, one.version) for one in fresh.verdict.findings}
+    known = {(one.code, one.version): one for one in fresh.verdict.findings}
     for one in verdict.findings:
         same = (one.code, one.version) == (plan.code, plan.version)
-        if same and (one.state is not State.HEALTHY or plan.repair in one.repairs):
+        stands = one.state is not State.HEALTHY or plan.repair in one.repairs
+        if same and stands and not _is_less(one, known.get((one.code, one.version))):
             return one
         about = plan.version is not None and one.version == plan.version and (one.code, one.version) not in known
         if about and one.state is not State.HEALTHY:
@@ -89,19 +147,10 @@ def still_wrong(plan: Plan, fresh: FreshPlans, verdict: Verdict) -> Finding | No
     return None
 
 
-def is_doubtful(plan: Plan, verdict: Verdict) -> bool:
-    """Whether the reading afterwards left a finding of the plan's kind, or about its version, to be checked."""
-    versions = () if plan.version is None else (plan.version,)
-    return any(one.code == plan.code or one.version in versions for one in verdict.withheld)
-
-
-def _ended(end: CallOutcome, execution: Execution, verdict: Verdict) -> str:
-    changed = any(one.result is Result.DONE for one in execution.outcomes) or end.result is Result.FAILED
-    place = f"Stopped at call {len(execution.outcomes)} of {len(execution.plan.calls)}"
-    plan = execution.plan
-    holds = any((one.code, one.version) == (plan.code, plan.version) for one in verdict.findings)
-    rest = "" if holds else " The table was read again: the finding no longer holds."
-    return f"{place if changed else 'Stopped before any change'}: {end.sentence}{rest}"
+def _is_less(now: Finding, before: Finding | None) -> bool:
+    """Whether fewer of the files that it counts are left; a finding without a count is never less."""
+    count, was = now.evidence.get("count"), before.evidence.get("count") if before else None
+    return now.code in LITTER and isinstance(count, int) and isinstance(was, int) and count < was
 
 
 def _versions(verdict: Verdict) -> dict[str, Any]:

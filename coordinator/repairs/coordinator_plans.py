@@ -4,10 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from coordinator.protocols.registrations import SeenCommit, seen_commits
 from coordinator.protocols.verdict import Finding
-from coordinator.protocols.wording import counted, run_list, thousands, version_list
-from coordinator.repairs.calls import Call, ClearCommits, Publish, RequireEqual
+from coordinator.protocols.wording import counted, joined, run_list, thousands, version_list
+from coordinator.repairs.calls import Call, ClearCommits, Publish, RequireEqual, SaveAside
 from coordinator.repairs.plan import FileCheck, RepairName
 from coordinator.repairs.registration_plans import current_registration, why_not_rest_on
+from coordinator.repairs.rescue import rescued_registration
+from coordinator.repairs.seen_before import doubt, was_accepted, was_published, why_contradicted
 from coordinator.repairs.staged_files import MOST_CANDIDATES, waiting_commits
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
 from coordinator.repairs.wire_form import in_order
@@ -23,15 +25,18 @@ def backfill(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
         yield table.refuse(finding, RepairName.BACKFILL, title, reason)
     else:
         waiting = waiting_commits(table.view, registration)
+        loses = joined(list(_doubts(table, waiting)))
+        kept = (_kept_item(table, RepairName.BACKFILL, registration, finding.version),) if loses else ()
         yield table.plan(
             finding,
             RepairName.BACKFILL,
             f"Backfill {counted(len(waiting), 'commit')}",
-            (*_published_or_compared(table, registration), _cleared(table, registration)),
+            (*kept, *_published_or_compared(table, registration), _cleared(table, registration)),
             (
                 f"Outside readers see {version_list(one.version for one in waiting)} from then on.",
                 "Deletes no file and leaves tableVersion as it is. If a writer moves on meanwhile, the list stays.",
             ),
+            loses,
         )
     yield table.refuse(
         finding,
@@ -60,26 +65,20 @@ def clear_entries(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome
 
 
 def publish_accepted_staged_file(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
-    """K6: the accepted staged file is the one whose in-commit timestamp the registration holds."""
+    """K6: the accepted staged file has the in-commit timestamp that the registration holds.
+
+    A rival may have the same one: it is the later of the clock and the time of the version below plus one, so that all
+    writers share it while that version's time lies in the future. Only another witness proves which file it is.
+    """
     version = finding.version if finding.version is not None else -1
     title = f"Publish the accepted staged file of {thousands(version)}"
     registration = current_registration(table)
     matches = _matches(table, registration, version) if registration else []
     reason = _why_not_alone(finding) or first_reason(_why_not_accepted(table, registration, version, matches))
-    if reason:
+    if reason or registration is None:
         yield table.refuse(finding, RepairName.PUBLISH_ACCEPTED_STAGED_FILE, title, reason)
     else:
-        accepted = matches[0]
-        yield table.plan(
-            finding,
-            RepairName.PUBLISH_ACCEPTED_STAGED_FILE,
-            title,
-            _copied(table, accepted, version),
-            (
-                f"{accepted.name} is the only staged file of this version with the accepted in-commit timestamp.",
-                f"Readers see version {thousands(version)} again, and writers stop retrying it. Deletes nothing.",
-            ),
-        )
+        yield _publication(table, finding, title, matches[0], registration, version)
     yield _no_lowering(table, finding)
 
 
@@ -89,6 +88,40 @@ def _why_not_alone(finding: Finding) -> str:
         return ""
     below = run_list([(finding.versions[0], finding.versions[-2])])
     return f"Nothing tells which staged files were accepted as {below}. Bring their files back first."
+
+
+def _publication(
+    table: TableUnderRepair, finding: Finding, title: str, file: FileCheck, registration: Registration, version: int
+) -> Outcome:
+    calls = _copied(table, file, version)
+    told = f"Readers see version {thousands(version)} again, and writers stop retrying it. Deletes nothing."
+    repair = RepairName.PUBLISH_ACCEPTED_STAGED_FILE
+    if _is_proven(table, file, version):
+        proof = f"{file.name} is the accepted file: its version's checksum, or what was seen of it, names it."
+        return table.plan(finding, repair, title, calls, (proof, told))
+    item = _kept_item(table, repair, registration, version)
+    unproven = (
+        f"{file.name} is the only staged file left with the accepted in-commit timestamp. A rival can have the same "
+        "timestamp, and no checksum and no earlier look tells them apart."
+    )
+    loses = f"the accepted commit {thousands(version)}, if this file is a rival's with the same in-commit timestamp"
+    return table.plan(finding, repair, title, (item, *calls), (unproven, told), loses)
+
+
+def _kept_item(
+    table: TableUnderRepair, repair: RepairName, registration: Registration, version: int | None
+) -> SaveAside:
+    key = rescued_registration(table.rescue_folder(repair, version), registration.table_id)
+    item = in_order(table.raw(registration) or {})
+    return SaveAside(table.place.bucket, key, item=item)
+
+
+def _doubts(table: TableUnderRepair, waiting: Sequence[SeenCommit]) -> Iterator[str]:
+    """What publishing the listed files may lose, by what was seen of their versions before."""
+    for one in waiting:
+        check = table.check(one.staged.name) if one.staged else None
+        if check and (told := doubt(table.given.facts.provenance.get(one.version), check, one.version)):
+            yield told
 
 
 def _listing_one(table: TableUnderRepair, finding: Finding) -> tuple[Registration | None, str]:
@@ -130,6 +163,8 @@ def _why_not_element(table: TableUnderRepair, seen: SeenCommit) -> str:
         return f"The in-commit timestamp of {seen.staged.name} is not the accepted one."
     if table.entries_of(seen.version):
         return f"The log store holds an entry of version {name} as well; only one of them can be right."
+    if reason := why_contradicted(table.given.facts.provenance.get(seen.version), check, seen.version):
+        return reason
     return table.why_not_between(seen.staged.name, seen.version)
 
 
@@ -192,14 +227,28 @@ def _cleared(table: TableUnderRepair, registration: Registration) -> ClearCommit
 
 
 def _matches(table: TableUnderRepair, registration: Registration, version: int) -> list[FileCheck]:
-    """Staged files of the version with the accepted timestamp, one of those that hold the same bytes."""
+    """Staged files of the version with the accepted timestamp, one of those that hold the same bytes.
+
+    Where witnesses prove one of several to be the accepted one, it alone.
+    """
     checks = [table.check(file.name) for file in table.view.staged_of(version)]
     by_bytes = {
         one.sha256: one
         for one in reversed(checks)
         if one and not one.problems and one.in_commit_timestamp == registration.table_timestamp is not None
     }
-    return list(by_bytes.values())
+    matches = list(by_bytes.values())
+    proven = [one for one in matches if _is_proven(table, one, version)]
+    return proven if len(proven) == 1 else matches
+
+
+def _is_proven(table: TableUnderRepair, file: FileCheck, version: int) -> bool:
+    """Whether more than its timestamp shows that a staged file is the accepted one."""
+    seen = table.given.facts.provenance.get(version)
+    if was_accepted(seen, file) or was_published(seen, file):
+        return True
+    said = table.said(file.name)
+    return said is not None and table.witnesses(version, None).names(said)
 
 
 def _why_not_accepted(
@@ -216,6 +265,13 @@ def _why_not_accepted(
     candidates = table.view.staged_of(version)
     if len(candidates) > MOST_CANDIDATES:
         yield f"{len(candidates):,} staged files of this version exist; no more than {MOST_CANDIDATES:,} are read."
+    before = table.given.facts.provenance.get(version)
+    for one in matches:
+        yield why_contradicted(before, one, version)
+        if before is not None and before.disputed:
+            yield f"Two files were seen to be accepted as version {thousands(version)}; compare them by hand."
+        if was_published(before, one) is False:
+            yield f"{version}.json was seen with other bytes than {one.name} has."
     if registration.table_timestamp is None:
         yield "The registration holds no tableTimestamp, so no staged file can be told to be the accepted one."
     if len(matches) != 1:

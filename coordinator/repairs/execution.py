@@ -64,14 +64,15 @@ def execute(
 
 
 def _make(call: Call, sending: Sending) -> CallOutcome:
+    code = ""
     try:
         answer = _send(call, sending)
     except Stop as stop:
-        return CallOutcome(call, Result.STOPPED, str(stop), tuple(sending.request_ids))
+        answer = Answer(Result.STOPPED, str(stop))
     except AwsError as error:
         sending.note(error.request_id)
-        return CallOutcome(call, Result.FAILED, str(error), tuple(sending.request_ids), error.code)
-    return CallOutcome(call, answer.result, answer.sentence, tuple(sending.request_ids))
+        answer, code = Answer(Result.FAILED, str(error)), error.code
+    return CallOutcome(call, answer.result, answer.sentence, tuple(sending.request_ids), code, bool(sending.taken))
 
 
 def _send(call: Call, sending: Sending) -> Answer:

@@ -13,11 +13,13 @@ from coordinator.protocols.verdict import Finding, Verdict
 from coordinator.repairs.documents import call_document
 from coordinator.repairs.plan import Plan, Refusal, RepairFacts
 from coordinator.repairs.planning import plan_repairs
-from coordinator.repairs.reading import read_for_repair
+from coordinator.repairs.reading import Keep, forget, read_for_repair
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 from lake.aws.access import Lake
 from lake.delta.uri import TableUri
+
+CHANGED = "what the plan rests on has changed since it was shown."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,12 @@ class Subject:
     code: str
     version: int | None
 
+    @classmethod
+    def of(cls, thing: Plan | Refusal) -> "Subject":
+        return cls(thing.repair.value, thing.code, thing.version)
+
     def is_of(self, thing: Plan | Refusal) -> bool:
-        return (thing.repair.value, thing.code, thing.version) == (self.repair, self.code, self.version)
+        return self == Subject.of(thing)
 
     @property
     def finding(self) -> str:
@@ -43,6 +49,12 @@ class FreshPlans:
     verdict: Verdict
     plans: tuple[Plan, ...]
     refusals: tuple[Refusal, ...]
+    path_scheme: str = ""
+
+    @property
+    def was_read(self) -> bool:
+        """Whether all was read and nothing is being checked, so that no plan is refused for a gap in what is known."""
+        return not self.verdict.withheld and all(one.code != "not-read" for one in self.verdict.findings)
 
     def plan_of(self, subject: Subject) -> Plan | None:
         return next((plan for plan in self.plans if subject.is_of(plan)), None)
@@ -52,18 +64,21 @@ class FreshPlans:
         return next((one for one in findings if (one.code, one.version) == (thing.code, thing.version)), None)
 
 
-def plan_anew(connection: Connection, lake: Lake, uri: TableUri, path_scheme: str = "") -> FreshPlans:
-    """Read one table strongly consistently, from the start of its log, and plan. Raises AwsError.
+def plan_anew(
+    connection: Connection, lake: Lake, uri: TableUri, path_scheme: str = "", keep: Keep = forget
+) -> FreshPlans:
+    """Read one table strongly consistently, from the start of its log, and plan; `keep` is given the reading.
 
-    `path_scheme` is what somebody chose for a path that nothing shows, "" for none.
+    `path_scheme` is what somebody chose for a path that nothing shows, "" for none. Raises AwsError.
     """
     now = timezone.now()
-    facts = read_for_repair(lake, survey_for_one_table(connection, lake), target_of(connection, uri), now)
+    facts = read_for_repair(lake, survey_for_one_table(connection, lake), target_of(connection, uri), now, keep)
     made = plan_repairs(with_known_paths(connection, uri, replace(facts, path_scheme=path_scheme)))
     return FreshPlans(
         facts.verdict,
         tuple(one for one in made if isinstance(one, Plan)),
         tuple(one for one in made if isinstance(one, Refusal)),
+        path_scheme,
     )
 
 
@@ -104,14 +119,14 @@ def what_moved(subject: Subject, fresh: FreshPlans, shown: Mapping[str, Any]) ->
     if refusal := next((one for one in fresh.refusals if subject.is_of(one)), None):
         return f"it is refused now: {refusal.reason}"
     if fresh.finding_of(subject) is None:
-        return f"finding {subject.finding} no longer holds. Nothing is left to do about it."
+        return CHANGED
     return f"finding {subject.finding} no longer allows this repair."
 
 
 def _changed_call(now: Sequence[Mapping[str, str]], shown: Sequence[Mapping[str, str]]) -> str:
     if len(now) != len(shown):
-        return f"the plan had {len(shown)} calls and has {len(now)} now. Plan the repair again."
+        return f"the plan had {len(shown)} calls and has {len(now)} now."
     for number, (new, old) in enumerate(zip(now, shown, strict=True), start=1):
         if dict(new) != dict(old):
-            return f"call {number} was shown as “{old['says']}” and is “{new['says']}” now. Plan the repair again."
-    return "what it rests on has changed since the plan was shown. Plan the repair again."
+            return f"call {number} was shown as “{old['says']}” and is “{new['says']}” now."
+    return CHANGED

@@ -25,7 +25,8 @@ CLEAR = "SET #commits = :empty"
 RAISE = "SET #tableVersion = :to, #tableTimestamp = :timestamp"
 UNREGISTERED = "attribute_not_exists(#tableId)"
 # Not by its size, which is 0 of an empty text as well.
-UNUSED = "#hasAcceptedCommits = :false AND #commits = :empty AND #path = :path"
+UNUSED = "#hasAcceptedCommits = :false AND #commits = :empty AND #path = :path AND #tableVersion = :tableVersion"
+UNUSED_NAMES = {name: name.removeprefix("#") for name in ("#hasAcceptedCommits", "#commits", "#path", "#tableVersion")}
 EMPTY: dict[str, Any] = {"L": []}
 
 
@@ -131,9 +132,11 @@ def register(call: Register, sending: Sending) -> Answer:
 def delete_registration(call: DeleteRegistration, sending: Sending) -> Answer:
     """Raises Stop, AwsError."""
     key = registration_key(call.table_id)
-    names = {"#hasAcceptedCommits": "hasAcceptedCommits", "#commits": "commits", "#path": "path"}
     values: Item = {":false": {"BOOL": False}, ":empty": EMPTY, ":path": text(call.path)}
-    if sending.write(lambda: sending.lake.delete_item(call.table, key, condition=UNUSED, names=names, values=values)):
+    values |= {":tableVersion": number(call.table_version)}
+    if sending.write(
+        lambda: sending.lake.delete_item(call.table, key, condition=UNUSED, names=UNUSED_NAMES, values=values)
+    ):
         return done(f"The registration {call.table_id} was deleted.")
     item = sending.lake.get_item(call.table, key)
     if item is None:

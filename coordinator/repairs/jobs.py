@@ -4,20 +4,20 @@ from typing import Any, cast
 
 from django.utils import timezone
 
-from coordinator.protocols.verdict import Verdict
 from coordinator.repairs.bulk import repair_tables
 from coordinator.repairs.call_steps import CallSteps
-from coordinator.repairs.carrying_out import Images, observe_again, prove
+from coordinator.repairs.carrying_out import Images, conclude, read_and_plan
 from coordinator.repairs.documents import plan_document, refusal_document
 from coordinator.repairs.execution import execute
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew, what_moved
 from coordinator.repairs.gate import RepairRefused, require_name, require_writable
 from coordinator.repairs.lake_port import AwsRepairLake
+from coordinator.repairs.overtaking import UNCHANGED, overtaken_before
 from coordinator.repairs.plan import Plan
 from dashboard.accounts.actor import Actor, Source
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
-from dashboard.jobs.context import JobContext, JobFailed
+from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
 from dashboard.jobs.models import Job
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import Lake, open_lake
@@ -52,14 +52,12 @@ def repair(context: JobContext) -> str:
     _check_writable(connection)
     with open_lake(lake_access(connection)) as lake:
         with context.step("Read the table and plan anew"):
-            fresh = _plan_anew(context, connection, lake)
-            plan = _confirmed(context, subject, fresh)
-            _check_loss(context, plan)
-        verdict = _carry_out(context, connection, lake, plan, fresh)
-    return (
-        f"{plan.title}: done and proven. The table was read again, and finding {subject.finding} is resolved. "
-        f"{verdict.summary}"
-    )
+            uri, path_scheme = context.params["uri"], context.params.get("path_scheme", "")
+            fresh = read_and_plan(connection, lake, uri, path_scheme)
+        plan = _confirmed(context, subject, fresh)
+        _check_loss(context, plan)
+        now = _carry_out(context, connection, lake, plan, fresh)
+    return f"{plan.title}: done and proven. The table was read again, and finding {subject.finding} is resolved. {now}"
 
 
 def _plan_anew(context: JobContext, connection: Connection, lake: Lake) -> FreshPlans:
@@ -67,18 +65,23 @@ def _plan_anew(context: JobContext, connection: Connection, lake: Lake) -> Fresh
     return plan_anew(connection, lake, uri, context.params.get("path_scheme", ""))
 
 
-def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Plan, fresh: FreshPlans) -> Verdict:
+def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Plan, fresh: FreshPlans) -> str:
+    """Make the calls, prove them, and return what the table is now, as one sentence."""
     images = Images.of(plan, fresh)
     context.result(before=images.before, after=images.after, aws_request_ids=images.request_ids)
     with CallSteps(context, plan, images) as steps:
         execution = execute(plan, AwsRepairLake(lake), on_call=steps, check_cancelled=context.check_cancelled)
     with context.step("Read the table again") as step:
-        verdict = observe_again(connection, lake, plan)
-        images.note_table(verdict)
-        step.detail = verdict.summary
+        conclusion = conclude(connection, lake, plan, fresh, execution)
+        step.detail = conclusion.now
+        if conclusion.verdict is None:
+            step.state = "failed"
+        else:
+            images.note_table(conclusion.verdict)
     context.result(requests=lake.requests.total)
-    prove(plan, fresh, execution, verdict)
-    return verdict
+    if conclusion.trouble is not None:
+        raise conclusion.trouble
+    return conclusion.now
 
 
 @job_kind("repair-many", queue="aws", verb="table.repair")
@@ -99,12 +102,16 @@ def connection_of(context: JobContext) -> Connection:
 
 
 def _confirmed(context: JobContext, subject: Subject, fresh: FreshPlans) -> Plan:
-    """The plan of now, saving where the confirmed one said; raises JobFailed if it is another one."""
+    """The plan of now, saving where the confirmed one said; raises what it came to if it is another one."""
     shown = _shown(context, subject)
     plan = fresh.plan_of(subject)
     if plan is not None and plan.digest == context.params["digest"]:
         return plan.saving_under(str(shown.get("rescue_folder") or plan.rescue_folder))
-    raise JobFailed("Moved", f"Stopped before any change: {what_moved(subject, fresh, shown)}")
+    moved = what_moved(subject, fresh, shown)
+    if not fresh.was_read:
+        raise JobFailed("NotRead", f"{UNCHANGED}: {moved}")
+    told = overtaken_before(subject, moved, len(shown.get("calls", ())), fresh)
+    raise JobOvertaken(told.sentence, told.document)
 
 
 def _shown(context: JobContext, subject: Subject) -> dict[str, Any]:

@@ -1,17 +1,22 @@
-"""Plans for what belongs to no commit: temp files (C1), staged files (K2) and registrations (K0)."""
+"""Plans for what no commit needs: temp files (C1), staged files (K2) and registrations (K0)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from coordinator.protocols.judgement import QUIET_SECONDS
-from coordinator.protocols.names import is_version, temp_file_version
+from coordinator.protocols.names import is_version, staged_file_version, temp_file_version, written_for
 from coordinator.protocols.registrations import element_problems
-from coordinator.protocols.staged_litter import losing_files
+from coordinator.protocols.staged_litter import losing_files, staged_fates, uncompared_files
+from coordinator.protocols.survivors import Fate, fate_of_registration
+from coordinator.protocols.temp_litter import temp_fates, unnamed_files
 from coordinator.protocols.verdict import Finding
-from coordinator.protocols.wording import counted, duration, joined, thousands
-from coordinator.repairs.calls import DeleteLitter, DeleteRegistration
-from coordinator.repairs.plan import RepairName
+from coordinator.protocols.wording import counted, duration, joined, thousands, verb, version_list
+from coordinator.repairs.calls import Call, DeleteLitter, RequireEqual, SaveAside
+from coordinator.repairs.orphans import orphans, removal, why_not_lost
+from coordinator.repairs.plan import Plan, RepairName
 from coordinator.repairs.registration_plans import current_registration
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair
+from coordinator.repairs.rescue import rescued_object
+from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
 from lake.delta.facts import LockDomain, LogObject, Registration
 from lake.delta.names import commit_name
 
@@ -20,9 +25,8 @@ MOST_DELETED = 300
 
 
 def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
-    """C1: temp files of versions that went to another writer, or that were never prepared."""
-    files = table.view.facts.listing.temp_files or ()
-    litter = [file for file in files if is_litter(table, file)]
+    """C1: temp files that were never accepted; where none is proven, those that may be the last copy of a commit."""
+    litter = temp_litter(table)
     domains = table.lock_domains
     reason = (
         table.why_nothing()
@@ -30,47 +34,118 @@ def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[Out
         or _why_not_domains(domains)
         or ("" if litter else _none_quiet("temp file"))
     )
-    title = "Remove temp files of no commit"
+    title = "Remove temp files that no entry names"
     if reason:
         yield table.refuse(finding, RepairName.REMOVE_ORPHANS, title, reason)
     else:
-        [only] = domains
-        calls = [
-            _deletion(table, file, only.store, entry=(only.path, commit_name(temp_file_version(file.name) or 0)))
-            for file in litter[:MOST_DELETED]
-        ]
-        yield table.plan(finding, RepairName.REMOVE_ORPHANS, title, calls, _consequences(litter))
+        yield _removal(table, finding, title, litter, lambda file: _unnamed_deletion(table, file, domains[0]))
     yield _never_published(table, finding)
 
 
 def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
     """K2: staged files of backfilled versions that hold other bytes than the accepted ones."""
     registration = current_registration(table)
-    litter = quiet_losers(table, registration) if registration else []
+    litter = staged_litter(table)
     reason = table.why_nothing() or _why_not_registration(table, registration)
     if not reason and not litter:
         reason = (
             "Their versions are not backfilled yet, so a slow writer could still commit one of them; or they are "
             f"younger than {duration(QUIET_SECONDS)}."
         )
-    title = "Remove staged files of no commit"
+    title = "Remove staged files that no commit needs"
     if reason or registration is None:
         yield table.refuse(finding, RepairName.REMOVE_ORPHANS, title, reason)
     else:
-        store, table_id = registration.store, registration.table_id
-        calls = [_deletion(table, file, store, registration=table_id) for file in litter[:MOST_DELETED]]
-        yield table.plan(finding, RepairName.REMOVE_ORPHANS, title, calls, _consequences(litter))
+        uncompared = len(uncompared_files(table.view))
+        yield _removal(
+            table, finding, title, litter, lambda file: _unlisted_deletion(table, file, registration), uncompared
+        )
     yield _never_published(table, finding)
+
+
+def keep_last_copies(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+    """A published file that differs from what was accepted: its temp or staged files may be all that is left of it."""
+    version = finding.version if finding.version is not None else -1
+    yield table.refuse(
+        finding,
+        RepairName.REMOVE_ORPHANS,
+        f"Remove the other files of version {thousands(version)}",
+        f"One of them may be the last copy of the accepted commit. Compare them with {version}.json, and write the "
+        "missing rows again before any of them goes.",
+    )
+
+
+def _removal(
+    table: TableUnderRepair,
+    finding: Finding,
+    title: str,
+    litter: Sequence[tuple[LogObject, Fate]],
+    deletion: Callable[[LogObject], DeleteLitter],
+    uncompared: int = 0,
+) -> Plan:
+    """Delete what is proven; the rest by a plan of its own, once nothing proven is left, after a copy was kept."""
+    proven = [file for file, fate in litter if fate.may_go]
+    files = proven or [file for file, _ in litter]
+    taken = files[:MOST_DELETED]
+    told = [
+        f"Deletes {counted(len(taken), 'file')}, {sum(file.size for file in taken):,} B, after looking once more that "
+        f"no item names {verb(len(taken), 'it', 'them')}.",
+    ]
+    if len(files) > len(taken):
+        told.append(f"{thousands(len(files) - len(taken))} more stay for the next time.")
+    if uncompared:
+        told.append(f"{counted(uncompared, 'file')} stay, not compared with what is published.")
+    if proven:
+        if unproven := len(litter) - len(proven):
+            told.append(f"{counted(unproven, 'file')} that may be the last copy of an accepted commit stay.")
+        calls = _proven_again(table, [(file, deletion(file)) for file in taken])
+        return table.plan(finding, RepairName.REMOVE_ORPHANS, title, calls, told)
+    calls = _kept_first(table, [(file, deletion(file)) for file in taken])
+    told += [f"{why[:1].upper()}{why[1:]}." for why in sorted({fate.why for _, fate in litter})]
+    told.append("Each is kept under _levee_rescue/ first.")
+    return table.plan(finding, RepairName.REMOVE_ORPHANS, title, calls, told, _what_may_go(litter))
+
+
+def _proven_again(table: TableUnderRepair, deletions: Sequence[tuple[LogObject, DeleteLitter]]) -> list[Call]:
+    """The deletions, each version's after the published file was compared with the staged file that it came from."""
+    calls: list[Call] = []
+    for file, call in deletions:
+        if (equal := _still_published(table, file)) and equal not in calls:
+            calls.append(equal)
+        calls.append(call)
+    return calls
+
+
+def _still_published(table: TableUnderRepair, file: LogObject) -> RequireEqual | None:
+    version = staged_file_version(file.name)
+    if version is None:
+        return None
+    copy = next((one for one in table.view.staged_of(version) if table.view.is_copy(one)), None)
+    return RequireEqual(table.place.bucket, table.key(copy.name), table.published_key(version)) if copy else None
+
+
+def _kept_first(table: TableUnderRepair, deletions: Sequence[tuple[LogObject, DeleteLitter]]) -> list[Call]:
+    folder = table.rescue_folder(RepairName.REMOVE_ORPHANS, None)
+    calls: list[Call] = []
+    for file, call in deletions:
+        copy = rescued_object(folder, file.name)
+        calls.append(SaveAside(call.bucket, copy, source=call.key))
+        calls.append(replace(call, survivor=copy))
+    return calls
+
+
+def _what_may_go(litter: Sequence[tuple[LogObject, Fate]]) -> str:
+    versions = [version for file, _ in litter if (version := written_for(file.name)) is not None]
+    return f"an accepted commit of version {version_list(versions)}: one of these files may be its last copy"
 
 
 def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
     """K0: registrations of upgrades that have lost their race for certain."""
-    current = current_registration(table)
-    orphans = [one for one in table.registrations if one.has_accepted_commits is False and one != current]
-    gone = [one for one in orphans if is_lost_upgrade(table, one)]
+    found = orphans(table)
+    gone = [one for one in found if is_lost_upgrade(table, one)]
     reason = table.why_nothing()
     if not reason and not gone:
-        reason = (
+        reason = first_reason(why_not_lost(table, one) for one in found) or (
             "An upgrade may still be running: it has lost its race only once its version is published and older than "
             f"{duration(QUIET_SECONDS)}."
         )
@@ -78,7 +153,7 @@ def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[
     if reason:
         yield table.refuse(finding, RepairName.REMOVE_ORPHANS, title, reason)
         return
-    calls = [DeleteRegistration(one.store, one.table_id, one.path) for one in gone[:MOST_DELETED]]
+    calls = [removal(table, one) for one in gone[:MOST_DELETED]]
     names = joined([one.table_id for one in gone[:3]])
     yield table.plan(
         finding,
@@ -89,46 +164,60 @@ def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[
     )
 
 
-def is_litter(table: TableUnderRepair, file: LogObject) -> bool:
-    """Whether a temp file is of a version that another file holds, or that nothing shows to have been prepared."""
+def temp_litter(table: TableUnderRepair) -> list[tuple[LogObject, Fate]]:
+    """Quiet temp files that no entry names, of versions that another file holds or that left no trace."""
+    unnamed = unnamed_files(table.view, temp_fates(table.view, table.entries), table.entries)
+    return [(file, fate) for file, fate in unnamed if _is_quiet(table, file) and _is_told(table, file)]
+
+
+def _is_told(table: TableUnderRepair, file: LogObject) -> bool:
+    """Whether entries tell of its version, or nothing at all does: a lost file may have left other traces."""
     version = temp_file_version(file.name)
-    if version is None or not _is_quiet(table, file):
+    if version is None or _is_malformed(table, version):
         return False
     entries = table.entries_of(version)
     if entries:
-        return all(one.temp is not None and one.temp.name != file.name and not one.entry.problems for one in entries)
-    return version > _newest_trace(table) and not _is_malformed(table, version)
+        return all(one.temp is not None and one.temp.name != file.name for one in entries)
+    return version > table.newest_trace
 
 
-def quiet_losers(table: TableUnderRepair, registration: Registration) -> list[LogObject]:
-    """Staged files of backfilled versions that are certainly no copy of the published one, once they are quiet."""
-    if registration.table_version is None:
-        return []
-    files = table.view.facts.listing.staged or ()
-    named = {commit.file_name for one in table.given.facts.registrations for commit in one.commits}
-    losers = losing_files(table.view, files, registration.table_version, named)
-    return [file for file in losers if _is_quiet(table, file)]
+def staged_litter(table: TableUnderRepair) -> list[tuple[LogObject, Fate]]:
+    """Quiet staged files of backfilled versions that hold other bytes than the published ones."""
+    fates = staged_fates(table.view, lambda file: _witnesses_tell(table, file))
+    return [(file, fate) for file, fate in losing_files(table.view, fates) if _is_quiet(table, file)]
+
+
+def _witnesses_tell(table: TableUnderRepair, file: LogObject) -> bool:
+    """Whether checksum or registration show the published file to be the accepted one, and this one not."""
+    version = staged_file_version(file.name)
+    if version is None:
+        return False
+    published, own = table.said(commit_name(version)), table.said(file.name)
+    if published is None or own is None:
+        return False
+    return table.witnesses(version, current_registration(table)).tell(published, own)
+
+
+def _unnamed_deletion(table: TableUnderRepair, file: LogObject, domain: LockDomain) -> DeleteLitter:
+    version = temp_file_version(file.name) or 0
+    named = next((one.entry.temp_path for one in table.entries_of(version)), None)
+    call = _deletion(table, file, domain.store, entry=(domain.path, commit_name(version)))
+    if table.view.is_copy(file):
+        return replace(call, survivor=table.published_key(version))
+    return replace(call, named=named or "")
+
+
+def _unlisted_deletion(table: TableUnderRepair, file: LogObject, registration: Registration) -> DeleteLitter:
+    return _deletion(table, file, registration.store, registration=registration.table_id)
 
 
 def is_lost_upgrade(table: TableUnderRepair, registration: Registration) -> bool:
     """Whether the version that an upgrade was to write went to another commit long ago; an upgrade is not retried."""
     version = registration.table_version
     published = table.view.file(version).object if version is not None and is_version(version) else None
-    return (
-        published is not None
-        and _is_quiet(table, published)
-        and not registration.commits
-        and not registration.problems
-        and table.raw(registration) is not None
-    )
-
-
-def _newest_trace(table: TableUnderRepair) -> int:
-    """The newest version of which anything is left: a lost file of a commit may leave its checksum or checkpoint."""
-    log = table.given.facts.listing
-    ends = [int(file.name[21:41]) for file in log.compacted if file.name[21:41].isdecimal()]
-    entries = [one.version for one in table.entries]
-    return max((table.view.base, *log.checkpoints, *log.checksums, *ends, *entries))
+    lost = published is not None and _is_quiet(table, published)
+    fate = fate_of_registration(registration, lost_its_race=lost)
+    return fate.may_go and not why_not_lost(table, registration)
 
 
 def _is_malformed(table: TableUnderRepair, version: int) -> bool:
@@ -175,20 +264,11 @@ def _deletion(
     return DeleteLitter(table.place.bucket, table.key(file.name), file.etag, file.size, store, entry, registration)
 
 
-def _consequences(litter: Sequence[LogObject]) -> list[str]:
-    taken = litter[:MOST_DELETED]
-    sentences = [
-        f"Deletes {counted(len(taken), 'file')}, {sum(file.size for file in taken):,} B; no commit names any of them."
-    ]
-    if len(litter) > len(taken):
-        sentences.append(f"{thousands(len(litter) - len(taken))} more stay for the next time.")
-    return [*sentences, "A file that an item names after all stops the repair."]
-
-
 def _never_published(table: TableUnderRepair, finding: Finding) -> Outcome:
     return table.refuse(
         finding,
         RepairName.PUBLISH_COMMIT,
         "Publish one of them",
-        "None of these files was accepted; publishing one would invent a commit that its writer knows to have failed.",
+        "No item tells that one of these files was accepted; publishing one would invent a commit that its writer may "
+        "know to have failed.",
     )

@@ -19,6 +19,7 @@ from coordinator.repairs.calls import (
     SaveAside,
 )
 from coordinator.repairs.plan import RepairName
+from coordinator.repairs.seen_before import doubt, why_contradicted
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
 from lake.delta.facts import LogStoreEntry
 
@@ -38,16 +39,18 @@ def publish_commit(table: TableUnderRepair, finding: Finding) -> Iterator[Outcom
     if reason or seen is None or seen.temp is None:
         yield table.refuse(finding, RepairName.PUBLISH_COMMIT, title, reason)
     else:
-        calls = (*_copy(table, seen), _completion(table, seen))
+        loses = _doubt(table, seen)
+        kept = (_saved_entry(table, seen.entry, RepairName.PUBLISH_COMMIT),) if loses else ()
         yield table.plan(
             finding,
             RepairName.PUBLISH_COMMIT,
             title,
-            calls,
+            (*kept, *_copy(table, seen), _completion(table, seen)),
             (
                 f"Every reader sees commit {thousands(version)} from then on.",
                 "Deletes nothing. If a reader gets there first, the bytes are compared and nothing is written.",
             ),
+            loses,
         )
     yield table.refuse(
         finding,
@@ -85,8 +88,8 @@ def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> Iterato
     stale = [one for one in table.entries if one.entry.complete is False and not one.newest and not _is_pending(one)]
     sound = [one for one in stale if not first_reason(_why_not_complete(table, one.version, one))]
     reason = (table.why_nothing() or table.why_not_alone()) or (
-        "None of these entries has both its temp file and its published file, so the bytes cannot be compared. They "
-        "are harmless and stay."
+        "None of these entries has both its temp file and a published file of equal bytes, so nothing proves which "
+        "commit was accepted. They stay as they are."
         if not sound
         else ""
     )
@@ -120,8 +123,12 @@ def republish_file(table: TableUnderRepair, finding: Finding) -> Iterator[Outcom
     if reason or not chosen:
         yield table.refuse(finding, RepairName.REPUBLISH_FILE, title, reason)
     else:
+        doubts = [(one, told) for one in chosen if (told := _doubt(table, one))]
+        kept = [_saved_entry(table, one.entry, RepairName.REPUBLISH_FILE) for one, _ in doubts]
         calls = [call for one in chosen for call in _copy(table, one)]
-        yield table.plan(finding, RepairName.REPUBLISH_FILE, title, calls, _after_republishing(finding, taken))
+        loses = joined([told for _, told in doubts])
+        consequences = _after_republishing(finding, taken)
+        yield table.plan(finding, RepairName.REPUBLISH_FILE, title, (*kept, *calls), consequences, loses)
     yield _no_deletion_of_complete_entry(table, finding, _version(finding))
 
 
@@ -170,7 +177,11 @@ def abandon_commit(table: TableUnderRepair, finding: Finding) -> Iterator[Outcom
             finding,
             RepairName.ABANDON_COMMIT,
             title,
-            (_saved_entry(table, seen.entry), empty if finding.code == "C10" else absent, _deletion(seen)),
+            (
+                _saved_entry(table, seen.entry, RepairName.ABANDON_COMMIT),
+                empty if finding.code == "C10" else absent,
+                _deletion(seen),
+            ),
             (
                 _after_abandoning(version),
                 "Stop the writers of this table first. The entry is kept under _levee_rescue/.",
@@ -234,9 +245,15 @@ def _not_elsewhere(table: TableUnderRepair, seen: SeenEntry) -> tuple[RequireNoE
     return tuple(RequireNoEntry(one.store, one.path, seen.entry.file_name) for one in others)
 
 
-def _saved_entry(table: TableUnderRepair, entry: LogStoreEntry) -> SaveAside:
+def _doubt(table: TableUnderRepair, seen: SeenEntry) -> str:
+    """What publishing the entry's temp file may lose, by what was seen of its version before."""
+    check = table.check(seen.temp.name) if seen.temp else None
+    return doubt(table.given.facts.provenance.get(seen.version), check, seen.version) if check else ""
+
+
+def _saved_entry(table: TableUnderRepair, entry: LogStoreEntry, repair: RepairName) -> SaveAside:
     name = (entry.temp_path or entry.file_name).rpartition("/")[2]
-    folder = table.rescue_folder(RepairName.ABANDON_COMMIT, entry.version)
+    folder = table.rescue_folder(repair, entry.version)
     return SaveAside(table.place.bucket, f"{folder}{name}.item.json", item=wire_entry(entry))
 
 
@@ -299,6 +316,8 @@ def _why_not_publish(
         yield table.why_not_first()
     yield table.why_not_here(seen.temp.name, version, after)
     yield table.why_not_copy(seen.temp.name)
+    check = table.check(seen.temp.name)
+    yield why_contradicted(table.given.facts.provenance.get(version), check, version) if check else ""
 
 
 def _claimed_by_coordinator(table: TableUnderRepair, version: int, by_version: bool) -> str:
@@ -319,8 +338,8 @@ def _why_not_complete(table: TableUnderRepair, version: int, seen: SeenEntry | N
         yield f"{version}.json does not exist; an entry without its file must not be completed."
     if not seen.temp.present:
         yield (
-            "Its temp file is gone, so the bytes cannot be compared. The entry is harmless: the next reader or writer "
-            "with the log store completes it."
+            "Its temp file is gone, so the bytes cannot be compared, and nothing tells whether the published file is "
+            "the accepted one."
         )
     if table.view.equal(version, seen.file, seen.temp) is False:
         yield f"{version}.json holds other bytes than the temp file; completing the entry would hide that."

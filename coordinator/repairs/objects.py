@@ -43,7 +43,7 @@ def publish(call: Publish, sending: Sending) -> Answer:
     if (source.etag, source.size) != (call.etag, call.size):
         raise Stop(f"{label(call.source)} is not the object that the plan was made from: nothing was written.")
     if present is not None:
-        _compare(sending, call.bucket, call.source, call.key)
+        compare(sending, call.bucket, call.source, call.key)
         return already(f"{label(call.key)} was there already; its bytes equal those of {label(call.source)}.")
     data = _read(sending, call.bucket, call.source, call.etag, call.size)
     if place(sending, call.bucket, call.key, data) is Result.DONE:
@@ -53,7 +53,7 @@ def publish(call: Publish, sending: Sending) -> Answer:
 
 def require_equal(call: RequireEqual, sending: Sending) -> Answer:
     """Raises Stop, AwsError."""
-    _compare(sending, call.bucket, call.one, call.other)
+    compare(sending, call.bucket, call.one, call.other)
     return done(f"{label(call.one)} and {label(call.other)} hold equal bytes.")
 
 
@@ -129,7 +129,8 @@ def _published_without_source(call: Publish, present: ObjectSummary | None) -> A
     )
 
 
-def _compare(sending: Sending, bucket: str, one: str, other: str) -> None:
+def compare(sending: Sending, bucket: str, one: str, other: str) -> None:
+    """Read both objects. Raises Stop where their bytes differ or one is absent, AwsError."""
     try:
         where = first_difference(
             pieces_of_object(sending.lake, bucket, one), pieces_of_object(sending.lake, bucket, other)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from coordinator.models import TableFinding
 from coordinator.protocols.verdict import State
 from coordinator.repairs.plan import RepairName
+from coordinator.repairs.possible import REFUSED
 from coordinator.repairs.refusals import NO_BUTTON
 
 _KNOWN = frozenset(RepairName)
@@ -76,9 +77,9 @@ WORDS: Mapping[RepairName, Words] = {
         "Register the table again",
     ),
     RepairName.REMOVE_ORPHANS: Words(
-        "Remove what belongs to no commit",
-        "Deletes what no entry and no registration names, after looking at each once more. Commits and data files "
-        "stay as they are.",
+        "Remove what no commit needs",
+        "Deletes what no entry and no registration names, after looking at each once more. What may be the last copy "
+        "of a commit needs an admin and the table's name, and is kept aside first.",
     ),
     RepairName.ABANDON_COMMIT: Words(
         "Abandon commit {version}",
@@ -127,13 +128,21 @@ def offers_of(findings: Iterable[TableFinding]) -> list[Offer]:
 
 def without_repair(findings: Iterable[TableFinding]) -> list[NoOffer]:
     """What has no button about the open findings that weigh, with the reason."""
-    return [
-        _no_offer(finding)
-        for finding in findings
-        if finding.resolved_at is None
-        and finding.state != State.HEALTHY
-        and (finding.code in NO_BUTTON or (not finding.repairs and finding.state in _LOUD))
-    ]
+    weighing = (one for one in findings if one.resolved_at is None and one.state != State.HEALTHY)
+    return [without for finding in weighing for without in _no_offers(finding)]
+
+
+def _no_offers(finding: TableFinding) -> list[NoOffer]:
+    refused = finding.evidence.get(REFUSED)
+    if finding.code not in NO_BUTTON and isinstance(refused, Mapping) and refused:
+        return [
+            NoOffer(WORDS[RepairName(name)].title(finding.version), str(reason))
+            for name, reason in refused.items()
+            if name in _KNOWN
+        ]
+    if finding.code in NO_BUTTON or (not finding.repairs and finding.state in _LOUD):
+        return [_no_offer(finding)]
+    return []
 
 
 def _no_offer(finding: TableFinding) -> NoOffer:

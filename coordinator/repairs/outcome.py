@@ -28,7 +28,8 @@ class Result(StrEnum):
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
     """One call and its end. `request_ids` are those of its writes, refused ones included, and of the request that
-    failed; `code` is AWS's error code where it failed, else "".
+    failed; `code` is AWS's error code where it failed, else "". `wrote` says that AWS took a write of it, however the
+    call ended.
     """
 
     call: Call
@@ -36,6 +37,7 @@ class CallOutcome:
     sentence: str
     request_ids: tuple[str, ...] = ()
     code: str = ""
+    wrote: bool = False
 
     @property
     def may_go_on(self) -> bool:
@@ -44,7 +46,7 @@ class CallOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A call that came to its end: DONE or ALREADY, and what to say of it."""
+    """How a call ended, and what to say of it."""
 
     result: Result
     sentence: str
@@ -56,21 +58,27 @@ class Stop(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """The lake during one call: `now` gives epoch seconds, `request_ids` collects those of its writes."""
+    """The lake during one call: `now` gives epoch seconds, `request_ids` collects those of its writes.
+
+    `taken` holds the ids of the writes that AWS took.
+    """
 
     lake: RepairLake
     now: Callable[[], float]
     request_ids: list[str] = field(default_factory=list)
+    taken: list[str] = field(default_factory=list)
 
     def write(self, send: Callable[[], ObjectWrite | ItemWrite]) -> bool:
         """Whether the write was made; False where its condition refused it. Raises AwsError for all else."""
         try:
-            self.note(send().request_id)
+            request_id = send().request_id
         except AwsError as error:
             if not error.is_condition_failed:
                 raise
             self.note(error.request_id)
             return False
+        self.note(request_id)
+        self.taken.append(request_id)
         return True
 
     def note(self, request_id: str) -> None:

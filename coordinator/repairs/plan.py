@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from coordinator.protocols.verdict import Verdict
-from coordinator.repairs.calls import Call, Item, SaveAside
+from coordinator.repairs.calls import Call, DeleteLitter, Item, SaveAside
 from lake.delta.facts import LockDomain, TableFacts
 
 _RESCUE = re.compile(r"^((?:.*/)?_levee_rescue/)([^/]+)/")
@@ -33,7 +33,9 @@ class FileCheck:
     """What reading a whole file said: `name` is relative to `_delta_log/`, `size` in bytes, `lines` its actions.
 
     `problems` is empty where every line parses and the first action may begin a commit. `in_commit_timestamp` is in
-    epoch milliseconds, None where the first line has none.
+    epoch milliseconds, None where the first line has none; `transaction` is its `txnId`, "" where it has none. Of a
+    checksum file `lines` is 1, and both are its own. `md5` is that of its bytes in hexadecimal, as provenance holds it.
+    `registration` is the tableId that its metaData names.
     """
 
     name: str
@@ -43,6 +45,9 @@ class FileCheck:
     lines: int
     in_commit_timestamp: int | None = None
     problems: tuple[str, ...] = ()
+    registration: str = ""
+    transaction: str = ""
+    md5: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +120,17 @@ class Plan:
 
 
 def _saving_under(folder: str, call: Call) -> Call:
-    if not isinstance(call, SaveAside):
-        return call
-    return replace(call, key=_RESCUE.sub(lambda found: f"{found[1]}{folder}/", call.key))
+    """A copy, or the deletion of what it is a copy of, with the copy elsewhere."""
+    match call:
+        case SaveAside():
+            return replace(call, key=_moved(call.key, folder))
+        case DeleteLitter(survivor=survivor) if survivor:
+            return replace(call, survivor=_moved(survivor, folder))
+    return call
+
+
+def _moved(key: str, folder: str) -> str:
+    return _RESCUE.sub(lambda found: f"{found[1]}{folder}/", key)
 
 
 @dataclass(frozen=True, slots=True)

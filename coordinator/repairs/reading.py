@@ -6,9 +6,8 @@ from datetime import datetime
 
 from coordinator.observation.reading import Reading
 from coordinator.observation.second_look import read_table
-from coordinator.observation.surveys import Survey
+from coordinator.observation.surveys import Survey, coordinator_of
 from coordinator.observation.targets import Target
-from coordinator.protocols.mechanism import coordinator_store
 from coordinator.protocols.verdict import Verdict
 from coordinator.repairs.calls import Item
 from coordinator.repairs.file_checks import check_file
@@ -26,10 +25,11 @@ Keep = Callable[[Reading], object]
 """Is given the reading that the facts rest on, for a caller that stores it too."""
 
 
-def _forget(reading: Reading) -> None: ...
+def forget(reading: Reading) -> None:
+    """Keep nothing."""
 
 
-def read_for_repair(lake: Lake, survey: Survey, target: Target, now: datetime, keep: Keep = _forget) -> RepairFacts:
+def read_for_repair(lake: Lake, survey: Survey, target: Target, now: datetime, keep: Keep = forget) -> RepairFacts:
     """Read the whole log, the items and the wanted files of one table. Raises AwsError.
 
     The log stores of `survey` should not have been scanned (`partitions` None), so that entries are read after the
@@ -44,15 +44,8 @@ def read_for_repair(lake: Lake, survey: Survey, target: Target, now: datetime, k
     keep(reading)
     verdict = _verdict(reading)
     files = _read_files(lake, target.uri, facts, verdict)
-    return RepairFacts(
-        facts,
-        verdict,
-        reading.lock_domains,
-        _coordinator_of(survey, facts),
-        raw,
-        files,
-        sibling_paths=_sibling_paths(survey, target, facts),
-    )
+    coordinator, siblings = coordinator_of(survey, facts.protocol), _sibling_paths(survey, target, facts)
+    return RepairFacts(facts, verdict, reading.lock_domains, coordinator, raw, files, sibling_paths=siblings)
 
 
 def _read_items(
@@ -78,15 +71,9 @@ def _cause(reading: Reading) -> Exception:
     return AwsError("MalformedAnswer", f"{reading.target.uri.s3a} was not read in full")
 
 
-def _coordinator_of(survey: Survey, facts: TableFacts) -> str:
-    """The coordinator that the properties name, where it is one of this connection."""
-    named = coordinator_store(facts.protocol) or ""
-    return named if survey.coordinator(named) else ""
-
-
 def _sibling_paths(survey: Survey, target: Target, facts: TableFacts) -> tuple[str, ...]:
     """Paths of the other tables that the coordinator of this one holds."""
-    store = survey.coordinator(coordinator_store(facts.protocol) or "")
+    store = survey.coordinator(coordinator_of(survey, facts.protocol))
     held = (store.registrations or {}) if store else {}
     return tuple(one.path for place, found in sorted(held.items()) if place != target.place for one in found)
 

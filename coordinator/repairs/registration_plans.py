@@ -1,6 +1,6 @@
 """Plans for registrations that are lost or older than the log: K8 and K9."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from coordinator.protocols import registrations
 from coordinator.protocols.mechanism import registration_id
@@ -8,14 +8,15 @@ from coordinator.protocols.names import is_version
 from coordinator.protocols.registrations import element_problems, seen_commits
 from coordinator.protocols.several_coordinators import accepting_registrations
 from coordinator.protocols.verdict import Finding
-from coordinator.protocols.wording import counted, joined, thousands
+from coordinator.protocols.wording import counted, joined, thousands, verb, version_list
 from coordinator.repairs.calls import Call, Item, RaiseVersion, Register, RequireAbsent, SaveAside
 from coordinator.repairs.plan import RepairName
-from coordinator.repairs.rescue import rescued_object
+from coordinator.repairs.rescue import rescued_object, rescued_registration
 from coordinator.repairs.spelling import PATH_SCHEME, spelling_of
 from coordinator.repairs.staged_files import MOST_CANDIDATES, staged_above
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
-from lake.delta.facts import Registration
+from coordinator.repairs.wire_form import in_order
+from lake.delta.facts import LogObject, Registration
 from lake.delta.names import MAX_VERSION, commit_name
 
 SCHEMA_VERSION = 1
@@ -176,15 +177,30 @@ def _commit_time(table: TableUnderRepair, version: int | None) -> int | None:
 
 
 def _kept(table: TableUnderRepair, repair: RepairName, goal: int) -> tuple[tuple[Call, ...], str]:
-    """Staged files above the goal may be commits that the lost item had accepted: they are kept, and named as lost."""
+    """Staged files above the goal may be commits that the item had accepted: they are kept, and named as lost.
+
+    So are versions above it that were seen before, of which nothing is left.
+    """
     above = staged_above(table.view, goal)
-    if not above:
-        return (RequireAbsent(table.place.bucket, (table.published_key(goal + 1),)),), ""
+    absent = RequireAbsent(table.place.bucket, (table.published_key(goal + 1),))
+    lost = [version for version in table.given.facts.provenance if version > goal]
+    if not above and not lost:
+        return (absent,), ""
     folder = table.rescue_folder(repair, goal)
     bucket = table.place.bucket
-    saved = tuple(SaveAside(bucket, rescued_object(folder, file.name), source=table.key(file.name)) for file in above)
-    loses = (
-        f"every commit above {thousands(goal)} that the coordinator had accepted: "
-        f"{counted(len(above), 'staged file')} may hold one, and nothing that is left tells which"
-    )
-    return (*saved, RequireAbsent(bucket, (table.published_key(goal + 1),))), loses
+    saved = [SaveAside(bucket, rescued_object(folder, file.name), source=table.key(file.name)) for file in above]
+    registration = current_registration(table)
+    item = table.raw(registration) if registration is not None else None
+    if registration is not None and item is not None:
+        saved.append(SaveAside(bucket, rescued_registration(folder, registration.table_id), item=in_order(item)))
+    return (*saved, absent), _what_goes(above, lost, goal)
+
+
+def _what_goes(above: Sequence[LogObject], lost: Sequence[int], goal: int) -> str:
+    told = [f"every commit above {thousands(goal)} that the coordinator had accepted"]
+    if above:
+        told.append(f"{counted(len(above), 'staged file')} may hold one, and nothing that is left tells which")
+    if lost:
+        named = f"{verb(len(lost), 'version', 'versions')} {version_list(lost)}"
+        told.append(f"{named} {verb(len(lost), 'was', 'were')} seen before")
+    return ": ".join([told[0], " and ".join(told[1:])])

@@ -1,6 +1,6 @@
 """A table as planning sees it: its facts, its keys on S3, and what keeps a repair from being made."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,13 +11,14 @@ from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_version, same_place
 from coordinator.protocols.published_log import WHOLE_FACTS
 from coordinator.protocols.several_coordinators import accepting_registrations, is_split
+from coordinator.protocols.survivors import Said, Witnesses
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.calls import Call, Item
 from coordinator.repairs.plan import FileCheck, Plan, Refusal, RepairFacts, RepairName
 from coordinator.repairs.rescue import rescue_folder
 from lake.delta.facts import LockDomain, Mechanism, Registration
-from lake.delta.names import commit_name
+from lake.delta.names import checksum_name, commit_name
 from lake.delta.uri import TableUri
 
 Outcome = Plan | Refusal
@@ -58,7 +59,22 @@ class TableUnderRepair:
         return self.given.raw_registrations.get((registration.store, registration.table_id))
 
     def entries_of(self, version: int) -> tuple[SeenEntry, ...]:
-        return tuple(one for one in self.entries if one.version == version)
+        return tuple(self._entries_by_version.get(version, ()))
+
+    @cached_property
+    def _entries_by_version(self) -> Mapping[int, list[SeenEntry]]:
+        found: dict[int, list[SeenEntry]] = {}
+        for one in self.entries:
+            found.setdefault(one.version, []).append(one)
+        return found
+
+    @cached_property
+    def newest_trace(self) -> int:
+        """The newest version of which anything is left: a lost commit may leave its checksum or its checkpoint."""
+        log = self.given.facts.listing
+        ends = [int(file.name[21:41]) for file in log.compacted if file.name[21:41].isdecimal()]
+        entries = [one.version for one in self.entries]
+        return max((self.view.base, *log.checkpoints, *log.checksums, *ends, *entries))
 
     def key(self, name: str) -> str:
         """The S3 key of a name relative to `_delta_log/`."""
@@ -74,6 +90,16 @@ class TableUnderRepair:
     def check(self, name: str) -> FileCheck | None:
         """What reading a whole file said; None where it is absent or was not asked for."""
         return self.given.files.get(name)
+
+    def said(self, name: str) -> Said | None:
+        """What a whole file says of the transaction that wrote it; None where it was not read or is no whole one."""
+        check = self.check(name)
+        return Said(check.transaction, check.in_commit_timestamp) if check and not check.problems else None
+
+    def witnesses(self, version: int, registration: Registration | None) -> Witnesses:
+        """What tells, besides the published file, which commit of a version was accepted."""
+        seen = self.given.facts.provenance.get(version)
+        return Witnesses(version, self.said(checksum_name(version)), registration, seen)
 
     def why_nothing(self) -> str:
         """Why no repair of this table may be planned from these facts."""

@@ -122,14 +122,17 @@ def _registration(
             return CallText(
                 "dynamodb:DeleteItem",
                 f"Deletes registration {call.table_id} from {call.table}.",
-                f'hasAcceptedCommits = false AND commits = [] AND path = "{call.path}"',
+                f'hasAcceptedCommits = false AND commits = [] AND path = "{call.path}" AND tableVersion = '
+                f"{call.table_version}",
             )
 
 
 def _litter(call: calls.DeleteLitter) -> CallText:
     item = f"the entry of {short(call.entry[1])}" if call.entry else f"registration {call.registration}"
+    named = f"{item} names {short(call.named)}" if call.named else f"{item} does not name the file"
+    equal = f"; its bytes equal those of {call.survivor}" if call.survivor else ""
     return CallText(
-        "dynamodb:GetItem, s3:DeleteObject",
+        f"dynamodb:GetItem, {'s3:GetObject, ' if call.survivor else ''}s3:DeleteObject",
         f"Reads {item} again, then deletes {short(call.key)}, {call.size:,} B.",
-        f"If-Match: {call.etag}; {item} does not name the file.",
+        f"If-Match: {call.etag}; {named}{equal}.",
     )

@@ -14,6 +14,7 @@ from coordinator.upkeep.gate import (
     confirmed,
     is_read_only,
     kind_of,
+    losing_verb,
     require_typed,
     require_writable,
     verb_of,
@@ -122,6 +123,8 @@ def _permitted(actor: Actor, planned: Job, digest: str, confirm: str, reason: st
     try:
         require_writable(connection)
         document = confirmed(planned, digest)
+        if losing := losing_verb(document):
+            require(actor, losing, target=target.label, connection=connection)
         require_typed(document, wish, confirm)
     except RepairRefused as refusal:
         record(
@@ -140,6 +143,7 @@ def _permitted(actor: Actor, planned: Job, digest: str, confirm: str, reason: st
         "planned_by": str(planned.pk),
         "confirm": confirm.strip(),
         "confirmed_by": actor.name,
+        "source": actor.source,
     }
     return kind_of(wish), {
         "title": document["title"],

@@ -58,7 +58,7 @@ class WriteLifecycle:
 
 @dataclass(frozen=True, slots=True)
 class SweepTable:
-    """Delete finished temp files of one table last written before `before` (ISO 8601), each by its ETag.
+    """Delete temp files of one table that no commit needs, last written before `before` (ISO 8601), each by its ETag.
 
     `folder` is the key of its `_delta_log/`; `lock_domains` are the tablePaths whose entries in the DynamoDB tables
     `stores` may name such a file.
@@ -100,7 +100,8 @@ def say(call: UpkeepCall) -> CallText:
             return CallText(operation, call.says, condition, call.rule)
         case SweepTable():
             condition = (
-                "the entry of its version is complete or gone, its version is published, and its ETag is as read"
+                "its bytes are those of the published file, or its version's entry or checksum shows that another was "
+                "accepted; and its ETag is as read"
             )
             return CallText("s3:DeleteObject", call.says, condition)
 

@@ -16,6 +16,7 @@ def plan_document(plan: UpkeepPlan) -> dict[str, Any]:
         "title": plan.title,
         "digest": plan.digest,
         "danger": plan.danger,
+        "can_lose": plan.can_lose,
         "conditions": list(plan.conditions),
         "consequences": list(plan.consequences),
         "calls": [call_document(call) for call in plan.calls],

@@ -15,12 +15,14 @@ __all__ = [
     "confirmed",
     "is_read_only",
     "kind_of",
+    "losing_verb",
     "require_typed",
     "require_writable",
     "verb_of",
 ]
 
 PLAN_KIND = "plan-upkeep"
+LOSING_VERB = "bucket.change-losing"
 VERBS = {"create-store": "store.create", "change-store": "store.change", "change-bucket": "bucket.change"}
 
 
@@ -48,6 +50,11 @@ def kind_of(wish: Wish) -> str:
 def verb_of(wish: Wish) -> str:
     """The verb that an actor needs for it."""
     return VERBS[kind_of(wish)]
+
+
+def losing_verb(document: dict[str, Any]) -> str:
+    """The verb that an actor needs besides for a plan that can lose something, "" for one that cannot."""
+    return LOSING_VERB if document.get("can_lose") else ""
 
 
 def confirmed(planned: Job, digest: str) -> dict[str, Any]:

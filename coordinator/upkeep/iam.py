@@ -99,7 +99,7 @@ def feature_policies(names: Names) -> tuple[FeaturePolicy, ...]:
             "Sweep finished temp files",
             (
                 Grant(("s3:ListBucket",), names.bucket_arns),
-                Grant(("s3:DeleteObject",), names.object_arns),
+                Grant(("s3:DeleteObject", "s3:GetObject"), names.object_arns),
                 Grant(("dynamodb:GetItem",), logs),
             ),
         ),

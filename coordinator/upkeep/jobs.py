@@ -1,7 +1,7 @@
 """The kinds of jobs of upkeep: `plan-upkeep`, and `create-store`, `change-store`, `change-bucket` that carry it out."""
 
 import time
-from typing import Any
+from typing import Any, cast
 
 from django.utils import timezone
 
@@ -12,12 +12,13 @@ from coordinator.upkeep import ttl_ticks
 from coordinator.upkeep.calls import BeginTtlMigration, ListStore, SweepTable
 from coordinator.upkeep.documents import call_document, outcome_document, plan_document, refusal_document
 from coordinator.upkeep.execution import Hands, execute
-from coordinator.upkeep.gate import PLAN_KIND, VERBS, require_typed, require_writable
+from coordinator.upkeep.gate import LOSING_VERB, PLAN_KIND, VERBS, require_typed, require_writable
 from coordinator.upkeep.outcome import CallOutcome, Result
 from coordinator.upkeep.permission_checks import check_all
 from coordinator.upkeep.plan import Refusal, UpkeepPlan
 from coordinator.upkeep.planning import Planned, plan_now
 from coordinator.upkeep.wishes import Wish, is_of_store, read_wish, subject_name, wish_document
+from dashboard.accounts.actor import Actor, Source
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed
@@ -93,6 +94,7 @@ def _apply(context: JobContext) -> str:
         with context.step("Read and plan anew"):
             planned = plan_now(connection, lake, wish, timezone.now(), _progress(context))
             plan = _confirmed(context, planned)
+            _allowed(context, plan)
             _typed(context, plan, wish)
         outcomes = _carry_out(context, connection, lake, plan, planned.owner)
         with context.step("Read it again") as step:
@@ -168,6 +170,14 @@ def _gate(connection: Connection) -> None:
         require_writable(connection)
     except RepairRefused as refusal:
         raise JobFailed(type(refusal).__name__, f"Stopped before any change: {refusal}") from refusal
+
+
+def _allowed(context: JobContext, plan: UpkeepPlan) -> None:
+    """What can lose something needs an admin, as of now."""
+    job = context.job
+    asker = Actor(job.requested_by_name, cast("Source", context.params.get("source", "page")), job.requested_by)
+    if plan.can_lose and not asker.may(LOSING_VERB, job.connection):
+        raise JobFailed("NotAllowed", "Stopped before any change: this change can lose a commit and needs an admin.")
 
 
 def _typed(context: JobContext, plan: UpkeepPlan, wish: Wish) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
@@ -29,6 +29,10 @@ from lake.aws.lifecycle import Lifecycle, RawRule
 
 LifecycleWish = SetTempRule | RemoveTempRule | SetMultipartRule
 TEMP_FOLDER = "_delta_log/.tmp/"
+BY_AGE_ALONE = (
+    "S3 deletes by age alone: where a published file was lost or replaced, its temp file is the last copy of the "
+    "commit and goes as well."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +178,9 @@ def _put_temp_rule(wish: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, 
     if versioned and standing is None:
         told.append("Versions are kept in this bucket: old versions of temp files leave as many days later.")
     title = f"{verb} the rule on temp files of {wish.prefix or 'the bucket root'}"
-    return _plan(wish, facts, title, lifecycle, merged, changed.id, xml, says, told)
+    return replace(
+        _plan(wish, facts, title, lifecycle, merged, changed.id, xml, says, told), danger=BY_AGE_ALONE, can_lose=True
+    )
 
 
 def _waiting(wish: SetTempRule, facts: BucketFacts) -> list[str]:

@@ -22,7 +22,8 @@ class UpkeepPlan:
     `act` and `subject` name the wish; `conditions` must hold and are read anew before the first call; `consequences`
     say what it does, what it leaves alone and what happens on a race. `beside` are rows (setting, what Delta would have
     made, what this plan makes) for a new store. `danger` is what can go wrong for good: where it is not empty the
-    subject's name has to be typed.
+    subject's name has to be typed. `can_lose` says that something will be deleted of which nothing proves that its
+    bytes survive: then it needs an admin as well.
     """
 
     act: str
@@ -35,6 +36,7 @@ class UpkeepPlan:
     permissions: tuple[str, ...] = ()
     beside: tuple[tuple[str, str, str], ...] = ()
     danger: str = ""
+    can_lose: bool = False
 
     @property
     def digest(self) -> str:

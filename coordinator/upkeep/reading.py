@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from coordinator.models import CommitStore, DeltaTable, TtlMigration
+from coordinator.protocols.log_store import UNPUBLISHED_CODES
 from coordinator.upkeep.lifecycle_plans import BucketFacts
 from coordinator.upkeep.store_execution import describe
 from coordinator.upkeep.store_facts import StoreFacts
@@ -34,8 +35,15 @@ def read_store(connection: Connection, lake: Lake, wish_name: str, now: datetime
         is_migrating=TtlMigration.objects.filter(store=store, finished_at=None).exists(),
         expired=counts.past_their_time,
         incomplete=counts.incomplete,
+        unpublished=_unpublished(store),
         advice=capacity_advice(store, now),
     )
+
+
+def _unpublished(store: CommitStore) -> int:
+    """Entries with a time whose commit has no file: once TTL has taken one, another commit can take its version."""
+    entries = store.entries.filter(code__in=UNPUBLISHED_CODES, published=False)
+    return entries.exclude(expire_time=None).count()
 
 
 def read_bucket(connection: Connection, lake: Lake, bucket: str, prefix: str = "") -> BucketFacts:

@@ -27,7 +27,8 @@ class StoreFacts:
     """One DynamoDB table as just described, None where there is none of that name.
 
     `kind` is what Levee knows it as, "" where it does not. `expired` and `incomplete` count entries that are past their
-    time, or that have none; None where they were not counted. `account` is "" where it could not be told.
+    time, or that have none; None where they were not counted. `unpublished` counts those that carry a time although the
+    file of their commit is not there. `account` is "" where it could not be told.
     """
 
     name: str
@@ -38,6 +39,7 @@ class StoreFacts:
     is_migrating: bool = False
     expired: int | None = None
     incomplete: int | None = None
+    unpublished: int = 0
     advice: CapacityAdvice | None = None
 
     @property

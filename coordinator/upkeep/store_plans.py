@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
 from coordinator.protocols.stores import COMMIT_COORDINATOR, TTL_ATTRIBUTE
-from coordinator.protocols.wording import counted, joined, thousands
+from coordinator.protocols.wording import counted, joined, thousands, verb
 from coordinator.upkeep.calls import BeginTtlMigration, Fact, StoreCall, UpkeepCall
 from coordinator.upkeep.creation import plan_creation
 from coordinator.upkeep.equivalents import cloudformation_table, dynamodb_cli, terraform_table
@@ -163,8 +163,8 @@ def _enable_ttl(wish: EnableTtl, facts: StoreFacts, found: StoreDescription) -> 
         )
     call = ttl_call(wish.name, TTL_ATTRIBUTE, on=True)
     told = [
-        "Finished entries leave within a few days after their time; no commit is at risk, for their versions are "
-        "published.",
+        "Finished entries leave within a few days after their time. Every entry with a time that Levee knows is of a "
+        "commit whose file is there.",
         "The change takes up to an hour to act, and within that hour TTL cannot be changed again.",
     ]
     if facts.expired is not None:
@@ -240,6 +240,14 @@ def _why_no_ttl(wish: EnableTtl | MigrateTtl, facts: StoreFacts, found: StoreDes
         )
     if facts.is_migrating:
         return _under_way(wish)
+    if facts.unpublished:
+        return _refuse(
+            wish,
+            "unpublished",
+            f"{counted(facts.unpublished, 'entry carries', 'entries carry')} a time to expire although the file of "
+            f"{verb(facts.unpublished, 'its', 'their')} commit is not there: TTL would let another commit take the "
+            "version. Repair the table first.",
+        )
     if found.ttl_status is None:
         return _refuse(wish, "not-read", f"Whether TTL of {wish.name} is on could not be read: {_why(found)}")
     return None

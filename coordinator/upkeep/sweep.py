@@ -1,34 +1,20 @@
-"""Deleting finished temp files without a lifecycle rule: which are finished, and the deletion of just those.
+"""Deleting temp files without a lifecycle rule: which are proven to be needed by nobody, and their deletion alone.
 
-A temp file of version N is finished once no entry may need it again: each entry of N is complete or gone, and N is
-published, or was cleaned out of the log behind a checkpoint. A published version is never prepared anew (step 0 of a
-write looks for its file), so a file once finished stays so.
+What proves it is rule 1 of docs/decisions/007 (`coordinator.protocols.survivors`). A published version is never
+prepared anew (step 0 of a write looks for its file), so what is proven stays so while the published file is there.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
-from coordinator.protocols.names import temp_file_version
 from coordinator.upkeep.calls import SweepTable
+from coordinator.upkeep.sweep_reading import SweptVersion, swept_versions
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
-from lake.aws.s3 import ObjectSummary
-from lake.delta.log_store import read_entry
-from lake.delta.names import NameKind, commit_name, parse_name
 
 FINISHED = "finished"
-_CHECKPOINTS = (NameKind.CHECKPOINT, NameKind.CHECKPOINT_PART, NameKind.CHECKPOINT_V2)
-KEPT = {
-    "no-version": "its name tells no version",
-    "unpublished": "its version is not published",
-    "incomplete": "an entry of its version is incomplete",
-    "malformed": "an entry of its version cannot be read",
-    "contested": "several locks gave its version to different commits",
-}
-
 
 MOST_SHOWN = 500
 """Files for which a plan writes out a command."""
@@ -36,7 +22,7 @@ MOST_SHOWN = 500
 
 @dataclass(frozen=True, slots=True)
 class TempFile:
-    """One temp file older than the limit: `verdict` is FINISHED, or why it is kept (a key of KEPT)."""
+    """One temp file older than the limit: `verdict` is FINISHED, or completes "It is kept, for …"."""
 
     key: str
     size: int
@@ -64,38 +50,21 @@ class Tally:
                 self.shown.append(file)
 
 
-def judge(version: int | None, published: bool, older_than_log: bool, items: Sequence[Mapping[str, Any] | None]) -> str:
-    """FINISHED or why it is kept. `items` are the entries of its version, one for each lock domain, None: gone."""
-    if version is None:
-        return "no-version"
-    entries = [read_entry(item) for item in items if item is not None]
-    for entry in entries:
-        if entry.complete is None or entry.version != version:
-            return "malformed"
-        if not entry.complete:
-            return "incomplete"
-    if len({entry.temp_path for entry in entries}) > 1:
-        return "contested"
-    return FINISHED if published or older_than_log else "unpublished"
-
-
 def temp_files(call: SweepTable, lake: Lake) -> Iterator[TempFile]:
     """Temp files of one table last written before the limit, each judged by what is there now. Raises AwsError."""
     before = datetime.fromisoformat(call.before)
-    pages = lake.s3.list(call.bucket, f"{call.folder}.tmp/")
-    old = [one for page in pages for one in page.objects if one.modified_at < before and not one.key.endswith("/")]
-    if not old:
-        return
-    versions = {_version(call, one) for one in old}
-    published, cleaned_to = _published(call, lake, versions)
-    entries: dict[int, list[Any]] = {}
-    for one in old:
-        version = _version(call, one)
-        if version is not None and version not in entries:
-            entries[version] = [_entry(lake, *domain, version) for domain in call.lock_domains]
-        older = version is not None and version < cleaned_to
-        verdict = judge(version, version in published, older, entries.get(version, []) if version is not None else [])
-        yield TempFile(one.key, one.size, one.etag, version, verdict)
+    for one in swept_versions(call, lake, before):
+        yield from _judged(call, one, before)
+
+
+def _judged(call: SweepTable, one: SweptVersion, before: datetime) -> Iterator[TempFile]:
+    """The old files of one version. A copy stays beside a rival of which nothing shows that it lost."""
+    fates = one.fates()
+    rival = any(not fate.may_go for _, fate in fates)
+    for file, fate in fates:
+        if file.modified_at < before:
+            verdict = fate.why or (FINISHED if not rival else "it tells which file of its version was published")
+            yield TempFile(call.folder + file.name, file.size, file.etag, one.version, verdict)
 
 
 def sweep_table(
@@ -119,37 +88,3 @@ def sweep_table(
         else:
             tally.deleted += 1
             tally.deleted_bytes += file.size
-
-
-def _version(call: SweepTable, file: ObjectSummary) -> int | None:
-    return temp_file_version(file.key.removeprefix(call.folder))
-
-
-def _entry(lake: Lake, store: str, table_path: str, version: int) -> Mapping[str, Any] | None:
-    key = {"tablePath": {"S": table_path}, "fileName": {"S": commit_name(version)}}
-    return lake.dynamodb.get_item(store, key)
-
-
-def _published(call: SweepTable, lake: Lake, versions: set[int | None]) -> tuple[set[int], int]:
-    """Which of the versions have a commit file, and the version below which clean-up has removed all.
-
-    Clean-up removes commits only behind a checkpoint: where none lies at or above a missing version, that one is lost.
-    """
-    wanted = {version for version in versions if version is not None}
-    last = max(wanted, default=-1)
-    found: set[int] = set()
-    first: int | None = None
-    checkpoint = -1
-    for page in lake.s3.list(call.bucket, call.folder, delimiter="/"):
-        for one in page.objects:
-            name = parse_name(one.key.removeprefix(call.folder))
-            if name.version is not None and name.kind in _CHECKPOINTS:
-                checkpoint = max(checkpoint, name.version)
-            if name.version is None or name.kind is not NameKind.COMMIT:
-                continue
-            first = name.version if first is None else first
-            if name.version in wanted:
-                found.add(name.version)
-            if name.version > last:
-                return found, min(first, checkpoint + 1)
-    return found, min(first if first is not None else 0, checkpoint + 1)

@@ -13,7 +13,7 @@ from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.wording import counted, duration, joined, thousands
 from coordinator.upkeep.calls import SweepTable
 from coordinator.upkeep.plan import Equivalents, Refusal, UpkeepPlan
-from coordinator.upkeep.sweep import FINISHED, KEPT, Tally, sweep_table
+from coordinator.upkeep.sweep import FINISHED, Tally, sweep_table
 from coordinator.upkeep.wishes import Sweep
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
@@ -117,8 +117,8 @@ def _plan(
         title=f"Sweep finished temp files of {counted(len(with_files[:MOST_TABLES]), 'table')} in {wish.bucket}",
         calls=tuple(with_files[:MOST_TABLES]),
         conditions=(
-            "Each file is judged again just before: the entries of its version are complete or gone, and its version "
-            "is published or cleaned out of the log behind a checkpoint.",
+            "Each file is judged again just before: the published file of its version holds the same bytes, or its "
+            "entry names another file, or the version's checksum is of another transaction.",
         ),
         consequences=(*_consequences(whole, len(with_files)), *left_out),
         equivalents=_equivalents(wish, whole),
@@ -155,17 +155,15 @@ def _equivalents(wish: Sweep, tally: Tally) -> Equivalents:
 
 
 def _kept(tally: Tally) -> list[str]:
-    return [
-        f"{counted(tally.verdicts[name], 'file')} kept, for {why}."
-        for name, why in KEPT.items()
-        if tally.verdicts[name]
-    ]
+    kept = sorted((why, count) for why, count in tally.verdicts.items() if why != FINISHED)
+    return [f"{counted(count, 'file')} kept, for {why}." for why, count in kept]
 
 
 def _permissions(wish: Sweep, calls: Sequence[SweepTable]) -> tuple[str, ...]:
     stores = sorted({store for call in calls for store, _ in call.lock_domains})
     return (
         f"s3:DeleteObject on arn:aws:s3:::{wish.bucket}/*",
+        f"s3:GetObject on arn:aws:s3:::{wish.bucket}/*",
         f"s3:ListBucket on arn:aws:s3:::{wish.bucket}",
         *(f"dynamodb:GetItem on arn:aws:dynamodb:*:*:table/{store}" for store in stores),
     )

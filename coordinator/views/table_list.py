@@ -28,10 +28,10 @@ _NOTES = {
     State.BLOCKED: "reads or writes fail",
     State.UNSAFE: "a commit can be lost",
     State.ATTENTION: "works, needs tidying",
-    State.NOT_CHECKED: "last check failed or not over",
+    State.NOT_CHECKED: "not all is known",
     State.UNBACKFILLED: "not backfilled yet",
     State.PENDING: "not published yet",
-    State.HEALTHY: "published, guarded",
+    State.HEALTHY: "published, nothing amiss",
 }
 
 

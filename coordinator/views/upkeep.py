@@ -15,7 +15,7 @@ from coordinator.models import Bucket, CommitStore, TtlMigration
 from coordinator.queries import upkeep as queries
 from coordinator.repairs.gate import NameNotTyped, RepairRefused
 from coordinator.upkeep import actions
-from coordinator.upkeep.gate import verb_of
+from coordinator.upkeep.gate import losing_verb, verb_of
 from coordinator.upkeep.wishes import Wish, WishInvalid
 from coordinator.views.observe import SeeOther
 from coordinator.wish_forms import bucket_wish, store_wish
@@ -132,7 +132,7 @@ def _context(request: HttpRequest, view: queries.UpkeepView) -> dict[str, Any]:
         "view": view,
         "equivalents": queries.equivalents_of(view.plan),
         "poll_seconds": None if view.is_ready else POLL_SECONDS,
-        "why_not": why_not(actor, view.connection, verb_of(view.wish)),
+        "why_not": why_not(actor, view.connection, losing_verb(view.plan or {}) or verb_of(view.wish)),
         "read_only": actions.is_read_only(view.connection),
         "why_no_plan": why_no_plan(actor, view.connection),
         "store_like": verb_of(view.wish) != "bucket.change",

@@ -35,6 +35,7 @@ PERMISSIONS: dict[str, Role] = {
     "store.create": Role.OPERATOR,
     "store.change": Role.OPERATOR,
     "bucket.change": Role.OPERATOR,
+    "bucket.change-losing": Role.ADMIN,
     "alert.acknowledge": Role.OPERATOR,
     "alert.manage": Role.ADMIN,
     "backup.plan": Role.ADMIN,
@@ -48,7 +49,9 @@ PERMISSIONS: dict[str, Role] = {
 
 
 # Verbs that can lose data or give power away: a person types the password again unless they have just done so.
-NEEDS_FRESH_SIGN_IN = frozenset({"table.repair-losing", "table.drop-coordination", "people.manage"})
+NEEDS_FRESH_SIGN_IN = frozenset(
+    {"table.repair-losing", "table.drop-coordination", "bucket.change-losing", "people.manage"}
+)
 FRESH_FOR = timedelta(minutes=15)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dashboard.accounts.actor import Actor
     from dashboard.jobs.models import Job
 
-Outcome = Literal["requested", "done", "refused", "failed"]
+Outcome = Literal["requested", "done", "overtaken", "refused", "failed"]
 
 
 def record(

@@ -46,7 +46,7 @@ class AuditEntry(models.Model):
     target_label = models.CharField(max_length=2048, blank=True)
     before = models.JSONField(default=dict)
     after = models.JSONField(default=dict)
-    outcome = models.CharField(max_length=16, help_text="requested, done, refused, failed")
+    outcome = models.CharField(max_length=16, help_text="requested, done, overtaken, refused, failed")
     detail = models.TextField(blank=True)
     job_id = models.UUIDField(null=True, blank=True, db_index=True)
     aws_request_ids = models.JSONField(default=list)

@@ -11,7 +11,7 @@ from dashboard.audit.models import AuditEntry, AuditQuerySet
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 
 NEWEST = Sort("newest", (Column("id", descending=True),))
-OUTCOMES = ("requested", "done", "refused", "failed")
+OUTCOMES = ("requested", "done", "overtaken", "refused", "failed")
 _ACCOUNT_ACTIONS = ("account.sign_in", "account.sign_out")
 
 

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -32,6 +32,17 @@ class JobFailed(Exception):
     def __init__(self, code: str, sentence: str) -> None:
         super().__init__(sentence)
         self.code = code
+
+
+class JobOvertaken(Exception):
+    """Somebody else changed what the job was about before it did, and it stopped.
+
+    One sentence says what it had done by then; `facts` say it for programs, and are kept in the result as `overtaken`.
+    """
+
+    def __init__(self, sentence: str, facts: Mapping[str, Any]) -> None:
+        super().__init__(sentence)
+        self.facts = dict(facts)
 
 
 class JobInterrupted(JobCancelled):

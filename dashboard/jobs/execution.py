@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections.abc import Mapping
 from uuid import UUID
 
 from django.db import Error as DatabaseError
@@ -11,12 +12,14 @@ from dashboard.accounts.actor import Actor
 from dashboard.audit.log import Outcome, record
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs import lifecycle
-from dashboard.jobs.context import JobCancelled, JobContext, JobFailed, JobInterrupted
+from dashboard.jobs.context import JobCancelled, JobContext, JobFailed, JobInterrupted, JobOvertaken
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.registry import changes_lake, kind_named
 from lake.aws.errors import AwsError
 
 HEARTBEAT_SECONDS = 10.0
+OUTCOMES: Mapping[str, Outcome] = {JobState.SUCCEEDED: "done", JobState.OVERTAKEN: "overtaken"}
+"""What the audit log says of a job that ended so; every other end is failed."""
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +41,10 @@ def execute(job_id: UUID, worker: str) -> bool:
         lifecycle.stop(job_id, JobInterrupted.message, **context.closing_fields())
         record_outcome(job_id)
         raise
+    except JobOvertaken as told:
+        context.result(overtaken=told.facts)
+        context.log(str(told), level="WARN")
+        lifecycle.overtake(job_id, str(told), **context.closing_fields())
     except Exception as error:  # noqa: BLE001 - whatever a job raises is its outcome
         _fail(context, error)
     else:
@@ -61,7 +68,6 @@ def record_outcome(job_id: UUID) -> None:
     job = Job.objects.select_related("requested_by").get(pk=job_id)
     if job.requested_by_name == Actor.schedule().name and job.requested_by is None:
         return
-    outcome: Outcome = "done" if job.state == JobState.SUCCEEDED else "failed"
     record(
         Actor.worker(job.requested_by_name, job.requested_by),
         audit_action(job.kind),
@@ -70,7 +76,7 @@ def record_outcome(job_id: UUID) -> None:
         target_label=job.target_label,
         before=job.result.get("before"),
         after=job.result.get("after"),
-        outcome=outcome,
+        outcome=OUTCOMES.get(job.state, "failed"),
         detail=f"{JobState(job.state).label}: {job.message}",
         job=job,
         aws_request_ids=job.result.get("aws_request_ids", []),

@@ -1,7 +1,7 @@
 """A job's changes of state. Each is one UPDATE that repeats the state it starts from and says whether it won.
 
-queued → running → succeeded | failed | cancelled | lost, with cancelling between. A finished job never changes again,
-so a worker that was given up and comes back finds each of these False.
+queued → running → succeeded | overtaken | failed | cancelled | lost, with cancelling between. A finished job never
+changes again, so a worker that was given up and comes back finds each of these False.
 """
 
 from datetime import datetime
@@ -39,6 +39,11 @@ def save_progress(job_id: UUID, **fields: Any) -> bool:
 def finish(job_id: UUID, message: str, **fields: Any) -> bool:
     """running | cancelling → succeeded: work that was done before it noticed the request is done."""
     return _end(job_id, JobState.SUCCEEDED, message=message, **fields)
+
+
+def overtake(job_id: UUID, message: str, **fields: Any) -> bool:
+    """running | cancelling → overtaken, by the worker that found somebody else faster."""
+    return _end(job_id, JobState.OVERTAKEN, message=message, **fields)
 
 
 def fail(job_id: UUID, code: str, text: str, **fields: Any) -> bool:

@@ -8,19 +8,23 @@ from django.db.models import Q
 
 
 class JobState(models.TextChoices):
-    """The states of a job: queued → running → succeeded | failed | cancelled | lost, with cancelling between."""
+    """queued → running → succeeded | overtaken | failed | cancelled | lost, with cancelling between.
+
+    OVERTAKEN: somebody else changed what the job was about before it did, so that it stopped; nothing went wrong.
+    """
 
     QUEUED = "queued"
     RUNNING = "running"
     CANCELLING = "cancelling"
     SUCCEEDED = "succeeded"
+    OVERTAKEN = "overtaken"
     FAILED = "failed"
     CANCELLED = "cancelled"
     LOST = "lost"
 
 
 ACTIVE = (JobState.QUEUED, JobState.RUNNING, JobState.CANCELLING)
-FINISHED = (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED, JobState.LOST)
+FINISHED = (JobState.SUCCEEDED, JobState.OVERTAKEN, JobState.FAILED, JobState.CANCELLED, JobState.LOST)
 
 
 class Job(models.Model):
@@ -40,7 +44,7 @@ class Job(models.Model):
     params = models.JSONField(default=dict)
     state = models.CharField(max_length=16, choices=JobState.choices, default=JobState.QUEUED)
     steps = models.JSONField(
-        default=list, help_text="[{name, state: next|running|done|failed, detail, started, ended}]"
+        default=list, help_text="[{name, state: next|running|done|stopped|failed, detail, started, ended}]"
     )
     done = models.BigIntegerField(default=0)
     total = models.BigIntegerField(null=True, help_text="Unknown while null")

@@ -25,7 +25,7 @@ class JobFilter:
 
 @dataclass(frozen=True)
 class StepRow:
-    """A step as pages show it. `state`: running, done, failed, or lost where the job ended and the step did not."""
+    """A step as pages show it. `state`: running, done, stopped, failed, or lost where the job ended without it."""
 
     name: str
     state: str

@@ -24,13 +24,13 @@ LAKE: Mapping[str, Look] = {
     "unsafe": Look("Unsafe", "s-unsafe", "crit", "Works, but a commit can be lost", loud=True, rank=1),
     "attention": Look("Attention", "s-attention", "warn", "Works; something is out of order", rank=2),
     "not_checked": Look(
-        "Not checked", "s-unknown", "idle", "The last check failed or is not over, with the reason", rank=3
+        "Not checked", "s-unknown", "idle", "What decides it is not known or not over, with the reason", rank=3
     ),
     "unbackfilled": Look(
         "Unbackfilled", "s-unbackfilled", "held", "Coordinator: accepted, not yet copied to its file", rank=4
     ),
     "pending": Look("Pending", "s-pending", "held", "Log store: accepted, its file not yet written", rank=5),
-    "healthy": Look("Healthy", "s-ok", "ok", "Published and guarded", rank=6),
+    "healthy": Look("Healthy", "s-ok", "ok", "Published, and nothing that was read is amiss", rank=6),
 }
 
 VERSIONS: Mapping[str, Look] = {
@@ -47,6 +47,7 @@ JOBS: Mapping[str, Look] = {
     "cancelling": Look("Cancelling", "s-running", "live", "Stops at the next safe place"),
     "waiting_for_approval": Look("Waiting for approval", "s-waiting", "warn", "A person must decide"),
     "succeeded": Look("Succeeded", "s-done", "ok", "Every step done"),
+    "overtaken": Look("Overtaken", "s-foreign", "warn", "Stopped, for somebody else changed it first"),
     "complete_with_gaps": Look("Complete with gaps", "s-gaps", "warn", "Done, and something is left over"),
     "failed": Look("Failed", "s-failed", "crit", "Stopped by an error", loud=True),
     "lost": Look("Lost", "s-unknown", "crit", "Heartbeat older than 90 s"),
@@ -64,6 +65,7 @@ RUNS: Mapping[str, Look] = {
 STEPS: Mapping[str, Look] = {
     "next": JOBS["not_started"],
     "done": Look("Done", "s-done", "ok", "Finished"),
+    "stopped": Look("Stopped", "s-cancelled", "warn", "What it rests on no longer held"),
 }
 
 ACTS: Mapping[str, Look] = {

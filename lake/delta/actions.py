@@ -109,6 +109,7 @@ class _CommitReader:
             added_files=self.added,
             removed_files=self.removed,
             lines=self.lines,
+            transaction=as_text(self.info.get("txnId")),
         )
         return Commit(self.version, info, self.protocol, self.metadata, tuple(self.problems))
 

@@ -1,6 +1,7 @@
 """Reading a version's `.crc` file: protocol, metaData and counts, written beside the commit by Spark.
 
-Source: PROTOCOL.md of Delta 4.4.0, "Version Checksum File"; `inCommitTimestampOpt` is Spark's own field.
+Source: PROTOCOL.md of Delta 4.4.0, "Version Checksum File"; `inCommitTimestampOpt` is Spark's own field. `txnId` is the
+transaction that committed the version, as in its `commitInfo`.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ import orjson
 
 from lake.delta.facts import Problem
 from lake.delta.names import checksum_name
-from lake.delta.state import MetadataAction, ProtocolAction, StateReader, as_long
+from lake.delta.state import MetadataAction, ProtocolAction, StateReader, as_long, as_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Checksum:
     table_size_bytes: int | None = None
     num_files: int | None = None
     in_commit_timestamp: int | None = None
+    transaction: str = ""
     problems: tuple[Problem, ...] = ()
 
 
@@ -49,6 +51,7 @@ def _checksum(version: int, content: dict[str, Any], reader: StateReader) -> Che
         table_size_bytes=counts["tableSizeBytes"],
         num_files=counts["numFiles"],
         in_commit_timestamp=counts["inCommitTimestampOpt"],
+        transaction=as_text(content.get("txnId")),
         problems=tuple(reader.problems),
     )
 

@@ -139,8 +139,8 @@ class TableProtocol:
 class CommitInfo:
     """What a commit file says of itself. Timestamps are epoch milliseconds; `lines` counts its actions.
 
-    `etag` is that of the object which said so, `digest` the MD5 of its bytes in hexadecimal, None where not all of them
-    were read.
+    `transaction` is its `txnId`, which Spark gives each attempt to commit; "" where it has none. `etag` is that of the
+    object which said so, `digest` the MD5 of its bytes in hexadecimal, None where not all of them were read.
     """
 
     version: int
@@ -151,6 +151,7 @@ class CommitInfo:
     added_files: int = 0
     removed_files: int = 0
     lines: int = 0
+    transaction: str = ""
     etag: str | None = None
     digest: str | None = None
 
@@ -230,14 +231,17 @@ class TableFacts:
 
     `entries` are the log store entries by lock domain, each ascending by version; an empty mapping means that every
     log store of the connection was asked and holds none; complete ones below `entries_from` may exist and were not
-    kept. `registrations` are the coordinators' items whose path is this table. `commit_infos` are by version, those of
-    `copy_infos` by the name of the accepted copy, a temp or staged file, that says so of itself.
+    kept. `had_entries` says that this or an earlier reading saw some: the store through which the table commits is then
+    one of those asked. `registrations` are the coordinators' items whose path is this table. `commit_infos` are by
+    version, those of `copy_infos` by the name of the accepted copy, a temp or staged file, that says so of itself.
     `heads` holds objects that were looked up singly (HEAD): name relative to `_delta_log/` to the object, or
     None where it is absent.
     `equal_bytes` says of an accepted copy, a temp or staged file by its name, whether the published file of its version
     is equal, `first_differences` at which byte (from 0) they part: two stores may have accepted two copies of one
-    version. `unread_stores` are commit stores of the connection that refused, and may hold items of the table all the
-    same. `elsewhere` are entries that this reading could not reach; `region` is that of the stores it did.
+    version. `copies` says of a temp or staged file, by its name, whether its bytes equal those of the published file of
+    its version; a file that it does not name was not compared. `unread_stores` are commit stores of the connection that
+    refused, and may hold items of the table all the same. `elsewhere` are entries that this reading could not reach;
+    `region` is that of the stores it did.
     `ttl_seconds` is the longest entry life assumed. `provenance` is what earlier readings saw of the versions of this
     very table; a version that is not in it is seen for the first time.
     """
@@ -255,9 +259,11 @@ class TableFacts:
     heads: Mapping[str, LogObject | None] = field(default_factory=dict)
     equal_bytes: Mapping[str, bool] = field(default_factory=dict)
     first_differences: Mapping[str, int] = field(default_factory=dict)
+    copies: Mapping[str, bool] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     unread_stores: tuple[Problem, ...] = ()
     elsewhere: tuple[HeldElsewhere, ...] = ()
     region: str = ""
     ttl_seconds: int = 86_400
     provenance: Mapping[int, Provenance] = field(default_factory=dict)
+    had_entries: bool = False

@@ -165,6 +165,7 @@ def table_facts(
     table_protocol: TableProtocol | None = None,
     heads: Mapping[str, LogObject | None] | None = None,
     equal_bytes: Mapping[int | str, bool] | None = None,
+    copies: Mapping[str, bool] | None = None,
     infos: Iterable[CommitInfo] = (),
     engines: Mapping[int | str, str] | None = None,
     problems: Iterable[Problem] = (),
@@ -172,6 +173,7 @@ def table_facts(
     uri: str = URI,
     ttl_seconds: int = DAY,
     seen: Iterable[Provenance] = (),
+    had_entries: bool = False,
 ) -> TableFacts:
     """Facts of one table. `entries` are those of STORE, `in_stores` of others; both are grouped by their own path.
 
@@ -196,10 +198,12 @@ def table_facts(
         copy_infos={name: CommitInfo(-1, engine=by) for name, by in (engines or {}).items() if isinstance(name, str)},
         heads=dict(heads or {}),
         equal_bytes={name: equal for given, equal in (equal_bytes or {}).items() for name in _copies(given)},
+        copies=dict(copies or {}),
         problems=tuple(problems),
         unread_stores=tuple(unread_stores),
         ttl_seconds=ttl_seconds,
         provenance={one.version: one for one in seen},
+        had_entries=had_entries,
     )
 
 
@@ -213,13 +217,14 @@ def log_store_facts(
     in_stores: Mapping[str, Iterable[LogStoreEntry]] | None = None,
     heads: Mapping[str, LogObject | None] | None = None,
     equal_bytes: Mapping[int | str, bool] | None = None,
+    copies: Mapping[str, bool] | None = None,
     infos: Iterable[CommitInfo] = (),
-    seen: Iterable[Provenance] = (),
     engines: Mapping[int | str, str] | None = None,
     registrations: Iterable[Registration] = (),
     ttl_seconds: int = DAY,
+    seen: Iterable[Provenance] = (),
 ) -> TableFacts:
-    """A table whose commits go through the log store."""
+    """A table whose commits go through a log store that is known, also where its entries have expired."""
     return table_facts(
         log,
         mechanism=Mechanism.LOG_STORE,
@@ -227,11 +232,13 @@ def log_store_facts(
         in_stores=in_stores,
         heads=heads,
         equal_bytes=equal_bytes,
+        copies=copies,
         infos=infos,
         engines=engines,
         registrations=registrations,
         ttl_seconds=ttl_seconds,
         seen=seen,
+        had_entries=True,
     )
 
 
@@ -240,9 +247,11 @@ def coordinated_facts(
     *registrations: Registration,
     heads: Mapping[str, LogObject | None] | None = None,
     equal_bytes: Mapping[int | str, bool] | None = None,
+    copies: Mapping[str, bool] | None = None,
     entries: Iterable[LogStoreEntry] = (),
     table_id: str = TABLE_ID,
     problems: Iterable[Problem] = (),
+    seen: Iterable[Provenance] = (),
 ) -> TableFacts:
     """A table whose newest metadata names the commit coordinator and the registration `table_id`."""
     return table_facts(
@@ -252,6 +261,8 @@ def coordinated_facts(
         table_protocol=coordinated_protocol(table_id),
         heads=heads,
         equal_bytes=equal_bytes,
+        copies=copies,
         entries=entries,
         problems=problems,
+        seen=seen,
     )

@@ -36,6 +36,7 @@ def make_table(uri: str = "s3a://lake/sales/orders", **fields: Any) -> DeltaTabl
         "prefix": prefix,
         "name": ".".join(prefix.split("/")[-2:]),
         "mechanism": Mechanism.LOG_STORE,
+        "lock_domains": [uri] if fields.get("mechanism", Mechanism.LOG_STORE) == Mechanism.LOG_STORE else [],
         "published_version": 41,
         "accepted_version": 41,
         "oldest_version": 0,

@@ -100,6 +100,14 @@ class MotoLake:
     def put(self, key: str, body: bytes) -> None:
         self.s3.put_object(Bucket=self.bucket, Key=key, Body=body)
 
+    def put_in_parts(self, key: str, body: bytes) -> None:
+        """Write an object whose ETag is not that of a single PUT of the same bytes."""
+        place = {"Bucket": self.bucket, "Key": key}
+        upload = self.s3.create_multipart_upload(**place)["UploadId"]
+        part = self.s3.upload_part(**place, UploadId=upload, PartNumber=1, Body=body)
+        parts = {"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]}
+        self.s3.complete_multipart_upload(**place, UploadId=upload, MultipartUpload=parts)
+
     def delete(self, key: str) -> None:
         self.s3.delete_object(Bucket=self.bucket, Key=key)
 

@@ -102,6 +102,19 @@ def test_the_evidence_names_what_the_verdict_speaks_of(client: Client) -> None:
     assert re.findall(r'differs"><th scope="row">(.*?)</th>', evidence) == ["Lock domains", "Commit 39", "Commit 40"]
 
 
+def test_of_a_log_store_that_is_not_known_no_entry_is_said_to_have_expired(client: Client) -> None:
+    table = make_table(lock_domains=[])
+    make_commit(table)
+
+    html = page(client, table)
+
+    evidence = html.partition('class="evidence"')[2].partition("</table>")[0]
+    assert "in any store that is asked" in evidence
+    assert "Above 41" not in evidence
+    assert "Entry expired" not in html
+    assert "TTL removes finished entries" not in client.get(f"/tables/{table.pk}/entries/").content.decode()
+
+
 def test_a_note_on_a_healthy_table_does_not_become_its_verdict(client: Client) -> None:
     table = make_table(summary="Every commit up to 41 is published.")
     make_finding(table, "C1", None, state="healthy", summary="8 temp files belong to no accepted commit.")

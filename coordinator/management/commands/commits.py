@@ -165,6 +165,7 @@ def _job_document(job: Job) -> Document:
         "message": job.message,
         "operation": wish_of(job.params).operation.value,
         "proofs": job.result.get("proofs", []),
+        "left": job.result.get("after", {}).get("left"),
         "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
     }
 

@@ -65,7 +65,7 @@ class Command(JsonCommand):
         )
         for plan in left_out if options["apply"] else []:
             self.note(f"{plan['title']} can lose a commit and was left out: add --confirm {table.name}.")
-        if any(job.is_finished and job.state != JobState.SUCCEEDED for job in jobs):
+        if any(_left_something(job) for job in jobs):
             raise Failed("Not everything was repaired: see above and `levee job ID`.")
 
     def _apply(self, chosen: "Choice", plans: list[Document], *, enqueue: bool) -> list[Job]:
@@ -129,6 +129,13 @@ class Choice:
         ]
 
 
+def _left_something(job: Job) -> bool:
+    """Whether a finished job left its finding behind: one that was overtaken may find that nothing is left to do."""
+    if job.state == JobState.OVERTAKEN:
+        return bool(job.result["overtaken"]["finding_holds"])
+    return job.is_finished and job.state != JobState.SUCCEEDED
+
+
 def _key(plan: Document) -> tuple[str, str, int | None]:
     return plan["repair"], plan["code"], plan["version"]
 
@@ -145,6 +152,7 @@ def _job_document(job: Job) -> Document:
         "state": job.state,
         "message": job.message,
         "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
+        "overtaken": job.result.get("overtaken"),
         "calls": calls,
         "aws_request_ids": job.result.get("aws_request_ids", []),
     }

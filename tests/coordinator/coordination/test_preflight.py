@@ -11,7 +11,17 @@ from coordinator.coordination.situation import Situation, SparkFacts
 from coordinator.coordination.verification import aftermath, proofs
 from coordinator.protocols.absence import withhold
 from lake.delta.facts import HeldElsewhere, LockDomain, Mechanism, TableFacts
-from tests.builders.facts import NOW, URI, entry, listing, log_store_facts, protocol, registration, table_facts
+from tests.builders.facts import (
+    NOW,
+    URI,
+    entry,
+    listing,
+    log_store_facts,
+    protocol,
+    registration,
+    table_facts,
+    temp_name,
+)
 from tests.coordinator.coordination.situations import (
     FEATURES,
     conf,
@@ -116,6 +126,12 @@ REFUSALS: list[tuple[str, Situation, str, str]] = [
     ("keys", situation(DROP, coordinated(conf(ttl=5))), "Coordinator settings", "'ttl'"),
     ("item", situation(DROP, coordinated(accepting=False)), "The item belongs to this table", "accepts no commits"),
     ("schema", situation(DROP, coordinated(schema_version=2)), "The item belongs to this table", "schemaVersion 2"),
+    (
+        "log store that is not known",
+        situation(ENABLE, table_facts(listing(temp=[temp_name(3)]), mechanism=Mechanism.LOG_STORE), spark=WITH_CLASS),
+        "Log store class",
+        "no entry tells in which DynamoDB table",
+    ),
     ("class", situation(ENABLE, log_store()), "Log store class", "io.delta:delta-storage-s3-dynamodb:4.4.0"),
     (
         "emulator",

@@ -1,14 +1,26 @@
 """What diagnosis asks to be looked up."""
 
+from dataclasses import replace
+
 import pytest
 
-from coordinator.protocols.needed_facts import MOST_BETWEEN, MOST_LOOKUPS, wanted_comparisons, wanted_heads
+from coordinator.protocols.needed_facts import (
+    MOST_BETWEEN,
+    MOST_COPIES,
+    MOST_COPY_BYTES,
+    MOST_LOOKUPS,
+    wanted_comparisons,
+    wanted_copies,
+    wanted_heads,
+)
+from lake.delta.facts import LogObject
 from tests.builders.facts import (
     commit_name,
     coordinated_facts,
     coordinator_commit,
     entry,
     listing,
+    log_object,
     log_store_facts,
     registration,
     staged_name,
@@ -119,3 +131,57 @@ def test_a_comparison_that_was_made_is_not_wanted_again() -> None:
     facts = log_store_facts(listing(temp=[temp_name(3)]), entry(3, complete=False), equal_bytes={3: True})
 
     assert wanted_comparisons(facts) == ()
+
+
+def encrypted(name: str, size: int = 1_000) -> LogObject:
+    """An object whose ETag says nothing of its bytes."""
+    return log_object(name, size=size, etag=name)
+
+
+def test_a_file_whose_etag_and_size_tell_all_is_not_compared() -> None:
+    staged = [staged_name(3), log_object(staged_name(3, "loser"), size=900)]
+
+    assert wanted_copies(coordinated_facts(listing(staged=staged), registration(3))) == ()
+
+
+def test_a_staged_file_of_the_published_size_under_another_etag_is_compared() -> None:
+    facts = coordinated_facts(listing(staged=[encrypted(staged_name(3))]), registration(3))
+
+    assert wanted_copies(facts) == ((staged_name(3), commit_name(3)),)
+
+
+def test_a_temp_file_is_compared_where_no_entry_speaks_of_its_version_or_a_complete_one_names_it() -> None:
+    temp = [encrypted(temp_name(version)) for version in (1, 2, 3)]
+    log = listing(temp=[*temp, encrypted(temp_name(3, "loser"))])
+    facts = log_store_facts(log, entry(2, complete=False), entry(3))
+
+    assert wanted_copies(facts) == ((temp_name(3), commit_name(3)), (temp_name(1), commit_name(1)))
+
+
+def test_a_temp_file_whose_entries_were_not_all_kept_is_not_compared() -> None:
+    facts = log_store_facts(listing(temp=[encrypted(temp_name(2))]), entry(3))
+
+    assert wanted_copies(replace(facts, entries_from=3)) == ()
+
+
+def test_files_that_a_list_names_or_whose_version_is_not_published_are_not_compared() -> None:
+    log = listing(staged=[encrypted(staged_name(3)), encrypted(staged_name(4))])
+
+    assert wanted_copies(coordinated_facts(log, registration(4, coordinator_commit(3), coordinator_commit(4)))) == ()
+
+
+def test_rivals_are_compared_first_and_then_the_newest() -> None:
+    staged = [encrypted(staged_name(version)) for version in range(1, 100)]
+    log = listing(range(100), staged=[*staged, encrypted(staged_name(2, "rival"))])
+    wanted = [name for name, _ in wanted_copies(coordinated_facts(log, registration(99)))]
+
+    assert wanted[:3] == [staged_name(2), staged_name(2, "rival"), staged_name(99)]
+    assert len(wanted) == MOST_COPIES
+
+
+def test_comparisons_with_published_files_are_bounded_in_bytes() -> None:
+    half = MOST_COPY_BYTES // 2
+    commits = {version: encrypted(commit_name(version), half) for version in range(5)}
+    log = replace(listing(staged=[encrypted(staged_name(version), half) for version in range(5)]), commits=commits)
+
+    assert len(wanted_copies(coordinated_facts(log, registration(4)))) == 2

@@ -31,3 +31,10 @@ def test_one_writer_and_its_upgrade_are_none(engines):
 
 def test_what_another_wrote_long_ago_is_none():
     assert [one.code for one in verdict_of([SPARK, RUST], age=30 * 86_400).findings] == ["single-driver"]
+
+
+def test_the_absence_of_a_store_is_what_was_seen_and_not_what_is_so():
+    verdict = verdict_of([SPARK])
+
+    assert "No commit store" not in verdict.findings[0].summary
+    assert verdict.findings[0].summary.startswith("Nothing shows a commit store behind this table")

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from coordinator.protocols.diagnosis import diagnose
-from coordinator.protocols.needed_facts import wanted_comparisons, wanted_heads
+from coordinator.protocols.needed_facts import wanted_comparisons, wanted_copies, wanted_heads
 from coordinator.repairs.execution import Execution, execute
 from coordinator.repairs.file_checks import check_file
 from coordinator.repairs.lake_port import Item
@@ -15,7 +15,7 @@ from coordinator.repairs.plan import FileCheck, Plan, RepairFacts, RepairName
 from coordinator.repairs.planning import plan_repairs, wanted_files
 from lake.aws.errors import AwsError
 from lake.delta.coordinator_items import read_registration
-from lake.delta.facts import LockDomain, LogObject, Mechanism, TableFacts, TableProtocol
+from lake.delta.facts import LockDomain, LogObject, Mechanism, Provenance, TableFacts, TableProtocol
 from lake.delta.listing import read_listing
 from lake.delta.log_store import read_entry
 from lake.delta.names import commit_name
@@ -50,6 +50,8 @@ class History:
     doomed: set[int] = field(default_factory=set)
     disputed: dict[int, bytes] = field(default_factory=dict)
     wrongs: list[str] = field(default_factory=list)
+    seen: dict[int, Provenance] = field(default_factory=dict)
+    """What was known of versions before."""
     actors: list[Actor] = field(default_factory=list)
     numbers: "count[int]" = field(default_factory=lambda: count(1))
 
@@ -149,10 +151,13 @@ class History:
             entries={LockDomain("delta_log", URI): entries} if entries else {},
             registrations=tuple(read_registration(item, "commits") for item in raw.values()),
             protocol=replace(self.protocol, version=listing.newest_version or 0) if self.protocol else None,
+            had_entries=self.mechanism is Mechanism.LOG_STORE,
+            provenance=self.seen,
         )
         facts = replace(facts, heads={name: self._head(name) for name in wanted_heads(facts)})
         equal = {one: self._bytes(one) == self._bytes(other) for _, one, other in wanted_comparisons(facts)}
-        facts = replace(facts, equal_bytes=equal)
+        copies = {one: self._bytes(one) == self._bytes(other) for one, other in wanted_copies(facts)}
+        facts = replace(facts, equal_bytes=equal, copies=copies)
         verdict = diagnose(facts)
         files = {name: self._check(name) for name in wanted_files(facts, verdict)}
         held = {("commits", table_id): item for table_id, item in raw.items()}

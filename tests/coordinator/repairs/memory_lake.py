@@ -40,6 +40,8 @@ class MemoryLake:
     objects: dict[str, Stored] = field(default_factory=dict)
     items: dict[str, dict[tuple[str, ...], Item]] = field(default_factory=lambda: {name: {} for name in KEYS})
     on_item_deleted: Callable[[Item], None] = lambda item: None
+    encrypted: bool = False
+    """Whether S3 encrypts with a key of its own for each object: then no ETag tells of the bytes."""
 
     def get(self, bucket: str, key: str, *, first: int | None = None, last: int | None = None) -> ObjectBody:
         self._step()
@@ -47,7 +49,7 @@ class MemoryLake:
         if found is None:
             raise AwsError("NoSuchKey", "it is absent", "R", "s3:GetObject", "", key)
         data = found.data[first or 0 : None if last is None else last + 1]
-        return ObjectBody(data, len(found.data), md5(found.data), found.modified_at)
+        return ObjectBody(data, len(found.data), self.etag(key), found.modified_at)
 
     def head(self, bucket: str, key: str) -> ObjectSummary | None:
         self._step()
@@ -65,7 +67,7 @@ class MemoryLake:
         if key in self.objects:
             raise AwsError("PreconditionFailed", "it exists", "R", "s3:PutObject", "", key)
         self._store(key, data)
-        return ObjectWrite("R", md5(data))
+        return ObjectWrite("R", self.etag(key))
 
     def put(self, key: str, data: bytes) -> None:
         """As S3A writes: whatever is there goes."""
@@ -75,7 +77,7 @@ class MemoryLake:
     def delete_object(self, bucket: str, key: str, etag: str) -> ObjectWrite:
         self._step()
         found = self.objects.get(key)
-        if found is not None and md5(found.data) != etag:
+        if found is not None and self.etag(key) != etag:
             raise AwsError("PreconditionFailed", "it changed", "R", "s3:DeleteObject", "", key)
         self.objects.pop(key, None)
         return ObjectWrite("R")
@@ -125,6 +127,10 @@ class MemoryLake:
             self.on_item_deleted(gone)
         return ItemWrite("R", gone)
 
+    def etag(self, key: str) -> str:
+        data = self.objects[key].data
+        return md5(key.encode() + data) if self.encrypted else md5(data)
+
     def pass_hours(self, hours: int) -> None:
         self.now += timedelta(hours=hours)
 
@@ -141,7 +147,7 @@ class MemoryLake:
 
     def _summary(self, key: str) -> ObjectSummary:
         found = self.objects[key]
-        return ObjectSummary(key, len(found.data), found.modified_at, md5(found.data))
+        return ObjectSummary(key, len(found.data), found.modified_at, self.etag(key))
 
     def _step(self) -> None:
         self.now += timedelta(milliseconds=1)

@@ -83,14 +83,22 @@ def register(world: World) -> Register:
 
 def delete_registration(world: World) -> DeleteRegistration:
     world.enter(registration_item(7, **FRESH))
-    return DeleteRegistration(world.coordinator, UUID, URI)
+    return DeleteRegistration(world.coordinator, UUID, URI, 7)
 
 
 def delete_temp_file(world: World) -> DeleteLitter:
     etag = world.put(temp_key(7))
     world.enter(incomplete_item(7, URI, tempPath={"S": f".tmp/{7:020d}.json.another"}))
+    entry, named = (URI, f"{7:020d}.json"), f".tmp/{7:020d}.json.another"
+    return DeleteLitter(world.bucket, temp_key(7), etag, len(COMMIT), world.log_store, entry=entry, named=named)
+
+
+def delete_copied_file(world: World) -> DeleteLitter:
+    etag = world.put(temp_key(7))
+    world.put(commit_key(7))
     entry = (URI, f"{7:020d}.json")
-    return DeleteLitter(world.bucket, temp_key(7), etag, len(COMMIT), world.log_store, entry=entry)
+    survivor = commit_key(7)
+    return DeleteLitter(world.bucket, temp_key(7), etag, len(COMMIT), world.log_store, entry=entry, survivor=survivor)
 
 
 def delete_staged_file(world: World) -> DeleteLitter:
@@ -99,7 +107,7 @@ def delete_staged_file(world: World) -> DeleteLitter:
     return DeleteLitter(world.bucket, staged_key(7), etag, len(COMMIT), world.coordinator, registration=UUID)
 
 
-OBJECT_SCENES = [save_object, save_item, publish, delete_temp_file, delete_staged_file]
+OBJECT_SCENES = [save_object, save_item, publish, delete_temp_file, delete_copied_file, delete_staged_file]
 ITEM_SCENES = [complete_entry, delete_entry, clear_commits, raise_version, register, delete_registration]
 REQUIREMENTS = [require_equal, require_absent, require_empty, require_no_entry]
 WRITING_SCENES = [*OBJECT_SCENES, *ITEM_SCENES]

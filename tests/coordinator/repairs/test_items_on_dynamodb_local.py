@@ -158,7 +158,7 @@ def test_a_registration_that_upstream_wrote_and_never_used_is_deleted(world, loc
         Item=registration_item(7, **FRESH),
         Expected={"tableId": {"Exists": False}},
     )
-    assert make(DeleteRegistration(world.coordinator, UUID, URI), local).result is Result.DONE
+    assert make(DeleteRegistration(world.coordinator, UUID, URI, 7), local).result is Result.DONE
     assert world.items(world.coordinator) == []
 
 

@@ -89,8 +89,9 @@ def test_nothing_is_sent_if_the_temp_file_was_replaced_after_the_plan_was_shown(
 
     job = console.run(job)
 
-    assert job.state == "failed"
-    assert job.error_text.startswith("Stopped before any change: ")
+    assert (job.state, job.error_code) == ("overtaken", "")
+    assert job.message.startswith("Stopped before any change: call 1 was shown as ")
+    assert "finding C2 of version 3 still holds: plan the repair again." in job.message
     assert console.state() == before
 
 
@@ -103,8 +104,9 @@ def test_nothing_is_sent_if_a_reader_published_the_commit_meanwhile(console: Con
 
     job = console.run(job)
 
-    assert (job.state, job.error_code) == ("failed", "Moved")
-    assert "finding C2 of version 3 no longer holds" in job.error_text
+    assert (job.state, job.error_code) == ("overtaken", "")
+    assert "The table was read again: finding C2 of version 3 no longer holds." in job.message
+    assert job.result["overtaken"]["finding_holds"] is False
     assert console.state() == before
 
 

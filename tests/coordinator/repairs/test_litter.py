@@ -5,8 +5,8 @@ import pytest
 from coordinator.repairs.calls import DeleteLitter
 from coordinator.repairs.execution import Result
 from tests.builders.delta import UUID, coordinator_commit, incomplete_item, log_store_item, registration_item
-from tests.coordinator.repairs.scenes import delete_staged_file, delete_temp_file
-from tests.coordinator.repairs.world import COMMIT, URI, make, staged_key, temp_key
+from tests.coordinator.repairs.scenes import delete_copied_file, delete_staged_file, delete_temp_file
+from tests.coordinator.repairs.world import COMMIT, URI, commit_key, make, staged_key, temp_key
 
 
 @pytest.mark.parametrize("item", [incomplete_item(7, URI), log_store_item(7, URI)])
@@ -26,11 +26,45 @@ def test_a_temp_file_stays_while_its_entry_cannot_be_read(world, port, temp_path
     assert world.keys() == [temp_key(7)]
 
 
-def test_a_temp_file_without_any_entry_goes(world, port):
+def test_a_temp_file_stays_once_the_entry_has_gone_that_told_of_it(world, port):
     call = delete_temp_file(world)
     world.remove(incomplete_item(7, URI))
-    assert make(call, port).result is Result.DONE
-    assert world.keys() == []
+    outcome = make(call, port)
+    assert (outcome.result, "nothing was deleted" in outcome.sentence) == (Result.STOPPED, True)
+    assert world.read(temp_key(7)) == COMMIT
+
+
+def test_a_temp_file_stays_once_its_entry_names_another_than_planned(world, port):
+    call = delete_temp_file(world)
+    world.enter(incomplete_item(7, URI, tempPath={"S": f".tmp/{7:020d}.json.third"}))
+    assert make(call, port).result is Result.STOPPED
+    assert world.keys() == [temp_key(7)]
+
+
+def test_a_copied_file_goes_without_any_entry(world, port):
+    assert make(delete_copied_file(world), port).result is Result.DONE
+    assert world.keys() == [commit_key(7)]
+
+
+@pytest.mark.parametrize(
+    "meddle",
+    [lambda world: world.put(commit_key(7), b"foreign"), lambda world: world.delete(commit_key(7))],
+    ids=["replaced", "gone"],
+)
+def test_a_copied_file_stays_once_no_other_object_holds_its_bytes(world, port, meddle):
+    call = delete_copied_file(world)
+    meddle(world)
+    outcome = make(call, port)
+    assert outcome.result is Result.STOPPED
+    assert world.read(temp_key(7)) == COMMIT
+    assert "delete_object" not in [method for method, *_ in port.asked]
+
+
+def test_a_copied_file_that_an_entry_names_after_all_stays(world, port):
+    call = delete_copied_file(world)
+    world.enter(incomplete_item(7, URI))
+    assert make(call, port).result is Result.STOPPED
+    assert world.read(temp_key(7)) == COMMIT
 
 
 def test_a_staged_file_that_the_list_names_stays(world, port):

@@ -181,7 +181,7 @@ def test_a_plan_of_another_state_is_confirmed_and_nothing_is_sent(client: Client
 
     job = console.run(Job.objects.get(kind="repair"))
 
-    assert job.state == "failed"
+    assert job.state == "overtaken"
     assert console.state() == before
     assert "Stopped before any change: " in body(client.get(answer["Location"]))
 

@@ -9,13 +9,11 @@ from coordinator.observation.targets import Target
 from coordinator.protocols.absence import missed, withhold
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.verdict import Verdict
-from coordinator.repairs.carrying_out import prove
-from coordinator.repairs.execution import Execution
+from coordinator.repairs.carrying_out import unproven
 from coordinator.repairs.fresh import FreshPlans
 from coordinator.repairs.plan import Plan, Refusal, RepairFacts, RepairName
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import read_for_repair
-from dashboard.jobs.context import JobFailed
 from lake.delta.facts import TableFacts
 from lake.delta.uri import TableUri
 from tests.builders.facts import commit_name, entry, listing, log_store_facts, temp_name
@@ -93,12 +91,11 @@ def test_a_repair_is_not_proven_while_its_finding_is_being_checked() -> None:
     once_seen, twice_seen = verdicts()
     fresh = FreshPlans(twice_seen, (plan,), ())
 
-    with pytest.raises(JobFailed) as failure:
-        prove(plan, fresh, Execution(plan, ()), once_seen)
-    assert failure.value.code == "NotProven"
-    with pytest.raises(JobFailed) as failure:
-        prove(plan, fresh, Execution(plan, ()), twice_seen)
-    assert failure.value.code == "StillWrong"
+    doubtful, standing = unproven(plan, fresh, once_seen), unproven(plan, fresh, twice_seen)
+    assert doubtful is not None
+    assert doubtful.code == "NotProven"
+    assert standing is not None
+    assert standing.code == "StillWrong"
 
 
 def test_a_repair_is_proven_although_another_commit_is_being_checked() -> None:
@@ -106,6 +103,6 @@ def test_a_repair_is_proven_although_another_commit_is_being_checked() -> None:
     hole = diagnose(log_store_facts(listing([0, 2]), entry(2)))
     afterwards = withhold(hole, (), "It was refused.")
 
-    prove(plan, FreshPlans(verdicts()[1], (plan,), ()), Execution(plan, ()), afterwards)
+    assert unproven(plan, FreshPlans(verdicts()[1], (plan,), ()), afterwards) is None
 
     assert [one.code for one in afterwards.withheld] == ["version-hole"]

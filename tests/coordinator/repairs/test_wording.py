@@ -83,16 +83,28 @@ SAID: list[tuple[Call, str, str, str]] = [
         "attribute_not_exists(tableId)",
     ),
     (
-        calls.DeleteRegistration("commits", TABLE_ID, URI),
+        calls.DeleteRegistration("commits", TABLE_ID, URI, 4),
         "dynamodb:DeleteItem",
         f"Deletes registration {TABLE_ID} from commits.",
-        f'hasAcceptedCommits = false AND commits = [] AND path = "{URI}"',
+        f'hasAcceptedCommits = false AND commits = [] AND path = "{URI}" AND tableVersion = 4',
     ),
     (
         calls.DeleteLitter("lake", TEMP, "e1", 7, "delta_log", (URI, commit_name(1042))),
         "dynamodb:GetItem, s3:DeleteObject",
         "Reads the entry of …1042.json again, then deletes .tmp/…1042.json.7f3c9b52, 7 B.",
         "If-Match: e1; the entry of …1042.json does not name the file.",
+    ),
+    (
+        calls.DeleteLitter("lake", TEMP, "e1", 7, "delta_log", (URI, commit_name(1042)), named=".tmp/x"),
+        "dynamodb:GetItem, s3:DeleteObject",
+        "Reads the entry of …1042.json again, then deletes .tmp/…1042.json.7f3c9b52, 7 B.",
+        "If-Match: e1; the entry of …1042.json names .tmp/x.",
+    ),
+    (
+        calls.DeleteLitter("lake", STAGED, "e1", 7, "commits", registration=TABLE_ID, survivor="rescued"),
+        "dynamodb:GetItem, s3:GetObject, s3:DeleteObject",
+        f"Reads registration {TABLE_ID} again, then deletes _staged_commits/…1042.c02e88d1.json, 7 B.",
+        f"If-Match: e1; registration {TABLE_ID} does not name the file; its bytes equal those of rescued.",
     ),
 ]
 

@@ -1,8 +1,11 @@
 """A console beside moto whose stores and buckets are changed as a worker would."""
 
+import time
+
 import pytest
 
 from coordinator.upkeep import jobs, sweep_plans
+from tests.builders.delta import UUID
 from tests.coordinator.observation.conftest import connection, guard, observe, written  # noqa: F401
 from tests.coordinator.upkeep.upkeep_console import UpkeepConsole
 from tests.lake.aws.conftest import (  # noqa: F401
@@ -32,6 +35,11 @@ def console(connection, written, observe, endpoint, settings, tmp_path) -> Upkee
     return UpkeepConsole(connection, written, observe)
 
 
+def own_temp_key(version: int, root: str = SWEPT) -> str:
+    """The temp file that the entry of a version names."""
+    return temp_key(version, root, UUID)
+
+
 def temp_key(version: int, root: str = SWEPT, name: str = "loser") -> str:
     return f"{root}/_delta_log/.tmp/{version:020d}.json.{name}"
 
@@ -44,8 +52,10 @@ def young_count_as_old(monkeypatch) -> None:
 
 @pytest.fixture
 def swept(console) -> UpkeepConsole:
-    """Versions 0 to 2 published with entries, 3 pending; finished temp files of 0 and 1, and one of a stranger."""
-    console.lake.table(SWEPT, 3, log_store=True)
+    """Versions 0 to 2 published with entries, 3 pending; losers' temp files of 0 and 1, and one of a stranger."""
+    console.lake.table(SWEPT, 3)
+    for version in range(3):
+        console.lake.entry(SWEPT, version, expireTime={"N": str(int(time.time()) + 86_400)})
     console.lake.pending(SWEPT, 3)
     for version in (0, 1):
         console.lake.put(temp_key(version), b"{}")

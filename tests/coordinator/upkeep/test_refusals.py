@@ -4,6 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from django.contrib.auth.models import Group
 
 from coordinator.repairs.gate import ConnectionReadOnly, NameNotTyped, PlanNeeded, ReadOnlyMode
 from coordinator.upkeep import actions, store_execution
@@ -15,6 +16,7 @@ from coordinator.upkeep.wishes import (
     ChangeRecovery,
     CreateStore,
     EnableTtl,
+    MigrateTtl,
     SetTempRule,
 )
 from dashboard.accounts.gate import NotAllowed
@@ -266,6 +268,36 @@ def test_what_cannot_be_taken_back_needs_the_name_typed(ready):
     for typed in ("", "delta_log", ready.lake.log_store.upper()):
         with pytest.raises(NameNotTyped, match="type the name"):
             ready.apply(planned, typed)
+
+
+def test_an_admin_who_is_none_any_more_puts_no_rule_that_deletes_by_age_alone(ready):
+    planned = ready.planned(SetTempRule(ready.lake.bucket, ROOT))
+    admin = actor(Role.ADMIN)
+    job = actions.apply_upkeep(admin, planned, planned.result["plan"]["digest"], confirm=ready.lake.bucket)
+    admin.user.groups.set([Group.objects.get_or_create(name=Role.OPERATOR.value)[0]])
+    ready.finish(job)
+
+    assert (job.state, job.error_code) == (JobState.FAILED, "NotAllowed")
+    assert ready.rules() == []
+
+
+def test_an_operator_puts_no_rule_that_deletes_by_age_alone(ready):
+    planned = ready.planned(SetTempRule(ready.lake.bucket, ROOT))
+
+    with pytest.raises(NotAllowed):
+        actions.apply_upkeep(actor(Role.OPERATOR), planned, planned.result["plan"]["digest"], confirm=ready.lake.bucket)
+
+
+@pytest.mark.parametrize("wish", [EnableTtl, MigrateTtl])
+def test_ttl_is_not_switched_on_while_it_would_take_the_entry_of_a_lost_file(ready, wish):
+    """The entry is what keeps the version taken, until its file is back."""
+    ready.lake.delete(f"{ROOT}/_delta_log/{2:020d}.json")
+    ready.observe()
+
+    refusal = ready.refusal_of(wish(ready.lake.log_store))
+
+    assert refusal["code"] == "unpublished"
+    assert "1 entry carries a time to expire although the file of its commit is not there" in refusal["reason"]
 
 
 def test_a_plan_of_another_digest_or_another_day_is_not_applied(ready):

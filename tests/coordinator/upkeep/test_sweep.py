@@ -5,15 +5,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from coordinator.models import CommitStore
-from coordinator.upkeep import sweep
-from coordinator.upkeep.sweep import FINISHED, judge
+from coordinator.upkeep import sweep, sweep_reading
+from coordinator.upkeep.calls import SweepTable
+from coordinator.upkeep.sweep import FINISHED
 from coordinator.upkeep.wishes import Sweep
+from dashboard.connections.access import lake_access
 from dashboard.jobs.models import JobState
-from tests.builders.delta import incomplete_item, log_store_item
+from lake.aws.access import open_lake
+from tests.builders.delta import add, commit_bytes, commit_info, crc_bytes, incomplete_item
+from tests.builders.moto_lake import commit_body
 from tests.coordinator.upkeep.conftest import SWEPT as ROOT
-from tests.coordinator.upkeep.conftest import temp_key
-
-PATH = "s3a://b/t"
+from tests.coordinator.upkeep.conftest import own_temp_key, temp_key
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ def test_the_plan_is_a_dry_run(swept, lately):
     assert f"--key {temp_key(0)} --if-match" in plan["equivalents"]["aws_cli"]
     assert keys(swept) == before
     assert "2 finished temp files" in told
-    assert "1 file kept, for an entry of its version is incomplete." in told
+    assert "1 file kept, for an incomplete entry names it." in told
     assert "1 file kept, for its name tells no version." in told
 
 
@@ -80,14 +82,122 @@ def test_a_lost_first_version_keeps_its_temp_file_without_a_checkpoint(swept, la
     assert temp_key(0) in keys(swept)
 
 
-def test_versions_cleaned_out_behind_a_checkpoint_are_finished(swept, lately):
+def test_a_version_cleaned_out_of_the_log_keeps_its_temp_file(swept, lately):
+    """Nothing is left to compare it with; its entry expired long ago."""
     swept.lake.put(f"{ROOT}/_delta_log/{2:020d}.checkpoint.parquet", b"PAR1")
     for version in (0, 1):
         swept.lake.delete(f"{ROOT}/_delta_log/{version:020d}.json")
+        forget_entry(swept, version)
+
+    told = swept.refusal_of(wish_of(swept, lately))["reason"]
+
+    assert "2 files kept, for its version was cleaned out of the log, and nothing is left to compare it with." in told
+
+
+def forget_entry(console, version: int) -> None:
+    """TTL took it."""
+    key = {"tablePath": {"S": console.lake.uri(ROOT)}, "fileName": {"S": f"{version:020d}.json"}}
+    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
+
+
+def test_a_copy_of_the_published_file_goes_with_or_without_an_entry(swept, lately):
+    for version in (1, 2):
+        swept.lake.put(own_temp_key(version), commit_body(version))
+    swept.lake.delete(temp_key(1))
+    forget_entry(swept, 1)
 
     swept.applied(wish_of(swept, lately))
 
-    assert not {temp_key(0), temp_key(1)} & keys(swept)
+    assert not {own_temp_key(1), own_temp_key(2)} & keys(swept)
+
+
+def test_the_last_copy_of_an_accepted_commit_stays_after_its_file_was_replaced(swept, lately):
+    """The entry has expired; the published file is of somebody else."""
+    swept.lake.put(own_temp_key(1), commit_body(1))
+    swept.lake.delete(temp_key(1))
+    swept.lake.put(f"{ROOT}/_delta_log/{1:020d}.json", b"{}")
+    forget_entry(swept, 1)
+
+    plan = swept.plan_of(wish_of(swept, lately))
+    swept.applied(wish_of(swept, lately))
+
+    assert own_temp_key(1) in keys(swept)
+    assert "1 file kept, for it differs from the published file, and no entry tells which of them was accepted." in (
+        " ".join(plan["consequences"])
+    )
+
+
+def test_the_accepted_temp_file_stays_while_its_published_file_differs(swept, lately):
+    swept.lake.put(own_temp_key(1), commit_body(1))
+    swept.lake.put(f"{ROOT}/_delta_log/{1:020d}.json", b"foreign")
+
+    swept.applied(wish_of(swept, lately))
+
+    assert own_temp_key(1) in keys(swept)
+
+
+def test_a_copy_stays_beside_a_rival_that_nothing_shows_to_have_lost(swept, lately):
+    """Without it the rival would look like the last copy of a commit whose file was replaced."""
+    swept.lake.put(own_temp_key(1), commit_body(1))
+    forget_entry(swept, 1)
+
+    plan = swept.plan_of(wish_of(swept, lately))
+    swept.applied(wish_of(swept, lately))
+
+    assert {own_temp_key(1), temp_key(1)} <= keys(swept)
+    assert "it tells which file of its version was published" in " ".join(plan["consequences"])
+
+
+@pytest.mark.parametrize(("winner", "goes"), [("accepted", True), ("lost", False), ("", False)])
+def test_a_checksum_tells_a_loser_whose_entry_has_expired(swept, lately, winner, goes):
+    for name, transaction in ((f"{1:020d}.json", "accepted"), (f".tmp/{1:020d}.json.loser", "lost")):
+        swept.lake.put(f"{ROOT}/_delta_log/{name}", commit_of(transaction))
+    swept.lake.put(f"{ROOT}/_delta_log/{1:020d}.crc", crc_bytes(txnId=winner))
+    forget_entry(swept, 1)
+
+    swept.applied(wish_of(swept, lately))
+
+    assert (temp_key(1) not in keys(swept)) is goes
+
+
+def commit_of(transaction: str) -> bytes:
+    info = {"commitInfo": {**commit_info()["commitInfo"], "txnId": transaction}}
+    return commit_bytes(info, add(f"{transaction}.parquet"))
+
+
+def test_objects_whose_etags_say_nothing_are_compared_byte_by_byte(swept, lately, monkeypatch):
+    for version, data in ((1, commit_body(1)), (2, commit_body(2).swapcase())):
+        swept.lake.put_in_parts(own_temp_key(version), data)
+        swept.lake.delete(temp_key(version))
+        forget_entry(swept, version)
+
+    swept.applied(wish_of(swept, lately))
+
+    assert own_temp_key(1) not in keys(swept)
+    assert own_temp_key(2) in keys(swept)
+
+
+def test_what_the_bounds_leave_out_stays_and_is_told(swept, lately, monkeypatch):
+    swept.lake.put_in_parts(own_temp_key(2), commit_body(2))
+    monkeypatch.setattr(sweep_reading, "MOST_COMPARED", 0)
+
+    plan = swept.plan_of(wish_of(swept, lately))
+    swept.applied(wish_of(swept, lately))
+
+    assert own_temp_key(2) in keys(swept)
+    assert "its bytes were not compared with the published file" in " ".join(plan["consequences"])
+
+
+def test_a_file_of_a_commit_published_since_the_log_was_listed_is_compared_with_what_is_there_now(swept, lately):
+    swept.lake.put(own_temp_key(2), commit_body(2))
+    call = SweepTable(swept.lake.bucket, f"{ROOT}/_delta_log/", lately.before, ((swept.lake.log_store, "x"),), "")
+    found = []
+    with open_lake(lake_access(swept.connection)) as lake:
+        for file in sweep.temp_files(call, lake):
+            found.append(file)
+            swept.lake.put(f"{ROOT}/_delta_log/{2:020d}.json", b"replaced meanwhile")
+
+    assert [file.verdict == FINISHED for file in found if file.key == own_temp_key(2)] == [False]
 
 
 @pytest.mark.parametrize("scheme", ["s3", "s3n"])
@@ -209,23 +319,3 @@ def test_a_sweep_broken_off_is_finished_by_the_next(swept, lately, monkeypatch):
     swept.applied(wish_of(swept, lately))
 
     assert not {temp_key(0), temp_key(1)} & keys(swept)
-
-
-@pytest.mark.parametrize("published", [True, False])
-@pytest.mark.parametrize("cleaned", [True, False])
-@pytest.mark.parametrize(
-    ("item", "needed"),
-    [
-        (None, False),
-        (log_store_item(1, PATH), False),
-        (incomplete_item(1, PATH), True),
-        ({**log_store_item(1, PATH), "complete": {"BOOL": True}}, True),
-        ({**log_store_item(1, PATH), "complete": {"S": "True"}}, True),
-        ({"tablePath": {"S": PATH}}, True),
-        (log_store_item(2, PATH), True),
-    ],
-)
-def test_a_file_is_finished_only_if_no_entry_may_need_it_and_its_version_is_safe(item, needed, published, cleaned):
-    verdict = judge(1, published, cleaned, [None, item])
-
-    assert (verdict == FINISHED) == (not needed and (published or cleaned))

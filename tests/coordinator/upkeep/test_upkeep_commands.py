@@ -111,7 +111,10 @@ def test_a_rule_on_temp_files_is_set_and_removed_by_its_prefix(console: UpkeepCo
     console.observe()
     words = ("bucket", console.lake.bucket, "tmp-rule", "--prefix", "sales/orders")
 
-    assert levee(*words, "--apply")["job"]["state"] == "succeeded"
+    with pytest.raises(UsageError, match=f"last copy of the commit and goes as well. Add --confirm {words[1]}"):
+        levee(*words, "--apply")
+    assert console.rules() == []
+    assert levee(*words, "--apply", "--confirm", words[1])["job"]["state"] == "succeeded"
     assert console.rules()[0]["Expiration"]["Days"] == 3
     assert levee("bucket", console.lake.bucket)["lifecycle"]["rules"][0]["is_temp_rule"] is True
     assert levee(*words, "--remove", "--apply")["job"]["state"] == "succeeded"

@@ -192,8 +192,9 @@ def test_what_can_lose_data_needs_the_name_typed(client: Client, console: Upkeep
 
 
 def test_a_rule_is_added_changed_and_removed_and_the_page_says_that_no_other_is_touched(
-    client: Client, console: UpkeepConsole
+    console: UpkeepConsole,
 ) -> None:
+    client = signed_in(Role.ADMIN)
     console.lake.table("sales/orders", 3, log_store=True)
     other = {"ID": "other", "Status": "Enabled", "Filter": {"Prefix": "exports/"}, "Expiration": {"Days": 30}}
     _give_rules(console, other)
@@ -203,16 +204,31 @@ def test_a_rule_is_added_changed_and_removed_and_the_page_says_that_no_other_is_
     html = body(client.get(address))
     for said in ("Added</span>", "<code>other</code>", "As it is"):
         assert said in html
-    carried_out(console, confirm(client, address))
+    carried_out(console, confirm(client, address, confirm=bucket.name))
     longer = plan_page(client, console, change_address(bucket), TEMP_RULE | {"days": "9"})
     assert "Changed</span>" in body(client.get(longer))
-    carried_out(console, confirm(client, longer))
+    carried_out(console, confirm(client, longer, confirm=bucket.name))
     own = next(rule["ID"] for rule in console.rules() if rule["ID"] != "other")
     gone = plan_page(client, console, change_address(bucket), {"act": "remove-temp-rule", "rule": own})
     assert "Removed</span>" in body(client.get(gone))
     carried_out(console, confirm(client, gone))
 
     assert [rule["ID"] for rule in console.rules()] == ["other"]
+
+
+def test_a_rule_that_deletes_by_age_alone_needs_an_admin(client: Client, console: UpkeepConsole) -> None:
+    console.lake.table("sales/orders", 3, log_store=True)
+    console.observe()
+    bucket = console.bucket_row()
+    address = plan_page(client, console, change_address(bucket), TEMP_RULE)
+
+    html = body(client.get(address))
+    answer = confirm(client, address, confirm=bucket.name)
+
+    assert "S3 deletes by age alone" in html
+    assert "Needs the admin role." in html
+    assert answer.status_code == 403
+    assert console.rules() == []
 
 
 def test_a_refusal_says_why_and_has_no_button(client: Client, console: UpkeepConsole) -> None:

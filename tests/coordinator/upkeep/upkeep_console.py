@@ -35,8 +35,10 @@ class UpkeepConsole(Console):
         return self.apply(planned, confirm)
 
     def apply(self, planned: Job, confirm: str = "") -> Job:
-        digest = planned.result["plan"]["digest"]
-        return self.finish(actions.apply_upkeep(actor(Role.OPERATOR), planned, digest, confirm=confirm))
+        """Confirm as an operator; what can lose something as an admin who types the name."""
+        plan = planned.result["plan"]
+        by, typed = (Role.ADMIN, plan["subject"]) if plan["can_lose"] else (Role.OPERATOR, confirm)
+        return self.finish(actions.apply_upkeep(actor(by), planned, plan["digest"], confirm=typed))
 
     def finish(self, job: Job) -> Job:
         execute(job.pk, "w1")

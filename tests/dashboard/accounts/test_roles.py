@@ -20,6 +20,7 @@ TABLE = {
     "table.plan-repair": (False, True, True),
     "table.repair": (False, True, True),
     "table.repair-losing": (False, False, True),
+    "bucket.change-losing": (False, False, True),
     "table.check-coordination": (False, True, True),
     "table.enable-coordination": (False, True, True),
     "table.drop-coordination": (False, True, True),

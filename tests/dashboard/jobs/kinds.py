@@ -2,7 +2,7 @@
 
 import time
 
-from dashboard.jobs.context import JobContext, JobFailed
+from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
 from dashboard.jobs.registry import job_kind
 from lake.aws.errors import AwsError
 from tests.patience import patience
@@ -62,3 +62,12 @@ def stopped(context: JobContext) -> str:
     with context.step("Send") as step:
         step.state = "failed"
     raise JobFailed("Stopped", "Stopped at call 2 of 3: a writer moved on.")
+
+
+@job_kind("test-overtaken", queue="aws")
+def overtaken(context: JobContext) -> str:
+    """Send one call, and find that somebody else was faster with the next."""
+    context.result(before={"version": 2}, after={"version": 3}, aws_request_ids=["REQ1"])
+    with context.step("Send") as step:
+        step.state = "stopped"
+    raise JobOvertaken("Stopped at call 2 of 3.", {"call": 2, "of": 3})

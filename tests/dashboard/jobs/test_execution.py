@@ -73,6 +73,17 @@ def test_work_that_cannot_be_done_fails_in_its_own_words_and_keeps_what_it_chang
     assert (entry.before, entry.after, entry.aws_request_ids) == ({"version": 2}, {"version": 3}, ["REQ1"])
 
 
+def test_work_that_somebody_else_was_faster_with_is_no_failure_and_keeps_what_it_changed() -> None:
+    made = ran("test-overtaken")
+    assert (made.state, made.message) == ("overtaken", "Stopped at call 2 of 3.")
+    assert (made.error_code, made.error_text) == ("", "")
+    assert made.result["overtaken"] == {"call": 2, "of": 3}
+    assert [(event.level, event.text) for event in made.events.all()] == [("WARN", "Stopped at call 2 of 3.")]
+    entry = AuditEntry.objects.get()
+    assert (entry.outcome, entry.detail) == ("overtaken", "Overtaken: Stopped at call 2 of 3.")
+    assert (entry.before, entry.after, entry.aws_request_ids) == ({"version": 2}, {"version": 3}, ["REQ1"])
+
+
 def test_a_kind_of_another_release_fails_in_one_sentence() -> None:
     made = ran("test-from-the-future")
     assert made.state == "failed"

@@ -1,0 +1,89 @@
+"""Which repairs a reading may lead to: an offer stands only where a plan can follow from what was read.
+
+Files that planning reads in full have not been read by then, so each is taken to hold what its plan needs. A repair
+that is refused even so would be refused whatever they hold, and no button may promise it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from coordinator.protocols.registrations import seen_commits
+from coordinator.protocols.verdict import Finding, Verdict
+from coordinator.repairs.calls import Item
+from coordinator.repairs.plan import FileCheck, Plan, RepairFacts
+from coordinator.repairs.planning import outcomes_of, wanted_of
+from coordinator.repairs.registration_plans import current_registration
+from coordinator.repairs.table_under_repair import TableUnderRepair
+from lake.delta.facts import LockDomain, TableFacts
+
+REFUSED = "refused"
+"""Where the evidence of a finding says why a repair that its kind may have is not offered: repair to reason."""
+
+
+def with_possible_repairs(
+    facts: TableFacts, verdict: Verdict, lock_domains: tuple[LockDomain, ...], coordinator: str
+) -> Verdict:
+    """The verdict with the repairs alone that may still have a plan. Pure; raises nothing, whatever was read.
+
+    `lock_domains` are all that the table has, and had since it is known; `coordinator` is the DynamoDB table that the
+    properties name, "" where they name none of this connection.
+    """
+    given = RepairFacts(_as_if_whole(facts), verdict, lock_domains, coordinator, _as_if_read(facts))
+    table = TableUnderRepair(given)
+    return replace(verdict, findings=tuple(_possible(table, one) if one.repairs else one for one in verdict.findings))
+
+
+def _possible(table: TableUnderRepair, finding: Finding) -> Finding:
+    try:
+        outcomes = outcomes_of(_with_files(table, finding), finding)
+    except ValueError:  # the table's URI names no place, so that nothing can be planned for it
+        outcomes = ()
+    # What waits for a choice alone is offered: the page of the plan asks for it.
+    planned = {one.repair.value for one in outcomes if isinstance(one, Plan) or one.asks}
+    offered = tuple(name for name in finding.repairs if name in planned)
+    reasons = {
+        one.repair.value: one.reason
+        for one in outcomes
+        if not isinstance(one, Plan) and one.repair.value in finding.repairs and one.repair.value not in planned
+    }
+    evidence = {**finding.evidence, REFUSED: reasons} if reasons else finding.evidence
+    return replace(finding, repairs=offered, evidence=evidence)
+
+
+def _as_if_whole(facts: TableFacts) -> TableFacts:
+    """Planning lists the folders that a look at the log's tail leaves out; they may turn out to be empty."""
+    log = facts.listing
+    return replace(facts, listing=replace(log, temp_files=log.temp_files or (), staged=log.staged or ()))
+
+
+def _as_if_read(facts: TableFacts) -> dict[tuple[str, str], Item]:
+    """Each registration as an item that has not changed since."""
+    return {(one.store, one.table_id): {"commits": {"L": []}} for one in facts.registrations if one.table_id}
+
+
+def _with_files(table: TableUnderRepair, finding: Finding) -> TableUnderRepair:
+    times = _times(table, finding)
+    files = {name: _file(table, name, times.get(name)) for name in wanted_of(table, finding)}
+    return TableUnderRepair(replace(table.given, files=files))
+
+
+def _file(table: TableUnderRepair, name: str, time: int | None) -> FileCheck:
+    """A whole commit as long as the listing has it; its bytes are no other file's."""
+    found = table.view.temp(name).object or table.view.staged(name.rpartition("/")[2]).object
+    return FileCheck(name, found.size if found else 0, found.etag if found else "", name, 1, time)
+
+
+def _times(table: TableUnderRepair, finding: Finding) -> Mapping[str, int | None]:
+    """The in-commit timestamps that the accepted copies have to have; any other file may hold none."""
+    if finding.code in ("K8", "K9"):
+        return dict.fromkeys(wanted_of(table, finding), 0)
+    if finding.code == "K6" and finding.version is not None:
+        registration = current_registration(table)
+        candidates = [file.name for file in table.view.staged_of(finding.version)]
+        return dict.fromkeys(candidates[:1], registration.table_timestamp if registration else None)
+    return {
+        one.staged.name: one.commit.in_commit_timestamp
+        for registration in table.registrations
+        for one in seen_commits(table.view, registration)
+        if one.staged
+    }

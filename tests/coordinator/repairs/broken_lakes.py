@@ -1,0 +1,248 @@
+"""Lakes in which anything may have happened to the objects of one table, with the bytes that were accepted.
+
+What the items say is true while they are there, and TTL takes a finished entry after its life. Everything else may be
+lost, replaced by somebody's bytes, published from the wrong file or left behind. `pick` chooses; it is a random or a
+hypothesis choice.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from coordinator.repairs.plan import RepairFacts
+from lake.delta.facts import Mechanism, Provenance
+from lake.delta.names import checksum_name, commit_name
+from tests.builders.facts import TABLE_ID, coordinated_protocol
+from tests.coordinator.repairs.histories import LOG, URI, History
+from tests.coordinator.repairs.memory_lake import MemoryLake, Stored, md5
+
+Pick = Callable[[Sequence[Any]], Any]
+
+NOW = datetime.fromisoformat("2026-11-20T10:00:00+00:00")
+HOUR = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A commit that a writer wrote aside: its file's name, its bytes, and when."""
+
+    name: str
+    data: bytes
+    at: datetime
+    transaction: str
+    time: int
+
+
+@dataclass
+class BrokenLake:
+    """`accepted` holds every commit that a version was ever accepted with, the newest last."""
+
+    history: History
+    accepted: dict[int, list[Written]] = field(default_factory=dict)
+
+    @property
+    def lake(self) -> MemoryLake:
+        return self.history.lake
+
+    def put(self, name: str, data: bytes, at: datetime) -> None:
+        self.lake.objects[LOG + name] = Stored(data, min(at, NOW))
+
+    def read(self) -> RepairFacts:
+        return self.history.read()
+
+    def surviving(self) -> set[tuple[int, bytes]]:
+        """Accepted commits whose bytes lie anywhere, whoever may find them."""
+        everything = {stored.data for stored in self.lake.objects.values()}
+        return {(v, one.data) for v, commits in self.accepted.items() for one in commits if one.data in everything}
+
+    def published(self) -> dict[int, bytes]:
+        return dict(self.history.published())
+
+
+def commit(version: int, transaction: str, time: int, name: str, at: datetime, **said: object) -> Written:
+    """A commit of one file; `said` is what its commitInfo says besides. Names of transactions are of one length."""
+    info = {"inCommitTimestamp": time, "txnId": transaction, **said}
+    actions = [{"commitInfo": info}, {"add": {"path": f"{transaction}-{version}"}}]
+    return Written(name, "\n".join(json.dumps(one) for one in actions).encode(), at, transaction, time)
+
+
+def rows(data: bytes) -> list[bytes]:
+    """What a commit does to the table, apart from what it says of itself."""
+    return [line for line in data.splitlines() if b"commitInfo" not in line]
+
+
+def rivals_of(pick: Pick, accepted: Written, version: int, name: Callable[[str], str]) -> list[Written]:
+    """Losers of a version, of its size or another, with its time or another.
+
+    One may be of the accepted transaction itself, which tried again: then it adds the same files.
+    """
+    found = []
+    for number in range(pick([0, 0, 1, 2])):
+        transaction = pick([accepted.transaction, f"rival-{number}", f"rival-{number}"])
+        at = accepted.at + pick([-26, -1, 0, 0, 1]) * HOUR + timedelta(seconds=pick([-5, 5]))
+        said = {"attempt": pick([number + 2, number + 20])}
+        found.append(commit(version, transaction, accepted.time + pick([0, 0, 1]), name(f"rival{number}"), at, **said))
+    return found
+
+
+def publish(broken: BrokenLake, pick: Pick, version: int, accepted: Written, rivals: Sequence[Written]) -> None:
+    """Put what readers find: the accepted commit, somebody's bytes, a loser's, or nothing."""
+    what = pick(["accepted"] * 5 + ["foreign", "foreign of its size", "rival", "nothing"])
+    if what == "nothing" or (what == "rival" and not rivals):
+        return
+    data = {
+        "accepted": accepted.data,
+        "foreign": b'{"commitInfo":{"operation":"FOREIGN"}}',
+        "foreign of its size": b"f" * len(accepted.data),
+        "rival": rivals[0].data if rivals else b"",
+    }[what]
+    broken.put(commit_name(version), data, accepted.at + timedelta(seconds=1))
+
+
+def checksum(broken: BrokenLake, pick: Pick, version: int, accepted: Written) -> None:
+    """The accepted commit's own transaction may have written its checksum; a loser never did."""
+    if pick([True, True, False]):
+        data = json.dumps({"txnId": accepted.transaction, "inCommitTimestampOpt": accepted.time}).encode()
+        broken.put(checksum_name(version), data, accepted.at + timedelta(seconds=2))
+
+
+def remember(broken: BrokenLake, pick: Pick, version: int, accepted: Written, store: str) -> None:
+    """An earlier look may have seen the version when it was sound, and what accepted it."""
+    if not pick([True, False, False]):
+        return
+    known: dict[str, Any] = {"size": len(accepted.data), "seen_at": accepted.at}
+    known |= {"etag": etag(broken, commit_name(version), accepted.data)}
+    known |= {"digest": md5(accepted.data)} if pick([True, False]) else {}
+    if pick([True, False]):
+        known |= {
+            "store": store,
+            "file_name": accepted.name,
+            "accepted_size": len(accepted.data),
+            "accepted_etag": etag(broken, accepted.name, accepted.data),
+            "accepted_at": accepted.at,
+            "disputed": len(broken.accepted[version]) > 1,
+        }
+    broken.history.seen[version] = Provenance(version, **known)
+
+
+def etag(broken: BrokenLake, name: str, data: bytes) -> str:
+    return md5((LOG + name).encode() + data) if broken.lake.encrypted else md5(data)
+
+
+def log_store_lake(pick: Pick) -> BrokenLake:
+    history = History(Mechanism.LOG_STORE)
+    broken = BrokenLake(history)
+    broken.lake.encrypted = pick([False, False, True])
+    newest, step, life = pick([1, 2, 3]), pick([60, 6 * 3_600, 30 * 3_600]), pick([86_400, 86_400, 3_600])
+    for version in range(newest + 1):
+        at = NOW - timedelta(seconds=(newest - version) * step + pick([60, 3 * 86_400]))
+        _log_store_version(broken, pick, version, at, life, is_newest=version == newest)
+    return broken
+
+
+def _log_store_version(
+    broken: BrokenLake, pick: Pick, version: int, at: datetime, life: int, *, is_newest: bool
+) -> None:
+    def name(unique: str) -> str:
+        return f".tmp/{commit_name(version)}.{unique}"
+
+    def write(unique: str, moment: datetime) -> Written:
+        return commit(version, unique, 1_000 * version + 1, name(unique), moment, attempt=1)
+
+    commits = [write("first-1", at)]
+    expired = at + timedelta(seconds=life) + HOUR
+    was_retaken = is_newest and version and expired < NOW and pick([True, False, False])
+    if was_retaken:
+        commits.append(write("second2", expired))
+    accepted = commits[-1]
+    rivals = rivals_of(pick, accepted, version, name)
+    broken.accepted[version] = commits
+    for one in [*commits, *rivals]:
+        if pick([True, True, True, False]):
+            broken.put(one.name, one.data, one.at)
+    publish(broken, pick, version, accepted, rivals)
+    checksum(broken, pick, version, commits[0])
+    remember(broken, pick, version, commits[0], "delta_log")
+    is_over = accepted.at + timedelta(seconds=life) < NOW
+    state = pick(["complete", "incomplete", "gone", "gone"] if is_over else ["complete", "complete", "incomplete"])
+    if state != "gone":
+        item: dict[str, Any] = {
+            "tablePath": {"S": URI},
+            "fileName": {"S": commit_name(version)},
+            "tempPath": {"S": accepted.name},
+            "complete": {"S": "true" if state == "complete" else "false"},
+        }
+        if state == "complete":
+            item["expireTime"] = {"N": str(int(accepted.at.timestamp()) + life)}
+        broken.lake.items["delta_log"][URI, commit_name(version)] = item
+
+
+def coordinated_lake(pick: Pick) -> BrokenLake:
+    history = History(Mechanism.COORDINATED_COMMITS, coordinated_protocol())
+    broken = BrokenLake(history)
+    broken.lake.encrypted = pick([False, False, True])
+    newest, step = pick([1, 2, 3]), pick([60, 30 * 3_600])
+    for version in range(newest + 1):
+        at = NOW - timedelta(seconds=(newest - version) * step + pick([60, 3 * 86_400]))
+        _coordinated_version(broken, pick, version, at)
+    _registration(broken, pick, newest)
+    return broken
+
+
+def _coordinated_version(broken: BrokenLake, pick: Pick, version: int, at: datetime) -> None:
+    def name(unique: str) -> str:
+        return f"_staged_commits/{version:020d}.{unique}.json"
+
+    accepted = commit(version, "first-1", 1_000 * version + 1, name("accepted"), at, attempt=1)
+    broken.accepted[version] = [accepted]
+    if version == 0:
+        broken.put(commit_name(0), accepted.data, at)
+        return
+    rivals = rivals_of(pick, accepted, version, name)
+    for one in [accepted, *rivals]:
+        if pick([True, True, True, False]):
+            broken.put(one.name, one.data, one.at)
+    publish(broken, pick, version, accepted, rivals)
+    checksum(broken, pick, version, accepted)
+    remember(broken, pick, version, accepted, "commits")
+
+
+def _registration(broken: BrokenLake, pick: Pick, newest: int) -> None:
+    """The table's own item: as it is, older, or lost; beside it one of an upgrade that lost its race."""
+    store = broken.lake.items["commits"]
+    state = pick(["here", "here", "here", "here", "older", "lost"])
+    version = newest - 1 if state == "older" else newest
+    listed = [v for v in range(1, version + 1) if v > version - pick([0, 0, 1, 2])]
+    if state != "lost":
+        store[TABLE_ID,] = _item(TABLE_ID, version, broken.accepted[version][0].time, [
+            _element(broken.accepted[v][0], v) for v in listed
+        ])  # fmt: skip
+    if pick([True, False, False]):
+        store["orphan",] = {**_item("orphan", 1, None, []), "hasAcceptedCommits": {"BOOL": False}}
+
+
+def _item(table_id: str, version: int, time: int | None, elements: list[dict[str, Any]]) -> dict[str, Any]:
+    item: dict[str, Any] = {
+        "tableId": {"S": table_id},
+        "path": {"S": URI},
+        "acceptingCommits": {"BOOL": True},
+        "hasAcceptedCommits": {"BOOL": True},
+        "tableVersion": {"N": str(version)},
+        "schemaVersion": {"N": "1"},
+        "commits": {"L": elements},
+    }
+    return item | ({"tableTimestamp": {"N": str(time)}} if time is not None else {})
+
+
+def _element(one: Written, version: int) -> dict[str, Any]:
+    return {
+        "M": {
+            "version": {"N": str(version)},
+            "timestamp": {"N": str(one.time)},
+            "fsName": {"S": one.name.rpartition("/")[2]},
+            "fsLength": {"N": str(len(one.data))},
+            "fsTimestamp": {"N": str(one.time)},
+        }
+    }

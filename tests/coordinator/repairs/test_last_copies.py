@@ -1,0 +1,157 @@
+"""The last copy of an accepted commit on S3 and DynamoDB: what is said of it, and what it takes to delete it."""
+
+import time
+from typing import Any
+
+import pytest
+
+from coordinator.models import DeltaTable, TableFinding
+from coordinator.protocols import coordinated_commits, log_store_items
+from coordinator.repairs import litter_plans
+from coordinator.repairs.plan import RepairName
+from dashboard.accounts.gate import NotAllowed
+from dashboard.accounts.roles import Role
+from dashboard.jobs.models import Job
+from tests.builders.delta import EPOCH_MS, UUID, commit_bytes, commit_info, crc_bytes
+from tests.builders.people import actor
+from tests.coordinator.repairs.console import Console
+
+pytestmark = pytest.mark.django_db
+ROOT = "ops/telemetry"
+LOG = f"{ROOT}/_delta_log"
+PUBLISHED = f"{LOG}/{2:020d}.json"
+STAGED = f"{LOG}/_staged_commits/{2:020d}.{UUID}.json"
+RIVAL = f"{LOG}/_staged_commits/{2:020d}.rival.json"
+
+
+@pytest.fixture(autouse=True)
+def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    """moto gives every object the time of now."""
+    for module in (litter_plans, coordinated_commits, log_store_items):
+        monkeypatch.setattr(module, "QUIET_SECONDS", -1)
+
+
+def commit_of(transaction: str, **more: Any) -> bytes:
+    info = commit_info(in_commit_timestamp=EPOCH_MS + 2)["commitInfo"]
+    return commit_bytes({"commitInfo": {**info, "txnId": transaction, **more}})
+
+
+def contended(console: Console) -> DeltaTable:
+    """A coordinated table at version 3, whose version 2 had two writers; its list is clear."""
+    console.coordinated(published=4, waiting=0)
+    for key in (PUBLISHED, STAGED):
+        console.lake.put(key, commit_of("winner"))
+    console.lake.put(RIVAL, commit_of("rival"))
+    return console.observed(ROOT)
+
+
+def keys(console: Console) -> set[str]:
+    return {key for key, _ in console.state()[0]}
+
+
+def plan_of(console: Console, table: DeltaTable) -> dict[str, Any]:
+    return console.plan(table, RepairName.REMOVE_ORPHANS)
+
+
+def open_codes(table: DeltaTable) -> set[str]:
+    return set(TableFinding.objects.filter(table=table, resolved_at=None).values_list("code", flat=True))
+
+
+@pytest.mark.parametrize("foreign", [b"{}", commit_of("others!")], ids=["another size", "the same size"])
+def test_a_replaced_published_file_is_unsafe_and_no_staged_file_goes(console: Console, foreign: bytes) -> None:
+    table = contended(console)
+    console.lake.put_in_parts(PUBLISHED, foreign)
+    console.observed(ROOT)
+    table.refresh_from_db()
+    planned: Job = console.planned(table)
+
+    assert (table.state, "bytes-differ" in open_codes(table)) == ("unsafe", True)
+    assert not any(plan["repair"] == "remove-orphans" for plan in planned.result["plans"])
+    assert any("may be the last copy of the accepted commit" in one["reason"] for one in planned.result["refusals"])
+
+
+def test_a_losers_file_is_deleted_where_the_checksum_tells_it_from_the_winners(console: Console) -> None:
+    table = contended(console)
+    console.lake.put(f"{LOG}/{2:020d}.crc", crc_bytes(txnId="winner"))
+    console.lake.put(f"{LOG}/_staged_commits/{2:020d}.again.json", commit_of("winner", attempt=2))
+
+    job = console.run(console.repair(table, plan_of(console, table)))
+
+    assert (job.state, job.error_text) == ("succeeded", "")
+    assert RIVAL not in keys(console)
+    assert {STAGED, f"{LOG}/_staged_commits/{2:020d}.again.json"} <= keys(console)
+
+
+def test_a_losers_file_that_nothing_tells_from_the_winners_needs_an_admin_and_is_kept_aside(console: Console) -> None:
+    table = contended(console)
+    plan = plan_of(console, table)
+
+    assert plan["loses"] == "an accepted commit of version 2: one of these files may be its last copy"
+    with pytest.raises(NotAllowed):
+        console.repair(table, plan, confirm=table.name)
+    job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
+
+    assert (job.state, job.error_text) == ("succeeded", "")
+    assert RIVAL not in keys(console)
+    [kept] = [key for key in keys(console) if f"/_levee_rescue/{plan['rescue_folder']}/" in key]
+    assert console.bytes_of(kept) == commit_of("rival")
+
+
+def test_a_file_replaced_between_plan_and_deletion_stops_the_repair(console: Console) -> None:
+    table = contended(console)
+    console.lake.put(f"{LOG}/{2:020d}.crc", crc_bytes(txnId="winner"))
+    plan = plan_of(console, table)
+    console.lake.put(PUBLISHED, b"{}")
+
+    job = console.run(console.repair(table, plan))
+
+    assert (job.state, job.error_code) == ("failed", "Moved")
+    assert RIVAL in keys(console)
+
+
+def swept(console: Console, root: str = "sales/orders") -> DeltaTable:
+    """A log store's table at version 2 with the temp file of version 1; the entry of version 2 alone is left."""
+    console.lake.table(root, 3)
+    console.lake.entry(root, 2, expireTime={"N": str(int(time.time()) + 86_400)})
+    console.lake.put(f"{root}/_delta_log/.tmp/{1:020d}.json.{UUID}", commit_bytes(commit_info(), newline=True))
+    return console.observed(root)
+
+
+@pytest.mark.parametrize("foreign", [b"{}", commit_bytes(commit_info("WRIT3"), newline=True)], ids=["other", "same"])
+def test_a_published_file_replaced_after_its_entry_expired_is_not_called_healthy(
+    console: Console, foreign: bytes
+) -> None:
+    table = swept(console)
+    console.lake.put_in_parts("sales/orders/_delta_log/00000000000000000001.json", foreign)
+    console.observed("sales/orders")
+    table.refresh_from_db()
+    planned: Job = console.planned(table)
+
+    assert table.state not in ("healthy", "pending")
+    assert not any("_delta_log/.tmp/" in str(plan) for plan in planned.result["plans"])
+
+
+def test_a_temp_file_that_its_entry_does_not_name_is_deleted_and_proven(console: Console) -> None:
+    table = console.pending()
+    loser = f"sales/orders/_delta_log/.tmp/{3:020d}.json.loser"
+    console.lake.put(loser, b"{}")
+
+    job = console.run(console.repair(table, plan_of(console, table)))
+
+    assert (job.state, job.error_text) == ("succeeded", "")
+    assert loser not in keys(console)
+    assert console.temp_key("sales/orders", 3) in keys(console)
+
+
+def test_a_temp_file_above_the_log_without_an_entry_is_kept_aside_before_it_goes(console: Console) -> None:
+    table = swept(console)
+    last = f"sales/orders/_delta_log/.tmp/{3:020d}.json.{UUID}"
+    console.lake.put(last, b"accepted once")
+    plan = plan_of(console, table)
+
+    job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
+
+    assert (job.state, job.error_text) == ("succeeded", "")
+    assert last not in keys(console)
+    [kept] = [key for key in keys(console) if f"/_levee_rescue/{plan['rescue_folder']}/" in key]
+    assert console.bytes_of(kept) == b"accepted once"

@@ -1,0 +1,221 @@
+"""An offer is shown exactly where a plan may follow: over planted lakes, over random ones, and over whole histories."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice, product
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from coordinator.models import TableFinding
+from coordinator.protocols.diagnosis import diagnose
+from coordinator.protocols.verdict import State, Verdict
+from coordinator.repairs.offers import offers_of, without_repair
+from coordinator.repairs.plan import FileCheck, Plan, RepairFacts
+from coordinator.repairs.planning import plan_repairs, wanted_files
+from coordinator.repairs.possible import with_possible_repairs
+from lake.delta.facts import LockDomain, TableFacts
+from lake.delta.names import parse_name
+from tests.builders.facts import entry, listing, log_object, log_store_facts, temp_name
+from tests.coordinator.protocols.test_hostile_facts import facts
+from tests.coordinator.repairs.coordinated_history import CoordinatedHistory
+from tests.coordinator.repairs.histories import History, LogStoreHistory
+from tests.coordinator.repairs.test_histories import events, whichever
+from tests.coordinator.repairs.test_planning import PLANNED, REFUSED, repair_facts
+
+Offer = tuple[str, int | None, str]
+MOST_LAKES = 3_000
+"""Lakes tried for one reading before it counts as one without a plan."""
+
+PAIRS = {(name.partition(" ")[0].partition(",")[0], repair) for name, _, repair, _ in PLANNED}
+"""Each kind of finding with each repair that it may offer."""
+
+
+def judged(read: TableFacts, coordinator: str = "commits", domains: tuple[LockDomain, ...] | None = None) -> Verdict:
+    """The verdict as it is stored."""
+    held = tuple(sorted(read.entries)) if domains is None else domains
+    return with_possible_repairs(read, diagnose(read), held, coordinator)
+
+
+def offered(verdict: Verdict) -> set[Offer]:
+    return {(one.code, one.version, repair) for one in verdict.findings for repair in one.repairs}
+
+
+def planned(given_facts: RepairFacts) -> set[Offer]:
+    """What is planned of what the diagnosis names."""
+    made = {(one.code, one.version, one.repair.value) for one in plan_repairs(given_facts) if isinstance(one, Plan)}
+    return made & offered(diagnose(given_facts.facts))
+
+
+@pytest.mark.parametrize(("name", "read", "repair", "expected"), PLANNED, ids=[one[0] for one in PLANNED])
+def test_what_can_be_planned_is_offered(name, read, repair, expected):
+    found = {(code, offer) for code, _, offer in offered(judged(read))}
+
+    assert (name.partition(" ")[0].partition(",")[0], repair) in found
+
+
+# What decides the others are files, which nobody has read yet when an offer is shown.
+BY_FACTS = [one for one in REFUSED if "files" not in one[2] and one[0] != "K6: two matches"]
+
+
+@pytest.mark.parametrize(("name", "read", "options", "repair", "reason"), BY_FACTS, ids=[one[0] for one in BY_FACTS])
+def test_what_is_refused_whatever_files_hold_is_not_offered(name, read, options, repair, reason):
+    assert offered(judged(read, **options)) == planned(repair_facts(read, **options))
+
+
+def test_a_leftover_above_a_gap_is_never_offered_but_the_commit_below_it_is():
+    log = listing(range(3), temp=[temp_name(3), temp_name(4)])
+    read = log_store_facts(log, entry(3, complete=False), entry(4, complete=False))
+
+    assert ("rewind-leftover", 4, "publish-commit") not in offered(judged(read))
+    assert ("C2", 3, "publish-commit") in offered(judged(read))
+
+
+# Random lakes
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(facts())
+def test_every_pair_of_finding_and_repair_has_a_lake_of_its_own_above(read):
+    assert {(code, repair) for code, _, repair in offered(diagnose(read))} <= PAIRS
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(facts(), st.data())
+def test_no_lake_has_a_plan_that_is_not_offered(read, data):
+    allowed = offered(judged(read))
+    lakes = list(islice(lakes_of(read), 200))
+
+    assert planned(data.draw(st.sampled_from(lakes))) <= allowed
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(facts())
+def test_every_offer_has_a_lake_in_which_it_can_be_planned(read):
+    missing = offered(judged(read))
+    for lake in islice(lakes_of(read), MOST_LAKES):
+        if not missing:
+            return
+        missing -= planned(lake)
+
+    assert not missing
+
+
+def lakes_of(read: TableFacts) -> Iterator[RepairFacts]:
+    """What planning may find when it reads such a table: folders that were not listed, and files of any contents."""
+    log = read.listing
+    whole = replace(read, listing=replace(log, temp_files=log.temp_files or (), staged=log.staged or ()))
+    verdict = diagnose(read)
+    raw: dict[str, Any] = {one.table_id: {"commits": {"L": []}} for one in read.registrations if one.table_id}
+    names = wanted_files(whole, verdict)
+    sizes = {one.name: one.size for one in (*(log.temp_files or ()), *(log.staged or ()))}
+    sizes |= {name: found.size for name, found in read.heads.items() if found}
+    for times in product(*(possible_times(read, name) for name in names)):
+        files = {
+            name: FileCheck(name, sizes.get(name, 0), "e", name, 1, time)
+            for name, time in zip(names, times, strict=True)
+        }
+        yield RepairFacts(whole, verdict, dict.fromkeys(read.entries, "delta_log"), "commits", raw, files)
+
+
+def possible_times(read: TableFacts, name: str) -> list[int | None]:
+    """In-commit timestamps that a file may hold: none, one that an item has for its version, or some other."""
+    parsed = parse_name(name)
+    version = parsed.version
+    listed = [c.in_commit_timestamp for one in read.registrations for c in one.commits if c.version == version]
+    accepted = [one.table_timestamp for one in read.registrations if one.table_version == version]
+    own = [1] if "/" not in name else []
+    return list(dict.fromkeys([*listed, *accepted, *own, None]))
+
+
+# Histories
+
+
+def agree(history: History, happened: list[tuple[Any, ...]]) -> None:
+    """After each event what is offered is what a fresh reading of the same lake plans."""
+    try:
+        for name, *details in happened:
+            getattr(history, name)(*details)
+            read = history.read()
+            assert offered(judged(read.facts, domains=read.lock_domains)) == planned(read)
+    finally:
+        history.kill_all(repairs=True)
+
+
+histories = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@histories
+@given(
+    events(
+        st.just(("a_day_passes",)),
+        st.tuples(st.just("lose_a_file"), whichever),
+        st.just(("lose_a_temp_file",)),
+        st.just(("write_without_a_lock",)),
+    )
+)
+def test_in_log_store_histories_offers_are_plans(happened):
+    agree(LogStoreHistory(), happened)
+
+
+@histories
+@given(
+    events(
+        st.just(("a_day_passes",)),
+        st.tuples(st.just("lose_a_file"), whichever),
+        st.just(("keep_the_item",)),
+        st.tuples(st.just("restore_an_older_item"), whichever),
+        st.just(("lose_the_item",)),
+    )
+)
+def test_in_coordinated_histories_offers_are_plans(happened):
+    agree(CoordinatedHistory(), happened)
+
+
+# What the page says instead
+
+
+def stored(verdict: Verdict, code: str) -> TableFinding:
+    one = next(found for found in verdict.findings if found.code == code)
+    return TableFinding(
+        code=one.code,
+        version=one.version,
+        state=one.state,
+        summary=one.summary,
+        meaning=one.meaning,
+        evidence=dict(one.evidence),
+        repairs=list(one.repairs),
+    )
+
+
+MOVED = "_commit_5f0c.json.tmp"
+
+
+def test_an_entry_whose_temp_file_was_moved_offers_no_completion_and_says_why():
+    read = log_store_facts(listing(), entry(3, complete=False, temp=MOVED), heads={MOVED: None})
+    finding = stored(judged(read), "C4")
+
+    assert "was moved or deleted" in finding.summary
+    assert offers_of([finding]) == []
+    assert finding.state == State.ATTENTION
+
+
+def test_a_repair_that_a_finding_may_have_and_this_one_cannot_is_shown_with_the_reason():
+    read = log_store_facts(
+        listing(temp=[temp_name(3)]), entry(3, complete=False, problems=("expireTime is S 'x', not number (N).",))
+    )
+    finding = stored(judged(read), "C4")
+
+    assert offers_of([finding]) == []
+    [without] = without_repair([finding])
+    assert (without.title, without.reason.partition(",")[0]) == ("Complete entry 3", "The entry is malformed")
+
+
+def test_litter_that_is_too_young_is_not_offered_for_removal():
+    young = log_store_facts(listing(temp=[temp_name(3, "lost"), temp_name(3)]), entry(3))
+    old = log_store_facts(listing(temp=[log_object(temp_name(3, "lost"), age=2 * 86_400), temp_name(3)]), entry(3))
+
+    assert offers_of([stored(judged(young), "C1")]) == []
+    assert [offer.repair for offer in offers_of([stored(judged(old), "C1")])] == ["remove-orphans"]

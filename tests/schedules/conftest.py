@@ -1,0 +1,50 @@
+"""A theatre whose clock stands still and whose lake lies in memory."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from tests.lake.aws.conftest import _own_environment  # noqa: F401
+from tests.schedules.clock import Clock, stopped_clock
+from tests.schedules.counting import PROPERTY
+from tests.schedules.exploring import ALL, FEW, INTERRUPTIONS, MANY, Theatre
+from tests.schedules.place import ENDPOINT
+from tests.schedules.scenes import Turns
+from tests.schedules.straight import go_straight
+
+
+@pytest.fixture
+def clock() -> Iterator[Clock]:
+    with stopped_clock() as clock:
+        yield clock
+
+
+@pytest.fixture(params=[pytest.param(FEW, id="few"), pytest.param(MANY, id="many", marks=pytest.mark.slow)])
+def theatre(request: pytest.FixtureRequest, make_theatre: Callable[..., Theatre]) -> Theatre:
+    """Plays some schedules of each act, in the slow layer many."""
+    return make_theatre(request.param, INTERRUPTIONS)
+
+
+@pytest.fixture
+def full_theatre(make_theatre: Callable[..., Theatre]) -> Theatre:
+    """Plays every schedule in which others act."""
+    return make_theatre(ALL, ())
+
+
+@pytest.fixture
+def make_theatre(
+    db: None, clock: Clock, monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path, record_property
+) -> Iterator[Callable[..., Theatre]]:
+    settings.SANDBOX_ENDPOINT_FILE = tmp_path / "endpoint"
+    settings.SANDBOX_ENDPOINT_FILE.write_text(ENDPOINT)
+    go_straight(monkeypatch)
+    made: list[Theatre] = []
+
+    def make(most: int, interruptions: tuple[Turns, ...]) -> Theatre:
+        made.append(Theatre(clock, monkeypatch, most, interruptions))
+        return made[-1]
+
+    yield make
+    record_property(PROPERTY, sum(theatre.played for theatre in made))

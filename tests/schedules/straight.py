@@ -1,0 +1,59 @@
+"""Levee's work in one thread, unsigned and without pauses: its requests come in one order each time, and soon."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from itertools import chain
+from typing import Any
+
+import botocore.session
+import pytest
+
+from coordinator.coordination import reading
+from coordinator.observation import workers
+from lake.aws import access, dynamodb, wire
+
+SESSION = botocore.session.Session()
+"""Each lake opened makes one, which takes longer than all of its requests to memory."""
+
+
+class Straight:
+    """An executor that does what it is given while it is given it."""
+
+    def __init__(self, *_: Any, **__: Any) -> None: ...
+
+    def submit(self, work: Callable[..., Any], *args: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        try:
+            future.set_result(work(*args))
+        except Exception as error:  # noqa: BLE001 - raised again by `result`
+            future.set_exception(error)
+        return future
+
+    def shutdown(self, **_: Any) -> None: ...
+
+    def __enter__(self) -> "Straight":
+        return self
+
+    def __exit__(self, *_: Any) -> None: ...
+
+
+class Unsigned:
+    """In place of a signer: nobody looks at the signature here."""
+
+    def __init__(self, *_: Any) -> None: ...
+
+    def add_auth(self, request: Any) -> None: ...
+
+
+def one_after_the_other(sources: Sequence[Iterator[Any]]) -> Iterator[Any]:
+    return chain.from_iterable(sources)
+
+
+def go_straight(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "ThreadPoolExecutor", Straight)
+    monkeypatch.setattr(reading, "ThreadPoolExecutor", Straight)
+    monkeypatch.setattr(dynamodb, "merge", one_after_the_other)
+    monkeypatch.setattr(wire.Wire, "_pause", lambda *_: None)
+    monkeypatch.setattr(wire, "S3SigV4Auth", Unsigned)
+    monkeypatch.setattr(wire, "SigV4Auth", Unsigned)
+    monkeypatch.setattr(access.botocore.session, "Session", lambda: SESSION)

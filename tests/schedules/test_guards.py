@@ -1,0 +1,159 @@
+"""Take one guard away, and a schedule fails: each guard is there for a reason that the schedules can show."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from coordinator.coordination import carrying_out
+from coordinator.coordination.checks import Operation
+from coordinator.observation import witnesses
+from coordinator.protocols import log_store_items
+from coordinator.repairs import jobs, litter, litter_plans
+from coordinator.repairs.execution import execute
+from coordinator.repairs.items import entry_key
+from tests.schedules import gate, test_coordination, test_looks, test_repairs
+from tests.schedules import guarded_scenes as scenes
+from tests.schedules.exploring import Theatre
+from tests.schedules.expressions import placeholders
+from tests.schedules.scenes import TO_THE_END, Scene, Turn
+from tests.schedules.wire import answer
+
+Patch = pytest.MonkeyPatch
+Explore = Callable[[Theatre, Scene], Iterator[str]]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """`remove` takes it away; `explore` plays the schedules of a scene in which others meet what it guards.
+
+    `at` are the requests before which others have to act for it, where it cannot help at others.
+    """
+
+    remove: Callable[[Patch], None]
+    scene: Scene
+    explore: Explore = test_repairs.explore
+    at: str = ""
+
+    def failures(self, theatre: Theatre) -> Iterator[str]:
+        return (wrong for wrong in self.explore(theatre, self.scene) if self.at in wrong)
+
+
+def scene(name: str, actor: str, effects: int = TO_THE_END) -> Scene:
+    """A scene that is played with all its guards elsewhere; here one actor alone takes its turn."""
+    known = (*test_looks.SOUND, *test_looks.UNSOUND, *test_coordination.dropping_scenes())
+    found = next(one for one in known if one.name == name)
+    return replace(found, turns=((Turn(actor, effects),),))
+
+
+# Taken away from the requests, as if Levee had never sent them
+
+
+def unconditionally(operation: str) -> Callable[[Patch], None]:
+    """Requests of one kind lose their condition before they are carried out."""
+
+    def answered(lake: Any, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Any:
+        if gate.operation_of(method, target, headers) == operation:
+            headers = {name: value for name, value in headers.items() if name.lower() not in CONDITIONS}
+            body = without_condition(body) if operation.startswith("dynamodb") else body
+        return answer(lake, method, target, headers, body)
+
+    return lambda patch: patch.setattr(gate, "answer", answered)
+
+
+CONDITIONS = ("if-none-match", "if-match")
+
+
+def without_condition(body: bytes) -> bytes:
+    asked = json.loads(body)
+    asked.pop("ConditionExpression", None)
+    used = placeholders(asked.get("UpdateExpression", ""))
+    for given in ("ExpressionAttributeNames", "ExpressionAttributeValues"):
+        kept = {name: value for name, value in asked.pop(given, {}).items() if name in used}
+        asked |= {given: kept} if kept else {}
+    return json.dumps(asked).encode()
+
+
+def inconsistently(patch: Patch) -> None:
+    """No read of DynamoDB asks for consistency."""
+
+    def answered(lake: Any, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Any:
+        return answer(lake, method, target, headers, body.replace(b'"ConsistentRead":true', b'"ConsistentRead":false'))
+
+    patch.setattr(gate, "answer", answered)
+
+
+# Taken away from the product
+
+
+def without_second_confirmation(patch: Patch) -> None:
+    """The worker carries out the plan of now, whatever was confirmed."""
+
+    def confirmed(context: Any, subject: Any, fresh: Any) -> Any:
+        plan = fresh.plan_of(subject)
+        return plan or fresh.plans[0]
+
+    patch.setattr(jobs, "_confirmed", confirmed)
+
+
+def backwards(patch: Patch) -> None:
+    """The calls of a plan are made in the reverse order: what was published last is said to be done first."""
+
+    def carried_out(plan: Any, *args: Any, **options: Any) -> Any:
+        return execute(replace(plan, calls=plan.calls[::-1]), *args, **options)
+
+    patch.setattr(jobs, "execute", carried_out)
+
+
+def unheeded(patch: Patch) -> None:
+    """What may name a file is read before the file is deleted, and whatever it names, the deletion goes on."""
+
+    def read(call: Any, sending: Any) -> None:
+        sending.lake.get_item(call.table, entry_key(*call.entry))
+
+    patch.setattr(litter, "_check_unnamed", read)
+
+
+def without_quiet_time(patch: Patch) -> None:
+    """Files that belong to no commit may be removed at once."""
+    patch.setattr(litter_plans, "QUIET_SECONDS", 0)
+    patch.setattr(log_store_items, "QUIET_SECONDS", 0)
+
+
+FOREIGN = "foreign writer, spark after put entry"
+PENDING = "spark after put entry"
+GUARDS: Mapping[str, Guard] = {
+    "If-None-Match of a publication": Guard(unconditionally("s3:Put"), scene(FOREIGN, "foreign")),
+    "condition of a completion": Guard(unconditionally("dynamodb:UpdateItem"), scenes.READER_WITHOUT_TTL),
+    "condition of clearing a list": Guard(unconditionally("dynamodb:UpdateItem"), scenes.CLEARED),
+    "condition of raising a version": Guard(unconditionally("dynamodb:UpdateItem"), scenes.RAISED),
+    "condition of registering": Guard(unconditionally("dynamodb:PutItem"), scenes.REGISTERED),
+    "condition of abandoning an entry": Guard(unconditionally("dynamodb:DeleteItem"), scenes.ABANDONED),
+    "consistent reads": Guard(inconsistently, scene(PENDING, "reader"), test_looks.explore_sound),
+    "entries read after the listing": Guard(
+        lambda patch: patch.setattr(witnesses, "_read_on", lambda *given: given[3].entries),
+        scene("spark before its first change", "spark"),
+        test_looks.explore_sound,
+    ),
+    "digest of what was confirmed": Guard(without_second_confirmation, scenes.CLEARED),
+    "published before completed": Guard(backwards, scene(PENDING, "rival")),
+    "backfilled before cleared": Guard(backwards, scene("coordinated after register commit", "clean-up")),
+    "proof after a repair": Guard(
+        lambda patch: patch.setattr(jobs, "prove", lambda *_: None), scene(FOREIGN, "foreign")
+    ),
+    "quiet time": Guard(without_quiet_time, scene("spark after put temp", "spark", 1)),
+    "what may name a file, read before its deletion": Guard(unheeded, scenes.SLOW, at="(dynamodb:GetItem)"),
+    "proof after a drop": Guard(
+        lambda patch: patch.setattr(carrying_out, "unproven", lambda made: ""),
+        scene("coordinated table, spark before its first change", "undoing"),
+        lambda theatre, scene: test_coordination.explore(theatre, scene, Operation.DROP),
+    ),
+}
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_without_its_guard_a_schedule_fails(full_theatre: Theatre, monkeypatch: Patch, guard: str):
+    GUARDS[guard].remove(monkeypatch)
+    assert next(GUARDS[guard].failures(full_theatre), None)

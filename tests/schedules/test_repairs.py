@@ -1,0 +1,56 @@
+"""Levee repairs while others commit: nothing is lost, nothing invented, and every repair that stopped converges."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.schedules import coordinated_scenes, guarded_scenes, log_store_scenes
+from tests.schedules.ending import converge
+from tests.schedules.exploring import Stage, Theatre, require_none
+from tests.schedules.scenes import Scene
+
+SCENES = (
+    *(*log_store_scenes.SOUND, *log_store_scenes.LOSSES, *log_store_scenes.BREACHES, *log_store_scenes.SEEN_BEFORE),
+    *(*coordinated_scenes.SOUND, *coordinated_scenes.LOSSES, *coordinated_scenes.BREACHES),
+    *guarded_scenes.SCENES,
+)
+WEIGHT = 4
+SHOWN = ("operation", "says", "condition")
+
+
+def name(scene: Scene) -> str:
+    return scene.name
+
+
+def repair(plan: dict[str, Any]) -> Callable[[Stage], None]:
+    """Confirm a plan that was made before, and carry it out: what was confirmed, or nothing."""
+
+    def act(stage: Stage) -> None:
+        if plan["can_lose"]:
+            stage.gate.given_up = tuple(stage.world.ledger.accepted)
+        job = stage.console.repair(plan)
+        stage.gate.given_up = ()
+        sent = job.result.get("after", {}).get("calls", [])
+        confirmed = [{name: call[name] for name in SHOWN} for call in plan["calls"]]
+        made = [{name: call[name] for name in SHOWN} for call in sent]
+        stage.expect(made == confirmed[: len(made)], f"{made} was sent, and {confirmed} was confirmed")
+        if job.state == "succeeded":
+            outcomes = {call["outcome"] for call in sent}
+            stage.expect(len(made) == len(confirmed), f"“{job.message}”, and not every call was made")
+            stage.expect(outcomes <= {"done", "already"}, f"“{job.message}”, and calls ended as {outcomes}")
+
+    return act
+
+
+def explore(theatre: Theatre, scene: Scene) -> Iterator[str]:
+    """Play the schedules of every repair that the scene asks for."""
+    with theatre.scene(scene) as stage:
+        stage.console.look()
+        for plan in stage.console.plan():
+            yield from theatre.explore(scene, plan["title"], repair(plan), converge, weight=WEIGHT)
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=name)
+def test_a_repair_loses_nothing_whatever_happens_between_two_requests(theatre: Theatre, scene):
+    require_none(explore(theatre, scene))
