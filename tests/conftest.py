@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from pytest_django import Settings
 
 from tests import durations
@@ -33,6 +35,10 @@ settings.LEVEE_HOME = HOME
 settings.SANDBOX_ENDPOINT_FILE = HOME / "sandbox" / "endpoint"
 settings.STATIC_ROOT = HOME / "static"
 settings.STATIC_ROOT.mkdir()
+
+# How long an example takes says how busy the machine is.
+hypothesis_settings.register_profile("levee", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("levee")
 
 
 @pytest.hookimpl(tryfirst=True)

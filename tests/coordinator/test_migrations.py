@@ -7,7 +7,7 @@ from django.db.migrations.executor import MigrationExecutor
 from coordinator.models import CommitStore, DeltaTable
 from tests.builders.lake import make_connection, make_entry, make_store, make_table
 
-BEFORE, AFTER = [("coordinator", "0003_record_ttl_migrations")], [("coordinator", "0005_store_identity")]
+BEFORE, AFTER = [("coordinator", "0003_record_ttl_migrations")], [("coordinator", "0007_second_look")]
 PATH = "s3a://lake/sales/orders"
 
 

@@ -5,8 +5,8 @@ from django.db import IntegrityError
 
 from coordinator.models import DeltaTable, Provenance, StoreIdentity
 from coordinator.observation.passes import survey_for_one_table, target_of
-from coordinator.observation.reading import read_table
 from coordinator.observation.saving import save_readings
+from coordinator.observation.second_look import read_table
 from lake.delta.uri import TableUri
 from tests.builders.delta import UUID, checkpoint_bytes, commit_bytes, commit_info, first_commit_bytes
 

