@@ -10,7 +10,9 @@ from coordinator.protocols.absence import missed, withhold
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.verdict import Verdict
 from coordinator.repairs.carrying_out import unproven
-from coordinator.repairs.fresh import FreshPlans
+from coordinator.repairs.execution import CallOutcome, Execution, Result
+from coordinator.repairs.fresh import FreshPlans, Subject
+from coordinator.repairs.overtaking import still_holds, was_overtaken
 from coordinator.repairs.plan import Plan, Refusal, RepairFacts, RepairName
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import read_for_repair
@@ -106,3 +108,14 @@ def test_a_repair_is_proven_although_another_commit_is_being_checked() -> None:
     assert unproven(plan, FreshPlans(verdicts()[1], (plan,), ()), afterwards) is None
 
     assert [one.code for one in afterwards.withheld] == ["version-hole"]
+
+
+def test_a_repair_that_stopped_is_not_called_overtaken_by_what_is_being_checked() -> None:
+    [plan] = [one for one in plan_repairs(repair_facts(UNRECOVERABLE)) if isinstance(one, Plan)]
+    stopped = Execution(plan, (CallOutcome(plan.calls[0], Result.STOPPED, "It changed."),))
+    once_seen, twice_seen = (FreshPlans(verdict, (), ()) for verdict in verdicts())
+
+    assert was_overtaken(stopped, twice_seen)
+    assert not was_overtaken(stopped, once_seen)
+    assert not once_seen.was_read
+    assert still_holds(Subject.of(plan), once_seen)

@@ -200,6 +200,17 @@ def test_a_file_of_a_commit_published_since_the_log_was_listed_is_compared_with_
     assert [file.verdict == FINISHED for file in found if file.key == own_temp_key(2)] == [False]
 
 
+def test_files_of_a_version_that_two_locks_gave_to_different_commits_stay(swept, lately):
+    swept.lake.entry(ROOT, 1, scheme="s3", tempPath={"S": f".tmp/{1:020d}.json.another"})
+    domains = tuple((swept.lake.log_store, f"{scheme}://{swept.lake.bucket}/{ROOT}") for scheme in ("s3a", "s3"))
+    call = SweepTable(swept.lake.bucket, f"{ROOT}/_delta_log/", lately.before, domains, "")
+    with open_lake(lake_access(swept.connection)) as lake:
+        verdicts = {file.key: file.verdict for file in sweep.temp_files(call, lake)}
+
+    assert verdicts[temp_key(0)] == FINISHED
+    assert verdicts[temp_key(1)] == "several locks gave its version to different commits"
+
+
 @pytest.mark.parametrize("scheme", ["s3", "s3n"])
 def test_an_incomplete_entry_under_another_spelling_keeps_the_file(swept, lately, scheme):
     item = incomplete_item(1, f"{scheme}://{swept.lake.bucket}/{ROOT}")
