@@ -105,7 +105,7 @@ def test_a_file_replaced_between_plan_and_deletion_stops_the_repair(console: Con
 
     job = console.run(console.repair(table, plan))
 
-    assert (job.state, job.error_code) == ("failed", "Moved")
+    assert (job.state, job.result["overtaken"]["written"]) == ("overtaken", [])
     assert RIVAL in keys(console)
 
 

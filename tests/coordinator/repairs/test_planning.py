@@ -259,7 +259,7 @@ PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
         "K9 of an item that has accepted nothing, below staged files",
         coordinated_facts(listing(staged=STAGED), registration(1, accepted=False)),
         "raise-coordinator-version",
-        ["SaveAside", "RequireAbsent", "RaiseVersion"],
+        ["SaveAside", "SaveAside", "RequireAbsent", "RaiseVersion"],
     ),
 ]
 
@@ -411,7 +411,7 @@ REFUSED: list[tuple[str, TableFacts, dict[str, Any], str, str]] = [
      coordinated_facts(listing(range(3, 5), age=2 * DAY, checkpoints=[3]), registration(4),
                        registration(2, table_id="other", accepted=False)), {},
      "remove-orphans", "cleaned out of the log"),
-    ("K0: not read as it is", orphaned(), {"coordinator": ""}, "remove-orphans", "not one of this connection"),
+    ("K0: not read as it is", orphaned(), {"coordinator": ""}, "remove-orphans", "changed while it was read"),
     ("K0: it lists commits",
      coordinated_facts(listing(age=2 * DAY), registration(3),
                        registration(2, coordinator_commit(2), table_id="other", accepted=False)), {},
@@ -681,7 +681,7 @@ def test_a_leftover_registration_is_deleted_from_its_own_table():
     given = replace(repair_facts(facts), raw_registrations=raw)
     [call] = next(one for one in plan_repairs(given) if isinstance(one, Plan)).calls
 
-    assert call == calls.DeleteRegistration("commits_eu", "other", URI)
+    assert call == calls.DeleteRegistration("commits_eu", "other", URI, 2)
 
 
 def test_litter_is_removed_in_bounded_plans():
