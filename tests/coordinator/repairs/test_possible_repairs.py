@@ -108,7 +108,9 @@ def lakes_of(read: TableFacts) -> Iterator[RepairFacts]:
     log = read.listing
     whole = replace(read, listing=replace(log, temp_files=log.temp_files or (), staged=log.staged or ()))
     verdict = diagnose(read)
-    raw: dict[str, Any] = {one.table_id: {"commits": {"L": []}} for one in read.registrations if one.table_id}
+    raw: dict[tuple[str, str], Any] = {
+        (one.store, one.table_id): {"commits": {"L": []}} for one in read.registrations if one.table_id
+    }
     names = wanted_files(whole, verdict)
     sizes = {one.name: one.size for one in (*(log.temp_files or ()), *(log.staged or ()))}
     sizes |= {name: found.size for name, found in read.heads.items() if found}
@@ -117,7 +119,7 @@ def lakes_of(read: TableFacts) -> Iterator[RepairFacts]:
             name: FileCheck(name, sizes.get(name, 0), "e", name, 1, time)
             for name, time in zip(names, times, strict=True)
         }
-        yield RepairFacts(whole, verdict, dict.fromkeys(read.entries, "delta_log"), "commits", raw, files)
+        yield RepairFacts(whole, verdict, (), "commits", raw, files)
 
 
 def possible_times(read: TableFacts, name: str) -> list[int | None]:
