@@ -11,6 +11,9 @@ from lake.delta.facts import Mechanism
 NOW = datetime(2026, 11, 20, 9, 42, 7, tzinfo=UTC)
 
 
+LOG_STORE = Mechanism.LOG_STORE
+
+
 def make_connection(name: str = "prod", **fields: Any) -> Connection:
     values = {"region": "eu-west-1"} | fields
     return Connection.objects.get_or_create(name=name, defaults=values)[0]
@@ -28,6 +31,11 @@ def make_bucket(name: str = "lake", **fields: Any) -> Bucket:
     return Bucket.objects.create(connection=connection, name=name, **_judged(values | fields))
 
 
+def _domain(uri: str, fields: dict[str, Any]) -> dict[str, str]:
+    """The lock domain of a table of a log store, as it is stored."""
+    return {"store": getattr(fields.get("store"), "name", "delta_log"), "path": uri}
+
+
 def make_table(uri: str = "s3a://lake/sales/orders", **fields: Any) -> DeltaTable:
     connection = fields.pop("connection", None) or make_connection()
     bucket, _, prefix = uri.removeprefix("s3a://").partition("/")
@@ -36,7 +44,7 @@ def make_table(uri: str = "s3a://lake/sales/orders", **fields: Any) -> DeltaTabl
         "prefix": prefix,
         "name": ".".join(prefix.split("/")[-2:]),
         "mechanism": Mechanism.LOG_STORE,
-        "lock_domains": [uri] if fields.get("mechanism", Mechanism.LOG_STORE) == Mechanism.LOG_STORE else [],
+        "lock_domains": [_domain(uri, fields)] if fields.get("mechanism", LOG_STORE) == LOG_STORE else [],
         "published_version": 41,
         "accepted_version": 41,
         "oldest_version": 0,
