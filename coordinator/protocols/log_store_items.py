@@ -117,7 +117,9 @@ def _unnamed(view: LogView, unnamed: Sequence[tuple[LogObject, Fate]]) -> Findin
 def _contradicted(view: LogView, versions: Sequence[tuple[int, bool]]) -> list[Finding]:
     found = [accepted_file_differs(view, version) for version, is_known in versions if is_known][-MOST_FINDINGS:]
     if doubtful := [version for version, is_known in versions if not is_known]:
-        about = f"Whether the published file of version {version_list(doubtful)} is the accepted one"
+        many = len(doubtful)
+        named = f"{verb(many, 'version', 'versions')} {version_list(doubtful)}"
+        about = f"Whether {verb(many, 'the published file', 'each published file')} of {named} is the accepted one"
         missing = "no temp file of that version holds its bytes, and its entry has expired"
         found.append(undecided(about, missing, doubtful[-1]))
     return found

@@ -20,12 +20,17 @@ def temp(version: int) -> str:
     return f"{ROOT}/_delta_log/.tmp/{version:020d}.json.{UUID}"
 
 
+def published(written: MotoLake, version: int) -> bytes:
+    key = f"{ROOT}/_delta_log/{version:020d}.json"
+    return written.s3.get_object(Bucket=written.bucket, Key=key)["Body"].read()
+
+
 @pytest.fixture
 def quiet(written: MotoLake, observe: Callable[..., Any]) -> DeltaTable:
     """Versions 0 to 2 with the temp files that a log store left, and no entry; as observed at first sight."""
     written.table(ROOT)
     for version in range(3):
-        written.put(temp(version), b"x")
+        written.put(temp(version), published(written, version))
     observe()
     return the_table()
 
@@ -86,7 +91,7 @@ def test_a_store_that_refuses_is_said_before_anything_is_said_of_its_entries(
 ) -> None:
     written.endpoint = guard.url
     written.table(ROOT)
-    written.put(temp(2), b"x")
+    written.put(temp(2), published(written, 2))
     guard.deny("Scan", written.log_store)
 
     observe_guarded()

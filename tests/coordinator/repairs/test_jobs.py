@@ -90,7 +90,7 @@ def test_nothing_is_sent_if_the_temp_file_was_replaced_after_the_plan_was_shown(
     job = console.run(job)
 
     assert (job.state, job.error_code) == ("overtaken", "")
-    assert job.message.startswith("Stopped before any change: call 1 was shown as ")
+    assert job.message.startswith("Stopped before any change: it is refused now: .tmp/")
     assert "finding C2 of version 3 still holds: plan the repair again." in job.message
     assert console.state() == before
 
