@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
@@ -18,6 +19,8 @@ from coordinator.protocols.verdict import Severity, State
 from coordinator.repairs.execution import execute as carry_out
 from coordinator.repairs.fresh import plan_anew
 from coordinator.repairs.lake_port import AwsRepairLake
+from coordinator.upkeep import actions as upkeep
+from coordinator.upkeep.wishes import Sweep
 from dashboard.accounts.roles import Role
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
@@ -101,6 +104,16 @@ class Console:
         """Confirm what was checked, and do it."""
         digest = (checks_of(checked) or {})["digest"]
         return self._run(coordination.act(self.person, checked, digest, confirm=self.table.name, stated=True))
+
+    def plan_sweep(self) -> Job:
+        """Plan to delete finished temp files that are older than a day; its result's `plan` is None where none is."""
+        before = timezone.now() - timedelta(hours=25)
+        return self._run(upkeep.plan_upkeep(self.person, self.connection, Sweep(BUCKET, before.isoformat())))
+
+    def sweep(self, planned: Job) -> Job:
+        """Carry the sweep out, confirmed by the bucket's name where it asks for it."""
+        digest = planned.result["plan"]["digest"]
+        return self._run(upkeep.apply_upkeep(self.person, planned, digest, confirm=BUCKET))
 
     def repair_all(self, *, losing: bool = False) -> list[str]:
         """Carry out what loses nothing, or with `losing` what is left, plan by plan, until none is left.

@@ -56,8 +56,8 @@ class Gate:
 
     def _note(self, name: str) -> None:
         self.clock.tick()
-        self.acts.pop(len(self.operations), _nothing)()
         self.operations.append(name)
+        self.acts.pop(len(self.operations) - 1, _nothing)()
 
     def close(self) -> None:
         """Nothing is open."""

@@ -51,6 +51,7 @@ def one_after_the_other(sources: Sequence[Iterator[Any]]) -> Iterator[Any]:
 
 def go_straight(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "ThreadPoolExecutor", Straight)
+    monkeypatch.setattr(workers.Workers, "ask", lambda self, question: question(), raising=False)
     monkeypatch.setattr(reading, "ThreadPoolExecutor", Straight)
     monkeypatch.setattr(dynamodb, "merge", one_after_the_other)
     monkeypatch.setattr(wire.Wire, "_pause", lambda *_: None)

@@ -1,10 +1,11 @@
 """Levee repairs while others commit: nothing is lost, nothing invented, and every repair that stopped converges."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
 
+from coordinator.repairs.plan import RepairName
 from tests.schedules import coordinated_scenes, guarded_scenes, log_store_scenes
 from tests.schedules.ending import converge
 from tests.schedules.exploring import Stage, Theatre, require_none
@@ -16,6 +17,18 @@ SCENES = (
     *guarded_scenes.SCENES,
 )
 WEIGHT = 4
+ASKED_FOR_IN: Mapping[RepairName, str] = {
+    RepairName.PUBLISH_COMMIT: "spark after put entry",
+    RepairName.COMPLETE_ENTRY: "spark after copy",
+    RepairName.REPUBLISH_FILE: "newest file lost",
+    RepairName.ABANDON_COMMIT: "temp file of a pending commit lost",
+    RepairName.BACKFILL: "coordinated after register commit",
+    RepairName.CLEAR_ENTRIES: "coordinated after backfill",
+    RepairName.PUBLISH_ACCEPTED_STAGED_FILE: "list cleared too early",
+    RepairName.RAISE_COORDINATOR_VERSION: "registration from a backup",
+    RepairName.RE_REGISTER: "registration lost",
+    RepairName.REMOVE_ORPHANS: "a writer died after put temp yesterday",
+}
 SHOWN = ("operation", "says", "condition")
 
 
@@ -54,3 +67,11 @@ def explore(theatre: Theatre, scene: Scene) -> Iterator[str]:
 @pytest.mark.parametrize("scene", SCENES, ids=name)
 def test_a_repair_loses_nothing_whatever_happens_between_two_requests(theatre: Theatre, scene):
     require_none(explore(theatre, scene))
+
+
+@pytest.mark.parametrize("repair", RepairName)
+def test_every_repair_is_planned_in_a_scene(full_theatre: Theatre, repair: RepairName):
+    scene = next(one for one in SCENES if one.name == ASKED_FOR_IN[repair])
+    with full_theatre.scene(scene) as stage:
+        stage.console.look()
+        assert repair in [plan["repair"] for plan in stage.console.plan()]
