@@ -7,7 +7,7 @@ from django.db.models import Model, QuerySet
 from coordinator.models import Bucket, CommitStore, DeltaTable
 from dashboard.commands import Failed, UsageError
 from dashboard.connections.models import Connection
-from lake.delta.uri import TableUri
+from lake.delta.uri import TableUri, places_meant
 
 Row = TypeVar("Row", bound=Model)
 
@@ -30,18 +30,32 @@ def connection_named(name: str) -> Connection:
 
 
 def place_of(uri: str) -> TableUri:
-    """Parse a table's URI. Raises UsageError."""
+    """Parse a table's URI to the letter. Raises UsageError."""
     try:
         return TableUri.parse(uri)
     except ValueError as error:
         raise UsageError(str(error)) from error
 
 
-def find_table(uri: str, connection: Connection | None = None) -> DeltaTable:
-    """Return the table at a URI, however its scheme is spelled. Raises Failed or UsageError."""
+def known_place(uri: str, connection: Connection | None = None) -> TableUri:
+    """The known table that a URI means, to the letter or as one of its writers reads it; else the place to the letter.
+
+    Raises UsageError.
+    """
     place = place_of(uri)
-    tables = DeltaTable.objects.select_related("connection", "store").filter(bucket=place.bucket, prefix=place.key)
-    return _only(tables, connection.name if connection else None, f"table at {place.s3a}", "`levee observe` looks anew")
+    return next((meant for meant in places_meant(uri) if _tables_at(meant, connection).exists()), place)
+
+
+def find_table(uri: str, connection: Connection | None = None) -> DeltaTable:
+    """Return the table at a URI, however its writers spell it. Raises Failed or UsageError."""
+    place = known_place(uri, connection)
+    tables = _tables_at(place, connection).select_related("connection", "store")
+    return _only(tables, None, f"table at {place.s3a}", "`levee observe` looks anew")
+
+
+def _tables_at(place: TableUri, connection: Connection | None) -> QuerySet[DeltaTable]:
+    found = DeltaTable.objects.filter(bucket=place.bucket, prefix=place.key)
+    return found.filter(connection=connection) if connection else found
 
 
 def find_store(name: str, connection: str | None) -> CommitStore:

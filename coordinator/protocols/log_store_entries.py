@@ -38,7 +38,6 @@ class SeenEntry:
     def evidence(self) -> dict[str, object]:
         """The item and its files as read."""
         item = {
-            "store": self.domain.store,
             "tablePath": self.entry.table_path,
             "fileName": self.entry.file_name,
             "tempPath": self.entry.temp_path,
@@ -46,7 +45,7 @@ class SeenEntry:
             "expireTime": self.entry.expire_time,
         }
         looks = [look for look in (self.file, self.temp) if look]
-        return {"dynamodb": item, "s3": [look_evidence(look) for look in looks]}
+        return {"store": self.domain.store, "dynamodb": item, "s3": [look_evidence(look) for look in looks]}
 
 
 def look_evidence(look: Look) -> dict[str, object]:

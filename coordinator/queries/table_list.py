@@ -5,6 +5,7 @@ A table that is gone is listed only where it is asked for (`state=gone`), and co
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,6 +20,7 @@ from coordinator.protocols.verdict import State
 from dashboard.connections.models import Connection
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 from lake.delta.facts import Mechanism
+from lake.delta.uri import SCHEMES, places_meant
 
 GONE = "gone"
 UNPUBLISHED = "unpublished"
@@ -228,10 +230,18 @@ def counts_of_the_lake(connection: str = "") -> dict[str, int]:
 
 
 def _matches(q: str) -> Q:
-    """A part of the name or path, or the beginning of Delta's table id; s3:// and s3n:// are read as s3a://."""
+    """A part of the name or path, or the beginning of Delta's table id; s3:// and s3n:// are read as s3a://.
+
+    A URI is looked for as its writers may have spelled it, too.
+    """
     scheme, separator, rest = q.partition("://")
-    path = f"s3a://{rest.rstrip('/')}" if separator and scheme in ("s3", "s3n", "s3a") else q
-    return Q(name__icontains=q) | Q(uri__icontains=path) | Q(delta_id__istartswith=q)
+    paths = {f"s3a://{rest.rstrip('/')}" if separator and scheme in SCHEMES else q}
+    with suppress(ValueError):
+        paths |= {place.s3a for place in places_meant(q)}
+    meant = Q(name__icontains=q) | Q(delta_id__istartswith=q)
+    for path in sorted(paths):
+        meant |= Q(uri__icontains=path)
+    return meant
 
 
 def _worst_versions(table_ids: Sequence[int]) -> dict[int, int]:

@@ -1,6 +1,7 @@
 """Where a Delta table is: its URI, the S3 key behind it, and the spellings under which log stores may hold it."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Self
 from urllib.parse import quote, unquote
@@ -12,6 +13,7 @@ _KEPT_IN_URLS = "/!$&'()*+,;=:@~-._"
 """What delta-rs 1.6.0 leaves as it is in a path, beside letters and digits of ASCII."""
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
+_SLASHES = re.compile(r"/+")
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 
 
@@ -79,6 +81,18 @@ class TableUri:
 
     def _spelled(self, scheme: str) -> str:
         return f"{scheme}://{self.bucket}/{self.key}"
+
+
+def places_meant(text: str) -> tuple[TableUri, ...]:
+    """The tables that a person may mean by a URI: the one to the letter first, then Hadoop's reading, then delta-rs'.
+
+    Hadoop folds slashes into one, delta-rs decodes what is percent-encoded. Raises ValueError as `TableUri.parse` does.
+    """
+    literal = TableUri.parse(text)
+    found = [literal, replace(literal, key=_SLASHES.sub("/", literal.key).strip("/"))]
+    with suppress(ValueError):
+        found.append(TableUri.parse_url(text))
+    return tuple(dict.fromkeys(found))
 
 
 def same_table(a: str | TableUri, b: str | TableUri) -> bool:

@@ -8,6 +8,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from coordinator.documents import table_document
 from coordinator.models import DeltaTable
 from dashboard.accounts.roles import Role
 from dashboard.audit.log import record
@@ -113,6 +114,58 @@ def test_of_a_log_store_that_is_not_known_no_entry_is_said_to_have_expired(clien
     assert "Above 41" not in evidence
     assert "Entry expired" not in html
     assert "TTL removes finished entries" not in client.get(f"/tables/{table.pk}/entries/").content.decode()
+
+
+DOMAINS = [
+    {"store": "delta_log", "path": "s3a://lake/sales/orders"},
+    {"store": "delta_log_eu", "path": "s3a://lake/sales/orders"},
+]
+
+
+def of_two_stores() -> DeltaTable:
+    """A table with entries of 41 in two stores."""
+    stores = [make_store(name) for name in ("delta_log", "delta_log_eu")]
+    table = make_table(state="unsafe", store=stores[0], lock_domains=DOMAINS)
+    make_commit(table, 41)
+    for store in stores:
+        make_entry(table, 41, store=store)
+    held = [{**domain, "newest_entry": 41, "writers": ["Unknown"]} for domain in DOMAINS]
+    make_finding(table, "two-log-stores", None, state="unsafe", evidence={"lock_domains": held}, summary="Two stores.")
+    return table
+
+
+@pytest.mark.parametrize("tab", ["", "entries/", "commits/41/"])
+def test_each_entry_of_two_stores_is_shown_with_its_own(client: Client, tab: str) -> None:
+    html = page(client, of_two_stores(), tab)
+
+    assert "<td><code>s3a://lake/sales/orders</code><small>in delta_log</small></td>" in html
+    assert "<td><code>s3a://lake/sales/orders</code><small>in delta_log_eu</small></td>" in html
+
+
+def test_two_stores_are_two_locks_in_evidence_finding_and_protocol(client: Client) -> None:
+    html = page(client, of_two_stores())
+
+    evidence = html.partition('class="evidence"')[2].partition("</table>")[0]
+    assert "s3a://lake/sales/orders in delta_log_eu" in evidence
+    assert "2 locks" in evidence
+    finding = html.partition('aria-label="Lock domains"')[2].partition("</table>")[0]
+    assert re.findall(r"<td><code>(delta_log\w*)</code>", finding) == ["delta_log", "delta_log_eu"]
+    assert '<td class="num">41</td><td>Unknown</td>' in finding
+    protocol = html.partition('id="protocol"')[2]
+    assert "<small>in delta_log_eu</small>" in protocol
+
+
+def test_a_table_of_one_store_says_nothing_of_locks(client: Client) -> None:
+    assert "Lock domain" not in page(client, pending_table())
+
+
+def test_the_document_of_a_table_names_the_store_of_each_entry_and_lock() -> None:
+    document = table_document(of_two_stores())
+
+    assert document["lock_domains"] == DOMAINS
+    assert [(one["store"], one["lock_domain"]) for one in document["entries"]] == [
+        (domain["store"], domain["path"]) for domain in DOMAINS
+    ]
 
 
 def test_a_note_on_a_healthy_table_does_not_become_its_verdict(client: Client) -> None:

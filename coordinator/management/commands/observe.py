@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from coordinator.actions import observe_lake, observe_lake_now, observe_table, observe_table_now
-from coordinator.lookup import connection_named, connections, find_table, place_of
+from coordinator.lookup import connection_named, connections, find_table, known_place
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError
 from dashboard.connections.models import Connection
@@ -43,12 +43,12 @@ class Command(JsonCommand):
         if enqueue:
             return observe_table(Actor.command(), find_table(uri, connection))
         chosen = connection or _only_connection_of(uri)
-        return observe_table_now(Actor.command(), chosen, place_of(uri))
+        return observe_table_now(Actor.command(), chosen, known_place(uri, chosen))
 
 
 def _only_connection_of(uri: str) -> Connection:
     """The connection that knows the table, else the only one there is."""
-    place = place_of(uri)
+    place = known_place(uri)
     known = list(Connection.objects.filter(tables__bucket=place.bucket, tables__prefix=place.key).distinct())
     candidates = known or connections()
     if len(candidates) > 1:

@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from coordinator.models import DeltaTable
+from dashboard.commands import Failed
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 from tests.patience import patience
@@ -82,6 +83,34 @@ def test_a_table_is_found_under_every_scheme(pending, scheme):
     assert printed("table", pending.replace("s3a:", f"{scheme}:"))["uri"] == pending
 
 
+@pytest.mark.parametrize("written_as", ["{}/", "{}//", "{}%2F"])
+def test_a_slash_at_the_end_does_not_hide_a_table(pending, written_as):
+    assert printed("table", written_as.format(pending))["uri"] == pending
+
+
+def test_a_table_is_found_as_its_writers_spell_it(written, allowed, observe):
+    spaced = written.table("sales/my orders")
+    observe()
+
+    for spelled in ("sales/my%20orders", "sales//my orders", "/sales/my orders"):
+        assert printed("table", written.uri(spelled))["uri"] == spaced
+
+
+def test_a_table_to_the_letter_comes_before_one_that_a_writer_would_read(written, allowed, observe):
+    both = {written.table("my orders"), written.table("my%20orders")}
+    observe()
+
+    assert {printed("table", uri)["uri"] for uri in both} == both
+
+
+def test_another_letter_case_is_another_table(written, allowed, observe):
+    written.table("sales/orders")
+    observe()
+
+    with pytest.raises(Failed, match="Levee knows no table"):
+        printed("table", written.uri("sales/Orders"))
+
+
 def test_the_list_of_tables_is_worst_first(pending, written, observe):
     written.table("sales/clicks")
     observe()
@@ -145,6 +174,29 @@ def test_observing_one_table_reads_it_alone(written, allowed):
 
     assert (job["target"], job["state"]) == (uri, "succeeded")
     assert DeltaTable.objects.get().uri == uri
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("asked", ["my%20orders", "my orders/", "/my orders"])
+def test_observing_a_known_table_reads_it_however_it_is_spelled(written, allowed, asked):
+    uri = written.table("my orders")
+    printed("observe", "--table", uri)
+    written.commit("my orders", 3)
+
+    [job] = printed("observe", "--table", written.uri(asked))["jobs"]
+
+    assert (job["target"], DeltaTable.objects.get().published_version) == (uri, 3)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_observing_one_table_finds_its_entries_under_a_path_with_a_slash(written, allowed):
+    uri = written.table("sales/orders")
+    written.entry("sales/orders", 3, tablePath={"S": f"{uri}/"}, complete={"S": "false"})
+
+    printed("observe", "--table", uri)
+
+    assert printed("table", uri)["lock_domains"] == [{"store": written.log_store, "path": f"{uri}/"}]
+    assert printed("table", uri)["accepted_version"] == 3
 
 
 @pytest.mark.django_db(transaction=True)

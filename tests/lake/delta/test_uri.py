@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lake.delta.uri import TableUri, same_table
+from lake.delta.uri import TableUri, places_meant, same_table
 
 
 @pytest.mark.parametrize("scheme", ["s3", "s3a", "s3n", "S3A"])
@@ -90,6 +90,21 @@ def test_a_key_that_delta_rs_encodes_has_its_form_beside_hadoops():
 
 def test_the_root_of_a_bucket_is_held_with_and_without_its_slash():
     assert {"s3a://lake", "s3a://lake/"} <= {*TableUri.parse("s3a://lake").table_paths()}
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("s3a://lake/t", ["t"]),
+        ("s3n://lake/t//", ["t"]),
+        ("s3a://lake//a//b/", ["/a//b", "a/b"]),
+        ("s3://lake/my%20table", ["my%20table", "my table"]),
+        ("s3://lake/a//b%20c", ["a//b%20c", "a/b%20c", "a//b c"]),
+        ("s3://lake/%ff", ["%ff"]),
+    ],
+)
+def test_a_uri_means_the_letter_then_hadoops_reading_then_that_of_delta_rs(text, keys):
+    assert [place.key for place in places_meant(text)] == keys
 
 
 @pytest.mark.parametrize(
