@@ -170,6 +170,7 @@ def test_another_registration_of_the_id_stays(world, port):
         registration_item(7, **FRESH | {"hasAcceptedCommits": {"S": "false"}}),
         registration_item(7, (7,), **FRESH),
         registration_item(7, **FRESH | {"path": {"S": "s3a://lake/elsewhere"}}),
+        registration_item(8, **FRESH),
     ],
 )
 def test_a_registration_in_use_is_not_deleted(world, port, changed):

@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from coordinator import actions
+from coordinator.models import CommitStore
 from coordinator.repairs import bulk, carrying_out, jobs, objects
 from coordinator.repairs.lake_port import AwsRepairLake
 from coordinator.repairs.plan import RepairName
@@ -246,6 +247,17 @@ def test_a_table_that_cannot_be_read_after_a_stop_fails_with_what_was_written(
     assert "Written by then: 2.json was published" in job.error_text
     assert "The table could not be read again: " in job.error_text
     assert len(job.result["after"]["calls"]) == 3
+
+
+def test_a_finding_that_cannot_be_seen_any_more_was_not_overtaken(console: Console) -> None:
+    """Its coordinator is not declared any more, so that nothing is known of what it accepted."""
+    table = console.coordinated()
+    job = console.repair(table, console.plan(table, RepairName.BACKFILL))
+    CommitStore.objects.filter(kind=CommitStore.Kind.COMMIT_COORDINATOR).delete()
+
+    job = console.run(job)
+
+    assert (job.state, job.error_code) == ("failed", "NotRead")
 
 
 def _first_only(first: Callable[..., Any], then: Callable[..., Any]) -> Callable[..., Any]:

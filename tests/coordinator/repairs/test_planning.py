@@ -402,6 +402,9 @@ REFUSED: list[tuple[str, TableFacts, dict[str, Any], str, str]] = [
     ("K0: upgrade under way",
      coordinated_facts(listing(), registration(3), registration(4, table_id="other", accepted=False)), {},
      "remove-orphans", "may still be running"),
+    ("K0: its race was lost an hour ago",
+     coordinated_facts(listing(), registration(3), registration(2, table_id="other", accepted=False)), {},
+     "remove-orphans", "older than 1 d"),
     ("K0: its version names it", orphaned(), {"files": {commit_name(2): replace(file(commit_name(2)),
                                                                                 registration="other")}},
      "remove-orphans", "Version 2 names the registration"),
@@ -618,6 +621,20 @@ def test_no_other_plan_loses_anything():
 def test_a_plan_made_anew_is_the_same_plan():
     later = {name: replace(facts, observed_at=facts.observed_at.replace(minute=30)) for name, facts, *_ in PLANNED}
     assert all(plans(facts)[repair].digest == plans(later[name])[repair].digest for name, facts, repair, _ in PLANNED)
+
+
+def test_a_registration_whose_item_changed_while_it_was_read_stays():
+    given = repair_facts(orphaned())
+    outcomes = plan_repairs(replace(given, raw_registrations={}))
+
+    assert "changed while it was read" in next(one.reason for one in outcomes if isinstance(one, Refusal))
+    assert not any(isinstance(one, Plan) for one in outcomes)
+
+
+def test_a_registration_is_removed_as_it_was_read():
+    [call] = plans(orphaned())["remove-orphans"].calls
+
+    assert call == calls.DeleteRegistration("commits", "other", URI, 2)
 
 
 def test_a_list_is_cleared_as_it_was_read():

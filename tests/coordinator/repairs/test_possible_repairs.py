@@ -18,7 +18,7 @@ from coordinator.repairs.planning import plan_repairs, wanted_files
 from coordinator.repairs.possible import with_possible_repairs
 from lake.delta.facts import LockDomain, TableFacts
 from lake.delta.names import parse_name
-from tests.builders.facts import entry, listing, log_object, log_store_facts, temp_name
+from tests.builders.facts import commit_name, entry, listing, log_object, log_store_facts, temp_name
 from tests.coordinator.protocols.test_hostile_facts import facts
 from tests.coordinator.repairs.coordinated_history import CoordinatedHistory
 from tests.coordinator.repairs.histories import History, LogStoreHistory
@@ -174,6 +174,15 @@ def test_in_log_store_histories_offers_are_plans(happened):
 )
 def test_in_coordinated_histories_offers_are_plans(happened):
     agree(CoordinatedHistory(), happened)
+
+
+def test_a_commit_seen_by_a_look_at_the_logs_tail_alone_is_offered():
+    """Planning lists what that look leaves out."""
+    tail = listing(range(3, 4), from_version=3, temp=None, staged=None)
+    temp = temp_name(4)
+    read = log_store_facts(tail, entry(4, complete=False), heads={temp: log_object(temp), commit_name(4): None})
+
+    assert offered(judged(read)) == {("C2", 4, "publish-commit")}
 
 
 # What the page says instead
