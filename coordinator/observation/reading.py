@@ -19,6 +19,7 @@ from coordinator.observation.witnesses import (
     list_whole_log,
     newest_of_stores,
     read_named_registration,
+    store_is_unknown,
     tail_start,
 )
 from coordinator.protocols.absence import Missed
@@ -135,6 +136,8 @@ def _look_for_its_return(lake: Lake, survey: Survey, target: Target, known: Know
 def _look(lake: Lake, survey: Survey, target: Target, known: KnownTable, newest: int, now: datetime) -> Reading:
     from_version = tail_start(newest)
     witness = newest_of_stores(lake, survey, target, known)
+    if store_is_unknown(known) and any(domain.entries for domain in witness.domains.values()):
+        return _read_whole(lake, survey, target, now)
     tail = list_tail(lake, target, from_version)
     asked = asked_domains(known.mechanism, known.lock_domains)
     if fingerprint(witness, known.newest_version, asked, survey, tail, target.elsewhere) == known.fingerprint:
@@ -146,13 +149,8 @@ def _look(lake: Lake, survey: Survey, target: Target, known: KnownTable, newest:
         return _read_whole(lake, survey, target, now)
     reading = _judge(lake, survey, target, target, listing, tail, now, whole_log=False)
     # The tail holds no temp files, so it does not show what else may guard the table now, or whether a commit waits.
-    is_told = reading.facts is not None and reading.facts.mechanism is known.mechanism and not _store_is_unknown(known)
+    is_told = reading.facts is not None and reading.facts.mechanism is known.mechanism and not store_is_unknown(known)
     return reading if is_told else _read_whole(lake, survey, target, now)
-
-
-def _store_is_unknown(known: KnownTable) -> bool:
-    """Whether the table's log store is known by its temp files alone."""
-    return known.mechanism is Mechanism.LOG_STORE and not known.lock_domains
 
 
 def _read_whole(lake: Lake, survey: Survey, target: Target, now: datetime) -> Reading:

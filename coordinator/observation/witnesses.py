@@ -82,6 +82,8 @@ def newest_of_stores(lake: Lake, survey: Survey, target: Target, known: KnownTab
             _raise_if_its_own(store.error, store.name, known)
             continue
         paths = [domain.path for domain in asked if domain.store == store.name]
+        if store_is_unknown(known):
+            paths = list(target.uri.table_paths())
         if store.partitions is not None:
             domains.update(_scanned(store, target))
         elif paths:
@@ -90,6 +92,11 @@ def newest_of_stores(lake: Lake, survey: Survey, target: Target, known: KnownTab
                 own = tuple(entry for entry in entries if speaks_of(entry, target.place))
                 domains[LockDomain(store.name, path)] = DomainEntries(own)
     return StoreWitness(domains, _known_registrations(lake, survey, target, known))
+
+
+def store_is_unknown(known: KnownTable) -> bool:
+    """Whether the table's log store is known by its temp files alone: any store may take its next entry."""
+    return known.mechanism is Mechanism.LOG_STORE and not known.lock_domains
 
 
 def asked_domains(mechanism: Mechanism, known: tuple[LockDomain, ...]) -> tuple[LockDomain, ...]:

@@ -69,6 +69,12 @@ class Console:
         return State(table.state) if table else None
 
     @property
+    def has_leftovers_only(self) -> bool:
+        """Whether nothing is said but that old files lie about, of which the lake no longer proves what they were."""
+        found = TableFinding.objects.filter(table=self.table, resolved_at=None).exclude(state=State.HEALTHY)
+        return {(one.code, one.state) for one in found} <= {("C1", State.ATTENTION), ("K2", State.ATTENTION)}
+
+    @property
     def said(self) -> str:
         return f"the table is {self.table.state}: {self.table.summary}"
 

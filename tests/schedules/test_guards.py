@@ -9,7 +9,6 @@ import pytest
 
 from coordinator.coordination import carrying_out
 from coordinator.coordination.checks import Operation
-from coordinator.observation import witnesses
 from coordinator.protocols import log_store_items
 from coordinator.repairs import jobs, litter, litter_plans
 from coordinator.repairs.execution import execute
@@ -132,17 +131,9 @@ GUARDS: Mapping[str, Guard] = {
     "condition of registering": Guard(unconditionally("dynamodb:PutItem"), scenes.REGISTERED),
     "condition of abandoning an entry": Guard(unconditionally("dynamodb:DeleteItem"), scenes.ABANDONED),
     "consistent reads": Guard(inconsistently, scene(PENDING, "reader"), test_looks.explore_sound),
-    "entries read after the listing": Guard(
-        lambda patch: patch.setattr(witnesses, "_read_on", lambda *given: given[3].entries),
-        scene("spark before its first change", "spark"),
-        test_looks.explore_sound,
-    ),
     "digest of what was confirmed": Guard(without_second_confirmation, scenes.CLEARED),
     "published before completed": Guard(backwards, scene(PENDING, "rival")),
     "backfilled before cleared": Guard(backwards, scene("coordinated after register commit", "clean-up")),
-    "proof after a repair": Guard(
-        lambda patch: patch.setattr(jobs, "prove", lambda *_: None), scene(FOREIGN, "foreign")
-    ),
     "quiet time": Guard(without_quiet_time, scene("spark after put temp", "spark", 1)),
     "what may name a file, read before its deletion": Guard(unheeded, scenes.SLOW, at="(dynamodb:GetItem)"),
     "proof after a drop": Guard(
