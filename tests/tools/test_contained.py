@@ -30,6 +30,11 @@ WAITS = STUBBORN + "time.sleep(600)"
 RUNS = "import sys; from tools.contained import run; sys.exit(run(sys.argv[1:], {}, settling=0.5))"
 
 
+def heed_interrupts() -> None:
+    """A shell starts what it puts into the background deaf to interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def note(tmp_path: Path) -> Path:
     return tmp_path / "note"
@@ -41,7 +46,9 @@ def start(note: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
 
     def begin(code: str) -> subprocess.Popen[str]:
         words = [sys.executable, "-c", RUNS, sys.executable, "-c", code, str(note)]
-        process = subprocess.Popen(words, cwd=settings.BASE_DIR, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            words, cwd=settings.BASE_DIR, stdout=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+        )
         started.append(process)
         return process
 
