@@ -144,6 +144,7 @@ def no_staged_copy(view: LogView, version: int) -> Finding:
             "staged": [one.name for one in candidates[:20]],
             "bytes_equal": False,
         },
+        absent=(Absence(f"a staged file that equals {version}.json", version, version),),
     )
 
 

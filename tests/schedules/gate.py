@@ -38,6 +38,9 @@ class Gate:
     given_up: Collection[Accepted] = ()
     unanswered: int | None = None
     """The number of the request that is carried out without an answer."""
+    fact: Callable[[], bool] = lambda: True
+    held: list[bool] = field(default_factory=list)
+    """Whether the `fact` held at each request since Levee's last write: what a proof can have read."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def send(self, method: str, origin: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
@@ -45,6 +48,7 @@ class Gate:
             operation = operation_of(method, target, headers)
             self._note(operation)
             said = self._watched(operation, lambda: answer(self.world.lake, method, target, headers, body))
+            self.held = [] if operation in WRITES else [*self.held, self.fact()]
             if self.unanswered == len(self.operations) - 1:
                 raise UnreachableError("the connection broke before the answer was complete", may_pass=True)
             return said

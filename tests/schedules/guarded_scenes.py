@@ -5,9 +5,10 @@ from collections.abc import Callable
 from tests.schedules.coordinated_scenes import COMMIT_CHANGES, ID, commit, lose_item, restored
 from tests.schedules.coordinated_scenes import past as coordinated_past
 from tests.schedules.coordinator import registration
+from tests.schedules.ledger import Breach
 from tests.schedules.log_store import LogStoreWriter, expire
-from tests.schedules.log_store_scenes import lose_temp_file, old_past, past, spark
-from tests.schedules.place import COORDINATOR, LOG_STORE
+from tests.schedules.log_store_scenes import FOREIGN, NEWEST, lose_temp_file, old_past, past, spark
+from tests.schedules.place import BUCKET, COORDINATOR, LOG_STORE, published
 from tests.schedules.scenes import Scene, Turn, after, alone, hours_ago, standing
 from tests.schedules.world import Program, World
 
@@ -78,6 +79,24 @@ SLOW = Scene(
     ((Turn("slow", 1),),),
 )
 """Its entry may be made between the last look at it and the deletion: no condition of S3 can exclude that."""
+
+
+def overwrite(world: World) -> Program:
+    """A writer without a condition replaces the pending version as soon as it is published."""
+    yield "look for the published file"
+    if world.lake.has(BUCKET, published(NEWEST + 1)):
+        yield "foreign put"
+        world.lake.put(BUCKET, published(NEWEST + 1), FOREIGN)
+        world.ledger.breaches.append(Breach("a published file was overwritten", lambda _: True))
+
+
+OVERWRITTEN_AT_ONCE = Scene(
+    "spark after put entry, overwritten at once",
+    past,
+    standing(("dead", spark, 2), ("foreign", overwrite, 0)),
+    ((Turn("foreign"),),),
+)
+"""Where the entry is completed it may come between the last look at the file and that: DynamoDB knows nothing of S3."""
 CLEARED = Scene(
     "coordinated after register commit, a rival commits",
     coordinated_past,

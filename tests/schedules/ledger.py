@@ -79,6 +79,11 @@ class Ledger:
         """Every accepted commit is in the log."""
         return all(data_of(lake, published(commit.version)) == commit.data for commit in self.accepted)
 
+    def is_in_the_log(self, lake: MemoryLake, version: int) -> bool:
+        """What a store accepted as that version is published."""
+        of_it = [one for one in self.accepted if one.version == version and one.through != "file"]
+        return all(data_of(lake, published(version)) == one.data for one in of_it)
+
     def is_settled(self, lake: MemoryLake) -> bool:
         """Every accepted commit is published, and no item leaves anything to be done."""
         lists = [item for item in lake.items(COORDINATOR) if item["commits"]["L"]]

@@ -9,13 +9,16 @@ import pytest
 
 from coordinator.coordination import carrying_out
 from coordinator.coordination.checks import Operation
+from coordinator.observation import passes, witnesses
+from coordinator.observation.reading import read_once
 from coordinator.protocols import log_store_items
+from coordinator.repairs import carrying_out as repairs
 from coordinator.repairs import jobs, litter, litter_plans
 from coordinator.repairs.execution import execute
 from coordinator.repairs.items import entry_key
 from tests.schedules import gate, test_coordination, test_looks, test_repairs
 from tests.schedules import guarded_scenes as scenes
-from tests.schedules.exploring import Theatre
+from tests.schedules.exploring import Theatre, require_none
 from tests.schedules.expressions import placeholders
 from tests.schedules.scenes import TO_THE_END, Scene, Turn
 from tests.schedules.wire import answer
@@ -115,12 +118,28 @@ def unheeded(patch: Patch) -> None:
     patch.setattr(litter, "_check_unnamed", read)
 
 
+def without_second_look(patch: Patch) -> None:
+    """A pass looks once, and raises whatever it misses."""
+    patch.setattr(passes, "read_table", lambda *given, looks=None, **options: read_once(*given, **options))
+
+
+def without_reading_on(patch: Patch) -> None:
+    """What was scanned before the log was listed is not read again after it."""
+    patch.setattr(witnesses, "_read_on", lambda *given: given[3].entries)
+
+
+def without_both(patch: Patch) -> None:
+    without_second_look(patch)
+    without_reading_on(patch)
+
+
 def without_quiet_time(patch: Patch) -> None:
     """Files that belong to no commit may be removed at once."""
     patch.setattr(litter_plans, "QUIET_SECONDS", 0)
     patch.setattr(log_store_items, "QUIET_SECONDS", 0)
 
 
+FAST = scene("spark before its first change", "spark")
 FOREIGN = "foreign writer, spark after put entry"
 PENDING = "spark after put entry"
 GUARDS: Mapping[str, Guard] = {
@@ -131,11 +150,17 @@ GUARDS: Mapping[str, Guard] = {
     "condition of registering": Guard(unconditionally("dynamodb:PutItem"), scenes.REGISTERED),
     "condition of abandoning an entry": Guard(unconditionally("dynamodb:DeleteItem"), scenes.ABANDONED),
     "consistent reads": Guard(inconsistently, scene(PENDING, "reader"), test_looks.explore_sound),
+    "entries read after the listing, and the second look": Guard(without_both, FAST, test_looks.explore_sound),
     "digest of what was confirmed": Guard(without_second_confirmation, scenes.CLEARED),
     "published before completed": Guard(backwards, scene(PENDING, "rival")),
     "backfilled before cleared": Guard(backwards, scene("coordinated after register commit", "clean-up")),
     "quiet time": Guard(without_quiet_time, scene("spark after put temp", "spark", 1)),
     "what may name a file, read before its deletion": Guard(unheeded, scenes.SLOW, at="(dynamodb:GetItem)"),
+    "proof after a repair": Guard(
+        lambda patch: patch.setattr(repairs, "unproven", lambda *_: None),
+        scenes.OVERWRITTEN_AT_ONCE,
+        at="(dynamodb:Scan)",
+    ),
     "proof after a drop": Guard(
         lambda patch: patch.setattr(carrying_out, "unproven", lambda made: ""),
         scene("coordinated table, spark before its first change", "undoing"),
@@ -148,3 +173,14 @@ GUARDS: Mapping[str, Guard] = {
 def test_without_its_guard_a_schedule_fails(full_theatre: Theatre, monkeypatch: Patch, guard: str):
     GUARDS[guard].remove(monkeypatch)
     assert next(GUARDS[guard].failures(full_theatre), None)
+
+
+@pytest.mark.parametrize("guard", [name for name, guard in GUARDS.items() if guard.at])
+def test_with_its_guard_none_fails_where_it_can_help(full_theatre: Theatre, guard: str):
+    require_none(GUARDS[guard].failures(full_theatre))
+
+
+@pytest.mark.parametrize("remove", [without_second_look, without_reading_on])
+def test_of_two_guards_behind_each_other_one_is_enough(full_theatre: Theatre, monkeypatch: Patch, remove):
+    remove(monkeypatch)
+    require_none(test_looks.explore_sound(full_theatre, FAST))

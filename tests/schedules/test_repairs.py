@@ -29,6 +29,11 @@ ASKED_FOR_IN: Mapping[RepairName, str] = {
     RepairName.RE_REGISTER: "registration lost",
     RepairName.REMOVE_ORPHANS: "a writer died after put temp yesterday",
 }
+PUBLISHING = (
+    *(RepairName.PUBLISH_COMMIT, RepairName.COMPLETE_ENTRY, RepairName.REPUBLISH_FILE, RepairName.BACKFILL),
+    RepairName.PUBLISH_ACCEPTED_STAGED_FILE,
+)
+"""Repairs after which the accepted commit of their version is in the log."""
 SHOWN = ("operation", "says", "condition")
 
 
@@ -42,8 +47,10 @@ def repair(plan: dict[str, Any]) -> Callable[[Stage], None]:
     def act(stage: Stage) -> None:
         if plan["can_lose"]:
             stage.gate.given_up = tuple(stage.world.ledger.accepted)
+        if plan["repair"] in PUBLISHING:
+            stage.gate.fact = lambda: stage.world.ledger.is_in_the_log(stage.world.lake, plan["version"])
         job = stage.console.repair(plan)
-        stage.gate.given_up = ()
+        stage.gate.given_up, held = (), stage.gate.held
         sent = job.result.get("after", {}).get("calls", [])
         confirmed = [{name: call[name] for name in SHOWN} for call in plan["calls"]]
         made = [{name: call[name] for name in SHOWN} for call in sent]
@@ -52,6 +59,7 @@ def repair(plan: dict[str, Any]) -> Callable[[Stage], None]:
             outcomes = {call["outcome"] for call in sent}
             stage.expect(len(made) == len(confirmed), f"“{job.message}”, and not every call was made")
             stage.expect(outcomes <= {"done", "already"}, f"“{job.message}”, and calls ended as {outcomes}")
+            stage.expect(any(held), f"“{job.message}”, and at no request after the last write was that so")
 
     return act
 

@@ -9,6 +9,7 @@ from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.verdict import Absence, Severity, State, Verdict
 from lake.delta.facts import LockDomain, TableFacts
 from tests.builders.facts import (
+    DAY,
     STORE,
     URI,
     coordinated_facts,
@@ -17,6 +18,7 @@ from tests.builders.facts import (
     listing,
     log_object,
     log_store_facts,
+    provenance,
     registration,
     staged_name,
     table_facts,
@@ -29,6 +31,8 @@ FOUR = [entry(v) for v in range(4)]
 LOST = log_store_facts(listing([0, 1, 3]), *FOUR)
 SEEN = {"C4", "bytes-differ", "K4", "two-lock-domains", "staged-size-differs", "path-differs", "refuses-commits"}
 """Critical findings that rest on what was seen: no later look takes them back."""
+NO_EQUAL_COPY = "bytes-differ, no staged copy"
+"""The same code where it rests on a staged file that is not there."""
 
 CASES: dict[str, TableFacts] = {
     **{name: facts for name, facts, *_ in (*LOG_STORE_STATES, *COORDINATED_STATES)},
@@ -44,6 +48,14 @@ CASES: dict[str, TableFacts] = {
     ),
     "two-lock-domains": log_store_facts(listing(), *FOUR, entry(3, path=URI.replace("s3a:", "s3:"))),
     "bytes-differ": log_store_facts(listing(temp=[log_object(temp_name(3), size=999)]), *FOUR),
+    NO_EQUAL_COPY: coordinated_facts(
+        listing(staged=[log_object(staged_name(2), size=900, age=2 * DAY)]), registration(3)
+    ),
+    "bytes-differ, entry expired": log_store_facts(
+        listing(age=2 * DAY, temp=[log_object(temp_name(2), size=900, age=2 * DAY)]),
+        *FOUR[3:],
+        seen=[provenance(2, store=STORE, file_name=temp_name(2).partition("/")[2])],
+    ),
     "version-hole": table_facts(listing([0, 3])),
     "log-start-missing": table_facts(listing([5, 6])),
     "checkpoint-without-commit": table_facts(listing((), checkpoints=[9])),
@@ -73,7 +85,7 @@ def codes(verdict: Verdict) -> list[str]:
 def test_every_critical_finding_says_whether_it_rests_on_an_absence(facts: TableFacts) -> None:
     for one in diagnose(facts).findings:
         if one.severity is Severity.CRITICAL:
-            assert one.rests_on_absence == (one.code not in SEEN), one.code
+            assert one.rests_on_absence == (one.code not in SEEN or facts is CASES[NO_EQUAL_COPY]), one.code
 
 
 def test_the_cases_hold_every_critical_finding_there_is() -> None:
