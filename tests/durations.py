@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from django.db import connection
 
 OPTION = "--durations-report"
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "contributing.md"
-BEGIN, END = "<!-- durations: begin -->", "<!-- durations: end -->"
+MARKS = "<!-- durations, {}: {} -->"
 LAYERS = ("spark", "browser", "process", "django_db")
 SLOWEST = 30
 
@@ -33,8 +34,9 @@ class Durations:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         text = "\n".join(self._lines())
         page = PAGE.read_text()
-        pattern = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
-        PAGE.write_text(pattern.sub(lambda _: f"{BEGIN}\n{text}\n{END}", page))
+        begin, end = (MARKS.format(connection.vendor, place) for place in ("begin", "end"))
+        pattern = re.compile(f"{re.escape(begin)}.*{re.escape(end)}", re.DOTALL)
+        PAGE.write_text(pattern.sub(lambda _: f"{begin}\n{text}\n{end}", page))
         terminalreporter.write_line(f"Durations are in {PAGE.name}.")
 
     def _lines(self) -> Iterator[str]:

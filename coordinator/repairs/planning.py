@@ -104,6 +104,8 @@ def _names(table: TableUnderRepair, finding: Finding) -> Iterator[str]:
             newest = table.newest_contiguous()
             if newest is not None:
                 yield commit_name(newest)
+                yield from _checksum(table, newest)
+                yield from (file.name for file in table.view.staged_of(newest)[:MOST_CANDIDATES])
 
 
 def _names_of_losers(table: TableUnderRepair) -> Iterator[str]:

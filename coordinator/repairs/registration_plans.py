@@ -7,6 +7,7 @@ from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.names import is_version
 from coordinator.protocols.registrations import element_problems, seen_commits
 from coordinator.protocols.several_coordinators import accepting_registrations
+from coordinator.protocols.survivors import was_named
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, joined, thousands, verb, version_list
 from coordinator.repairs.calls import Call, Item, RaiseVersion, Register, RequireAbsent, SaveAside
@@ -179,21 +180,46 @@ def _commit_time(table: TableUnderRepair, version: int | None) -> int | None:
 def _kept(table: TableUnderRepair, repair: RepairName, goal: int) -> tuple[tuple[Call, ...], str]:
     """Staged files above the goal may be commits that the item had accepted: they are kept, and named as lost.
 
-    So are versions above it that were seen before, of which nothing is left.
+    So are versions above it that were seen before, of which nothing is left. A staged file of the goal itself may be
+    its accepted commit: the item will hold the time of the published file, and say from then on that this one was.
     """
-    above = staged_above(table.view, goal)
+    above, beside = staged_above(table.view, goal), _contested(table, goal)
     absent = RequireAbsent(table.place.bucket, (table.published_key(goal + 1),))
     lost = [version for version in table.given.facts.provenance if version > goal]
-    if not above and not lost:
+    if not above and not beside and not lost:
         return (absent,), ""
     folder = table.rescue_folder(repair, goal)
     bucket = table.place.bucket
-    saved = [SaveAside(bucket, rescued_object(folder, file.name), source=table.key(file.name)) for file in above]
+    files = (*beside, *above)
+    saved = [SaveAside(bucket, rescued_object(folder, file.name), source=table.key(file.name)) for file in files]
     registration = current_registration(table)
     item = table.raw(registration) if registration is not None else None
     if registration is not None and item is not None:
         saved.append(SaveAside(bucket, rescued_registration(folder, registration.table_id), item=in_order(item)))
-    return (*saved, absent), _what_goes(above, lost, goal)
+    whats = [_what_goes(above, lost, goal)] if above or lost else []
+    if beside:
+        many = counted(len(beside), "staged file")
+        whats.append(f"an accepted commit {thousands(goal)}: {many} of it may hold it, and not {goal}.json")
+    return (*saved, absent), "; ".join(whats)
+
+
+def _contested(table: TableUnderRepair, goal: int) -> list[LogObject]:
+    """Staged files of the goal that may be its accepted commit instead of the published file."""
+    staged = table.view.staged_of(goal)
+    return [file for file in staged if not _is_copy(table, file, goal) and not _lost(table, file, goal)]
+
+
+def _is_copy(table: TableUnderRepair, file: LogObject, version: int) -> bool:
+    published, own = table.check(commit_name(version)), table.check(file.name)
+    return published is not None and own is not None and published.sha256 == own.sha256
+
+
+def _lost(table: TableUnderRepair, file: LogObject, version: int) -> bool:
+    """Whether something besides the item that is about to be written shows that the file was not accepted."""
+    witnesses = table.witnesses(version, None)
+    published, own = table.said(commit_name(version)), table.said(file.name)
+    told = published is not None and own is not None and witnesses.tell(published, own)
+    return told or was_named(witnesses.provenance, file.name) is False
 
 
 def _what_goes(above: Sequence[LogObject], lost: Sequence[int], goal: int) -> str:

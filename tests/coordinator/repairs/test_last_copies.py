@@ -97,6 +97,48 @@ def test_a_losers_file_that_nothing_tells_from_the_winners_needs_an_admin_and_is
     assert console.bytes_of(kept) == commit_of("rival")
 
 
+NEWEST = f"{LOG}/{3:020d}.json"
+ACCEPTED = f"{LOG}/_staged_commits/{3:020d}.{UUID}.json"
+
+
+def newest_of(transaction: str) -> bytes:
+    info = commit_info(in_commit_timestamp=EPOCH_MS + 3 + (transaction == "rival"))["commitInfo"]
+    return commit_bytes({"commitInfo": {**info, "txnId": transaction}})
+
+
+def put_back(console: Console) -> DeltaTable:
+    """A registration from a backup, at version 2; as version 3 a refused commit was published, by whatever mistake."""
+    table = contended(console)
+    console.lake.put(ACCEPTED, newest_of("winner"))
+    for key in (NEWEST, ACCEPTED.replace(UUID, "rival")):
+        console.lake.put(key, newest_of("rival"))
+    store = f"commits-{console.lake.bucket}"
+    [item] = console.lake.dynamodb.scan(TableName=store)["Items"]
+    older = {"tableVersion": {"N": "2"}, "tableTimestamp": {"N": str(EPOCH_MS + 2)}}
+    console.lake.dynamodb.put_item(TableName=store, Item={**item, **older})
+    return console.observed(table.prefix)
+
+
+def test_an_item_that_a_repair_makes_speak_for_the_published_file_takes_no_other_file_of_its_version(
+    console: Console,
+) -> None:
+    table = put_back(console)
+    plan = console.plan(table, RepairName.RAISE_COORDINATOR_VERSION)
+
+    assert plan["loses"] == "an accepted commit 3: 1 staged file of it may hold it, and not 3.json"
+    job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
+    assert (job.state, job.error_text) == ("succeeded", "")
+    [kept] = [key for key in keys(console) if f"/_levee_rescue/{plan['rescue_folder']}/_delta_log/" in key]
+    assert console.bytes_of(kept) == newest_of("winner")
+
+
+def test_a_staged_file_that_the_checksum_refuses_is_no_doubt_about_the_published_one(console: Console) -> None:
+    table = put_back(console)
+    console.lake.put(f"{LOG}/{3:020d}.crc", crc_bytes(txnId="rival"))
+
+    assert console.plan(table, RepairName.RAISE_COORDINATOR_VERSION)["loses"] == ""
+
+
 def test_a_file_replaced_between_plan_and_deletion_stops_the_repair(console: Console) -> None:
     table = contended(console)
     console.lake.put(f"{LOG}/{2:020d}.crc", crc_bytes(txnId="winner"))
