@@ -2,7 +2,7 @@
 
 import hashlib
 
-from coordinator.repairs.plan import FileCheck
+from coordinator.repairs.facts import FileCheck
 from lake.delta.actions import read_commit, read_commit_head
 from lake.delta.checksum import read_checksum
 from lake.delta.coordinator_properties import coordinator_table_id

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from changes.calls import Call
+from changes.plan import Plan, Refusal
 from coordinator.protocols.absence import being_checked
 from coordinator.protocols.lock_domains import domains_in_use
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
@@ -14,8 +16,8 @@ from coordinator.protocols.several_coordinators import accepting_registrations, 
 from coordinator.protocols.survivors import Said, Witnesses
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import joined, thousands
-from coordinator.repairs.calls import Call, Item
-from coordinator.repairs.plan import FileCheck, Plan, Refusal, RepairFacts, RepairName
+from coordinator.repairs.facts import FileCheck, RepairFacts, RepairName
+from coordinator.repairs.object_calls import Item
 from coordinator.repairs.rescue import rescue_folder
 from lake.delta.facts import LockDomain, Mechanism, Registration
 from lake.delta.names import checksum_name, commit_name
@@ -200,20 +202,30 @@ class TableUnderRepair:
         loses: str = "",
         asks: str = "",
     ) -> Plan:
+        """`loses` names what can be lost; then items and objects are saved aside by the first calls."""
         return Plan(
-            repair,
-            finding.code,
-            finding.version,
+            repair.value,
             self.given.facts.uri,
             title,
             tuple(calls),
             tuple(consequences),
-            loses,
-            asks,
+            finding.code,
+            finding.version,
+            danger=loses,
+            can_lose=bool(loses),
+            asks=asks,
         )
 
     def refuse(self, finding: Finding, repair: RepairName, title: str, reason: str, asks: str = "") -> Refusal:
-        return Refusal(repair, finding.code, finding.version, self.given.facts.uri, title, reason, asks)
+        return Refusal(
+            repair.value,
+            self.given.facts.uri,
+            reason,
+            title=title,
+            code=finding.code,
+            version=finding.version,
+            asks=asks,
+        )
 
 
 def first_reason(reasons: Iterable[str]) -> str:

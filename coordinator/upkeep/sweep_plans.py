@@ -7,13 +7,12 @@ from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
+from changes.plan import Equivalents, Plan, Refusal
 from coordinator.models import CommitStore, DeltaTable, Entry
 from coordinator.observation.elsewhere import held_elsewhere
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.wording import counted, duration, joined, thousands
-from coordinator.upkeep.calls import SweepTable
-from coordinator.upkeep.plan import Equivalents, Refusal, UpkeepPlan
-from coordinator.upkeep.sweep import FINISHED, Tally, sweep_table
+from coordinator.upkeep.sweep import FINISHED, SweepTable, Tally, sweep_table
 from coordinator.upkeep.wishes import Sweep
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
@@ -29,7 +28,7 @@ def plan_sweep(
     lake: Lake,
     now: datetime,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> UpkeepPlan | Refusal:
+) -> Plan | Refusal:
     """Judge every old temp file of the tables; `progress` hears how many of them are done, and may raise.
 
     Raises AwsError.
@@ -96,7 +95,7 @@ def _plan(
     lake: Lake,
     progress: Callable[[int, int], None],
     left_out: Sequence[str],
-) -> UpkeepPlan | Refusal:
+) -> Plan | Refusal:
     whole = Tally()
     with_files = []
     for number, call in enumerate(calls, start=1):
@@ -111,8 +110,8 @@ def _plan(
             f"{counted(len(calls), 'table')} looked at: no finished temp file is that old. {' '.join(kept)}".strip()
         )
         return _refuse(wish, "nothing-to-do", reason)
-    return UpkeepPlan(
-        act=wish.ACT,
+    return Plan(
+        kind=wish.ACT,
         subject=wish.bucket,
         title=f"Sweep finished temp files of {counted(len(with_files[:MOST_TABLES]), 'table')} in {wish.bucket}",
         calls=tuple(with_files[:MOST_TABLES]),
@@ -122,7 +121,6 @@ def _plan(
         ),
         consequences=(*_consequences(whole, len(with_files)), *left_out),
         equivalents=_equivalents(wish, whole),
-        permissions=_permissions(wish, with_files),
     )
 
 
@@ -159,15 +157,5 @@ def _kept(tally: Tally) -> list[str]:
     return [f"{counted(count, 'file')} kept, for {why}." for why, count in kept]
 
 
-def _permissions(wish: Sweep, calls: Sequence[SweepTable]) -> tuple[str, ...]:
-    stores = sorted({store for call in calls for store, _ in call.lock_domains})
-    return (
-        f"s3:DeleteObject on arn:aws:s3:::{wish.bucket}/*",
-        f"s3:GetObject on arn:aws:s3:::{wish.bucket}/*",
-        f"s3:ListBucket on arn:aws:s3:::{wish.bucket}",
-        *(f"dynamodb:GetItem on arn:aws:dynamodb:*:*:table/{store}" for store in stores),
-    )
-
-
 def _refuse(wish: Sweep, code: str, reason: str) -> Refusal:
-    return Refusal(wish.ACT, wish.bucket, code, reason)
+    return Refusal(wish.ACT, wish.bucket, reason, code)

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from coordinator.protocols.names import temp_file_version
 from coordinator.protocols.survivors import Fate, NamedFile, Proof, Said, Witnesses, WrittenAside, fate_of_temp
 from coordinator.protocols.temp_litter import life_of_entry, shortest_life
-from coordinator.upkeep.calls import SweepTable
-from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.aws.s3 import ObjectSummary
 from lake.delta.actions import read_commit_head
@@ -18,6 +17,10 @@ from lake.delta.facts import LogObject
 from lake.delta.log_store import read_entry
 from lake.delta.names import NameKind, checksum_name, commit_name, parse_name
 from lake.differences import first_difference
+
+if TYPE_CHECKING:
+    from coordinator.upkeep.sweep import SweepTable
+    from lake.aws.access import Lake
 
 MOST_COMPARED = 500
 """Temp files of one table compared with their published files in one sweep; the rest stays for the next."""
@@ -62,8 +65,8 @@ class TableLog:
 class SweptVersion:
     """The temp files of one version, old and young; None for those whose name tells no version."""
 
-    call: SweepTable
-    lake: Lake
+    call: "SweepTable"
+    lake: "Lake"
     version: int | None
     files: tuple[LogObject, ...]
     log: TableLog
@@ -156,7 +159,7 @@ class SweptVersion:
             raise
 
 
-def swept_versions(call: SweepTable, lake: Lake, before: datetime) -> Iterator[SweptVersion]:
+def swept_versions(call: "SweepTable", lake: "Lake", before: datetime) -> Iterator[SweptVersion]:
     """Versions of which a temp file was last written before the limit, lowest first. Raises AwsError."""
     pages = lake.s3.list(call.bucket, f"{call.folder}.tmp/")
     files = [_log_object(call, one) for page in pages for one in page.objects if not one.key.endswith("/")]
@@ -174,7 +177,7 @@ def swept_versions(call: SweepTable, lake: Lake, before: datetime) -> Iterator[S
         yield SweptVersion(call, lake, version, old[version], log, budget)
 
 
-def read_log(call: SweepTable, lake: Lake, wanted: Iterable[int]) -> TableLog:
+def read_log(call: "SweepTable", lake: "Lake", wanted: Iterable[int]) -> TableLog:
     """List the published log as far as the versions wanted reach. Raises AwsError."""
     versions = set(wanted)
     last = max(versions, default=-1)
@@ -199,5 +202,5 @@ def read_log(call: SweepTable, lake: Lake, wanted: Iterable[int]) -> TableLog:
     return TableLog(commits, frozenset(checksums), min(first if first is not None else 0, checkpoint + 1))
 
 
-def _log_object(call: SweepTable, found: ObjectSummary) -> LogObject:
+def _log_object(call: "SweepTable", found: ObjectSummary) -> LogObject:
     return LogObject(found.key.removeprefix(call.folder), found.size, found.modified_at, found.etag)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from coordinator.repairs.plan import RepairFacts
+from coordinator.repairs.facts import RepairFacts
 from lake.delta.facts import Mechanism, Provenance
 from lake.delta.names import checksum_name, commit_name
 from tests.builders.facts import TABLE_ID, coordinated_protocol

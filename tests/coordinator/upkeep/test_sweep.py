@@ -6,8 +6,7 @@ import pytest
 
 from coordinator.models import CommitStore
 from coordinator.upkeep import sweep, sweep_reading
-from coordinator.upkeep.calls import SweepTable
-from coordinator.upkeep.sweep import FINISHED
+from coordinator.upkeep.sweep import FINISHED, SweepTable
 from coordinator.upkeep.wishes import Sweep
 from dashboard.connections.access import lake_access
 from dashboard.jobs.models import JobState
@@ -248,7 +247,7 @@ def test_a_table_whose_entries_lie_in_two_stores_is_left_out(swept, lately):
 
     refusal = swept.refusal_of(wish_of(swept, lately))
 
-    assert refusal["code"] == "several-locks"
+    assert refusal["why"] == "several-locks"
     assert "may be all that is left of an accepted commit" in refusal["reason"]
 
 
@@ -297,19 +296,19 @@ def test_a_file_that_changes_under_its_hands_stays(swept, lately, monkeypatch):
 def test_files_younger_than_the_limit_stay(swept, lately):
     wish = Sweep(swept.lake.bucket, (datetime.now(UTC) - timedelta(hours=1)).isoformat())
 
-    assert swept.refusal_of(wish)["code"] == "nothing-to-do"
+    assert swept.refusal_of(wish)["why"] == "nothing-to-do"
 
 
 def test_a_limit_within_the_longest_commit_is_refused(swept):
     wish = Sweep(swept.lake.bucket, (datetime.now(UTC) - timedelta(hours=1)).isoformat())
 
-    assert swept.refusal_of(wish)["code"] == "too-young"
+    assert swept.refusal_of(wish)["why"] == "too-young"
 
 
 def test_without_a_log_store_nothing_is_swept(swept, lately):
     CommitStore.objects.all().delete()
 
-    assert swept.refusal_of(wish_of(swept, lately))["code"] == "no-log-store"
+    assert swept.refusal_of(wish_of(swept, lately))["why"] == "no-log-store"
 
 
 def test_a_sweep_broken_off_is_finished_by_the_next(swept, lately, monkeypatch):
