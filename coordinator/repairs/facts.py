@@ -31,7 +31,8 @@ class FileCheck:
     `problems` is empty where every line parses and the first action may begin a commit. `in_commit_timestamp` is in
     epoch milliseconds, None where the first line has none; `transaction` is its `txnId`, "" where it has none. Of a
     checksum file `lines` is 1, and both are its own. `md5` is that of its bytes in hexadecimal, as provenance holds it.
-    `registration` is the tableId that its metaData names.
+    `registration` is the tableId that its metaData names. `timestamp` is when its writer says that it was written,
+    in epoch milliseconds.
     """
 
     name: str
@@ -44,6 +45,7 @@ class FileCheck:
     registration: str = ""
     transaction: str = ""
     md5: str = ""
+    timestamp: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

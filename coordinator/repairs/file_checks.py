@@ -28,6 +28,7 @@ def check_file(name: str, data: bytes, etag: str) -> FileCheck:
         problems=tuple(problems),
         registration=coordinator_table_id(commit.metadata.properties) if commit.metadata else "",
         transaction=first.info.transaction,
+        timestamp=first.info.timestamp,
         md5=hashlib.md5(data, usedforsecurity=False).hexdigest(),
     )
 

@@ -10,7 +10,7 @@ from coordinator.protocols.names import is_version, staged_file_version, temp_fi
 from coordinator.protocols.registrations import element_problems
 from coordinator.protocols.staged_litter import losing_files, staged_fates, uncompared_files
 from coordinator.protocols.survivors import Fate, fate_of_registration
-from coordinator.protocols.temp_litter import temp_fates, unnamed_files
+from coordinator.protocols.temp_litter import Times, as_s3_says, temp_fates, unnamed_files
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, duration, joined, thousands, verb, version_list
 from coordinator.repairs.facts import RepairName
@@ -29,7 +29,7 @@ MOST_DELETED = 300
 
 def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
     """C1: temp files that were never accepted; where none is proven, those that may be the last copy of a commit."""
-    litter = temp_litter(table)
+    litter = temp_litter(table, table.written_at)
     domains = table.lock_domains
     reason = (
         table.why_nothing()
@@ -167,9 +167,9 @@ def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[
     )
 
 
-def temp_litter(table: TableUnderRepair) -> list[tuple[LogObject, Fate]]:
+def temp_litter(table: TableUnderRepair, times: Times = as_s3_says) -> list[tuple[LogObject, Fate]]:
     """Quiet temp files that no entry names, of versions that another file holds or that left no trace."""
-    unnamed = unnamed_files(table.view, temp_fates(table.view, table.entries), table.entries)
+    unnamed = unnamed_files(table.view, temp_fates(table.view, table.entries, times), table.entries)
     return [(file, fate) for file, fate in unnamed if _is_quiet(table, file) and _is_told(table, file)]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from changes.plan import Plan, Refusal
 from coordinator.protocols.names import staged_file_version
+from coordinator.protocols.survivors import Proof
 from coordinator.protocols.verdict import Finding, Verdict
 from coordinator.repairs import coordinator_plans, litter_plans, log_store_plans, refusals, registration_plans
 from coordinator.repairs.facts import RepairFacts
@@ -89,6 +90,9 @@ def _names(table: TableUnderRepair, finding: Finding) -> Iterator[str]:
             for version in log_store_plans.republished(finding):
                 yield from (one.temp.name for one in table.entries_of(version) if one.temp and one.temp.present)
                 yield from _neighbours(table, version)
+        case "C1":
+            found = [file for file, fate in litter_plans.temp_litter(table) if fate.proof is Proof.NEVER_ACCEPTED]
+            yield from (file.name for file in found[: litter_plans.MOST_DELETED])
         case "K0":
             names = (upgrade_file(one) for one in orphans(table)[:MOST_ORPHANS])
             yield from (name for name in names if name and table.view.file(int(name[:20])).present)

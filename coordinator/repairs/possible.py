@@ -71,7 +71,8 @@ def _with_files(table: TableUnderRepair, finding: Finding) -> TableUnderRepair:
 def _file(table: TableUnderRepair, name: str, time: int | None) -> FileCheck:
     """A whole commit as long as the listing has it; its bytes are no other file's."""
     found = table.view.temp(name).object or table.view.staged(name.rpartition("/")[2]).object
-    return FileCheck(name, found.size if found else 0, found.etag if found else "", name, 1, time)
+    at = int(found.modified_at.timestamp() * 1_000) if found else None
+    return FileCheck(name, found.size if found else 0, found.etag if found else "", name, 1, time, timestamp=at)
 
 
 def _times(table: TableUnderRepair, finding: Finding) -> Mapping[str, int | None]:

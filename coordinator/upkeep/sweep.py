@@ -17,8 +17,15 @@ from lake.aws.errors import AwsError
 
 if TYPE_CHECKING:
     from lake.aws.access import Lake
+    from lake.delta.facts import Provenance
 
 FINISHED = "finished"
+Recall = Callable[[int], "Provenance | None"]
+
+
+def _nothing_seen(version: int) -> None:
+    return None
+
 
 MOST_SHOWN = 500
 """Files for which a plan writes out a command."""
@@ -28,8 +35,10 @@ MOST_SHOWN = 500
 class SweepTable(LakeCall):
     """Delete temp files of one table that no commit needs, last written before `before` (ISO 8601), each by its ETag.
 
-    `folder` is the key of its `_delta_log/`; `lock_domains` are the tablePaths whose entries in the DynamoDB tables
-    `stores` may name such a file.
+    `folder` is the key of its `_delta_log/`; `lock_domains` are the tablePaths, each with its DynamoDB table, whose
+    entries may name such a file. `is_guarded` says that one lock domain is known to guard the table: without it a file
+    goes only where the published one holds its bytes. `recall` tells what was seen of versions before; it is asked as
+    the call is sent, and no digest rests on it.
     """
 
     bucket: str
@@ -37,6 +46,8 @@ class SweepTable(LakeCall):
     before: str
     lock_domains: tuple[tuple[str, str], ...]
     says: str
+    is_guarded: bool = True
+    recall: Recall = field(default=_nothing_seen, repr=False, compare=False)
 
     @property
     def operation(self) -> str:

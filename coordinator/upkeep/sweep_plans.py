@@ -1,15 +1,16 @@
 """The plan of a sweep is its dry run: each table is listed and judged, and nothing is deleted."""
 
 import shlex
-from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db.models import QuerySet
 
 from changes.plan import Equivalents, Plan, Refusal
-from coordinator.models import CommitStore, DeltaTable, Entry
+from coordinator.models import CommitStore, DeltaTable
 from coordinator.observation.elsewhere import held_elsewhere
+from coordinator.observation.provenance_rows import seen_of_version
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.wording import counted, duration, joined, thousands
 from coordinator.upkeep.sweep import FINISHED, SweepTable, Tally, sweep_table
@@ -59,11 +60,13 @@ def plan_sweep(
 def sweep_call(wish: Sweep, table: DeltaTable, stores: Sequence[str]) -> SweepTable:
     """The call for one table: an entry may stand under any spelling of its path, in any log store."""
     uri = TableUri("s3a", table.bucket, table.prefix)
-    paths = {*uri.table_paths(), *(domain.path for domain in table.domains)}
+    guards = table.domains
+    paths = {*uri.table_paths(), *(domain.path for domain in guards)}
     domains = tuple((store, path) for store in sorted(stores) for path in sorted(paths))
     folder = f"{table.prefix}/_delta_log/" if table.prefix else "_delta_log/"
     says = f"Delete the finished temp files of {table.name} last written before {wish.moment:%d %b %Y %H:%M} UTC."
-    return SweepTable(wish.bucket, folder, wish.before, domains, says)
+    recall = partial(seen_of_version, table.pk)
+    return SweepTable(wish.bucket, folder, wish.before, domains, says, is_guarded=len(guards) == 1, recall=recall)
 
 
 def _tables(wish: Sweep, connection: Connection) -> QuerySet[DeltaTable]:
@@ -72,20 +75,17 @@ def _tables(wish: Sweep, connection: Connection) -> QuerySet[DeltaTable]:
 
 
 def _of_several_locks(tables: Sequence[DeltaTable]) -> set[int]:
-    """Tables whose entries, as last read, lie in several lock domains: a temp file may be all that is left of a commit
+    """Tables whose entries lie, or ever lay, in several lock domains: a temp file may be all that is left of a commit
     that one of them accepted.
     """
-    domains = Entry.objects.filter(table__in=tables, store__kind=CommitStore.Kind.LOG_STORE)
-    found = domains.order_by().values_list("table_id", "store_id", "lock_domain").distinct()
-    held = Counter(table_id for table_id, _, _ in found)
     elsewhere = held_elsewhere(tables[0].connection) if tables else {}
-    return {table.pk for table in tables if held[table.pk] > 1 or (table.bucket, table.prefix) in elsewhere}
+    return {table.pk for table in tables if len(table.domains) > 1 or (table.bucket, table.prefix) in elsewhere}
 
 
 def _left_out(tables: int) -> str:
     return (
-        f"{counted(tables, 'table')} left out: entries lie in several log stores or under several spellings, so a temp "
-        "file may be all that is left of an accepted commit."
+        f"{counted(tables, 'table')} left out: entries lie, or lay, in several log stores or under several spellings, "
+        "so a temp file may be all that is left of an accepted commit."
     )
 
 

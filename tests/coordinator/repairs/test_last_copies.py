@@ -176,7 +176,7 @@ def test_a_published_file_replaced_after_its_entry_expired_is_not_called_healthy
 def test_a_temp_file_that_its_entry_does_not_name_is_deleted_and_proven(console: Console) -> None:
     table = console.pending()
     loser = f"sales/orders/_delta_log/.tmp/{3:020d}.json.loser"
-    console.lake.put(loser, b"{}")
+    console.lake.put(loser, commit_bytes(commit_info("MERGE", timestamp=int(time.time() * 1_000))))
 
     job = console.run(console.repair(table, plan_of(console, table)))
 

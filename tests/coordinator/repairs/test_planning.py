@@ -46,7 +46,7 @@ LITTERED = listing(temp=[log_object(temp_name(3, "lost"), age=2 * DAY), temp_nam
 
 
 def file(name: str, *, time: int | None = None, size: int = 1_000, problems: tuple[str, ...] = ()) -> FileCheck:
-    return FileCheck(name, size, "e", name, 2, time, problems)
+    return FileCheck(name, size, "e", name, 2, time, problems, timestamp=int(NOW.timestamp() * 1_000))
 
 
 def default_file(name: str) -> FileCheck:
@@ -763,6 +763,15 @@ def test_a_losers_file_goes_while_its_entry_names_the_other():
 
     assert isinstance(delete, orphan_calls.DeleteOrphan)
     assert (delete.named, delete.survivor) == (temp_name(3), "")
+
+
+@pytest.mark.parametrize("own", [STAMP - 10 * DAY * 1_000, None])
+def test_a_temp_file_that_was_brought_back_is_as_old_as_it_says_itself(own):
+    """S3 gives what is restored the time of then, too late for an entry of its own to have expired."""
+    name = temp_name(3, "lost")
+    plan = plans(PLANNED_BY_NAME["C1"], files={name: replace(default_file(name), timestamp=own)})["remove-orphans"]
+
+    assert kinds(plan) == ["SaveAside", "DeleteOrphan"]
 
 
 def test_a_temp_file_whose_own_entry_may_have_expired_is_kept_before_it_goes():
