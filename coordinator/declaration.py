@@ -2,10 +2,10 @@
 
 import re
 
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 
-from coordinator.models import CommitStore, StoreIdentity, Watch
-from coordinator.observation.surveys import LONGEST_BUCKET
+from coordinator.models import Bucket, CommitStore, DeltaTable, Watch
+from coordinator.observation.surveys import LONGEST_BUCKET, table_uri
 from dashboard.connections.models import Connection
 from dashboard.declaration.reading import Field, pattern, read_table
 from dashboard.declaration.sections import Item, Section
@@ -62,6 +62,15 @@ class WatchSection(Section):
         """Nothing holds it: the tables that were found under it stay known, and are looked at as before."""
         return ""
 
+    def remove(self, row: Watch) -> None:
+        """Its bucket goes with it where nothing else of it is read: what is said of it would get old unseen."""
+        row.delete()
+        bucket = _bucket_of(row)
+        others = Watch.objects.filter(connection=row.connection_id)
+        is_watched = any(_bucket_of(watch) == bucket for watch in others)
+        if not is_watched and not DeltaTable.objects.filter(connection=row.connection_id, bucket=bucket).exists():
+            Bucket.objects.filter(connection=row.connection_id, name=bucket).delete()
+
 
 class StoreSection(Section):
     """`[[stores]]`: a DynamoDB table through which commits go."""
@@ -105,10 +114,21 @@ class StoreSection(Section):
         return ""
 
 
+def _bucket_of(watch: Watch) -> str:
+    place = table_uri(watch.uri)
+    return place.bucket if place else ""
+
+
 def _tables_of(row: CommitStore) -> int:
-    named = StoreIdentity.objects.filter(table__connection=row.connection_id, store=row.name).values_list("table_id")
-    entries = row.entries.values_list("table_id")
-    return row.tables.values_list("pk").union(entries, named).count()
+    """How many tables of its connection have entries in the store, or are known to have had some."""
+    here = DeltaTable.objects.filter(connection=row.connection_id)
+    locked = {table.pk for table in here.only("lock_domains").iterator() if row.name in _stores_of(table)}
+    served = here.filter(Q(store=row) | Q(entries__store=row) | Q(store_identities__store=row.name))
+    return len(locked.union(served.values_list("pk", flat=True)))
+
+
+def _stores_of(table: DeltaTable) -> set[str]:
+    return {domain.store for domain in table.domains}
 
 
 def _save(row: Model, item: Item) -> None:

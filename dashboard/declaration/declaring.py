@@ -48,7 +48,7 @@ def _remove(step: Step) -> None:
         return
     if why := _why_kept(step, row):
         raise DeclarationError(f"{step.change.what} {step.change.name} came into use meanwhile: {why} Look again.")
-    row.delete()
+    step.section.remove(row)
 
 
 def _why_kept(step: Step, row: Any) -> str:

@@ -25,8 +25,8 @@ class Item:
 class Section(ABC):
     """One key of the file and the rows behind it. Declaring is done by dashboard.declaration.declaring.
 
-    `what` is the word of a difference, `words` what a sentence calls one of them. `refers_to` are the keys of its values
-    that name a connection.
+    `what` is the word of a difference, `words` what a sentence calls one of them. `refers_to` are the keys of its
+    values that name a connection.
     """
 
     key: ClassVar[str]
@@ -54,6 +54,10 @@ class Section(ABC):
     @abstractmethod
     def why_kept(self, row: Any) -> str:
         """The sentence that says why a row may not be removed, "" where it may."""
+
+    def remove(self, row: Any) -> None:
+        """Remove a row that nothing keeps."""
+        row.delete()
 
     def read(self, written: object) -> tuple[Item, ...]:
         """Read what the file has under `key`. Raises DeclarationError with the exact place."""
