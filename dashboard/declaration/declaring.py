@@ -42,7 +42,7 @@ def store(declared: Declaration, *, prune: bool = False) -> Difference:
 
 
 def _remove(step: Step) -> None:
-    """Hold the row, so that nothing can begin to refer to it, look once more, and remove it."""
+    """Hold the row and look once more: whoever begins to refer to it after that is refused by the database."""
     row = step.section.model._default_manager.select_for_update().filter(pk=step.row.pk).first()
     if row is None:
         return
