@@ -6,6 +6,7 @@ from typing import Any
 
 from dashboard.declaration.reading import DeclarationError, require_once
 from dashboard.declaration.sections import CONNECTIONS, Item, Section, Values, sections
+from dashboard.web.text import one_line
 
 Declaration = Mapping[str, tuple[Item, ...]]
 """What a file declares by the keys of its sections; a key that the file does not have is not there."""
@@ -24,11 +25,12 @@ class Change:
     after: Values | None
 
     def __str__(self) -> str:
+        name = one_line(self.name)
         if self.before is None:
-            return f"add {self.what} {self.name}"
+            return f"add {self.what} {name}"
         if self.after is None:
-            return f"remove {self.what} {self.name}"
-        return f"change {self.what} {self.name}: {', '.join(self._changed(self.before, self.after))}"
+            return f"remove {self.what} {name}"
+        return f"change {self.what} {name}: {', '.join(self._changed(self.before, self.after))}"
 
     @staticmethod
     def _changed(before: Values, after: Values) -> Iterator[str]:
@@ -46,7 +48,7 @@ class Kept:
     why: str
 
     def __str__(self) -> str:
-        return f"keep {self.what} {self.name}: {self.why}"
+        return one_line(f"keep {self.what} {self.name}: {self.why}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ def stored_document() -> dict[str, Any]:
 def why_not_the_same(document: dict[str, Any]) -> str:
     """Say where applying the document would not end with nothing to do; "" where it would."""
     try:
-        found = difference(read_declaration(document), prune=True)
+        found = difference(read_declaration(document))
     except DeclarationError as error:
         return f"`levee apply` refuses what is stored: {error}"
     return f"`levee apply` of this would still {found.changes[0]}." if found.changes else ""

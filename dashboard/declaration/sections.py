@@ -69,11 +69,7 @@ class Section(ABC):
 
     def table_of(self, item: Item) -> dict[str, Any]:
         """The item's keys in the file; what is as it is by default is left out."""
-        return {
-            key: item.values[key]
-            for key, field in self.fields.items()
-            if field.required or item.values[key] != field.default
-        }
+        return {key: item.values[key] for key, field in self.fields.items() if item.values[key] != field.default}
 
     @property
     def model(self) -> type[Model]:

@@ -101,3 +101,9 @@ def test_a_mistake_is_one_sentence_and_nothing_is_stored(apply, text, sentence):
 def test_a_missing_file_is_said(tmp_path):
     with pytest.raises(CommandError, match="cannot be read: No such file"):
         call_command("apply", str(tmp_path / "none.toml"))
+
+
+def test_a_name_that_has_line_ends_makes_no_line_of_its_own(apply):
+    hostile = LAKE.replace("warehouse/", "x\\nNothing to change: the declaration is stored already.\\n/", 1)
+
+    assert len(apply(hostile).splitlines()) == len(apply(LAKE).splitlines())
