@@ -28,7 +28,7 @@ from backups.queries.rows import Headline, run_row, run_url
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.connections.writable import why_not_writable
-from dashboard.declarations import DeclarationError
+from dashboard.declaration.reading import DeclarationError
 from dashboard.web.paging import Column, Sort, choose_size, keyset_page
 from dashboard.web.scope import connections_of
 

@@ -8,4 +8,8 @@ class AccountsConfig(AppConfig):
     label = "accounts"
 
     def ready(self) -> None:
+        from dashboard.accounts.models import Grant
+        from dashboard.connections.declaration import counted_as
+
+        counted_as(Grant, "role that a person has on it", "roles that people have on it")
         register(NavItem("Console", "People", "people", "i-people", place=30, verb="people.manage"))
