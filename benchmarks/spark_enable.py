@@ -96,14 +96,14 @@ class _Levee:
 
     def _checked(self, uri: str) -> tuple[str, dict[str, str]]:
         """The page of checks that were just made, and the form that confirms them."""
-        from coordinator.actions import observe_table_now
+        from coordinator.actions import observe_table
         from coordinator.coordination.checks import Operation
         from coordinator.coordination.confirmed import check_jobs
         from coordinator.models import DeltaTable
         from dashboard.accounts.actor import Actor
         from lake.delta.uri import TableUri
 
-        observe_table_now(Actor.command(), self.connection, TableUri.parse(uri))
+        observe_table(Actor.command(), self.connection, TableUri.parse(uri), here=True)
         table = DeltaTable.objects.get(uri=uri)
         answer = self.browser.post(f"/tables/{table.pk}/coordination/enable/", {"store": self.store})
         assert answer.status_code == 303, answer.content.decode()[:2000]

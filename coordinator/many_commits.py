@@ -13,9 +13,9 @@ from coordinator.lookup import connection_named
 from coordinator.protocols.verdict import State
 from coordinator.queries.coordination import MOST_TABLES, ManySelection, many_selection
 from coordinator.queries.table_list import TableFilter
-from coordinator.repairs.gate import RepairRefused
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.connections.writable import ChangeRefused
 from dashboard.jobs.models import Job, JobState
 
 Document = dict[str, Any]
@@ -94,7 +94,7 @@ def _act(operation: Operation, selection: ManySelection, options: Document) -> J
             reason=options["reason"],
             here=not options["enqueue"],
         )
-    except RepairRefused as refusal:
+    except ChangeRefused as refusal:
         raise Failed(str(refusal)) from refusal
 
 

@@ -8,6 +8,7 @@ from django.db.models import Q
 
 from coordinator.protocols.verdict import Severity, State
 from lake.delta.facts import LockDomain, Mechanism
+from lake.delta.uri import TableUri
 
 STATES = [(state.value, state.value) for state in State]
 
@@ -149,6 +150,11 @@ class DeltaTable(Observed):
     def features(self) -> list[str]:
         """Reader and writer features together, sorted."""
         return sorted({*self.reader_features, *self.writer_features})
+
+    @property
+    def place(self) -> TableUri:
+        """Where it is, in the spelling that Levee itself uses."""
+        return TableUri("s3a", self.bucket, self.prefix)
 
     @property
     def domains(self) -> tuple[LockDomain, ...]:

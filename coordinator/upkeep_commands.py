@@ -5,13 +5,14 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from changes.documents import PlanDocument, RefusalDocument
 from coordinator.queries.upkeep import equivalents_of
-from coordinator.repairs.gate import RepairRefused
-from coordinator.upkeep.actions import apply_upkeep, apply_upkeep_now, plan_upkeep_now
+from coordinator.upkeep.actions import apply_upkeep, plan_upkeep
 from coordinator.upkeep.wishes import Wish, WishInvalid, subject_name
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError
 from dashboard.connections.models import Connection
+from dashboard.connections.writable import ChangeRefused
 from dashboard.jobs.models import Job, JobState
 
 Document = dict[str, Any]
@@ -41,7 +42,7 @@ class UpkeepCommand(JsonCommand):
 
     def _plan(self, connection: Connection, wish: Wish) -> Job:
         try:
-            planned = plan_upkeep_now(Actor.command(), connection, wish)
+            planned = plan_upkeep(Actor.command(), connection, wish, here=True)
         except WishInvalid as invalid:
             raise UsageError(str(invalid)) from invalid
         if planned.state != JobState.SUCCEEDED:
@@ -52,10 +53,10 @@ class UpkeepCommand(JsonCommand):
         plan = planned.result["plan"]
         if plan["danger"] and options["confirm"].strip() != subject_name(wish):
             raise UsageError(f"{plan['danger']} Add --confirm {subject_name(wish)}.")
-        carry_out = apply_upkeep if options["enqueue"] else apply_upkeep_now
+        confirmed = {"confirm": options["confirm"], "here": not options["enqueue"]}
         try:
-            return carry_out(Actor.command(), planned, plan["digest"], confirm=options["confirm"])
-        except RepairRefused as refusal:
+            return apply_upkeep(Actor.command(), planned, plan["digest"], **confirmed)
+        except ChangeRefused as refusal:
             raise Failed(str(refusal)) from refusal
 
 
@@ -84,7 +85,9 @@ def _job_document(job: Job | None) -> Document | None:
     }
 
 
-def _as_text(plan: Document | None, refusal: Document | None, job: Job | None, *, applied: bool) -> Iterator[str]:
+def _as_text(
+    plan: PlanDocument | None, refusal: RefusalDocument | None, job: Job | None, *, applied: bool
+) -> Iterator[str]:
     if refusal:
         yield refusal["reason"] if refusal["why"] == NOTHING_TO_DO else f"Not now: {refusal['reason']}"
     if plan:
@@ -98,7 +101,7 @@ def _as_text(plan: Document | None, refusal: Document | None, job: Job | None, *
         yield from ("", "Nothing was changed. --apply carries it out.")
 
 
-def _plan_lines(plan: Document) -> Iterator[str]:
+def _plan_lines(plan: PlanDocument) -> Iterator[str]:
     yield plan["title"]
     for number, call in enumerate(plan["calls"], start=1):
         yield f"  {number}. {call['says']}"

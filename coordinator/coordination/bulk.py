@@ -4,15 +4,14 @@ from typing import Any
 
 from coordinator.coordination.carrying_out import Act, CutShort, carry_out
 from coordinator.coordination.checks import Operation
-from coordinator.coordination.gate import require_writable
 from coordinator.coordination.reading import Wish
 from coordinator.coordination.telling import LogLines
 from coordinator.models import DeltaTable
 from coordinator.repairs.bulk import TableOutcome, TableState, table_by_table
-from coordinator.repairs.gate import ReadOnlyMode
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import Outcome, record
 from dashboard.connections.access import EndpointNotAllowed, lake_access
+from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
 from dashboard.jobs.execution import audit_action
 from lake.aws.access import open_lake

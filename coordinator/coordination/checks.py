@@ -3,12 +3,8 @@
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
-
-PREFLIGHT_LASTS = timedelta(minutes=15)
-"""How long checks may be confirmed; the worker makes them anew in any case."""
 
 
 class Operation(StrEnum):
@@ -108,8 +104,3 @@ def differing(shown: Iterable[Mapping[str, Any]], fresh: Preflight) -> tuple[Che
     """The fresh checks that came out otherwise than those that were confirmed."""
     before = {str(check.get("name")): str(check.get("state")) for check in shown}
     return tuple(check for check in fresh.checks if before.get(check.name) != check.state.value)
-
-
-def is_too_old(read_at: datetime | None, now: datetime) -> bool:
-    """Whether checks made then may no longer be confirmed, nor carried out."""
-    return read_at is None or now - read_at > PREFLIGHT_LASTS

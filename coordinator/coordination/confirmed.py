@@ -1,13 +1,11 @@
 """Finding the checks that somebody confirms: made by Levee for this very act, and not long ago."""
 
-from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
-from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
-from coordinator.coordination.checks import Operation, is_too_old
+from changes.gate import is_too_old, read_at
+from coordinator.coordination.checks import Operation
 from coordinator.coordination.gate import ChecksFailed, PreflightNeeded
 from coordinator.coordination.reading import Wish
 from dashboard.jobs.models import Job
@@ -21,12 +19,6 @@ def check_jobs(uri: str, operation: Operation) -> "QuerySet[Job]":
     return jobs.select_related("connection").order_by("-created_at")
 
 
-def read_at(job: Job) -> datetime | None:
-    """When the lake was read for the checks; None where it was not."""
-    text = job.result.get("read_at", "")
-    return parse_datetime(text) if text else None
-
-
 def checks_of(job: Job) -> dict[str, Any] | None:
     """The checks that a job made (checks.preflight_document); None before it is done."""
     found = job.result.get("preflight")
@@ -35,11 +27,11 @@ def checks_of(job: Job) -> dict[str, Any] | None:
 
 def is_stale(job: Job) -> bool:
     """Whether the checks may no longer be confirmed."""
-    return is_too_old(read_at(job), timezone.now())
+    return is_too_old(read_at(job))
 
 
 def confirmed_checks(job: Job, wish: Wish, digest: str) -> dict[str, Any]:
-    """The checks of this job, if they are those shown, made for this wish and young. Raises ActRefused."""
+    """The checks of this job, if they are those shown, made for this wish and young. Raises ChangeRefused."""
     found = checks_of(job)
     if found is None or found["digest"] != digest or is_stale(job):
         raise PreflightNeeded

@@ -1,34 +1,22 @@
 """What has to hold before an act is asked for. Each refusal is one sentence, and nothing was changed."""
 
+from changes.gate import PlanNeeded
 from coordinator.coordination.checks import Operation
-from coordinator.repairs.gate import RepairRefused, require_writable, why_not_writable
-
-__all__ = [
-    "ActRefused",
-    "ConfirmationNeeded",
-    "PreflightNeeded",
-    "require_confirmed",
-    "require_writable",
-    "why_not_writable",
-]
+from dashboard.connections.writable import ChangeRefused
 
 
-class ActRefused(RepairRefused):
-    """An act that is not started; the message says why and what to do."""
-
-
-class PreflightNeeded(ActRefused):
-    """No checks with the confirmed digest were made in the last 15 minutes."""
+class PreflightNeeded(PlanNeeded):
+    """No checks with the confirmed digest were made lately."""
 
     def __init__(self) -> None:
-        super().__init__("These checks are older than 15 minutes or were never made: check again.")
+        super().__init__("These checks are", "check again")
 
 
-class ChecksFailed(ActRefused):
+class ChecksFailed(ChangeRefused):
     """The checks that were shown already refuse it."""
 
 
-class ConfirmationNeeded(ActRefused):
+class ConfirmationNeeded(ChangeRefused):
     """What a person has to state or type is missing."""
 
 

@@ -7,14 +7,13 @@ from typing import Any
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from changes.gate import BEFORE_ANY_CHANGE, LASTS_IN_WORDS, check_writable, connection_of, is_too_old
 from coordinator.coordination.bulk import act_on_tables
 from coordinator.coordination.carrying_out import Act, carry_out
-from coordinator.coordination.checks import Operation, is_too_old, preflight_document
-from coordinator.coordination.gate import require_writable
+from coordinator.coordination.checks import Operation, preflight_document
 from coordinator.coordination.preflight import preflight
 from coordinator.coordination.reading import Wish, read_situation
 from coordinator.coordination.telling import JobSteps
-from coordinator.repairs.gate import RepairRefused
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed
@@ -39,7 +38,7 @@ VERBS = {
 @job_kind("check-coordination", queue="aws", verb="table.check-coordination", changes_lake=False)
 def check(context: JobContext) -> str:
     """Read one table and make every check of one act; changes nothing. The result holds `read_at` and `preflight`."""
-    connection = _connection(context)
+    connection = connection_of(context)
     with open_lake(lake_access(connection)) as lake, context.step("Read the table and its surroundings"):
         read_at = timezone.now()
         checked = preflight(read_situation(connection, lake, wish_of(context.params), own_job=context.job.pk))
@@ -76,14 +75,14 @@ def remove_leftover(context: JobContext) -> str:
 @job_kind(MANY[Operation.ENABLE], queue="spark", verb=VERBS[Operation.ENABLE])
 def enable_many(context: JobContext) -> str:
     """Enable on many tables; params: tables (primary keys), store, stop_at_first_failure."""
-    _check_writable(context)
+    check_writable(context.job.connection)
     return act_on_tables(context, Operation.ENABLE)
 
 
 @job_kind(MANY[Operation.DROP], queue="spark", verb=VERBS[Operation.DROP])
 def drop_many(context: JobContext) -> str:
     """Drop on many tables; params: tables (primary keys), stop_at_first_failure."""
-    _check_writable(context)
+    check_writable(context.job.connection)
     return act_on_tables(context, Operation.DROP)
 
 
@@ -105,11 +104,11 @@ def wish_of(params: Mapping[str, Any]) -> Wish:
 
 
 def _act(context: JobContext) -> str:
-    _check_writable(context)
-    connection, params = _connection(context), context.params
+    check_writable(context.job.connection)
+    connection, params = connection_of(context), context.params
     shown = params.get("shown")
     with open_lake(lake_access(connection)) as lake:
-        if shown is not None and is_too_old(parse_datetime(str(params.get("checked_at", ""))), timezone.now()):
+        if shown is not None and is_too_old(parse_datetime(str(params.get("checked_at", "")))):
             raise _too_old(context, connection)
         act = Act(wish_of(params), shown=shown, probe=bool(params.get("probe")), job=context.job.pk)
         return carry_out(connection, lake, act, JobSteps(context), context.result)
@@ -123,20 +122,6 @@ def _too_old(context: JobContext, connection: Connection) -> JobFailed:
     context.result(read_at=read_at.isoformat(), preflight=preflight_document(checked))
     return JobFailed(
         "PreflightTooOld",
-        "Stopped before any change: the checks that were confirmed are older than 15 minutes. They were made anew: "
+        f"{BEFORE_ANY_CHANGE}: the checks that were confirmed are older than {LASTS_IN_WORDS}. They were made anew: "
         "confirm again on the table's page.",
     )
-
-
-def _check_writable(context: JobContext) -> None:
-    try:
-        require_writable(context.job.connection)
-    except RepairRefused as refusal:
-        raise JobFailed(type(refusal).__name__, f"Stopped before any change: {refusal}") from refusal
-
-
-def _connection(context: JobContext) -> Connection:
-    connection = context.job.connection
-    if connection is None:
-        raise LookupError("The connection of this job has been removed: nothing to do.")
-    return connection

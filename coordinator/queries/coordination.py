@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from changes.gate import LASTS_IN_WORDS, read_at
 from coordinator.coordination.actions import act_key, many_name
 from coordinator.coordination.checks import CheckState, Operation
-from coordinator.coordination.confirmed import checks_of, is_stale, read_at
+from coordinator.coordination.confirmed import checks_of, is_stale
 from coordinator.coordination.jobs import wish_of
 from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.statement import statement_of
@@ -63,6 +64,11 @@ class ChecksView:
     @property
     def is_ready(self) -> bool:
         return self.job.is_finished
+
+    @property
+    def lasts(self) -> str:
+        """How long the checks may be confirmed."""
+        return LASTS_IN_WORDS
 
     @property
     def failed(self) -> int:

@@ -10,9 +10,10 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from changes.gate import LASTS_IN_WORDS, is_too_old, read_at
 from coordinator.models import DeltaTable, TableFinding
 from coordinator.queries.table_list import TableFilter, filtered
-from coordinator.repairs.confirmed import ShownPlan, is_too_old, read_at
+from coordinator.repairs.confirmed import ShownPlan
 from coordinator.repairs.facts import RepairName
 from coordinator.repairs.fresh import Subject
 from coordinator.repairs.spelling import PATH_SCHEME
@@ -48,6 +49,11 @@ class PlanView:
     def is_ready(self) -> bool:
         return self.job.is_finished
 
+    @property
+    def lasts(self) -> str:
+        """How long it may be confirmed."""
+        return LASTS_IN_WORDS
+
 
 def plan_view(table: DeltaTable, job: Job, subject: Subject) -> PlanView:
     plan = _about(subject, job.result.get("plans", []))
@@ -64,7 +70,7 @@ def plan_view(table: DeltaTable, job: Job, subject: Subject) -> PlanView:
             if (one["code"], one["version"]) == (subject.code, subject.version) and one["kind"] != subject.repair
         ],
         read_at=read_at(job),
-        too_old=job.is_finished and is_too_old(job),
+        too_old=job.is_finished and is_too_old(read_at(job)),
         repaired_by=led_to,
         command=command_line(table, subject, plan, path_scheme),
         path_scheme=path_scheme,

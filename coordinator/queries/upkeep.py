@@ -1,20 +1,18 @@
 """Plans of upkeep as their page shows them: the plan, what it rests on, the rules it leaves alone, its command."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from xml.etree import ElementTree
 
 from django.db.models import QuerySet
 from django.urls import reverse
-from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
+from changes.documents import CallDocument, PlanDocument, RefusalDocument
+from changes.gate import LASTS_IN_WORDS, is_too_old, read_at
 from coordinator.lifecycle_rules import RuleRow, rule_rows
 from coordinator.models import Bucket, CommitStore
-from coordinator.repairs.gate import PLAN_LASTS
 from coordinator.upkeep.gate import PLAN_KIND
 from coordinator.upkeep.wishes import (
     Capacity,
@@ -77,8 +75,8 @@ class UpkeepView:
     job: Job
     connection: Connection
     wish: Wish
-    plan: dict[str, Any] | None
-    refusal: dict[str, Any] | None
+    plan: PlanDocument | None
+    refusal: RefusalDocument | None
     read_at: datetime | None
     too_old: bool
     led_to: Job | None
@@ -91,21 +89,26 @@ class UpkeepView:
         return self.job.is_finished
 
     @property
+    def lasts(self) -> str:
+        """How long it may be confirmed."""
+        return LASTS_IN_WORDS
+
+    @property
     def subject(self) -> str:
         return subject_name(self.wish)
 
     @property
     def button(self) -> str:
         """The plan's title, or its verb where the title names a whole prefix."""
-        return _BUTTONS.get(self.wish.ACT) or str((self.plan or {}).get("title", ""))
+        return _BUTTONS.get(self.wish.ACT) or (self.plan["title"] if self.plan else "")
 
     @property
-    def calls(self) -> list[dict[str, Any]]:
-        return list((self.plan or {}).get("calls", []))[:MOST_CALLS]
+    def calls(self) -> list[CallDocument]:
+        return self.plan["calls"][:MOST_CALLS] if self.plan else []
 
     @property
     def calls_left_out(self) -> int:
-        return max(len((self.plan or {}).get("calls", [])) - MOST_CALLS, 0)
+        return max(len(self.plan["calls"]) - MOST_CALLS, 0) if self.plan else 0
 
 
 def planning_jobs() -> "QuerySet[Job]":
@@ -115,7 +118,7 @@ def planning_jobs() -> "QuerySet[Job]":
 def upkeep_view(job: Job, connection: Connection) -> UpkeepView:
     wish = read_wish(job.params["wish"])
     plan = job.result.get("plan")
-    at = parse_datetime(str(job.result.get("read_at", "")))
+    at = read_at(job)
     key = f"upkeep:{job.pk}:{plan['digest']}" if plan else None
     return UpkeepView(
         job=job,
@@ -124,7 +127,7 @@ def upkeep_view(job: Job, connection: Connection) -> UpkeepView:
         plan=plan,
         refusal=job.result.get("refusal"),
         read_at=at,
-        too_old=job.is_finished and (at is None or timezone.now() - at > PLAN_LASTS),
+        too_old=job.is_finished and is_too_old(at),
         led_to=Job.objects.filter(idempotency_key=key).first() if key else None,
         back=_back(connection, wish),
         command=command_line(wish, connection, plan),
@@ -132,7 +135,7 @@ def upkeep_view(job: Job, connection: Connection) -> UpkeepView:
     )
 
 
-def command_line(wish: Wish, connection: Connection, plan: Mapping[str, Any] | None) -> str:
+def command_line(wish: Wish, connection: Connection, plan: PlanDocument | None) -> str:
     """The command that does the same; a plan with a danger needs the name there too."""
     words = ["levee", "store" if is_of_store(wish) else "bucket", subject_name(wish), *_words(wish)]
     words += ["--connection", connection.name]
@@ -185,7 +188,7 @@ def _back(connection: Connection, wish: Wish) -> str:
     return reverse(page, args=[found]) if found else reverse(f"{page}s")
 
 
-def _rule_diff(connection: Connection, wish: Wish, plan: Mapping[str, Any] | None) -> RuleDiff | None:
+def _rule_diff(connection: Connection, wish: Wish, plan: PlanDocument | None) -> RuleDiff | None:
     if plan is None or not isinstance(wish, SetTempRule | RemoveTempRule | SetMultipartRule) or not plan["calls"]:
         return None
     bucket = Bucket.objects.filter(connection=connection, name=wish.bucket).first()
@@ -223,8 +226,8 @@ def indented(xml: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def equivalents_of(plan: Mapping[str, Any] | None) -> Sequence[tuple[str, str]]:
+def equivalents_of(plan: PlanDocument | None) -> Sequence[tuple[str, str]]:
     """The same change by other tools, those that have words for it."""
-    texts = (plan or {}).get("equivalents", {})
+    texts = plan["equivalents"] if plan else {}
     named = (("AWS CLI", "aws_cli"), ("Terraform", "terraform"), ("CloudFormation", "cloudformation"))
     return [(title, texts[key]) for title, key in named if texts.get(key)]

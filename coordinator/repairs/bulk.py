@@ -12,10 +12,10 @@ from coordinator.models import DeltaTable
 from coordinator.repairs.call_steps import log_call
 from coordinator.repairs.carrying_out import Images, conclude
 from coordinator.repairs.fresh import FreshPlans, plan_anew
-from coordinator.repairs.gate import ReadOnlyMode, require_writable
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import Outcome, record
 from dashboard.connections.access import EndpointNotAllowed, lake_access
+from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
 from lake.aws.access import Lake, open_lake
 from lake.aws.errors import AwsError

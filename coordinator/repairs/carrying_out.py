@@ -6,6 +6,7 @@ from typing import Any
 from changes.calls import Result
 from changes.documents import call_document, outcome_document
 from changes.execution import CallOutcome, Execution
+from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import Plan
 from coordinator.observation.passes import observe_one_table
 from coordinator.observation.reading import Reading
@@ -13,7 +14,7 @@ from coordinator.observation.saving import save_readings
 from coordinator.protocols.verdict import Finding, State, Verdict
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
 from coordinator.repairs.images import finding_image
-from coordinator.repairs.overtaking import UNCHANGED, in_words, is_doubtful, overtaken_at, was_overtaken, written
+from coordinator.repairs.overtaking import in_words, is_doubtful, overtaken_at, was_overtaken, written
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobFailed, JobOvertaken
 from lake.aws.access import Lake
@@ -128,7 +129,7 @@ def _where(execution: Execution, end: CallOutcome) -> str:
     """Where a repair ended and what it had written. Of a call that AWS did not answer nobody knows whether it wrote."""
     told = written(execution)
     changed = told or end.result is Result.FAILED
-    place = f"Stopped at call {len(execution.outcomes)} of {len(execution.calls)}" if changed else UNCHANGED
+    place = f"Stopped at call {len(execution.outcomes)} of {len(execution.calls)}" if changed else BEFORE_ANY_CHANGE
     return " ".join(part for part in (f"{place}: {end.sentence}", in_words(told)) if part)
 
 

@@ -1,20 +1,19 @@
 """The kinds of jobs that plan and repair: `plan-repair`, `repair` and `repair-many`, carried by the queue aws."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.utils import timezone
 
 from changes.calls import Sending
 from changes.documents import plan_document, refusal_document
 from changes.execution import execute
+from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_writable, connection_of
 from changes.plan import Plan
 from coordinator.repairs.bulk import repair_tables
 from coordinator.repairs.call_steps import CallSteps
 from coordinator.repairs.carrying_out import Images, conclude, read_and_plan
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew, what_moved
-from coordinator.repairs.gate import RepairRefused, require_name, require_writable
-from coordinator.repairs.overtaking import UNCHANGED, overtaken_before
-from dashboard.accounts.actor import Actor, Source
+from coordinator.repairs.overtaking import overtaken_before
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
@@ -49,13 +48,14 @@ def repair(context: JobContext) -> str:
     """
     connection = connection_of(context)
     subject = Subject(context.params["repair"], context.params["code"], context.params["version"])
-    _check_writable(connection)
+    check_writable(connection)
     with open_lake(lake_access(connection)) as lake:
         with context.step("Read the table and plan anew"):
             uri, path_scheme = context.params["uri"], context.params.get("path_scheme", "")
             fresh = read_and_plan(connection, lake, uri, path_scheme)
         plan = _confirmed(context, subject, fresh)
-        _check_loss(context, plan)
+        if plan.can_lose:
+            check_loss(context, "table.repair-losing", context.params["name"])
         now = _carry_out(context, connection, lake, plan, fresh)
     return f"{plan.title}: done and proven. The table was read again, and finding {subject.finding} is resolved. {now}"
 
@@ -90,15 +90,8 @@ def repair_many(context: JobContext) -> str:
 
     The result's `outcomes` hold one row per table. Fails at the end if a table failed.
     """
-    _check_writable(connection_of(context))
+    check_writable(connection_of(context))
     return repair_tables(context)
-
-
-def connection_of(context: JobContext) -> Connection:
-    connection = context.job.connection
-    if connection is None:
-        raise LookupError("The connection of this job has been removed: nothing to repair.")
-    return connection
 
 
 def _confirmed(context: JobContext, subject: Subject, fresh: FreshPlans) -> Plan:
@@ -109,7 +102,7 @@ def _confirmed(context: JobContext, subject: Subject, fresh: FreshPlans) -> Plan
         return plan.saving_under(str(shown.get("rescue_folder") or plan.rescue_folder))
     moved = what_moved(subject, fresh, shown)
     if not fresh.was_read:
-        raise JobFailed("NotRead", f"{UNCHANGED}: {moved}")
+        raise JobFailed("NotRead", f"{BEFORE_ANY_CHANGE}: {moved}")
     told = overtaken_before(subject, moved, len(shown.get("calls", ())), fresh)
     raise JobOvertaken(told.sentence, told.document)
 
@@ -119,32 +112,6 @@ def _shown(context: JobContext, subject: Subject) -> dict[str, Any]:
     planned = Job.objects.filter(pk=str(context.params["planned_by"])).first()
     plans = planned.result.get("plans", []) if planned else []
     return next((one for one in plans if subject == Subject(one["kind"], one["code"], one["version"])), {})
-
-
-def _check_writable(connection: Connection) -> None:
-    try:
-        require_writable(connection)
-    except RepairRefused as refusal:
-        raise JobFailed(type(refusal).__name__, f"Stopped before any change: {refusal}") from refusal
-
-
-def _check_loss(context: JobContext, plan: Plan) -> None:
-    """What can lose a commit needs an admin, as of now, and the table's name as typed."""
-    if not plan.can_lose:
-        return
-    asker = _asker(context)
-    if not asker.may("table.repair-losing", context.job.connection):
-        raise JobFailed("NotAllowed", "Stopped before any change: this repair can lose a commit and needs an admin.")
-    try:
-        require_name(context.params.get("confirm", ""), context.params["name"])
-    except RepairRefused as refusal:
-        raise JobFailed(type(refusal).__name__, f"Stopped before any change: {refusal}") from refusal
-
-
-def _asker(context: JobContext) -> Actor:
-    """Who asked for the job, with the role that they have now."""
-    job = context.job
-    return Actor(job.requested_by_name, cast("Source", context.params.get("source", "page")), job.requested_by)
 
 
 def _planned(plans: int, refusals: int) -> str:

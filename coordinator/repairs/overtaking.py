@@ -10,11 +10,10 @@ from typing import Any
 
 from changes.calls import Result
 from changes.execution import CallOutcome, Execution
+from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import Plan
 from coordinator.protocols.verdict import State, Verdict
 from coordinator.repairs.fresh import FreshPlans, Subject
-
-UNCHANGED = "Stopped before any change"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class Overtaking:
     @property
     def sentence(self) -> str:
         """What happened, what was written, and what is so now."""
-        place = f"Stopped at call {self.call} of {self.of}" if self.written else UNCHANGED
+        place = f"Stopped at call {self.call} of {self.of}" if self.written else BEFORE_ANY_CHANGE
         holds = "still holds: plan the repair again" if self.finding_holds else "no longer holds"
         told = (f"{place}: {self.reason}", in_words(self.written))
         again = f"The table was read again: finding {self.subject.finding} {holds}."

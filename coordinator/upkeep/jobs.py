@@ -4,23 +4,22 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from django.utils import timezone
 
 from changes.calls import Answer, Result, Sending, Stop, already, done
 from changes.documents import OutcomeDocument, call_document, outcome_document, plan_document, refusal_document
 from changes.execution import CallOutcome, Execution, execute
+from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_name, check_writable, connection_of
 from changes.plan import Plan, Refusal
 from coordinator.models import Bucket, CommitStore
 from coordinator.observation.settings_of_aws import observe_bucket_now, observe_store_now
-from coordinator.repairs.gate import RepairRefused
 from coordinator.upkeep import ttl_ticks
-from coordinator.upkeep.gate import LOSING_VERB, PLAN_KIND, VERBS, require_typed, require_writable
+from coordinator.upkeep.gate import LOSING_VERB, PLAN_KIND, VERBS
 from coordinator.upkeep.permission_checks import check_all
 from coordinator.upkeep.planning import plan_now
 from coordinator.upkeep.wishes import Wish, is_of_store, read_wish, subject_name, wish_document
-from dashboard.accounts.actor import Actor, Source
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed
@@ -81,22 +80,17 @@ def change_bucket(context: JobContext) -> str:
     return _apply(context)
 
 
-def connection_of(context: JobContext) -> Connection:
-    connection = context.job.connection
-    if connection is None:
-        raise LookupError("The connection of this job has been removed: nothing can be changed.")
-    return connection
-
-
 def _apply(context: JobContext) -> str:
     wish = read_wish(context.params["wish"])
     connection = connection_of(context)
-    _gate(connection)
+    check_writable(connection)
     with open_lake(lake_access(connection)) as lake:
         with context.step("Read and plan anew"):
             plan = _confirmed(context, plan_now(connection, lake, wish, timezone.now(), _progress(context)))
-            _allowed(context, plan)
-            _typed(context, plan, wish)
+            if plan.can_lose:
+                check_loss(context, LOSING_VERB, subject_name(wish))
+            elif plan.danger:
+                check_name(context, subject_name(wish))
         execution = _carry_out(context, connection, lake, plan)
         with context.step("Read it again") as step:
             step.detail = _observe(connection, lake, wish)
@@ -162,34 +156,11 @@ class RecordsOf:
 
 def _confirmed(context: JobContext, made: Plan | Refusal) -> Plan:
     if isinstance(made, Refusal):
-        raise JobFailed("Moved", f"Stopped before any change: {made.reason}")
+        raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {made.reason}")
     if made.digest != context.params["digest"]:
-        raise JobFailed(
-            "Moved", "Stopped before any change: what the plan rests on has changed since it was shown. Plan it again."
-        )
+        changed = "what the plan rests on has changed since it was shown. Plan it again."
+        raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {changed}")
     return made
-
-
-def _gate(connection: Connection) -> None:
-    try:
-        require_writable(connection)
-    except RepairRefused as refusal:
-        raise JobFailed(type(refusal).__name__, f"Stopped before any change: {refusal}") from refusal
-
-
-def _allowed(context: JobContext, plan: Plan) -> None:
-    """What can lose something needs an admin, as of now."""
-    job = context.job
-    asker = Actor(job.requested_by_name, cast("Source", context.params.get("source", "page")), job.requested_by)
-    if plan.can_lose and not asker.may(LOSING_VERB, job.connection):
-        raise JobFailed("NotAllowed", "Stopped before any change: this change can lose a commit and needs an admin.")
-
-
-def _typed(context: JobContext, plan: Plan, wish: Wish) -> None:
-    try:
-        require_typed({"danger": plan.danger}, wish, str(context.params.get("confirm", "")))
-    except RepairRefused as refusal:
-        raise JobFailed(type(refusal).__name__, f"Stopped before any change: {refusal}") from refusal
 
 
 def _observe(connection: Connection, lake: Lake, wish: Wish) -> str:

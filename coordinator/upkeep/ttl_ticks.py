@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from coordinator.models import CommitStore, TtlMigration
 from coordinator.protocols.stores import TTL_ATTRIBUTE
-from coordinator.repairs.gate import is_read_only
 from coordinator.upkeep.store_calls import ttl_request
 from coordinator.upkeep.ttl_migration import (
     GIVE_UP,
@@ -25,6 +24,7 @@ from coordinator.upkeep.ttl_migration import (
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import record
 from dashboard.connections.access import EndpointNotAllowed, lake_access
+from dashboard.connections.writable import is_read_only
 from lake.aws.access import Lake, open_lake
 from lake.aws.errors import AwsError
 

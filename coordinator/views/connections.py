@@ -14,6 +14,7 @@ from coordinator.views.upkeep import why_no_plan
 from dashboard.accounts.actor import Actor
 from dashboard.connections.actions import set_read_only
 from dashboard.connections.models import Connection
+from dashboard.connections.writable import is_read_only
 from dashboard.web.scope import connections_of
 
 POLL_SECONDS = 2
@@ -40,7 +41,7 @@ def connection(request: HttpRequest, connection_id: int) -> HttpResponse:
         "under_way": under_way,
         "failed": newest if newest and newest.state == "failed" else None,
         "poll_seconds": POLL_SECONDS if under_way else None,
-        "read_only": actions.is_read_only(found),
+        "read_only": is_read_only(found),
         "everywhere": settings.READ_ONLY,
         "may_switch": actor.may("lake.declare", found),
         "why_no_check": why_no_plan(actor, found),

@@ -13,7 +13,7 @@ from coordinator.coordination import actions
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import check_jobs
 from coordinator.coordination.features import LEFT_BEHIND
-from coordinator.coordination.gate import STATEMENTS, ConfirmationNeeded, why_not_writable
+from coordinator.coordination.gate import STATEMENTS, ConfirmationNeeded
 from coordinator.coordination.jobs import VERBS, wish_of
 from coordinator.coordination.moves import NOTE
 from coordinator.coordination.offers import coordination_offers
@@ -21,10 +21,10 @@ from coordinator.coordination.reading import Wish
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.queries import coordination as queries
 from coordinator.queries.coordination_ahead import plain_commits
-from coordinator.repairs.gate import RepairRefused
 from coordinator.views.observe import SeeOther
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
+from dashboard.connections.writable import ChangeRefused, why_not_writable
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 from lake.delta.uri import TableUri
@@ -129,7 +129,7 @@ def _act(request: HttpRequest, job: Job) -> HttpResponse | dict[str, Any]:
             probe=request.POST.get("probe") == "yes",
             reason=request.POST.get("reason", ""),
         )
-    except (RepairRefused, JobBusy) as refusal:
+    except (ChangeRefused, JobBusy) as refusal:
         return {
             "status": 422 if isinstance(refusal, ConfirmationNeeded) else 409,
             "refused": str(refusal),

@@ -20,11 +20,11 @@ from coordinator.models import CommitStore
 from coordinator.queries import coordination as queries
 from coordinator.queries.repairs import MOST_LISTED, filter_fields, of_connection
 from coordinator.queries.table_list import TableFilter
-from coordinator.repairs.gate import RepairRefused
 from coordinator.views.coordination import why_not
 from coordinator.views.observe import SeeOther
 from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor
+from dashboard.connections.writable import ChangeRefused
 from dashboard.jobs.actions import JobBusy
 
 _LONGEST = 64
@@ -89,7 +89,7 @@ def _act(
                 reason=request.POST.get("reason", ""),
             )
             return SeeOther(reverse("job", args=[job.pk]))
-        except (RepairRefused, JobBusy) as refusal:
+        except (ChangeRefused, JobBusy) as refusal:
             refused, busy = str(refusal), refusal.job if isinstance(refusal, JobBusy) else None
             status = 422 if isinstance(refusal, ConfirmationNeeded) else 409
     context = _context(request, operation, chosen, selection) | {"refused": refused, "busy": busy}

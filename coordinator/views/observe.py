@@ -28,7 +28,7 @@ def observe_lake(request: HttpRequest) -> HttpResponse:
 @require_POST
 def observe_table(request: HttpRequest, table_id: int) -> HttpResponse:
     table = get_object_or_404(DeltaTable.objects.select_related("connection"), pk=table_id)
-    return _to_job(actions.observe_table(Actor.from_request(request), table))
+    return _to_job(actions.observe_table(Actor.from_request(request), table.connection, table.place))
 
 
 def _to_job(job: Job) -> HttpResponse:

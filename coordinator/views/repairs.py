@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
+from changes.gate import NameNotTyped
 from coordinator import actions
 from coordinator.forms import TableFilterForm
 from coordinator.models import DeltaTable
@@ -18,11 +19,11 @@ from coordinator.queries import repairs as queries
 from coordinator.queries.table_list import TableFilter
 from coordinator.repairs.confirmed import plan_jobs
 from coordinator.repairs.fresh import Subject
-from coordinator.repairs.gate import NameNotTyped, RepairRefused, why_not_writable
 from coordinator.views.observe import SeeOther
 from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
+from dashboard.connections.writable import ChangeRefused, why_not_writable
 from dashboard.jobs.actions import JobBusy
 from lake.delta.uri import SCHEMES
 
@@ -82,7 +83,7 @@ def _carry_out(request: HttpRequest, table: DeltaTable, view: queries.PlanView) 
             confirm=request.POST.get("confirm", "")[:600],
             reason=request.POST.get("reason", ""),
         )
-    except (RepairRefused, JobBusy) as refusal:
+    except (ChangeRefused, JobBusy) as refusal:
         status = 422 if isinstance(refusal, NameNotTyped) else 409
         context = _context(request, table, view) | {
             "refused": str(refusal),
@@ -112,7 +113,7 @@ def _repair_many(request: HttpRequest, chosen: TableFilter, selection: queries.B
                 reason=request.POST.get("reason", ""),
             )
             return SeeOther(reverse("job", args=[job.pk]))
-        except (RepairRefused, JobBusy) as refusal:
+        except (ChangeRefused, JobBusy) as refusal:
             refused, busy = str(refusal), refusal.job if isinstance(refusal, JobBusy) else None
     context = _many_context(request, chosen, selection) | {"refused": refused, "busy": busy}
     return render(request, "coordinator/repair_many.html", context, status=409)

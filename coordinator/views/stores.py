@@ -11,11 +11,11 @@ from coordinator.protocols.verdict import State
 from coordinator.queries import stores as queries
 from coordinator.queries.deadlines import deadlines_of
 from coordinator.queries.ttl import ttl_places
-from coordinator.upkeep.actions import is_read_only
 from coordinator.upkeep.views_of import capacity_advice, expiry_facts, lifecycle_view
 from coordinator.views.upkeep import why_no_plan
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
+from dashboard.connections.writable import is_read_only
 from dashboard.web.scope import current_connection
 
 TTL_POLL_SECONDS = 10

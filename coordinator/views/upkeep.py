@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
+from changes.gate import NameNotTyped
 from coordinator.models import Bucket, CommitStore, TtlMigration
 from coordinator.queries import upkeep as queries
-from coordinator.repairs.gate import NameNotTyped, RepairRefused
 from coordinator.upkeep import actions
 from coordinator.upkeep.gate import losing_verb, verb_of
 from coordinator.upkeep.wishes import Wish, WishInvalid
@@ -22,6 +22,7 @@ from coordinator.wish_forms import bucket_wish, store_wish
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import PERMISSIONS
 from dashboard.connections.models import Connection
+from dashboard.connections.writable import ChangeRefused, is_read_only
 from dashboard.jobs.actions import JobBusy
 
 POLL_SECONDS = 2
@@ -95,7 +96,7 @@ def why_not(actor: Actor, connection: Connection, verb: str) -> str:
     """Why this person has no button here, "" where there is one."""
     if settings.READ_ONLY:
         return "Levee is in read-only mode: it changes nothing in the lake."
-    if actions.is_read_only(connection):
+    if is_read_only(connection):
         return f"The connection {connection.name} is read-only: make the change with your own tools, as written below."
     return why_no_plan(actor, connection, verb)
 
@@ -114,7 +115,7 @@ def _carry_out(request: HttpRequest, view: queries.UpkeepView) -> HttpResponse:
             confirm=request.POST.get("confirm", "")[:600],
             reason=request.POST.get("reason", "")[:500],
         )
-    except (RepairRefused, JobBusy) as refusal:
+    except (ChangeRefused, JobBusy) as refusal:
         status = 422 if isinstance(refusal, NameNotTyped) else 409
         context = _context(request, view) | {
             "refused": str(refusal),
@@ -132,8 +133,8 @@ def _context(request: HttpRequest, view: queries.UpkeepView) -> dict[str, Any]:
         "view": view,
         "equivalents": queries.equivalents_of(view.plan),
         "poll_seconds": None if view.is_ready else POLL_SECONDS,
-        "why_not": why_not(actor, view.connection, losing_verb(view.plan or {}) or verb_of(view.wish)),
-        "read_only": actions.is_read_only(view.connection),
+        "why_not": why_not(actor, view.connection, losing_verb(view.plan) or verb_of(view.wish)),
+        "read_only": is_read_only(view.connection),
         "why_no_plan": why_no_plan(actor, view.connection),
         "store_like": verb_of(view.wish) != "bucket.change",
     }

@@ -5,7 +5,7 @@ import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -40,6 +40,21 @@ class JobBusy(Exception):
     def __init__(self, job: Job) -> None:
         super().__init__(f"Job {job.pk} ({job.title}) is still {job.state}: wait for it, or cancel it.")
         self.job = job
+
+
+class Work(TypedDict, total=False):
+    """What a job is about, beside its kind and title."""
+
+    connection: Connection | None
+    target: Target | None
+    params: Mapping[str, Any] | None
+    idempotency_key: str | None
+    reason: str
+
+
+def ask(actor: Actor, kind: str, title: str, *, here: bool = False, **work: Unpack[Work]) -> Job:
+    """Queue a job; or with `here` do it in this process and return it finished. Raises what either raises."""
+    return run_in_foreground(actor, kind, title, **work) if here else submit(actor, kind, title, **work)
 
 
 def submit(

@@ -119,7 +119,7 @@ class Console:
     def check(self, operation: Operation, uri: str, **wish: Any) -> Job:
         """Every check of one act, made in this process."""
         given = {"store": DELTA_COMMITS} if operation is Operation.ENABLE else {}
-        return actions.check_now(Actor.command(), self.connection, Wish(operation, uri, **{**given, **wish}))
+        return actions.check(Actor.command(), self.connection, Wish(operation, uri, **{**given, **wish}), here=True)
 
     def act(self, operation: Operation, uri: str, *, probe: bool = False, **wish: Any) -> Job:
         """Check, confirm what the checks say, and have it done."""
@@ -127,7 +127,9 @@ class Console:
         found = checked.result["preflight"]
         assert found["may_run"], checked.message
         confirm = TableUri.parse(uri).name
-        return actions.act_now(Actor.command(), checked, found["digest"], confirm=confirm, stated=True, probe=probe)
+        return actions.act(
+            Actor.command(), checked, found["digest"], confirm=confirm, stated=True, probe=probe, here=True
+        )
 
     def enable(self, uri: str, **more: Any) -> Job:
         return self.act(Operation.ENABLE, uri, **more)
@@ -142,10 +144,10 @@ class Console:
     def repair(self, uri: str, name: RepairName) -> Job:
         """Plan a repair from what the lake says now, confirm it, and have it done."""
         table = DeltaTable.objects.get(connection=self.connection, uri=uri)
-        planned = repairs.plan_repairs_now(Actor.command(), table)
+        planned = repairs.plan_repairs(Actor.command(), table, here=True)
         plan = next(one for one in planned.result["plans"] if one["kind"] == name.value)
         what = (plan["kind"], plan["code"], plan["version"], plan["digest"])
-        return repairs.repair_now(Actor.command(), table, *what, confirm=table.name)
+        return repairs.repair(Actor.command(), table, *what, confirm=table.name, here=True)
 
     def page(self, uri: str) -> Page:
         """The table as stored, and as a signed-in operator sees it."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from coordinator.coordination.actions import act, act_now, check_now
+from coordinator.coordination.actions import act, check
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.columns import one_line
 from coordinator.coordination.conf_documents import conf_document
@@ -21,10 +21,10 @@ from coordinator.coordination.writer_worlds import world_of_store, world_of_tabl
 from coordinator.lookup import connection_named, find_store, find_table, place_of
 from coordinator.many_commits import act_on_all, add_filter_arguments, named_filters
 from coordinator.models import CommitStore
-from coordinator.repairs.gate import RepairRefused
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError
 from dashboard.connections.models import Connection
+from dashboard.connections.writable import ChangeRefused
 from dashboard.jobs.models import Job, JobState
 from lake.delta.facts import Mechanism
 from lake.delta.uri import TableUri
@@ -79,7 +79,7 @@ class Command(JsonCommand):
         connection, wish = _wish(Operation(options["verb"]), options)
         if options["apply"]:
             _require_stated(wish, options)
-        checked = check_now(Actor.command(), connection, wish)
+        checked = check(Actor.command(), connection, wish, here=True)
         found = checks_of(checked)
         if found is None:
             raise Failed(f"{wish.uri} could not be checked: {checked.error_text or checked.message}")
@@ -93,9 +93,8 @@ class Command(JsonCommand):
             raise Failed(job.error_text or job.message)
 
     def _apply(self, checked: Job, found: Document, options: Document) -> Job:
-        do = act if options["enqueue"] else act_now
         try:
-            return do(
+            return act(
                 Actor.command(),
                 checked,
                 found["digest"],
@@ -103,8 +102,9 @@ class Command(JsonCommand):
                 stated=options["writers_paused"] or wish_of(checked.params).operation is Operation.DROP,
                 probe=options["probe"],
                 reason=options["reason"],
+                here=not options["enqueue"],
             )
-        except RepairRefused as refusal:
+        except ChangeRefused as refusal:
             raise Failed(str(refusal)) from refusal
 
     def _conf(self, options: Document) -> None:
@@ -172,8 +172,8 @@ def _job_document(job: Job) -> Document:
 
 def _as_text(found: Document, statement: str, job: Job | None) -> Iterator[str]:
     yield f"{found['operation']} {found['uri']}"
-    for check in found["checks"]:
-        yield f"  {MARKS[check['state']]}  {check['name']}: {check['sentence']}"
+    for one in found["checks"]:
+        yield f"  {MARKS[one['state']]}  {one['name']}: {one['sentence']}"
     if statement:
         yield from ("", "Spark is given:", f"  {statement}")
     yield ""

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from coordinator.actions import observe_lake, observe_lake_now, observe_table, observe_table_now
+from coordinator.actions import observe_lake, observe_table
 from coordinator.lookup import connection_named, connections, find_table, known_place
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError
@@ -30,8 +30,8 @@ class Command(JsonCommand):
             jobs = [self._one_table(options["table"], named, enqueue=options["enqueue"])]
         else:
             chosen = [named] if named else connections()
-            look = observe_lake if options["enqueue"] else observe_lake_now
-            jobs = [look(Actor.command(), connection, in_full=options["full"]) for connection in chosen]
+            how = {"in_full": options["full"], "here": not options["enqueue"]}
+            jobs = [observe_lake(Actor.command(), connection, **how) for connection in chosen]
         self.emit(
             {"jobs": [_as_json(job) for job in jobs]},
             [f"{job.connection}: {_closing(job)}" for job in jobs],
@@ -41,9 +41,10 @@ class Command(JsonCommand):
 
     def _one_table(self, uri: str, connection: Connection | None, *, enqueue: bool) -> Job:
         if enqueue:
-            return observe_table(Actor.command(), find_table(uri, connection))
+            table = find_table(uri, connection)
+            return observe_table(Actor.command(), table.connection, table.place)
         chosen = connection or _only_connection_of(uri)
-        return observe_table_now(Actor.command(), chosen, known_place(uri, chosen))
+        return observe_table(Actor.command(), chosen, known_place(uri, chosen), here=True)
 
 
 def _only_connection_of(uri: str) -> Connection:

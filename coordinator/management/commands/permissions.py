@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from coordinator.lookup import connection_named, connections
 from coordinator.queries.connections import FeatureLines, feature_lines
-from coordinator.upkeep.actions import check_permissions_now
+from coordinator.upkeep.actions import check_permissions
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError
 from dashboard.connections.models import Connection
@@ -35,7 +35,7 @@ class Command(JsonCommand):
             raise Failed(f"{missing:,} permission{'s are' if missing > 1 else ' is'} missing: see above.")
 
     def _check(self, connection: Connection) -> dict[str, Any]:
-        job = check_permissions_now(Actor.command(), connection)
+        job = check_permissions(Actor.command(), connection, here=True)
         if job.state != JobState.SUCCEEDED:
             raise Failed(f"The permissions could not be checked: {job.error_text or job.message}")
         return {key: job.result[key] for key in ("checked_at", "identity", "permissions")}

@@ -5,14 +5,14 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from coordinator.actions import plan_repairs_now, repair, repair_many, repair_now
+from coordinator.actions import plan_repairs, repair, repair_many
 from coordinator.lookup import connection_named, find_table
 from coordinator.models import DeltaTable
 from coordinator.protocols.wording import joined
-from coordinator.repairs.gate import RepairRefused
 from coordinator.repairs.spelling import PATH_SCHEME
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.connections.writable import ChangeRefused
 from dashboard.jobs.models import Job, JobState
 from lake.delta.uri import SCHEMES
 
@@ -76,7 +76,7 @@ class Command(JsonCommand):
     def _apply(self, chosen: "Choice", plans: list[Document], *, enqueue: bool) -> list[Job]:
         try:
             return chosen.enqueue(plans) if enqueue else list(chosen.repair())
-        except RepairRefused as refusal:
+        except ChangeRefused as refusal:
             raise Failed(str(refusal)) from refusal
 
 
@@ -94,7 +94,7 @@ class Choice:
 
     def look(self) -> tuple[list[Document], list[Document]]:
         """Read the table and return plans and refusals. Raises Failed where it cannot be read."""
-        job = plan_repairs_now(Actor.command(), self.table, self._path_scheme)
+        job = plan_repairs(Actor.command(), self.table, self._path_scheme, here=True)
         if job.state != JobState.SUCCEEDED:
             raise Failed(f"{self.table.uri} could not be read: {job.error_text or job.message}")
         return self._chosen(job.result["plans"]), self._chosen(job.result["refusals"])
@@ -114,7 +114,7 @@ class Choice:
             if not plans:
                 return
             tried.add(_key(plans[0]))
-            yield repair_now(Actor.command(), self.table, **_named(plans[0]), confirm=self._confirm)
+            yield repair(Actor.command(), self.table, **_named(plans[0]), confirm=self._confirm, here=True)
 
     def enqueue(self, plans: list[Document]) -> list[Job]:
         """Hand one plan to the workers, or several that can lose nothing as one job."""

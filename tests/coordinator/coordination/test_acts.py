@@ -13,11 +13,11 @@ from coordinator.coordination.gate import ChecksFailed, ConfirmationNeeded, Pref
 from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.reading import Wish
 from coordinator.models import TableFinding
-from coordinator.repairs.gate import ConnectionReadOnly, ReadOnlyMode
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
+from dashboard.connections.writable import ConnectionReadOnly, ReadOnlyMode
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.context import JobCancelled
 from dashboard.jobs.models import Job

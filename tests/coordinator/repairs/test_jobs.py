@@ -5,15 +5,16 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from changes.gate import NameNotTyped, PlanNeeded
 from coordinator import actions
 from coordinator.models import TableFinding
 from coordinator.repairs.facts import RepairName
-from coordinator.repairs.gate import NameNotTyped, PlanNeeded, ReadOnlyMode
 from coordinator.repairs.offers import offers_of
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
+from dashboard.connections.writable import ReadOnlyMode
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.context import JobCancelled, JobContext
 from dashboard.jobs.models import Job

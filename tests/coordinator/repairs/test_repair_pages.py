@@ -244,7 +244,7 @@ def test_a_losing_repair_names_the_loss_and_asks_for_the_tables_name(console: Co
     assert "--confirm sales.lost" in html
     wrong = confirm(admin, address, confirm="sales.orders")
     assert wrong.status_code == 422
-    assert "type the table's name, sales.lost" in body(wrong)
+    assert "type the name, sales.lost" in body(wrong)
     assert confirm(admin, address, confirm="sales.lost").status_code == 303
     assert console.run(Job.objects.get(kind="repair")).state == "succeeded"
 

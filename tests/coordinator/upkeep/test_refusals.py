@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from django.contrib.auth.models import Group
 
-from coordinator.repairs.gate import ConnectionReadOnly, NameNotTyped, PlanNeeded, ReadOnlyMode
+from changes.gate import NameNotTyped, PlanNeeded
 from coordinator.upkeep import actions, store_calls
 from coordinator.upkeep.lifecycle_plans import temp_rule_id
 from coordinator.upkeep.wishes import (
@@ -23,6 +23,7 @@ from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
+from dashboard.connections.writable import ConnectionReadOnly, ReadOnlyMode
 from dashboard.jobs.models import JobState
 from lake.aws.dynamodb import DynamoDB
 from lake.aws.wire import Wire
@@ -303,7 +304,7 @@ def test_ttl_is_not_switched_on_while_it_would_take_the_entry_of_a_lost_file(rea
 def test_a_plan_of_another_digest_or_another_day_is_not_applied(ready):
     planned = ready.planned(EnableTtl(ready.lake.log_store))
 
-    with pytest.raises(PlanNeeded, match="plan the change again"):
+    with pytest.raises(PlanNeeded, match="plan it again"):
         actions.apply_upkeep(actor(Role.OPERATOR), planned, "0" * 32)
     planned.result["read_at"] = "2026-01-01T00:00:00+00:00"
     planned.save(update_fields=["result"])
