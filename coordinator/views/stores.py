@@ -15,8 +15,8 @@ from coordinator.upkeep.actions import is_read_only
 from coordinator.upkeep.views_of import capacity_advice, expiry_facts, lifecycle_view
 from coordinator.views.upkeep import why_no_plan
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.scope import current_connection
 from dashboard.connections.models import Connection
-from dashboard.web.scope import current_connection
 
 TTL_POLL_SECONDS = 10
 

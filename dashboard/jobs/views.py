@@ -9,13 +9,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.scope import current_connection
 from dashboard.jobs import queries
 from dashboard.jobs.actions import cancel
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.queries import JobFilter
 from dashboard.jobs.registry import kind_names
 from dashboard.web.paging import choose_size
-from dashboard.web.scope import current_connection
 
 POLL_SECONDS = 2
 EVENTS_SHOWN = 500
