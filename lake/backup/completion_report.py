@@ -5,6 +5,7 @@ status before the error code (S3 User Guide, "Examples: S3 Batch Operations comp
 are read, and the real one is written.
 """
 
+import base64
 import csv
 import hashlib
 import json
@@ -46,8 +47,9 @@ def report_folder(prefix: str, job_id: str) -> str:
     return f"{prefix}/job-{job_id}/" if prefix else f"job-{job_id}/"
 
 
-def read_report_manifest(data: bytes) -> ReportManifest:
-    """Raises FileUnreadable."""
+def read_report_manifest(data: bytes, checksum: bytes) -> ReportManifest:
+    """Read manifest.json beside its manifest.json.md5, b"" where there is none. Raises FileUnreadable."""
+    _check_sum(data, checksum)
     try:
         said = json.loads(data)
         if said["Format"] != FORMAT:
@@ -75,11 +77,15 @@ def write_report_manifest(manifest: ReportManifest) -> bytes:
     return json.dumps(said, ensure_ascii=False).encode()
 
 
-def check_result_file(file: ResultFile, data: bytes) -> None:
-    """Raises FileUnreadable where the bytes are not those whose MD5 the report states."""
-    found = hashlib.md5(data, usedforsecurity=False).hexdigest()
-    if found != file.md5.lower():
-        raise FileUnreadable(f"s3://{file.bucket}/{file.key} has the MD5 {found}, and its report says {file.md5!r}.")
+def verify_result_file(file: ResultFile, pieces: Iterable[bytes]) -> None:
+    """Raises FileUnreadable where the bytes, in pieces of any size, are not those whose MD5 the manifest states."""
+    digest = hashlib.md5(usedforsecurity=False)
+    for piece in pieces:
+        digest.update(piece)
+    if digest.hexdigest() != file.md5.lower():
+        raise FileUnreadable(
+            f"s3://{file.bucket}/{file.key} has the MD5 {digest.hexdigest()}, and its manifest says {file.md5!r}."
+        )
 
 
 def read_results(lines: Iterable[str]) -> Iterator[TaskResult]:
@@ -95,6 +101,16 @@ def read_results(lines: Iterable[str]) -> Iterator[TaskResult]:
 def write_results(results: Iterable[TaskResult]) -> bytes:
     """One file in the real order of columns, keys URL-encoded as in the manifest. Raises FileUnreadable."""
     return "".join(_line(one) for one in results).encode()
+
+
+def _check_sum(data: bytes, checksum: bytes) -> None:
+    """No document of S3's says how the digest is written: in hexadecimal or in base64, either is taken."""
+    said = checksum.decode("ascii", "replace").strip().strip('"')
+    digest = hashlib.md5(data, usedforsecurity=False)
+    if said and said.lower() != digest.hexdigest() and said != base64.b64encode(digest.digest()).decode():
+        raise FileUnreadable(
+            f"manifest.json of the report has the MD5 {digest.hexdigest()}, and manifest.json.md5 says {said[:32]!r}."
+        )
 
 
 def _line(one: TaskResult) -> str:

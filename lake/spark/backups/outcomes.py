@@ -14,6 +14,7 @@ WORTH_RETRY = ("changed", "denied", "failed")
 CLOCKS_APART = timedelta(seconds=60)
 """How far the clock of S3 may be behind the one that said when planning began."""
 HYPHEN = ord("-")
+NOT_BELIEVED = "ReportNotBelieved"
 _TOLD = "ETag="
 
 
@@ -64,7 +65,14 @@ def _answers_all(places: Any, count: int) -> bool:
     return bool(is_found.all())
 
 
-def with_outcomes(rows: Any, *, began: datetime, encryption_key: str, copied_until: datetime | None = None) -> Any:
+def with_outcomes(
+    rows: Any,
+    *,
+    began: datetime,
+    encryption_key: str,
+    copied_until: datetime | None = None,
+    reports_whole: bool = True,
+) -> Any:
     """Add `outcome`, one of OUTCOMES, and `code`, its cause; `rows` are those of `side_by_side`.
 
     An object is safe, copied or already_there, only where the destination has it with its size and
@@ -77,7 +85,8 @@ def with_outcomes(rows: Any, *, began: datetime, encryption_key: str, copied_unt
       Operations, which copies no source of one part into several, a time of writing since planning began and, where
       that is known, until the last such copy ended (`copied_until`).
 
-    Whatever a report says, an object that the destination does not show so is never safe.
+    Whatever a report says, an object that the destination does not show so is never safe. Without `reports_whole`, a
+    part of the reports is missing or altered: what was to be copied, and no line speaks of, is not counted as copied.
     """
     import pyarrow.compute as pc
 
@@ -93,6 +102,7 @@ def with_outcomes(rows: Any, *, began: datetime, encryption_key: str, copied_unt
     outcome = _case(
         (_is_in(lane, ("too_new", "archived")), lane),
         (_all(is_safe, is_old), "already_there"),
+        *(() if reports_whole else ((_all(is_lane, pc.invert(rows["r_found"])), "failed"),)),
         (_all(is_safe, is_lane, failed), "already_there"),
         (is_safe, "copied"),
         (_all(succeeded, found), "changed"),
@@ -105,7 +115,7 @@ def with_outcomes(rows: Any, *, began: datetime, encryption_key: str, copied_unt
         (succeeded, "OtherContent"),
         (rows["r_found"], pc.coalesce(rows["r_code"], rows["r_http_status"], "Unknown")),
         (pc.equal(lane, "already_there"), "LostFromDestination"),
-        other="NotReported",
+        other="NotReported" if reports_whole else NOT_BELIEVED,
     )
     return rows.append_column("outcome", outcome).append_column("code", code)
 

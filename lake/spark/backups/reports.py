@@ -11,10 +11,12 @@ beginning is kept, and its rest names no bucket.
 
 import csv
 import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from lake.aws.access import Access
-from lake.aws.s3 import S3
+from lake.aws.s3 import S3, ObjectBody
 from lake.spark.backups.encoding import percent_decoded
 from lake.spark.backups.places import Place, s3_of
 from lake.spark.backups.stored import whole
@@ -34,6 +36,15 @@ def reported_schema() -> Any:
 
     texts = [(name, pa.string()) for name in ("http_status", "code", "message")]
     return pa.schema([("key", pa.string()), ("succeeded", pa.bool_()), *texts])
+
+
+def file_shares(files: Iterable[Mapping[str, Any]]) -> list[Share]:
+    """Result files {"bucket", "key", "size", "etag"} in shares, which are read as long as each has that ETag."""
+    return [
+        replace(share, etag=str(one["etag"]))
+        for one in files
+        for share in shares_of(str(one["bucket"]), str(one["key"]), int(one["size"]))
+    ]
 
 
 def report_shares(access: Access, places: list[Place]) -> list[Share]:
@@ -69,12 +80,12 @@ def report_batches(access: Access, share: Share, source_bucket: str) -> Batches:
 
 
 def lines_of(s3: S3, share: Share) -> bytes:
-    """The lines that begin within the share, whole. Raises AwsError."""
+    """The lines that begin within the share, whole. Raises AwsError; SparkRefused for another ETag than the share's."""
     first, behind = share.number * share.bytes, (share.number + 1) * share.bytes
     # The byte before tells whether a line begins with the share.
     begin = max(0, first - 1)
     if share.number + 1 == share.of:
-        data = s3.get(share.bucket, share.key, first=begin).data
+        data = _get(s3, share, begin).data
         end = len(data)
     else:
         data, end = _until_break(s3, share, begin, behind - 1)
@@ -86,12 +97,22 @@ def _until_break(s3: S3, share: Share, begin: int, last: int) -> tuple[bytes, in
     """The file's bytes from `begin` on, and how many they are up to the first line break at `last` or behind it."""
     data, ahead = b"", LOOK_AHEAD
     while True:
-        body = s3.get(share.bucket, share.key, first=begin + len(data), last=last + ahead)
+        body = _get(s3, share, begin + len(data), last + ahead)
         data += body.data
         found = data.find(b"\n", last - begin)
         if found >= 0 or begin + len(data) >= body.size:
             return data, found + 1 or len(data)
         ahead *= 4
+
+
+def _get(s3: S3, share: Share, first: int, last: int | None = None) -> ObjectBody:
+    body = s3.get(share.bucket, share.key, first=first, last=last)
+    if share.etag and body.etag != share.etag:
+        raise SparkRefused(
+            f"The report s3://{share.bucket}/{share.key} was changed after its MD5 was verified: nothing is concluded "
+            f"from it. See who may write there, and start another run."
+        )
+    return body
 
 
 def rows_of(lines: bytes, source_bucket: str) -> Any:

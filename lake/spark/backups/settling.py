@@ -54,6 +54,7 @@ class Settling:
     encryption_key: str
     parts: int
     copied_until: datetime | None = None
+    reports_whole: bool = True
 
 
 def schemas() -> dict[str, Any]:
@@ -211,7 +212,11 @@ def settled(rows: Mapping[str, Any], settling: Settling) -> Any:
 
     beside = side_by_side(rows[PLANNED], rows[REPORTED], rows[THERE], rows[PROVED])
     told = with_outcomes(
-        beside, began=settling.began, encryption_key=settling.encryption_key, copied_until=settling.copied_until
+        beside,
+        began=settling.began,
+        encryption_key=settling.encryption_key,
+        copied_until=settling.copied_until,
+        reports_whole=settling.reports_whole,
     )
     is_same = pc.fill_null(pc.equal(told["d_etag"], told["etag"]), False)
     other = pc.if_else(is_same, pa.scalar(None, pa.string()), told["d_etag"])

@@ -10,8 +10,9 @@ import pytest
 from lake.aws.errors import AwsError
 from lake.aws.s3 import ObjectBody
 from lake.spark.backups import reports
-from lake.spark.backups.reports import lines_of, rows_of
+from lake.spark.backups.reports import file_shares, lines_of, rows_of
 from lake.spark.backups.tasks import Share
+from lake.spark.errors import SparkRefused
 from tests.lake.spark.backupground import HOSTILE
 
 OURS = "acme-lake"
@@ -113,6 +114,19 @@ def test_an_empty_report_holds_nothing() -> None:
     s3: Any = OneFile(b"")
     assert lines_of(s3, Share("b", "k", 0)) == b""
     assert told(b"") == []
+
+
+@pytest.mark.parametrize(("first", "of"), [(0, 1), (0, 2), (1, 2)])
+def test_a_file_that_was_exchanged_after_it_was_verified_is_not_read(first: int, of: int) -> None:
+    s3: Any = OneFile(PLAIN)
+    with pytest.raises(SparkRefused, match="was changed after its MD5 was verified"):
+        lines_of(s3, Share("b", "k", len(PLAIN) // of, first, of, etag="verified"))
+
+
+def test_a_verified_file_is_read_in_shares_that_name_its_etag(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lake.spark.backups.tasks.SHARE_BYTES", 10)
+    shares = file_shares([{"bucket": "b", "key": "1.csv", "size": 15, "etag": "e"}])
+    assert shares == [Share("b", "1.csv", 7, 0, 2, "e"), Share("b", "1.csv", 7, 1, 2, "e")]
 
 
 def test_hostile_keys_come_back() -> None:
