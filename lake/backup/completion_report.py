@@ -1,26 +1,24 @@
 """Completion reports of S3 Batch Operations: their manifest.json and the CSV files of their results.
 
 The schema line of a report says "... TaskStatus, ErrorCode, HTTPStatusCode, ResultMessage"; its rows carry the HTTP
-status before the error code (S3 User Guide, "Examples: S3 Batch Operations completion reports"). Rows of either order
-are read, and the real one is written.
+status before the error code (S3 User Guide, "Examples: S3 Batch Operations completion reports"): the real order is
+written. Rows are read in lake.spark.backups.reports.
 """
 
 import base64
-import csv
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from lake.backup.objects import FileUnreadable, TaskResult, decoded_key, encoded_key
+from lake.backup.objects import FileUnreadable, TaskResult, encoded_key
 
 FORMAT = "Report_CSV_20180820"
 SCHEMA = "Bucket, Key, VersionId, TaskStatus, ErrorCode, HTTPStatusCode, ResultMessage"
 SUCCEEDED, FAILED = "succeeded", "failed"
-COLUMNS = 7
 _TO_QUOTE = re.compile(r'[",\r\n]')
 
 
@@ -88,16 +86,6 @@ def verify_result_file(file: ResultFile, pieces: Iterable[bytes]) -> None:
         )
 
 
-def read_results(lines: Iterable[str]) -> Iterator[TaskResult]:
-    """The rows of one file; `lines` keep their line ends, since messages may hold some. Raises FileUnreadable."""
-    rows = csv.reader(lines, strict=True)
-    try:
-        for row in rows:
-            yield _result(row, rows.line_num)
-    except csv.Error as error:
-        raise FileUnreadable(f"Line {rows.line_num} of the report is no CSV: {error}.") from error
-
-
 def write_results(results: Iterable[TaskResult]) -> bytes:
     """One file in the real order of columns, keys URL-encoded as in the manifest. Raises FileUnreadable."""
     return "".join(_line(one) for one in results).encode()
@@ -129,19 +117,3 @@ def _result_file(said: dict[str, Any]) -> ResultFile:
     if word not in {SUCCEEDED, FAILED}:
         raise FileUnreadable(f"The report lists a file of tasks that are {word!r}: neither succeeded nor failed.")
     return ResultFile(word == SUCCEEDED, str(said["Bucket"]), str(said["Key"]), str(said["MD5Checksum"]))
-
-
-def _result(row: Sequence[str], line: int) -> TaskResult:
-    if len(row) != COLUMNS:
-        raise FileUnreadable(f"Line {line} of the report has {len(row)} columns instead of {COLUMNS}.")
-    bucket, key, version_id, word, fifth, sixth, message = row
-    if word not in {SUCCEEDED, FAILED}:
-        raise FileUnreadable(f"Line {line} of the report says neither succeeded nor failed: {word!r}.")
-    status, code = (fifth, sixth) if _is_status(fifth) else (sixth, fifth)
-    if not _is_status(status):
-        raise FileUnreadable(f"Line {line} of the report has no HTTP status: {fifth!r}, {sixth!r}.")
-    return TaskResult(bucket, decoded_key(key), word == SUCCEEDED, int(status), code, message, version_id)
-
-
-def _is_status(text: str) -> bool:
-    return text.isascii() and text.isdecimal()

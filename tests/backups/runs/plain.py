@@ -32,9 +32,10 @@ from lake.aws.batch_operations import BatchOperations
 from lake.aws.copying import Copy, copy_object
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
-from lake.backup.batch_manifest import read_lines, write_lines
-from lake.backup.completion_report import read_results, write_results
+from lake.backup.batch_manifest import read_lines
+from lake.backup.completion_report import write_results
 from lake.backup.objects import ManifestObject, TaskResult
+from tests.builders.batch import read_results, write_lines
 
 RESULTS = re.compile(r"/results/[^/]+\.csv$")
 Objects = dict[str, ObjectSummary]

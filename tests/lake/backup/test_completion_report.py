@@ -10,13 +10,13 @@ from lake.backup.completion_report import (
     ReportManifest,
     ResultFile,
     read_report_manifest,
-    read_results,
     report_folder,
     verify_result_file,
     write_report_manifest,
     write_results,
 )
 from lake.backup.objects import FileUnreadable, TaskResult
+from tests.builders.batch import read_results
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 RESULTS = st.builds(
@@ -43,32 +43,6 @@ def test_results_come_back_from_a_report(results: list[TaskResult]) -> None:
 def test_a_row_has_the_http_status_before_the_error_code() -> None:
     failed = TaskResult("lake", "a b", False, 404, "NoSuchKey", "Gone")
     assert write_results([failed]) == b"lake,a%20b,,failed,404,NoSuchKey,Gone\n"
-
-
-@pytest.mark.parametrize("pair", ["404,NoSuchKey", "NoSuchKey,404"])
-def test_either_order_of_status_and_code_is_read(pair: str) -> None:
-    row = next(read_results([f"lake,a,,failed,{pair},Gone\n"]))
-    assert (row.status, row.code) == (404, "NoSuchKey")
-
-
-@pytest.mark.parametrize("pair", ["200,", ",200"])
-def test_a_success_has_a_status_and_no_code(pair: str) -> None:
-    row = next(read_results([f"lake,a,,succeeded,{pair},Successful\n"]))
-    assert (row.succeeded, row.status, row.code) == (True, 200, "")
-
-
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ("lake,a,,failed,404,NoSuchKey\n", "6 columns"),
-        ("lake,a,,done,200,,\n", "neither succeeded nor failed"),
-        ("lake,a,,failed,NoSuchKey,,\n", "no HTTP status"),
-        ('lake,"a\n', "no CSV"),
-    ],
-)
-def test_a_row_that_is_none_is_refused(row: str, words: str) -> None:
-    with pytest.raises(FileUnreadable, match=words):
-        list(read_results([row]))
 
 
 def test_a_manifest_as_s3_writes_it_is_read() -> None:

@@ -14,10 +14,11 @@ import urllib3
 
 from lake.aws.access import Access
 from lake.aws.rare_clients import without_account_label
-from lake.backup.batch_manifest import FIELDS, FIELDS_WITH_VERSIONS, FORMAT, write_lines
-from lake.backup.completion_report import ReportManifest, read_report_manifest, read_results
+from lake.backup.batch_manifest import FIELDS, FIELDS_WITH_VERSIONS, FORMAT
+from lake.backup.completion_report import ReportManifest, read_report_manifest
 from lake.backup.objects import ManifestObject, TaskResult
 from sandbox.client import REGION
+from tests.builders.batch import read_results, write_lines
 from tests.patience import patience
 from tests.sandboxlake import sandbox_lake
 
