@@ -15,6 +15,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+
 from lake.aws.access import Access
 from lake.aws.s3 import S3, ObjectBody
 from lake.spark.backups.encoding import percent_decoded
@@ -32,8 +37,6 @@ _RESULTS = re.compile(r"/results/[^/]+\.csv$")
 
 def reported_schema() -> Any:
     """What a report says of a copy: an empty field is null, as is `succeeded` where the line ends before it."""
-    import pyarrow as pa
-
     texts = [(name, pa.string()) for name in ("http_status", "code", "message")]
     return pa.schema([("key", pa.string()), ("succeeded", pa.bool_()), *texts])
 
@@ -117,9 +120,6 @@ def _get(s3: S3, share: Share, first: int, last: int | None = None) -> ObjectBod
 
 def rows_of(lines: bytes, source_bucket: str) -> Any:
     """A record batch of `reported_schema` of whole lines; ValueError for a key that is not URL-encoded."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     rows = _table(lines)
     is_ours = pc.and_(pc.fill_null(pc.equal(rows["bucket"], source_bucket), False), pc.is_valid(rows["key"]))
     if is_ours.false_count:
@@ -138,8 +138,6 @@ def rows_of(lines: bytes, source_bucket: str) -> Any:
 
 def _table(lines: bytes) -> Any:
     """The columns but the version's, as a record batch of strings; an empty field is null."""
-    import pyarrow as pa
-
     try:
         rows = _read_at_once(lines)
     except pa.ArrowInvalid:
@@ -149,9 +147,6 @@ def _table(lines: bytes) -> Any:
 
 def _read_at_once(lines: bytes) -> Any:
     """ArrowInvalid where a line has more columns or fewer, or is no UTF-8. Lines within a quoted field are joined."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
     # Without the last break, which belonged to the last line's message where no quotation mark ends that.
     table = arrow_csv.read_csv(
         pa.BufferReader(memoryview(lines)[: -1 if lines.endswith(b"\n") else None]),
@@ -171,8 +166,6 @@ def _read_at_once(lines: bytes) -> Any:
 
 def _lines(data: bytes) -> int | None:
     """How many lines there are, the last one's end missing or not; None where some may end with a carriage return."""
-    import numpy as np
-
     if b"\r" in data:
         return None
     # Several times as fast as bytes.count().
@@ -181,8 +174,6 @@ def _lines(data: bytes) -> int | None:
 
 def _read_singly(lines: bytes) -> Any:
     """Each line for itself: what it lacks is null, and what is behind its seventh field is left out."""
-    import pyarrow as pa
-
     columns: list[list[str | None]] = [[] for _ in COLUMNS]
     for line in lines.splitlines():
         for column, field in zip(columns, _fields(line.decode(errors="replace")), strict=True):

@@ -6,13 +6,20 @@ from typing import Any
 
 import pytest
 
-from lake.spark.backups.copying import ALREADY
-from lake.spark.backups.outcomes import OUTCOMES, once, side_by_side, with_outcomes
-from lake.spark.backups.reports import reported_schema
-from lake.spark.backups.settling import PLANNED, PROVED, THERE, schemas
 from tests.lazily import lazily
 
 pa = lazily("pyarrow")
+once = lazily("lake.spark.backups.outcomes", "once")
+side_by_side = lazily("lake.spark.backups.outcomes", "side_by_side")
+with_outcomes = lazily("lake.spark.backups.outcomes", "with_outcomes")
+reported_schema = lazily("lake.spark.backups.reports", "reported_schema")
+schemas = lazily("lake.spark.backups.settling", "schemas")
+
+ALREADY = "AlreadyThere"
+OUTCOMES = ("copied", "already_there", "changed", "vanished", "denied", "too_new", "archived", "failed")
+PLANNED = "planned"
+PROVED = "proved"
+THERE = "there"
 
 BEGAN = datetime(2026, 11, 20, tzinfo=UTC)
 SIZE, MINE, PARTS, OTHER = 7, "aaaa", "aaaa-3", "bbbb"

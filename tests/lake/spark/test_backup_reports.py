@@ -9,11 +9,15 @@ import pytest
 
 from lake.aws.errors import AwsError
 from lake.aws.s3 import ObjectBody
-from lake.spark.backups import reports
-from lake.spark.backups.reports import file_shares, lines_of, rows_of
 from lake.spark.backups.tasks import Share
 from lake.spark.errors import SparkRefused
 from tests.lake.spark.backupground import HOSTILE
+from tests.lazily import lazily
+
+file_shares = lazily("lake.spark.backups.reports", "file_shares")
+lines_of = lazily("lake.spark.backups.reports", "lines_of")
+rows_of = lazily("lake.spark.backups.reports", "rows_of")
+
 
 OURS = "acme-lake"
 Told = tuple[str, bool | None, str | None, str | None, str | None]
@@ -92,7 +96,7 @@ RAGGED_ROWS: list[Told] = [
 def test_wherever_a_report_is_cut_its_rows_are_the_same(
     data: bytes, rows: list[Told], ahead: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reports, "LOOK_AHEAD", ahead)
+    monkeypatch.setattr("lake.spark.backups.reports.LOOK_AHEAD", ahead)
     assert told(data) == rows
     for cut in range(1, len(data)):
         shares = in_two(data, cut)
@@ -139,7 +143,7 @@ def test_a_plain_report_is_read_at_once_and_a_ragged_one_line_by_line(monkeypatc
         raise AssertionError(lines)
 
     plain = b"".join(line(key, "succeeded", "200", "", "") for key in ("a", "b"))
-    monkeypatch.setattr(reports, "_read_singly", never)
+    monkeypatch.setattr("lake.spark.backups.reports._read_singly", never)
     assert [row[0] for row in told(plain)] == ["a", "b"]
     with pytest.raises(AssertionError):
         told(RAGGED)
