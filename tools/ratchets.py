@@ -93,7 +93,15 @@ def _place(checkout: Path, path: Path, node: ast.ClassDef | ast.FunctionDef | as
 
 
 def main() -> int:
-    """Take all measures; exit 1 where something got worse, or a number is to be lowered."""
+    """Take all measures; exit 1 where something got worse, or a number is to be lowered.
+
+    With the names of measures as arguments: say all that they count, the most first.
+    """
+    for name in sys.argv[1:]:
+        for count, place in sorted(MEASURES[name][0](CHECKOUT), key=lambda one: -one[0]):
+            say(f"{count:5} {place}")
+    if sys.argv[1:]:
+        return 0
     numbers = tomllib.loads(NUMBERS.read_text())
     complaints = [complaint(name, most, CHECKOUT) for name, most in numbers["ratchets"].items()]
     complaints += [complaint(name, most, CHECKOUT, falls=False) for name, most in numbers["limits"].items()]
