@@ -204,7 +204,8 @@ def _repair_params(actor: Actor, table: DeltaTable, shown: ShownPlan, confirm: s
     return {
         "uri": table.uri,
         "name": table.name,
-        **{key: plan[key] for key in ("repair", "code", "version", "digest")},
+        "repair": plan["kind"],
+        **{key: plan[key] for key in ("code", "version", "digest")},
         "path_scheme": shown.job.params.get("path_scheme", ""),
         "planned_by": str(shown.job.pk),
         "confirm": confirm.strip(),

@@ -34,7 +34,7 @@ class UpkeepCommand(JsonCommand):
         plan, refusal = planned.result["plan"], planned.result["refusal"]
         job = self._apply(planned, wish, options) if plan and options["apply"] else None
         self.emit(_document(planned, job), list(_as_text(plan, refusal, job, applied=options["apply"])))
-        if refusal and refusal["code"] != NOTHING_TO_DO:
+        if refusal and refusal["why"] != NOTHING_TO_DO:
             raise Failed(f"Nothing was planned: {refusal['reason']}")
         if job and job.is_finished and job.state != JobState.SUCCEEDED:
             raise Failed(f"The change was not made whole: see above and `levee job {job.pk}`.")
@@ -60,7 +60,14 @@ class UpkeepCommand(JsonCommand):
 
 
 def _document(planned: Job, job: Job | None) -> Document:
-    return {**{key: planned.result[key] for key in ("read_at", "wish", "plan", "refusal")}, "job": _job_document(job)}
+    plan, refusal = planned.result["plan"], planned.result["refusal"]
+    return {
+        "read_at": planned.result["read_at"],
+        "wish": planned.result["wish"],
+        "plan": plan and {**plan, "act": plan["kind"]},
+        "refusal": refusal and {**refusal, "act": refusal["kind"], "code": refusal["why"]},
+        "job": _job_document(job),
+    }
 
 
 def _job_document(job: Job | None) -> Document | None:
@@ -72,14 +79,14 @@ def _job_document(job: Job | None) -> Document | None:
         "state": job.state,
         "message": job.message,
         "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
-        "outcomes": job.result.get("outcomes", []),
+        "outcomes": [{**one, "result": one["outcome"]} for one in job.result.get("outcomes", [])],
         "aws_request_ids": job.result.get("aws_request_ids", []),
     }
 
 
 def _as_text(plan: Document | None, refusal: Document | None, job: Job | None, *, applied: bool) -> Iterator[str]:
     if refusal:
-        yield refusal["reason"] if refusal["code"] == NOTHING_TO_DO else f"Not now: {refusal['reason']}"
+        yield refusal["reason"] if refusal["why"] == NOTHING_TO_DO else f"Not now: {refusal['reason']}"
     if plan:
         yield from _plan_lines(plan)
     if job:

@@ -6,7 +6,7 @@ import time
 
 from tools.machine import CHECKOUT, say
 
-PACKAGES = ("backups", "benchmarks", "coordinator", "dashboard", "lake", "sandbox", "tools")
+PACKAGES = ("backups", "benchmarks", "changes", "coordinator", "dashboard", "lake", "sandbox", "tools")
 
 CHECKS: dict[str, tuple[str, ...]] = {
     "lint": ("-m", "ruff", "check", "."),

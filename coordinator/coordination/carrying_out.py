@@ -6,6 +6,9 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from changes.calls import Sending
+from changes.execution import execute
+from changes.plan import Plan
 from coordinator.coordination.checks import Check, Operation, Preflight, differing, preflight_document
 from coordinator.coordination.features import LEFT_BEHIND, features_of
 from coordinator.coordination.left_registrations import left_by, removal_of
@@ -19,9 +22,6 @@ from coordinator.coordination.warm import spark
 from coordinator.observation.passes import observe_one_table
 from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
-from coordinator.repairs.execution import execute
-from coordinator.repairs.lake_port import AwsRepairLake
-from coordinator.repairs.plan import Plan
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobCancelled, JobFailed, JobInterrupted
 from lake.aws.access import Lake
@@ -131,7 +131,7 @@ def _backfill(
         if not plans:
             break
         with telling.step(plans[0].title) as step:
-            execution = execute(plans[0], AwsRepairLake(lake), check_cancelled=telling.check)
+            execution = execute(plans[0].calls, Sending(lake, check_cancelled=telling.check))
             if not execution.is_complete:
                 end = execution.end
                 raise JobFailed("NotBackfilled", f"Stopped before the drop: {end.sentence if end else 'not complete'}")
@@ -224,7 +224,7 @@ def _remove(lake: Lake, plan: Plan | None, telling: Telling, keep: Keep) -> str:
     if plan is None:
         return ""
     try:
-        execution = execute(plan, AwsRepairLake(lake), check_cancelled=telling.check)
+        execution = execute(plan.calls, Sending(lake, check_cancelled=telling.check))
     except JobCancelled:
         return ""
     keep(aws_request_ids=list(execution.request_ids))

@@ -8,11 +8,12 @@ one registration, and that no request for it is under way any more.
 from dataclasses import dataclass
 from typing import Any
 
+from changes.plan import Plan
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.situation import Situation
 from coordinator.protocols.wording import joined, thousands, verb
+from coordinator.repairs.facts import RepairName
 from coordinator.repairs.orphans import orphans, removal, why_not_lost
-from coordinator.repairs.plan import Plan, RepairName
 from coordinator.repairs.table_under_repair import TableUnderRepair
 from lake.delta.facts import Registration
 from lake.spark.messages import SparkOutcome
@@ -86,9 +87,8 @@ def removal_of(left: Left, after: Situation, outcome: SparkOutcome | None) -> Pl
     if not left.store or table.why_nothing() or why_not_lost(table, registration):
         return None
     title = f"Remove registration {registration.table_id}"
-    return Plan(
-        RepairName.REMOVE_ORPHANS, "K0", None, after.uri, title, (removal(table, registration),), ("Deletes no file.",)
-    )
+    calls = (removal(table, registration),)
+    return Plan(RepairName.REMOVE_ORPHANS.value, after.uri, title, calls, ("Deletes no file.",), "K0")
 
 
 def _met_another_commit(outcome: SparkOutcome | None) -> bool:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from changes.plan import Plan
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.situation import RecentWriter, Situation, SparkFacts, StoreFacts
 from coordinator.models import Commit, CommitStore, DeltaTable
@@ -17,7 +18,7 @@ from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.observation.surveys import Survey
 from coordinator.observation.targets import Target
 from coordinator.protocols.coordinator_conf import aws_endpoint, read_conf
-from coordinator.repairs.plan import Plan, RepairFacts
+from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import Keep, read_for_repair
 from dashboard.connections.models import Connection

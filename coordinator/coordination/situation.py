@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from changes.plan import Plan
 from coordinator.coordination.checks import Operation
-from coordinator.repairs.plan import Plan, RepairFacts
+from coordinator.repairs.facts import RepairFacts
 from lake.delta.facts import LockDomain, TableFacts, TableProtocol
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from changes.plan import Plan
 from coordinator.coordination.checks import Check, Operation, failed, ok, warning
 from coordinator.coordination.features import COORDINATED, LEFT_BEHIND, features_of, is_catalog_managed, unknown
 from coordinator.coordination.places import location_of, path_of_entries, path_problem
@@ -10,7 +11,7 @@ from coordinator.protocols.absence import being_checked
 from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.registrations import current_registration
 from coordinator.protocols.verdict import Finding, State
-from coordinator.repairs.plan import Plan, RepairName
+from coordinator.repairs.facts import RepairName
 from lake.delta.facts import Mechanism, Registration
 
 _UNDONE = (State.BLOCKED, State.UNSAFE)
@@ -133,7 +134,7 @@ def _blocks(finding: Finding) -> bool:
 
 def backfills_of(situation: Situation) -> tuple[Plan, ...]:
     """What a drop does first, oldest version first."""
-    plans = [plan for plan in situation.plans if plan.repair in BACKFILLS and not plan.can_lose]
+    plans = [plan for plan in situation.plans if plan.kind in BACKFILLS and not plan.can_lose]
     return tuple(sorted(plans, key=lambda plan: -1 if plan.version is None else plan.version))
 
 

@@ -29,6 +29,12 @@ def recall_provenance(table_id: int, from_version: int) -> dict[int, facts.Prove
     return {row.version: _fact(row) for row in rows.select_related("identity").iterator()}
 
 
+def seen_of_version(table_id: int, version: int) -> facts.Provenance | None:
+    """What is known of one version of a table."""
+    row = Provenance.objects.filter(table=table_id, version=version).select_related("identity").first()
+    return _fact(row) if row else None
+
+
 def save_provenance(pairs: Sequence[tuple[DeltaTable, Reading]]) -> None:
     """Store what each reading has learned, and drop what log clean-up has taken from log and stores.
 

@@ -65,8 +65,10 @@ class WrittenAside:
 
     `entries` are those of its version in every log store and lock domain, `published` is the version's file.
     `is_copy` says whether that file holds the same bytes, None where they were not compared. `provenance` is what was
-    seen of the version before. `witnessed` says that `Witnesses.tell` holds against the file. `life_seconds` is how
-    long an entry lives at least after its completion.
+    seen of the version before. `witnessed` says that `Witnesses.tell` holds against the file, and `copy_beside` that
+    another temp file of the version holds the published bytes: a writer without the lock leaves a checksum too, and no
+    temp file. `life_seconds` is how long an entry lives at least after its completion. `written_at` is when the file
+    was written by what it says itself, None where S3's time is to be believed: a restore renews that one.
     """
 
     file: LogObject
@@ -76,7 +78,9 @@ class WrittenAside:
     entries: Sequence[NamedFile] = ()
     provenance: Provenance | None = None
     witnessed: bool = False
+    copy_beside: bool = False
     life_seconds: float = LEAST_LIFE
+    written_at: datetime | None = None
 
 
 def fate_of_temp(one: WrittenAside) -> Fate:
@@ -93,13 +97,15 @@ def fate_of_temp(one: WrittenAside) -> Fate:
     named_before = was_named(one.provenance, one.file.name)
     if naming or named_before:
         return Fate(Proof.NEEDED, _why_last_copy(one))
-    if one.entries or named_before is False:
-        return _fate_beside_another(one)
+    if (one.entries or named_before is False) and _came_too_late(one):
+        return NEVER_ACCEPTED
+    if one.entries:
+        return Fate(Proof.UNPROVEN, "an entry that named it may have expired before the version was taken again")
     if one.published is None:
         return Fate(Proof.UNPROVEN, "its version is not published, and an entry that named it may have expired")
     if one.is_copy is None:
         return Fate(Proof.UNPROVEN, "its bytes were not compared with the published file")
-    if one.witnessed:
+    if one.witnessed and one.copy_beside:
         return NEVER_ACCEPTED
     return Fate(Proof.UNPROVEN, "it differs from the published file, and no entry tells which of them was accepted")
 
@@ -113,15 +119,14 @@ def was_named(provenance: Provenance | None, name: str) -> bool | None:
     return None if provenance.disputed else False
 
 
-def _fate_beside_another(one: WrittenAside) -> Fate:
-    """Another file is or was named. An entry of this one would have had to expire before that one was put."""
+def _came_too_late(one: WrittenAside) -> bool:
+    """Another file is or was named, and an entry of this one cannot have expired before that one was put."""
     life = timedelta(seconds=max(one.life_seconds, 0))
     put = [_put_by(named, one.published) for named in one.entries]
     if not put and one.provenance is not None and one.provenance.accepted_at is not None:
         put = [_later(one.provenance.accepted_at, PREPARES_WITHIN)]
-    if put and _later(one.file.modified_at, life) > max(put):
-        return NEVER_ACCEPTED
-    return Fate(Proof.UNPROVEN, "an entry that named it may have expired before the version was taken again")
+    written = one.file.modified_at if one.written_at is None else min(one.file.modified_at, one.written_at)
+    return bool(put) and _later(written, life) > max(put)
 
 
 def _put_by(named: NamedFile, published: LogObject | None) -> datetime:

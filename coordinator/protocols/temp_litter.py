@@ -1,6 +1,7 @@
 """Temp files of the log store beside the entries of their versions: which of them may be the last copy of a commit."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 
 from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.log_view import LogView
@@ -8,19 +9,28 @@ from coordinator.protocols.names import temp_file_version
 from coordinator.protocols.survivors import LEAST_LIFE, Fate, NamedFile, Proof, WrittenAside, fate_of_temp, was_named
 from lake.delta.facts import LogObject, LogStoreEntry
 
+Times = Callable[[LogObject], datetime | None]
+"""When a file was written by what it says itself; None where S3's time is to be believed."""
+
+
+def as_s3_says(file: LogObject) -> datetime | None:
+    """A look reads no temp file for its time; whoever plans a deletion does."""
+    return None
+
+
 UNREAD = Fate(Proof.NEEDED, "not every entry of its version was kept when they were read")
 
 
-def temp_fates(view: LogView, seen: Sequence[SeenEntry]) -> list[tuple[LogObject, Fate]]:
+def temp_fates(view: LogView, seen: Sequence[SeenEntry], times: Times = as_s3_says) -> list[tuple[LogObject, Fate]]:
     """Every listed temp file with what is known of it; `seen` are the entries of every lock domain."""
     by_version: dict[int, list[NamedFile]] = {}
     for one in seen:
         by_version.setdefault(one.version, []).append(NamedFile(one.entry, one.temp.object if one.temp else None))
     life = shortest_life(life_of_entry(one.entry, one.file.object) for one in seen)
-    return [(file, _fate(view, file, by_version, life)) for file in view.facts.listing.temp_files or ()]
+    return [(file, _fate(view, file, by_version, life, times)) for file in view.facts.listing.temp_files or ()]
 
 
-def _fate(view: LogView, file: LogObject, entries: Mapping[int, list[NamedFile]], life: float) -> Fate:
+def _fate(view: LogView, file: LogObject, entries: Mapping[int, list[NamedFile]], life: float, times: Times) -> Fate:
     version = temp_file_version(file.name)
     if version is None:
         return fate_of_temp(WrittenAside(file, None, None, None))
@@ -35,6 +45,7 @@ def _fate(view: LogView, file: LogObject, entries: Mapping[int, list[NamedFile]]
             entries.get(version, []),
             view.facts.provenance.get(version),
             life_seconds=life,
+            written_at=times(file),
         )
     )
 

@@ -13,8 +13,8 @@ from django.db.models import Q, QuerySet
 from coordinator.models import DeltaTable, TableFinding
 from coordinator.queries.table_list import TableFilter, filtered
 from coordinator.repairs.confirmed import ShownPlan, is_too_old, read_at
+from coordinator.repairs.facts import RepairName
 from coordinator.repairs.fresh import Subject
-from coordinator.repairs.plan import RepairName
 from coordinator.repairs.spelling import PATH_SCHEME
 from dashboard.jobs.models import Job
 from lake.delta.uri import SCHEMES, TableUri
@@ -61,7 +61,7 @@ def plan_view(table: DeltaTable, job: Job, subject: Subject) -> PlanView:
         refused_instead=[
             one
             for one in job.result.get("refusals", [])
-            if (one["code"], one["version"]) == (subject.code, subject.version) and one["repair"] != subject.repair
+            if (one["code"], one["version"]) == (subject.code, subject.version) and one["kind"] != subject.repair
         ],
         read_at=read_at(job),
         too_old=job.is_finished and is_too_old(job),
@@ -190,7 +190,7 @@ def of_connection(chosen: TableFilter, name: str) -> TableFilter:
 
 
 def _about(subject: Subject, documents: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-    named = ((one, Subject(one["repair"], one["code"], one["version"])) for one in documents)
+    named = ((one, Subject(one["kind"], one["code"], one["version"])) for one in documents)
     return next((one for one, its_subject in named if its_subject == subject), None)
 
 

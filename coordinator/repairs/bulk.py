@@ -5,14 +5,14 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from changes.calls import Sending
+from changes.execution import CallOutcome, execute
+from changes.plan import Plan
 from coordinator.models import DeltaTable
 from coordinator.repairs.call_steps import log_call
 from coordinator.repairs.carrying_out import Images, conclude
-from coordinator.repairs.execution import CallOutcome, execute
 from coordinator.repairs.fresh import FreshPlans, plan_anew
 from coordinator.repairs.gate import ReadOnlyMode, require_writable
-from coordinator.repairs.lake_port import AwsRepairLake
-from coordinator.repairs.plan import Plan
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import Outcome, record
 from dashboard.connections.access import EndpointNotAllowed, lake_access
@@ -122,14 +122,14 @@ def _repaired(context: JobContext, table: DeltaTable, repairs: tuple[str, ...]) 
 
 
 def _wanted(fresh: FreshPlans, repairs: tuple[str, ...]) -> list[Plan]:
-    wanted = [plan for plan in fresh.plans if plan.repair.value in repairs and not plan.can_lose]
+    wanted = [plan for plan in fresh.plans if plan.kind in repairs and not plan.can_lose]
     return sorted(wanted, key=lambda plan: -1 if plan.version is None else plan.version)
 
 
 def _closing(
     fresh: FreshPlans, repairs: tuple[str, ...], done: list[str], overtaken: list[str]
 ) -> tuple[TableState, str]:
-    reasons = [one.reason for one in fresh.refusals if one.repair.value in repairs]
+    reasons = [one.reason for one in fresh.refusals if one.kind in repairs]
     reasons += [f"{one.title} can lose a commit: confirm it on the table's page." for one in _losing(fresh, repairs)]
     told = [part for part in (_list(done), *overtaken, *reasons) if part]
     if overtaken:
@@ -140,7 +140,7 @@ def _closing(
 
 
 def _losing(fresh: FreshPlans, repairs: tuple[str, ...]) -> list[Plan]:
-    return [plan for plan in fresh.plans if plan.repair.value in repairs and plan.can_lose]
+    return [plan for plan in fresh.plans if plan.kind in repairs and plan.can_lose]
 
 
 def _carry_out(context: JobContext, table: DeltaTable, plan: Plan, fresh: FreshPlans, lake: Lake) -> None:
@@ -155,7 +155,7 @@ def _carry_out(context: JobContext, table: DeltaTable, plan: Plan, fresh: FreshP
     outcome: Outcome = "failed"
     detail = "Interrupted."
     try:
-        execution = execute(plan, AwsRepairLake(lake), on_call=on_call)
+        execution = execute(plan.calls, Sending(lake), on_call)
         conclusion = conclude(table.connection, lake, plan, fresh, execution)
         if conclusion.verdict is not None:
             images.note_table(conclusion.verdict)
@@ -185,7 +185,7 @@ def _carry_out(context: JobContext, table: DeltaTable, plan: Plan, fresh: FreshP
 
 
 def _key(plan: Plan) -> tuple[str, str, int | None]:
-    return plan.repair.value, plan.code, plan.version
+    return plan.kind, plan.code, plan.version
 
 
 def _list(done: list[str]) -> str:

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
-from coordinator.repairs.lake_port import RepairLake
-from coordinator.repairs.outcome import Stop, label
+from changes.calls import Stop
+from coordinator.repairs.keys_in_words import label
 from lake.aws.errors import AwsError
 from lake.differences import first_difference as parting
+
+if TYPE_CHECKING:
+    from lake.aws.access import Lake
 
 PIECE_BYTES = 8 * 2**20
 Piece = bytes | memoryview
@@ -16,12 +20,12 @@ class AbsentObject(Exception):
     """There is no such object, or there is none any more."""
 
 
-def pieces_of_object(lake: RepairLake, bucket: str, key: str) -> Iterator[Piece]:
+def pieces_of_object(lake: "Lake", bucket: str, key: str) -> Iterator[Piece]:
     """The object's bytes in order. Raises AbsentObject, Stop where it changes between two pieces, and AwsError."""
     etag, size, read = "", 1, 0
     while read < size:
         try:
-            body = lake.get(bucket, key, first=read, last=read + PIECE_BYTES - 1)
+            body = lake.s3.get(bucket, key, first=read, last=read + PIECE_BYTES - 1)
         except AwsError as error:
             if error.code in {"NoSuchKey", "NotFound"}:
                 raise AbsentObject(key) from error

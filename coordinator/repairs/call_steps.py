@@ -4,10 +4,10 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
+from changes.calls import Result
+from changes.execution import CallOutcome
+from changes.plan import Plan
 from coordinator.repairs.carrying_out import Images
-from coordinator.repairs.documents import call_document
-from coordinator.repairs.execution import CallOutcome, Result
-from coordinator.repairs.plan import Plan
 from dashboard.jobs.context import JobContext, Step
 
 STATES = {Result.DONE: "done", Result.ALREADY: "done", Result.STOPPED: "stopped", Result.FAILED: "failed"}
@@ -45,13 +45,11 @@ class CallSteps:
 
     def _begin(self, place: int) -> None:
         if place < len(self._plan.calls):
-            says = call_document(self._plan.calls[place])["says"]
-            self._step = self._running.enter_context(self._context.step(says))
+            self._step = self._running.enter_context(self._context.step(self._plan.calls[place].says))
 
 
 def log_call(context: JobContext, place: int, outcome: CallOutcome) -> None:
     """Write a call and its outcome to the visible log, with the ids of its requests."""
     requests = f" (request {', '.join(outcome.request_ids)})" if outcome.request_ids else ""
-    operation = call_document(outcome.call)["operation"]
     level = "INFO" if outcome.may_go_on else "WARN"
-    context.log(f"{operation}: {outcome.sentence}{requests}", level=level, step=f"call {place + 1}")
+    context.log(f"{outcome.call.operation}: {outcome.sentence}{requests}", level=level, step=f"call {place + 1}")

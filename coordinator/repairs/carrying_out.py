@@ -3,15 +3,17 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from changes.calls import Result
+from changes.documents import call_document, outcome_document
+from changes.execution import CallOutcome, Execution
+from changes.plan import Plan
 from coordinator.observation.passes import observe_one_table
 from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
 from coordinator.protocols.verdict import Finding, State, Verdict
-from coordinator.repairs.documents import call_document, finding_image
-from coordinator.repairs.execution import CallOutcome, Execution, Result
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
+from coordinator.repairs.images import finding_image
 from coordinator.repairs.overtaking import UNCHANGED, in_words, is_doubtful, overtaken_at, was_overtaken, written
-from coordinator.repairs.plan import Plan
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobFailed, JobOvertaken
 from lake.aws.access import Lake
@@ -46,8 +48,7 @@ class Images:
 
     def note_call(self, outcome: CallOutcome) -> None:
         """Add a call with its outcome."""
-        document = call_document(outcome.call)
-        self.after["calls"].append({**document, "outcome": outcome.result.value, "sentence": outcome.sentence})
+        self.after["calls"].append(outcome_document(outcome))
         self.request_ids.extend(outcome.request_ids)
 
     def note_table(self, verdict: Verdict) -> None:
@@ -85,8 +86,8 @@ def conclude(connection: Connection, lake: Lake, plan: Plan, fresh: FreshPlans, 
     or may stand, and where a new one was left behind.
     """
     if execution.end is not None:
-        return _ended(connection, lake, fresh, execution, execution.end)
-    reading = observe_one_table(connection, lake, TableUri.parse(plan.uri))
+        return _ended(connection, lake, plan, fresh, execution, execution.end)
+    reading = observe_one_table(connection, lake, TableUri.parse(plan.subject))
     if reading.error is not None:
         sentence = f"The table could not be read again after the repair: {reading.error}"
         return Conclusion(None, JobFailed(reading.error.code, sentence))
@@ -107,15 +108,17 @@ def unproven(plan: Plan, fresh: FreshPlans, verdict: Verdict) -> JobFailed | Non
     return None
 
 
-def _ended(connection: Connection, lake: Lake, fresh: FreshPlans, execution: Execution, end: CallOutcome) -> Conclusion:
+def _ended(
+    connection: Connection, lake: Lake, plan: Plan, fresh: FreshPlans, execution: Execution, end: CallOutcome
+) -> Conclusion:
     """A repair that one of its calls has ended."""
     try:
-        again = read_and_plan(connection, lake, execution.plan.uri, fresh.path_scheme)
+        again = read_and_plan(connection, lake, plan.subject, fresh.path_scheme)
     except AwsError as error:
         sentence = f"{_where(execution, end)} The table could not be read again: {error}"
         return Conclusion(None, JobFailed(end.code or error.code, sentence))
-    told = overtaken_at(execution, end, again)
-    if was_overtaken(execution, again):
+    told = overtaken_at(plan, execution, end, again)
+    if was_overtaken(plan, execution, again):
         return Conclusion(again.verdict, JobOvertaken(told.sentence, told.document))
     holds = "" if told.finding_holds else " The table was read again: the finding no longer holds."
     return Conclusion(again.verdict, JobFailed(end.code or "Stopped", f"{_where(execution, end)}{holds}"))
@@ -125,7 +128,7 @@ def _where(execution: Execution, end: CallOutcome) -> str:
     """Where a repair ended and what it had written. Of a call that AWS did not answer nobody knows whether it wrote."""
     told = written(execution)
     changed = told or end.result is Result.FAILED
-    place = f"Stopped at call {len(execution.outcomes)} of {len(execution.plan.calls)}" if changed else UNCHANGED
+    place = f"Stopped at call {len(execution.outcomes)} of {len(execution.calls)}" if changed else UNCHANGED
     return " ".join(part for part in (f"{place}: {end.sentence}", in_words(told)) if part)
 
 
@@ -138,7 +141,7 @@ def still_wrong(plan: Plan, fresh: FreshPlans, verdict: Verdict) -> Finding | No
     known = {(one.code, one.version): one for one in fresh.verdict.findings}
     for one in verdict.findings:
         same = (one.code, one.version) == (plan.code, plan.version)
-        stands = one.state is not State.HEALTHY or plan.repair in one.repairs
+        stands = one.state is not State.HEALTHY or plan.kind in one.repairs
         if same and stands and not _is_less(one, known.get((one.code, one.version))):
             return one
         about = plan.version is not None and one.version == plan.version and (one.code, one.version) not in known

@@ -16,7 +16,7 @@ from dashboard.jobs.models import Job, JobState
 
 @dataclass(frozen=True, slots=True)
 class ShownPlan:
-    """A plan as a job made it: its document (coordinator.repairs.documents) and the job."""
+    """A plan as a job made it: its document (`changes.documents`) and the job."""
 
     job: Job
     document: dict[str, Any]
@@ -49,7 +49,7 @@ def confirmed_plan(table: DeltaTable, subject: Subject, digest: str) -> ShownPla
     since = timezone.now() - PLAN_LASTS
     for job in plan_jobs(table).filter(state=JobState.SUCCEEDED, created_at__gte=since):
         for document in job.result.get("plans", []):
-            same = subject == Subject(document["repair"], document["code"], document["version"])
+            same = subject == Subject(document["kind"], document["code"], document["version"])
             if same and document["digest"] == digest and not is_too_old(job):
                 return ShownPlan(job, document)
     raise PlanNeeded

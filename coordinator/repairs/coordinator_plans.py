@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from changes.calls import Call
 from coordinator.protocols.registrations import SeenCommit, seen_commits
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, joined, run_list, thousands, version_list
-from coordinator.repairs.calls import Call, ClearCommits, Publish, RequireEqual, SaveAside
-from coordinator.repairs.plan import FileCheck, RepairName
+from coordinator.repairs.facts import FileCheck, RepairName
+from coordinator.repairs.item_calls import ClearCommits
+from coordinator.repairs.object_calls import Publish, RequireEqual, SaveAside
 from coordinator.repairs.registration_plans import current_registration, why_not_rest_on
 from coordinator.repairs.rescue import rescued_registration
 from coordinator.repairs.seen_before import doubt, was_accepted, was_published, why_contradicted

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from coordinator.repairs.plan import FileCheck
+from coordinator.repairs.facts import FileCheck
 from lake.delta.actions import read_commit, read_commit_head
 from lake.delta.checksum import read_checksum
 from lake.delta.coordinator_properties import coordinator_table_id
@@ -28,6 +28,7 @@ def check_file(name: str, data: bytes, etag: str) -> FileCheck:
         problems=tuple(problems),
         registration=coordinator_table_id(commit.metadata.properties) if commit.metadata else "",
         transaction=first.info.transaction,
+        timestamp=first.info.timestamp,
         md5=hashlib.md5(data, usedforsecurity=False).hexdigest(),
     )
 

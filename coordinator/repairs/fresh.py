@@ -6,12 +6,13 @@ from typing import Any
 
 from django.utils import timezone
 
+from changes.documents import call_document
+from changes.plan import Plan, Refusal
 from coordinator.models import DeltaTable
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.verdict import Finding, Verdict
-from coordinator.repairs.documents import call_document
-from coordinator.repairs.plan import Plan, Refusal, RepairFacts
+from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import Keep, forget, read_for_repair
 from dashboard.connections.models import Connection
@@ -32,7 +33,7 @@ class Subject:
 
     @classmethod
     def of(cls, thing: Plan | Refusal) -> "Subject":
-        return cls(thing.repair.value, thing.code, thing.version)
+        return cls(thing.kind, thing.code, thing.version)
 
     def is_of(self, thing: Plan | Refusal) -> bool:
         return self == Subject.of(thing)
@@ -123,7 +124,7 @@ def what_moved(subject: Subject, fresh: FreshPlans, shown: Mapping[str, Any]) ->
     return f"finding {subject.finding} no longer allows this repair."
 
 
-def _changed_call(now: Sequence[Mapping[str, str]], shown: Sequence[Mapping[str, str]]) -> str:
+def _changed_call(now: Sequence[Mapping[str, object]], shown: Sequence[Mapping[str, object]]) -> str:
     if len(now) != len(shown):
         return f"the plan had {len(shown)} calls and has {len(now)} now."
     for number, (new, old) in enumerate(zip(now, shown, strict=True), start=1):

@@ -4,16 +4,16 @@ from typing import Any, cast
 
 from django.utils import timezone
 
+from changes.calls import Sending
+from changes.documents import plan_document, refusal_document
+from changes.execution import execute
+from changes.plan import Plan
 from coordinator.repairs.bulk import repair_tables
 from coordinator.repairs.call_steps import CallSteps
 from coordinator.repairs.carrying_out import Images, conclude, read_and_plan
-from coordinator.repairs.documents import plan_document, refusal_document
-from coordinator.repairs.execution import execute
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew, what_moved
 from coordinator.repairs.gate import RepairRefused, require_name, require_writable
-from coordinator.repairs.lake_port import AwsRepairLake
 from coordinator.repairs.overtaking import UNCHANGED, overtaken_before
-from coordinator.repairs.plan import Plan
 from dashboard.accounts.actor import Actor, Source
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
@@ -70,7 +70,7 @@ def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Pl
     images = Images.of(plan, fresh)
     context.result(before=images.before, after=images.after, aws_request_ids=images.request_ids)
     with CallSteps(context, plan, images) as steps:
-        execution = execute(plan, AwsRepairLake(lake), on_call=steps, check_cancelled=context.check_cancelled)
+        execution = execute(plan.calls, Sending(lake, check_cancelled=context.check_cancelled), steps)
     with context.step("Read the table again") as step:
         conclusion = conclude(connection, lake, plan, fresh, execution)
         step.detail = conclusion.now
@@ -118,7 +118,7 @@ def _shown(context: JobContext, subject: Subject) -> dict[str, Any]:
     """The document of the plan as it was shown, {} where the job that made it is gone."""
     planned = Job.objects.filter(pk=str(context.params["planned_by"])).first()
     plans = planned.result.get("plans", []) if planned else []
-    return next((one for one in plans if subject == Subject(one["repair"], one["code"], one["version"])), {})
+    return next((one for one in plans if subject == Subject(one["kind"], one["code"], one["version"])), {})
 
 
 def _check_writable(connection: Connection) -> None:

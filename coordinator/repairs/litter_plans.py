@@ -3,17 +3,20 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from changes.calls import Call
+from changes.plan import Plan
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.names import is_version, staged_file_version, temp_file_version, written_for
 from coordinator.protocols.registrations import element_problems
 from coordinator.protocols.staged_litter import losing_files, staged_fates, uncompared_files
 from coordinator.protocols.survivors import Fate, fate_of_registration
-from coordinator.protocols.temp_litter import temp_fates, unnamed_files
+from coordinator.protocols.temp_litter import Times, as_s3_says, temp_fates, unnamed_files
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, duration, joined, thousands, verb, version_list
-from coordinator.repairs.calls import Call, DeleteLitter, RequireEqual, SaveAside
+from coordinator.repairs.facts import RepairName
+from coordinator.repairs.object_calls import RequireEqual, SaveAside
+from coordinator.repairs.orphan_calls import DeleteOrphan
 from coordinator.repairs.orphans import orphans, removal, why_not_lost
-from coordinator.repairs.plan import Plan, RepairName
 from coordinator.repairs.registration_plans import current_registration
 from coordinator.repairs.rescue import rescued_object
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
@@ -26,7 +29,7 @@ MOST_DELETED = 300
 
 def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
     """C1: temp files that were never accepted; where none is proven, those that may be the last copy of a commit."""
-    litter = temp_litter(table)
+    litter = temp_litter(table, table.written_at)
     domains = table.lock_domains
     reason = (
         table.why_nothing()
@@ -80,7 +83,7 @@ def _removal(
     finding: Finding,
     title: str,
     litter: Sequence[tuple[LogObject, Fate]],
-    deletion: Callable[[LogObject], DeleteLitter],
+    deletion: Callable[[LogObject], DeleteOrphan],
     uncompared: int = 0,
 ) -> Plan:
     """Delete what is proven; the rest by a plan of its own, once nothing proven is left, after a copy was kept."""
@@ -106,7 +109,7 @@ def _removal(
     return table.plan(finding, RepairName.REMOVE_ORPHANS, title, calls, told, _what_may_go(litter))
 
 
-def _proven_again(table: TableUnderRepair, deletions: Sequence[tuple[LogObject, DeleteLitter]]) -> list[Call]:
+def _proven_again(table: TableUnderRepair, deletions: Sequence[tuple[LogObject, DeleteOrphan]]) -> list[Call]:
     """The deletions, each version's after the published file was compared with the staged file that it came from."""
     calls: list[Call] = []
     for file, call in deletions:
@@ -124,7 +127,7 @@ def _still_published(table: TableUnderRepair, file: LogObject) -> RequireEqual |
     return RequireEqual(table.place.bucket, table.key(copy.name), table.published_key(version)) if copy else None
 
 
-def _kept_first(table: TableUnderRepair, deletions: Sequence[tuple[LogObject, DeleteLitter]]) -> list[Call]:
+def _kept_first(table: TableUnderRepair, deletions: Sequence[tuple[LogObject, DeleteOrphan]]) -> list[Call]:
     folder = table.rescue_folder(RepairName.REMOVE_ORPHANS, None)
     calls: list[Call] = []
     for file, call in deletions:
@@ -164,9 +167,9 @@ def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[
     )
 
 
-def temp_litter(table: TableUnderRepair) -> list[tuple[LogObject, Fate]]:
+def temp_litter(table: TableUnderRepair, times: Times = as_s3_says) -> list[tuple[LogObject, Fate]]:
     """Quiet temp files that no entry names, of versions that another file holds or that left no trace."""
-    unnamed = unnamed_files(table.view, temp_fates(table.view, table.entries), table.entries)
+    unnamed = unnamed_files(table.view, temp_fates(table.view, table.entries, times), table.entries)
     return [(file, fate) for file, fate in unnamed if _is_quiet(table, file) and _is_told(table, file)]
 
 
@@ -198,7 +201,7 @@ def _witnesses_tell(table: TableUnderRepair, file: LogObject) -> bool:
     return table.witnesses(version, current_registration(table)).tell(published, own)
 
 
-def _unnamed_deletion(table: TableUnderRepair, file: LogObject, domain: LockDomain) -> DeleteLitter:
+def _unnamed_deletion(table: TableUnderRepair, file: LogObject, domain: LockDomain) -> DeleteOrphan:
     version = temp_file_version(file.name) or 0
     named = next((one.entry.temp_path for one in table.entries_of(version)), None)
     call = _deletion(table, file, domain.store, entry=(domain.path, commit_name(version)))
@@ -207,7 +210,7 @@ def _unnamed_deletion(table: TableUnderRepair, file: LogObject, domain: LockDoma
     return replace(call, named=named or "")
 
 
-def _unlisted_deletion(table: TableUnderRepair, file: LogObject, registration: Registration) -> DeleteLitter:
+def _unlisted_deletion(table: TableUnderRepair, file: LogObject, registration: Registration) -> DeleteOrphan:
     return _deletion(table, file, registration.store, registration=registration.table_id)
 
 
@@ -260,8 +263,8 @@ def _deletion(
     *,
     entry: tuple[str, str] | None = None,
     registration: str = "",
-) -> DeleteLitter:
-    return DeleteLitter(table.place.bucket, table.key(file.name), file.etag, file.size, store, entry, registration)
+) -> DeleteOrphan:
+    return DeleteOrphan(table.place.bucket, table.key(file.name), file.etag, file.size, store, entry, registration)
 
 
 def _never_published(table: TableUnderRepair, finding: Finding) -> Outcome:

@@ -2,23 +2,14 @@
 
 from collections.abc import Iterator
 
+from changes.calls import Call
 from coordinator.protocols.lock_domains import domains_in_use
 from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, joined, thousands, verb, version_list
-from coordinator.repairs.calls import (
-    Call,
-    CompleteEntry,
-    DeleteEntry,
-    Item,
-    Publish,
-    RequireAbsent,
-    RequireEmpty,
-    RequireEqual,
-    RequireNoEntry,
-    SaveAside,
-)
-from coordinator.repairs.plan import RepairName
+from coordinator.repairs.facts import RepairName
+from coordinator.repairs.item_calls import CompleteEntry, DeleteEntry, RequireNoEntry
+from coordinator.repairs.object_calls import Item, Publish, RequireAbsent, RequireEmpty, RequireEqual, SaveAside
 from coordinator.repairs.seen_before import doubt, why_contradicted
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
 from lake.delta.facts import LogStoreEntry

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from coordinator.models import TableFinding
 from coordinator.protocols.verdict import State
-from coordinator.repairs.plan import RepairName
+from coordinator.repairs.facts import RepairName
 from coordinator.repairs.possible import REFUSED
 from coordinator.repairs.refusals import NO_BUTTON
 

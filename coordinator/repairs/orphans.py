@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from coordinator.protocols.names import is_version
 from coordinator.protocols.registrations import current_registration
 from coordinator.protocols.wording import thousands
-from coordinator.repairs.calls import DeleteRegistration
+from coordinator.repairs.item_calls import DeleteRegistration
 from coordinator.repairs.table_under_repair import TableUnderRepair, first_reason
 from lake.delta.facts import Registration
 from lake.delta.names import commit_name

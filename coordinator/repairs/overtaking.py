@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from changes.calls import Result
+from changes.execution import CallOutcome, Execution
+from changes.plan import Plan
 from coordinator.protocols.verdict import State, Verdict
-from coordinator.repairs.execution import CallOutcome, Execution, Result
 from coordinator.repairs.fresh import FreshPlans, Subject
 
 UNCHANGED = "Stopped before any change"
@@ -53,18 +55,17 @@ class Overtaking:
         }
 
 
-def was_overtaken(execution: Execution, again: FreshPlans) -> bool:
+def was_overtaken(plan: Plan, execution: Execution, again: FreshPlans) -> bool:
     """Whether the call that stopped would not be planned again; `again` was read after it had stopped."""
     end = execution.end
     if end is None or end.result is not Result.STOPPED or again.verdict.withheld:
         return False  # what is still being checked proves nothing
-    plan = again.plan_of(Subject.of(execution.plan))
-    return plan is None or end.call not in plan.saving_under(execution.plan.rescue_folder).calls
+    now = again.plan_of(Subject.of(plan))
+    return now is None or end.call not in now.saving_under(plan.rescue_folder).calls
 
 
-def overtaken_at(execution: Execution, end: CallOutcome, again: FreshPlans) -> Overtaking:
+def overtaken_at(plan: Plan, execution: Execution, end: CallOutcome, again: FreshPlans) -> Overtaking:
     """What there is to tell of an execution that `end` has ended."""
-    plan = execution.plan
     subject = Subject.of(plan)
     return Overtaking(
         subject,

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from changes.plan import Plan, Refusal
 from coordinator.protocols.names import staged_file_version
+from coordinator.protocols.survivors import Proof
 from coordinator.protocols.verdict import Finding, Verdict
 from coordinator.repairs import coordinator_plans, litter_plans, log_store_plans, refusals, registration_plans
+from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.orphans import orphans, upgrade_file
-from coordinator.repairs.plan import Plan, Refusal, RepairFacts
 from coordinator.repairs.staged_files import MOST_CANDIDATES, waiting_commits
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair
 from lake.delta.facts import TableFacts
@@ -20,7 +22,7 @@ Planner = Callable[[TableUnderRepair, Finding], Iterator[Outcome]]
 def plan_repairs(given: RepairFacts) -> tuple[Plan | Refusal, ...]:
     """The plans and refusals of every finding, worst finding first. Pure; raises nothing, whatever was read.
 
-    No two share repair, code and version.
+    No two share kind, code and version.
     """
     table = TableUnderRepair(given)
     try:
@@ -30,7 +32,7 @@ def plan_repairs(given: RepairFacts) -> tuple[Plan | Refusal, ...]:
     made: dict[tuple[str, str, int | None], Outcome] = {}
     for finding in given.verdict.findings:
         for outcome in outcomes_of(table, finding):
-            made.setdefault((outcome.repair, outcome.code, outcome.version), outcome)
+            made.setdefault((outcome.kind, outcome.code, outcome.version), outcome)
     return tuple(made.values())
 
 
@@ -88,6 +90,9 @@ def _names(table: TableUnderRepair, finding: Finding) -> Iterator[str]:
             for version in log_store_plans.republished(finding):
                 yield from (one.temp.name for one in table.entries_of(version) if one.temp and one.temp.present)
                 yield from _neighbours(table, version)
+        case "C1":
+            found = [file for file, fate in litter_plans.temp_litter(table) if fate.proof is Proof.NEVER_ACCEPTED]
+            yield from (file.name for file in found[: litter_plans.MOST_DELETED])
         case "K0":
             names = (upgrade_file(one) for one in orphans(table)[:MOST_ORPHANS])
             yield from (name for name in names if name and table.view.file(int(name[:20])).present)

@@ -7,10 +7,11 @@ that is refused even so would be refused whatever they hold, and no button may p
 from collections.abc import Mapping
 from dataclasses import replace
 
+from changes.plan import Plan
 from coordinator.protocols.registrations import seen_commits
 from coordinator.protocols.verdict import Finding, Verdict
-from coordinator.repairs.calls import Item
-from coordinator.repairs.plan import FileCheck, Plan, RepairFacts
+from coordinator.repairs.facts import FileCheck, RepairFacts
+from coordinator.repairs.object_calls import Item
 from coordinator.repairs.planning import outcomes_of, wanted_of
 from coordinator.repairs.registration_plans import current_registration
 from coordinator.repairs.table_under_repair import TableUnderRepair
@@ -39,12 +40,12 @@ def _possible(table: TableUnderRepair, finding: Finding) -> Finding:
     except ValueError:  # the table's URI names no place, so that nothing can be planned for it
         outcomes = ()
     # What waits for a choice alone is offered: the page of the plan asks for it.
-    planned = {one.repair.value for one in outcomes if isinstance(one, Plan) or one.asks}
+    planned = {one.kind for one in outcomes if isinstance(one, Plan) or one.asks}
     offered = tuple(name for name in finding.repairs if name in planned)
     reasons = {
-        one.repair.value: one.reason
+        one.kind: one.reason
         for one in outcomes
-        if not isinstance(one, Plan) and one.repair.value in finding.repairs and one.repair.value not in planned
+        if not isinstance(one, Plan) and one.kind in finding.repairs and one.kind not in planned
     }
     evidence = {**finding.evidence, REFUSED: reasons} if reasons else finding.evidence
     return replace(finding, repairs=offered, evidence=evidence)
@@ -70,7 +71,8 @@ def _with_files(table: TableUnderRepair, finding: Finding) -> TableUnderRepair:
 def _file(table: TableUnderRepair, name: str, time: int | None) -> FileCheck:
     """A whole commit as long as the listing has it; its bytes are no other file's."""
     found = table.view.temp(name).object or table.view.staged(name.rpartition("/")[2]).object
-    return FileCheck(name, found.size if found else 0, found.etag if found else "", name, 1, time)
+    at = int(found.modified_at.timestamp() * 1_000) if found else None
+    return FileCheck(name, found.size if found else 0, found.etag if found else "", name, 1, time, timestamp=at)
 
 
 def _times(table: TableUnderRepair, finding: Finding) -> Mapping[str, int | None]:

@@ -9,9 +9,9 @@ from coordinator.observation.second_look import read_table
 from coordinator.observation.surveys import Survey, coordinator_of
 from coordinator.observation.targets import Target
 from coordinator.protocols.verdict import Verdict
-from coordinator.repairs.calls import Item
+from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.file_checks import check_file
-from coordinator.repairs.plan import FileCheck, RepairFacts
+from coordinator.repairs.object_calls import Item
 from coordinator.repairs.planning import wanted_files
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError

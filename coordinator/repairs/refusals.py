@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import thousands
-from coordinator.repairs.plan import RepairName
+from coordinator.repairs.facts import RepairName
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair
 
 Planner = Callable[[TableUnderRepair, Finding], Iterator[Outcome]]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from changes.calls import Call
 from coordinator.protocols import registrations
 from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.names import is_version
@@ -10,8 +11,9 @@ from coordinator.protocols.several_coordinators import accepting_registrations
 from coordinator.protocols.survivors import was_named
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, joined, thousands, verb, version_list
-from coordinator.repairs.calls import Call, Item, RaiseVersion, Register, RequireAbsent, SaveAside
-from coordinator.repairs.plan import RepairName
+from coordinator.repairs.facts import RepairName
+from coordinator.repairs.item_calls import RaiseVersion, Register
+from coordinator.repairs.object_calls import Item, RequireAbsent, SaveAside
 from coordinator.repairs.rescue import rescued_object, rescued_registration
 from coordinator.repairs.spelling import PATH_SCHEME, spelling_of
 from coordinator.repairs.staged_files import MOST_CANDIDATES, staged_above

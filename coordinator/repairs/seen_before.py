@@ -1,7 +1,7 @@
 """What earlier looks saw of a version beside the file that a repair would publish as it."""
 
 from coordinator.protocols.survivors import was_named
-from coordinator.repairs.plan import FileCheck
+from coordinator.repairs.facts import FileCheck
 from lake.delta.facts import Provenance
 
 

@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 
+from changes.calls import Call
+from changes.plan import Plan, Refusal
 from coordinator.protocols.absence import being_checked
 from coordinator.protocols.lock_domains import domains_in_use
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
@@ -14,14 +17,15 @@ from coordinator.protocols.several_coordinators import accepting_registrations, 
 from coordinator.protocols.survivors import Said, Witnesses
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import joined, thousands
-from coordinator.repairs.calls import Call, Item
-from coordinator.repairs.plan import FileCheck, Plan, Refusal, RepairFacts, RepairName
+from coordinator.repairs.facts import FileCheck, RepairFacts, RepairName
+from coordinator.repairs.object_calls import Item
 from coordinator.repairs.rescue import rescue_folder
-from lake.delta.facts import LockDomain, Mechanism, Registration
+from lake.delta.facts import LockDomain, LogObject, Mechanism, Registration
 from lake.delta.names import checksum_name, commit_name
 from lake.delta.uri import TableUri
 
 Outcome = Plan | Refusal
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,11 @@ class TableUnderRepair:
         """What a whole file says of the transaction that wrote it; None where it was not read or is no whole one."""
         check = self.check(name)
         return Said(check.transaction, check.in_commit_timestamp) if check and not check.problems else None
+
+    def written_at(self, file: LogObject) -> datetime:
+        """When a commit was written by its own word; long ago where it does not say."""
+        check = self.check(file.name)
+        return moment_of(check.timestamp if check and not check.problems else None)
 
     def witnesses(self, version: int, registration: Registration | None) -> Witnesses:
         """What tells, besides the published file, which commit of a version was accepted."""
@@ -200,20 +209,38 @@ class TableUnderRepair:
         loses: str = "",
         asks: str = "",
     ) -> Plan:
+        """`loses` names what can be lost; then items and objects are saved aside by the first calls."""
         return Plan(
-            repair,
-            finding.code,
-            finding.version,
+            repair.value,
             self.given.facts.uri,
             title,
             tuple(calls),
             tuple(consequences),
-            loses,
-            asks,
+            finding.code,
+            finding.version,
+            danger=loses,
+            can_lose=bool(loses),
+            asks=asks,
         )
 
     def refuse(self, finding: Finding, repair: RepairName, title: str, reason: str, asks: str = "") -> Refusal:
-        return Refusal(repair, finding.code, finding.version, self.given.facts.uri, title, reason, asks)
+        return Refusal(
+            repair.value,
+            self.given.facts.uri,
+            reason,
+            title=title,
+            code=finding.code,
+            version=finding.version,
+            asks=asks,
+        )
+
+
+def moment_of(milliseconds: int | None) -> datetime:
+    """A time of a commit; the beginning of all time where there is none that can be one."""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1_000, UTC) if milliseconds is not None else _BEGINNING
+    except (OverflowError, OSError, ValueError):
+        return _BEGINNING
 
 
 def first_reason(reasons: Iterable[str]) -> str:

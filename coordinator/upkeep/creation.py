@@ -3,19 +3,29 @@
 import json
 from typing import Any
 
+from changes.calls import Call
+from changes.plan import Equivalents, Plan, Refusal
 from coordinator.protocols.stores import LOG_STORE, TTL_ATTRIBUTE
-from coordinator.upkeep.calls import Fact, ListStore, StoreCall, UpkeepCall
 from coordinator.upkeep.equivalents import cloudformation_table, dynamodb_cli, terraform_table
-from coordinator.upkeep.plan import Equivalents, Refusal, UpkeepPlan
 from coordinator.upkeep.store_calls import (
     ACTIVE,
+    ListStore,
+    StoreCall,
     billing_request,
     capacity_facts,
     capacity_in_words,
     store_call,
     ttl_call,
 )
-from coordinator.upkeep.store_facts import EXPECTED_KEYS, NOUNS, StoreFacts, differing, keys_in_words, why_not_kind
+from coordinator.upkeep.store_facts import (
+    EXPECTED_KEYS,
+    NOUNS,
+    Fact,
+    StoreFacts,
+    differing,
+    keys_in_words,
+    why_not_kind,
+)
 from coordinator.upkeep.wishes import CreateStore
 from lake.aws.dynamodb import StoreDescription
 
@@ -23,23 +33,22 @@ DELTA_UNITS = 5
 """Read and write units that both of Delta's clients give a table which they create themselves."""
 
 
-def plan_creation(wish: CreateStore, facts: StoreFacts) -> UpkeepPlan | Refusal:
+def plan_creation(wish: CreateStore, facts: StoreFacts) -> Plan | Refusal:
     """A table of that name which is there already is finished if it is what the wish would have made, and empty."""
     found = facts.description
     if found is not None and (reason := _why_not_ours(wish, facts, found)):
-        return Refusal(wish.ACT, wish.name, *reason)
-    calls = _calls(wish)
+        return _refuse(wish, *reason)
+    calls = _calls(wish, facts.arn)
     if found is not None and facts.kind == wish.kind and all(_holds(found, call) for call in calls):
-        return Refusal(wish.ACT, wish.name, "nothing-to-do", f"{wish.name} exists already, just as wished.")
-    return UpkeepPlan(
-        act=wish.ACT,
+        return _refuse(wish, "nothing-to-do", f"{wish.name} exists already, just as wished.")
+    return Plan(
+        kind=wish.ACT,
         subject=wish.name,
         title=f"Create the {NOUNS[wish.kind]} {wish.name}",
         calls=calls,
         conditions=(f"No DynamoDB table {wish.name} exists in {facts.region}, or one that this plan began.",),
         consequences=_consequences(wish),
         equivalents=_equivalents(wish, facts),
-        permissions=_permissions(wish, facts),
         beside=beside_delta(wish),
     )
 
@@ -65,6 +74,10 @@ def beside_delta(wish: CreateStore) -> tuple[tuple[str, str, str], ...]:
     )
 
 
+def _refuse(wish: CreateStore, code: str, reason: str) -> Refusal:
+    return Refusal(wish.ACT, wish.name, reason, code)
+
+
 def _why_not_ours(wish: CreateStore, facts: StoreFacts, found: StoreDescription) -> tuple[str, str] | None:
     if found.status not in ("ACTIVE", "CREATING"):
         return "not-active", f"{wish.name} exists, and DynamoDB says {found.status} of it: nothing was created."
@@ -81,14 +94,15 @@ def _why_not_ours(wish: CreateStore, facts: StoreFacts, found: StoreDescription)
     return None
 
 
-def _calls(wish: CreateStore) -> tuple[UpkeepCall, ...]:
-    calls: list[UpkeepCall] = [
+def _calls(wish: CreateStore, arn: str) -> tuple[Call, ...]:
+    calls: list[Call] = [
         store_call(
             "CreateTable",
             create_request(wish),
             f"Create {wish.name} with the key {keys_in_words(EXPECTED_KEYS[wish.kind])}, and wait until it is ACTIVE.",
             (("status", ""),),
             (ACTIVE, ("key_schema", EXPECTED_KEYS[wish.kind])),
+            arn,
         ),
         ListStore(wish.name, wish.kind, f"List {wish.name} among the commit stores."),
     ]
@@ -102,10 +116,11 @@ def _calls(wish: CreateStore) -> tuple[UpkeepCall, ...]:
                 "Switch point-in-time recovery on.",
                 (ACTIVE,),
                 (("point_in_time_recovery", True),),
+                arn,
             )
         )
     if wish.ttl and wish.kind == LOG_STORE:
-        calls.append(ttl_call(wish.name, TTL_ATTRIBUTE, on=True))
+        calls.append(ttl_call(wish.name, TTL_ATTRIBUTE, arn, on=True))
     return tuple(calls)
 
 
@@ -132,7 +147,7 @@ def _birth_facts(wish: CreateStore) -> tuple[tuple[str, Fact], ...]:
     return (*capacity_facts(wish.capacity), *((("encryption", ""),) if not wish.encryption else ()))
 
 
-def _holds(found: StoreDescription, call: UpkeepCall) -> bool:
+def _holds(found: StoreDescription, call: Call) -> bool:
     return not isinstance(call, StoreCall) or not differing(found, call.after)
 
 
@@ -152,7 +167,7 @@ def _consequences(wish: CreateStore) -> tuple[str, ...]:
 
 
 def _equivalents(wish: CreateStore, facts: StoreFacts) -> Equivalents:
-    calls = [(call.operation, json.loads(call.request)) for call in _calls(wish) if isinstance(call, StoreCall)]
+    calls = [(call.verb, json.loads(call.request)) for call in _calls(wish, "") if isinstance(call, StoreCall)]
     table: dict[str, Any] = {
         "name": wish.name,
         "keys": EXPECTED_KEYS[wish.kind],
@@ -167,16 +182,6 @@ def _equivalents(wish: CreateStore, facts: StoreFacts) -> Equivalents:
     if wish.ttl and wish.kind == LOG_STORE:
         table["ttl"] = (TTL_ATTRIBUTE, True)
     return Equivalents(dynamodb_cli(calls, facts.region), terraform_table(table), cloudformation_table(table))
-
-
-def _permissions(wish: CreateStore, facts: StoreFacts) -> tuple[str, ...]:
-    operations = {call.operation for call in _calls(wish) if isinstance(call, StoreCall)} | {"DescribeTable"}
-    if wish.tags:
-        operations.add("TagResource")
-    needed = {f"dynamodb:{operation} on {facts.arn}" for operation in operations}
-    if wish.encryption not in ("", "aws"):
-        needed |= {f"kms:{verb} on {wish.encryption}" for verb in ("CreateGrant", "Decrypt", "DescribeKey")}
-    return tuple(sorted(needed))
 
 
 def _key_in_words(encryption: str) -> str:

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from coordinator.upkeep.plan import Equivalents
+from changes.plan import Equivalents
 
 _CLI_NAMES = {
     "CreateTable": "create-table",

@@ -1,22 +1,24 @@
 """The kinds of jobs of upkeep: `plan-upkeep`, and `create-store`, `change-store`, `change-bucket` that carry it out."""
 
 import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 from django.utils import timezone
 
+from changes.calls import Answer, Result, Sending, Stop, already, done
+from changes.documents import OutcomeDocument, call_document, outcome_document, plan_document, refusal_document
+from changes.execution import CallOutcome, Execution, execute
+from changes.plan import Plan, Refusal
 from coordinator.models import Bucket, CommitStore
 from coordinator.observation.settings_of_aws import observe_bucket_now, observe_store_now
 from coordinator.repairs.gate import RepairRefused
 from coordinator.upkeep import ttl_ticks
-from coordinator.upkeep.calls import BeginTtlMigration, ListStore, SweepTable
-from coordinator.upkeep.documents import call_document, outcome_document, plan_document, refusal_document
-from coordinator.upkeep.execution import Hands, execute
 from coordinator.upkeep.gate import LOSING_VERB, PLAN_KIND, VERBS, require_typed, require_writable
-from coordinator.upkeep.outcome import CallOutcome, Result
 from coordinator.upkeep.permission_checks import check_all
-from coordinator.upkeep.plan import Refusal, UpkeepPlan
-from coordinator.upkeep.planning import Planned, plan_now
+from coordinator.upkeep.planning import plan_now
 from coordinator.upkeep.wishes import Wish, is_of_store, read_wish, subject_name, wish_document
 from dashboard.accounts.actor import Actor, Source
 from dashboard.connections.access import lake_access
@@ -39,7 +41,7 @@ def plan_upkeep(context: JobContext) -> str:
     connection = connection_of(context)
     with open_lake(lake_access(connection)) as lake, context.step("Read and plan"):
         read_at = timezone.now()
-        made = plan_now(connection, lake, wish, read_at, _progress(context)).made
+        made = plan_now(connection, lake, wish, read_at, _progress(context))
     context.result(
         read_at=read_at.isoformat(),
         requests=lake.requests.total,
@@ -92,70 +94,73 @@ def _apply(context: JobContext) -> str:
     _gate(connection)
     with open_lake(lake_access(connection)) as lake:
         with context.step("Read and plan anew"):
-            planned = plan_now(connection, lake, wish, timezone.now(), _progress(context))
-            plan = _confirmed(context, planned)
+            plan = _confirmed(context, plan_now(connection, lake, wish, timezone.now(), _progress(context)))
             _allowed(context, plan)
             _typed(context, plan, wish)
-        outcomes = _carry_out(context, connection, lake, plan, planned.owner)
+        execution = _carry_out(context, connection, lake, plan)
         with context.step("Read it again") as step:
             step.detail = _observe(connection, lake, wish)
     context.result(requests=lake.requests.total)
-    return _closing(plan, outcomes)
+    return _closing(plan, execution)
 
 
-def _carry_out(
-    context: JobContext, connection: Connection, lake: Lake, plan: UpkeepPlan, owner: str
-) -> tuple[CallOutcome, ...]:
-    documents: list[dict[str, Any]] = []
+def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Plan) -> Execution:
+    documents: list[OutcomeDocument] = []
     ids: list[str] = []
+    counts: Counter[str] = Counter()
     before: dict[str, Any] = {"calls": [call_document(call) for call in plan.calls[:MOST_SHOWN]]}
     after: dict[str, Any] = {"calls": documents}
     context.result(outcomes=documents, before=before, after=after, aws_request_ids=ids)
 
-    def remember(was: dict[str, Any], will: dict[str, Any]) -> None:
+    def remember(was: Mapping[str, Any], will: Mapping[str, Any]) -> None:
         before.update(was)
         after.update(will)
 
     def note(place: int, outcome: CallOutcome) -> None:
         documents.append(outcome_document(outcome))
         ids.extend(outcome.request_ids)
+        counts.update(outcome.answer.counts)
+        after.update(counts)
         level = "INFO" if outcome.may_go_on else "WARN"
         context.log(outcome.sentence, level=level, step=f"call {place + 1}")
         context.progress(place + 1, len(plan.calls))
 
-    hands = Hands(
+    sending = Sending(
+        lake,
         pause=lambda: _pause(context),
         check_cancelled=context.check_cancelled,
-        record=lambda call: _record(connection, call, context),
         remember=remember,
-        owner=owner,
+        records=RecordsOf(connection, context.job.requested_by_name),
     )
     with context.step(plan.title) as step:
-        outcomes = execute(plan, lake, hands, note)
-        step.detail = outcomes[-1].sentence
-        step.state = "done" if outcomes[-1].may_go_on else "failed"
-    if any(isinstance(call, SweepTable) for call in plan.calls):
-        after.update(deleted=hands.tally.deleted, deleted_bytes=hands.tally.deleted_bytes, changed=hands.tally.changed)
-    return outcomes
+        execution = execute(plan.calls, sending, note)
+        step.detail = execution.outcomes[-1].sentence
+        step.state = "failed" if execution.end else "done"
+    return execution
 
 
-def _record(connection: Connection, call: ListStore | BeginTtlMigration, context: JobContext) -> tuple[Result, str]:
-    if isinstance(call, ListStore):
-        _, is_new = CommitStore.objects.get_or_create(
-            connection=connection, name=call.table, defaults={"kind": call.kind}
-        )
-        return (Result.DONE if is_new else Result.ALREADY), f"{call.table} is listed among the commit stores."
-    store = CommitStore.objects.filter(connection=connection, name=call.table).first()
-    if store is None:
-        return Result.STOPPED, f"{call.table} is no commit store that Levee knows any more: nothing was begun."
-    begun = ttl_ticks.begin(store, call.attribute, context.job.requested_by_name, timezone.now())
-    if begun is None:
-        return Result.ALREADY, f"TTL of {call.table} is being moved already."
-    return Result.DONE, "Begun: Levee looks every minute and says on the store's page where it is."
+@dataclass(frozen=True)
+class RecordsOf:
+    """Levee's own records of one connection, as the calls change them; `by` is who asked."""
+
+    connection: Connection
+    by: str
+
+    def list_store(self, name: str, kind: str) -> Answer:
+        _, is_new = CommitStore.objects.get_or_create(connection=self.connection, name=name, defaults={"kind": kind})
+        sentence = f"{name} is listed among the commit stores."
+        return done(sentence) if is_new else already(sentence)
+
+    def begin_ttl_migration(self, store: str, attribute: str) -> Answer:
+        found = CommitStore.objects.filter(connection=self.connection, name=store).first()
+        if found is None:
+            raise Stop(f"{store} is no commit store that Levee knows any more: nothing was begun.")
+        if ttl_ticks.begin(found, attribute, self.by, timezone.now()) is None:
+            return already(f"TTL of {store} is being moved already.")
+        return done("Begun: Levee looks every minute and says on the store's page where it is.")
 
 
-def _confirmed(context: JobContext, planned: Planned) -> UpkeepPlan:
-    made = planned.made
+def _confirmed(context: JobContext, made: Plan | Refusal) -> Plan:
     if isinstance(made, Refusal):
         raise JobFailed("Moved", f"Stopped before any change: {made.reason}")
     if made.digest != context.params["digest"]:
@@ -172,7 +177,7 @@ def _gate(connection: Connection) -> None:
         raise JobFailed(type(refusal).__name__, f"Stopped before any change: {refusal}") from refusal
 
 
-def _allowed(context: JobContext, plan: UpkeepPlan) -> None:
+def _allowed(context: JobContext, plan: Plan) -> None:
     """What can lose something needs an admin, as of now."""
     job = context.job
     asker = Actor(job.requested_by_name, cast("Source", context.params.get("source", "page")), job.requested_by)
@@ -180,7 +185,7 @@ def _allowed(context: JobContext, plan: UpkeepPlan) -> None:
         raise JobFailed("NotAllowed", "Stopped before any change: this change can lose a commit and needs an admin.")
 
 
-def _typed(context: JobContext, plan: UpkeepPlan, wish: Wish) -> None:
+def _typed(context: JobContext, plan: Plan, wish: Wish) -> None:
     try:
         require_typed({"danger": plan.danger}, wish, str(context.params.get("confirm", "")))
     except RepairRefused as refusal:
@@ -197,15 +202,17 @@ def _observe(connection: Connection, lake: Lake, wish: Wish) -> str:
     return observe_bucket_now(bucket, lake, now) if bucket else ""
 
 
-def _closing(plan: UpkeepPlan, outcomes: tuple[CallOutcome, ...]) -> str:
-    last = outcomes[-1]
-    if last.may_go_on:
-        return f"{plan.title}: done. {last.sentence}"
-    changed = any(one.result is Result.DONE for one in outcomes)
-    place = f"Stopped at call {len(outcomes)} of {len(plan.calls)}" if changed else "Stopped before any change"
-    if last.result is Result.FAILED and not changed:
+def _closing(plan: Plan, execution: Execution) -> str:
+    end = execution.end
+    if end is None:
+        return f"{plan.title}: done. {execution.outcomes[-1].sentence}"
+    changed = any(one.result is Result.DONE for one in execution.outcomes)
+    place = (
+        f"Stopped at call {len(execution.outcomes)} of {len(plan.calls)}" if changed else "Stopped before any change"
+    )
+    if end.result is Result.FAILED and not changed:
         place = "Failed"
-    raise JobFailed(last.code or "Stopped", f"{place}: {last.sentence}")
+    raise JobFailed(end.code or "Stopped", f"{place}: {end.sentence}")
 
 
 def _pause(context: JobContext) -> None:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
+from changes.plan import Plan, Refusal
 from coordinator.protocols.deadlines import moment_in_words
 from coordinator.protocols.lifecycle import Act, is_on_temp_files
 from coordinator.protocols.rule_troubles import MOST_RULES
 from coordinator.protocols.waiting_files import SHORTEST_TEMP_DAYS
 from coordinator.protocols.wording import DAY, counted, thousands
-from coordinator.upkeep.calls import WriteLifecycle
 from coordinator.upkeep.equivalents import lifecycle_equivalents
+from coordinator.upkeep.lifecycle_calls import WriteLifecycle
 from coordinator.upkeep.lifecycle_merge import (
     multipart_rule_xml,
     temp_rule_xml,
@@ -22,7 +23,6 @@ from coordinator.upkeep.lifecycle_merge import (
     with_rule,
     without_rule,
 )
-from coordinator.upkeep.plan import Refusal, UpkeepPlan
 from coordinator.upkeep.rule_json import rule_json
 from coordinator.upkeep.wishes import RemoveTempRule, SetMultipartRule, SetTempRule
 from lake.aws.lifecycle import Lifecycle, RawRule
@@ -56,11 +56,11 @@ class BucketFacts:
     longest_commits: Mapping[str, float] = field(default_factory=dict)
 
 
-def plan_lifecycle(wish: LifecycleWish, facts: BucketFacts, now: datetime) -> UpkeepPlan | Refusal:
+def plan_lifecycle(wish: LifecycleWish, facts: BucketFacts, now: datetime) -> Plan | Refusal:
     """The one write that fulfils the wish, or why nothing may be done."""
     code, reason = _why_not(facts)
     if reason or facts.lifecycle is None:
-        return Refusal(wish.ACT, wish.bucket, code, reason)
+        return _refuse(wish, code, reason)
     match wish:
         case SetTempRule():
             return _set_temp_rule(wish, facts, facts.lifecycle, now)
@@ -115,7 +115,7 @@ def _why_not(facts: BucketFacts) -> tuple[str, str]:
     return "", ""
 
 
-def _set_temp_rule(wish: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, now: datetime) -> UpkeepPlan | Refusal:
+def _set_temp_rule(wish: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, now: datetime) -> Plan | Refusal:
     folder = temp_prefix(wish.prefix)
     least = least_days(facts.longest_commits.get(wish.prefix, 0))
     if wish.days < least:
@@ -141,7 +141,7 @@ def _set_temp_rule(wish: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, 
     return _put_temp_rule(wish, facts, lifecycle, folder)
 
 
-def _put_temp_rule(wish: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, folder: str) -> UpkeepPlan | Refusal:
+def _put_temp_rule(wish: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, folder: str) -> Plan | Refusal:
     standing = rule_of(lifecycle, wish.prefix)
     own = temp_rule_id(wish.prefix)
     versioned = facts.versioning in ("Enabled", "Suspended")
@@ -195,7 +195,7 @@ def _waiting(wish: SetTempRule, facts: BucketFacts) -> list[str]:
     ]
 
 
-def _remove_temp_rule(wish: RemoveTempRule, facts: BucketFacts, lifecycle: Lifecycle) -> UpkeepPlan | Refusal:
+def _remove_temp_rule(wish: RemoveTempRule, facts: BucketFacts, lifecycle: Lifecycle) -> Plan | Refusal:
     found = [rule for rule in lifecycle.rules if rule.id == wish.rule]
     if not found:
         return _refuse(wish, "nothing-to-do", f"{facts.bucket} has no rule {wish.rule}.")
@@ -217,7 +217,7 @@ def _remove_temp_rule(wish: RemoveTempRule, facts: BucketFacts, lifecycle: Lifec
     return _plan(wish, facts, title, lifecycle, merged, wish.rule, "", says, told)
 
 
-def _set_multipart_rule(wish: SetMultipartRule, facts: BucketFacts, lifecycle: Lifecycle) -> UpkeepPlan | Refusal:
+def _set_multipart_rule(wish: SetMultipartRule, facts: BucketFacts, lifecycle: Lifecycle) -> Plan | Refusal:
     other = next((rule.id for rule in lifecycle.rules if rule.id != MULTIPART_RULE_ID and ends_uploads(rule)), None)
     if other is not None:
         named = f"Rule {other}" if other else "A rule without a name"
@@ -294,24 +294,21 @@ def _plan(
     xml: str,
     says: str,
     consequences: list[str],
-) -> UpkeepPlan:
-    call = WriteLifecycle(facts.bucket, rule_id, xml, lifecycle.digest, says, removes_all=not merged.rules)
+) -> Plan:
+    owner = facts.account if facts.owned else ""
+    call = WriteLifecycle(facts.bucket, rule_id, xml, lifecycle.digest, says, not merged.rules, owner)
     rules = [rule_json(rule) for rule in merged.rules]
     changed = next((one for one in rules if one.get("ID") == rule_id), {}) if xml else {}
-    return UpkeepPlan(
-        act=wish.ACT,
+    return Plan(
+        kind=wish.ACT,
         subject=wish.bucket,
         title=title,
         calls=(call,),
         conditions=("The lifecycle configuration is, to the byte, the one that this plan was made from.",),
         consequences=tuple(consequences),
         equivalents=lifecycle_equivalents(facts.bucket, rules, changed),
-        permissions=(
-            f"s3:GetLifecycleConfiguration on arn:aws:s3:::{facts.bucket}",
-            f"s3:PutLifecycleConfiguration on arn:aws:s3:::{facts.bucket}",
-        ),
     )
 
 
 def _refuse(wish: LifecycleWish, code: str, reason: str) -> Refusal:
-    return Refusal(wish.ACT, wish.bucket, code, reason)
+    return Refusal(wish.ACT, wish.bucket, reason, code)

@@ -5,7 +5,7 @@ from datetime import datetime
 from coordinator.models import CommitStore, DeltaTable, TtlMigration
 from coordinator.protocols.log_store import UNPUBLISHED_CODES
 from coordinator.upkeep.lifecycle_plans import BucketFacts
-from coordinator.upkeep.store_execution import describe
+from coordinator.upkeep.store_calls import describe
 from coordinator.upkeep.store_facts import StoreFacts
 from coordinator.upkeep.views_of import capacity_advice, expiry_counts
 from dashboard.connections.models import Connection

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 from coordinator.protocols.stores import LOG_STORE
 from coordinator.protocols.wording import joined
-from coordinator.upkeep.calls import Fact
 from coordinator.upkeep.capacity import CapacityAdvice
 from lake.aws.dynamodb import StoreDescription
 from lake.delta import coordinator_items, log_store
+
+Fact = str | int | bool | None | tuple[object, ...]
+"""What a setting of a DynamoDB table is; of several values any will do."""
 
 EXPECTED_KEYS = {LOG_STORE: log_store.expected_keys(), "commit_coordinator": coordinator_items.expected_keys()}
 NOUNS = {LOG_STORE: "log store", "commit_coordinator": "coordinator"}

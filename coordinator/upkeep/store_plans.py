@@ -1,19 +1,21 @@
 """Plans for commit stores: create one, change its capacity, protection, recovery and TTL. Pure: nothing is sent."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, assert_never
 
+from changes.calls import Call
+from changes.plan import Equivalents, Plan, Refusal
 from coordinator.protocols.stores import COMMIT_COORDINATOR, TTL_ATTRIBUTE
 from coordinator.protocols.wording import counted, joined, thousands, verb
-from coordinator.upkeep.calls import BeginTtlMigration, Fact, StoreCall, UpkeepCall
 from coordinator.upkeep.creation import plan_creation
 from coordinator.upkeep.equivalents import cloudformation_table, dynamodb_cli, terraform_table
-from coordinator.upkeep.plan import Equivalents, Refusal, UpkeepPlan
 from coordinator.upkeep.store_calls import (
     ACTIVE,
     TTL_OFF,
     TTL_ON,
+    BeginTtlMigration,
+    StoreCall,
     billing_request,
     capacity_facts,
     capacity_in_words,
@@ -21,7 +23,7 @@ from coordinator.upkeep.store_calls import (
     ttl_call,
     ttl_request,
 )
-from coordinator.upkeep.store_facts import StoreFacts, why_not_changed
+from coordinator.upkeep.store_facts import Fact, StoreFacts, why_not_changed
 from coordinator.upkeep.wishes import (
     Capacity,
     ChangeCapacity,
@@ -37,14 +39,14 @@ from lake.aws.dynamodb import StoreDescription
 StoreWish = CreateStore | ChangeCapacity | ChangeProtection | ChangeRecovery | EnableTtl | MigrateTtl | DisableTtl
 
 
-def plan_store(wish: StoreWish, facts: StoreFacts) -> UpkeepPlan | Refusal:
+def plan_store(wish: StoreWish, facts: StoreFacts) -> Plan | Refusal:
     """The calls that fulfil the wish on the table as it is, or why nothing may be done."""
     if isinstance(wish, CreateStore):
         return plan_creation(wish, facts)
     code, reason = why_not_changed(facts)
     found = facts.description
     if reason or found is None:
-        return Refusal(wish.ACT, wish.name, code, reason)
+        return _refuse(wish, code, reason)
     match wish:
         case ChangeCapacity():
             return _capacity(wish, facts, found)
@@ -61,7 +63,7 @@ def plan_store(wish: StoreWish, facts: StoreFacts) -> UpkeepPlan | Refusal:
     assert_never(wish)
 
 
-def _capacity(wish: ChangeCapacity, facts: StoreFacts, found: StoreDescription) -> UpkeepPlan | Refusal:
+def _capacity(wish: ChangeCapacity, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
     wanted = wish.capacity
     if indexes := [*found.global_indexes, *found.local_indexes]:
         return _refuse(
@@ -77,7 +79,9 @@ def _capacity(wish: ChangeCapacity, facts: StoreFacts, found: StoreDescription) 
     if has == will:
         return _refuse(wish, "nothing-to-do", f"{wish.name} is {capacity_in_words(wanted)} already.")
     request = {"TableName": wish.name, **billing_request(wanted)}
-    call = store_call("UpdateTable", request, f"Make {wish.name} {capacity_in_words(wanted)}.", (ACTIVE, *has), will)
+    call = store_call(
+        "UpdateTable", request, f"Make {wish.name} {capacity_in_words(wanted)}.", (ACTIVE, *has), will, facts.arn
+    )
     settings = {"billing": "on_demand" if wanted.on_demand else "provisioned"}
     return _plan(
         wish,
@@ -106,7 +110,7 @@ def _of_capacity(wanted: Capacity, facts: StoreFacts) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _protection(wish: ChangeProtection, facts: StoreFacts, found: StoreDescription) -> UpkeepPlan | Refusal:
+def _protection(wish: ChangeProtection, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
     word = "on" if wish.on else "off"
     if found.deletion_protection == wish.on:
         return _refuse(wish, "nothing-to-do", f"Deletion protection of {wish.name} is {word} already.")
@@ -116,6 +120,7 @@ def _protection(wish: ChangeProtection, facts: StoreFacts, found: StoreDescripti
         f"Switch deletion protection {word}.",
         (ACTIVE, ("deletion_protection", found.deletion_protection)),
         (("deletion_protection", wish.on),),
+        facts.arn,
     )
     told = "Deleting the table then takes a change of this setting first." if wish.on else "Nothing else changes."
     danger = "" if wish.on else "One call can then delete the store, with every commit not yet published."
@@ -123,7 +128,7 @@ def _protection(wish: ChangeProtection, facts: StoreFacts, found: StoreDescripti
     return _plan(wish, facts, title, (call,), (told,), {"deletion_protection": wish.on}, danger)
 
 
-def _recovery(wish: ChangeRecovery, facts: StoreFacts, found: StoreDescription) -> UpkeepPlan | Refusal:
+def _recovery(wish: ChangeRecovery, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
     word = "on" if wish.on else "off"
     if found.point_in_time_recovery is None:
         return _refuse(
@@ -137,6 +142,7 @@ def _recovery(wish: ChangeRecovery, facts: StoreFacts, found: StoreDescription) 
         f"Switch point-in-time recovery {word}.",
         (ACTIVE, ("point_in_time_recovery", found.point_in_time_recovery)),
         (("point_in_time_recovery", wish.on),),
+        facts.arn,
     )
     told = "The table can then be restored, into a new one, as of any second of the last 35 days from now on."
     danger = "" if wish.on else "The backups of the last 35 days go at once and do not come back."
@@ -144,7 +150,7 @@ def _recovery(wish: ChangeRecovery, facts: StoreFacts, found: StoreDescription) 
     return _plan(wish, facts, title, (call,), (told,) if wish.on else (), {"recovery": wish.on}, danger)
 
 
-def _enable_ttl(wish: EnableTtl, facts: StoreFacts, found: StoreDescription) -> UpkeepPlan | Refusal:
+def _enable_ttl(wish: EnableTtl, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
     if reason := _why_no_ttl(wish, facts, found):
         return reason
     status, attribute = found.ttl_status, found.ttl_attribute
@@ -161,7 +167,7 @@ def _enable_ttl(wish: EnableTtl, facts: StoreFacts, found: StoreDescription) -> 
         return _refuse(
             wish, "changing", f"TTL of {wish.name} is being switched off, which takes up to an hour: try again then."
         )
-    call = ttl_call(wish.name, TTL_ATTRIBUTE, on=True)
+    call = ttl_call(wish.name, TTL_ATTRIBUTE, facts.arn, on=True)
     told = [
         "Finished entries leave within a few days after their time. Every entry with a time that Levee knows is of a "
         "commit whose file is there.",
@@ -175,7 +181,7 @@ def _enable_ttl(wish: EnableTtl, facts: StoreFacts, found: StoreDescription) -> 
     return _plan(wish, facts, title, (call,), tuple(told), {"ttl": (TTL_ATTRIBUTE, True)})
 
 
-def _migrate_ttl(wish: MigrateTtl, facts: StoreFacts, found: StoreDescription) -> UpkeepPlan | Refusal:
+def _migrate_ttl(wish: MigrateTtl, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
     if reason := _why_no_ttl(wish, facts, found):
         return reason
     attribute = found.ttl_attribute or ""
@@ -183,12 +189,13 @@ def _migrate_ttl(wish: MigrateTtl, facts: StoreFacts, found: StoreDescription) -
         return _refuse(wish, "nothing-to-do", f"TTL of {wish.name} is on {TTL_ATTRIBUTE} already.")
     if found.ttl_status == "DISABLED":
         return _refuse(wish, "nothing-to-move", f"TTL of {wish.name} is off: switch it on by {TTL_ATTRIBUTE} instead.")
-    calls: tuple[UpkeepCall, ...] = (
+    calls: tuple[Call, ...] = (
         BeginTtlMigration(
             wish.name,
             attribute,
             f"Switch TTL on {attribute or 'the other attribute'} off, wait until DynamoDB says DISABLED and takes "
             f"another change, switch it on by {TTL_ATTRIBUTE}, and see that it is.",
+            facts.arn,
         ),
     )
     told = (
@@ -208,11 +215,10 @@ def _migrate_ttl(wish: MigrateTtl, facts: StoreFacts, found: StoreDescription) -
         f"# Apply with ttl.enabled = false first, and with this an hour later.\n{terraform_table(settings)}",
         f"# Deploy with Enabled: false first, and with this an hour later.\n{cloudformation_table(settings)}",
     )
-    permissions = _permissions(facts, ("UpdateTimeToLive", "DescribeTimeToLive", "DescribeTable"))
-    return UpkeepPlan(wish.ACT, wish.name, title, calls, _conditions(facts), told, texts, permissions)
+    return Plan(wish.ACT, wish.name, title, calls, told, conditions=_conditions(facts), equivalents=texts)
 
 
-def _disable_ttl(wish: DisableTtl, facts: StoreFacts, found: StoreDescription) -> UpkeepPlan | Refusal:
+def _disable_ttl(wish: DisableTtl, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
     if facts.is_migrating:
         return _under_way(wish)
     if found.ttl_status in TTL_OFF:
@@ -221,7 +227,7 @@ def _disable_ttl(wish: DisableTtl, facts: StoreFacts, found: StoreDescription) -
         return _refuse(
             wish, "changing", f"TTL of {wish.name} is {found.ttl_status or 'not known'}: try again once it is ENABLED."
         )
-    call = ttl_call(wish.name, found.ttl_attribute, on=False)
+    call = ttl_call(wish.name, found.ttl_attribute, facts.arn, on=False)
     kept = "Finished entries then never leave; no commit is at risk."
     if facts.kind == COMMIT_COORDINATOR:
         kept = "Registrations stay for good, as readers and writers need them."
@@ -269,17 +275,23 @@ def _plan(
     consequences: tuple[str, ...],
     settings: Mapping[str, Any],
     danger: str = "",
-) -> UpkeepPlan:
+) -> Plan:
     table = {"name": wish.name, **settings}
     texts = Equivalents(
-        dynamodb_cli([(call.operation, json.loads(call.request)) for call in calls], facts.region),
+        dynamodb_cli([(call.verb, json.loads(call.request)) for call in calls], facts.region),
         terraform_table(table),
         cloudformation_table(table),
     )
-    operations = [*(call.operation for call in calls), "DescribeTable"]
-    permissions = _permissions(facts, operations)
-    conditions = _conditions(facts)
-    return UpkeepPlan(wish.ACT, wish.name, title, calls, conditions, consequences, texts, permissions, (), danger)
+    return Plan(
+        wish.ACT,
+        wish.name,
+        title,
+        calls,
+        consequences,
+        conditions=_conditions(facts),
+        danger=danger,
+        equivalents=texts,
+    )
 
 
 def _conditions(facts: StoreFacts) -> tuple[str, ...]:
@@ -289,9 +301,5 @@ def _conditions(facts: StoreFacts) -> tuple[str, ...]:
     )
 
 
-def _permissions(facts: StoreFacts, operations: Sequence[str]) -> tuple[str, ...]:
-    return tuple(sorted({f"dynamodb:{operation} on {facts.arn}" for operation in operations}))
-
-
 def _refuse(wish: StoreWish, code: str, reason: str) -> Refusal:
-    return Refusal(wish.ACT, wish.name, code, reason)
+    return Refusal(wish.ACT, wish.name, reason, code)

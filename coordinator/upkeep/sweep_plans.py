@@ -1,19 +1,19 @@
 """The plan of a sweep is its dry run: each table is listed and judged, and nothing is deleted."""
 
 import shlex
-from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db.models import QuerySet
 
-from coordinator.models import CommitStore, DeltaTable, Entry
+from changes.plan import Equivalents, Plan, Refusal
+from coordinator.models import CommitStore, DeltaTable
 from coordinator.observation.elsewhere import held_elsewhere
+from coordinator.observation.provenance_rows import seen_of_version
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.wording import counted, duration, joined, thousands
-from coordinator.upkeep.calls import SweepTable
-from coordinator.upkeep.plan import Equivalents, Refusal, UpkeepPlan
-from coordinator.upkeep.sweep import FINISHED, Tally, sweep_table
+from coordinator.upkeep.sweep import FINISHED, SweepTable, Tally, sweep_table
 from coordinator.upkeep.wishes import Sweep
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
@@ -29,7 +29,7 @@ def plan_sweep(
     lake: Lake,
     now: datetime,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> UpkeepPlan | Refusal:
+) -> Plan | Refusal:
     """Judge every old temp file of the tables; `progress` hears how many of them are done, and may raise.
 
     Raises AwsError.
@@ -60,11 +60,13 @@ def plan_sweep(
 def sweep_call(wish: Sweep, table: DeltaTable, stores: Sequence[str]) -> SweepTable:
     """The call for one table: an entry may stand under any spelling of its path, in any log store."""
     uri = TableUri("s3a", table.bucket, table.prefix)
-    paths = {*uri.table_paths(), *(domain.path for domain in table.domains)}
+    guards = table.domains
+    paths = {*uri.table_paths(), *(domain.path for domain in guards)}
     domains = tuple((store, path) for store in sorted(stores) for path in sorted(paths))
     folder = f"{table.prefix}/_delta_log/" if table.prefix else "_delta_log/"
     says = f"Delete the finished temp files of {table.name} last written before {wish.moment:%d %b %Y %H:%M} UTC."
-    return SweepTable(wish.bucket, folder, wish.before, domains, says)
+    recall = partial(seen_of_version, table.pk)
+    return SweepTable(wish.bucket, folder, wish.before, domains, says, is_guarded=len(guards) == 1, recall=recall)
 
 
 def _tables(wish: Sweep, connection: Connection) -> QuerySet[DeltaTable]:
@@ -73,20 +75,17 @@ def _tables(wish: Sweep, connection: Connection) -> QuerySet[DeltaTable]:
 
 
 def _of_several_locks(tables: Sequence[DeltaTable]) -> set[int]:
-    """Tables whose entries, as last read, lie in several lock domains: a temp file may be all that is left of a commit
+    """Tables whose entries lie, or ever lay, in several lock domains: a temp file may be all that is left of a commit
     that one of them accepted.
     """
-    domains = Entry.objects.filter(table__in=tables, store__kind=CommitStore.Kind.LOG_STORE)
-    found = domains.order_by().values_list("table_id", "store_id", "lock_domain").distinct()
-    held = Counter(table_id for table_id, _, _ in found)
     elsewhere = held_elsewhere(tables[0].connection) if tables else {}
-    return {table.pk for table in tables if held[table.pk] > 1 or (table.bucket, table.prefix) in elsewhere}
+    return {table.pk for table in tables if len(table.domains) > 1 or (table.bucket, table.prefix) in elsewhere}
 
 
 def _left_out(tables: int) -> str:
     return (
-        f"{counted(tables, 'table')} left out: entries lie in several log stores or under several spellings, so a temp "
-        "file may be all that is left of an accepted commit."
+        f"{counted(tables, 'table')} left out: entries lie, or lay, in several log stores or under several spellings, "
+        "so a temp file may be all that is left of an accepted commit."
     )
 
 
@@ -96,7 +95,7 @@ def _plan(
     lake: Lake,
     progress: Callable[[int, int], None],
     left_out: Sequence[str],
-) -> UpkeepPlan | Refusal:
+) -> Plan | Refusal:
     whole = Tally()
     with_files = []
     for number, call in enumerate(calls, start=1):
@@ -111,8 +110,8 @@ def _plan(
             f"{counted(len(calls), 'table')} looked at: no finished temp file is that old. {' '.join(kept)}".strip()
         )
         return _refuse(wish, "nothing-to-do", reason)
-    return UpkeepPlan(
-        act=wish.ACT,
+    return Plan(
+        kind=wish.ACT,
         subject=wish.bucket,
         title=f"Sweep finished temp files of {counted(len(with_files[:MOST_TABLES]), 'table')} in {wish.bucket}",
         calls=tuple(with_files[:MOST_TABLES]),
@@ -122,7 +121,6 @@ def _plan(
         ),
         consequences=(*_consequences(whole, len(with_files)), *left_out),
         equivalents=_equivalents(wish, whole),
-        permissions=_permissions(wish, with_files),
     )
 
 
@@ -159,15 +157,5 @@ def _kept(tally: Tally) -> list[str]:
     return [f"{counted(count, 'file')} kept, for {why}." for why, count in kept]
 
 
-def _permissions(wish: Sweep, calls: Sequence[SweepTable]) -> tuple[str, ...]:
-    stores = sorted({store for call in calls for store, _ in call.lock_domains})
-    return (
-        f"s3:DeleteObject on arn:aws:s3:::{wish.bucket}/*",
-        f"s3:GetObject on arn:aws:s3:::{wish.bucket}/*",
-        f"s3:ListBucket on arn:aws:s3:::{wish.bucket}",
-        *(f"dynamodb:GetItem on arn:aws:dynamodb:*:*:table/{store}" for store in stores),
-    )
-
-
 def _refuse(wish: Sweep, code: str, reason: str) -> Refusal:
-    return Refusal(wish.ACT, wish.bucket, code, reason)
+    return Refusal(wish.ACT, wish.bucket, reason, code)

@@ -4,20 +4,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from coordinator.protocols.names import temp_file_version
 from coordinator.protocols.survivors import Fate, NamedFile, Proof, Said, Witnesses, WrittenAside, fate_of_temp
 from coordinator.protocols.temp_litter import life_of_entry, shortest_life
-from coordinator.upkeep.calls import SweepTable
-from lake.aws.access import Lake
+from coordinator.repairs.table_under_repair import moment_of
 from lake.aws.errors import AwsError
 from lake.aws.s3 import ObjectSummary
 from lake.delta.actions import read_commit_head
 from lake.delta.checksum import read_checksum
-from lake.delta.facts import LogObject
+from lake.delta.facts import CommitInfo, LogObject
 from lake.delta.log_store import read_entry
 from lake.delta.names import NameKind, checksum_name, commit_name, parse_name
 from lake.differences import first_difference
+
+if TYPE_CHECKING:
+    from coordinator.upkeep.sweep import SweepTable
+    from lake.aws.access import Lake
 
 MOST_COMPARED = 500
 """Temp files of one table compared with their published files in one sweep; the rest stays for the next."""
@@ -27,6 +31,7 @@ HEAD_BYTES = 64 << 10
 """Bytes of a commit among which its first line is looked for."""
 
 _CHECKPOINTS = (NameKind.CHECKPOINT, NameKind.CHECKPOINT_PART, NameKind.CHECKPOINT_V2)
+_UNGUARDED = Fate(Proof.UNPROVEN, "which lock guards its table is not known, so an entry elsewhere may name it")
 _CONTESTED = Fate(Proof.NEEDED, "several locks gave its version to different commits")
 _CLEANED = Fate(Proof.UNPROVEN, "its version was cleaned out of the log, and nothing is left to compare it with")
 
@@ -62,8 +67,8 @@ class TableLog:
 class SweptVersion:
     """The temp files of one version, old and young; None for those whose name tells no version."""
 
-    call: SweepTable
-    lake: Lake
+    call: "SweepTable"
+    lake: "Lake"
     version: int | None
     files: tuple[LogObject, ...]
     log: TableLog
@@ -78,22 +83,39 @@ class SweptVersion:
             return [(file, _CONTESTED) for file in self.files]
         published = self._published(self.version)
         life = shortest_life(life_of_entry(one.entry, published) for one in named)
+        seen = self.call.recall(self.version)
+        copies = {file.name: self._is_copy(file, published) for file in self.files}
         found = []
         for file in self.files:
-            is_copy = self._is_copy(file, published)
-            aside = WrittenAside(file, self.version, published, is_copy, named, life_seconds=life)
+            beside = any(copies[one.name] for one in self.files if one is not file)
+            is_copy = copies[file.name]
+            aside = WrittenAside(
+                file, self.version, published, is_copy, named, seen, copy_beside=beside, life_seconds=life
+            )
             found.append((file, self._fate(aside)))
         return found
 
     def _fate(self, aside: WrittenAside) -> Fate:
         fate = fate_of_temp(aside)
-        if fate.proof is not Proof.UNPROVEN or aside.version is None:
+        if aside.version is None or fate.proof in (Proof.NEEDED, Proof.COPIED):
+            return fate
+        if not self.call.is_guarded:
+            return _UNGUARDED
+        if fate.proof is Proof.NEVER_ACCEPTED:
+            aside = replace(aside, written_at=self._written_at(aside.version, aside.file))
+            fate = fate_of_temp(aside)
+        if fate.may_go:
             return fate
         if aside.published is None and aside.version < self.log.cleaned_to:
             return _CLEANED
         if aside.is_copy is False and not aside.entries and self._witnesses_tell(aside.version, aside.file):
             return fate_of_temp(replace(aside, witnessed=True))
         return fate
+
+    def _written_at(self, version: int, file: LogObject) -> datetime:
+        """When the file says itself that it was written; long ago where it does not, or was not read."""
+        head = self._head(version, file.name) if self.budget.take(HEAD_BYTES) else None
+        return moment_of(head.timestamp if head else None)
 
     def _named(self, version: int) -> list[NamedFile]:
         """The entries of a version under every spelling in every log store, each with its temp file."""
@@ -142,9 +164,14 @@ class SweptVersion:
 
     def _said(self, version: int, name: str) -> Said | None:
         """What the first line of a commit says of its transaction."""
+        head = self._head(version, name)
+        return Said(head.transaction, head.in_commit_timestamp) if head else None
+
+    def _head(self, version: int, name: str) -> CommitInfo | None:
+        """What the first line of a commit says; None where it is not there, or none."""
         data = self._read(name, last=HEAD_BYTES - 1)
         head = read_commit_head(version, data, name=name) if data is not None else None
-        return Said(head.info.transaction, head.info.in_commit_timestamp) if head and not head.problems else None
+        return head.info if head and not head.problems else None
 
     def _read(self, name: str, last: int | None = None) -> bytes | None:
         first = 0 if last is not None else None
@@ -156,7 +183,7 @@ class SweptVersion:
             raise
 
 
-def swept_versions(call: SweepTable, lake: Lake, before: datetime) -> Iterator[SweptVersion]:
+def swept_versions(call: "SweepTable", lake: "Lake", before: datetime) -> Iterator[SweptVersion]:
     """Versions of which a temp file was last written before the limit, lowest first. Raises AwsError."""
     pages = lake.s3.list(call.bucket, f"{call.folder}.tmp/")
     files = [_log_object(call, one) for page in pages for one in page.objects if not one.key.endswith("/")]
@@ -174,7 +201,7 @@ def swept_versions(call: SweepTable, lake: Lake, before: datetime) -> Iterator[S
         yield SweptVersion(call, lake, version, old[version], log, budget)
 
 
-def read_log(call: SweepTable, lake: Lake, wanted: Iterable[int]) -> TableLog:
+def read_log(call: "SweepTable", lake: "Lake", wanted: Iterable[int]) -> TableLog:
     """List the published log as far as the versions wanted reach. Raises AwsError."""
     versions = set(wanted)
     last = max(versions, default=-1)
@@ -199,5 +226,5 @@ def read_log(call: SweepTable, lake: Lake, wanted: Iterable[int]) -> TableLog:
     return TableLog(commits, frozenset(checksums), min(first if first is not None else 0, checkpoint + 1))
 
 
-def _log_object(call: SweepTable, found: ObjectSummary) -> LogObject:
+def _log_object(call: "SweepTable", found: ObjectSummary) -> LogObject:
     return LogObject(found.key.removeprefix(call.folder), found.size, found.modified_at, found.etag)

@@ -19,7 +19,7 @@ from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.reading import Wish
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.observation.passes import observe_one_table
-from coordinator.repairs.plan import RepairName
+from coordinator.repairs.facts import RepairName
 from dashboard.accounts.actor import Actor
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
@@ -143,8 +143,8 @@ class Console:
         """Plan a repair from what the lake says now, confirm it, and have it done."""
         table = DeltaTable.objects.get(connection=self.connection, uri=uri)
         planned = repairs.plan_repairs_now(Actor.command(), table)
-        plan = next(one for one in planned.result["plans"] if one["repair"] == name.value)
-        what = (plan["repair"], plan["code"], plan["version"], plan["digest"])
+        plan = next(one for one in planned.result["plans"] if one["kind"] == name.value)
+        what = (plan["kind"], plan["code"], plan["version"], plan["digest"])
         return repairs.repair_now(Actor.command(), table, *what, confirm=table.name)
 
     def page(self, uri: str) -> Page:

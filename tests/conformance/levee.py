@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
+from changes.execution import Execution
 from coordinator.models import CommitStore, DeltaTable, TableFinding, Watch
 from coordinator.observation.passes import observe_connection
-from coordinator.repairs.execution import Execution, execute
 from coordinator.repairs.fresh import plan_anew
-from coordinator.repairs.lake_port import AwsRepairLake
 from dashboard.connections.models import Connection
 from lake.aws.access import Access, Lake, open_lake
 from lake.delta.uri import TableUri
 from sandbox.client import REGION, Client
+from tests.builders.changes import execute_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ class Levee:
         """Plan a repair of the open finding `code` from what the lake says now, and carry it out to its end."""
         with self.open() as lake:
             fresh = plan_anew(self.connection, lake, TableUri.parse(uri), path_scheme)
-            plan = next((one for one in fresh.plans if (one.repair.value, one.code) == (repair, code)), None)
+            plan = next((one for one in fresh.plans if (one.kind, one.code) == (repair, code)), None)
             assert plan is not None, [*fresh.refusals, *fresh.verdict.findings]
-            execution = execute(plan, AwsRepairLake(lake))
+            execution = execute_plan(plan, lake)
         assert execution.is_complete, execution.end
         return execution

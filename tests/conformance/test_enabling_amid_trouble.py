@@ -8,7 +8,7 @@ import pytest
 
 from coordinator.coordination.checks import Operation
 from coordinator.models import TableFinding
-from coordinator.repairs.plan import RepairName
+from coordinator.repairs.facts import RepairName
 from dashboard.connections.models import Connection
 from dashboard.jobs import lifecycle
 from dashboard.jobs.models import Job, JobState

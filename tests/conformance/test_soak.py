@@ -14,10 +14,9 @@ from threading import Event, Lock
 
 import pytest
 
+from changes.calls import Result
 from coordinator.models import CommitStore
-from coordinator.repairs.execution import Result, execute
 from coordinator.repairs.fresh import plan_anew
-from coordinator.repairs.lake_port import AwsRepairLake
 from lake.delta.uri import TableUri
 from sandbox.client import Client
 from sandbox.coordinated import take_back_backfill
@@ -25,6 +24,7 @@ from sandbox.delta_files import append, commit_bytes, data_file
 from sandbox.ground import DELTA_COMMITS, DELTA_LOG
 from sandbox.log_store_writer import BrokenLogError, CommitExistsError, Step, file_name
 from sandbox.spark_tables import SparkLake, delta_path
+from tests.builders.changes import execute_plan
 from tests.conformance.conftest import BUCKET
 from tests.conformance.coordinated import Coordinated
 from tests.conformance.levee import Levee
@@ -61,10 +61,10 @@ class Repairs:
             fresh = plan_anew(self.levee.connection, lake, TableUri.parse(self.uri))
             plans = [plan for plan in fresh.plans if not plan.can_lose]
             for plan in plans:
-                execution = execute(plan, AwsRepairLake(lake))
+                execution = execute_plan(plan, lake)
                 results = [outcome.result for outcome in execution.outcomes]
                 assert Result.FAILED not in results, execution.end
-                self.made[plan.repair.value] += Result.DONE in results[-1:] and execution.is_complete
+                self.made[plan.kind] += Result.DONE in results[-1:] and execution.is_complete
         return bool(plans)
 
     def until(self, stopped: Callable[[], bool]) -> None:

@@ -16,9 +16,7 @@ from coordinator.coordination.reading import Wish
 from coordinator.models import Bucket, CommitStore, DeltaTable, TableFinding, Watch
 from coordinator.observation.passes import observe_connection
 from coordinator.protocols.verdict import Severity, State
-from coordinator.repairs.execution import execute as carry_out
 from coordinator.repairs.fresh import plan_anew
-from coordinator.repairs.lake_port import AwsRepairLake
 from coordinator.upkeep import actions as upkeep
 from coordinator.upkeep.wishes import Sweep
 from dashboard.accounts.roles import Role
@@ -28,6 +26,7 @@ from dashboard.jobs.execution import execute
 from dashboard.jobs.models import Job
 from lake.aws.access import open_lake
 from lake.delta.uri import TableUri
+from tests.builders.changes import execute_plan as carry_out
 from tests.builders.people import actor
 from tests.schedules.place import BUCKET, COORDINATOR, ENDPOINT, PATH, REGION, ROOT
 
@@ -97,7 +96,7 @@ class Console:
 
     def repair(self, plan: dict[str, Any]) -> Job:
         """Confirm a plan, by the table's name where it asks for it, and carry it out."""
-        named = {name: plan[name] for name in ("repair", "code", "version", "digest")}
+        named = {"repair": plan["kind"], **{name: plan[name] for name in ("code", "version", "digest")}}
         confirm = self.table.name if plan["can_lose"] else ""
         return self._run(actions.repair(self.person, self.table, **named, confirm=confirm))
 
@@ -132,7 +131,7 @@ class Console:
                 plans = [one for one in plan_anew(self.connection, lake, TABLE).plans if losing or not one.can_lose]
                 if not plans:
                     return stopped
-                end = carry_out(plans[0], AwsRepairLake(lake)).end
+                end = carry_out(plans[0], lake).end
                 if end is not None:
                     stopped.append(f"{plans[0].title} stopped: {end.sentence}")
         return [*stopped, f"after {MOST_REPAIRS} repairs this is still planned: {plans[0].title}"]

@@ -1,21 +1,23 @@
 """Take one guard away, and a schedule fails: each guard is there for a reason that the schedules can show."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
+from changes.calls import Call
+from changes.execution import execute
 from coordinator.coordination import carrying_out
 from coordinator.coordination.checks import Operation
 from coordinator.observation import passes, witnesses
 from coordinator.observation.reading import read_once
 from coordinator.protocols import log_store_items
 from coordinator.repairs import carrying_out as repairs
-from coordinator.repairs import jobs, litter, litter_plans
-from coordinator.repairs.execution import execute
-from coordinator.repairs.items import entry_key
+from coordinator.repairs import jobs, litter_plans
+from coordinator.repairs.item_calls import entry_key
+from coordinator.repairs.orphan_calls import DeleteOrphan
 from tests.schedules import gate, test_coordination, test_looks, test_repairs
 from tests.schedules import guarded_scenes as scenes
 from tests.schedules.exploring import Theatre, require_none
@@ -103,8 +105,8 @@ def without_second_confirmation(patch: Patch) -> None:
 def backwards(patch: Patch) -> None:
     """The calls of a plan are made in the reverse order: what was published last is said to be done first."""
 
-    def carried_out(plan: Any, *args: Any, **options: Any) -> Any:
-        return execute(replace(plan, calls=plan.calls[::-1]), *args, **options)
+    def carried_out(calls: Sequence[Call], *args: Any) -> Any:
+        return execute(calls[::-1], *args)
 
     patch.setattr(jobs, "execute", carried_out)
 
@@ -113,9 +115,9 @@ def unheeded(patch: Patch) -> None:
     """What may name a file is read before the file is deleted, and whatever it names, the deletion goes on."""
 
     def read(call: Any, sending: Any) -> None:
-        sending.lake.get_item(call.table, entry_key(*call.entry))
+        sending.lake.dynamodb.get_item(call.table, entry_key(*call.entry))
 
-    patch.setattr(litter, "_check_unnamed", read)
+    patch.setattr(DeleteOrphan, "check_unnamed", read)
 
 
 def without_second_look(patch: Patch) -> None:

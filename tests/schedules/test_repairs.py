@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from coordinator.repairs.plan import RepairName
+from coordinator.repairs.facts import RepairName
 from tests.schedules import coordinated_scenes, guarded_scenes, log_store_scenes
 from tests.schedules.ending import converge
 from tests.schedules.exploring import Stage, Theatre, require_none
@@ -47,7 +47,7 @@ def repair(plan: dict[str, Any]) -> Callable[[Stage], None]:
     def act(stage: Stage) -> None:
         if plan["can_lose"]:
             stage.gate.given_up = tuple(stage.world.ledger.accepted)
-        if plan["repair"] in PUBLISHING:
+        if plan["kind"] in PUBLISHING and not plan["can_lose"]:
             stage.gate.fact = lambda: stage.world.ledger.is_in_the_log(stage.world.lake, plan["version"])
         job = stage.console.repair(plan)
         stage.gate.given_up, held = (), stage.gate.held
@@ -82,4 +82,4 @@ def test_every_repair_is_planned_in_a_scene(full_theatre: Theatre, repair: Repai
     scene = next(one for one in SCENES if one.name == ASKED_FOR_IN[repair])
     with full_theatre.scene(scene) as stage:
         stage.console.look()
-        assert repair in [plan["repair"] for plan in stage.console.plan()]
+        assert repair in [plan["kind"] for plan in stage.console.plan()]

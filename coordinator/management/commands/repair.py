@@ -60,7 +60,12 @@ class Command(JsonCommand):
             jobs = self._apply(chosen, plans, enqueue=options["enqueue"])
         left_out = [plan for plan in plans if plan["can_lose"] and not options["confirm"]]
         self.emit(
-            {"uri": table.uri, "plans": plans, "refusals": refusals, "jobs": [_job_document(job) for job in jobs]},
+            {
+                "uri": table.uri,
+                "plans": [_as_printed(plan) | {"loses": plan["danger"]} for plan in plans],
+                "refusals": [_as_printed(refusal) for refusal in refusals],
+                "jobs": [_job_document(job) for job in jobs],
+            },
             list(_as_text(table, plans, refusals, jobs, applied=options["apply"])),
         )
         for plan in left_out if options["apply"] else []:
@@ -98,9 +103,8 @@ class Choice:
         """Raise UsageError where a plan that can lose a commit was asked for by its code, without the right name."""
         for plan in plans:
             if plan["can_lose"] and (self._code or self._confirm) and self._confirm != self.table.name:
-                raise UsageError(
-                    f"{plan['title']} can lose a commit ({plan['loses'].rstrip('.')}): add --confirm {self.table.name}."
-                )
+                lost = plan["danger"].rstrip(".")
+                raise UsageError(f"{plan['title']} can lose a commit ({lost}): add --confirm {self.table.name}.")
 
     def repair(self) -> Iterator[Job]:
         """Carry out plan after plan, each from a reading of its own: one repair changes what the next rests on."""
@@ -117,7 +121,7 @@ class Choice:
         allowed = [plan for plan in plans if self._may(plan)]
         if len(allowed) == 1:
             return [repair(Actor.command(), self.table, **_named(allowed[0]), confirm=self._confirm)]
-        names = sorted({plan["repair"] for plan in allowed if not plan["can_lose"]})
+        names = sorted({plan["kind"] for plan in allowed if not plan["can_lose"]})
         return [repair_many(Actor.command(), [self.table], names, f"Repair {self.table.name}")] if names else []
 
     def _may(self, plan: Document) -> bool:
@@ -137,11 +141,16 @@ def _left_something(job: Job) -> bool:
 
 
 def _key(plan: Document) -> tuple[str, str, int | None]:
-    return plan["repair"], plan["code"], plan["version"]
+    return plan["kind"], plan["code"], plan["version"]
 
 
 def _named(plan: Document) -> Document:
-    return {name: plan[name] for name in ("repair", "code", "version", "digest")}
+    return {"repair": plan["kind"], **{name: plan[name] for name in ("code", "version", "digest")}}
+
+
+def _as_printed(document: Document) -> Document:
+    """A plan or refusal with the names under which programs know what is general to all changes."""
+    return {**document, "repair": document["kind"], "uri": document["subject"]}
 
 
 def _job_document(job: Job) -> Document:
@@ -177,13 +186,13 @@ def _as_text(
 
 
 def _plan_lines(plan: Document) -> Iterator[str]:
-    yield from ("", f"{plan['title']} ({_finding(plan)}, {plan['repair']})")
+    yield from ("", f"{plan['title']} ({_finding(plan)}, {plan['kind']})")
     for number, call in enumerate(plan["calls"], start=1):
         yield f"  {number}. {call['says']}"
         yield f"     {call['operation']}{', if ' + call['condition'] if call['condition'] else ''}"
     yield from (f"  {sentence}" for sentence in plan["consequences"])
     if plan["can_lose"]:
-        yield f"  CAN LOSE: {plan['loses']}"
+        yield f"  CAN LOSE: {plan['danger']}"
 
 
 def _finding(subject: Document) -> str:

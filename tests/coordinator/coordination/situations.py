@@ -3,10 +3,11 @@
 import json
 from typing import Any
 
+from changes.plan import Plan
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.situation import RecentWriter, Situation, SparkFacts, StoreFacts
 from coordinator.protocols.diagnosis import diagnose
-from coordinator.repairs.plan import Plan, RepairFacts
+from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.planning import plan_repairs
 from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF, TABLE_CONF
 from lake.delta.facts import Mechanism, TableFacts

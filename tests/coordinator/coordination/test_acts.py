@@ -1,10 +1,12 @@
 """Enable, drop, create and leftovers from confirmation to proof, and what refuses them on the way."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils.dateparse import parse_datetime
 
+from changes.calls import Sending
 from coordinator.coordination import actions, carrying_out, jobs
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.gate import ChecksFailed, ConfirmationNeeded, PreflightNeeded
@@ -12,7 +14,6 @@ from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.reading import Wish
 from coordinator.models import TableFinding
 from coordinator.repairs.gate import ConnectionReadOnly, ReadOnlyMode
-from coordinator.repairs.lake_port import AwsRepairLake
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
@@ -402,10 +403,10 @@ def test_a_registration_that_changed_since_it_was_read_is_left_as_it_is(desk, pl
         change = {"hasAcceptedCommits": {"Value": {"BOOL": True}, "Action": "PUT"}}
         desk.console.lake.dynamodb.update_item(TableName=desk.store, Key=key, AttributeUpdates=change)
 
-    def port(lake: Lake) -> Meddled:
-        return Meddled(AwsRepairLake(lake)).before("delete_item", accept)
+    def sending(lake: Lake, **more: Any) -> Sending:
+        return Sending(Meddled(lake).before("delete_item", accept), **more)
 
-    monkeypatch.setattr(carrying_out, "AwsRepairLake", port)
+    monkeypatch.setattr(carrying_out, "Sending", sending)
 
     job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
 

@@ -7,13 +7,12 @@ from datetime import UTC, datetime, timedelta
 import boto3
 import pytest
 
+from changes.plan import Plan, Refusal
 from coordinator.models import CommitStore, DeltaTable, Watch
 from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of
 from coordinator.observation.passes import observe_connection, survey_for_one_table, target_of
-from coordinator.repairs.plan import Plan
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import read_for_repair
-from coordinator.upkeep.plan import Refusal
 from coordinator.upkeep.sweep_plans import plan_sweep
 from coordinator.upkeep.wishes import Sweep
 from dashboard.connections.models import Connection
@@ -115,7 +114,7 @@ def test_nothing_is_done_about_a_log_store_while_another_region_holds_entries(he
     here.written.table(ROOT, 3, log_store=True)
     here.written.pending(ROOT, 3)
     assert here.observe().findings.get(code="C2").repairs == ["publish-commit"]
-    assert [plan.repair for plan in here.plans()] == ["publish-commit"]
+    assert [plan.kind for plan in here.plans()] == ["publish-commit"]
     there.written.entry(ROOT, 1)
     there.observe()
 
@@ -153,7 +152,7 @@ def test_temp_files_of_a_table_that_another_region_guards_are_not_swept(here, th
     refused = plan_sweep(wish, there.connection, there.lake, before + timedelta(days=2))
 
     assert isinstance(refused, Refusal)
-    assert refused.code == "several-locks"
+    assert refused.why == "several-locks"
 
 
 def test_a_table_gone_from_the_other_region_holds_nothing(here, there):

@@ -5,10 +5,9 @@ import time
 import pytest
 
 from coordinator.models import Commit, DeltaTable, Provenance, TableFinding
-from coordinator.repairs.execution import execute
 from coordinator.repairs.fresh import plan_anew
-from coordinator.repairs.lake_port import AwsRepairLake
 from lake.delta.uri import TableUri
+from tests.builders.changes import execute_plan
 from tests.builders.delta import add, commit_bytes, commit_info, crc_bytes, first_commit_bytes
 from tests.builders.moto_lake import commit_body
 
@@ -206,8 +205,8 @@ def lost_and_repaired(written, connection, lake) -> None:
     written.put(log(item["tempPath"]["S"]), body)
     written.delete(file(3))
     (plan,) = plan_anew(connection, lake, uri).plans
-    assert plan.repair == "republish-file"
-    assert execute(plan, AwsRepairLake(lake)).is_complete
+    assert plan.kind == "republish-file"
+    assert execute_plan(plan, lake).is_complete
     assert written.s3.get_object(Bucket=written.bucket, Key=file(3))["Body"].read() == body
     written.delete(log(item["tempPath"]["S"]))
 

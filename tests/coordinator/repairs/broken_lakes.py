@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from coordinator.repairs.plan import RepairFacts
+from coordinator.repairs.facts import RepairFacts
 from lake.delta.facts import Mechanism, Provenance
 from lake.delta.names import checksum_name, commit_name
 from tests.builders.facts import TABLE_ID, coordinated_protocol
@@ -49,6 +49,11 @@ class BrokenLake:
     def put(self, name: str, data: bytes, at: datetime) -> None:
         self.lake.objects[LOG + name] = Stored(data, min(at, NOW))
 
+    def put_aside(self, pick: Pick, one: Written) -> None:
+        """A temp or staged file; brought back from a version or a backup it has S3's time of then."""
+        restored_at = one.at + pick([0, 0, 0, 26, 50]) * HOUR
+        self.put(one.name, one.data, restored_at)
+
     def read(self) -> RepairFacts:
         return self.history.read()
 
@@ -63,7 +68,7 @@ class BrokenLake:
 
 def commit(version: int, transaction: str, time: int, name: str, at: datetime, **said: object) -> Written:
     """A commit of one file; `said` is what its commitInfo says besides. Names of transactions are of one length."""
-    info = {"inCommitTimestamp": time, "txnId": transaction, **said}
+    info = {"inCommitTimestamp": time, "txnId": transaction, "timestamp": int(at.timestamp() * 1_000), **said}
     actions = [{"commitInfo": info}, {"add": {"path": f"{transaction}-{version}"}}]
     return Written(name, "\n".join(json.dumps(one) for one in actions).encode(), at, transaction, time)
 
@@ -87,6 +92,9 @@ def rivals_of(pick: Pick, accepted: Written, version: int, name: Callable[[str],
     return found
 
 
+FOREIGN = b'{"commitInfo":{"operation":"FOREIGN","txnId":"foreign"}}'
+
+
 def publish(broken: BrokenLake, pick: Pick, version: int, accepted: Written, rivals: Sequence[Written]) -> None:
     """Put what readers find: the accepted commit, somebody's bytes, a loser's, or nothing."""
     what = pick(["accepted"] * 5 + ["foreign", "foreign of its size", "rival", "nothing"])
@@ -94,7 +102,7 @@ def publish(broken: BrokenLake, pick: Pick, version: int, accepted: Written, riv
         return
     data = {
         "accepted": accepted.data,
-        "foreign": b'{"commitInfo":{"operation":"FOREIGN"}}',
+        "foreign": FOREIGN,
         "foreign of its size": b"f" * len(accepted.data),
         "rival": rivals[0].data if rivals else b"",
     }[what]
@@ -102,9 +110,14 @@ def publish(broken: BrokenLake, pick: Pick, version: int, accepted: Written, riv
 
 
 def checksum(broken: BrokenLake, pick: Pick, version: int, accepted: Written) -> None:
-    """The accepted commit's own transaction may have written its checksum; a loser never did."""
+    """The accepted commit's own transaction may have written its checksum, or whoever wrote past the lock.
+
+    A loser under the lock never did.
+    """
     if pick([True, True, False]):
-        data = json.dumps({"txnId": accepted.transaction, "inCommitTimestampOpt": accepted.time}).encode()
+        said = {"txnId": accepted.transaction, "inCommitTimestampOpt": accepted.time}
+        is_foreign = broken.published().get(version) == FOREIGN and pick([True, False])
+        data = json.dumps({"txnId": "foreign"} if is_foreign else said).encode()
         broken.put(checksum_name(version), data, accepted.at + timedelta(seconds=2))
 
 
@@ -161,7 +174,7 @@ def _log_store_version(
     broken.accepted[version] = commits
     for one in [*commits, *rivals]:
         if pick([True, True, True, False]):
-            broken.put(one.name, one.data, one.at)
+            broken.put_aside(pick, one)
     publish(broken, pick, version, accepted, rivals)
     checksum(broken, pick, version, commits[0])
     remember(broken, pick, version, commits[0], "delta_log")
@@ -203,7 +216,7 @@ def _coordinated_version(broken: BrokenLake, pick: Pick, version: int, at: datet
     rivals = rivals_of(pick, accepted, version, name)
     for one in [accepted, *rivals]:
         if pick([True, True, True, False]):
-            broken.put(one.name, one.data, one.at)
+            broken.put_aside(pick, one)
     publish(broken, pick, version, accepted, rivals)
     checksum(broken, pick, version, accepted)
     remember(broken, pick, version, accepted, "commits")

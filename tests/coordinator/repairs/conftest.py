@@ -2,7 +2,6 @@
 
 import pytest
 
-from coordinator.repairs.lake_port import AwsRepairLake
 from tests.coordinator.observation.conftest import connection, observe, written  # noqa: F401
 from tests.coordinator.repairs.console import Console
 from tests.coordinator.repairs.world import Meddled, World
@@ -17,7 +16,7 @@ def world(s3, dynamodb, bucket) -> World:  # noqa: F811
 @pytest.fixture
 def port(lake) -> Meddled:  # noqa: F811
     """The lake as execution sees it, open to meddling."""
-    return Meddled(AwsRepairLake(lake))
+    return Meddled(lake)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 from coordinator import actions
 from coordinator.models import CommitStore, DeltaTable
-from coordinator.repairs.plan import RepairName
+from coordinator.repairs.facts import RepairName
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
 from dashboard.connections.models import Connection
@@ -90,11 +90,11 @@ class Console:
 
     def plan(self, table: DeltaTable, repair: RepairName = RepairName.PUBLISH_COMMIT) -> dict[str, Any]:
         """The document of one plan, made anew."""
-        return next(plan for plan in self.planned(table).result["plans"] if plan["repair"] == repair)
+        return next(plan for plan in self.planned(table).result["plans"] if plan["kind"] == repair)
 
     def repair(self, table: DeltaTable, plan: dict[str, Any], by: Actor | None = None, confirm: str = "") -> Job:
         """Ask for a repair, without running it."""
-        named = {name: plan[name] for name in ("repair", "code", "version", "digest")}
+        named = {"repair": plan["kind"], **{name: plan[name] for name in ("code", "version", "digest")}}
         return actions.repair(by or actor(Role.OPERATOR), table, **named, confirm=confirm)
 
     def run(self, job: Job) -> Job:

@@ -6,19 +6,21 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+from changes.execution import Execution
+from changes.plan import Plan
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.needed_facts import wanted_comparisons, wanted_copies, wanted_heads
-from coordinator.repairs.execution import Execution, execute
+from coordinator.repairs.facts import FileCheck, RepairFacts, RepairName
 from coordinator.repairs.file_checks import check_file
-from coordinator.repairs.lake_port import Item
-from coordinator.repairs.plan import FileCheck, Plan, RepairFacts, RepairName
 from coordinator.repairs.planning import plan_repairs, wanted_files
+from lake.aws.dynamodb import Item
 from lake.aws.errors import AwsError
 from lake.delta.coordinator_items import read_registration
 from lake.delta.facts import LockDomain, LogObject, Mechanism, Provenance, TableFacts, TableProtocol
 from lake.delta.listing import read_listing
 from lake.delta.log_store import read_entry
 from lake.delta.names import commit_name
+from tests.builders.changes import execute_plan
 from tests.coordinator.repairs.memory_lake import BUCKET, Actor, MemoryLake, Stored
 
 URI = "s3a://lake/orders"
@@ -123,20 +125,20 @@ class History:
         """Read, plan and execute one of the plans that lose nothing."""
         plans = [plan for plan in self.plans() if not plan.can_lose]
         if plans:
-            self.execute(plans[which % len(plans)])
+            self.execute_plan(plans[which % len(plans)])
 
     def abandon(self) -> None:
         """Execute a plan that loses something, as an admin would who confirmed it."""
         for plan in self.plans():
             if plan.can_lose:
-                self.execute(plan)
+                self.execute_plan(plan)
                 return
 
     def plans(self) -> list[Plan]:
         return [one for one in plan_repairs(self.read()) if isinstance(one, Plan)]
 
-    def execute(self, plan: Plan) -> Execution:
-        return execute(plan, self.lake, now=lambda: self.lake.now.timestamp())
+    def execute_plan(self, plan: Plan) -> Execution:
+        return execute_plan(plan, self.lake, now=lambda: self.lake.now.timestamp())
 
     def read(self) -> RepairFacts:
         """Read the table as the console does: the listing, then the items, then single objects, then whole files."""
@@ -215,10 +217,10 @@ class History:
         self.lake.pass_hours(25)
         before = self.disputed_items()
         for _ in range(MOST_REPAIRS):
-            plans = sorted(self.plans(), key=lambda plan: plan.repair is RepairName.REMOVE_ORPHANS)
+            plans = sorted(self.plans(), key=lambda plan: plan.kind is RepairName.REMOVE_ORPHANS)
             if not plans:
                 break
-            execution = self.execute(plans[0])
+            execution = self.execute_plan(plans[0])
             assert execution.is_complete, execution.end
             self.check()
         else:

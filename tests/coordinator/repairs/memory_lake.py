@@ -6,15 +6,17 @@ two requests.
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from greenlet import getcurrent, greenlet
 
-from coordinator.repairs.lake_port import Item, ItemWrite, ObjectBody, ObjectSummary, ObjectWrite
+from lake.aws.dynamodb import Item, ItemWrite
 from lake.aws.errors import AwsError
+from lake.aws.list_page import ListPage, ObjectSummary
+from lake.aws.s3 import ObjectBody, ObjectWrite
 
 BUCKET = "lake"
 KEYS = {"delta_log": ("tablePath", "fileName"), "commits": ("tableId",)}
@@ -34,7 +36,7 @@ class Stored:
 
 @dataclass
 class MemoryLake:
-    """One bucket and two DynamoDB tables; it is a RepairLake, with the unconditional requests of writers beside."""
+    """One bucket and two DynamoDB tables; `s3` and `dynamodb` are as repairs ask them, the rest as writers do."""
 
     now: datetime = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
     objects: dict[str, Stored] = field(default_factory=dict)
@@ -42,6 +44,14 @@ class MemoryLake:
     on_item_deleted: Callable[[Item], None] = lambda item: None
     encrypted: bool = False
     """Whether S3 encrypts with a key of its own for each object: then no ETag tells of the bytes."""
+
+    @property
+    def s3(self) -> "MemoryS3":
+        return MemoryS3(self)
+
+    @property
+    def dynamodb(self) -> "MemoryLake":
+        return self
 
     def get(self, bucket: str, key: str, *, first: int | None = None, last: int | None = None) -> ObjectBody:
         self._step()
@@ -58,9 +68,6 @@ class MemoryLake:
     def list_objects(self, prefix: str) -> tuple[ObjectSummary, ...]:
         self._step()
         return tuple(self._summary(key) for key in sorted(self.objects) if key.startswith(prefix))
-
-    def list_keys(self, bucket: str, prefix: str, limit: int) -> tuple[str, ...]:
-        return tuple(found.key for found in self.list_objects(prefix))[:limit]
 
     def put_if_absent(self, bucket: str, key: str, data: bytes) -> ObjectWrite:
         self._step()
@@ -153,6 +160,30 @@ class MemoryLake:
         self.now += timedelta(milliseconds=1)
         if (parent := getcurrent().parent) is not None:
             parent.switch()
+
+
+@dataclass(frozen=True)
+class MemoryS3:
+    """The conditional requests of a lake in memory."""
+
+    lake: MemoryLake
+
+    def get(self, bucket: str, key: str, **span: int | None) -> ObjectBody:
+        return self.lake.get(bucket, key, **span)
+
+    def head(self, bucket: str, key: str) -> ObjectSummary | None:
+        return self.lake.head(bucket, key)
+
+    def put(self, bucket: str, key: str, data: bytes) -> ObjectWrite:
+        return self.lake.put_if_absent(bucket, key, data)
+
+    def delete(self, bucket: str, key: str, *, etag: str) -> ObjectWrite:
+        return self.lake.delete_object(bucket, key, etag)
+
+    def list(self, bucket: str, prefix: str, *, delimiter: str = "", max_keys: int = 1000) -> Iterator[ListPage]:
+        found = self.lake.list_objects(prefix)
+        below = (one for one in found if not delimiter or delimiter not in one.key.removeprefix(prefix))
+        yield ListPage(tuple(below), ())
 
 
 def holds(part: str, item: Item, names: Mapping[str, str], values: Item) -> bool:

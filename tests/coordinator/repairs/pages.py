@@ -7,7 +7,7 @@ from typing import Any
 from django.test import Client
 
 from coordinator.models import DeltaTable
-from coordinator.repairs.plan import RepairName
+from coordinator.repairs.facts import RepairName
 from dashboard.jobs.models import Job
 from tests.coordinator.repairs.console import Console
 from tests.dashboard.web.markup import flat

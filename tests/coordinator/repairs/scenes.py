@@ -1,21 +1,17 @@
 """One scene for each kind of call: `arrange` makes what its plan was made from, and returns it."""
 
-from coordinator.repairs.calls import (
-    Call,
+from changes.calls import Call
+from coordinator.repairs.item_calls import (
     ClearCommits,
     CompleteEntry,
     DeleteEntry,
-    DeleteLitter,
     DeleteRegistration,
-    Publish,
     RaiseVersion,
     Register,
-    RequireAbsent,
-    RequireEmpty,
-    RequireEqual,
     RequireNoEntry,
-    SaveAside,
 )
+from coordinator.repairs.object_calls import Publish, RequireAbsent, RequireEmpty, RequireEqual, SaveAside
+from coordinator.repairs.orphan_calls import DeleteOrphan
 from tests.builders.delta import UUID, incomplete_item, registration_item
 from tests.coordinator.repairs.world import COMMIT, LOG, URI, World, commit_key, staged_key, temp_key
 
@@ -86,25 +82,25 @@ def delete_registration(world: World) -> DeleteRegistration:
     return DeleteRegistration(world.coordinator, UUID, URI, 7)
 
 
-def delete_temp_file(world: World) -> DeleteLitter:
+def delete_temp_file(world: World) -> DeleteOrphan:
     etag = world.put(temp_key(7))
     world.enter(incomplete_item(7, URI, tempPath={"S": f".tmp/{7:020d}.json.another"}))
     entry, named = (URI, f"{7:020d}.json"), f".tmp/{7:020d}.json.another"
-    return DeleteLitter(world.bucket, temp_key(7), etag, len(COMMIT), world.log_store, entry=entry, named=named)
+    return DeleteOrphan(world.bucket, temp_key(7), etag, len(COMMIT), world.log_store, entry=entry, named=named)
 
 
-def delete_copied_file(world: World) -> DeleteLitter:
+def delete_copied_file(world: World) -> DeleteOrphan:
     etag = world.put(temp_key(7))
     world.put(commit_key(7))
     entry = (URI, f"{7:020d}.json")
     survivor = commit_key(7)
-    return DeleteLitter(world.bucket, temp_key(7), etag, len(COMMIT), world.log_store, entry=entry, survivor=survivor)
+    return DeleteOrphan(world.bucket, temp_key(7), etag, len(COMMIT), world.log_store, entry=entry, survivor=survivor)
 
 
-def delete_staged_file(world: World) -> DeleteLitter:
+def delete_staged_file(world: World) -> DeleteOrphan:
     etag = world.put(staged_key(7))
     world.enter(registration_item(8, (8,)))
-    return DeleteLitter(world.bucket, staged_key(7), etag, len(COMMIT), world.coordinator, registration=UUID)
+    return DeleteOrphan(world.bucket, staged_key(7), etag, len(COMMIT), world.coordinator, registration=UUID)
 
 
 OBJECT_SCENES = [save_object, save_item, publish, delete_temp_file, delete_copied_file, delete_staged_file]

@@ -1,13 +1,11 @@
 """What holds of each kind of call, on S3 and DynamoDB as moto has them."""
 
 from dataclasses import replace
-from typing import get_args
 
 import pytest
 
-from coordinator.repairs.calls import Call
-from coordinator.repairs.execution import Result
-from coordinator.repairs.lake_port import AwsRepairLake
+from changes.calls import LakeCall, Result
+from lake.aws.access import Lake
 from tests.coordinator.repairs.scenes import KINDS, REQUIREMENTS, SCENES, WRITING_SCENES
 from tests.coordinator.repairs.world import WRITES, Meddled, make, refusal
 
@@ -16,8 +14,8 @@ NOT_LITTER = [scene for scene in WRITING_SCENES if "file" not in scene.__name__]
 
 
 @pytest.fixture
-def real(lake) -> AwsRepairLake:
-    return AwsRepairLake(lake)
+def real(lake) -> Lake:
+    return lake
 
 
 def name(scene):
@@ -25,7 +23,8 @@ def name(scene):
 
 
 def test_every_kind_of_call_has_a_scene():
-    assert set(get_args(Call)) == KINDS
+    of_repairs = {one.__name__ for one in LakeCall.__subclasses__() if one.__module__.startswith("coordinator.repairs")}
+    assert of_repairs == {kind.__name__ for kind in KINDS}
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=name)

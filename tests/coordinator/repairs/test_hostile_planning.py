@@ -2,11 +2,11 @@
 
 from hypothesis import given, settings
 
+from changes.plan import Plan
 from coordinator.protocols.diagnosis import diagnose
-from coordinator.repairs import calls
-from coordinator.repairs.plan import FileCheck, Plan, RepairFacts
+from coordinator.repairs import item_calls, object_calls, orphan_calls
+from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.planning import plan_repairs, wanted_files
-from coordinator.repairs.wording import say
 from lake.delta.facts import TableFacts
 from tests.coordinator.protocols.test_hostile_facts import facts
 
@@ -30,15 +30,15 @@ def test_planning_answers_and_stays_within_the_table(read):
             continue
         assert outcome.calls
         for call in outcome.calls:
-            assert say(call).says
+            assert call.says
             match call:
-                case calls.Publish():
+                case object_calls.Publish():
                     assert call.source.startswith(LOG)
                     assert call.key.startswith(LOG)
                     assert ".." not in call.source
-                case calls.DeleteLitter():
+                case orphan_calls.DeleteOrphan():
                     assert call.key.startswith(LOG)
-                case calls.CompleteEntry() | calls.DeleteEntry():
+                case item_calls.CompleteEntry() | item_calls.DeleteEntry():
                     assert call.table_path.rstrip("/").endswith("://lake/orders")
-                case calls.ClearCommits() | calls.RaiseVersion() | calls.DeleteRegistration():
+                case item_calls.ClearCommits() | item_calls.RaiseVersion() | item_calls.DeleteRegistration():
                     assert call.path.rstrip("/").endswith("://lake/orders")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from coordinator.repairs.execution import Result
+from changes.calls import Result
 from tests.builders.delta import UUID, coordinator_commit, incomplete_item, log_store_item, registration_item
 from tests.coordinator.repairs.scenes import (
     FRESH,

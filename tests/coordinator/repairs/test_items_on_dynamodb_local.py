@@ -11,9 +11,8 @@ from dataclasses import replace
 import boto3
 import pytest
 
-from coordinator.repairs.calls import ClearCommits, DeleteRegistration
-from coordinator.repairs.execution import Result
-from coordinator.repairs.lake_port import AwsRepairLake
+from changes.calls import Result
+from coordinator.repairs.item_calls import ClearCommits, DeleteRegistration
 from lake.aws.access import Access, open_lake
 from tests.builders.delta import UUID, coordinator_commit, incomplete_item, registration_item
 from tests.coordinator.repairs.scenes import (
@@ -42,7 +41,7 @@ def world(dynamodb_local, s3) -> World:  # noqa: F811
 def local(dynamodb_local):  # noqa: F811
     access = Access("us-east-1", dynamodb_endpoint_url=dynamodb_local, static_credentials=("sandbox", "sandbox"))
     with open_lake(access) as lake:
-        yield AwsRepairLake(lake)
+        yield lake
 
 
 def name(scene):

@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from coordinator import actions
 from coordinator.models import TableFinding
+from coordinator.repairs.facts import RepairName
 from coordinator.repairs.gate import NameNotTyped, PlanNeeded, ReadOnlyMode
 from coordinator.repairs.offers import offers_of
-from coordinator.repairs.plan import RepairName
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role

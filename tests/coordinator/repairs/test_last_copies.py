@@ -8,7 +8,7 @@ import pytest
 from coordinator.models import DeltaTable, TableFinding
 from coordinator.protocols import coordinated_commits, log_store_items
 from coordinator.repairs import litter_plans
-from coordinator.repairs.plan import RepairName
+from coordinator.repairs.facts import RepairName
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.jobs.models import Job
@@ -66,7 +66,7 @@ def test_a_replaced_published_file_is_unsafe_and_no_staged_file_goes(console: Co
     planned: Job = console.planned(table)
 
     assert (table.state, "bytes-differ" in open_codes(table)) == ("unsafe", True)
-    assert not any(plan["repair"] == "remove-orphans" for plan in planned.result["plans"])
+    assert not any(plan["kind"] == "remove-orphans" for plan in planned.result["plans"])
     assert any("may be the last copy of the accepted commit" in one["reason"] for one in planned.result["refusals"])
 
 
@@ -86,7 +86,7 @@ def test_a_losers_file_that_nothing_tells_from_the_winners_needs_an_admin_and_is
     table = contended(console)
     plan = plan_of(console, table)
 
-    assert plan["loses"] == "an accepted commit of version 2: one of these files may be its last copy"
+    assert plan["danger"] == "an accepted commit of version 2: one of these files may be its last copy"
     with pytest.raises(NotAllowed):
         console.repair(table, plan, confirm=table.name)
     job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
@@ -125,7 +125,7 @@ def test_an_item_that_a_repair_makes_speak_for_the_published_file_takes_no_other
     table = put_back(console)
     plan = console.plan(table, RepairName.RAISE_COORDINATOR_VERSION)
 
-    assert plan["loses"] == "an accepted commit 3: 1 staged file of it may hold it, and not 3.json"
+    assert plan["danger"] == "an accepted commit 3: 1 staged file of it may hold it, and not 3.json"
     job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
     assert (job.state, job.error_text) == ("succeeded", "")
     [kept] = [key for key in keys(console) if f"/_levee_rescue/{plan['rescue_folder']}/_delta_log/" in key]
@@ -136,7 +136,7 @@ def test_a_staged_file_that_the_checksum_refuses_is_no_doubt_about_the_published
     table = put_back(console)
     console.lake.put(f"{LOG}/{3:020d}.crc", crc_bytes(txnId="rival"))
 
-    assert console.plan(table, RepairName.RAISE_COORDINATOR_VERSION)["loses"] == ""
+    assert console.plan(table, RepairName.RAISE_COORDINATOR_VERSION)["danger"] == ""
 
 
 def test_a_file_replaced_between_plan_and_deletion_stops_the_repair(console: Console) -> None:
@@ -176,7 +176,7 @@ def test_a_published_file_replaced_after_its_entry_expired_is_not_called_healthy
 def test_a_temp_file_that_its_entry_does_not_name_is_deleted_and_proven(console: Console) -> None:
     table = console.pending()
     loser = f"sales/orders/_delta_log/.tmp/{3:020d}.json.loser"
-    console.lake.put(loser, b"{}")
+    console.lake.put(loser, commit_bytes(commit_info("MERGE", timestamp=int(time.time() * 1_000))))
 
     job = console.run(console.repair(table, plan_of(console, table)))
 

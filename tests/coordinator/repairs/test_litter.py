@@ -2,8 +2,8 @@
 
 import pytest
 
-from coordinator.repairs.calls import DeleteLitter
-from coordinator.repairs.execution import Result
+from changes.calls import Result
+from coordinator.repairs.orphan_calls import DeleteOrphan
 from tests.builders.delta import UUID, coordinator_commit, incomplete_item, log_store_item, registration_item
 from tests.coordinator.repairs.scenes import delete_copied_file, delete_staged_file, delete_temp_file
 from tests.coordinator.repairs.world import COMMIT, URI, commit_key, make, staged_key, temp_key
@@ -121,6 +121,6 @@ def test_a_file_that_goes_just_before_counts_as_deleted(world, port):
 
 def test_a_file_that_nothing_could_name_is_left(world, port):
     etag = world.put(temp_key(7))
-    call = DeleteLitter(world.bucket, temp_key(7), etag, len(COMMIT), world.log_store)
+    call = DeleteOrphan(world.bucket, temp_key(7), etag, len(COMMIT), world.log_store)
     assert make(call, port).result is Result.STOPPED
     assert port.asked == []

@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from changes.calls import Result
 from coordinator.repairs import bytes_of
-from coordinator.repairs.calls import RequireEqual, SaveAside
-from coordinator.repairs.execution import Result
-from coordinator.repairs.objects import MOST_BYTES, item_document
+from coordinator.repairs.object_calls import MOST_BYTES, RequireEqual, SaveAside, item_document
 from tests.builders.delta import incomplete_item
 from tests.coordinator.repairs.scenes import (
     RESCUE,
@@ -205,7 +204,7 @@ def test_any_object_keeps_a_prefix_from_being_empty(world, port):
 
 
 def test_a_prefix_of_too_many_markers_is_not_called_empty(world, port, monkeypatch):
-    monkeypatch.setattr("coordinator.repairs.objects.MOST_MARKERS", 2)
+    monkeypatch.setattr("coordinator.repairs.object_calls.MOST_MARKERS", 2)
     call = require_empty(world)
     world.put(f"{LOG}_commits/", b"")
     assert make(call, port).result is Result.STOPPED

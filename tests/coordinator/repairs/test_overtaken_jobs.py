@@ -9,11 +9,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from changes.calls import Sending
 from coordinator import actions
 from coordinator.models import CommitStore
-from coordinator.repairs import bulk, carrying_out, jobs, objects
-from coordinator.repairs.lake_port import AwsRepairLake
-from coordinator.repairs.plan import RepairName
+from coordinator.repairs import bulk, carrying_out, jobs, object_calls
+from coordinator.repairs.facts import RepairName
 from dashboard.accounts.roles import Role
 from dashboard.alerts.own_health import failed_jobs
 from dashboard.audit.models import AuditEntry
@@ -38,11 +38,11 @@ def amid(monkeypatch: pytest.MonkeyPatch) -> Callable[[Arrange], None]:
     """Let something happen between the requests of the repairs that follow."""
 
     def arrange(meddle: Arrange) -> None:
-        def lake(opened: Lake) -> Meddled:
-            return meddle(Meddled(AwsRepairLake(opened)))
+        def sending(opened: Lake, **more: Any) -> Sending:
+            return Sending(meddle(Meddled(opened)), **more)
 
-        monkeypatch.setattr(jobs, "AwsRepairLake", lake)
-        monkeypatch.setattr(bulk, "AwsRepairLake", lake)
+        monkeypatch.setattr(jobs, "Sending", sending)
+        monkeypatch.setattr(bulk, "Sending", sending)
 
     return arrange
 
@@ -121,7 +121,7 @@ def test_an_entry_that_somebody_else_took_away_overtakes_before_any_change(conso
 def test_an_obstacle_that_nobody_put_there_fails_the_job(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     table = console.pending()
     plan = console.plan(table)
-    monkeypatch.setattr(objects, "MOST_BYTES", 10)
+    monkeypatch.setattr(object_calls, "MOST_BYTES", 10)
 
     job = console.run(console.repair(table, plan))
 

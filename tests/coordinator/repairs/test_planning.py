@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from changes.plan import Plan, Refusal
 from coordinator.protocols.diagnosis import diagnose
-from coordinator.repairs import calls
+from coordinator.repairs import item_calls, object_calls, orphan_calls
+from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.log_store_plans import MOST_REPUBLISHED
-from coordinator.repairs.plan import FileCheck, Plan, Refusal, RepairFacts
 from coordinator.repairs.planning import plan_repairs, wanted_files
 from lake.delta.facts import HeldElsewhere, LockDomain, LogStoreEntry, Mechanism, Problem, Registration, TableFacts
 from lake.delta.names import checksum_name
@@ -45,7 +46,7 @@ LITTERED = listing(temp=[log_object(temp_name(3, "lost"), age=2 * DAY), temp_nam
 
 
 def file(name: str, *, time: int | None = None, size: int = 1_000, problems: tuple[str, ...] = ()) -> FileCheck:
-    return FileCheck(name, size, "e", name, 2, time, problems)
+    return FileCheck(name, size, "e", name, 2, time, problems, timestamp=int(NOW.timestamp() * 1_000))
 
 
 def default_file(name: str) -> FileCheck:
@@ -75,7 +76,7 @@ def made(facts: TableFacts, **options: Any) -> tuple[Plan | Refusal, ...]:
 
 
 def plans(facts: TableFacts, **options: Any) -> dict[str, Plan]:
-    return {one.repair.value: one for one in made(facts, **options) if isinstance(one, Plan)}
+    return {one.kind: one for one in made(facts, **options) if isinstance(one, Plan)}
 
 
 def refusals(facts: TableFacts, **options: Any) -> dict[str, str]:
@@ -83,7 +84,7 @@ def refusals(facts: TableFacts, **options: Any) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in made(facts, **options):
         if isinstance(one, Refusal):
-            found[one.repair.value] = f"{found.get(one.repair.value, '')} {one.reason}"
+            found[one.kind] = f"{found.get(one.kind, '')} {one.reason}"
     return found
 
 
@@ -193,7 +194,7 @@ PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
             entry(3),
         ),
         "remove-orphans",
-        ["DeleteLitter"],
+        ["DeleteOrphan"],
     ),
     (
         "K0",
@@ -201,9 +202,9 @@ PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
         "remove-orphans",
         ["DeleteRegistration"],
     ),
-    ("K2", losers("lost"), "remove-orphans", ["RequireEqual", "DeleteLitter"]),
-    ("K2 without a witness", losers("lost", checksum=False), "remove-orphans", ["SaveAside", "DeleteLitter"]),
-    ("C1 without an entry", never_named(), "remove-orphans", ["SaveAside", "DeleteLitter"]),
+    ("K2", losers("lost"), "remove-orphans", ["RequireEqual", "DeleteOrphan"]),
+    ("K2 without a witness", losers("lost", checksum=False), "remove-orphans", ["SaveAside", "DeleteOrphan"]),
+    ("C1 without an entry", never_named(), "remove-orphans", ["SaveAside", "DeleteOrphan"]),
     ("K3", unbackfilled(), "backfill", ["Publish", "ClearCommits"]),
     (
         "K3 and K4",
@@ -488,7 +489,7 @@ TIED = {
 def published(files: Mapping[str, FileCheck], facts: TableFacts) -> tuple[bool, str] | None:
     """Whether the plan for K6 can lose something, and the file that it publishes; None where there is no plan."""
     plan = plans(facts, files=files).get("publish-accepted-staged-file")
-    copy = next(call for call in plan.calls if isinstance(call, calls.Publish)) if plan else None
+    copy = next(call for call in plan.calls if isinstance(call, object_calls.Publish)) if plan else None
     return (plan.can_lose, copy.source.partition("_delta_log/")[2]) if plan and copy else None
 
 
@@ -563,7 +564,7 @@ def test_a_named_file_is_published_unless_what_was_seen_of_it_speaks_against_it(
     }
     for case, (seen, loses) in known.items():
         plan = plans(seen_of(facts, name, **seen), files=again)[repair]
-        assert (case, plan.can_lose, isinstance(plan.calls[0], calls.SaveAside)) == (case, loses, loses)
+        assert (case, plan.can_lose, isinstance(plan.calls[0], object_calls.SaveAside)) == (case, loses, loses)
 
     smaller = seen_of(facts, name, accepted_size=999)
     assert "had 999 B when it was accepted" in refusals(smaller, files=again)[repair]
@@ -590,8 +591,8 @@ LOSING = {
 def test_what_can_lose_a_commit_names_it_and_saves_first(facts, repair, lost):
     plan = plans(facts)[repair]
 
-    assert lost in plan.loses
-    assert isinstance(plan.calls[0], calls.SaveAside)
+    assert lost in plan.danger
+    assert isinstance(plan.calls[0], object_calls.SaveAside)
     assert plan.calls[0].key.startswith("orders/_levee_rescue/")
 
 
@@ -602,7 +603,7 @@ def test_what_can_lose_a_commit_names_it_and_saves_first(facts, repair, lost):
 def test_a_coordinator_is_not_set_below_a_version_that_was_seen_without_saying_so(facts, repair):
     plan = plans(replace(facts, provenance={4: provenance(4), 5: provenance(5)}))[repair]
 
-    assert plan.loses == "every commit above 3 that the coordinator had accepted: versions 4 to 5 were seen before"
+    assert plan.danger == "every commit above 3 that the coordinator had accepted: versions 4 to 5 were seen before"
 
 
 def test_no_other_plan_loses_anything():
@@ -634,13 +635,13 @@ def test_a_registration_whose_item_changed_while_it_was_read_stays():
 def test_a_registration_is_removed_as_it_was_read():
     [call] = plans(orphaned())["remove-orphans"].calls
 
-    assert call == calls.DeleteRegistration("commits", "other", URI, 2)
+    assert call == item_calls.DeleteRegistration("commits", "other", URI, 2)
 
 
 def test_a_list_is_cleared_as_it_was_read():
     clear = plans(unbackfilled())["backfill"].calls[-1]
 
-    assert isinstance(clear, calls.ClearCommits)
+    assert isinstance(clear, item_calls.ClearCommits)
     assert (clear.table, clear.table_id, clear.path, clear.table_version) == ("commits", TABLE_ID, URI, 4)
     assert clear.commits == {"L": [{"M": {"version": {"N": "4"}}}]}
 
@@ -651,14 +652,14 @@ def test_a_commit_is_backfilled_from_the_folder_where_its_file_lies():
 
     [publish, *_] = plans(facts)["backfill"].calls
 
-    assert isinstance(publish, calls.Publish)
+    assert isinstance(publish, object_calls.Publish)
     assert publish.source == f"orders/_delta_log/{name}"
 
 
 def test_a_version_is_raised_to_the_newest_published_with_its_own_time():
     call = plans(coordinated_facts(listing(), registration(1)))["raise-coordinator-version"].calls[-1]
 
-    assert isinstance(call, calls.RaiseVersion)
+    assert isinstance(call, item_calls.RaiseVersion)
     assert (call.from_version, call.to_version, call.to_timestamp) == (1, 3, STAMP - 1_000)
 
 
@@ -667,13 +668,13 @@ def test_a_commit_of_one_of_two_locks_is_published_after_a_look_at_the_other():
     publish = plans(facts)["publish-commit"]
 
     assert kinds(publish) == ["RequireNoEntry", "Publish", "RequireEqual", "CompleteEntry"]
-    assert publish.calls[0] == calls.RequireNoEntry(OTHER_STORE, URI, commit_name(4))
+    assert publish.calls[0] == item_calls.RequireNoEntry(OTHER_STORE, URI, commit_name(4))
 
 
 def test_a_lock_known_from_before_is_looked_at_as_well():
     publish = plans(pending(), lock_domains=(OTHER_DOMAIN, DOMAIN))["publish-commit"]
 
-    assert [call.table for call in publish.calls if isinstance(call, calls.RequireNoEntry)] == [OTHER_STORE]
+    assert [call.table for call in publish.calls if isinstance(call, item_calls.RequireNoEntry)] == [OTHER_STORE]
 
 
 def test_each_entry_is_completed_in_its_own_store():
@@ -684,7 +685,7 @@ def test_each_entry_is_completed_in_its_own_store():
         in_stores={OTHER_STORE: [entry(2, complete=False), entry(3)]},
         equal_bytes={1: True, 2: True},
     )
-    completed = [call for call in plans(facts)["complete-entry"].calls if isinstance(call, calls.CompleteEntry)]
+    completed = [call for call in plans(facts)["complete-entry"].calls if isinstance(call, item_calls.CompleteEntry)]
 
     assert [(call.table, call.file_name) for call in completed] == [
         ("delta_log", commit_name(1)), (OTHER_STORE, commit_name(2))
@@ -698,7 +699,7 @@ def test_a_leftover_registration_is_deleted_from_its_own_table():
     given = replace(repair_facts(facts), raw_registrations=raw)
     [call] = next(one for one in plan_repairs(given) if isinstance(one, Plan)).calls
 
-    assert call == calls.DeleteRegistration("commits_eu", "other", URI, 2)
+    assert call == item_calls.DeleteRegistration("commits_eu", "other", URI, 2)
 
 
 def test_litter_is_removed_in_bounded_plans():
@@ -711,7 +712,7 @@ def test_litter_is_removed_in_bounded_plans():
 
 def deleted(plan: Plan) -> set[str]:
     """The files that a plan deletes, relative to the log."""
-    found = {call.key.partition("_delta_log/")[2] for call in plan.calls if isinstance(call, calls.DeleteLitter)}
+    found = {call.key.partition("_delta_log/")[2] for call in plan.calls if isinstance(call, orphan_calls.DeleteOrphan)}
     assert found
     return found
 
@@ -751,17 +752,26 @@ def test_no_staged_file_goes_while_none_equals_the_published_one():
 def test_a_published_file_is_compared_again_with_the_staged_one_before_its_rivals_go():
     [equal, delete] = plans(losers("lost"))["remove-orphans"].calls
 
-    assert equal == calls.RequireEqual(
+    assert equal == object_calls.RequireEqual(
         "lake", f"orders/_delta_log/{staged_name(3)}", f"orders/_delta_log/{commit_name(3)}"
     )
-    assert isinstance(delete, calls.DeleteLitter)
+    assert isinstance(delete, orphan_calls.DeleteOrphan)
 
 
 def test_a_losers_file_goes_while_its_entry_names_the_other():
     [delete] = plans(PLANNED_BY_NAME["C1"])["remove-orphans"].calls
 
-    assert isinstance(delete, calls.DeleteLitter)
+    assert isinstance(delete, orphan_calls.DeleteOrphan)
     assert (delete.named, delete.survivor) == (temp_name(3), "")
+
+
+@pytest.mark.parametrize("own", [STAMP - 10 * DAY * 1_000, None])
+def test_a_temp_file_that_was_brought_back_is_as_old_as_it_says_itself(own):
+    """S3 gives what is restored the time of then, too late for an entry of its own to have expired."""
+    name = temp_name(3, "lost")
+    plan = plans(PLANNED_BY_NAME["C1"], files={name: replace(default_file(name), timestamp=own)})["remove-orphans"]
+
+    assert kinds(plan) == ["SaveAside", "DeleteOrphan"]
 
 
 def test_a_temp_file_whose_own_entry_may_have_expired_is_kept_before_it_goes():
@@ -771,16 +781,16 @@ def test_a_temp_file_whose_own_entry_may_have_expired_is_kept_before_it_goes():
     [save, delete] = plan.calls
 
     assert plan.can_lose
-    assert isinstance(save, calls.SaveAside)
-    assert isinstance(delete, calls.DeleteLitter)
+    assert isinstance(save, object_calls.SaveAside)
+    assert isinstance(delete, orphan_calls.DeleteOrphan)
     assert (save.source, delete.survivor) == (delete.key, save.key)
 
 
 def test_a_plan_that_keeps_a_copy_keeps_it_where_the_shown_plan_said():
     plan = plans(never_named())["remove-orphans"].saving_under("shown")
 
-    assert [call.key for call in plan.calls if isinstance(call, calls.SaveAside)] == [
-        call.survivor for call in plan.calls if isinstance(call, calls.DeleteLitter)
+    assert [call.key for call in plan.calls if isinstance(call, object_calls.SaveAside)] == [
+        call.survivor for call in plan.calls if isinstance(call, orphan_calls.DeleteOrphan)
     ]
     assert plan.rescue_folder == "shown"
 
@@ -824,5 +834,5 @@ def test_a_table_of_a_catalog_has_no_plan():
 
 def test_plans_and_refusals_are_named_once():
     for _, facts, *_ in PLANNED:
-        names = [(one.repair, one.code, one.version) for one in made(facts)]
+        names = [(one.kind, one.code, one.version) for one in made(facts)]
         assert len(names) == len(set(names))

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from changes.plan import Plan
 from coordinator.models import TableFinding
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.verdict import State, Verdict
+from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.offers import offers_of, without_repair
-from coordinator.repairs.plan import FileCheck, Plan, RepairFacts
 from coordinator.repairs.planning import plan_repairs, wanted_files
 from coordinator.repairs.possible import with_possible_repairs
 from lake.delta.facts import LockDomain, TableFacts
@@ -44,7 +45,7 @@ def offered(verdict: Verdict) -> set[Offer]:
 
 def planned(given_facts: RepairFacts) -> set[Offer]:
     """What is planned of what the diagnosis names."""
-    made = {(one.code, one.version, one.repair.value) for one in plan_repairs(given_facts) if isinstance(one, Plan)}
+    made = {(one.code, one.version, one.kind) for one in plan_repairs(given_facts) if isinstance(one, Plan)}
     return made & offered(diagnose(given_facts.facts))
 
 

@@ -5,18 +5,17 @@ from datetime import UTC, datetime
 
 import pytest
 
+from changes.plan import Plan
 from coordinator.models import CommitStore
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.protocols.verdict import State
-from coordinator.repairs.execution import execute
 from coordinator.repairs.file_checks import check_file
-from coordinator.repairs.lake_port import AwsRepairLake
-from coordinator.repairs.plan import Plan
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import read_for_repair
 from lake.aws.errors import AwsError
 from lake.delta.facts import LockDomain
 from lake.delta.uri import TableUri
+from tests.builders.changes import execute_plan
 from tests.builders.delta import commit_bytes, commit_info
 from tests.builders.facts import commit_name
 from tests.builders.moto_lake import commit_body
@@ -46,7 +45,7 @@ def coordinator(connection, written) -> str:
 
 
 def plans(facts) -> dict[str, Plan]:
-    return {one.repair.value: one for one in plan_repairs(facts) if isinstance(one, Plan)}
+    return {one.kind: one for one in plan_repairs(facts) if isinstance(one, Plan)}
 
 
 def test_a_pending_commits_temp_file_is_read_in_full(written, read):
@@ -67,7 +66,7 @@ def test_what_is_planned_from_a_reading_publishes_the_commit(written, read, lake
     written.table(ROOT, 3, log_store=True)
     written.pending(ROOT, 3)
 
-    execution = execute(plans(read())["publish-commit"], AwsRepairLake(lake))
+    execution = execute_plan(plans(read())["publish-commit"], lake)
 
     assert execution.is_complete
     assert lake.s3.get(written.bucket, f"{ROOT}/_delta_log/{commit_name(3)}").data == commit_body(3)
@@ -81,7 +80,7 @@ def test_a_commit_of_one_of_two_stores_is_published_while_the_other_holds_none(w
     written.pending(ROOT, 3, store=other)
     plan = plans(read())["publish-commit"]
 
-    execution = execute(plan, AwsRepairLake(lake))
+    execution = execute_plan(plan, lake)
 
     assert execution.is_complete, execution.end
     [item] = written.dynamodb.scan(TableName=other)["Items"]
@@ -97,7 +96,7 @@ def test_a_commit_that_the_other_store_accepts_meanwhile_is_not_published(writte
     plan = plans(read())["publish-commit"]
     written.entry(ROOT, 3, complete={"S": "false"})
 
-    execution = execute(plan, AwsRepairLake(lake))
+    execution = execute_plan(plan, lake)
 
     assert execution.end
     assert "holds an entry of 3.json as well" in execution.end.sentence
@@ -149,7 +148,7 @@ def test_a_registration_put_back_as_it_was_made_is_raised_to_the_log(written, re
     facts = read()
     assert (facts.verdict.state, [finding.code for finding in facts.verdict.findings]) == (State.BLOCKED, ["K9"])
     plan = plans(facts)["raise-coordinator-version"]
-    assert execute(plan, AwsRepairLake(lake)).is_complete
+    assert execute_plan(plan, lake).is_complete
 
     [item] = dynamodb.scan(TableName=coordinator)["Items"]
     assert item["tableVersion"] == {"N": "4"}

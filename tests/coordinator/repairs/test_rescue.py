@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from coordinator.repairs.plan import RepairName
+from coordinator.repairs.facts import RepairName
 from coordinator.repairs.rescue import rescue_folder, rescued_entry, rescued_object, rescued_registration
 from lake.delta.uri import TableUri
 

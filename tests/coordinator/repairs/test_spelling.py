@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from changes.plan import Plan, Refusal
 from coordinator.models import DeltaTable
+from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.fresh import with_known_paths
-from coordinator.repairs.plan import Plan, Refusal, RepairFacts
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.spelling import Spelling, spelling_of
 from coordinator.repairs.table_under_repair import TableUnderRepair
@@ -54,7 +55,7 @@ def spelled(given: RepairFacts) -> Spelling:
 
 
 def outcome(given: RepairFacts) -> Plan | Refusal:
-    return next(one for one in plan_repairs(given) if one.repair == "re-register")
+    return next(one for one in plan_repairs(given) if one.kind == "re-register")
 
 
 SHOWN = {
@@ -154,7 +155,7 @@ def test_the_path_of_the_lost_item_is_remembered_and_put_back(console: Console, 
     console.lake.dynamodb.delete_item(TableName=store, Key={"tableId": {"S": UUID}})
     table = console.observed(ROOT)
 
-    plan = next(one for one in console.planned(table).result["plans"] if one["repair"] == "re-register")
+    plan = next(one for one in console.planned(table).result["plans"] if one["kind"] == "re-register")
     job = console.run(console.repair(table, plan))
 
     assert job.state == JobState.SUCCEEDED, job.error_text
@@ -166,7 +167,7 @@ def test_a_path_remembered_of_another_registration_is_not_this_ones(console: Con
     gone.registered = {"table_id": "another", "path": f"s3://{console.lake.bucket}/{ROOT}"}
     gone.save()
 
-    assert [one["repair"] for one in console.planned(gone).result["plans"]] == []
+    assert [one["kind"] for one in console.planned(gone).result["plans"]] == []
 
 
 @pytest.mark.django_db

@@ -15,14 +15,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from coordinator.repairs import calls
-from coordinator.repairs.execution import execute
-from coordinator.repairs.plan import Plan
+from changes.plan import Plan
+from coordinator.repairs import item_calls, object_calls, orphan_calls
 from coordinator.repairs.planning import plan_repairs
-from coordinator.upkeep.calls import SweepTable
-from coordinator.upkeep.sweep import Tally, sweep_table
+from coordinator.upkeep.sweep import SweepTable, Tally, sweep_table
 from lake.aws.access import Lake
-from lake.aws.s3 import ObjectWrite
+from tests.builders.changes import execute_plan
 from tests.coordinator.repairs.broken_lakes import NOW, BrokenLake, coordinated_lake, log_store_lake, rows
 from tests.coordinator.repairs.histories import LOG, URI
 from tests.coordinator.repairs.memory_lake import BUCKET, MemoryLake
@@ -41,7 +39,7 @@ def plans_of(broken: BrokenLake) -> list[Plan]:
 
 
 def carry_out(plan: Plan, lake: MemoryLake) -> None:
-    execute(plan, lake, now=lambda: NOW.timestamp())
+    execute_plan(plan, lake, now=lambda: NOW.timestamp())
 
 
 def check_plan(broken: BrokenLake, plan: Plan) -> None:
@@ -95,7 +93,7 @@ def test_every_repair_that_deletes_or_publishes_is_among_those_tried() -> None:
     tried: Counter[tuple[str, str, bool]] = Counter()
     for make in MAKERS:
         for broken in some_lakes(make, 400):
-            tried.update((plan.repair.value, plan.code, plan.can_lose) for plan in plans_of(broken))
+            tried.update((plan.kind, plan.code, plan.can_lose) for plan in plans_of(broken))
     assert {
         ("publish-commit", "C2", False),
         ("complete-entry", "C4", False),
@@ -128,24 +126,24 @@ def test_every_deletion_without_a_word_names_its_proof() -> None:
 
 
 def proven(plan: Plan) -> Iterator[str]:
-    compared = {(call.one, call.other) for call in plan.calls if isinstance(call, calls.RequireEqual)}
+    compared = {(call.one, call.other) for call in plan.calls if isinstance(call, object_calls.RequireEqual)}
     for call in plan.calls:
         match call:
-            case calls.DeleteLitter():
+            case orphan_calls.DeleteOrphan():
                 kinds = {"survivor": call.survivor, "named": call.named, "compared": call.registration and compared}
                 listed = call.registration and not compared
                 assert any(kinds.values()) or listed, call
                 yield next((kind for kind, there in kinds.items() if there), "listed")
-            case calls.CompleteEntry():
+            case item_calls.CompleteEntry():
                 assert (f"{LOG}{call.temp_path}", f"{LOG}{call.file_name}") in compared, call
                 yield "completed"
-            case calls.ClearCommits():
+            case item_calls.ClearCommits():
                 published = {other for _, other in compared} | {
-                    c.key for c in plan.calls if isinstance(c, calls.Publish)
+                    c.key for c in plan.calls if isinstance(c, object_calls.Publish)
                 }
                 assert len(published) >= len(call.commits["L"]), call
                 yield "cleared"
-            case calls.DeleteEntry():
+            case item_calls.DeleteEntry():
                 raise AssertionError("an entry goes only where an admin says so")
 
 
@@ -154,31 +152,13 @@ def some_lakes(make: Callable[[Any], BrokenLake], count: int) -> Iterator[Broken
         yield make(random.Random(seed).choice)
 
 
-class SweptLake:
-    """The memory lake as sweeps ask it."""
-
-    def __init__(self, lake: MemoryLake) -> None:
-        self._lake = lake
-        self.s3 = self.dynamodb = self
-        self.get, self.head, self.get_item = lake.get, lake.head, lake.get_item
-
-    def list(self, bucket: str, prefix: str, *, delimiter: str = "") -> Iterator[Any]:
-        found = [
-            one for one in self._lake.list_objects(prefix) if "/" not in one.key.removeprefix(prefix) or not delimiter
-        ]
-        yield type("Page", (), {"objects": found})
-
-    def delete(self, bucket: str, key: str, *, etag: str) -> ObjectWrite:
-        return self._lake.delete_object(bucket, key, etag)
-
-
 @broken_lakes
 @given(st.data())
 def test_no_sweep_lets_the_last_copy_of_an_accepted_commit_go(data: st.DataObject) -> None:
     broken = log_store_lake(lambda choices: data.draw(st.sampled_from(choices)))
     before, call = broken.surviving(), SweepTable(BUCKET, LOG, NOW.isoformat(), (("delta_log", URI),), "")
     for _ in range(2):
-        lake = cast("Lake", SweptLake(broken.lake))
+        lake = cast("Lake", broken.lake)
         sweep_table(call, lake, delete=True, tally=Tally(), check_cancelled=lambda: None)
         assert before <= broken.surviving()
 
@@ -187,7 +167,7 @@ def test_sweeps_delete_what_is_copied_and_what_lost() -> None:
     swept: Counter[str] = Counter()
     for broken in some_lakes(log_store_lake, 200):
         tally, call = Tally(), SweepTable(BUCKET, LOG, NOW.isoformat(), (("delta_log", URI),), "")
-        lake = cast("Lake", SweptLake(broken.lake))
+        lake = cast("Lake", broken.lake)
         sweep_table(call, lake, delete=True, tally=tally, check_cancelled=lambda: None)
         swept.update({"deleted": tally.deleted, "kept": sum(tally.verdicts.values()) - tally.deleted})
     assert min(swept["deleted"], swept["kept"]) > 50

@@ -5,15 +5,17 @@ from datetime import UTC, datetime
 
 import pytest
 
+from changes.calls import Answer, Result
+from changes.execution import CallOutcome, Execution
+from changes.plan import Plan, Refusal
 from coordinator.observation.targets import Target
 from coordinator.protocols.absence import missed, withhold
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.verdict import Verdict
 from coordinator.repairs.carrying_out import unproven
-from coordinator.repairs.execution import CallOutcome, Execution, Result
+from coordinator.repairs.facts import RepairFacts, RepairName
 from coordinator.repairs.fresh import FreshPlans, Subject
 from coordinator.repairs.overtaking import still_holds, was_overtaken
-from coordinator.repairs.plan import Plan, Refusal, RepairFacts, RepairName
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import read_for_repair
 from lake.delta.facts import TableFacts
@@ -38,7 +40,7 @@ def once(facts: TableFacts) -> RepairFacts:
 
 
 def plans_of(given: RepairFacts) -> list[str]:
-    return [one.repair.value for one in plan_repairs(given) if isinstance(one, Plan)]
+    return [one.kind for one in plan_repairs(given) if isinstance(one, Plan)]
 
 
 def read(scene: Scene) -> RepairFacts:
@@ -57,7 +59,7 @@ def test_no_other_repair_is_planned_while_something_is_being_checked() -> None:
     assert plans_of(repair_facts(STALE_AND_A_HOLE)) == ["complete-entry"]
     assert plans_of(once(STALE_AND_A_HOLE)) == []
     refused = [one for one in plan_repairs(once(STALE_AND_A_HOLE)) if isinstance(one, Refusal)]
-    [reason] = [one.reason for one in refused if one.repair is RepairName.COMPLETE_ENTRY]
+    [reason] = [one.reason for one in refused if one.kind == RepairName.COMPLETE_ENTRY]
     assert "that is being checked" in reason
     assert "Nothing is planned" in reason
 
@@ -112,10 +114,10 @@ def test_a_repair_is_proven_although_another_commit_is_being_checked() -> None:
 
 def test_a_repair_that_stopped_is_not_called_overtaken_by_what_is_being_checked() -> None:
     [plan] = [one for one in plan_repairs(repair_facts(UNRECOVERABLE)) if isinstance(one, Plan)]
-    stopped = Execution(plan, (CallOutcome(plan.calls[0], Result.STOPPED, "It changed."),))
+    stopped = Execution(plan.calls, (CallOutcome(plan.calls[0], Answer(Result.STOPPED, "It changed.")),))
     once_seen, twice_seen = (FreshPlans(verdict, (), ()) for verdict in verdicts())
 
-    assert was_overtaken(stopped, twice_seen)
-    assert not was_overtaken(stopped, once_seen)
+    assert was_overtaken(plan, stopped, twice_seen)
+    assert not was_overtaken(plan, stopped, once_seen)
     assert not once_seen.was_read
     assert still_holds(Subject.of(plan), once_seen)

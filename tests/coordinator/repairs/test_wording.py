@@ -1,13 +1,12 @@
 """Calls as pages and commands show them."""
 
-from typing import get_args
-
 import pytest
 
-from coordinator.repairs import calls
-from coordinator.repairs.calls import Call
-from coordinator.repairs.wording import CallText, say, short
+from changes.calls import Call
+from coordinator.repairs import item_calls, object_calls, orphan_calls
+from coordinator.repairs.keys_in_words import short
 from tests.builders.facts import TABLE_ID, URI, commit_name, staged_name, temp_name
+from tests.coordinator.repairs.scenes import KINDS
 
 LOG = "orders/_delta_log/"
 COMMIT, TEMP, STAGED = LOG + commit_name(1042), LOG + temp_name(1042), LOG + staged_name(1042)
@@ -15,93 +14,93 @@ ITEM = {"tableId": {"S": TABLE_ID}, "tableVersion": {"N": "7"}, "path": {"S": UR
 
 SAID: list[tuple[Call, str, str, str]] = [
     (
-        calls.Publish("lake", TEMP, COMMIT, "e1", 4_212),
+        object_calls.Publish("lake", TEMP, COMMIT, "e1", 4_212),
         "s3:GetObject, s3:PutObject",
         "Copies the temp file .tmp/…1042.json.7f3c9b52 to …1042.json, only if that key is still absent, reads it back "
         "and compares all 4,212 bytes.",
         "If-None-Match: *; the temp file still has ETag e1 and 4,212 B.",
     ),
     (
-        calls.SaveAside("lake", "orders/_levee_rescue/x/item.json", item=ITEM),
+        object_calls.SaveAside("lake", "orders/_levee_rescue/x/item.json", item=ITEM),
         "s3:PutObject",
         "Keeps a copy of the item as JSON as orders/_levee_rescue/x/item.json.",
         "If-None-Match: *; equal bytes count as kept.",
     ),
     (
-        calls.RequireEqual("lake", TEMP, COMMIT),
+        object_calls.RequireEqual("lake", TEMP, COMMIT),
         "s3:GetObject",
         "Compares .tmp/…1042.json.7f3c9b52 with …1042.json, byte by byte.",
         "Both exist and are equal; else nothing further is done.",
     ),
     (
-        calls.RequireAbsent("lake", (TEMP, COMMIT)),
+        object_calls.RequireAbsent("lake", (TEMP, COMMIT)),
         "s3:HeadObject",
         "Looks for .tmp/…1042.json.7f3c9b52 and …1042.json once more.",
         "None exists; else nothing further is done.",
     ),
     (
-        calls.RequireEmpty("lake", LOG),
+        object_calls.RequireEmpty("lake", LOG),
         "s3:ListObjectsV2",
         "Lists orders/_delta_log/ once more.",
         "Nothing lies there; else nothing further is done.",
     ),
     (
-        calls.RequireNoEntry("delta_log_eu", URI, commit_name(1042)),
+        item_calls.RequireNoEntry("delta_log_eu", URI, commit_name(1042)),
         "dynamodb:GetItem",
         f"Reads the entry of …1042.json under {URI} in delta_log_eu once more.",
         "None exists; else nothing further is done.",
     ),
     (
-        calls.CompleteEntry("delta_log", URI, commit_name(1042), temp_name(1042), 86_400),
+        item_calls.CompleteEntry("delta_log", URI, commit_name(1042), temp_name(1042), 86_400),
         "dynamodb:UpdateItem",
         "Marks the entry of …1042.json in delta_log complete, only if it is still the one shown here; it expires 1 d "
         "later.",
         f'complete = "false" AND tempPath = "{temp_name(1042)}"',
     ),
     (
-        calls.DeleteEntry("delta_log", URI, commit_name(1042), temp_name(1042)),
+        item_calls.DeleteEntry("delta_log", URI, commit_name(1042), temp_name(1042)),
         "dynamodb:DeleteItem",
         "Deletes the entry of …1042.json from delta_log, only if it is still the one shown here.",
         f'complete = "false" AND tempPath = "{temp_name(1042)}"',
     ),
     (
-        calls.ClearCommits("commits", TABLE_ID, URI, 7, {"L": [{}, {}]}),
+        item_calls.ClearCommits("commits", TABLE_ID, URI, 7, {"L": [{}, {}]}),
         "dynamodb:UpdateItem",
         "Clears 2 entries from the coordinator's list in commits, only if no writer has moved on.",
         f'tableVersion = 7 AND path = "{URI}" AND schemaVersion = 1 AND commits = the list shown here',
     ),
     (
-        calls.RaiseVersion("commits", TABLE_ID, URI, 3, 1_042, 99),
+        item_calls.RaiseVersion("commits", TABLE_ID, URI, 3, 1_042, 99),
         "dynamodb:UpdateItem",
         "Raises tableVersion in commits from 3 to 1,042 and tableTimestamp to 99.",
         f'tableVersion = 3 AND path = "{URI}" AND schemaVersion = 1',
     ),
     (
-        calls.Register("commits", ITEM),
+        item_calls.Register("commits", ITEM),
         "dynamodb:PutItem",
         f"Puts registration {TABLE_ID} into commits at version 7, with the path {URI}.",
         "attribute_not_exists(tableId)",
     ),
     (
-        calls.DeleteRegistration("commits", TABLE_ID, URI, 4),
+        item_calls.DeleteRegistration("commits", TABLE_ID, URI, 4),
         "dynamodb:DeleteItem",
         f"Deletes registration {TABLE_ID} from commits.",
         f'hasAcceptedCommits = false AND commits = [] AND path = "{URI}" AND tableVersion = 4',
     ),
     (
-        calls.DeleteLitter("lake", TEMP, "e1", 7, "delta_log", (URI, commit_name(1042))),
+        orphan_calls.DeleteOrphan("lake", TEMP, "e1", 7, "delta_log", (URI, commit_name(1042))),
         "dynamodb:GetItem, s3:DeleteObject",
         "Reads the entry of …1042.json again, then deletes .tmp/…1042.json.7f3c9b52, 7 B.",
         "If-Match: e1; the entry of …1042.json does not name the file.",
     ),
     (
-        calls.DeleteLitter("lake", TEMP, "e1", 7, "delta_log", (URI, commit_name(1042)), named=".tmp/x"),
+        orphan_calls.DeleteOrphan("lake", TEMP, "e1", 7, "delta_log", (URI, commit_name(1042)), named=".tmp/x"),
         "dynamodb:GetItem, s3:DeleteObject",
         "Reads the entry of …1042.json again, then deletes .tmp/…1042.json.7f3c9b52, 7 B.",
         "If-Match: e1; the entry of …1042.json names .tmp/x.",
     ),
     (
-        calls.DeleteLitter("lake", STAGED, "e1", 7, "commits", registration=TABLE_ID, survivor="rescued"),
+        orphan_calls.DeleteOrphan("lake", STAGED, "e1", 7, "commits", registration=TABLE_ID, survivor="rescued"),
         "dynamodb:GetItem, s3:GetObject, s3:DeleteObject",
         f"Reads registration {TABLE_ID} again, then deletes _staged_commits/…1042.c02e88d1.json, 7 B.",
         f"If-Match: e1; registration {TABLE_ID} does not name the file; its bytes equal those of rescued.",
@@ -111,15 +110,15 @@ SAID: list[tuple[Call, str, str, str]] = [
 
 @pytest.mark.parametrize(("call", "operation", "says", "condition"), SAID, ids=[type(one[0]).__name__ for one in SAID])
 def test_a_call_says_what_it_does_and_on_which_condition(call, operation, says, condition):
-    assert say(call) == CallText(operation, says, condition)
+    assert (call.operation, call.says, call.condition) == (operation, says, condition)
 
 
 def test_every_kind_of_call_has_words():
-    assert {type(call) for call, *_ in SAID} == set(get_args(Call))
+    assert {type(call) for call, *_ in SAID} == set(KINDS)
 
 
 def test_a_staged_file_is_called_so():
-    assert say(calls.Publish("lake", STAGED, COMMIT, "e", 1)).says.startswith(
+    assert object_calls.Publish("lake", STAGED, COMMIT, "e", 1).says.startswith(
         "Copies the staged file _staged_commits/…1042.c02e88d1.json to …1042.json"
     )
 

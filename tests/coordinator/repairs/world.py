@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from coordinator.repairs.calls import Call
-from coordinator.repairs.execution import CallOutcome, execute
-from coordinator.repairs.lake_port import RepairLake
-from coordinator.repairs.plan import Plan, RepairName
+from changes.calls import Call
+from changes.execution import CallOutcome
+from changes.plan import Plan
+from coordinator.repairs.facts import RepairName
 from lake.aws.errors import AwsError
+from tests.builders.changes import execute_plan
 from tests.builders.delta import UUID
 
 URI = "s3a://lake/sales/orders"
@@ -100,11 +101,13 @@ class World:
 
 
 class Meddled:
-    """A RepairLake to which something happens: `before` and `after` the first request of a method, or `at` the n-th
-    request of all, counted from 0. What happens may raise.
+    """A lake to which something happens: `before` and `after` the first request of a method, or `at` the n-th
+    request of all, counted from 0. What happens may raise. Methods are named as `NAMES` has them.
     """
 
-    def __init__(self, lake: RepairLake) -> None:
+    NAMES: ClassVar = {"put": "put_if_absent", "delete": "delete_object", "list": "list_objects"}
+
+    def __init__(self, lake: Any) -> None:
         self.asked: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
         self._lake = lake
         self._before: dict[str, Callable[[], object]] = {}
@@ -123,16 +126,33 @@ class Meddled:
         self._at[number] = act
         return self
 
-    def __getattr__(self, method: str) -> Callable[..., Any]:
-        def ask(*args: Any, **options: Any) -> Any:
-            self.asked.append((method, args, options))
-            self._at.pop(len(self.asked) - 1, _nothing)()
-            self._before.pop(method, _nothing)()
-            answer = getattr(self._lake, method)(*args, **options)
-            self._after.pop(method, _nothing)()
-            return answer
+    @property
+    def s3(self) -> "Part":
+        return Part(self, self._lake.s3)
 
-        return ask
+    @property
+    def dynamodb(self) -> "Part":
+        return Part(self, self._lake.dynamodb)
+
+    def ask(self, send: Callable[..., Any], method: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        self.asked.append((method, args, options))
+        self._at.pop(len(self.asked) - 1, _nothing)()
+        self._before.pop(method, _nothing)()
+        answer = send(*args, **options)
+        self._after.pop(method, _nothing)()
+        return answer
+
+
+@dataclass(frozen=True)
+class Part:
+    """S3 or DynamoDB of a lake that is meddled with."""
+
+    lake: Meddled
+    part: Any
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        send, name = getattr(self.part, method), Meddled.NAMES.get(method, method)
+        return lambda *args, **options: self.lake.ask(send, name, args, options)
 
 
 def _nothing() -> None:
@@ -149,10 +169,10 @@ def refusal(code: str) -> Callable[[], None]:
 
 
 def plan_of(*calls: Call) -> Plan:
-    return Plan(RepairName.PUBLISH_COMMIT, "C2", 7, URI, "Publish", calls, ())
+    return Plan(RepairName.PUBLISH_COMMIT.value, URI, "Publish", calls, code="C2", version=7)
 
 
 def make(call: Call, lake: Any) -> CallOutcome:
     """The outcome of one call."""
-    [outcome] = execute(plan_of(call), lake, now=lambda: NOW).outcomes
+    [outcome] = execute_plan(plan_of(call), lake, now=lambda: NOW).outcomes
     return outcome

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from coordinator.upkeep import jobs, sweep_plans
-from tests.builders.delta import UUID
+from tests.builders.delta import UUID, add, commit_bytes, commit_info
 from tests.coordinator.observation.conftest import connection, guard, observe, written  # noqa: F401
 from tests.coordinator.upkeep.upkeep_console import UpkeepConsole
 from tests.lake.aws.conftest import (  # noqa: F401
@@ -44,6 +44,12 @@ def temp_key(version: int, root: str = SWEPT, name: str = "loser") -> str:
     return f"{root}/_delta_log/.tmp/{version:020d}.json.{name}"
 
 
+def loser_of(version: int) -> bytes:
+    """A commit that lost its version, written just now by its own word as well."""
+    now = int(time.time() * 1_000)
+    return commit_bytes(commit_info("MERGE", timestamp=now), add(f"loser-{version}.parquet"))
+
+
 @pytest.fixture
 def young_count_as_old(monkeypatch) -> None:
     """A sweep takes files just written: moto gives every object the time of now."""
@@ -58,7 +64,7 @@ def swept(console) -> UpkeepConsole:
         console.lake.entry(SWEPT, version, expireTime={"N": str(int(time.time()) + 86_400)})
     console.lake.pending(SWEPT, 3)
     for version in (0, 1):
-        console.lake.put(temp_key(version), b"{}")
+        console.lake.put(temp_key(version), loser_of(version))
     console.lake.put(f"{SWEPT}/_delta_log/.tmp/notes.txt", b"mine")
     console.observe()
     return console

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from changes import execution
+from changes.calls import Result
 from coordinator.models import CommitStore
-from coordinator.upkeep import execution, store_execution
-from coordinator.upkeep.execution import Hands, execute
-from coordinator.upkeep.outcome import Result
+from coordinator.upkeep import store_calls
 from coordinator.upkeep.planning import plan_now
 from coordinator.upkeep.wishes import (
     Capacity,
@@ -26,36 +26,37 @@ from coordinator.upkeep.wishes import (
 from dashboard.jobs.models import JobState
 from lake.aws.dynamodb import DynamoDB
 from lake.aws.errors import AwsError
+from tests.builders.changes import execute_plan
 from tests.patience import patience
 
 
 @pytest.mark.parametrize("crash_at", range(4))
 @pytest.mark.parametrize("after", [True, False])
 def test_a_creation_broken_off_anywhere_is_ended_by_the_same_wish(console, monkeypatch, crash_at, after):
-    wish, made, real = CreateStore(f"broken-{console.lake.bucket}"), [], execution._make
+    wish, made, real = CreateStore(f"broken-{console.lake.bucket}"), [], execution.make
 
-    def crash(call, lake, hands):
+    def crash(call, sending):
         made.append(call)
         if len(made) == crash_at + 1:
             if after:
-                real(call, lake, hands)
+                real(call, sending)
             raise RuntimeError("the worker died")
-        return real(call, lake, hands)
+        return real(call, sending)
 
-    monkeypatch.setattr(execution, "_make", crash)
+    monkeypatch.setattr(execution, "make", crash)
     first = console.planned(wish)
     assert console.apply(first).state == JobState.FAILED
-    monkeypatch.setattr(execution, "_make", real)
+    monkeypatch.setattr(execution, "make", real)
 
     again = console.planned(wish)
     if again.result["plan"]:
         assert again.result["plan"]["digest"] == first.result["plan"]["digest"]
         assert console.apply(again).state == JobState.SUCCEEDED
     else:
-        assert again.result["refusal"]["code"] == "nothing-to-do"
+        assert again.result["refusal"]["why"] == "nothing-to-do"
     assert console.ttl(wish.name)["AttributeName"] == "expireTime"
     assert CommitStore.objects.filter(name=wish.name).count() == 1
-    assert console.refusal_of(wish)["code"] == "nothing-to-do"
+    assert console.refusal_of(wish)["why"] == "nothing-to-do"
 
 
 def test_a_lost_answer_of_a_change_counts_as_what_dynamodb_holds(console, monkeypatch):
@@ -69,11 +70,11 @@ def test_a_lost_answer_of_a_change_counts_as_what_dynamodb_holds(console, monkey
     job = console.applied(ChangeCapacity(console.lake.log_store, Capacity(2, 2)))
 
     assert job.state == JobState.SUCCEEDED, job.message
-    assert job.result["outcomes"][0]["result"] == "done"
+    assert job.result["outcomes"][0]["outcome"] == "done"
 
 
 def test_a_change_that_dynamodb_is_slow_to_show_is_said_to_be_under_way(console, monkeypatch):
-    monkeypatch.setattr(store_execution, "SETTLE_LOOKS", 2)
+    monkeypatch.setattr(store_calls, "SETTLE_LOOKS", 2)
     monkeypatch.setattr(DynamoDB, "change", lambda self, operation, body: "REQUEST")
 
     job = console.applied(ChangeCapacity(console.lake.log_store, Capacity(2, 2)))
@@ -82,21 +83,15 @@ def test_a_change_that_dynamodb_is_slow_to_show_is_said_to_be_under_way(console,
     assert "is still at it: billing is on_demand" in job.message
 
 
-def hands() -> Hands:
-    return Hands(lambda: None, lambda: None, lambda call: (Result.DONE, ""), lambda before, after: None)
-
-
 def test_two_workers_with_one_plan_make_one_change(console, lake):
     from django.utils import timezone
 
-    plan = plan_now(
-        console.connection, lake, ChangeCapacity(console.lake.log_store, Capacity(6, 7)), timezone.now()
-    ).made
+    plan = plan_now(console.connection, lake, ChangeCapacity(console.lake.log_store, Capacity(6, 7)), timezone.now())
     together = threading.Barrier(2)
 
     def work(_: int):
         together.wait(timeout=patience(10))
-        return execute(plan, lake, hands())
+        return execute_plan(plan, lake).outcomes
 
     with ThreadPoolExecutor(2) as pool:
         ends = [outcomes[-1].result for outcomes in pool.map(work, range(2))]

@@ -8,10 +8,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from changes.plan import Plan
 from coordinator.upkeep.creation import plan_creation
 from coordinator.upkeep.equivalents import hcl, lifecycle_equivalents
 from coordinator.upkeep.equivalents import yaml as yaml_text
-from coordinator.upkeep.plan import UpkeepPlan
 from coordinator.upkeep.store_facts import StoreFacts
 from coordinator.upkeep.store_plans import plan_store
 from coordinator.upkeep.wishes import Capacity, ChangeCapacity, CreateStore, EnableTtl, MigrateTtl
@@ -37,15 +37,15 @@ def facts(name: str, **changes) -> StoreFacts:
     return StoreFacts(name, "eu-west-1", described, "log_store")
 
 
-def planned(wish, **changes) -> UpkeepPlan:
+def planned(wish, **changes) -> Plan:
     plan = plan_store(wish, facts(wish.name, **changes))
-    assert isinstance(plan, UpkeepPlan), plan
+    assert isinstance(plan, Plan), plan
     return plan
 
 
-def created(wish: CreateStore) -> UpkeepPlan:
+def created(wish: CreateStore) -> Plan:
     plan = plan_creation(wish, StoreFacts(wish.name, "eu-west-1", None))
-    assert isinstance(plan, UpkeepPlan)
+    assert isinstance(plan, Plan)
     return plan
 
 

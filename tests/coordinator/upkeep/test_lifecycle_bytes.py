@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.upkeep.lifecycle_execution import make_lifecycle_call
+from changes.calls import Result, Sending
+from changes.execution import make
+from changes.plan import Plan
 from coordinator.upkeep.lifecycle_plans import BucketFacts, plan_lifecycle, temp_rule_id
-from coordinator.upkeep.outcome import Result
-from coordinator.upkeep.plan import UpkeepPlan
 from coordinator.upkeep.wishes import RemoveTempRule, SetMultipartRule, SetTempRule
 from lake.aws.answers import Answer
 from lake.aws.errors import AwsError
@@ -51,10 +51,10 @@ def applied(world: ByteBucket, wish) -> Result | None:
     """Plan from what the bucket holds and make the call; None where the plan is refused."""
     facts = BucketFacts("b", "eu-west-1", read_lifecycle(world, "b"), tables={"t": None})
     plan = plan_lifecycle(wish, facts, NOW)
-    if not isinstance(plan, UpkeepPlan):
+    if not isinstance(plan, Plan):
         return None
     [call] = plan.calls
-    return make_lifecycle_call(call, world, lambda: None, "", lambda before, wanted: None).result
+    return make(call, Sending(world)).result
 
 
 def rules_of(world: ByteBucket) -> list[str]:
@@ -93,10 +93,10 @@ def test_added_changed_and_removed_again_leaves_the_bytes_of_before(made):
 def test_a_configuration_of_somebody_else_is_never_overwritten(shown, standing):
     facts = BucketFacts("b", "eu-west-1", Lifecycle(split_rules(shown[0])), tables={"t": None})
     plan = plan_lifecycle(SetTempRule("b", "t", 3), facts, NOW)
-    assert isinstance(plan, UpkeepPlan)
+    assert isinstance(plan, Plan)
     world = ByteBucket(standing[0])
 
-    outcome = make_lifecycle_call(plan.calls[0], world, lambda: None, "", lambda before, wanted: None)
+    outcome = make(plan.calls[0], Sending(world))
 
     same = [rule.xml for rule in split_rules(shown[0])] == rules_of(ByteBucket(standing[0]))
     assert (outcome.result is Result.DONE) == same

@@ -3,7 +3,7 @@
 import pytest
 
 from coordinator.models import Bucket
-from coordinator.upkeep import lifecycle_execution
+from coordinator.upkeep import lifecycle_calls
 from coordinator.upkeep.lifecycle_plans import temp_rule_id
 from coordinator.upkeep.wishes import RemoveTempRule, SetMultipartRule, SetTempRule
 from dashboard.jobs.models import JobState
@@ -60,7 +60,7 @@ def test_unfinished_uploads_get_a_rule(lifecycle):
 
     [rule] = lifecycle.rules()
     assert rule["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 7}
-    assert lifecycle.refusal_of(SetMultipartRule(lifecycle.lake.bucket))["code"] == "nothing-to-do"
+    assert lifecycle.refusal_of(SetMultipartRule(lifecycle.lake.bucket))["why"] == "nothing-to-do"
 
 
 def test_a_rule_changed_between_plan_and_write_is_left_alone(lifecycle):
@@ -75,13 +75,13 @@ def test_a_rule_changed_between_plan_and_write_is_left_alone(lifecycle):
 
 def test_a_rule_changed_just_before_the_write_is_left_alone(lifecycle, monkeypatch):
     """Between the worker's own planning and its call."""
-    real = lifecycle_execution.read_lifecycle
+    real = lifecycle_calls.read_lifecycle
 
     def meddled(lake, bucket):
         write(lifecycle, THEIRS)
         return real(lake, bucket)
 
-    monkeypatch.setattr(lifecycle_execution, "read_lifecycle", meddled)
+    monkeypatch.setattr(lifecycle_calls, "read_lifecycle", meddled)
     job = lifecycle.applied(SetTempRule(lifecycle.lake.bucket, ROOT))
 
     assert job.state == JobState.FAILED
@@ -91,14 +91,14 @@ def test_a_rule_changed_just_before_the_write_is_left_alone(lifecycle, monkeypat
 
 def test_a_rule_changed_just_after_the_write_is_noticed_and_the_old_rules_are_kept(lifecycle, monkeypatch):
     write(lifecycle, DISABLED)
-    real = lifecycle_execution.write_lifecycle
+    real = lifecycle_calls.write_lifecycle
 
     def overwritten(lake, bucket, wanted, *, owner):
         sent = real(lake, bucket, wanted, owner=owner)
         write(lifecycle, THEIRS)
         return sent
 
-    monkeypatch.setattr(lifecycle_execution, "write_lifecycle", overwritten)
+    monkeypatch.setattr(lifecycle_calls, "write_lifecycle", overwritten)
     job = lifecycle.applied(SetTempRule(lifecycle.lake.bucket, ROOT))
 
     assert (job.state, job.error_code) == (JobState.FAILED, "ReadBack")
@@ -107,13 +107,13 @@ def test_a_rule_changed_just_after_the_write_is_noticed_and_the_old_rules_are_ke
 
 
 def test_a_lost_answer_counts_as_what_s3_holds(lifecycle, monkeypatch):
-    real = lifecycle_execution.write_lifecycle
+    real = lifecycle_calls.write_lifecycle
 
     def lost(lake, bucket, wanted, *, owner):
         real(lake, bucket, wanted, owner=owner)
         raise AwsError("ConnectionFailed", "no answer")
 
-    monkeypatch.setattr(lifecycle_execution, "write_lifecycle", lost)
+    monkeypatch.setattr(lifecycle_calls, "write_lifecycle", lost)
     job = lifecycle.applied(SetTempRule(lifecycle.lake.bucket, ROOT))
 
     assert job.state == JobState.SUCCEEDED
@@ -125,22 +125,22 @@ def test_rule_number_1001_is_refused_and_the_sweep_is_named(lifecycle):
 
     refusal = lifecycle.refusal_of(SetTempRule(lifecycle.lake.bucket, ROOT))
 
-    assert refusal["code"] == "no-room"
+    assert refusal["why"] == "no-room"
     assert "sweep" in refusal["reason"]
 
 
 def test_a_rule_that_reaches_more_than_temp_files_is_not_removed_here(lifecycle):
     write(lifecycle, THEIRS)
 
-    assert lifecycle.refusal_of(RemoveTempRule(lifecycle.lake.bucket, "archive"))["code"] == "not-a-temp-rule"
+    assert lifecycle.refusal_of(RemoveTempRule(lifecycle.lake.bucket, "archive"))["why"] == "not-a-temp-rule"
 
 
 def test_days_below_the_least_are_refused(lifecycle):
-    assert lifecycle.refusal_of(SetTempRule(lifecycle.lake.bucket, ROOT, 2))["code"] == "too-short"
+    assert lifecycle.refusal_of(SetTempRule(lifecycle.lake.bucket, ROOT, 2))["why"] == "too-short"
 
 
 def test_a_rule_for_no_known_table_is_refused(lifecycle):
-    assert lifecycle.refusal_of(SetTempRule(lifecycle.lake.bucket, "nothing/here"))["code"] == "no-table"
+    assert lifecycle.refusal_of(SetTempRule(lifecycle.lake.bucket, "nothing/here"))["why"] == "no-table"
 
 
 def test_the_bucket_is_observed_again_after_the_change(lifecycle):

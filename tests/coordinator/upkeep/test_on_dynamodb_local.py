@@ -6,17 +6,17 @@ import uuid
 import boto3
 import pytest
 
+from changes.calls import Result
+from changes.plan import Plan, Refusal
 from coordinator.upkeep import capacity
 from coordinator.upkeep.creation import create_request, plan_creation
-from coordinator.upkeep.execution import Hands, execute
-from coordinator.upkeep.outcome import Result
-from coordinator.upkeep.plan import Refusal, UpkeepPlan
-from coordinator.upkeep.store_execution import describe
+from coordinator.upkeep.store_calls import describe
 from coordinator.upkeep.store_facts import StoreFacts
 from coordinator.upkeep.store_plans import plan_store
 from coordinator.upkeep.ttl_migration import Phase, Seen, next_move
 from coordinator.upkeep.wishes import Capacity, ChangeCapacity, CreateStore, DisableTtl, EnableTtl
 from lake.aws.access import Access, open_lake
+from tests.builders.changes import NO_RECORDS, execute_plan
 from tests.builders.delta import coordinator_commit, incomplete_item, log_store_item, registration_item
 from tests.dynamodb_local import dynamodb_local  # noqa: F401
 from tests.lake.aws.conftest import KEYS
@@ -41,17 +41,13 @@ def name() -> str:
     return f"store_{uuid.uuid4().hex[:12]}"
 
 
-def hands() -> Hands:
-    return Hands(lambda: None, lambda: None, lambda call: (Result.DONE, ""), lambda before, after: None)
-
-
 def facts(local, name: str, kind: str = "log_store") -> StoreFacts:
     return StoreFacts(name, "us-east-1", describe(local, name), kind)
 
 
-def carried_out(local, plan: UpkeepPlan | Refusal) -> list[Result]:
-    assert isinstance(plan, UpkeepPlan), plan
-    return [outcome.result for outcome in execute(plan, local, hands())]
+def carried_out(local, plan: Plan | Refusal) -> list[Result]:
+    assert isinstance(plan, Plan), plan
+    return [outcome.result for outcome in execute_plan(plan, local, records=NO_RECORDS).outcomes]
 
 
 def made(client, name: str, kind: str) -> str:
@@ -177,7 +173,7 @@ def test_a_second_ttl_attribute_is_refused_by_the_real_thing(local, client, name
 
     refusal = plan_store(EnableTtl(name), facts(local, name))
     assert isinstance(refusal, Refusal)
-    assert refusal.code == "other-attribute"
+    assert refusal.why == "other-attribute"
     with pytest.raises(client.exceptions.ClientError, match="ValidationException"):
         client.update_time_to_live(TableName=name, TimeToLiveSpecification={**on, "AttributeName": "expireTime"})
 
@@ -186,6 +182,6 @@ def test_the_body_of_each_call_is_one_that_dynamodb_reads(local, client, name):
     made(client, name, "log_store")
     plan = plan_store(ChangeCapacity(name, Capacity(9, 9)), facts(local, name))
 
-    assert isinstance(plan, UpkeepPlan)
+    assert isinstance(plan, Plan)
     client.update_table(**json.loads(plan.calls[0].request))
     assert local.dynamodb.describe(name).write_capacity == 9

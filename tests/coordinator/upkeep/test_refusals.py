@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import Group
 
 from coordinator.repairs.gate import ConnectionReadOnly, NameNotTyped, PlanNeeded, ReadOnlyMode
-from coordinator.upkeep import actions, store_execution
+from coordinator.upkeep import actions, store_calls
 from coordinator.upkeep.lifecycle_plans import temp_rule_id
 from coordinator.upkeep.wishes import (
     Capacity,
@@ -113,12 +113,12 @@ def test_a_table_that_is_not_active_is_left_alone(ready, monkeypatch, status, to
 
     refusal = ready.refusal_of(EnableTtl(ready.lake.log_store))
 
-    assert refusal["code"] == "not-active"
+    assert refusal["why"] == "not-active"
     assert told in refusal["reason"]
 
 
 def test_a_table_that_leaves_active_between_plan_and_call_is_left_alone(ready, monkeypatch):
-    real, looks = store_execution.describe, []
+    real, looks = store_calls.describe, []
 
     def describe(lake, name):
         looks.append(name)
@@ -126,7 +126,7 @@ def test_a_table_that_leaves_active_between_plan_and_call_is_left_alone(ready, m
         return replace(found, status="UPDATING") if found else None
 
     planned = ready.planned(EnableTtl(ready.lake.log_store))
-    monkeypatch.setattr(store_execution, "describe", describe)
+    monkeypatch.setattr(store_calls, "describe", describe)
     job = ready.apply(planned)
 
     assert job.state == JobState.FAILED
@@ -138,7 +138,7 @@ def test_extra_indexes_forbid_another_capacity(ready, monkeypatch):
     real = DynamoDB.describe
     monkeypatch.setattr(DynamoDB, "describe", lambda self, name: replace(real(self, name), global_indexes=("by-day",)))
 
-    assert ready.refusal_of(ChangeCapacity(ready.lake.log_store, Capacity(1, 1)))["code"] == "extra-indexes"
+    assert ready.refusal_of(ChangeCapacity(ready.lake.log_store, Capacity(1, 1)))["why"] == "extra-indexes"
     assert ready.plan_of(ChangeProtection(ready.lake.log_store, on=True))
 
 
@@ -148,7 +148,7 @@ def test_another_key_schema_forbids_every_change(ready, monkeypatch):
     monkeypatch.setattr(DynamoDB, "describe", lambda self, name: replace(real(self, name), key_schema=keys))
 
     for wish in (EnableTtl(ready.lake.log_store), ChangeProtection(ready.lake.log_store, on=True)):
-        assert ready.refusal_of(wish)["code"] == "wrong-key-schema"
+        assert ready.refusal_of(wish)["why"] == "wrong-key-schema"
 
 
 def test_a_kms_key_that_is_denied_makes_no_table(ready, gate):
@@ -173,7 +173,7 @@ def test_a_bucket_of_another_account_is_named_as_such(ready, monkeypatch):
     monkeypatch.setattr(Wire, "send", send)
     refusal = ready.refusal_of(SetTempRule(ready.lake.bucket, ROOT))
 
-    assert refusal["code"] == "not-owned"
+    assert refusal["why"] == "not-owned"
     assert "belongs to another account" in refusal["reason"]
 
 
@@ -193,7 +193,7 @@ def test_a_bucket_with_mfa_delete_takes_no_rules(ready, monkeypatch):
     real = reading.describe_bucket
     monkeypatch.setattr(reading, "describe_bucket", lambda lake, name: replace(real(lake, name), mfa_delete=True))
 
-    assert ready.refusal_of(SetTempRule(ready.lake.bucket, ROOT))["code"] == "mfa-delete"
+    assert ready.refusal_of(SetTempRule(ready.lake.bucket, ROOT))["why"] == "mfa-delete"
 
 
 def test_a_missing_bucket_is_named(ready):
@@ -215,7 +215,7 @@ def test_a_bucket_with_an_unpublished_commit_gets_no_rule_that_would_take_it(rea
 
     refusal = ready.refusal_of(SetTempRule(ready.lake.bucket, ROOT))
 
-    assert refusal["code"] == "unpublished"
+    assert refusal["why"] == "unpublished"
     assert "publish it first" in refusal["reason"]
 
 
@@ -296,7 +296,7 @@ def test_ttl_is_not_switched_on_while_it_would_take_the_entry_of_a_lost_file(rea
 
     refusal = ready.refusal_of(wish(ready.lake.log_store))
 
-    assert refusal["code"] == "unpublished"
+    assert refusal["why"] == "unpublished"
     assert "1 entry carries a time to expire although the file of its commit is not there" in refusal["reason"]
 
 

@@ -82,7 +82,7 @@ def test_a_name_that_is_taken_is_refused(console):
 
     refusal = console.refusal_of(CreateStore(console.lake.log_store))
 
-    assert refusal["code"] in ("exists", "nothing-to-do")
+    assert refusal["why"] in ("exists", "nothing-to-do")
 
 
 def test_a_name_taken_by_another_key_is_refused(console):
@@ -90,7 +90,7 @@ def test_a_name_taken_by_another_key_is_refused(console):
 
     refusal = console.refusal_of(CreateStore(name))
 
-    assert refusal["code"] == "wrong-key-schema"
+    assert refusal["why"] == "wrong-key-schema"
     assert "HASH id (S)" in refusal["reason"]
 
 
@@ -131,13 +131,13 @@ def test_a_coordinator_never_gets_ttl(console):
     name = console.lake.coordinator()
     CommitStore.objects.create(connection=console.connection, name=name, kind="commit_coordinator")
 
-    assert console.refusal_of(EnableTtl(name))["code"] == "coordinator"
-    assert console.refusal_of(MigrateTtl(name))["code"] == "coordinator"
+    assert console.refusal_of(EnableTtl(name))["why"] == "coordinator"
+    assert console.refusal_of(MigrateTtl(name))["why"] == "coordinator"
 
 
 def test_what_is_so_already_is_nothing_to_do(console):
-    assert console.refusal_of(ChangeCapacity(console.lake.log_store, Capacity()))["code"] == "nothing-to-do"
-    assert console.refusal_of(DisableTtl(console.lake.log_store))["code"] == "nothing-to-do"
+    assert console.refusal_of(ChangeCapacity(console.lake.log_store, Capacity()))["why"] == "nothing-to-do"
+    assert console.refusal_of(DisableTtl(console.lake.log_store))["why"] == "nothing-to-do"
 
 
 def test_a_table_that_is_not_there_is_named(console):

@@ -4,15 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from coordinator.models import CommitStore
+from coordinator.models import CommitStore, DeltaTable, Provenance
 from coordinator.upkeep import sweep, sweep_reading
-from coordinator.upkeep.calls import SweepTable
-from coordinator.upkeep.sweep import FINISHED
+from coordinator.upkeep.sweep import FINISHED, SweepTable
 from coordinator.upkeep.wishes import Sweep
 from dashboard.connections.access import lake_access
 from dashboard.jobs.models import JobState
 from lake.aws.access import open_lake
-from tests.builders.delta import add, commit_bytes, commit_info, crc_bytes, incomplete_item
+from tests.builders.delta import UUID, add, commit_bytes, commit_info, crc_bytes, incomplete_item
 from tests.builders.moto_lake import commit_body
 from tests.coordinator.upkeep.conftest import SWEPT as ROOT
 from tests.coordinator.upkeep.conftest import own_temp_key, temp_key
@@ -95,9 +94,9 @@ def test_a_version_cleaned_out_of_the_log_keeps_its_temp_file(swept, lately):
 
 
 def forget_entry(console, version: int) -> None:
-    """TTL took it."""
-    key = {"tablePath": {"S": console.lake.uri(ROOT)}, "fileName": {"S": f"{version:020d}.json"}}
-    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
+    """TTL took it, and nobody had looked before."""
+    Provenance.objects.all().delete()
+    take_entry(console, version)
 
 
 def test_a_copy_of_the_published_file_goes_with_or_without_an_entry(swept, lately):
@@ -148,10 +147,16 @@ def test_a_copy_stays_beside_a_rival_that_nothing_shows_to_have_lost(swept, late
     assert "it tells which file of its version was published" in " ".join(plan["consequences"])
 
 
-@pytest.mark.parametrize(("winner", "goes"), [("accepted", True), ("lost", False), ("", False)])
-def test_a_checksum_tells_a_loser_whose_entry_has_expired(swept, lately, winner, goes):
+@pytest.mark.parametrize(
+    ("winner", "aside", "goes"),
+    [("accepted", "accepted", True), ("lost", "accepted", False), ("", "accepted", False), ("accepted", "", False)],
+    ids=["it is the winner's", "it is the loser's", "of nobody", "the winner has no temp file: it took no lock"],
+)
+def test_a_checksum_tells_a_loser_whose_entry_has_expired(swept, lately, winner, aside, goes):
     for name, transaction in ((f"{1:020d}.json", "accepted"), (f".tmp/{1:020d}.json.loser", "lost")):
         swept.lake.put(f"{ROOT}/_delta_log/{name}", commit_of(transaction))
+    if aside:
+        swept.lake.put(own_temp_key(1), commit_of(aside))
     swept.lake.put(f"{ROOT}/_delta_log/{1:020d}.crc", crc_bytes(txnId=winner))
     forget_entry(swept, 1)
 
@@ -179,7 +184,7 @@ def test_objects_whose_etags_say_nothing_are_compared_byte_by_byte(swept, lately
 
 def test_what_the_bounds_leave_out_stays_and_is_told(swept, lately, monkeypatch):
     swept.lake.put_in_parts(own_temp_key(2), commit_body(2))
-    monkeypatch.setattr(sweep_reading, "MOST_COMPARED", 0)
+    monkeypatch.setattr(sweep_reading, "MOST_COMPARED", 2)
 
     plan = swept.plan_of(wish_of(swept, lately))
     swept.applied(wish_of(swept, lately))
@@ -248,7 +253,7 @@ def test_a_table_whose_entries_lie_in_two_stores_is_left_out(swept, lately):
 
     refusal = swept.refusal_of(wish_of(swept, lately))
 
-    assert refusal["code"] == "several-locks"
+    assert refusal["why"] == "several-locks"
     assert "may be all that is left of an accepted commit" in refusal["reason"]
 
 
@@ -261,7 +266,7 @@ def test_the_other_tables_are_swept(swept, lately):
 
     told = swept.plan_of(wish_of(swept, lately))["consequences"]
 
-    assert any("1 table left out: entries lie in several log stores" in one for one in told)
+    assert any("1 table left out: entries lie, or lay, in several log stores" in one for one in told)
 
 
 def test_a_version_that_two_stores_gave_away_since_keeps_its_files(swept, lately):
@@ -297,19 +302,19 @@ def test_a_file_that_changes_under_its_hands_stays(swept, lately, monkeypatch):
 def test_files_younger_than_the_limit_stay(swept, lately):
     wish = Sweep(swept.lake.bucket, (datetime.now(UTC) - timedelta(hours=1)).isoformat())
 
-    assert swept.refusal_of(wish)["code"] == "nothing-to-do"
+    assert swept.refusal_of(wish)["why"] == "nothing-to-do"
 
 
 def test_a_limit_within_the_longest_commit_is_refused(swept):
     wish = Sweep(swept.lake.bucket, (datetime.now(UTC) - timedelta(hours=1)).isoformat())
 
-    assert swept.refusal_of(wish)["code"] == "too-young"
+    assert swept.refusal_of(wish)["why"] == "too-young"
 
 
 def test_without_a_log_store_nothing_is_swept(swept, lately):
     CommitStore.objects.all().delete()
 
-    assert swept.refusal_of(wish_of(swept, lately))["code"] == "no-log-store"
+    assert swept.refusal_of(wish_of(swept, lately))["why"] == "no-log-store"
 
 
 def test_a_sweep_broken_off_is_finished_by_the_next(swept, lately, monkeypatch):
@@ -330,3 +335,62 @@ def test_a_sweep_broken_off_is_finished_by_the_next(swept, lately, monkeypatch):
     swept.applied(wish_of(swept, lately))
 
     assert not {temp_key(0), temp_key(1)} & keys(swept)
+
+
+def test_a_file_that_was_seen_to_be_accepted_stays_whatever_the_checksum_says(swept, lately):
+    """Somebody without the lock wrote over the published file, and the checksum that goes with it; then TTL came."""
+    swept.lake.put(own_temp_key(1), commit_of("accepted"))
+    swept.observe()
+    for name, data in ((f"{1:020d}.json", commit_of("foreign")), (f"{1:020d}.crc", crc_bytes(txnId="foreign"))):
+        swept.lake.put(f"{ROOT}/_delta_log/{name}", data)
+    swept.lake.put(temp_key(1, name="copy"), commit_of("foreign"))
+    take_entry(swept, 1)
+
+    swept.applied(wish_of(swept, lately))
+
+    assert own_temp_key(1) in keys(swept)
+
+
+@pytest.mark.parametrize("own", [commit_info(), commit_info(timestamp=None)], ids=["old", "it says no time"])
+def test_a_temp_file_brought_back_is_as_old_as_it_says_itself(swept, lately, own):
+    """S3 gives it the time of the restore, as if no entry of its own could have expired."""
+    swept.lake.put(temp_key(1), commit_bytes(own, add("restored.parquet")))
+
+    swept.applied(wish_of(swept, lately))
+
+    assert temp_key(1) in keys(swept)
+    assert temp_key(0) not in keys(swept)
+
+
+def test_without_a_known_lock_only_copies_go(swept, lately):
+    """The table's log store is declared nowhere; another one is."""
+    second = swept.lake.second_log_store()
+    CommitStore.objects.all().delete()
+    CommitStore.objects.create(connection=swept.connection, name=second, kind="log_store")
+    DeltaTable.objects.update(lock_domains=[])
+    swept.lake.put(own_temp_key(2), commit_body(2))
+    for name, transaction in ((f"{1:020d}.json", "accepted"), (f".tmp/{1:020d}.json.{UUID}", "accepted")):
+        swept.lake.put(f"{ROOT}/_delta_log/{name}", commit_of(transaction))
+    swept.lake.put(f"{ROOT}/_delta_log/{1:020d}.crc", crc_bytes(txnId="accepted"))
+
+    swept.applied(wish_of(swept, lately))
+
+    assert {temp_key(0), temp_key(1)} <= keys(swept)
+    assert own_temp_key(2) not in keys(swept)
+
+
+def test_a_table_that_had_two_lock_domains_is_left_out_after_ttl_has_taken_the_entries_of_one(swept, lately):
+    swept.lake.entry(ROOT, 2, scheme="s3", tempPath={"S": f".tmp/{2:020d}.json.loser"})
+    swept.lake.put(temp_key(2), commit_of("of the other"))
+    swept.observe()
+    key = {"tablePath": {"S": f"s3://{swept.lake.bucket}/{ROOT}"}, "fileName": {"S": f"{2:020d}.json"}}
+    swept.lake.dynamodb.delete_item(TableName=swept.lake.log_store, Key=key)
+    swept.observe()
+
+    assert swept.refusal_of(wish_of(swept, lately))["why"] == "several-locks"
+
+
+def take_entry(console, version: int) -> None:
+    """TTL took it."""
+    key = {"tablePath": {"S": console.lake.uri(ROOT)}, "fileName": {"S": f"{version:020d}.json"}}
+    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)

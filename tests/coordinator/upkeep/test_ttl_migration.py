@@ -238,7 +238,7 @@ def test_the_job_begins_it_and_the_tick_ends_it_on_moto(console):
 
     job = console.applied(MigrateTtl(name))
     assert job.state == JobState.SUCCEEDED, job.message
-    assert console.refusal_of(MigrateTtl(name))["code"] == "under-way"
+    assert console.refusal_of(MigrateTtl(name))["why"] == "under-way"
     for _ in range(3):
         TtlMigration.objects.update(next_at=timezone.now())
         ttl_ticks.ttl_tick()

@@ -1,0 +1,108 @@
+"""Plans, refusals and outcomes as JSON: what a job stores, a page shows and a command prints."""
+
+from dataclasses import asdict
+from typing import TypedDict
+
+from changes.calls import Call
+from changes.execution import CallOutcome
+from changes.plan import Plan, Refusal
+
+
+class CallDocument(TypedDict):
+    """A call in words: the AWS operations, what it does, on which condition, and the body that is sent."""
+
+    operation: str
+    says: str
+    condition: str
+    request: str
+
+
+class OutcomeDocument(CallDocument):
+    """A call with what became of it."""
+
+    outcome: str
+    sentence: str
+    request_ids: list[str]
+
+
+class SubjectDocument(TypedDict):
+    """What a change is about (`changes.plan.Plan`); `version` is None and `code` "" for what repairs no finding."""
+
+    kind: str
+    subject: str
+    code: str
+    version: int | None
+    title: str
+
+
+class PlanDocument(SubjectDocument):
+    """One plan with each call as it will be sent."""
+
+    digest: str
+    danger: str
+    can_lose: bool
+    asks: str
+    conditions: list[str]
+    consequences: list[str]
+    calls: list[CallDocument]
+    permissions: list[str]
+    rescue_folder: str
+    equivalents: dict[str, str]
+    beside: list[list[str]]
+
+
+class RefusalDocument(SubjectDocument):
+    """One change that must not be made, with its reason."""
+
+    reason: str
+    why: str
+    asks: str
+
+
+def plan_document(plan: Plan) -> PlanDocument:
+    return {
+        **_subject(plan),
+        "digest": plan.digest,
+        "danger": plan.danger,
+        "can_lose": plan.can_lose,
+        "asks": plan.asks,
+        "conditions": list(plan.conditions),
+        "consequences": list(plan.consequences),
+        "calls": [call_document(call) for call in plan.calls],
+        "permissions": list(plan.permissions),
+        "rescue_folder": plan.rescue_folder,
+        "equivalents": asdict(plan.equivalents),
+        "beside": [list(row) for row in plan.beside],
+    }
+
+
+def refusal_document(refusal: Refusal) -> RefusalDocument:
+    return {**_subject(refusal), "reason": refusal.reason, "why": refusal.why, "asks": refusal.asks}
+
+
+def call_document(call: Call) -> CallDocument:
+    return {
+        "operation": call.operation,
+        "says": call.says,
+        "condition": call.condition,
+        "request": call.request,
+    }
+
+
+def outcome_document(outcome: CallOutcome) -> OutcomeDocument:
+    return {
+        **call_document(outcome.call),
+        "outcome": outcome.result.value,
+        "sentence": outcome.sentence,
+        "request_ids": list(outcome.request_ids),
+    }
+
+
+def _subject(thing: Plan | Refusal) -> SubjectDocument:
+    return {
+        "kind": thing.kind,
+        "subject": thing.subject,
+        "code": thing.code,
+        "version": thing.version,
+        "title": thing.title,
+    }

@@ -1,0 +1,87 @@
+"""Plans of changes: what would be sent for one wish, call by call, or why nothing may be."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from changes.calls import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalents:
+    """The same change for those who keep infrastructure as code; "" where a tool has no words for it."""
+
+    aws_cli: str = ""
+    terraform: str = ""
+    cloudformation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One change: `calls` are exactly what will be sent, in this order.
+
+    `kind` names the change, `subject` the table, store or bucket that it is about; a repair is also about the finding
+    of that `code` and `version`. `conditions` must hold and are read anew before the first call; `consequences` say
+    what it does, what it leaves alone and what happens on a race. `danger` is what can be lost, or go wrong for good:
+    where it is not empty the subject's name has to be typed. `can_lose` says that a commit can be lost: then it needs
+    an admin as well. `asks` names a choice that makes another plan of it, "" for none. `beside` are rows (setting,
+    what Delta would have made, what this plan makes) for a new store.
+    """
+
+    kind: str
+    subject: str
+    title: str
+    calls: tuple[Call, ...]
+    consequences: tuple[str, ...] = ()
+    code: str = ""
+    version: int | None = None
+    conditions: tuple[str, ...] = ()
+    danger: str = ""
+    can_lose: bool = False
+    asks: str = ""
+    equivalents: Equivalents = field(default_factory=Equivalents)
+    beside: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """A hash of the calls with their conditions: a plan shown and a plan executed are the same if it is equal.
+
+        The moment in the names of rescue folders is left out, so that the same plan made later has the same digest.
+        """
+        what = (self.kind, self.subject, self.saving_under("").calls)
+        return hashlib.sha256(repr(what).encode()).hexdigest()[:32]
+
+    @property
+    def permissions(self) -> tuple[str, ...]:
+        """Each IAM action that the calls need with its resource once, sorted: `s3:PutObject on arn:aws:s3:::lake/*`."""
+        return permissions_of(self.calls)
+
+    @property
+    def rescue_folder(self) -> str:
+        """The name of the folder that copies go to before anything is lost; "" for a plan that saves nothing."""
+        return next((call.rescue_folder for call in self.calls if call.rescue_folder), "")
+
+    def saving_under(self, folder: str) -> "Plan":
+        """The same plan with its copies in a rescue folder of another name, such as that of the plan that was shown."""
+        return replace(self, calls=tuple(call.saving_under(folder) for call in self.calls))
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A change that must not be made now, and the `reason` in one sentence; `asks` names the choice that it waits for.
+
+    `why` is a short word for it: "nothing-to-do" where everything is as wished already. The rest is as in `Plan`.
+    """
+
+    kind: str
+    subject: str
+    reason: str
+    why: str = ""
+    title: str = ""
+    code: str = ""
+    version: int | None = None
+    asks: str = ""
+
+
+def permissions_of(calls: Iterable[Call]) -> tuple[str, ...]:
+    return tuple(sorted({str(permission) for call in calls for permission in call.permissions}))

@@ -1,0 +1,414 @@
+"""Calls about items: each changes one item while it is as the plan saw it, and otherwise reads why it was refused.
+
+Tables are DynamoDB tables, times epoch seconds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, done, table_arn
+from coordinator.protocols.wording import counted, duration, thousands
+from coordinator.repairs.keys_in_words import label, short
+from coordinator.repairs.object_calls import Item
+from lake.aws.dynamodb import Item as WireItem
+from lake.delta.wire import shown
+
+PENDING = "#complete = :false AND #tempPath = :tempPath"
+PENDING_NAMES = {"#complete": "complete", "#tempPath": "tempPath"}
+COMPLETE = "SET #complete = :true, #expireTime = :expireTime"
+
+AS_READ = "#tableVersion = :tableVersion AND #path = :path AND #schemaVersion = :one"
+AS_READ_NAMES = {"#tableVersion": "tableVersion", "#path": "path", "#schemaVersion": "schemaVersion"}
+CLEAR = "SET #commits = :empty"
+RAISE = "SET #tableVersion = :to, #tableTimestamp = :timestamp"
+UNREGISTERED = "attribute_not_exists(#tableId)"
+# Not by its size, which is 0 of an empty text as well.
+UNUSED = "#hasAcceptedCommits = :false AND #commits = :empty AND #path = :path AND #tableVersion = :tableVersion"
+UNUSED_NAMES = {name: name.removeprefix("#") for name in ("#hasAcceptedCommits", "#commits", "#path", "#tableVersion")}
+EMPTY: dict[str, Any] = {"L": []}
+
+
+@dataclass(frozen=True, slots=True)
+class RequireNoEntry(LakeCall):
+    """Read the entry of another lock of the same table; one that exists stops the repair."""
+
+    table: str
+    table_path: str
+    file_name: str
+
+    @property
+    def operation(self) -> str:
+        return "dynamodb:GetItem"
+
+    @property
+    def says(self) -> str:
+        return f"Reads the entry of {short(self.file_name)} under {self.table_path} in {self.table} once more."
+
+    @property
+    def condition(self) -> str:
+        return "None exists; else nothing further is done."
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        return (Permission("dynamodb:GetItem", table_arn(self.table)),)
+
+    def send(self, sending: Sending) -> Answer:
+        if sending.lake.dynamodb.get_item(self.table, entry_key(self.table_path, self.file_name)) is not None:
+            raise Stop(f"{self.table} holds an entry of {label(self.file_name)} as well: nothing was written.")
+        return done(f"{self.table} holds no entry of {label(self.file_name)} under {self.table_path}.")
+
+
+@dataclass(frozen=True, slots=True)
+class CompleteEntry(LakeCall):
+    """SET complete = "true", expireTime = now + `ttl_seconds`, if complete = "false" AND tempPath = `temp_path`.
+
+    An entry of that tempPath that is complete already counts as completed.
+    """
+
+    table: str
+    table_path: str
+    file_name: str
+    temp_path: str
+    ttl_seconds: int
+
+    @property
+    def operation(self) -> str:
+        return "dynamodb:UpdateItem"
+
+    @property
+    def says(self) -> str:
+        return (
+            f"Marks the entry of {short(self.file_name)} in {self.table} complete, only if it is still the one shown "
+            f"here; it expires {duration(self.ttl_seconds)} later."
+        )
+
+    @property
+    def condition(self) -> str:
+        return _pending_in_words(self.temp_path)
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        return _writing("dynamodb:UpdateItem", self.table)
+
+    def send(self, sending: Sending) -> Answer:
+        key = entry_key(self.table_path, self.file_name)
+        expires = int(sending.now()) + self.ttl_seconds
+        values = _pending_values(self.temp_path) | {":true": text("true"), ":expireTime": number(expires)}
+        names = PENDING_NAMES | {"#expireTime": "expireTime"}
+        if sending.write(
+            lambda: sending.lake.dynamodb.update_item(
+                self.table, key, update=COMPLETE, condition=PENDING, names=names, values=values
+            )
+        ):
+            return done(f"The entry of {label(self.file_name)} is complete; it expires at {expires} (epoch seconds).")
+        item = sending.lake.dynamodb.get_item(self.table, key)
+        if item is None:
+            raise Stop(f"The entry of {label(self.file_name)} has gone: it was not brought back.")
+        if item.get("tempPath") == text(self.temp_path) and item.get("complete") == text("true"):
+            return already(f"The entry of {label(self.file_name)} was completed meanwhile.")
+        raise _entry_changed(self.file_name, item, self.temp_path)
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteEntry(LakeCall):
+    """Delete an entry, if complete = "false" AND tempPath = `temp_path`; an absent one counts as deleted."""
+
+    table: str
+    table_path: str
+    file_name: str
+    temp_path: str
+
+    @property
+    def operation(self) -> str:
+        return "dynamodb:DeleteItem"
+
+    @property
+    def says(self) -> str:
+        return (
+            f"Deletes the entry of {short(self.file_name)} from {self.table}, only if it is still the one shown here."
+        )
+
+    @property
+    def condition(self) -> str:
+        return _pending_in_words(self.temp_path)
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        return _writing("dynamodb:DeleteItem", self.table)
+
+    def send(self, sending: Sending) -> Answer:
+        key, values = entry_key(self.table_path, self.file_name), _pending_values(self.temp_path)
+        if sending.write(
+            lambda: sending.lake.dynamodb.delete_item(
+                self.table, key, condition=PENDING, names=PENDING_NAMES, values=values
+            )
+        ):
+            return done(f"The entry of {label(self.file_name)} was deleted.")
+        item = sending.lake.dynamodb.get_item(self.table, key)
+        if item is None:
+            return already(f"The entry of {label(self.file_name)} had gone already.")
+        raise _entry_changed(self.file_name, item, self.temp_path)
+
+
+@dataclass(frozen=True, slots=True)
+class ClearCommits(LakeCall):
+    """SET commits = [], if tableVersion, path and schemaVersion = 1 are as read and commits = `commits` as read.
+
+    A list that is empty already counts as cleared; any other refusal means that a writer moved on: nothing is done.
+    """
+
+    table: str
+    table_id: str
+    path: str
+    table_version: int
+    commits: Mapping[str, Any]
+
+    @property
+    def operation(self) -> str:
+        return "dynamodb:UpdateItem"
+
+    @property
+    def says(self) -> str:
+        count = len(self.commits.get("L", ()))
+        return (
+            f"Clears {counted(count, 'entry', 'entries')} from the coordinator's list in {self.table}, only if no "
+            "writer has moved on."
+        )
+
+    @property
+    def condition(self) -> str:
+        return f"{_as_read_in_words(self.table_version, self.path)} AND commits = the list shown here"
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        return _writing("dynamodb:UpdateItem", self.table)
+
+    def send(self, sending: Sending) -> Answer:
+        values = _as_read_values(self.table_version, self.path) | {":commits": dict(self.commits), ":empty": EMPTY}
+        if sending.write(
+            lambda: sending.lake.dynamodb.update_item(
+                self.table,
+                registration_key(self.table_id),
+                update=CLEAR,
+                condition=f"{AS_READ} AND #commits = :commits",
+                names=AS_READ_NAMES | {"#commits": "commits"},
+                values=values,
+            )
+        ):
+            return done(f"The list of accepted commits up to version {self.table_version} was cleared.")
+        item = _registration(self.table, self.table_id, sending)
+        if item.get("commits") == EMPTY:
+            return already("The list of accepted commits was cleared meanwhile.")
+        raise _registration_changed(self.table_id, item, f"the version was {self.table_version}")
+
+
+@dataclass(frozen=True, slots=True)
+class RaiseVersion(LakeCall):
+    """SET tableVersion and tableTimestamp, if tableVersion = `from_version` AND path = `path` AND schemaVersion = 1."""
+
+    table: str
+    table_id: str
+    path: str
+    from_version: int
+    to_version: int
+    to_timestamp: int
+
+    @property
+    def operation(self) -> str:
+        return "dynamodb:UpdateItem"
+
+    @property
+    def says(self) -> str:
+        return (
+            f"Raises tableVersion in {self.table} from {thousands(self.from_version)} to {thousands(self.to_version)} "
+            f"and tableTimestamp to {self.to_timestamp}."
+        )
+
+    @property
+    def condition(self) -> str:
+        return _as_read_in_words(self.from_version, self.path)
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        return _writing("dynamodb:UpdateItem", self.table)
+
+    def send(self, sending: Sending) -> Answer:
+        if self.to_version <= self.from_version:
+            raise Stop(f"{self.to_version} is not above {self.from_version}: a coordinator's version is never lowered.")
+        goal = {"tableVersion": number(self.to_version), "tableTimestamp": number(self.to_timestamp)}
+        values = _as_read_values(self.from_version, self.path)
+        values |= {":to": goal["tableVersion"], ":timestamp": goal["tableTimestamp"]}
+        if sending.write(
+            lambda: sending.lake.dynamodb.update_item(
+                self.table,
+                registration_key(self.table_id),
+                update=RAISE,
+                condition=AS_READ,
+                names=AS_READ_NAMES | {"#tableTimestamp": "tableTimestamp"},
+                values=values,
+            )
+        ):
+            return done(f"The coordinator's version was raised from {self.from_version} to {self.to_version}.")
+        item = _registration(self.table, self.table_id, sending)
+        if goal.items() <= item.items() and item.get("path") == text(self.path):
+            return already(f"The coordinator's version is {self.to_version} already.")
+        raise _registration_changed(self.table_id, item, f"the version was {self.from_version}")
+
+
+@dataclass(frozen=True, slots=True)
+class Register(LakeCall):
+    """Put a registration, if none of its tableId exists; an equal one counts as put."""
+
+    table: str
+    item: Item
+
+    @property
+    def operation(self) -> str:
+        return "dynamodb:PutItem"
+
+    @property
+    def says(self) -> str:
+        version = self.item.get("tableVersion", {}).get("N", "")
+        path = self.item.get("path", {}).get("S", "")
+        return f"Puts registration {self._table_id} into {self.table} at version {version}, with the path {path}."
+
+    @property
+    def condition(self) -> str:
+        return "attribute_not_exists(tableId)"
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        return _writing("dynamodb:PutItem", self.table)
+
+    @property
+    def _table_id(self) -> str:
+        return str(self.item.get("tableId", {}).get("S", ""))
+
+    def send(self, sending: Sending) -> Answer:
+        wanted = {name: dict(value) for name, value in self.item.items()}
+        if sending.write(
+            lambda: sending.lake.dynamodb.put_item(
+                self.table, wanted, condition=UNREGISTERED, names={"#tableId": "tableId"}
+            )
+        ):
+            return done(f"The registration {self._table_id} was put.")
+        item = _registration(self.table, self._table_id, sending)
+        if item == wanted:
+            return already(f"The registration {self._table_id} was there already, and equal.")
+        raise _registration_changed(self._table_id, item, "there was none")
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRegistration(LakeCall):
+    """Delete a registration, if hasAcceptedCommits = false AND commits = [] AND path and tableVersion are as read."""
+
+    table: str
+    table_id: str
+    path: str
+    table_version: int
+
+    @property
+    def operation(self) -> str:
+        return "dynamodb:DeleteItem"
+
+    @property
+    def says(self) -> str:
+        return f"Deletes registration {self.table_id} from {self.table}."
+
+    @property
+    def condition(self) -> str:
+        return (
+            f'hasAcceptedCommits = false AND commits = [] AND path = "{self.path}" AND tableVersion = '
+            f"{self.table_version}"
+        )
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        return _writing("dynamodb:DeleteItem", self.table)
+
+    def send(self, sending: Sending) -> Answer:
+        key = registration_key(self.table_id)
+        values: WireItem = {":false": {"BOOL": False}, ":empty": EMPTY, ":path": text(self.path)}
+        values |= {":tableVersion": number(self.table_version)}
+        if sending.write(
+            lambda: sending.lake.dynamodb.delete_item(
+                self.table, key, condition=UNUSED, names=UNUSED_NAMES, values=values
+            )
+        ):
+            return done(f"The registration {self.table_id} was deleted.")
+        item = sending.lake.dynamodb.get_item(self.table, key)
+        if item is None:
+            return already(f"The registration {self.table_id} had gone already.")
+        raise _registration_changed(self.table_id, item, "it had accepted no commit")
+
+
+def entry_key(table_path: str, file_name: str) -> WireItem:
+    return {"tablePath": text(table_path), "fileName": text(file_name)}
+
+
+def registration_key(table_id: str) -> WireItem:
+    return {"tableId": text(table_id)}
+
+
+def text(value: str) -> dict[str, Any]:
+    return {"S": value}
+
+
+def number(value: int) -> dict[str, Any]:
+    return {"N": str(value)}
+
+
+def _writing(operation: str, table: str) -> tuple[Permission, ...]:
+    """A write, and the read that tells why it was refused."""
+    return Permission(operation, table_arn(table)), Permission("dynamodb:GetItem", table_arn(table))
+
+
+def _pending_in_words(temp_path: str) -> str:
+    return f'complete = "false" AND tempPath = "{temp_path}"'
+
+
+def _as_read_in_words(table_version: int, path: str) -> str:
+    return f'tableVersion = {table_version} AND path = "{path}" AND schemaVersion = 1'
+
+
+def _pending_values(temp_path: str) -> WireItem:
+    return {":false": text("false"), ":tempPath": text(temp_path)}
+
+
+def _as_read_values(table_version: int, path: str) -> WireItem:
+    return {":tableVersion": number(table_version), ":path": text(path), ":one": number(1)}
+
+
+def _registration(table: str, table_id: str, sending: Sending) -> WireItem:
+    item = sending.lake.dynamodb.get_item(table, registration_key(table_id))
+    if item is None:
+        raise Stop(f"The registration {table_id} is not there: nothing was written.")
+    return item
+
+
+def _entry_changed(file_name: str, item: WireItem, temp_path: str) -> Stop:
+    said = ", ".join(
+        f"{name} {_shown(item, name)} where the plan has {shown(expected)}"
+        for name, expected in (("tempPath", temp_path), ("complete", "false"))
+        if item.get(name) != text(expected)
+    )
+    reason = said or "it changed twice meanwhile"
+    return Stop(f"The entry of {label(file_name)} is another than the plan's ({reason}): it was left as it is.")
+
+
+def _registration_changed(table_id: str, item: WireItem, planned: str) -> Stop:
+    facts = ", ".join(
+        f"{name} {_shown(item, name)}" for name in ("tableVersion", "path", "hasAcceptedCommits", "schemaVersion")
+    )
+    return Stop(
+        f"A writer moved on: the registration {table_id} is not as the plan saw it, when {planned} (now {facts}); "
+        f"it was left as it is."
+    )
+
+
+def _shown(item: WireItem, name: str) -> str:
+    value = item.get(name)
+    if value is None:
+        return "absent"
+    return ", ".join(f"{kind} {shown(content)}" for kind, content in value.items())

@@ -1,0 +1,323 @@
+"""Calls about objects: copies that overwrite nothing, and conditions on what is there. Keys are whole S3 keys."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from changes.calls import (
+    Answer,
+    Call,
+    LakeCall,
+    Permission,
+    Result,
+    Sending,
+    Stop,
+    already,
+    bucket_arn,
+    done,
+    objects_of,
+)
+from coordinator.protocols.names import STAGED_FOLDERS
+from coordinator.repairs.bytes_of import AbsentObject, first_difference, pieces_of_data, pieces_of_object
+from coordinator.repairs.keys_in_words import label, short
+from coordinator.repairs.rescue import folder_of, in_folder
+from lake.aws.errors import AwsError
+from lake.aws.list_page import ObjectSummary
+
+Item = Mapping[str, Mapping[str, Any]]
+"""A DynamoDB item in wire form."""
+
+# S3 takes no more in one PUT, and only a single PUT has an MD5 as its ETag.
+MOST_BYTES = 5 * 2**30
+MOST_MARKERS = 1_000
+MD5 = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class SaveAside(LakeCall):
+    """Keep a copy of what is about to go: an object (`source`), or an item as JSON, under the rescue prefix.
+
+    PUT with If-None-Match:*; a copy of equal bytes that is there already counts as made.
+    """
+
+    bucket: str
+    key: str
+    source: str = ""
+    item: Item | None = None
+
+    @property
+    def operation(self) -> str:
+        return "s3:GetObject, s3:PutObject" if self.source else "s3:PutObject"
+
+    @property
+    def says(self) -> str:
+        return f"Keeps a copy of {short(self.source) if self.source else 'the item as JSON'} as {self.key}."
+
+    @property
+    def condition(self) -> str:
+        return "If-None-Match: *; equal bytes count as kept."
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        objects = objects_of(self.bucket)
+        read = (Permission("s3:GetObject", objects),) if self.source else ()
+        return (*read, Permission("s3:PutObject", objects))
+
+    @property
+    def rescue_folder(self) -> str:
+        return folder_of(self.key)
+
+    def saving_under(self, folder: str) -> Call:
+        return replace(self, key=in_folder(self.key, folder))
+
+    def send(self, sending: Sending) -> Answer:
+        what = label(self.source) if self.item is None else "the item"
+        if self.item is not None:
+            data = item_document(self.item)
+        else:
+            source = sending.lake.s3.head(self.bucket, self.source)
+            if source is None:
+                return self._saved_before(sending)
+            _check_size(self.source, source.size)
+            data = _read(sending, self.bucket, self.source, source.etag, source.size)
+        if place(sending, self.bucket, self.key, data) is Result.DONE:
+            return done(f"A copy of {what} was saved as {self.key}.")
+        return already(f"A copy of {what} was there already as {self.key}; the bytes are equal.")
+
+    def _saved_before(self, sending: Sending) -> Answer:
+        """The source has gone; an earlier run of the same plan may have saved it, and then let it go."""
+        if sending.lake.s3.head(self.bucket, self.key) is None:
+            raise Stop(f"{label(self.source)} has gone, and no copy of it was saved: nothing was written.")
+        return already(f"{label(self.source)} has gone; the copy saved before is {self.key}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Publish(LakeCall):
+    """Copy the bytes of `source` to `key`: GET, then PUT with If-None-Match:*, then read back and compare.
+
+    `etag` and `size` are the source's as planned; another source stops the repair. Where the key exists, equal bytes
+    are success and different bytes stop the repair.
+    """
+
+    bucket: str
+    source: str
+    key: str
+    etag: str
+    size: int
+
+    @property
+    def operation(self) -> str:
+        return "s3:GetObject, s3:PutObject"
+
+    @property
+    def says(self) -> str:
+        return (
+            f"Copies the {self._kind} {short(self.source)} to {short(self.key)}, only if that key is still absent, "
+            f"reads it back and compares all {self.size:,} bytes."
+        )
+
+    @property
+    def condition(self) -> str:
+        return f"If-None-Match: *; the {self._kind} still has ETag {self.etag} and {self.size:,} B."
+
+    @property
+    def _kind(self) -> str:
+        return "staged file" if any(f"/{folder}/" in self.source for folder in STAGED_FOLDERS) else "temp file"
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        objects = objects_of(self.bucket)
+        return Permission("s3:GetObject", objects), Permission("s3:PutObject", objects)
+
+    def send(self, sending: Sending) -> Answer:
+        _check_size(self.source, self.size)
+        source = sending.lake.s3.head(self.bucket, self.source)
+        present = sending.lake.s3.head(self.bucket, self.key)
+        if source is None:
+            return self._published_without_source(present)
+        if (source.etag, source.size) != (self.etag, self.size):
+            raise Stop(f"{label(self.source)} is not the object that the plan was made from: nothing was written.")
+        if present is not None:
+            compare(sending, self.bucket, self.source, self.key)
+            return already(f"{label(self.key)} was there already; its bytes equal those of {label(self.source)}.")
+        data = _read(sending, self.bucket, self.source, self.etag, self.size)
+        if place(sending, self.bucket, self.key, data) is Result.DONE:
+            return done(f"{label(self.key)} was published from {label(self.source)}; read back, the bytes are equal.")
+        return already(f"{label(self.key)} was published meanwhile; the bytes are equal.")
+
+    def _published_without_source(self, present: ObjectSummary | None) -> Answer:
+        """Some writers move their temp file; an MD5 as the ETag of both proves that the bytes are the same."""
+        if present is None:
+            raise Stop(f"{label(self.source)} has gone, and {label(self.key)} is not there: nothing was written.")
+        if MD5.fullmatch(self.etag) and (present.etag, present.size) == (self.etag, self.size):
+            return already(
+                f"{label(self.key)} was published meanwhile and {label(self.source)} has gone; the MD5 is equal."
+            )
+        raise Stop(
+            f"{label(self.key)} is there, but {label(self.source)} has gone, so that their bytes cannot be compared: "
+            "nothing was written."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RequireEqual(LakeCall):
+    """Read both objects; different bytes, or an absent one, stop the repair."""
+
+    bucket: str
+    one: str
+    other: str
+
+    @property
+    def operation(self) -> str:
+        return "s3:GetObject"
+
+    @property
+    def says(self) -> str:
+        return f"Compares {short(self.one)} with {short(self.other)}, byte by byte."
+
+    @property
+    def condition(self) -> str:
+        return "Both exist and are equal; else nothing further is done."
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        return _looking(self.bucket)
+
+    def send(self, sending: Sending) -> Answer:
+        compare(sending, self.bucket, self.one, self.other)
+        return done(f"{label(self.one)} and {label(self.other)} hold equal bytes.")
+
+
+@dataclass(frozen=True, slots=True)
+class RequireAbsent(LakeCall):
+    """HEAD each key; one that exists stops the repair."""
+
+    bucket: str
+    keys: tuple[str, ...]
+
+    @property
+    def operation(self) -> str:
+        return "s3:HeadObject"
+
+    @property
+    def says(self) -> str:
+        return f"Looks for {' and '.join(short(key) for key in self.keys)} once more."
+
+    @property
+    def condition(self) -> str:
+        return "None exists; else nothing further is done."
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        return _looking(self.bucket)
+
+    def send(self, sending: Sending) -> Answer:
+        for key in self.keys:
+            if sending.lake.s3.head(self.bucket, key) is not None:
+                raise Stop(f"{label(key)} exists, and the plan rests on its absence: nothing was done.")
+        return done(f"{', '.join(map(label, self.keys))} {'is' if len(self.keys) == 1 else 'are'} absent.")
+
+
+@dataclass(frozen=True, slots=True)
+class RequireEmpty(LakeCall):
+    """List the prefix; any object (directory markers aside) stops the repair."""
+
+    bucket: str
+    prefix: str
+
+    @property
+    def operation(self) -> str:
+        return "s3:ListObjectsV2"
+
+    @property
+    def says(self) -> str:
+        return f"Lists {self.prefix} once more."
+
+    @property
+    def condition(self) -> str:
+        return "Nothing lies there; else nothing further is done."
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        return (Permission("s3:ListBucket", bucket_arn(self.bucket)),)
+
+    def send(self, sending: Sending) -> Answer:
+        pages = sending.lake.s3.list(self.bucket, self.prefix, max_keys=MOST_MARKERS)
+        keys = list(islice((summary.key for page in pages for summary in page.objects), MOST_MARKERS))
+        found = next((key for key in keys if not key.endswith(("/", "_$folder$"))), "")
+        if found:
+            raise Stop(f"{self.prefix} holds {label(found)}, and the plan rests on its being empty: nothing was done.")
+        if len(keys) == MOST_MARKERS:
+            raise Stop(
+                f"{self.prefix} holds {MOST_MARKERS:,} directory markers, so that what else it holds was not read."
+            )
+        return done(f"{self.prefix} is empty.")
+
+
+def place(sending: Sending, bucket: str, key: str, data: bytes) -> Result:
+    """Write an object where none is, and compare what is there with `data`: DONE, or ALREADY where another was first.
+
+    Raises Stop where other bytes are there, AwsError.
+    """
+    written = sending.write(lambda: sending.lake.s3.put(bucket, key, data))
+    try:
+        where = first_difference(pieces_of_object(sending.lake, bucket, key), pieces_of_data(data))
+    except AbsentObject:
+        if written:
+            raise Stop(f"{label(key)} was written and has gone again: something deletes it.") from None
+        raise Stop(
+            f"{label(key)} was refused because another write of it was under way, and it is not there: run this again."
+        ) from None
+    if where is None:
+        return Result.DONE if written else Result.ALREADY
+    if written:
+        raise Stop(f"{label(key)} was written and then replaced: from byte {where:,} on it holds other bytes.")
+    raise Stop(f"{label(key)} exists with other bytes, from byte {where:,} on: it was left as it is.")
+
+
+def compare(sending: Sending, bucket: str, one: str, other: str) -> None:
+    """Read both objects. Raises Stop where their bytes differ or one is absent, AwsError."""
+    try:
+        where = first_difference(
+            pieces_of_object(sending.lake, bucket, one), pieces_of_object(sending.lake, bucket, other)
+        )
+    except AbsentObject as absent:
+        raise Stop(f"{label(str(absent))} is not there, so that nothing can be compared: nothing was done.") from None
+    if where is not None:
+        raise Stop(f"{label(one)} and {label(other)} differ from byte {where:,} on: nothing was done.")
+
+
+def item_document(item: Item) -> bytes:
+    """An item in wire form as JSON, the same bytes for the same item."""
+    return (json.dumps(item, sort_keys=True, indent=2, default=_plain) + "\n").encode()
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} has no place in an item")
+
+
+def _looking(bucket: str) -> tuple[Permission, ...]:
+    """Without s3:ListBucket S3 answers 403 instead of 404 for an object that is absent."""
+    return Permission("s3:GetObject", objects_of(bucket)), Permission("s3:ListBucket", bucket_arn(bucket))
+
+
+def _read(sending: Sending, bucket: str, key: str, etag: str, size: int) -> bytes:
+    try:
+        body = sending.lake.s3.get(bucket, key)
+    except AwsError as error:
+        if error.code == "NoSuchKey":
+            raise Stop(f"{label(key)} went while it was about to be read: nothing was written.") from error
+        raise
+    if body.etag != etag or len(body.data) != size:
+        raise Stop(f"{label(key)} changed while it was read: nothing was written.")
+    return body.data
+
+
+def _check_size(key: str, size: int) -> None:
+    if size > MOST_BYTES:
+        raise Stop(f"{label(key)} has {size:,} bytes; one PUT takes no more than {MOST_BYTES:,}: nothing was written.")
