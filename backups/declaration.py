@@ -1,16 +1,16 @@
-"""What `levee apply` declares of backups: `[[plans]]`."""
+"""What a declaration file says of backups: `[[plans]]`."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from django.db import transaction
+from django.db.models import QuerySet
 
 from backups.cron import ScheduleError, parse_schedule
-from backups.models import Plan
-from coordinator.declaration import Change
+from backups.models import ACTIVE, Plan
 from dashboard.connections.models import Connection
-from dashboard.declarations import DeclarationError, Field, read_list, read_table, require_once
+from dashboard.declaration.reading import Field, pattern, read_table
+from dashboard.declaration.sections import Item, Section
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _S3_URI = re.compile(r"s3[an]?://[^/\s]+(/.*)?")
@@ -18,58 +18,6 @@ _KEEP_FIELDS = {
     period: Field(int, default=0, check=lambda n: "" if n >= 0 else "it is negative.")
     for period in ("daily", "weekly", "monthly")
 }
-
-
-def read_plans(document: Mapping[str, Any], connections: set[str]) -> tuple[dict[str, Any], ...]:
-    """Read `[[plans]]`; `connections` are the names plans may refer to. Raises DeclarationError with the place."""
-    plans = tuple(
-        _read_plan(place, table, connections) for place, table in read_list("plans", document.get("plans", []))
-    )
-    require_once("plans", "plan", [plan["name"] for plan in plans])
-    return plans
-
-
-def plan_changes(plans: tuple[dict[str, Any], ...]) -> list[Change]:
-    """Say what storing the plans would add or change."""
-    return list(_differences(plans))
-
-
-@transaction.atomic
-def store_plans(plans: tuple[dict[str, Any], ...]) -> list[Change]:
-    """Store the plans and return what that changed."""
-    changes = list(_differences(plans))
-    for change in changes:
-        values = dict(change.after)
-        for key in ("connection", "vault_connection"):
-            values[key] = Connection.objects.get(name=values[key])
-        Plan.objects.update_or_create(name=change.name, defaults=values)
-    return changes
-
-
-def _differences(plans: tuple[dict[str, Any], ...]) -> Iterator[Change]:
-    for plan in plans:
-        row = Plan.objects.filter(name=plan["name"]).select_related("connection", "vault_connection").first()
-        before = None if row is None else {key: _stored(row, key) for key in plan}
-        if before != plan:
-            yield Change("plan", plan["name"], before, plan)
-
-
-def _stored(row: Plan, key: str) -> Any:
-    value = getattr(row, key)
-    if isinstance(value, Connection):
-        return value.name
-    return float(value) if key == "cost_ceiling_usd" and value is not None else value
-
-
-def _read_plan(place: str, table: object, connections: set[str]) -> dict[str, Any]:
-    values = read_table(place, table, _PLAN_FIELDS)
-    values["vault_connection"] = values["vault_connection"] or values["connection"]
-    for key in ("connection", "vault_connection"):
-        if values[key] not in connections:
-            raise DeclarationError(f"{place}.{key} names {values[key]!r}, which is not declared.")
-    keep = read_table(f"{place}.keep", values["keep"], _KEEP_FIELDS)
-    values["keep"] = {period: count for period, count in keep.items() if count}
-    return values
 
 
 def _uri_complaint(text: str) -> str:
@@ -108,7 +56,7 @@ def _people_complaint(people: list[Any]) -> str:
     return "" if unfit is None else f"{unfit!r} is not a mail address."
 
 
-_ADDRESS = re.compile(r"[^@\s,]+@[^@\s,]+")
+_ADDRESS = re.compile(r"[^@\s,\0]+@[^@\s,\0]+")
 # What S3 can copy into (CopyObject, x-amz-storage-class), without the classes that are being retired.
 STORAGE_CLASSES = (
     "STANDARD",
@@ -120,11 +68,7 @@ STORAGE_CLASSES = (
     "DEEP_ARCHIVE",
 )
 _PLAN_FIELDS = {
-    "name": Field(
-        str,
-        required=True,
-        check=lambda text: "" if _NAME.fullmatch(text) else f"{text!r} is not 1 to 64 of a-z, 0-9 and dashes.",
-    ),
+    "name": pattern(_NAME, "1 to 64 of a-z, 0-9 and dashes"),
     "connection": Field(str, required=True),
     "vault_connection": Field(str),
     "source": Field(str, required=True, check=_uri_complaint, longest=1_100),
@@ -151,3 +95,48 @@ _PLAN_FIELDS = {
     "notify": Field(list, default=[], check=_people_complaint),
     "paused": Field(bool, default=False),
 }
+
+
+class PlanSection(Section):
+    """`[[plans]]`: what is copied, from where to where, how often, and up to which price without asking."""
+
+    key = "plans"
+    what = "plan"
+    words = "plan"
+    refers_to = ("connection", "vault_connection")
+    fields = _PLAN_FIELDS
+
+    def read_table(self, place: str, table: object) -> Item:
+        values = read_table(place, table, self.fields)
+        values["vault_connection"] = values["vault_connection"] or values["connection"]
+        keep = read_table(f"{place}.keep", values["keep"], _KEEP_FIELDS)
+        values["keep"] = {period: count for period, count in keep.items() if count}
+        return Item(values["name"], values, place)
+
+    def rows(self) -> QuerySet[Plan]:
+        return Plan.objects.select_related("connection", "vault_connection").order_by("name")
+
+    def item_of(self, row: Plan) -> Item:
+        return Item(row.name, {key: _stored(row, key) for key in self.fields}, "")
+
+    def save(self, item: Item, row: Plan | None) -> None:
+        values = dict(item.values)
+        for key in self.refers_to:
+            values[key] = Connection.objects.get(name=values[key])
+        Plan.objects.update_or_create(name=item.name, defaults=values)
+
+    def why_kept(self, row: Plan) -> str:
+        """It stays once it has a run: what a run says of its copy is told by the plan's name."""
+        if row.runs.filter(state__in=ACTIVE).exists():
+            return "A run of it is under way: wait until it is over, or cancel it."
+        if runs := row.runs.count():
+            said = "1 run proves" if runs == 1 else f"{runs:,} runs prove"
+            return f"{said} what was copied under its name: name it in the file, with paused = true if it is to rest."
+        return ""
+
+
+def _stored(row: Plan, key: str) -> Any:
+    value = getattr(row, key)
+    if isinstance(value, Connection):
+        return value.name
+    return float(value) if key == "cost_ceiling_usd" and value is not None else value

@@ -10,7 +10,7 @@ from backups import inventory_setup
 from backups.declaration import STORAGE_CLASSES
 from backups.models import Plan
 from dashboard.connections.models import Connection
-from dashboard.declarations import DeclarationError
+from dashboard.declaration.reading import DeclarationError
 
 PERIODS = ("daily", "weekly", "monthly")
 _PLACE = re.compile(r"plans\[0\](?:\.keep)?\.(\w+):? ?(.*)", re.DOTALL)

@@ -6,14 +6,15 @@ from typing import Any
 from django.db import transaction
 
 from backups import inventory_setup
-from backups.declaration import plan_changes, read_plans, store_plans
 from backups.models import Plan
 from backups.policies.jobs import PREFLIGHT_KIND
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.audit.log import record
 from dashboard.connections.models import Connection
-from dashboard.declarations import DeclarationError
+from dashboard.declaration.declaring import store
+from dashboard.declaration.differences import read_declaration
+from dashboard.declaration.reading import DeclarationError
 from dashboard.jobs.actions import Target, run_in_foreground, submit
 from dashboard.jobs.models import Job
 
@@ -33,15 +34,14 @@ def save_plan(actor: Actor, values: Mapping[str, Any], plan: Plan | None = None)
     target = plan.name if plan else str(values.get("name", ""))
     for connection in _concerned(values, plan):
         require(actor, "backup.plan", target=target, connection=connection)
-    read = read_plans({"plans": [dict(values)]}, set(Connection.objects.values_list("name", flat=True)))
-    [wanted] = read
-    if plan is None and Plan.objects.filter(name=wanted["name"]).exists():
-        raise NameTaken(f"{PLACE}.name: a plan is called {wanted['name']!r} already: choose another name.")
-    if plan is not None and plan.name != wanted["name"]:
+    declared = read_declaration({"plans": [dict(values)]})
+    [wanted] = declared["plans"]
+    if plan is None and Plan.objects.filter(name=wanted.name).exists():
+        raise NameTaken(f"{PLACE}.name: a plan is called {wanted.name!r} already: choose another name.")
+    if plan is not None and plan.name != wanted.name:
         raise DeclarationError(f"{PLACE}.name: a plan keeps its name, which its runs and their evidence carry.")
-    before = [change.before for change in plan_changes(read)]
-    changes = store_plans(read)
-    saved = Plan.objects.select_related("connection", "vault_connection").get(name=wanted["name"])
+    changes = store(declared).changes
+    saved = Plan.objects.select_related("connection", "vault_connection").get(name=wanted.name)
     if changes:
         record(
             actor,
@@ -49,8 +49,8 @@ def save_plan(actor: Actor, values: Mapping[str, Any], plan: Plan | None = None)
             target_type="plan",
             target_id=str(saved.pk),
             target_label=saved.name,
-            before=before[0] or {},
-            after=wanted,
+            before=changes[0].before,
+            after=wanted.values,
         )
     return saved
 

@@ -32,7 +32,7 @@ def main() -> None:
     rounds = int(os.environ.get("LEVEE_BENCH_ROUNDS", ROUNDS))
     fetch(JARS_HOME)
     with _console() as origin:
-        from coordinator.coordination.warm import spark
+        from dashboard.spark.warm import spark
 
         levee = _Levee(origin, rounds + UNTIMED)
         contest = compete({CLICK: levee.click, BARE: levee.bare}, rounds=rounds + UNTIMED)
@@ -85,8 +85,8 @@ class _Levee:
         return uri
 
     def _spark(self, job: Any) -> Any:
-        from coordinator.coordination.warm import spark
         from dashboard.connections.access import lake_access
+        from dashboard.spark.warm import spark
         from lake.aws.access import open_lake
 
         with open_lake(lake_access(self.connection)) as lake:

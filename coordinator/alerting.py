@@ -10,14 +10,14 @@ from django.db.models import Max, Q
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 
-from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, TableFinding, Watch
+from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, TableFinding
+from coordinator.observation.looked_at import looked_at
 from coordinator.observation.settings_of_aws import judge_by_clock
 from coordinator.protocols.deadlines import WARNED_BEFORE
 from coordinator.protocols.verdict import State
 from coordinator.repairs.offers import offers_of, without_repair
 from coordinator.repairs.refusals import NO_BUTTON
 from dashboard.alerts.problems import Kind, Problem, Severity
-from dashboard.connections.models import Connection
 
 FINDING = Kind("table-finding", "A table is in trouble", "minutes", threshold=5, most=10_080)
 PENDING = Kind("pending-commit", "A commit is pending", "minutes", threshold=15, least=1, most=10_080)
@@ -83,9 +83,7 @@ def late_looks(now: datetime) -> Iterator[Problem]:
         .annotate(at=Max("finished_at"))
         .order_by()
     )
-    for connection in Connection.objects.order_by("pk"):
-        if not (Watch.objects.filter(connection=connection).exists() or connection.stores.exists()):
-            continue
+    for connection in looked_at():
         since = looked.get(connection.pk, connection.created_at)
         yield Problem(
             kind=LATE.name,

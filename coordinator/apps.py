@@ -8,14 +8,22 @@ class CoordinatorConfig(AppConfig):
         from coordinator import tasks  # noqa: F401 - registers the kinds of jobs
         from coordinator.alerting import KINDS, lake_problems, looks_are_fresh
         from coordinator.coordination import jobs as coordination_jobs  # noqa: F401 - registers the kinds of jobs
+        from coordinator.declaration import StoreSection, WatchSection
+        from coordinator.models import Bucket, DeltaTable, ObservationPass
         from coordinator.navigation import register_navigation
         from coordinator.repairs import jobs  # noqa: F401 - registers the kinds of jobs
         from coordinator.upkeep import jobs as upkeep_jobs  # noqa: F401 - registers the kinds of jobs
         from coordinator.visibility import register_owners
         from dashboard.alerts.problems import register_source
+        from dashboard.connections.held import counted_as, goes_with_its_connection
+        from dashboard.declaration.sections import register
         from dashboard.web.health import ready_when
 
         register_navigation()
         register_owners()
         ready_when("observation", looks_are_fresh)
         register_source("lake", lake_problems, *KINDS)
+        goes_with_its_connection(Bucket, ObservationPass)
+        counted_as(DeltaTable, "Delta table", "Delta tables")
+        register(WatchSection())
+        register(StoreSection())

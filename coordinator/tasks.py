@@ -7,7 +7,7 @@ from typing import Self
 from celery import shared_task
 from django.conf import settings
 
-from coordinator.models import Watch
+from coordinator.observation.looked_at import looked_at
 from coordinator.observation.passes import PassResult, observe_connection, observe_one_table
 from dashboard.accounts.actor import Actor
 from dashboard.connections.access import lake_access
@@ -51,12 +51,11 @@ def observe_table(context: JobContext) -> str:
 
 @shared_task  # type: ignore[untyped-decorator]
 def observe_tick() -> None:
-    """Submit a look at every connection that watches or has stores; one under way already is not doubled."""
+    """Submit a look at every connection that has something to look at; one under way already is not doubled."""
     from coordinator.actions import observe_lake
 
-    for connection in Connection.objects.all():
-        if connection.stores.exists() or Watch.objects.filter(connection=connection).exists():
-            observe_lake(Actor.schedule(), connection)
+    for connection in looked_at():
+        observe_lake(Actor.schedule(), connection)
 
 
 class PassSteps:

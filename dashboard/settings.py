@@ -53,6 +53,7 @@ INSTALLED_APPS = [
     "dashboard.web",
     "dashboard.accounts",
     "dashboard.connections",
+    "dashboard.declaration",
     "dashboard.jobs",
     "dashboard.audit",
     "dashboard.alerts",

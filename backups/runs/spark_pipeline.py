@@ -10,8 +10,8 @@ from django.conf import settings
 from backups.models import Plan
 from backups.runs.ports import Copying, CopyStatus, Group, Manifest, Planned, Reconciled, Reports, Wanted
 from backups.runs.work import RunFailed
-from coordinator.coordination.warm import spark
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
+from dashboard.spark.warm import spark
 from lake.aws.access import Lake
 from lake.spark.errors import SparkRefused
 from lake.spark.messages import SparkJob, SparkProgress

@@ -29,7 +29,7 @@ from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.accounts.scope import connections_of
 from dashboard.connections.writable import why_not_writable
-from dashboard.declarations import DeclarationError
+from dashboard.declaration.reading import DeclarationError
 from dashboard.web.paging import Column, Sort, choose_size, keyset_page
 
 NEWEST_FIRST = Sort("created", (Column("created_at", descending=True), Column("id", descending=True)))

@@ -18,12 +18,12 @@ from coordinator.coordination.situation import Situation
 from coordinator.coordination.table_checks import backfills_of, half_dropped
 from coordinator.coordination.telling import SparkSteps, Telling
 from coordinator.coordination.verification import aftermath, image, proofs, registration_of, unproven
-from coordinator.coordination.warm import spark
 from coordinator.observation.passes import observe_one_table
 from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobCancelled, JobFailed, JobInterrupted
+from dashboard.spark.warm import spark
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.delta.uri import TableUri

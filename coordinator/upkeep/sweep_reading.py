@@ -96,19 +96,19 @@ class SweptVersion:
         return found
 
     def _fate(self, aside: WrittenAside) -> Fate:
-        fate = fate_of_temp(aside)
-        if aside.version is None or fate.proof in (Proof.NEEDED, Proof.COPIED):
+        fate, version = fate_of_temp(aside), aside.version
+        if version is None or fate.proof in (Proof.NEEDED, Proof.COPIED):
             return fate
         if not self.call.is_guarded:
             return _UNGUARDED
         if fate.proof is Proof.NEVER_ACCEPTED:
-            aside = replace(aside, written_at=self._written_at(aside.version, aside.file))
+            aside = replace(aside, written_at=self._written_at(version, aside.file))
             fate = fate_of_temp(aside)
         if fate.may_go:
             return fate
-        if aside.published is None and aside.version < self.log.cleaned_to:
+        if aside.published is None and version < self.log.cleaned_to:
             return _CLEANED
-        if aside.is_copy is False and not aside.entries and self._witnesses_tell(aside.version, aside.file):
+        if aside.is_copy is False and not aside.entries and self._witnesses_tell(version, aside.file):
             return fate_of_temp(replace(aside, witnessed=True))
         return fate
 

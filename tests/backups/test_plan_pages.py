@@ -7,11 +7,11 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from backups.declaration import read_plans
 from backups.models import Plan
 from backups.policies.jobs import PREFLIGHT_KIND
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
+from dashboard.declaration.differences import read_declaration
 from dashboard.jobs.models import Job, JobState
 from tests.backups.page_records import NOW, connection, make_plan
 from tests.builders.people import signed_in
@@ -68,8 +68,8 @@ def test_what_the_form_stores_is_what_the_file_would_declare(admin):
         "storage_class": "GLACIER_IR",
         "notify": ["a@acme.example", "b@acme.example"],
     }
-    [values] = read_plans({"plans": [declared]}, {"prod", "vault"})
-    for key, value in values.items():
+    [item] = read_declaration({"plans": [declared]})["plans"]
+    for key, value in item.values.items():
         stored = getattr(plan, key)
         assert (stored.name if key.endswith("connection") else stored) == value, key
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from coordinator.coordination import warm
+from dashboard.spark import warm
 from sandbox.client import Client, ClientError
 from sandbox.ground import DELTA_COMMITS, DELTA_LOG, Store, create_store
 from sandbox.spark_tables import SparkLake

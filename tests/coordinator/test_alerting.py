@@ -138,3 +138,10 @@ def test_a_connection_is_late_since_its_last_good_look(prod: Connection) -> None
 
 def test_a_connection_that_watches_nothing_is_never_late(prod: Connection) -> None:
     assert list(late_looks(NOW)) == []
+
+
+def test_a_connection_whose_tables_nobody_watches_any_more_is_late_all_the_same(prod: Connection) -> None:
+    table(prod)
+    at = NOW - 40 * MINUTE
+    ObservationPass.objects.create(connection=prod, started_at=at, finished_at=at)
+    assert only(late_looks(NOW)).measure == 40

@@ -193,7 +193,7 @@ def every_page(world: World) -> str:
 
 
 def commands(capsys: pytest.CaptureFixture[str]) -> str:
-    for words in (["jobs"], ["alerts"], ["audit"], ["person", "dana", "--role", "admin"]):
+    for words in (["export"], ["jobs"], ["alerts"], ["audit"], ["person", "dana", "--role", "admin"]):
         call_command(*words, "--json")
     said = capsys.readouterr()
     return said.out + said.err

@@ -1,5 +1,6 @@
 """Reading tables of a declaration file (TOML): typed, and every mistake named with its exact place."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,11 @@ class Field:
     check: Callable[[Any], str] | None = None
     longest: int = 1_024
     most: int = 2**31 - 1
+
+
+def pattern(form: re.Pattern[str], words: str) -> Field:
+    """A text that has to be there and to match; `words` say what it has to be."""
+    return Field(str, required=True, check=lambda text: "" if form.fullmatch(text) else f"{text!r} is not {words}.")
 
 
 _KIND_WORDS = {

@@ -8,6 +8,8 @@ from django.core.management import CommandError, call_command
 from backups.models import Plan
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
+from tests.dashboard.declaration.builders import NOTHING_TO_CHANGE
+from tests.dashboard.declaration.builders import apply as apply_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("constraints")]
 
@@ -43,9 +45,7 @@ keep = { daily = 14, weekly = 8, monthly = 12 }
 @pytest.fixture
 def apply(tmp_path, capsys):
     def run(text: str, *options: str) -> str:
-        file = tmp_path / "lake.toml"
-        file.write_text(text)
-        call_command("apply", str(file), *options)
+        apply_in(tmp_path, text, *options)
         return capsys.readouterr().out
 
     return run
@@ -69,7 +69,7 @@ def test_apply_stores_the_whole_file_and_audits_it(apply):
 def test_applying_twice_has_nothing_to_change(apply):
     apply(LAKE, "--apply")
 
-    assert apply(LAKE, "--apply").strip() == "Nothing to change: the declaration is stored already."
+    assert apply(LAKE, "--apply").strip() == NOTHING_TO_CHANGE
     assert AuditEntry.objects.count() == 1
 
 
@@ -101,3 +101,9 @@ def test_a_mistake_is_one_sentence_and_nothing_is_stored(apply, text, sentence):
 def test_a_missing_file_is_said(tmp_path):
     with pytest.raises(CommandError, match="cannot be read: No such file"):
         call_command("apply", str(tmp_path / "none.toml"))
+
+
+def test_a_name_that_has_line_ends_makes_no_line_of_its_own(apply):
+    hostile = LAKE.replace("warehouse/", "x\\nNothing to change: the declaration is stored already.\\n/", 1)
+
+    assert len(apply(hostile).splitlines()) == len(apply(LAKE).splitlines())

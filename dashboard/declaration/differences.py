@@ -1,0 +1,178 @@
+"""What a declaration would add, change and remove, and what it may not remove. Nothing is stored here."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dashboard.declaration.reading import DeclarationError, require_once
+from dashboard.declaration.sections import CONNECTIONS, Item, Section, Values, sections
+from dashboard.web.text import one_line
+
+Declaration = Mapping[str, tuple[Item, ...]]
+"""What a file declares by the keys of its sections; a key that the file does not have is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One difference between the declaration and what is stored.
+
+    `before` is None for something new, `after` for something that goes.
+    """
+
+    what: str
+    name: str
+    before: Values | None
+    after: Values | None
+
+    def __str__(self) -> str:
+        name = one_line(self.name)
+        if self.before is None:
+            return f"add {self.what} {name}"
+        if self.after is None:
+            return f"remove {self.what} {name}"
+        return f"change {self.what} {name}: {', '.join(self._changed(self.before, self.after))}"
+
+    @staticmethod
+    def _changed(before: Values, after: Values) -> Iterator[str]:
+        for key, value in after.items():
+            if before.get(key) != value:
+                yield f"{key} {before.get(key)!r} becomes {value!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Something that the file no longer names and that may not be removed; `why` is one sentence."""
+
+    what: str
+    name: str
+    why: str
+
+    def __str__(self) -> str:
+        return one_line(f"keep {self.what} {self.name}: {self.why}")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A change with what carries it out: the section, the item to store and the row that is there."""
+
+    section: Section
+    change: Change
+    item: Item | None = None
+    row: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Steps in the order in which they are taken, and what stays although the file does not name it."""
+
+    steps: tuple[Step, ...] = ()
+    kept: tuple[Kept, ...] = ()
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        return tuple(step.change for step in self.steps)
+
+
+def read_declaration(document: Mapping[str, Any]) -> Declaration:
+    """Read every section that the document has. Raises DeclarationError with the exact place."""
+    if unknown := sorted(set(document) - {section.key for section in sections()}):
+        known = ", ".join(section.key for section in sections())
+        raise DeclarationError(f"it has an unknown section {unknown[0]!r}. Known sections: {known}.")
+    declared = {section.key: section.read(document[section.key]) for section in sections() if section.key in document}
+    _require_connections(declared)
+    for section in sections():
+        require_once(section.key, section.words, [item.name for item in declared.get(section.key, ())])
+    return declared
+
+
+def difference(declared: Declaration, *, prune: bool = False) -> Difference:
+    """Compare with what is stored; with `prune` also name what goes, of the sections that the file has."""
+    stored = {section.key: _Stored(section) for section in sections()}
+    steps = [step for section in sections() for step in stored[section.key].steps(declared.get(section.key, ()))]
+    if not prune:
+        return Difference(tuple(steps))
+    removal = _Removal(declared, stored)
+    for section in reversed(sections()):
+        if section.key in declared:
+            removal.look_at(section)
+    return Difference((*steps, *removal.steps), tuple(removal.kept))
+
+
+class _Stored:
+    """The rows of one section by their names."""
+
+    def __init__(self, section: Section) -> None:
+        self.section = section
+        self.rows = {section.item_of(row).name: row for row in section.rows()}
+
+    def steps(self, items: tuple[Item, ...]) -> Iterator[Step]:
+        """Say what storing the items would add or change."""
+        for item in items:
+            row = self.rows.get(item.name)
+            before = None if row is None else self.section.item_of(row).values
+            if before != item.values:
+                yield Step(self.section, Change(self.section.what, item.name, before, item.values), item, row)
+
+
+@dataclass(slots=True)
+class _Removal:
+    """Looks for what goes from the last section to the first, so that what names a connection goes before it."""
+
+    declared: Declaration
+    stored: Mapping[str, _Stored]
+    steps: list[Step] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
+
+    def look_at(self, section: Section) -> None:
+        named = {item.name for item in self.declared[section.key]}
+        for name, row in self.stored[section.key].rows.items():
+            if name not in named:
+                self._remove(section, name, row)
+
+    def _remove(self, section: Section, name: str, row: Any) -> None:
+        user = why_named(name, self._left) if section.key == CONNECTIONS else ""
+        if why := user or section.why_kept(row):
+            self.kept.append(Kept(section.what, name, why))
+            return
+        self.steps.append(Step(section, Change(section.what, name, section.item_of(row).values, None), row=row))
+
+    def _left(self, section: Section) -> Iterator[Item]:
+        """What there will be once all that is declared is stored and all that goes has gone."""
+        going = {(step.section.key, step.change.name) for step in self.steps}
+        declared = self.declared.get(section.key, ())
+        yield from declared
+        named = {item.name for item in declared}
+        for name, row in self.stored[section.key].rows.items():
+            if name not in named and (section.key, name) not in going:
+                yield section.item_of(row)
+
+
+def why_named(connection: str, left: Callable[[Section], Iterable[Item]]) -> str:
+    """Say which thing names the connection among those that are left of each section, "" where none does."""
+    for section in sections():
+        for item in left(section):
+            if connection in (item.values[key] for key in section.refers_to):
+                return f"The {section.words} {item.name} names it, and stays."
+    return ""
+
+
+def stored_items(section: Section) -> Iterator[Item]:
+    """Everything of the section that is stored."""
+    return map(section.item_of, section.rows())
+
+
+def _require_connections(declared: Declaration) -> None:
+    names = {item.name for item in declared.get(CONNECTIONS, ())}
+    names |= {item.name for section in sections() if section.key == CONNECTIONS for item in stored_items(section)}
+    for section in sections():
+        for item in declared.get(section.key, ()):
+            for key in section.refers_to:
+                _require_connection(item, key, names)
+
+
+def _require_connection(item: Item, key: str, names: set[str]) -> None:
+    if (named := item.values[key]) not in names:
+        raise DeclarationError(
+            f"{item.place}.{key} names {named!r}, which is not declared: "
+            f"add [connections.{named}] or name one of {', '.join(sorted(names)) or 'none yet'}."
+        )

@@ -1,0 +1,26 @@
+"""What is stored, as a declaration file would have it."""
+
+from typing import Any
+
+from dashboard.declaration.differences import difference, read_declaration
+from dashboard.declaration.reading import DeclarationError
+from dashboard.declaration.sections import Section, sections
+
+
+def stored_document() -> dict[str, Any]:
+    """Every section that holds something, as reading the file would give it. No credentials: none are stored."""
+    found = {section.key: _written(section) for section in sections()}
+    return {key: tables for key, tables in found.items() if tables}
+
+
+def why_not_the_same(document: dict[str, Any]) -> str:
+    """Say where applying the document would not end with nothing to do; "" where it would."""
+    try:
+        found = difference(read_declaration(document))
+    except DeclarationError as error:
+        return f"`levee apply` refuses what is stored: {error}"
+    return f"`levee apply` of this would still {found.changes[0]}." if found.changes else ""
+
+
+def _written(section: Section) -> Any:
+    return section.written([section.item_of(row) for row in section.rows()])

@@ -1,0 +1,51 @@
+"""What `levee apply` takes, refuses and stores of backup plans."""
+
+import re
+
+import pytest
+
+from dashboard.declaration.declaring import store
+from dashboard.declaration.differences import difference, read_declaration
+from dashboard.declaration.reading import DeclarationError
+
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("constraints")]
+
+PLAN = {"name": "nightly", "connection": "prod", "source": "s3a://lake/x/", "destination": "s3a://vault/"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"source": "s3a://lake/\0"}, "plans[0].source holds a NUL character"),
+        ({"source": "s3a://lake/" + "k" * 2_000}, "plans[0].source has 2,011 characters"),
+        ({"minimum_lag_hours": 10**20}, "plans[0].minimum_lag_hours is 100000000000000000000: write a number up to"),
+        ({"cost_ceiling_usd": float("nan")}, "plans[0].cost_ceiling_usd is nan"),
+        ({"cost_ceiling_usd": float("inf")}, "plans[0].cost_ceiling_usd is inf"),
+        ({"cost_ceiling_usd": 0.001}, "plans[0].cost_ceiling_usd: 0.001 has parts of a cent."),
+        ({"cost_ceiling_usd": 1e12}, "plans[0].cost_ceiling_usd is 1000000000000.0"),
+        ({"schedule": "1" * 100 + " * * * *"}, "plans[0].schedule has 108 characters"),
+        ({"keep": {"daily": 10**20}}, "plans[0].keep.daily is 100000000000000000000"),
+        ({"notify": ["a\0@acme.example"]}, "plans[0].notify: 'a\\x00@acme.example' is not a mail address."),
+        ({"vault_connection": "vault"}, "plans[0].vault_connection names 'vault', which is not declared"),
+    ],
+)
+def test_a_plan_that_no_row_can_hold_is_refused(changes, sentence):
+    with pytest.raises(DeclarationError, match="^" + re.escape(sentence)):
+        read_declaration(document(PLAN | changes))
+
+
+def test_a_plan_declared_twice_is_refused():
+    with pytest.raises(DeclarationError, match=re.escape("plans[1] declares the same plan as plans[0].")):
+        read_declaration(document(PLAN, PLAN))
+
+
+def test_what_is_taken_is_stored_and_then_there_is_no_difference():
+    declared = read_declaration(document(PLAN | {"cost_ceiling_usd": 19.99, "keep": {"daily": 7}}))
+
+    store(declared)
+
+    assert difference(declared).changes == ()
+
+
+def document(*plans):
+    return {"connections": {"prod": {"region": "us-west-2"}}, "plans": list(plans)}
