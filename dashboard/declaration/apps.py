@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 
 class DeclarationConfig(AppConfig):
-    """The commands `apply` and `export`; but for connections, the apps that own things register what is said of them."""
+    """The commands `apply` and `export`; apps register what is said of what they own, this one of connections."""
 
     name = "dashboard.declaration"
     label = "declaration"
