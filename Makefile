@@ -33,7 +33,7 @@ test-postgres: test-setup ## run what can differ on PostgreSQL, on a server of i
 test-setup: python
 	@$(PYTHON) -m tools.setup --dynamodb-local
 
-check: setup ## run ruff, mypy, the import contract and the other checks (ARGS=types for one)
+check: setup ## run ruff, mypy, the import contracts, the ratchets and the other checks (ARGS=types for one)
 	@$(VENV_PYTHON) -m tools.check $(ARGS)
 
 bench: setup ## measure against the peers

@@ -27,29 +27,63 @@ def _connections_or_same() -> list[tuple[str, str]]:
 class PlanForm(forms.Form):
     """One plan, in the keys of `[[plans]]`; an empty field is a key left out."""
 
-    name = forms.CharField(max_length=64)
+    name = forms.CharField(max_length=64, help_text="a-z, 0-9 and dashes, such as warehouse-daily")
     connection = forms.ChoiceField(choices=_connections)
-    vault_connection = forms.ChoiceField(required=False, choices=_connections_or_same)
-    source = forms.CharField(max_length=1_100)
-    destination = forms.CharField(max_length=1_100)
-    inventory = forms.CharField(max_length=1_100, required=False)
-    minimum_lag_hours = forms.IntegerField(min_value=0, initial=24)
-    engine = forms.ChoiceField(choices=Plan.Engine.choices)
+    vault_connection = forms.ChoiceField(
+        required=False,
+        choices=_connections_or_same,
+        help_text="An account of its own keeps the copy from whoever can delete the source",
+    )
+    source = forms.CharField(max_length=1_100, help_text="A bucket or a prefix of it: s3a://acme-lake-prod/warehouse/")
+    destination = forms.CharField(
+        max_length=1_100,
+        help_text="A pool, where what is there already is not copied again; with {date} in the bucket's name, a bucket "
+        "for each snapshot",
+    )
+    inventory = forms.CharField(
+        max_length=1_100,
+        required=False,
+        help_text="The folder that holds the dated deliveries of S3 Inventory; empty: the source is listed at each run",
+    )
+    minimum_lag_hours = forms.IntegerField(
+        min_value=0,
+        initial=24,
+        help_text="An inventory is taken to hold everything up to this long before it was begun. S3 promises no bound",
+    )
+    engine = forms.ChoiceField(
+        choices=Plan.Engine.choices, help_text="Spark copies where S3 Batch Operations does not exist"
+    )
     selection = forms.ChoiceField(choices=Plan.Selection.choices)
-    taken = forms.ChoiceField(choices=Plan.Files.choices)
+    taken = forms.ChoiceField(choices=Plan.Files.choices, help_text="The log is always copied")
     window_hours = forms.IntegerField(min_value=0, initial=168)
-    schedule = forms.CharField(max_length=64, required=False)
-    objective_hours = forms.IntegerField(min_value=1, initial=36)
-    cost_ceiling_usd = forms.FloatField(required=False)
+    schedule = forms.CharField(max_length=64, required=False, help_text="Cron, UTC: 0 3 * * *; empty: by hand")
+    objective_hours = forms.IntegerField(
+        min_value=1, initial=36, help_text="How old the newest complete copy may be before somebody is told"
+    )
+    cost_ceiling_usd = forms.FloatField(required=False, help_text="A run that is estimated above it waits for approval")
     daily = forms.IntegerField(min_value=0, required=False)
     weekly = forms.IntegerField(min_value=0, required=False)
     monthly = forms.IntegerField(min_value=0, required=False)
-    storage_class = forms.ChoiceField(required=False, choices=[(one, one) for one in ("", *STORAGE_CLASSES[1:])])
-    encryption_key = forms.CharField(max_length=256, required=False)
-    source_key = forms.CharField(max_length=256, required=False)
-    role_arn = forms.CharField(max_length=256, required=False)
-    evidence = forms.CharField(max_length=1_100, required=False)
-    notify = forms.CharField(max_length=2_000, required=False)
+    storage_class = forms.ChoiceField(
+        required=False,
+        choices=[(one, one) for one in ("", *STORAGE_CLASSES[1:])],
+        help_text="In cold classes the request price of small files outweighs their storage",
+    )
+    encryption_key = forms.CharField(
+        max_length=256, required=False, help_text="ARN; empty: as the destination bucket encrypts by itself"
+    )
+    source_key = forms.CharField(max_length=256, required=False, help_text="ARN; only for the policies")
+    role_arn = forms.CharField(
+        max_length=256,
+        required=False,
+        help_text="ARN of a role in the backup account; the plan's policies page writes it",
+    )
+    evidence = forms.CharField(
+        max_length=1_100,
+        required=False,
+        help_text="Empty: _levee/ in the destination bucket. A bucket for each snapshot needs another place",
+    )
+    notify = forms.CharField(max_length=2_000, required=False, help_text="With commas between; besides the alert rules")
     paused = forms.BooleanField(required=False)
 
     def offer(self, names: Iterable[str]) -> None:

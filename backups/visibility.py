@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from backups.models import Plan, Run
-from dashboard.web.scope import owned_by
+from dashboard.accounts.scope import owned_by
 
 
 def register_owners() -> None:

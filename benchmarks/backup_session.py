@@ -164,7 +164,7 @@ def _family(pid: int) -> list[list[str]]:
 
 def levee_job(spark: Any, params: Mapping[str, Any]) -> Any:
     """Run Levee's job `kind` as its worker does."""
-    from lake.spark.jobs import JOBS
+    from lake.spark.jobs.registry import JOBS
     from lake.spark.jobs.report import Report
 
     steps: list[tuple[str, float]] = []

@@ -15,7 +15,7 @@ class CoordinatorConfig(AppConfig):
         from coordinator.upkeep import jobs as upkeep_jobs  # noqa: F401 - registers the kinds of jobs
         from coordinator.visibility import register_owners
         from dashboard.alerts.problems import register_source
-        from dashboard.connections.declaration import counted_as, goes_with_its_connection
+        from dashboard.connections.held import counted_as, goes_with_its_connection
         from dashboard.declaration.sections import register
         from dashboard.web.health import ready_when
 

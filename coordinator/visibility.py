@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.db.models import Model
 
 from coordinator.models import Bucket, CommitStore, DeltaTable
-from dashboard.web.scope import owned_by
+from dashboard.accounts.scope import owned_by
 
 
 def register_owners() -> None:

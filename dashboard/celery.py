@@ -50,7 +50,7 @@ app.conf.update(
     # A tick that waited longer than its period is worth nothing: the next one is there already.
     beat_schedule={
         "reap": {
-            "task": "dashboard.jobs.tasks.reap",
+            "task": "dashboard.jobs.ticks.reap",
             "schedule": REAP_EVERY_SECONDS,
             "options": {"expires": REAP_EVERY_SECONDS, "queue": "default"},
         },
@@ -76,7 +76,7 @@ app.conf.update(
         },
         **{
             f"beat-{queue}": {
-                "task": "dashboard.jobs.tasks.beat",
+                "task": "dashboard.jobs.ticks.beat",
                 "args": (queue,),
                 "schedule": BEAT_EVERY_SECONDS,
                 "options": {"expires": BEAT_EVERY_SECONDS, "queue": queue},
@@ -101,3 +101,4 @@ app.conf.update(
     },
 )
 app.autodiscover_tasks()
+app.autodiscover_tasks(related_name="ticks")

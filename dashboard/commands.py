@@ -12,7 +12,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import OperationalError, ProgrammingError
 
 from dashboard.embedded_database import ensure_migrated
-from dashboard.jobs.actions import JobBusy
+from dashboard.refusals import Refused
 from dashboard.web.text import visible
 
 
@@ -70,7 +70,7 @@ class JsonCommand(BaseCommand):
         try:
             ensure_migrated()
             return super().execute(*args, **options)
-        except (PermissionDenied, JobBusy) as error:
+        except (PermissionDenied, Refused) as error:
             raise Failed(str(error)) from error
         except KeyboardInterrupt as error:
             raise Failed("Interrupted.") from error

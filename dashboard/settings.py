@@ -57,6 +57,7 @@ INSTALLED_APPS = [
     "dashboard.jobs",
     "dashboard.audit",
     "dashboard.alerts",
+    "dashboard.processes",
     "coordinator",
     "backups",
 ]
@@ -102,7 +103,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "dashboard.web.context.console",
+                "dashboard.frame.context.console",
             ],
         },
     }
@@ -159,7 +160,7 @@ SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
-CSRF_FAILURE_VIEW = "dashboard.web.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "dashboard.frame.errors.csrf_failure"
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS

@@ -7,6 +7,7 @@ urlpatterns = [
     path("", RedirectView.as_view(pattern_name="tables", http_method_names=["get", "head"]), name="home"),
     path("", include("dashboard.accounts.urls")),
     path("", include("dashboard.web.urls")),
+    path("", include("dashboard.frame.urls")),
     path("jobs/", include("dashboard.jobs.urls")),
     path("audit/", include("dashboard.audit.urls")),
     path("", include("dashboard.alerts.urls")),
@@ -14,7 +15,7 @@ urlpatterns = [
     path("backups/", include("backups.urls")),
 ]
 
-handler400 = "dashboard.web.errors.bad_request"
-handler403 = "dashboard.web.errors.forbidden"
-handler404 = "dashboard.web.errors.not_found"
-handler500 = "dashboard.web.errors.server_error"
+handler400 = "dashboard.frame.errors.bad_request"
+handler403 = "dashboard.frame.errors.forbidden"
+handler404 = "dashboard.frame.errors.not_found"
+handler500 = "dashboard.frame.errors.server_error"

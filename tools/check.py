@@ -16,6 +16,7 @@ CHECKS: dict[str, tuple[str, ...]] = {
     "imports": ("-c", "from importlinter.cli import lint_imports_command as run; run(['--no-logo'])"),
     "migrations": ("manage.py", "makemigrations", "--check", "--dry-run"),
     "templates": ("-m", "djlint", "templates", "--lint", "--quiet"),
+    "ratchets": ("-m", "tools.ratchets"),
     "hosts": ("-m", "tools.hosts"),
     "advisories": ("-m", "tools.advisories"),
 }

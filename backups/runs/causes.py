@@ -5,6 +5,8 @@ _BY_CODE = {
     "InvalidObjectState": "The object lies in an archive class. Restore it first, or let it be reported.",
     "InvalidRequest": "S3 refused the copy, most often because the object is larger than 5 GB. Try it again.",
     "AccessDenied": "The role may not read or write it. Run the preflight of the plan, correct the policy, try again.",
+    "ReportNotBelieved": "What became of it is not known: a file of the completion report is missing or altered. "
+    "Try it again: what lies at the destination as it should is not copied a second time.",
     "KMS.DisabledException": "The KMS key is disabled. Enable it, then try again.",
 }
 _BY_OUTCOME = {

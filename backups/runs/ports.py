@@ -79,6 +79,29 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportFile:
+    """A result file of a completion report, `size` in bytes, pinned by its ETag."""
+
+    bucket: str
+    key: str
+    size: int
+    etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """What the copy jobs of a run report: `places` below which result files lie, and single `files`.
+
+    `doubts` says, a sentence each, what of S3's reports is missing or altered: an object that no line of the others
+    speaks of is then unknown.
+    """
+
+    places: tuple[Place, ...] = ()
+    files: tuple[ReportFile, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """Objects that are not safe, by one cause; `examples` are a few keys."""
 
@@ -149,10 +172,12 @@ class Pipeline(Protocol):
         self,
         wanted: Wanted,
         planned: Mapping[str, Any],
-        reports: tuple[Place, ...],
+        reports: Reports,
         copied_until: datetime | None = None,
     ) -> Reconciled:
-        """`copied_until` is when the last copy ended whose report names no ETag; None where nobody says."""
+        """With `reports.doubts`, what was to be copied and nothing reports is not counted as copied: ReportNotBelieved.
+
+        `copied_until` is when the last copy ended whose report names no ETag; None where nobody says."""
         ...
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from backups.models import Plan
-from backups.runs.ports import Copying, CopyStatus, Group, Manifest, Place, Planned, Reconciled, Wanted
+from backups.runs.ports import Copying, CopyStatus, Group, Manifest, Planned, Reconciled, Reports, Wanted
 from backups.runs.work import RunFailed
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
 from dashboard.spark.warm import spark
@@ -44,13 +44,15 @@ class SparkPipeline:
         self,
         wanted: Wanted,
         planned: Mapping[str, Any],
-        reports: tuple[Place, ...],
+        reports: Reports,
         copied_until: datetime | None = None,
     ) -> Reconciled:
         params = {
             **_document(wanted),
             "planned": dict(planned),
-            "reports": [asdict(one) for one in reports],
+            "reports": [asdict(one) for one in reports.places],
+            "report_files": [asdict(one) for one in reports.files],
+            "reports_whole": not reports.doubts,
             "copied_until": copied_until.isoformat() if copied_until else "",
         }
         said = self.run("backup_reconcile", params)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from backups import lifecycle
-from backups.models import Run, RunStage, Stage
+from backups.models import Run, Stage
 from backups.runs.ports import Engine, Manifest, Pipeline, Place, Planned, Wanted, place_of
 from dashboard.jobs.context import JobContext
 from lake.aws.access import Lake
@@ -73,9 +73,6 @@ class Work:
 
     def show(self, stage: Stage, **fields: Any) -> None:
         lifecycle.show_stage(self.run.pk, self.context.job, stage, **fields)
-
-    def stage_row(self, stage: Stage) -> RunStage:
-        return self.run.stages.get(name=stage)
 
     @property
     def folder(self) -> Place:

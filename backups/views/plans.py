@@ -27,10 +27,10 @@ from backups.queries.plan_page import (
 from backups.queries.rows import Headline, run_row, run_url
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
+from dashboard.accounts.scope import connections_of
 from dashboard.connections.writable import why_not_writable
 from dashboard.declaration.reading import DeclarationError
 from dashboard.web.paging import Column, Sort, choose_size, keyset_page
-from dashboard.web.scope import connections_of
 
 NEWEST_FIRST = Sort("created", (Column("created_at", descending=True), Column("id", descending=True)))
 INVENTORIES_SHOWN = 10

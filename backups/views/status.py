@@ -10,7 +10,7 @@ from backups.models import Run
 from backups.queries.cards import card_of, counts_of, plans_in_scope, verdict_of
 from backups.queries.rows import run_row
 from dashboard.accounts.actor import Actor
-from dashboard.web.scope import current_connection
+from dashboard.accounts.scope import current_connection
 
 NEWEST = 10
 LEGEND = tuple(

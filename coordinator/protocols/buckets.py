@@ -56,19 +56,6 @@ class _Part:
     deadlines: tuple[Deadline, ...] = ()
 
 
-def diagnose_bucket(
-    description: object,
-    tables: Iterable[TableInBucket | str] = (),
-    *,
-    error: str = "",
-    now: datetime | None = None,
-    stores_region: str = "",
-) -> Assessment:
-    """The assessment of `judge_bucket`, of tables or just their prefixes."""
-    known = [TableInBucket(one.strip("/")) if isinstance(one, str) else one for one in tables]
-    return judge_bucket(description, known, error=error, now=now, stores_region=stores_region).assessment
-
-
 def judge_bucket(
     description: object,
     tables: Sequence[TableInBucket] = (),

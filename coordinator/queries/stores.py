@@ -76,14 +76,6 @@ class Lifecycle:
     view: LifecycleView
     rules: tuple[PairedRule, ...]
 
-    @property
-    def hazards(self) -> tuple[PairedRule, ...]:
-        return tuple(one for one in self.rules if one.reach and one.reach.first_bites_at)
-
-    @property
-    def temp_rules(self) -> tuple[PairedRule, ...]:
-        return tuple(one for one in self.rules if one.reach and one.reach.is_temp_rule)
-
 
 def paired(view: LifecycleView, rows: Sequence[RuleRow]) -> Lifecycle:
     """Rules as read beside what each reaches: the reaches come in the order of the rules that could be read."""

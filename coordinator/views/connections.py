@@ -7,15 +7,15 @@ from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST, require_safe
 
+from coordinator.connection_actions import set_read_only
 from coordinator.queries import connections as queries
 from coordinator.upkeep import actions
 from coordinator.views.observe import SeeOther
 from coordinator.views.upkeep import why_no_plan
 from dashboard.accounts.actor import Actor
-from dashboard.connections.actions import set_read_only
+from dashboard.accounts.scope import connections_of
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import is_read_only
-from dashboard.web.scope import connections_of
 
 POLL_SECONDS = 2
 

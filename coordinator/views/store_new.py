@@ -12,8 +12,8 @@ from coordinator.upkeep.wishes import CreateStore, WishInvalid
 from coordinator.views.upkeep import planned, why_no_plan
 from coordinator.wish_forms import creation_wish
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.scope import connections_of, current_connection
 from dashboard.connections.models import Connection
-from dashboard.web.scope import connections_of, current_connection
 
 FIRST_VALUES = {
     "kind": LOG_STORE,

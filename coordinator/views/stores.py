@@ -14,9 +14,9 @@ from coordinator.queries.ttl import ttl_places
 from coordinator.upkeep.views_of import capacity_advice, expiry_facts, lifecycle_view
 from coordinator.views.upkeep import why_no_plan
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.scope import current_connection
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import is_read_only
-from dashboard.web.scope import current_connection
 
 TTL_POLL_SECONDS = 10
 

@@ -17,10 +17,10 @@ from coordinator.queries import table_list as queries
 from coordinator.queries.repairs import bulk_counts, filter_fields
 from coordinator.queries.table_list import GONE, SORT_WORDS, SORTS, UNPUBLISHED, TableFilter
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.scope import connections_of, current_connection
 from dashboard.connections.models import Connection
 from dashboard.web.exports import export
 from dashboard.web.paging import SIZES, Sort, choose_size, choose_sort
-from dashboard.web.scope import connections_of, current_connection
 from dashboard.web.states import look_of
 
 _NOTES = {

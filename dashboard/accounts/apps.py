@@ -1,5 +1,6 @@
 from django.apps import AppConfig
 
+from dashboard.accounts.roles import PERMISSIONS
 from dashboard.web.navigation import NavItem, register
 
 
@@ -9,7 +10,9 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         from dashboard.accounts.models import Grant
-        from dashboard.connections.declaration import counted_as
+        from dashboard.audit.queries import offer  # its models can be imported now, and not before
+        from dashboard.connections.held import counted_as
 
+        offer(*PERMISSIONS, "account.sign_in", "account.sign_out")
         counted_as(Grant, "role that a person has on it", "roles that people have on it")
         register(NavItem("Console", "People", "people", "i-people", place=30, verb="people.manage"))

@@ -10,8 +10,8 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from dashboard.accounts.gate import FreshSignInNeeded
+from dashboard.accounts.scope import require_visible
 from dashboard.accounts.sessions import note_use
-from dashboard.web.scope import require_visible
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 

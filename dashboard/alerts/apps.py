@@ -9,14 +9,14 @@ class AlertsConfig(AppConfig):
     label = "alerts"
 
     def ready(self) -> None:
+        from dashboard.accounts.scope import owned_by
         from dashboard.alerts.defaults import ensure_default_rules
         from dashboard.alerts.models import Rule
         from dashboard.alerts.own_health import KINDS, own_problems
         from dashboard.alerts.problems import register_source
         from dashboard.alerts.queries import nav_count
-        from dashboard.connections.declaration import counted_as
+        from dashboard.connections.held import counted_as
         from dashboard.web.navigation import NavItem, register
-        from dashboard.web.scope import owned_by
 
         register_source("levee", own_problems, *KINDS)
         register(NavItem("Protection", "Alerts", "alerts", "i-alert", place=20, count=nav_count))

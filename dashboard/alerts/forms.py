@@ -121,7 +121,11 @@ class RecipientForm(forms.Form):
     user = forms.ModelChoiceField(
         User.objects.filter(is_active=True).order_by("username"), required=False, widget=_SELECT
     )
-    address = forms.CharField(required=False, max_length=500)
+    address = forms.CharField(
+        required=False,
+        max_length=500,
+        help_text="Not for a person. A webhook's origin has to be listed in LEVEE_WEBHOOK_ORIGINS.",
+    )
     digest = forms.ChoiceField(choices=Recipient.Digest.choices, required=False, widget=_SELECT)
 
     def clean(self) -> dict[str, Any]:

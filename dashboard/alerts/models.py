@@ -4,7 +4,6 @@ Each change of state is one conditional UPDATE or an INSERT that a constraint gu
 """
 
 import re
-from datetime import datetime
 
 from django.conf import settings
 from django.db import models
@@ -137,9 +136,6 @@ class Alert(models.Model):
     @property
     def is_resolved(self) -> bool:
         return self.resolved_at is not None
-
-    def lasted_until(self, now: datetime) -> datetime:
-        return self.resolved_at or now
 
 
 class Member(models.Model):

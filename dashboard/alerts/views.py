@@ -9,13 +9,13 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.scope import current_connection
 from dashboard.accounts.sessions import person_of
 from dashboard.alerts import actions, queries, stopping
 from dashboard.alerts.channels import transports
 from dashboard.alerts.forms import AcknowledgeForm
 from dashboard.alerts.models import Alert, Message, Recipient
 from dashboard.web.paging import choose_size
-from dashboard.web.scope import current_connection
 
 STATES = ("active", *Alert.State.values)
 

@@ -1,23 +1,37 @@
 """The one door into the audit log."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 from django.db import transaction
+from django.db.models import Model
 from django.utils import timezone
 
 from dashboard.audit.chain import seal_new_entries
 from dashboard.audit.models import AuditEntry
 
-if TYPE_CHECKING:
-    from dashboard.accounts.actor import Actor
-    from dashboard.jobs.models import Job
-
 Outcome = Literal["requested", "done", "overtaken", "refused", "failed"]
 
 
+class Doer(Protocol):
+    """Who does it and from where, as `dashboard.accounts.actor.Actor` says it; the log is below accounts."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def user(self) -> Any: ...
+    @property
+    def ip(self) -> str | None: ...
+    @property
+    def user_agent(self) -> str: ...
+    @property
+    def request_id(self) -> str: ...
+
+
 def record(
-    actor: "Actor",
+    actor: Doer,
     action: str,
     *,
     target_type: str = "",
@@ -27,7 +41,7 @@ def record(
     after: Mapping[str, Any] | None = None,
     outcome: Outcome = "done",
     detail: str = "",
-    job: "Job | None" = None,
+    job: Model | None = None,
     aws_request_ids: Sequence[str] = (),
 ) -> AuditEntry:
     """Add one row, in the caller's transaction: if the act is rolled back, so is its row. A seal follows the commit."""

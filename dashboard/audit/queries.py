@@ -6,13 +6,12 @@ from typing import Any
 
 from django.db.models import Q
 
-from dashboard.accounts.roles import PERMISSIONS
 from dashboard.audit.models import AuditEntry, AuditQuerySet
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 
 NEWEST = Sort("newest", (Column("id", descending=True),))
 OUTCOMES = ("requested", "done", "overtaken", "refused", "failed")
-_ACCOUNT_ACTIONS = ("account.sign_in", "account.sign_out")
+_offered: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,14 @@ class AuditFilter:
         return self == AuditFilter()
 
 
+def offer(*actions: str) -> None:
+    """Let the filter offer these names; the apps whose acts they are say so when they are loaded."""
+    _offered.update(actions)
+
+
 def actions() -> list[str]:
-    """Return the names that the filter offers: every verb that needs a role, and what people do to their sessions."""
-    return sorted({*PERMISSIONS, *_ACCOUNT_ACTIONS})
+    """Return the names that the filter offers."""
+    return sorted(_offered)
 
 
 def audit_entries(wanted: AuditFilter) -> AuditQuerySet:

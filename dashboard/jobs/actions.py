@@ -21,6 +21,7 @@ from dashboard.jobs.execution import execute, record_outcome
 from dashboard.jobs.models import ACTIVE, Job, JobState
 from dashboard.jobs.reaper import lose_if_silent
 from dashboard.jobs.registry import JobKind, kind_named
+from dashboard.refusals import Refused
 
 POLL_SECONDS = 0.5
 
@@ -34,7 +35,7 @@ class Target:
     label: str = ""
 
 
-class JobBusy(Exception):
+class JobBusy(Refused):
     """Another job of the same kind holds the target and did not end in time."""
 
     def __init__(self, job: Job) -> None:

@@ -12,8 +12,8 @@ class JobsConfig(AppConfig):
     label = "jobs"
 
     def ready(self) -> None:
+        from dashboard.accounts.scope import owned_by
         from dashboard.web.health import ready_when
-        from dashboard.web.scope import owned_by
 
         ready_when("workers", _workers_answer)
         owned_by(job_id=_connection_of_job)

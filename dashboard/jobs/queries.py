@@ -10,6 +10,7 @@ from django.utils.dateparse import parse_datetime
 
 from dashboard.jobs.models import ACTIVE, Job, JobState
 from dashboard.web.paging import Column, Page, Sort, keyset_page
+from dashboard.web.states import look_of
 
 NEWEST = Sort("newest", (Column("created_at", descending=True), Column("id", descending=True)))
 
@@ -72,6 +73,13 @@ def jobs(wanted: JobFilter) -> QuerySet[Job]:
 def job_page(wanted: JobFilter, after: str, size: int) -> Page[Job]:
     """Return one page, newest first; `after` is the cursor that the page before gave."""
     return keyset_page(jobs(wanted), NEWEST, after, size)
+
+
+def headline_of(job: Job) -> str:
+    """What is to be said of a job first: why it failed, what it says, or what its state means."""
+    if job.state == JobState.FAILED and job.error_text:
+        return job.error_text
+    return job.message or f"{look_of(job.state).meaning}."
 
 
 def elapsed(job: Job) -> timedelta | None:

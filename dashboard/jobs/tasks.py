@@ -1,4 +1,4 @@
-"""Celery's entry points to jobs."""
+"""Celery's entry point to jobs; what looks after them by the clock is in ticks.py."""
 
 import logging
 import os
@@ -6,11 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from celery.signals import worker_shutting_down
-from django.utils import timezone
 
 from dashboard.celery import app
-from dashboard.jobs import reaper
-from dashboard.jobs.beats import note_beat
 from dashboard.jobs.context import process_is_ending
 from dashboard.jobs.execution import execute
 
@@ -24,18 +21,6 @@ def run_job(self: Any, job_id: str) -> None:
         execute(UUID(job_id), f"{self.request.hostname or 'worker'}/{os.getpid()}")
     except Exception:
         logger.exception("Job %s could not be claimed or its outcome not be stored", job_id)
-
-
-@app.task(name="dashboard.jobs.tasks.reap")  # type: ignore[untyped-decorator]
-def reap() -> None:
-    """Look after jobs whose message or worker is gone."""
-    reaper.reap()
-
-
-@app.task(name="dashboard.jobs.tasks.beat", bind=True)  # type: ignore[untyped-decorator]
-def beat(self: Any, queue: str) -> None:
-    """Write down that the worker of this queue answers."""
-    note_beat(queue, str(self.request.hostname or "worker")[:128], timezone.now())
 
 
 @worker_shutting_down.connect  # type: ignore[untyped-decorator]

@@ -6,19 +6,21 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.scope import current_connection
 from dashboard.jobs import queries
 from dashboard.jobs.actions import cancel
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.queries import JobFilter
 from dashboard.jobs.registry import kind_names
 from dashboard.web.paging import choose_size
-from dashboard.web.scope import current_connection
 
 POLL_SECONDS = 2
 EVENTS_SHOWN = 500
+PAGES_OF_TARGETS = ("table", "store", "bucket")
 
 
 @require_safe
@@ -43,10 +45,11 @@ def jobs(request: HttpRequest) -> HttpResponse:
 def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show one job. Context of `jobs/detail.html`, and of its partial `job` that the progress fragment renders:
 
-    `job` (the row), `facts` (the single values of its result), `outcomes` (queries.OutcomeRow, of a job that works on
-    many things), `images` (name and JSON of what it changed, before and after), `events` (JobEvent, oldest first, the
-    newest 500), `events_left_out` (how many older ones are only in the text), `steps` (queries.StepRow: name, state,
-    detail, elapsed), `elapsed` (timedelta or None), `can_cancel` (active, not asked before, and the role reaches),
+    `job` (the row), `headline` (what is to be said of it first), `target_url` (the page of what it works on, or ""),
+    `facts` (the single values of its result), `outcomes` (queries.OutcomeRow, of a job that works on many things),
+    `images` (name and JSON of what it changed, before and after), `events` (JobEvent, oldest first, the newest 500),
+    `events_left_out` (how many older ones are only in the text), `steps` (queries.StepRow: name, state, detail,
+    elapsed), `elapsed` (timedelta or None), `can_cancel` (active, not asked before, and the role reaches),
     `poll_seconds` (None when the job has ended: no more polling).
     """
     return render(request, "jobs/detail.html", _context(request, job_id))
@@ -87,6 +90,8 @@ def _context(request: HttpRequest, job_id: UUID) -> dict[str, Any]:
     is_stoppable = found.state in {JobState.QUEUED, JobState.RUNNING}
     return {
         "job": found,
+        "headline": queries.headline_of(found),
+        "target_url": _target_url(found),
         "events": newest[:EVENTS_SHOWN][::-1],
         "events_left_out": left_out,
         "steps": queries.steps_of(found),
@@ -97,6 +102,16 @@ def _context(request: HttpRequest, job_id: UUID) -> dict[str, Any]:
         "can_cancel": is_stoppable and Actor.from_request(request).may("job.cancel"),
         "poll_seconds": None if found.is_finished else POLL_SECONDS,
     }
+
+
+def _target_url(found: Job) -> str:
+    """The page of what the job works on, "" where it has none."""
+    if found.target_type not in PAGES_OF_TARGETS:
+        return ""
+    try:
+        return reverse(found.target_type, args=[found.target_id])
+    except NoReverseMatch:
+        return ""
 
 
 def _offered(request: HttpRequest, name: str, choices: tuple[str, ...]) -> str:

@@ -7,6 +7,3 @@ class WebConfig(AppConfig):
 
     def ready(self) -> None:
         from dashboard.web import deployment_checks  # noqa: F401 - registers the checks
-        from dashboard.web.entries import register_navigation
-
-        register_navigation()

@@ -1,12 +1,10 @@
-"""Addresses of the shell itself."""
+"""Addresses that load balancers and supervisors ask."""
 
 from django.urls import path
 
-from dashboard.web import health, pages
+from dashboard.web import health
 
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
-    path("states/", pages.states, name="states"),
-    path("scope/", pages.scope, name="scope"),
 ]

@@ -127,10 +127,6 @@ class BatchOperations:
         said = self._ask("GetJobTagging", job_id, "get_job_tagging", JobId=job_id)
         return {tag["Key"]: tag["Value"] for tag in said.get("Tags", ())}
 
-    def set_tags(self, job_id: str, tags: Mapping[str, str]) -> None:
-        """Replace all tags."""
-        self._ask("PutJobTagging", job_id, "put_job_tagging", JobId=job_id, Tags=_tags(tags))
-
     def _ask(self, operation: str, target: str, method: str, **parameters: Any) -> dict[str, Any]:
         account = self.account_id
 

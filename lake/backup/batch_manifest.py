@@ -6,26 +6,12 @@ No header, one object a line, keys URL-encoded (S3 User Guide, "Specifying a man
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 
-from lake.backup.objects import FileUnreadable, ManifestObject, decoded_key, encoded_key
+from lake.backup.objects import FileUnreadable, ManifestObject, decoded_key
 
 FORMAT = "S3BatchOperations_CSV_20180820"
 FIELDS = ("Bucket", "Key")
 FIELDS_WITH_VERSIONS = ("Bucket", "Key", "VersionId")
 KNOWN_FIELDS = frozenset({*FIELDS_WITH_VERSIONS, "Ignore"})
-NULL_VERSION = "null"
-
-
-def write_lines(objects: Iterable[ManifestObject], *, with_versions: bool = False) -> Iterator[str]:
-    """One line for each object, of FIELDS or FIELDS_WITH_VERSIONS.
-
-    An object without a version id gets the id "null", since S3 fails every task whose id is empty. Raises
-    FileUnreadable for what a line cannot hold.
-    """
-    for one in objects:
-        if not one.bucket or not one.key:
-            raise FileUnreadable(f"A manifest needs a bucket and a key, and got {one.bucket!r} and {one.key!r}.")
-        version = f",{one.version_id or NULL_VERSION}" if with_versions else ""
-        yield f"{one.bucket},{encoded_key(one.key)}{version}\n"
 
 
 def read_lines(lines: Iterable[str], fields: Sequence[str] = FIELDS) -> Iterator[ManifestObject]:

@@ -1,25 +1,24 @@
 """Completion reports of S3 Batch Operations: their manifest.json and the CSV files of their results.
 
 The schema line of a report says "... TaskStatus, ErrorCode, HTTPStatusCode, ResultMessage"; its rows carry the HTTP
-status before the error code (S3 User Guide, "Examples: S3 Batch Operations completion reports"). Rows of either order
-are read, and the real one is written.
+status before the error code (S3 User Guide, "Examples: S3 Batch Operations completion reports"): the real order is
+written. Rows are read in lake.spark.backups.reports.
 """
 
-import csv
+import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from lake.backup.objects import FileUnreadable, TaskResult, decoded_key, encoded_key
+from lake.backup.objects import FileUnreadable, TaskResult, encoded_key
 
 FORMAT = "Report_CSV_20180820"
 SCHEMA = "Bucket, Key, VersionId, TaskStatus, ErrorCode, HTTPStatusCode, ResultMessage"
 SUCCEEDED, FAILED = "succeeded", "failed"
-COLUMNS = 7
 _TO_QUOTE = re.compile(r'[",\r\n]')
 
 
@@ -46,8 +45,9 @@ def report_folder(prefix: str, job_id: str) -> str:
     return f"{prefix}/job-{job_id}/" if prefix else f"job-{job_id}/"
 
 
-def read_report_manifest(data: bytes) -> ReportManifest:
-    """Raises FileUnreadable."""
+def read_report_manifest(data: bytes, checksum: bytes) -> ReportManifest:
+    """Read manifest.json beside its manifest.json.md5, b"" where there is none. Raises FileUnreadable."""
+    _check_sum(data, checksum)
     try:
         said = json.loads(data)
         if said["Format"] != FORMAT:
@@ -75,26 +75,30 @@ def write_report_manifest(manifest: ReportManifest) -> bytes:
     return json.dumps(said, ensure_ascii=False).encode()
 
 
-def check_result_file(file: ResultFile, data: bytes) -> None:
-    """Raises FileUnreadable where the bytes are not those whose MD5 the report states."""
-    found = hashlib.md5(data, usedforsecurity=False).hexdigest()
-    if found != file.md5.lower():
-        raise FileUnreadable(f"s3://{file.bucket}/{file.key} has the MD5 {found}, and its report says {file.md5!r}.")
-
-
-def read_results(lines: Iterable[str]) -> Iterator[TaskResult]:
-    """The rows of one file; `lines` keep their line ends, since messages may hold some. Raises FileUnreadable."""
-    rows = csv.reader(lines, strict=True)
-    try:
-        for row in rows:
-            yield _result(row, rows.line_num)
-    except csv.Error as error:
-        raise FileUnreadable(f"Line {rows.line_num} of the report is no CSV: {error}.") from error
+def verify_result_file(file: ResultFile, pieces: Iterable[bytes]) -> None:
+    """Raises FileUnreadable where the bytes, in pieces of any size, are not those whose MD5 the manifest states."""
+    digest = hashlib.md5(usedforsecurity=False)
+    for piece in pieces:
+        digest.update(piece)
+    if digest.hexdigest() != file.md5.lower():
+        raise FileUnreadable(
+            f"s3://{file.bucket}/{file.key} has the MD5 {digest.hexdigest()}, and its manifest says {file.md5!r}."
+        )
 
 
 def write_results(results: Iterable[TaskResult]) -> bytes:
     """One file in the real order of columns, keys URL-encoded as in the manifest. Raises FileUnreadable."""
     return "".join(_line(one) for one in results).encode()
+
+
+def _check_sum(data: bytes, checksum: bytes) -> None:
+    """No document of S3's says how the digest is written: in hexadecimal or in base64, either is taken."""
+    said = checksum.decode("ascii", "replace").strip().strip('"')
+    digest = hashlib.md5(data, usedforsecurity=False)
+    if said and said.lower() != digest.hexdigest() and said != base64.b64encode(digest.digest()).decode():
+        raise FileUnreadable(
+            f"manifest.json of the report has the MD5 {digest.hexdigest()}, and manifest.json.md5 says {said[:32]!r}."
+        )
 
 
 def _line(one: TaskResult) -> str:
@@ -113,19 +117,3 @@ def _result_file(said: dict[str, Any]) -> ResultFile:
     if word not in {SUCCEEDED, FAILED}:
         raise FileUnreadable(f"The report lists a file of tasks that are {word!r}: neither succeeded nor failed.")
     return ResultFile(word == SUCCEEDED, str(said["Bucket"]), str(said["Key"]), str(said["MD5Checksum"]))
-
-
-def _result(row: Sequence[str], line: int) -> TaskResult:
-    if len(row) != COLUMNS:
-        raise FileUnreadable(f"Line {line} of the report has {len(row)} columns instead of {COLUMNS}.")
-    bucket, key, version_id, word, fifth, sixth, message = row
-    if word not in {SUCCEEDED, FAILED}:
-        raise FileUnreadable(f"Line {line} of the report says neither succeeded nor failed: {word!r}.")
-    status, code = (fifth, sixth) if _is_status(fifth) else (sixth, fifth)
-    if not _is_status(status):
-        raise FileUnreadable(f"Line {line} of the report has no HTTP status: {fifth!r}, {sixth!r}.")
-    return TaskResult(bucket, decoded_key(key), word == SUCCEEDED, int(status), code, message, version_id)
-
-
-def _is_status(text: str) -> bool:
-    return text.isascii() and text.isdecimal()

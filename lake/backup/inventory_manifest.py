@@ -6,7 +6,7 @@ Layout and fields: S3 User Guide, "Locating your inventory list" and "Amazon S3 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -41,10 +41,6 @@ class InventoryManifest:
     format: str
     columns: tuple[str, ...]
     parts: tuple[InventoryPart, ...]
-
-    @property
-    def is_of_all_versions(self) -> bool:
-        return "is_latest" in self.columns
 
 
 def read_manifest(body: bytes, checksum: bytes, *, source_bucket: str) -> InventoryManifest:
@@ -89,25 +85,6 @@ def read_schema(file_format: str, schema: str) -> tuple[str, ...]:
     if len(set(columns)) != len(columns):
         raise FileUnreadable(f"The inventory's fileSchema names a column twice: {schema[:200]!r}.")
     return columns
-
-
-def verify_parts(
-    manifest: InventoryManifest,
-    open_part: Callable[[str], Iterable[bytes] | None],
-    progress: Callable[[int], None] = lambda done: None,
-) -> None:
-    """Compare size and MD5 of every part; `progress` is told the bytes read so far.
-
-    `open_part` gives the bytes at a key in pieces of any size, or None where there is no such object. Raises
-    FileUnreadable for the first part that is missing or another.
-    """
-    done = 0
-    for part in manifest.parts:
-        pieces = open_part(part.key)
-        if pieces is None:
-            raise FileUnreadable(f"{part.key} of the inventory is not there.")
-        done += verify_part(part, pieces)
-        progress(done)
 
 
 def verify_part(part: InventoryPart, pieces: Iterable[bytes]) -> int:

@@ -17,7 +17,7 @@ from typing import Any, TextIO
 
 from lake.spark.connect import require_listener, require_server_conf
 from lake.spark.errors import SparkRefused, behind_server, describe
-from lake.spark.jobs import JOBS
+from lake.spark.jobs.registry import JOBS
 from lake.spark.jobs.report import Report
 from lake.spark.messages import Json, decode, encode
 from lake.spark.session import connect_session, start_session

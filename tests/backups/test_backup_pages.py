@@ -20,6 +20,7 @@ from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
 from tests.backups.page_records import NOW, connection, make_copy_job, make_gaps, make_plan, make_run
 from tests.builders.people import person, signed_in, signed_in_as
+from tests.dashboard.web.markup import flat
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 HOSTILE = "<script>alert(1)</script>"
@@ -45,7 +46,7 @@ def text(client: Client, address: str, **headers: str) -> str:
     """The page's words, without its marks."""
     answer = client.get(address, headers=headers)
     assert answer.status_code == 200, address
-    return " ".join(unescape(re.sub(r"<[^>]*>", " ", answer.content.decode())).split())
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", flat(answer))).split())
 
 
 def address(run: Run) -> str:
@@ -87,7 +88,7 @@ def test_thirty_days_are_drawn_and_told(viewer):
     for day in range(1, 6):
         make_run(plan, age=timedelta(days=day))
     make_run(plan, "failed", age=timedelta(days=7))
-    html = viewer.get("/backups/").content.decode()
+    html = flat(viewer.get("/backups/"))
     found = re.search(r'class="strip"[^>]*aria-label="([^"]*)"', html)
     assert found
     assert found[1] == "lake-nightly, 30 days: 5 complete, 1 failed, 1 without a run"
@@ -111,7 +112,7 @@ def test_the_status_page_asks_a_bounded_number_of_questions_per_plan(viewer):
 
 def test_a_card_comes_alone_for_its_poll(viewer):
     make_run(make_plan())
-    html = viewer.get("/backups/plans/lake-nightly/card/").content.decode()
+    html = flat(viewer.get("/backups/plans/lake-nightly/card/"))
     assert html.lstrip().startswith('<article class="plan" id="plan-lake-nightly"')
 
 
@@ -126,7 +127,7 @@ def test_a_run_can_be_read_in_every_state(viewer, state):
 @pytest.mark.parametrize("state", [state.value for state in RunState])
 def test_only_a_run_that_goes_on_is_polled(viewer, state):
     run = make_run(make_plan(), state)
-    html = viewer.get(address(run)).content.decode()
+    html = flat(viewer.get(address(run)))
     is_over = state in {"complete", "complete_with_gaps", "failed", "cancelled"}
     assert ('hx-trigger="every 3s"' in html) is not is_over
     assert ("http-equiv" in html) is not is_over
@@ -134,7 +135,7 @@ def test_only_a_run_that_goes_on_is_polled(viewer, state):
 
 def test_the_poll_brings_the_run_alone(viewer):
     run = make_run(make_plan(), "running")
-    html = viewer.get(address(run), headers={"HX-Request": "true"}).content.decode()
+    html = flat(viewer.get(address(run), headers={"HX-Request": "true"}))
     assert "<nav" not in html
     assert html.lstrip().startswith('<div id="run"')
     assert 'value="20500"' in html
@@ -190,7 +191,7 @@ def test_the_estimate_is_a_bill_with_its_prices(viewer):
 
 def test_an_operator_approves_the_estimate_that_was_shown(operator):
     run = make_run(make_plan(), "waiting_for_approval")
-    page = operator.get(address(run)).content.decode()
+    page = flat(operator.get(address(run)))
     assert 'name="estimate" value="86.57"' in page
     assert operator.post(f"{address(run)}approve/", {"estimate": "86.57"}).status_code == 302
     run.refresh_from_db()
@@ -201,7 +202,7 @@ def test_another_estimate_than_was_shown_is_not_approved(operator):
     run = make_run(make_plan(), "waiting_for_approval")
     Run.objects.filter(pk=run.pk).update(estimate_usd=Decimal("500.00"))
     answer = operator.post(f"{address(run)}approve/", {"estimate": "86.57"}, follow=True)
-    assert "look again before approving" in answer.content.decode()
+    assert "look again before approving" in flat(answer)
     run.refresh_from_db()
     assert run.state == "waiting_for_approval"
 
@@ -248,7 +249,7 @@ def test_a_run_without_gaps_offers_no_retry_and_refuses_one(operator):
     run = make_run(make_plan())
     assert "Try again" not in text(operator, address(run))
     answer = operator.post(f"{address(run)}retry/", follow=True)
-    assert "nothing that is worth another try" in answer.content.decode()
+    assert "nothing that is worth another try" in flat(answer)
 
 
 @pytest.mark.parametrize("act", ["approve", "reject", "cancel", "retry"])
@@ -296,10 +297,10 @@ def test_runs_are_paged_by_key(viewer):
     plan = make_plan()
     for age in range(25):
         make_run(plan, age=timedelta(hours=age + 1))
-    first = viewer.get("/backups/plans/lake-nightly/?size=20").content.decode()
+    first = flat(viewer.get("/backups/plans/lake-nightly/?size=20"))
     following = re.search(r'href="(\?[^"]*after=[^"]*)"', first)
     assert following
-    second = viewer.get("/backups/plans/lake-nightly/" + unescape(following[1])).content.decode()
+    second = flat(viewer.get("/backups/plans/lake-nightly/" + unescape(following[1])))
     assert second.count('<tbody class="item">') >= 5
     assert "To the beginning" in second
 
@@ -309,7 +310,7 @@ def test_hostile_texts_are_shown_as_text(viewer):
     run = make_gaps(plan)
     Run.objects.filter(pk=run.pk).update(sentence=HOSTILE, tables={"largest": [{"table": HOSTILE, "copy": 1}]})
     for page in ("/backups/", "/backups/plans/lake-nightly/", "/backups/plans/lake-nightly/policies/", address(run)):
-        html = viewer.get(page).content.decode()
+        html = flat(viewer.get(page))
         assert HOSTILE not in html, page
         assert "<b>bold" not in html
 
@@ -340,7 +341,7 @@ def test_a_run_that_lacks_a_permission_leads_to_the_preflight(viewer):
     sentence = "Copy job 1 ended before it began: no role. Run the preflight of the plan."
     run = make_run(make_plan(), "failed", sentence=sentence, error_code="CopyJobRefused")
     run.stages.filter(name="cost_gate").update(state="failed", detail=sentence)
-    html = viewer.get(address(run)).content.decode()
+    html = flat(viewer.get(address(run)))
     assert html.count("Copy job 1 ended") == 1
     assert ">Copy job 1 ended before it began: no role.</h2>" in html
     assert "Run the preflight of the plan. The code of the refusal is CopyJobRefused." in html
@@ -384,7 +385,7 @@ def test_who_sees_one_connection_sees_the_plans_that_go_through_it_alone():
         assert client.get(f"/backups/{page.format(ours)}").status_code == 200
         assert client.get(f"/backups/{page.format(other)}").status_code == 404
     assert client.post(f"/backups/runs/{other.pk}/cancel/").status_code == 404
-    assert "theirs" not in client.get("/backups/plans/ours/edit/").content.decode()
+    assert "theirs" not in flat(client.get("/backups/plans/ours/edit/"))
 
 
 def test_an_admin_of_the_vault_alone_cannot_have_another_source_read():

@@ -1,6 +1,7 @@
 """Cron lines: what they allow, when they come next, and which are refused."""
 
 from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -25,6 +26,7 @@ NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)  # a Friday
         ("5,35 12 * * *", datetime(2026, 11, 20, 12, 5)),
         ("0 5-20/5 * * *", datetime(2026, 11, 20, 15, 0)),
         ("0 5/6 * * *", datetime(2026, 11, 20, 17, 0)),
+        ("0 9-9/4 * * *", datetime(2026, 11, 21, 9, 0)),
         ("@monthly", datetime(2026, 12, 1, 0, 0)),
         ("@hourly", datetime(2026, 11, 20, 13, 0)),
     ],
@@ -54,6 +56,20 @@ def test_a_star_with_a_step_does_not_widen_the_other_day():
     assert all(due.isoweekday() == 1 and due.day % 2 for due in schedule.between(NOON, NOON + timedelta(days=60)))
 
 
+@pytest.mark.parametrize("first", [datetime(2026, 3, 28, tzinfo=UTC), datetime(2026, 10, 24, tzinfo=UTC)])
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe"])
+@pytest.mark.parametrize(
+    ("line", "hours", "minute"),
+    [("30 1 * * *", [1], 30), ("30 2 * * *", [2], 30), ("30 0-3 * * *", range(4), 30), ("@hourly", range(24), 0)],
+)
+def test_a_line_is_in_utc_and_comes_as_often_when_clocks_are_changed(line, hours, minute, zone, first):
+    """Berlin's clocks change on 29 March and 25 October 2026, those of the others on days about them."""
+    start, end = (moment.astimezone(ZoneInfo(zone)) for moment in (first, first + timedelta(days=16)))
+    minutes = (first + timedelta(minutes=number) for number in range(1, 16 * 24 * 60 + 1))
+    due = [moment for moment in minutes if moment.hour in hours and moment.minute == minute]
+    assert list(parse_schedule(line).between(start, end)) == due
+
+
 @pytest.mark.parametrize(
     ("line", "word"),
     [
@@ -70,6 +86,12 @@ def test_a_star_with_a_step_does_not_widen_the_other_day():
         ("1,,2 * * * *", "minute"),
         ("٣ * * * *", "minute"),
         ("0 0 30 2 *", "never comes"),
+        ("0 0 31 4,6,9,11 *", "never comes"),
+        ("0 0 L * *", "'l' is no day"),
+        ("0 0 * * 5#2/2", "weekday"),
+        ("0 0 * * 5L/2", "weekday"),
+        ("0 0 0 3 * *", "five fields"),
+        ("3-3/0 * * * *", "minute"),
     ],
 )
 def test_what_is_no_schedule_says_why(line, word):

@@ -10,6 +10,7 @@ from dashboard.accounts.roles import Role
 from dashboard.web.navigation import NavCount
 from tests.backups.page_records import connection, make_plan, make_run
 from tests.builders.people import person
+from tests.dashboard.web.markup import flat
 
 pytestmark = pytest.mark.django_db
 
@@ -48,6 +49,6 @@ def test_the_number_costs_one_query(django_assert_num_queries) -> None:
 def test_every_page_leads_to_backups(client: Client) -> None:
     make_run(make_plan(), "waiting_for_approval")
     client.force_login(person(Role.VIEWER))
-    page = client.get("/tables/").content.decode()
+    page = flat(client.get("/tables/"))
     assert 'href="/backups/"' in page
     assert '1<span class="unseen"> waiting for approval</span>' in page

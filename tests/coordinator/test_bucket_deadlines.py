@@ -13,6 +13,7 @@ from coordinator.observation.settings_of_aws import judge_bucket_again, judge_by
 from dashboard.accounts.roles import Role
 from tests.builders.lake import NOW, bucket_facts, make_bucket, make_commit, make_pending, make_table
 from tests.builders.people import signed_in
+from tests.dashboard.web.markup import flat
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
@@ -33,7 +34,7 @@ def judged(*rules: dict[str, Any], at: datetime = NOW + DAY, **facts: Any) -> Bu
 
 
 def shown(bucket: Bucket) -> str:
-    return signed_in(Role.VIEWER).get(f"/buckets/{bucket.pk}/").content.decode()
+    return flat(signed_in(Role.VIEWER).get(f"/buckets/{bucket.pk}/"))
 
 
 def printed(capsys: pytest.CaptureFixture[str], *command: str) -> Any:

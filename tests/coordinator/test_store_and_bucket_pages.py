@@ -12,6 +12,7 @@ from coordinator.models import CommitStore
 from dashboard.accounts.roles import Role
 from tests.builders.lake import NOW, bucket_facts, make_bucket, make_store, make_table, store_facts
 from tests.builders.people import signed_in
+from tests.dashboard.web.markup import flat
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 HOSTILE = "<script>alert(1)</script>"
@@ -25,7 +26,7 @@ def client() -> Client:
 def test_a_store_shows_its_settings(client: Client) -> None:
     make_store(facts=store_facts(billing="provisioned", read_capacity=5, write_capacity=5, deletion_protection=False))
 
-    html = client.get("/stores/").content.decode()
+    html = flat(client.get("/stores/"))
 
     for said in ("5 read, 5 write", "On, <code>expireTime</code>", "≈ 241,306", "118 MB", "Off"):
         assert said in html
@@ -35,7 +36,7 @@ def test_a_coordinator_says_that_its_ttl_must_stay_off(client: Client) -> None:
     facts = store_facts(ttl_status="DISABLED", ttl_attribute=None)
     make_store("delta_commits", kind=CommitStore.Kind.COMMIT_COORDINATOR, facts=facts)
 
-    assert "must stay off" in client.get("/stores/").content.decode()
+    assert "must stay off" in flat(client.get("/stores/"))
 
 
 def test_a_store_that_could_not_be_read_is_unknown_with_its_refusal(client: Client) -> None:
@@ -44,7 +45,7 @@ def test_a_store_that_could_not_be_read_is_unknown_with_its_refusal(client: Clie
     )
 
     for address in ("/stores/", f"/stores/{store.pk}/"):
-        html = client.get(address).content.decode()
+        html = flat(client.get(address))
         assert html.count("Unknown") >= 5
         assert "DescribeTable denied." in html
 
@@ -53,7 +54,7 @@ def test_the_worst_store_heads_the_page(client: Client) -> None:
     make_store("a_healthy")
     make_store("z_unsafe", state="unsafe", summary="TTL is on commitTime.")
 
-    html = client.get("/stores/").content.decode()
+    html = flat(client.get("/stores/"))
 
     assert re.search(r'<h2 id="verdict-title">z_unsafe: TTL is on commitTime.</h2>', html)
 
@@ -63,7 +64,7 @@ def test_the_number_of_tables_opens_their_list_and_leaves_out_the_gone(client: C
     make_table("s3a://lake/x/here", store=store)
     make_table("s3a://lake/x/gone", store=store, gone_at=NOW)
 
-    assert f'<a href="/tables/?store={store.pk}">1</a>' in client.get("/stores/").content.decode()
+    assert f'<a href="/tables/?store={store.pk}">1</a>' in flat(client.get("/stores/"))
 
 
 def test_a_store_page_lists_its_tables_worst_first(client: Client) -> None:
@@ -71,7 +72,7 @@ def test_a_store_page_lists_its_tables_worst_first(client: Client) -> None:
     make_table("s3a://lake/x/fine", store=store)
     make_table("s3a://lake/x/stuck", store=store, state="blocked")
 
-    html = client.get(f"/stores/{store.pk}/").content.decode()
+    html = flat(client.get(f"/stores/{store.pk}/"))
 
     assert html.index("x.stuck") < html.index("x.fine")
     assert "RANGE" in html
@@ -83,24 +84,24 @@ def test_a_bucket_shows_every_rule_as_read(client: Client) -> None:
     bucket = make_bucket(facts=bucket_facts(lifecycle_rules=[rule, whole], versioning="Suspended"))
     make_table()
 
-    html = client.get(f"/buckets/{bucket.pk}/").content.decode()
+    html = flat(client.get(f"/buckets/{bucket.pk}/"))
 
     for said in ("tmp-1d", "Expires objects after 1 day", "The whole bucket", "Moves objects to GLACIER after 30 days"):
         assert said in html
     assert "&quot;Prefix&quot;: &quot;t/_delta_log/.tmp/&quot;" in html
     assert "sales.orders" in html
-    assert "tmp-1d" in client.get("/buckets/").content.decode()
+    assert "tmp-1d" in flat(client.get("/buckets/"))
 
 
 def test_rules_that_could_not_be_read_are_unknown_and_not_none(client: Client) -> None:
     unknown = [["lifecycle_rules", "AccessDenied: s3:GetLifecycleConfiguration is missing."]]
     bucket = make_bucket(facts=bucket_facts(lifecycle_rules=None, versioning=None, unknown=unknown))
 
-    html = client.get(f"/buckets/{bucket.pk}/").content.decode()
+    html = flat(client.get(f"/buckets/{bucket.pk}/"))
 
     assert "the rules could not be read" in html
     assert "s3:GetLifecycleConfiguration is missing." in html
-    assert "Unknown" in client.get("/buckets/").content.decode()
+    assert "Unknown" in flat(client.get("/buckets/"))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ def test_hostile_facts_are_shown_as_text(client: Client) -> None:
     store = make_store(facts=store_facts(arn=HOSTILE, ttl_attribute=HOSTILE), state="unsafe", summary=HOSTILE)
 
     for address in ("/buckets/", f"/buckets/{bucket.pk}/", "/stores/", f"/stores/{store.pk}/"):
-        html = client.get(address).content.decode()
+        html = flat(client.get(address))
         assert HOSTILE not in html
         assert "&lt;script&gt;" in html
 
@@ -137,7 +138,7 @@ def test_every_finding_of_a_store_stands_on_its_page(client: Client) -> None:
     facts = store_facts(findings=findings)
     store = make_store(state="unsafe", summary="TTL is on commitTime.", facts=facts)
 
-    html = client.get(f"/stores/{store.pk}/").content.decode()
+    html = flat(client.get(f"/stores/{store.pk}/"))
 
     assert html.count("TTL is on commitTime.") == 1
     assert "<p>Entries may go too early.</p>" in html
@@ -153,7 +154,7 @@ def test_an_unknown_thing_is_not_found(client: Client, address: str) -> None:
 
 @pytest.mark.parametrize(("address", "said"), [("/stores/", "No commit store yet"), ("/buckets/", "No bucket yet")])
 def test_nothing_yet_says_what_to_do(client: Client, address: str, said: str) -> None:
-    html = client.get(address).content.decode()
+    html = flat(client.get(address))
 
     assert said in html
     assert "levee apply" in html

@@ -25,6 +25,7 @@ from tests.builders.lake import (
     make_table,
 )
 from tests.builders.people import signed_in
+from tests.dashboard.web.markup import flat
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("search", "paging")]
 HOSTILE = '<script>alert("1")</script>\u202e\'"'
@@ -40,7 +41,7 @@ def names(html: str) -> list[str]:
 
 
 def shown(client: Client, address: str = "/tables/") -> list[str]:
-    return names(client.get(address).content.decode())
+    return names(flat(client.get(address)))
 
 
 def test_the_worst_state_stands_first_whatever_its_name(client: Client) -> None:
@@ -94,15 +95,15 @@ def test_a_filter_that_cannot_be_read_is_said_and_shows_no_rows(client: Client, 
     answer = client.get(f"/tables/?{query}")
 
     assert answer.status_code == 422
-    assert names(answer.content.decode()) == []
-    assert "cannot be read" in answer.content.decode()
+    assert names(flat(answer)) == []
+    assert "cannot be read" in flat(answer)
 
 
 def test_counts_by_state_keep_the_other_filters_and_open_their_lists(client: Client) -> None:
     make_table("s3a://lake/a/one", state="blocked")
     make_table("s3a://other/a/two", state="blocked")
 
-    html = client.get("/tables/?bucket=lake&sort=name").content.decode()
+    html = flat(client.get("/tables/?bucket=lake&sort=name"))
 
     link = re.search(r'href="(\?[^"]*state=blocked[^"]*)".*?<b>(\d+)</b>', html)
     assert link is not None
@@ -113,7 +114,7 @@ def test_counts_by_state_keep_the_other_filters_and_open_their_lists(client: Cli
 def test_sorting_keeps_the_filter_and_starts_at_the_first_page(client: Client) -> None:
     make_table()
 
-    html = client.get("/tables/?bucket=lake&after=x").content.decode()
+    html = flat(client.get("/tables/?bucket=lake&after=x"))
 
     assert 'href="?bucket=lake&amp;sort=version"' in html
 
@@ -143,7 +144,7 @@ def test_walking_the_pages_shows_each_table_once(client: Client, sort: str) -> N
 
     seen, address = [], f"/tables/?sort={sort}&size=20"
     while address:
-        html = client.get(address).content.decode()
+        html = flat(client.get(address))
         seen += re.findall(r'<a class="name" href="/tables/(\d+)/"', html)
         following = re.search(r'<a class="button" href="(\?[^"]+)">Next', html)
         address = "/tables/" + following[1].replace("&amp;", "&") if following else ""
@@ -162,7 +163,7 @@ def test_hostile_names_are_shown_as_text(client: Client) -> None:
     table = make_table(f"s3a://lake/x/{HOSTILE}", state="blocked", summary=f"{HOSTILE} is stuck.")
     make_finding(table, summary=HOSTILE, state="blocked")
 
-    html = client.get("/tables/", {"q": HOSTILE}).content.decode()
+    html = flat(client.get("/tables/", {"q": HOSTILE}))
 
     assert "<script>alert" not in html
     assert html.count("&lt;script&gt;alert(&quot;1&quot;)") >= 3
@@ -181,7 +182,7 @@ def test_an_unread_table_is_unknown_and_never_zero(client: Client) -> None:
         observed_at=None, state="not_checked", published_version=None, last_commit_at=None, error_text="AccessDenied."
     )
 
-    row = client.get("/tables/").content.decode().partition('<tbody class="item">')[2].partition("</tbody>")[0]
+    row = flat(client.get("/tables/")).partition('<tbody class="item">')[2].partition("</tbody>")[0]
 
     assert row.count("Unknown") == 4
     assert "AccessDenied." in row
@@ -192,7 +193,7 @@ def test_a_troubled_row_says_why_and_leads_to_its_version(client: Client) -> Non
     table = make_table(state="pending", summary="Commit 1,042 is accepted but not published.")
     make_finding(table, version=1042)
 
-    html = client.get("/tables/").content.decode()
+    html = flat(client.get("/tables/"))
 
     assert "Commit 1,042 is accepted but not published." in html
     assert f'<a href="/tables/{table.pk}/commits/1042/">Look at 1,042</a>' in html
@@ -201,7 +202,7 @@ def test_a_troubled_row_says_why_and_leads_to_its_version(client: Client) -> Non
 def test_a_healthy_row_stays_quiet(client: Client) -> None:
     make_table(summary="Every commit is published.")
 
-    assert "Every commit is published." not in client.get("/tables/").content.decode()
+    assert "Every commit is published." not in flat(client.get("/tables/"))
 
 
 def test_a_gone_table_is_listed_only_where_it_is_asked_for(client: Client) -> None:
@@ -218,7 +219,7 @@ def test_commits_of_the_last_day_are_drawn_with_their_number(client: Client) -> 
     for version in range(3):
         make_commit(table, version, modified_at=timezone.now())
 
-    assert 'aria-label="3 commits in 24 hours"' in client.get("/tables/").content.decode()
+    assert 'aria-label="3 commits in 24 hours"' in flat(client.get("/tables/"))
 
 
 @pytest.mark.parametrize(
@@ -228,14 +229,14 @@ def test_commits_of_the_last_day_are_drawn_with_their_number(client: Client) -> 
 def test_nothing_matching_offers_to_clear_the_filters(client: Client, address: str, said: str) -> None:
     make_table()
 
-    html = client.get(address).content.decode()
+    html = flat(client.get(address))
 
     assert said in html
     assert "Clear the filters" in html
 
 
 def test_an_empty_console_says_how_to_declare_a_lake(client: Client) -> None:
-    html = client.get("/tables/").content.decode()
+    html = flat(client.get("/tables/"))
 
     assert "No tables yet" in html
     assert "levee apply" in html
@@ -245,7 +246,7 @@ def test_an_empty_console_says_how_to_declare_a_lake(client: Client) -> None:
 def test_an_unread_lake_says_to_observe_it(client: Client) -> None:
     make_connection()
 
-    html = client.get("/tables/").content.decode()
+    html = flat(client.get("/tables/"))
 
     assert "Nothing has been read so far" in html
     assert "Observe now" in html
@@ -255,7 +256,7 @@ def test_a_pass_that_failed_is_said_above_what_was_read_before(client: Client) -
     make_table()
     make_pass(error_code="AccessDenied", error_text="AccessDenied: s3:ListBucket is denied.")
 
-    html = client.get("/tables/").content.decode()
+    html = flat(client.get("/tables/"))
 
     assert "s3:ListBucket is denied." in html
     assert names(html) == ["sales.orders"]
@@ -311,7 +312,7 @@ def test_htmx_gets_the_rows_and_the_counts_without_the_page(client: Client) -> N
     make_table()
 
     answer = client.get("/tables/?q=orders&mechanism=", headers={"HX-Request": "true", "HX-Target": "results"})
-    html = answer.content.decode()
+    html = flat(answer)
 
     assert html.lstrip().startswith('<section id="results"')
     assert 'id="tally" hx-swap-oob="true"' in html
@@ -322,7 +323,7 @@ def test_htmx_gets_the_rows_and_the_counts_without_the_page(client: Client) -> N
 def test_the_filters_work_without_script(client: Client) -> None:
     make_table(state="pending")
 
-    html = client.get("/tables/?state=pending&sort=-version").content.decode()
+    html = flat(client.get("/tables/?state=pending&sort=-version"))
     form = html.partition('id="filters"')[2].partition("</form>")[0]
 
     assert 'method="get" action="/tables/"' in form
@@ -334,7 +335,7 @@ def test_the_filters_work_without_script(client: Client) -> None:
 def test_observing_carries_a_csrf_token_and_leads_to_the_job(client: Client) -> None:
     make_connection("prod")
 
-    page = client.get("/tables/").content.decode()
+    page = flat(client.get("/tables/"))
     answer = client.post("/observe/", {"connection": "prod"})
 
     assert "csrfmiddlewaretoken" in page.partition('action="/observe/"')[2].partition("</form>")[0]
@@ -346,7 +347,7 @@ def test_a_viewer_may_look_and_not_observe() -> None:
     make_connection("prod")
     viewer = signed_in(Role.VIEWER)
 
-    page = viewer.get("/tables/").content.decode()
+    page = flat(viewer.get("/tables/"))
     answer = viewer.post("/observe/", {"connection": "prod"})
 
     assert "needs the operator role" in page

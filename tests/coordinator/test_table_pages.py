@@ -15,6 +15,7 @@ from dashboard.audit.log import record
 from dashboard.jobs.models import Job
 from tests.builders.lake import NOW, make_commit, make_entry, make_finding, make_pending, make_store, make_table
 from tests.builders.people import actor, person, signed_in
+from tests.dashboard.web.markup import flat
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 HOSTILE = '<script>alert("1")</script>\u202e'
@@ -29,7 +30,7 @@ def client() -> Client:
 def page(client: Client, table: DeltaTable, tab: str = "") -> str:
     answer = client.get(f"/tables/{table.pk}/{tab}")
     assert answer.status_code == 200
-    return str(answer.content.decode())
+    return str(flat(answer))
 
 
 def pending_table() -> DeltaTable:
@@ -113,7 +114,7 @@ def test_of_a_log_store_that_is_not_known_no_entry_is_said_to_have_expired(clien
     assert "in any store that is asked" in evidence
     assert "Above 41" not in evidence
     assert "Entry expired" not in html
-    assert "TTL removes finished entries" not in client.get(f"/tables/{table.pk}/entries/").content.decode()
+    assert "TTL removes finished entries" not in flat(client.get(f"/tables/{table.pk}/entries/"))
 
 
 DOMAINS = [
@@ -235,7 +236,7 @@ def test_the_polled_verdict_says_when_the_page_around_it_is_older(client: Client
     assert shown is not None
     DeltaTable.objects.update(published_version=42)
 
-    html = client.get(shown[1]).content.decode()
+    html = flat(client.get(shown[1]))
 
     assert "older than this verdict" in html
 

@@ -3,13 +3,13 @@
 import pytest
 
 import coordinator.tasks
-import dashboard.jobs.tasks  # noqa: F401 - registers the tasks
 from dashboard.celery import REAP_EVERY_SECONDS, VISIBILITY_TIMEOUT_SECONDS, app
 from dashboard.jobs.reaper import SILENT_AFTER, UNCLAIMED_AFTER
 
 
-@pytest.mark.parametrize("tick", ["reap", "observe"])
+@pytest.mark.parametrize("tick", sorted(app.conf.beat_schedule))
 def test_every_tick_names_a_task_and_a_queue_that_exist_and_expires(tick: str) -> None:
+    app.loader.import_default_modules()  # as a worker does when it starts
     entry = app.conf.beat_schedule[tick]
     assert entry["task"] in app.tasks
     assert entry["options"]["queue"] in app.conf.task_queues

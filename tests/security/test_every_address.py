@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
-from dashboard.web.scope import OWN_PAGES, WHOLE_CONSOLE, owned_parts
+from dashboard.accounts.scope import OWN_PAGES, WHOLE_CONSOLE, owned_parts
 from tests.builders.lake import make_connection
 from tests.builders.people import person
 from tests.dashboard.test_addresses import routes

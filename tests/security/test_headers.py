@@ -12,7 +12,7 @@ from django.urls import include, path
 from pytest_django import Settings
 
 from dashboard.accounts.roles import Role
-from dashboard.web import errors
+from dashboard.frame import errors
 from tests.builders.people import PASSWORD, person, signed_in
 from tests.security.content_policy import POLICY
 

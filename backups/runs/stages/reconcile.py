@@ -8,17 +8,17 @@ from backups import lifecycle
 from backups.models import FailureGroup, Plan, Run, RunStage, RunState, Stage
 from backups.outcomes import GAPS, WORTH_RETRY, Outcome
 from backups.runs.causes import cause_of
-from backups.runs.copies import report_of
-from backups.runs.ports import Reconciled
+from backups.runs.ports import Reconciled, Reports
+from backups.runs.reports import reports_of
 from backups.runs.work import Answer, Done, Elsewhere, GivenUp, RunFailed, Work
 
 
 def advance(work: Work) -> Answer:
     if not work.has_spark:
         return Elsewhere()
-    work.say("Compares reports and manifests with what lies at the destination.")
+    work.say("Verifies the reports by their MD5s, and compares them and the manifests with the destination.")
     run = work.run
-    reports = tuple(report_of(row) for row in run.copy_jobs.all())
+    reports = reports_of(work.vault.s3, run.copy_jobs.all())
     found = work.pipeline.reconcile(work.wanted(), run.evidence.get("plan", {}), reports, _copied_until(run))
     counts: dict[Outcome, int] = {
         outcome: int(found.counts.get(outcome, 0)) for outcome in Outcome if outcome != Outcome.LISTED
@@ -30,7 +30,7 @@ def advance(work: Work) -> Answer:
             "none of them is called safe.",
         )
     work.show(Stage.RECONCILE, done=run.listed, total=run.listed)
-    return _store(work, found, counts)
+    return _store(work, found, counts, reports)
 
 
 def _copied_until(run: Run) -> datetime | None:
@@ -41,15 +41,18 @@ def _copied_until(run: Run) -> datetime | None:
 
 
 @transaction.atomic
-def _store(work: Work, found: Reconciled, counts: dict[Outcome, int]) -> Done:
+def _store(work: Work, found: Reconciled, counts: dict[Outcome, int], reports: Reports) -> Done:
     run = work.run
     broken = [row for row in run.copy_jobs.all() if row.status != "Complete"]
     gaps = sum(counts[outcome] for outcome in GAPS)
-    state = RunState.FAILED if broken else RunState.COMPLETE_WITH_GAPS if gaps else RunState.COMPLETE
+    state = RunState.FAILED if broken else RunState.COMPLETE_WITH_GAPS if gaps or reports.doubts else RunState.COMPLETE
     safe = counts[Outcome.COPIED] + counts[Outcome.ALREADY_THERE]
-    sentence = f"{safe:,} of {run.listed:,} objects are at the destination with their size and ETag or checksum."
+    known = " known to be" if reports.doubts else ""
+    sentence = f"{safe:,} of {run.listed:,} objects are{known} at the destination with their size and ETag or checksum."
     if gaps:
-        sentence += f" {gaps:,} are not: see the causes."
+        sentence += f" {gaps:,} are not{known}: see the causes."
+    if reports.doubts:
+        sentence += f" {' '.join(reports.doubts)} What nothing else reports counts as not copied."
     if broken:
         reason = f": {broken[0].reason.rstrip('.')}" if broken[0].reason else ""
         sentence = f"Copy job {broken[0].number} {broken[0].status.lower()}{reason}. {sentence}"

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
+import pyarrow as pa
+from pyarrow import csv
+
 from lake.aws.access import Access
 from lake.aws.copying import Copy, copy_in_parts, copy_object
 from lake.aws.errors import AwsError
@@ -161,9 +164,6 @@ class _Pace:
 
 def _put_report(s3: S3, orders: Orders, keys: Any, told: list[Row]) -> None:
     """Write a result file of the report: bucket, key, version, and what is told, each in quotation marks."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     count = len(told)
     columns = [pa.repeat(orders.source, count), percent_encoded(keys), pa.repeat("", count)]
     columns += [pa.array(column, pa.string()) for column in zip(*told, strict=True)]
@@ -176,7 +176,5 @@ def _put_report(s3: S3, orders: Orders, keys: Any, told: list[Row]) -> None:
 
 
 def _counts(told: list[Row]) -> Any:
-    import pyarrow as pa
-
     done = sum(status == "succeeded" for status, *_ in told)
     return pa.RecordBatch.from_arrays([pa.array([done]), pa.array([len(told) - done])], names=["done", "failed"])

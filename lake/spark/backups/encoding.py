@@ -6,6 +6,9 @@ a manifest", "Amazon S3 Inventory list").
 
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 PERCENT, PLUS, BLANK = b"%+ "
 # What RFC 3986 leaves as it is, and the slash.
 _KEPT = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/"
@@ -14,8 +17,6 @@ _DIGITS = b"0123456789ABCDEF"
 
 def percent_encoded(keys: Any) -> Any:
     """An Arrow array of keys as manifests for S3 Batch Operations hold them: slashes kept, a blank becomes %20."""
-    import numpy as np
-
     data, offsets = bytes_of(keys)
     is_kept = np.zeros(256, bool)
     is_kept[list(_KEPT)] = True
@@ -36,8 +37,6 @@ def percent_decoded(texts: Any) -> Any:
 
     ValueError where a percent sign is not followed by two hexadecimal digits, or the bytes are no UTF-8.
     """
-    import numpy as np
-
     data, offsets = bytes_of(texts)
     at = np.flatnonzero(data == PERCENT)
     ends = offsets[np.searchsorted(offsets, at, side="right")]
@@ -57,8 +56,6 @@ def percent_decoded(texts: Any) -> Any:
 
 def _hexadecimal() -> Any:
     """The value of each byte as a hexadecimal digit, -1 for another."""
-    import numpy as np
-
     values = np.full(256, -1, np.int16)
     for digits in (_DIGITS, _DIGITS.lower()):
         values[list(digits)] = range(16)
@@ -67,9 +64,6 @@ def _hexadecimal() -> Any:
 
 def bytes_of(texts: Any) -> tuple[Any, Any]:
     """The bytes of all values, one after another, and where each begins; the last offset is the end."""
-    import numpy as np
-    import pyarrow as pa
-
     values = texts.cast(pa.binary())
     start, count = values.offset, len(values)
     _, offsets, data = values.buffers()
@@ -82,9 +76,6 @@ def bytes_of(texts: Any) -> tuple[Any, Any]:
 
 def _strings(data: Any, offsets: Any, like: Any) -> Any:
     """An array of UTF-8 with the nulls of `like`. ArrowInvalid, a ValueError, where the bytes are no UTF-8."""
-    import numpy as np
-    import pyarrow as pa
-
     count = len(offsets) - 1
     buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(np.ascontiguousarray(data))]
     strings = pa.Array.from_buffers(pa.binary(), count, buffers).cast(pa.string())

@@ -7,6 +7,9 @@ of a kind and a part. Keys that are equal are of the same part, whatever their k
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from lake.spark.backups.encoding import bytes_of
 from lake.spark.backups.tasks import Batches
 
@@ -29,8 +32,6 @@ def divided(kind: str, batches: Batches, parts: int) -> Batches:
 
 def together(batches: Iterable[Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
     """What rows of BLOBS hold: a record batch for each kind of `schemas`, which gives its columns, be it empty."""
-    import pyarrow as pa
-
     found: dict[str, list[Any]] = {kind: [] for kind in schemas}
     for batch in batches:
         for kind, rows in zip(batch.column("kind").to_pylist(), batch.column("rows"), strict=True):
@@ -43,8 +44,6 @@ def together(batches: Iterable[Any], schemas: Mapping[str, Any]) -> dict[str, An
 
 def conformed(batch: Any, schema: Any) -> Any:
     """The batch with the columns of `schema`, in its types; one that the batch lacks is null."""
-    import pyarrow as pa
-
     held = set(batch.schema.names)
     columns = [
         batch.column(field.name).cast(field.type) if field.name in held else pa.nulls(batch.num_rows, field.type)
@@ -70,15 +69,10 @@ def _gathered(batches: Batches) -> Batches:
 
 
 def _joined(batches: list[Any]) -> Any:
-    import pyarrow as pa
-
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
 def _blobs(kind: str, rows: Any, parts: int) -> Batches:
-    import numpy as np
-    import pyarrow as pa
-
     part = _parts_of(rows.column("key"), parts)
     order = np.argsort(part, kind="stable")
     sorted_rows, sorted_parts = rows.take(pa.array(order)), part[order]
@@ -90,9 +84,6 @@ def _blobs(kind: str, rows: Any, parts: int) -> Batches:
 
 def _blob(part: int, kind: str, rows: Any) -> Any:
     """One row of BLOBS: what is sent by the piece is received while the next is made."""
-    import numpy as np
-    import pyarrow as pa
-
     offsets = pa.py_buffer(np.array([0, rows.size], np.int32))
     columns = [
         pa.array([part], pa.int32()),
@@ -104,16 +95,12 @@ def _blob(part: int, kind: str, rows: Any) -> Any:
 
 def _parts_of(keys: Any, parts: int) -> Any:
     """The part of each key, by a hash of all its bytes that is the same in every process."""
-    import numpy as np
-
     hashes = [_hashes(*bytes_of(keys.slice(first, HASHED_ROWS))) for first in range(0, len(keys), HASHED_ROWS)]
     return (np.concatenate(hashes) % np.uint64(parts)).astype(_digits(parts))
 
 
 def _digits(most: int) -> Any:
     """The type of numbers up to that one: those of 16 bits are sorted in one go by their digits."""
-    import numpy as np
-
     return np.int16 if most <= np.iinfo(np.int16).max else np.int32
 
 
@@ -122,8 +109,6 @@ def _hashes(data: Any, offsets: Any) -> Any:
 
     A text's last eight bytes count first, which may be some of the others too; one below eight counts as it is.
     """
-    import numpy as np
-
     padded = np.zeros(len(data) + WORD, np.uint8)
     padded[: len(data)] = data
     words = np.ndarray(len(data) + 1, "<u8", padded.data, strides=(1,))
@@ -146,8 +131,6 @@ def _hashes(data: Any, offsets: Any) -> Any:
 
 
 def _mix(hashes: Any, words: Any) -> None:
-    import numpy as np
-
     hashes ^= words
     hashes *= np.uint64(ODD)
     hashes ^= hashes >> np.uint64(29)

@@ -5,6 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from lake.aws.access import Access
 from lake.backup.inventory_manifest import read_schema
 from lake.backup.objects import FileUnreadable
@@ -116,9 +119,6 @@ def _require_columns(wanted: Iterable[str], held: Sequence[str], place: str) -> 
 
 
 def _objects(rows: Any, inventory: Inventory, columns: Sequence[str]) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     place = inventory.place
     if "is_latest" in rows.schema.names:
         rows = rows.filter(_known(_flags(rows["is_latest"], "IsLatest", place), "IsLatest", place))
@@ -134,8 +134,6 @@ def _objects(rows: Any, inventory: Inventory, columns: Sequence[str]) -> Any:
 
 
 def _keys(texts: Any, inventory: Inventory) -> Any:
-    import pyarrow as pa
-
     if inventory.kind != "CSV":
         return _cast(texts, pa.string(), "Key", inventory.place)
     try:
@@ -145,8 +143,6 @@ def _keys(texts: Any, inventory: Inventory) -> Any:
 
 
 def _column(rows: Any, name: str, place: str) -> Any:
-    import pyarrow as pa
-
     kind = {"size": pa.int64(), "modified_at": pa.timestamp("us", tz="UTC")}.get(name, pa.string())
     stored = STORED.get(name, name)
     if stored not in rows.schema.names:
@@ -158,17 +154,12 @@ def _column(rows: Any, name: str, place: str) -> Any:
 
 def _flags(texts: Any, field: str, place: str) -> Any:
     """Booleans, also where they are written in letters; null for nothing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_string(texts.type):
         texts = pc.if_else(pc.equal(texts, ""), None, texts)
     return _cast(texts, pa.bool_(), field, place)
 
 
 def _cast(values: Any, kind: Any, field: str, place: str) -> Any:
-    import pyarrow as pa
-
     try:
         # A time may be finer than is kept here.
         return values.cast(kind, safe=not pa.types.is_timestamp(values.type))

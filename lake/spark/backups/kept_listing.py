@@ -4,6 +4,9 @@ import io
 import uuid
 from typing import Any
 
+import pyarrow as pa
+from pyarrow import parquet
+
 from lake.aws.access import Access
 from lake.spark.backups.inventory import STORED, Inventory
 from lake.spark.backups.places import Place, s3_of
@@ -36,9 +39,6 @@ def kept_inventory(files: Any, folder: Place) -> Inventory:
 
 
 def _put(access: Access, folder: Place, batches: list[Any]) -> Any:
-    import pyarrow as pa
-    from pyarrow import parquet
-
     rows = pa.Table.from_batches(batches)
     body, key = io.BytesIO(), f"{folder.prefix}{uuid.uuid4().hex}.parquet"
     names = [STORED.get(name, name) for name in rows.schema.names]

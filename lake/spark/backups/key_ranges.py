@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 SAMPLE = 20_000
 """About how many keys are looked at to find where ranges end."""
 
@@ -19,8 +22,6 @@ class KeyRange:
 
 def key_ranges(batches: Iterable[Any], rows: int, most: int) -> list[KeyRange]:
     """At most `most` ranges of about as many keys each, which together hold every key; `rows` is about their number."""
-    import pyarrow as pa
-
     # By chance, as keys that are so many rows apart may be alike; the same chance each time.
     chance, one_of = Random(0), max(1, rows // SAMPLE)  # noqa: S311
     sample: list[str] = []
@@ -34,9 +35,6 @@ def key_ranges(batches: Iterable[Any], rows: int, most: int) -> list[KeyRange]:
 
 def rows_within(batches: Iterable[Any], keys: KeyRange) -> Any:
     """A table of the rows whose key is within the range, sorted by key; None where there is no row at all."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     held = []
     for batch in batches:
         is_within = pc.greater_equal(batch.column("key"), keys.first)

@@ -3,6 +3,9 @@
 from datetime import datetime
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from lake.spark.backups.tasks import Batches, Stage
 
 ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
@@ -24,9 +27,6 @@ def with_lanes(cut_off: datetime, limit: int) -> Stage:
 
 
 def _lanes(rows: Any, cut_off: datetime, limit: int) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     is_archived = pc.or_(
         pc.is_in(rows["storage_class"], value_set=pa.array(ARCHIVE_CLASSES)),
         pc.is_in(rows["access_tier"], value_set=pa.array(ARCHIVE_TIERS)),

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pyarrow as pa
+
 from lake.aws.access import Access
 from lake.aws.list_page import ObjectSummary
 from lake.delta.state import EPOCH
@@ -107,8 +109,6 @@ def _batches_of(rows: Iterator[tuple[str, tuple[Any, ...]]]) -> Batches:
 
 
 def _batch(bucket: str, rows: list[tuple[Any, ...]]) -> Any:
-    import pyarrow as pa
-
     prefixes, keys, sizes, etags, times = zip(*rows, strict=True) if rows else ((), (), (), (), ())
     arrays = [
         pa.array([bucket] * len(rows), pa.string()),

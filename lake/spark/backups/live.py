@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
+
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
@@ -246,8 +248,6 @@ def _batches(rows: Iterable[Row], schema: str) -> Batches:
 
 
 def _batch(rows: list[Row], schema: str) -> Any:
-    import pyarrow as pa
-
     kinds = {
         "string": pa.string(),
         "bigint": pa.int64(),

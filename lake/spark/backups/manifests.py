@@ -7,6 +7,10 @@ from functools import partial
 from io import BytesIO
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv, parquet
+
 from lake.aws.access import Access
 from lake.spark.backups.encoding import percent_encoded
 from lake.spark.backups.keys import decoded
@@ -109,8 +113,6 @@ def _bins(files: Iterable[PlannedFile], most: int) -> list[list[PlannedFile]]:
 
 def _write_manifest(access: Access, bucket: str, folder: Place, files: Sequence[PlannedFile]) -> Batches:
     """Write one manifest of what S3 holds of some planned files of one lane."""
-    from pyarrow import parquet
-
     s3 = s3_of(access)
     text, beside = BytesIO(), BytesIO()
     with parquet.ParquetWriter(beside, _beside_schema(), use_dictionary=False, compression="zstd") as rows:
@@ -124,16 +126,11 @@ def _write_manifest(access: Access, bucket: str, folder: Place, files: Sequence[
 
 
 def _beside_schema() -> Any:
-    import pyarrow as pa
-
     return pa.schema([("key", pa.string()), ("size", pa.int64()), ("etag", pa.string())])
 
 
 def add_lines(text: BytesIO, bucket: str, keys: Any) -> None:
     """Add a line for each key; neither bucket names nor encoded keys hold a comma, a quote or a line break."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     table = pa.table({"bucket": pa.repeat(bucket, len(keys)), "key": percent_encoded(keys)})
     csv.write_csv(table, text, csv.WriteOptions(include_header=False, quoting_style="none", batch_size=ROW_GROUP))
 
@@ -141,8 +138,6 @@ def add_lines(text: BytesIO, bucket: str, keys: Any) -> None:
 def _put_manifest(
     access: Access, folder: Place, lane: str, text: BytesIO, objects: int, size: int, beside: BytesIO | None = None
 ) -> Any:
-    import pyarrow as pa
-
     name = f"{folder.prefix}{lane}-{uuid.uuid4().hex}"
     s3 = s3_of(access)
     # The rows go first: who reads them requires that they are no younger than the manifest.
@@ -154,8 +149,6 @@ def _put_manifest(
 
 
 def _sum(column: Any) -> int:
-    import pyarrow.compute as pc
-
     return pc.sum(column).as_py() or 0
 
 

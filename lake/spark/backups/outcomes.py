@@ -5,6 +5,10 @@ from datetime import datetime, timedelta
 from functools import reduce
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from lake.spark.backups.copying import ALREADY
 from lake.spark.backups.encoding import bytes_of
 
@@ -14,6 +18,7 @@ WORTH_RETRY = ("changed", "denied", "failed")
 CLOCKS_APART = timedelta(seconds=60)
 """How far the clock of S3 may be behind the one that said when planning began."""
 HYPHEN = ord("-")
+NOT_BELIEVED = "ReportNotBelieved"
 _TOLD = "ETag="
 
 
@@ -39,10 +44,6 @@ def once(reported: Any, there: Any) -> Any:
     Of several successes that one counts whose ETag is `there`: a copy that was made again, as its task was tried again,
     may have another ETag than the first, and the last one stays.
     """
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     # The greatest of a key comes first: success before failure, and what is known before what is not.
     told = ("succeeded", "is_there", "http_status", "code", "message")
     order = [("key", "ascending"), *((name, "descending") for name in told)]
@@ -57,14 +58,19 @@ def once(reported: Any, there: Any) -> Any:
 
 def _answers_all(places: Any, count: int) -> bool:
     """Whether each of `count` rows was found: then none can have the key of another, as only one of them would be."""
-    import numpy as np
-
     is_found = np.zeros(count, bool)
     is_found[places.drop_null().to_numpy()] = True
     return bool(is_found.all())
 
 
-def with_outcomes(rows: Any, *, began: datetime, encryption_key: str, copied_until: datetime | None = None) -> Any:
+def with_outcomes(
+    rows: Any,
+    *,
+    began: datetime,
+    encryption_key: str,
+    copied_until: datetime | None = None,
+    reports_whole: bool = True,
+) -> Any:
     """Add `outcome`, one of OUTCOMES, and `code`, its cause; `rows` are those of `side_by_side`.
 
     An object is safe, copied or already_there, only where the destination has it with its size and
@@ -77,10 +83,9 @@ def with_outcomes(rows: Any, *, began: datetime, encryption_key: str, copied_unt
       Operations, which copies no source of one part into several, a time of writing since planning began and, where
       that is known, until the last such copy ended (`copied_until`).
 
-    Whatever a report says, an object that the destination does not show so is never safe.
+    Whatever a report says, an object that the destination does not show so is never safe. Without `reports_whole`, a
+    part of the reports is missing or altered: what was to be copied, and no line speaks of, is not counted as copied.
     """
-    import pyarrow.compute as pc
-
     since = _moment(began - CLOCKS_APART)
     until = None if copied_until is None else _moment(copied_until + CLOCKS_APART)
     is_safe = _is_safe(rows, since, until, encryption_key)
@@ -93,6 +98,7 @@ def with_outcomes(rows: Any, *, began: datetime, encryption_key: str, copied_unt
     outcome = _case(
         (_is_in(lane, ("too_new", "archived")), lane),
         (_all(is_safe, is_old), "already_there"),
+        *(() if reports_whole else ((_all(is_lane, pc.invert(rows["r_found"])), "failed"),)),
         (_all(is_safe, is_lane, failed), "already_there"),
         (is_safe, "copied"),
         (_all(succeeded, found), "changed"),
@@ -105,14 +111,12 @@ def with_outcomes(rows: Any, *, began: datetime, encryption_key: str, copied_unt
         (succeeded, "OtherContent"),
         (rows["r_found"], pc.coalesce(rows["r_code"], rows["r_http_status"], "Unknown")),
         (pc.equal(lane, "already_there"), "LostFromDestination"),
-        other="NotReported",
+        other="NotReported" if reports_whole else NOT_BELIEVED,
     )
     return rows.append_column("outcome", outcome).append_column("code", code)
 
 
 def _is_safe(rows: Any, since: Any, until: Any, encryption_key: str) -> Any:
-    import pyarrow.compute as pc
-
     there, message = rows["d_etag"], rows["r_message"]
     text = pc.fill_null(message, "")
     told = pc.if_else(_all(pc.starts_with(text, _TOLD), pc.not_equal(text, _TOLD)), _rest(text), None)
@@ -136,8 +140,6 @@ def _is_safe(rows: Any, since: Any, until: Any, encryption_key: str) -> Any:
 
 def _of_failure(rows: Any) -> Any:
     """The outcome of a failed row by its error code, or its HTTP status where the code says nothing."""
-    import pyarrow.compute as pc
-
     code, status = rows["r_code"], rows["r_http_status"]
     return _case(
         (_any(_is_in(code, ("NoSuchKey", "NoSuchVersion", "NotFound")), pc.equal(status, "404")), "vanished"),
@@ -150,8 +152,6 @@ def _of_failure(rows: Any) -> Any:
 
 def _beside(left: Any, right: Any, at: Any, prefix: str) -> Any:
     """Add the columns of `right`, but its key, under that prefix, and `found`."""
-    import pyarrow.compute as pc
-
     for name in right.schema.names:
         if name != "key":
             left = left.append_column(f"{prefix}{name}", right.column(name).take(at))
@@ -159,9 +159,6 @@ def _beside(left: Any, right: Any, at: Any, prefix: str) -> Any:
 
 
 def _with_proofs(rows: Any, proofs: Any) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not proofs.num_rows:
         return rows.append_column("proved_etag", pa.nulls(rows.num_rows, pa.string()))
     proof = proofs.take(_places(rows, proofs))
@@ -171,15 +168,11 @@ def _with_proofs(rows: Any, proofs: Any) -> Any:
 
 def _places(left: Any, right: Any) -> Any:
     """Where in `right` the key of each row of `left` is, or null."""
-    import pyarrow.compute as pc
-
     return pc.index_in(left.column("key"), value_set=right.column("key"))
 
 
 def _is_of_parts(etags: Any) -> Any:
     """Whether each ETag is that of several parts, which has a hyphen; unknown of null."""
-    import pyarrow.compute as pc
-
     data, _ = bytes_of(etags)
     # Nearly always none has one, and to look through all at once is many times as fast.
     if not (data == HYPHEN).any():
@@ -188,47 +181,32 @@ def _is_of_parts(etags: Any) -> Any:
 
 
 def _moment(moment: datetime) -> Any:
-    import pyarrow as pa
-
     return pa.scalar(moment, pa.timestamp("us", tz="UTC"))
 
 
 def _rest(text: Any) -> Any:
-    import pyarrow.compute as pc
-
     return pc.utf8_slice_codeunits(text, len(_TOLD))
 
 
 def _is_in(column: Any, values: Sequence[str]) -> Any:
     """Unknown of null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return pc.if_else(pc.is_valid(column), pc.is_in(column, value_set=pa.array(values, pa.string())), None)
 
 
 def _any(*conditions: Any) -> Any:
-    import pyarrow.compute as pc
-
     return reduce(pc.or_kleene, conditions)
 
 
 def _all(*conditions: Any) -> Any:
-    import pyarrow.compute as pc
-
     return reduce(pc.and_kleene, conditions)
 
 
 def _true(condition: Any) -> Any:
     """The condition with unknown as false."""
-    import pyarrow.compute as pc
-
     return pc.fill_null(condition, False)
 
 
 def _case(*cases: tuple[Any, Any], other: str) -> Any:
     """The value of the first case whose condition is known to be true."""
-    import pyarrow.compute as pc
-
     conditions = [_true(condition) for condition, _ in cases]
     return pc.case_when(pc.make_struct(*conditions), *(value for _, value in cases), other)

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
 from lake.aws.access import Access
 from lake.spark.backups.lanes import LANES
 from lake.spark.backups.manifests import BESIDE, MOST_BYTES, MOST_OBJECTS, ROW_GROUP, SUFFIX, PlannedFile, add_lines
@@ -39,8 +43,6 @@ def write_planned(planning: Planning) -> Stage:
     """The stage that writes rows of PLANNED, a file or more for each lane, and tells of them (WRITTEN)."""
 
     def write(batches: Batches) -> Batches:
-        import pyarrow.compute as pc
-
         files: dict[str, _File] = {}
         for batch in batches:
             for lane in pc.unique(batch.column("lane")).to_pylist():
@@ -101,8 +103,6 @@ class _File:
 
     def put(self) -> Any:
         """Write the file, and its manifest where it is worth one; say what of each table they hold."""
-        import pyarrow as pa
-
         self._flush()
         self._writer.close()
         folder, access = self._planning.folder, self._planning.access
@@ -121,9 +121,6 @@ class _File:
         return self._lane in LANES and self._objects >= min(LEAST_OBJECTS, self._planning.most)
 
     def _flush(self) -> None:
-        import pyarrow as pa
-        from pyarrow import parquet
-
         if not self._waiting:
             return
         rows = pa.Table.from_batches(self._waiting)

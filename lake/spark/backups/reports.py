@@ -11,10 +11,17 @@ beginning is kept, and its rest names no bucket.
 
 import csv
 import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+
 from lake.aws.access import Access
-from lake.aws.s3 import S3
+from lake.aws.s3 import S3, ObjectBody
 from lake.spark.backups.encoding import percent_decoded
 from lake.spark.backups.places import Place, s3_of
 from lake.spark.backups.stored import whole
@@ -30,10 +37,17 @@ _RESULTS = re.compile(r"/results/[^/]+\.csv$")
 
 def reported_schema() -> Any:
     """What a report says of a copy: an empty field is null, as is `succeeded` where the line ends before it."""
-    import pyarrow as pa
-
     texts = [(name, pa.string()) for name in ("http_status", "code", "message")]
     return pa.schema([("key", pa.string()), ("succeeded", pa.bool_()), *texts])
+
+
+def file_shares(files: Iterable[Mapping[str, Any]]) -> list[Share]:
+    """Result files {"bucket", "key", "size", "etag"} in shares, which are read as long as each has that ETag."""
+    return [
+        replace(share, etag=str(one["etag"]))
+        for one in files
+        for share in shares_of(str(one["bucket"]), str(one["key"]), int(one["size"]))
+    ]
 
 
 def report_shares(access: Access, places: list[Place]) -> list[Share]:
@@ -69,12 +83,12 @@ def report_batches(access: Access, share: Share, source_bucket: str) -> Batches:
 
 
 def lines_of(s3: S3, share: Share) -> bytes:
-    """The lines that begin within the share, whole. Raises AwsError."""
+    """The lines that begin within the share, whole. Raises AwsError; SparkRefused for another ETag than the share's."""
     first, behind = share.number * share.bytes, (share.number + 1) * share.bytes
     # The byte before tells whether a line begins with the share.
     begin = max(0, first - 1)
     if share.number + 1 == share.of:
-        data = s3.get(share.bucket, share.key, first=begin).data
+        data = _get(s3, share, begin).data
         end = len(data)
     else:
         data, end = _until_break(s3, share, begin, behind - 1)
@@ -86,7 +100,7 @@ def _until_break(s3: S3, share: Share, begin: int, last: int) -> tuple[bytes, in
     """The file's bytes from `begin` on, and how many they are up to the first line break at `last` or behind it."""
     data, ahead = b"", LOOK_AHEAD
     while True:
-        body = s3.get(share.bucket, share.key, first=begin + len(data), last=last + ahead)
+        body = _get(s3, share, begin + len(data), last + ahead)
         data += body.data
         found = data.find(b"\n", last - begin)
         if found >= 0 or begin + len(data) >= body.size:
@@ -94,11 +108,18 @@ def _until_break(s3: S3, share: Share, begin: int, last: int) -> tuple[bytes, in
         ahead *= 4
 
 
+def _get(s3: S3, share: Share, first: int, last: int | None = None) -> ObjectBody:
+    body = s3.get(share.bucket, share.key, first=first, last=last)
+    if share.etag and body.etag != share.etag:
+        raise SparkRefused(
+            f"The report s3://{share.bucket}/{share.key} was changed after its MD5 was verified: nothing is concluded "
+            f"from it. See who may write there, and start another run."
+        )
+    return body
+
+
 def rows_of(lines: bytes, source_bucket: str) -> Any:
     """A record batch of `reported_schema` of whole lines; ValueError for a key that is not URL-encoded."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     rows = _table(lines)
     is_ours = pc.and_(pc.fill_null(pc.equal(rows["bucket"], source_bucket), False), pc.is_valid(rows["key"]))
     if is_ours.false_count:
@@ -117,8 +138,6 @@ def rows_of(lines: bytes, source_bucket: str) -> Any:
 
 def _table(lines: bytes) -> Any:
     """The columns but the version's, as a record batch of strings; an empty field is null."""
-    import pyarrow as pa
-
     try:
         rows = _read_at_once(lines)
     except pa.ArrowInvalid:
@@ -128,9 +147,6 @@ def _table(lines: bytes) -> Any:
 
 def _read_at_once(lines: bytes) -> Any:
     """ArrowInvalid where a line has more columns or fewer, or is no UTF-8. Lines within a quoted field are joined."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
     # Without the last break, which belonged to the last line's message where no quotation mark ends that.
     table = arrow_csv.read_csv(
         pa.BufferReader(memoryview(lines)[: -1 if lines.endswith(b"\n") else None]),
@@ -150,8 +166,6 @@ def _read_at_once(lines: bytes) -> Any:
 
 def _lines(data: bytes) -> int | None:
     """How many lines there are, the last one's end missing or not; None where some may end with a carriage return."""
-    import numpy as np
-
     if b"\r" in data:
         return None
     # Several times as fast as bytes.count().
@@ -160,8 +174,6 @@ def _lines(data: bytes) -> int | None:
 
 def _read_singly(lines: bytes) -> Any:
     """Each line for itself: what it lacks is null, and what is behind its seventh field is left out."""
-    import pyarrow as pa
-
     columns: list[list[str | None]] = [[] for _ in COLUMNS]
     for line in lines.splitlines():
         for column, field in zip(columns, _fields(line.decode(errors="replace")), strict=True):

@@ -13,6 +13,10 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
 from lake.spark.backups.exchange import BLOBS, conformed, divided, together
@@ -54,12 +58,11 @@ class Settling:
     encryption_key: str
     parts: int
     copied_until: datetime | None = None
+    reports_whole: bool = True
 
 
 def schemas() -> dict[str, Any]:
     """The columns of each kind."""
-    import pyarrow as pa
-
     text, moment = pa.string(), pa.timestamp("us", tz="UTC")
     stored = [("key", text), ("size", pa.int64()), ("etag", text)]
     dated = [*stored, ("modified_at", moment)]
@@ -90,7 +93,6 @@ def sizes_of(access: Access, bucket: str, keys: Sequence[str]) -> list[int]:
 
 def rows_of(access: Access, bucket: str, keys: Sequence[str]) -> int:
     """How many rows these Parquet files have together. SparkRefused where one is not there or not whole."""
-    from pyarrow import parquet
 
     def rows(key: str) -> int:
         with whole(bucket, key):
@@ -134,8 +136,6 @@ def listing(settling: Settling, destination: Place) -> Stage:
 
 
 def _by_source_keys(batches: Batches, destination: Place) -> Batches:
-    import pyarrow.compute as pc
-
     schema = schemas()[THERE]
     for batch in batches:
         keys = pc.utf8_slice_codeunits(batch.column("key"), len(destination.prefix))
@@ -154,9 +154,6 @@ def _rows(settling: Settling, work: Read) -> Batches:
 
 def _proofs(batch: Any) -> Any:
     """Safe objects whose ETag is another at the destination: that of the others proves itself."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     is_safe = pc.is_in(batch.column("outcome"), value_set=pa.array(SAFE))
     is_other = pc.fill_null(pc.not_equal(batch.column("etag"), batch.column("destination_etag")), False)
     return batch.filter(pc.and_(is_safe, is_other))
@@ -206,12 +203,13 @@ def settled(rows: Mapping[str, Any], settling: Settling) -> Any:
 
     `destination_etag` is null where it is the same as `etag`, as it nearly always is: the files are a third smaller.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     beside = side_by_side(rows[PLANNED], rows[REPORTED], rows[THERE], rows[PROVED])
     told = with_outcomes(
-        beside, began=settling.began, encryption_key=settling.encryption_key, copied_until=settling.copied_until
+        beside,
+        began=settling.began,
+        encryption_key=settling.encryption_key,
+        copied_until=settling.copied_until,
+        reports_whole=settling.reports_whole,
     )
     is_same = pc.fill_null(pc.equal(told["d_etag"], told["etag"]), False)
     other = pc.if_else(is_same, pa.scalar(None, pa.string()), told["d_etag"])
@@ -224,9 +222,6 @@ def put_once(access: Access, kept: Place, part: int, outcomes: Any) -> Any:
     A part that is done again, as its first answer was lost, is written already: what is there counts, and nothing
     counts twice.
     """
-    import pyarrow as pa
-    from pyarrow import parquet
-
     body, key = BytesIO(), f"{kept.prefix}part-{part:05}.parquet"
     table = pa.Table.from_batches([outcomes])
     # Keys and ETags hardly repeat: a dictionary of them would be made only to be given up. Nothing but keys becomes
@@ -257,8 +252,6 @@ def write_none(settling: Settling) -> None:
 
 def counts_of(outcomes: Any) -> Any:
     """A record batch of COUNTED; the examples of an outcome and code are at one of its tables."""
-    import pyarrow as pa
-
     table = pa.Table.from_batches([outcomes.select(["outcome", "code", "table", "size"])])
     by = ["outcome", "code", "table"]
     sums = table.group_by(by, use_threads=False).aggregate([([], "count_all"), ("size", "sum")])
@@ -273,8 +266,6 @@ def counts_of(outcomes: Any) -> Any:
 
 
 def _examples(outcomes: Any, outcome: str, code: str) -> list[str]:
-    import pyarrow.compute as pc
-
     is_one = pc.and_(pc.equal(outcomes["outcome"], outcome), pc.equal(outcomes["code"], code))
     return [str(key) for key in outcomes["key"].filter(is_one)[:EXAMPLES].to_pylist()]
 

@@ -4,6 +4,9 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import pyarrow as pa
+from pyarrow import ArrowException, csv, orc, parquet
+
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
 from lake.spark.backups.object_file import ObjectFile
@@ -24,8 +27,6 @@ def parquet_batches(access: Access, share: Share, columns: Sequence[str] | None 
 
     SparkRefused where the file is not there or not whole.
     """
-    from pyarrow import parquet
-
     with whole(share.bucket, share.key):
         file = parquet.ParquetFile(open_object(access, share.bucket, share.key), pre_buffer=True)
         if mine := _share_of(share, file.num_row_groups):
@@ -35,8 +36,6 @@ def parquet_batches(access: Access, share: Share, columns: Sequence[str] | None 
 
 def orc_batches(access: Access, share: Share, columns: Sequence[str] | None = None) -> Batches:
     """The rows of the share's stripes, as `parquet_batches` gives those of row groups."""
-    from pyarrow import orc
-
     with whole(share.bucket, share.key):
         # It reads in small pieces.
         file = orc.ORCFile(io.BufferedReader(open_object(access, share.bucket, share.key), BUFFER))
@@ -49,9 +48,6 @@ def csv_batches(access: Access, share: Share, names: Sequence[str]) -> Batches:
 
     SparkRefused where it is not there or not whole, or has a row of another number of columns.
     """
-    import pyarrow as pa
-    from pyarrow import csv
-
     with whole(share.bucket, share.key):
         stream = io.BufferedReader(open_object(access, share.bucket, share.key), BUFFER)
         yield from csv.open_csv(
@@ -78,8 +74,6 @@ def open_object(access: Access, bucket: str, key: str) -> ObjectFile:
 @contextmanager
 def whole(bucket: str, key: str) -> Iterator[None]:
     """Refuse in a sentence what is missing, cut off or of another format than the block takes it for."""
-    from pyarrow import ArrowException
-
     try:
         yield
     except AwsError as error:

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
 from lake.aws.access import Access
 from lake.spark.backups.places import Place, s3_of
 from lake.spark.backups.tasks import Batches, Stage
@@ -34,9 +38,6 @@ class Roots:
 
 def count_roots(batches: Batches) -> Batches:
     """The stage that turns a task's keys into rows of ROOT_COUNTS, one for each table whose log it saw."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     counts: Counter[str | None] = Counter()
     for batch in batches:
         keys = batch["key"]
@@ -56,10 +57,6 @@ def keep_roots(counts: Any, access: Access, folder: Place) -> Roots:
     from pyspark.sql import functions as sql
 
     def write(batches: Batches) -> Batches:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-        from pyarrow import parquet
-
         held = list(batches)
         roots = pc.drop_null(pa.concat_arrays([batch["root"] for batch in held])) if held else pa.array([], pa.string())
         key, body = f"{folder.prefix}{uuid.uuid4().hex}.parquet", io.BytesIO()
@@ -88,16 +85,12 @@ def with_tables(access: Access, roots: Roots) -> Stage:
 @lru_cache(maxsize=4)
 def _by_depth(access: Access, bucket: str, key: str) -> Mapping[int, Any]:
     """The roots by their number of path parts, the deepest first."""
-    from pyarrow import parquet
-
     body = s3_of(access).get(bucket, key).data
     return by_depth(parquet.read_table(io.BytesIO(body), use_threads=False)["root"].to_pylist())
 
 
 def by_depth(roots: list[str]) -> dict[int, Any]:
     """Arrays of roots by their number of path parts, the deepest first; the bucket's own has none."""
-    import pyarrow as pa
-
     found: dict[int, list[str]] = {}
     for root in roots:
         found.setdefault(root.count("/") + 1 if root else 0, []).append(root)
@@ -106,9 +99,6 @@ def by_depth(roots: list[str]) -> dict[int, Any]:
 
 def tables_of(keys: Any, roots: Mapping[int, Any]) -> Any:
     """The innermost root above each key, or null; `roots` are those of `by_depth`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     tables = pa.nulls(len(keys), pa.string())
     for depth, at_depth in roots.items():
         if not depth:

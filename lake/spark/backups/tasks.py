@@ -22,13 +22,17 @@ Stage = Callable[[Batches], Batches]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The `number`-th of `of` shares of a stored file; `bytes` is about the size of this share."""
+    """The `number`-th of `of` shares of a stored file; `bytes` is about the size of this share.
+
+    `etag` is that of the file which was verified, "" where none was.
+    """
 
     bucket: str
     key: str
     bytes: int
     number: int = 0
     of: int = 1
+    etag: str = ""
 
 
 def shares_of(bucket: str, key: str, size: int) -> list[Share]:

@@ -11,7 +11,7 @@ from lake.spark.backups.listing import listed
 from lake.spark.backups.manifests import write_manifest_of
 from lake.spark.backups.outcomes import OUTCOMES, SAFE, WORTH_RETRY
 from lake.spark.backups.places import Place, access_of, place, slots
-from lake.spark.backups.reports import report_shares
+from lake.spark.backups.reports import file_shares, report_shares
 from lake.spark.backups.room import require_room
 from lake.spark.backups.settling import (
     PLANNED,
@@ -49,8 +49,9 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
     """Give every object of the source exactly one outcome, by the rules of lake.spark.backups.outcomes.
 
     Parameters are those of the plan, its `facts` as `planned`, `reports`, places below which completion reports lie,
-    and `copied_until`, when the last copy ended whose report names no ETag, ISO 8601, or "" where nobody says. Writes
-    the outcomes as Parquet, and one manifest of what is worth another attempt, below `folder`.
+    `report_files`, verified ones {"bucket", "key", "size", "etag"}, `reports_whole`, false where a file of S3's reports
+    is missing or altered, and `copied_until`, when the last copy ended whose report names no ETag, ISO 8601, or ""
+    where nobody says. Writes the outcomes as Parquet, and one manifest of what is worth another attempt, to `folder`.
 
     Returns `listed`, `counts` by outcome, whose sum it is, `bytes_copied`, `groups` by outcome and code with a few
     examples, `retry` {"bucket", "key", "objects"} or {}, and `facts` with the place of the outcomes (`reconciled`).
@@ -71,6 +72,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
             str(params.get("encryption_key") or ""),
             parts_for(objects, parallel),
             _copied_until(params),
+            params.get("reports_whole", True) is True,
         )
         report.step("Compare with the destination")
         there = listed(spark, access, destination, listing(settling, destination), parallel=parallel, schema=BLOBS)
@@ -135,7 +137,8 @@ def _objects(access: Access, facts: Mapping[str, Any]) -> int:
 def _reads(access: Access, facts: Mapping[str, Any], params: Mapping[str, Any]) -> list[Read]:
     """All files to be read: planned objects but those left out, reports, and what was proved before."""
     places = [place({"reports": one}, "reports") for one in params.get("reports") or ()]
-    reads = [Read(REPORTED, share) for share in report_shares(access, places)]
+    shares = [*report_shares(access, places), *file_shares(params.get("report_files") or ())]
+    reads = [Read(REPORTED, share) for share in shares]
     reads += reads_of(access, PLANNED, facts["planned"]["bucket"], facts["planned"]["files"])
     if facts.get("pool"):
         pool = place(facts, "pool")

@@ -23,6 +23,7 @@ from backups.runs.ports import (
     Place,
     Planned,
     Reconciled,
+    Reports,
     Wanted,
 )
 from dashboard.connections.access import lake_access
@@ -31,9 +32,10 @@ from lake.aws.batch_operations import BatchOperations
 from lake.aws.copying import Copy, copy_object
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
-from lake.backup.batch_manifest import read_lines, write_lines
-from lake.backup.completion_report import read_results, write_results
+from lake.backup.batch_manifest import read_lines
+from lake.backup.completion_report import write_results
 from lake.backup.objects import ManifestObject, TaskResult
+from tests.builders.batch import read_results, write_lines
 
 RESULTS = re.compile(r"/results/[^/]+\.csv$")
 Objects = dict[str, ObjectSummary]
@@ -56,6 +58,15 @@ def results_at(lake: Lake, place: Place) -> list[TaskResult]:
     keys = [key for key in objects_at(lake, place) if RESULTS.search(key)]
     texts = [lake.s3.get(place.bucket, place.prefix + key).data.decode() for key in keys]
     return [result for text in texts for result in read_results(io.StringIO(text, newline=""))]
+
+
+def told_by(lake: Lake, reports: Reports) -> dict[str, TaskResult]:
+    """What the reports say, by key."""
+    told = {one.key: one for place in reports.places for one in results_at(lake, place)}
+    for file in reports.files:
+        text = lake.s3.get(file.bucket, file.key).data.decode()
+        told |= {one.key: one for one in read_results(io.StringIO(text, newline=""))}
+    return told
 
 
 def outcome_of(size: int, etag: str, told: TaskResult | None, there: ObjectSummary | None) -> tuple[str, str]:
@@ -105,16 +116,18 @@ class PlainPipeline:
         self,
         wanted: Wanted,
         planned: Mapping[str, Any],
-        reports: tuple[Place, ...],
+        reports: Reports,
         copied_until: datetime | None = None,
     ) -> Reconciled:
         there = objects_at(self._lake, wanted.destination)
-        told = {one.key: one for place in reports for one in results_at(self._lake, place)}
+        told = told_by(self._lake, reports)
         found: dict[tuple[str, str], list[str]] = {}
         for key, (size, etag, is_missing) in planned["objects"].items():
             outcome, code = outcome_of(size, etag, told.get(key), there.get(key))
             if outcome == "copied" and not is_missing:
                 outcome = "already_there"
+            elif reports.doubts and key not in told:
+                outcome, code = "failed", "ReportNotBelieved"
             found.setdefault((outcome, code), []).append(key)
         counts: dict[str, int] = {}
         for (outcome, _), keys in found.items():

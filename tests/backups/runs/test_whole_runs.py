@@ -11,7 +11,7 @@ import pytest
 
 from backups.advancing import advance_here
 from backups.runs import spark_pipeline
-from backups.runs.ports import Place
+from backups.runs.ports import Place, Reports
 from backups.runs.spark_pipeline import SparkPipeline
 from lake.aws.access import open_lake
 from lake.aws.copying import Copy, copy_in_parts
@@ -126,11 +126,11 @@ def damage(ground: Ground, chance: random.Random) -> None:
                     ground.client.put(ground.vault, key, new)
 
 
-def expected(ground: Ground, reports: tuple[Place, ...]) -> dict[str, tuple[str, str]]:
+def expected(ground: Ground, reports: Reports) -> dict[str, tuple[str, str]]:
     with open_lake(ground.access) as lake:
         source = plain.objects_at(lake, Place(ground.source))
         there = plain.objects_at(lake, Place(ground.vault, "pool/"))
-        told = {one.key: one for place in reports for one in plain.results_at(lake, place)}
+        told = plain.told_by(lake, reports)
     return {
         key: plain.outcome_of(found.size, found.etag, told.get(key), there.get(key)) for key, found in source.items()
     }

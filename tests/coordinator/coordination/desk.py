@@ -17,6 +17,7 @@ from dashboard.jobs.models import Job
 from tests.builders.people import actor
 from tests.coordinator.coordination.fake_spark import FakeSpark
 from tests.coordinator.repairs.console import Console
+from tests.dashboard.web.markup import flat
 
 ROOT = "sales/orders"
 
@@ -69,7 +70,7 @@ class Desk:
 
 
 def body(answer: Any) -> str:
-    return unescape(answer.content.decode())
+    return unescape(flat(answer))
 
 
 def hidden(html: str, address: str) -> dict[str, str]:

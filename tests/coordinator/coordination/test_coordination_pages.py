@@ -20,6 +20,7 @@ from tests.builders.delta import commit_bytes, commit_info, metadata, protocol
 from tests.builders.lake import make_store, make_table
 from tests.builders.people import person, signed_in, signed_in_as
 from tests.coordinator.coordination.desk import Desk, body, confirm, hidden
+from tests.dashboard.web.markup import flat
 
 pytestmark = pytest.mark.django_db
 
@@ -457,7 +458,7 @@ def test_a_store_has_settings_for_its_writers(client: Client, kind: str) -> None
 def test_hostile_values_are_escaped_in_settings(client: Client) -> None:
     table = make_table("s3a://lake/x/<script>'", properties={"<b>": "<script>alert(1)"})
 
-    html = client.get(f"/tables/{table.pk}/writers/").content.decode()
+    html = flat(client.get(f"/tables/{table.pk}/writers/"))
 
     assert "<script>alert" not in html
     assert "<script>'" not in html

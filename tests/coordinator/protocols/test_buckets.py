@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from coordinator.protocols.bucket_tables import TableInBucket
-from coordinator.protocols.buckets import diagnose_bucket
 from coordinator.protocols.lifecycle import read_rules
 from coordinator.protocols.verdict import State
 from lake.aws.buckets import BucketDescription
+from tests.builders.buckets import diagnose_bucket
 from tests.builders.facts import NOW
 
 LOG = "orders/_delta_log/"

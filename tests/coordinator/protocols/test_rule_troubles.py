@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from coordinator.protocols.bucket_tables import TableInBucket
-from coordinator.protocols.buckets import diagnose_bucket
 from coordinator.protocols.verdict import Finding, State
+from tests.builders.buckets import diagnose_bucket
 from tests.builders.facts import NOW
 
 

@@ -10,13 +10,14 @@ from coordinator.models import DeltaTable
 from coordinator.repairs.facts import RepairName
 from dashboard.jobs.models import Job
 from tests.coordinator.repairs.console import Console
+from tests.dashboard.web.markup import flat
 
 PUBLISH = {"repair": "publish-commit", "code": "C2", "version": "3"}
 ABANDON = {"repair": "abandon-commit", "code": "C11", "version": "3"}
 
 
 def body(answer: Any) -> str:
-    return unescape(answer.content.decode())
+    return unescape(flat(answer))
 
 
 def confirm_page(client: Client, console: Console, table: DeltaTable, asked: dict[str, str] = PUBLISH) -> str:

@@ -7,11 +7,11 @@ import pytest
 from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, Entry
 from coordinator.observation.settings_of_aws import _ttl_since
 from coordinator.protocols.bucket_tables import TableInBucket, WaitingFile
-from coordinator.protocols.buckets import diagnose_bucket
 from coordinator.upkeep.capacity import Observed, Provision, advise, count_commits
 from coordinator.upkeep.rule_reach import forecast, view_of_rules
 from coordinator.upkeep.views_of import capacity_advice, expiry_facts, lifecycle_view
 from dashboard.connections.models import Connection
+from tests.builders.buckets import diagnose_bucket
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

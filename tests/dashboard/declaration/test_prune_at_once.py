@@ -7,8 +7,8 @@ import pytest
 from django.db import IntegrityError, connection, connections
 
 from dashboard.accounts.models import Grant
-from dashboard.connections.declaration import ConnectionSection
 from dashboard.connections.models import Connection
+from dashboard.declaration.connections import ConnectionSection
 from tests.builders.people import person
 from tests.dashboard.declaration.builders import NOTHING_LEFT, WHOLE, apply
 from tests.patience import patience

@@ -11,7 +11,7 @@ from django.urls import include, path
 
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
-from dashboard.web import errors
+from dashboard.frame import errors
 from tests.builders.people import person, signed_in
 
 pytestmark = pytest.mark.django_db

@@ -9,6 +9,7 @@ from django.urls import include, path
 
 from dashboard.accounts.roles import Role
 from tests.builders.people import signed_in
+from tests.dashboard.web.markup import flat
 from tests.security.content_policy import POLICY
 
 pytestmark = pytest.mark.django_db
@@ -59,7 +60,7 @@ def test_an_ordinary_redirect_stays_one() -> None:
 
 @override_settings(ROOT_URLCONF=__name__)
 def test_a_fragment_brings_its_messages_out_of_band() -> None:
-    html = signed_in(Role.VIEWER).get("/message/", headers={"HX-Request": "true"}).content.decode()
+    html = flat(signed_in(Role.VIEWER).get("/message/", headers={"HX-Request": "true"}))
     assert html.startswith("<p>fragment</p>")
     assert '<div id="toasts" hx-swap-oob="beforeend">' in html
     assert 'class="toast crit" role="alert"' in html
@@ -70,4 +71,4 @@ def test_a_fragment_brings_its_messages_out_of_band() -> None:
 def test_a_message_is_shown_once() -> None:
     client = signed_in(Role.VIEWER)
     client.get("/message/", headers={"HX-Request": "true"})
-    assert "was changed" not in client.get("/me/").content.decode()
+    assert "was changed" not in flat(client.get("/me/"))

@@ -19,7 +19,7 @@ from dashboard.jobs.models import Job, JobEvent, JobState
 from dashboard.web import navigation
 from dashboard.web.navigation import NavCount, NavItem
 from tests.builders.people import signed_in
-from tests.dashboard.web.markup import Markup
+from tests.dashboard.web.markup import Markup, flat
 
 pytestmark = pytest.mark.django_db
 
@@ -56,7 +56,7 @@ def hostile_records() -> Job:
 @pytest.mark.parametrize("address", ["/states/", "/jobs/", "/audit/", "/me/", "/login/", "/nowhere/", "/jobs/{job}/"])
 def test_a_page_carries_nothing_inline_and_its_ids_hold(address: str, hostile_records: Job) -> None:
     client = Client() if address == "/login/" else signed_in(Role.OPERATOR)
-    html = client.get(address.format(job=hostile_records.pk)).content.decode()
+    html = flat(client.get(address.format(job=hostile_records.pk)))
     assert html.startswith("<!doctype html>")
     page = Markup(html)
     assert page.inline() == []
@@ -76,14 +76,14 @@ def test_a_job_in_every_state_has_a_page_and_a_row(state: str) -> None:
     found = job(state, started_at=timezone.now(), finished_at=timezone.now())
     client = signed_in(Role.OPERATOR)
     assert client.get(f"/jobs/{found.pk}/").status_code == 200
-    assert str(found.pk) in client.get("/jobs/").content.decode()
+    assert str(found.pk) in flat(client.get("/jobs/"))
 
 
 def test_a_finished_job_is_polled_no_more_and_announced() -> None:
     client = signed_in(Role.VIEWER)
     running, done = job("running"), job("succeeded", finished_at=timezone.now())
-    assert 'hx-trigger="every 2s"' in client.get(f"/jobs/{running.pk}/progress/").content.decode()
-    fragment = client.get(f"/jobs/{done.pk}/progress/", headers={"HX-Request": "true"}).content.decode()
+    assert 'hx-trigger="every 2s"' in flat(client.get(f"/jobs/{running.pk}/progress/"))
+    fragment = flat(client.get(f"/jobs/{done.pk}/progress/", headers={"HX-Request": "true"}))
     assert "hx-get" not in fragment
     assert "<title>Succeeded · Observe the lake · Levee</title>" in fragment
     assert 'id="fresh" hx-swap-oob="innerHTML">Ended ' in fragment
@@ -91,13 +91,13 @@ def test_a_finished_job_is_polled_no_more_and_announced() -> None:
 
 
 def test_a_running_job_refreshes_itself_without_script() -> None:
-    html = signed_in(Role.VIEWER).get(f"/jobs/{job('running').pk}/").content.decode()
+    html = flat(signed_in(Role.VIEWER).get(f"/jobs/{job('running').pk}/"))
     assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in html
 
 
 def test_the_navigation_marks_the_page_and_counts_what_runs() -> None:
     job("running")
-    html = signed_in(Role.VIEWER).get("/jobs/").content.decode()
+    html = flat(signed_in(Role.VIEWER).get("/jobs/"))
     assert re.search(r'<a href="/jobs/" aria-current="page">.*?1<span class="unseen"> running</span>', html)
     assert html.count('aria-current="page"') == 2  # the entry and the last crumb
 
@@ -105,7 +105,7 @@ def test_the_navigation_marks_the_page_and_counts_what_runs() -> None:
 def test_an_entry_of_an_app_appears_with_its_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(navigation, "_items", {})
     navigation.register(NavItem("Lake", "Fish", "states", "i-table", 1, lambda _: NavCount("unsafe", 1200)))
-    html = signed_in(Role.VIEWER).get("/states/").content.decode()
+    html = flat(signed_in(Role.VIEWER).get("/states/"))
     assert '1,200<span class="unseen"> unsafe</span>' in html
     assert "d0342b" in html  # the favicon
 
@@ -130,11 +130,11 @@ def test_the_scope_narrows_lists_until_it_is_taken_back() -> None:
     mine, other = job("succeeded", connection=one), job("failed", connection=two)
     client = signed_in(Role.VIEWER)
     assert client.post("/scope/", {"connection": "one", "next": "/jobs/"})["Location"] == "/jobs/"
-    html = client.get("/jobs/").content.decode()
+    html = flat(client.get("/jobs/"))
     assert str(mine.pk) in html
     assert str(other.pk) not in html
     client.post("/scope/", {"connection": "", "next": "/jobs/"})
-    assert str(other.pk) in client.get("/jobs/").content.decode()
+    assert str(other.pk) in flat(client.get("/jobs/"))
 
 
 def test_a_scope_that_has_been_removed_means_all() -> None:
@@ -158,19 +158,19 @@ def test_the_scope_is_chosen_by_post() -> None:
 
 def test_a_theme_is_pinned_on_the_document() -> None:
     client = signed_in(Role.VIEWER)
-    assert "data-theme" not in client.get("/me/").content.decode()
+    assert "data-theme" not in flat(client.get("/me/"))
     client.post("/me/", {"theme": "dark"})
-    assert '<html lang="en-GB" data-theme="dark">' in client.get("/me/").content.decode()
+    assert '<html lang="en-GB" data-theme="dark">' in flat(client.get("/me/"))
 
 
 def test_read_only_mode_is_said_on_every_page(settings: Any) -> None:
     settings.READ_ONLY = True
-    assert "Read-only mode." in signed_in(Role.ADMIN).get("/jobs/").content.decode()
+    assert "Read-only mode." in flat(signed_in(Role.ADMIN).get("/jobs/"))
     settings.READ_ONLY = False
-    assert "Read-only mode." not in signed_in(Role.ADMIN).get("/jobs/").content.decode()
+    assert "Read-only mode." not in flat(signed_in(Role.ADMIN).get("/jobs/"))
 
 
 @pytest.mark.parametrize(("role", "may"), [(Role.VIEWER, False), (Role.OPERATOR, True)])
 def test_a_job_offers_its_cancel_to_those_who_may(role: Role, may: bool) -> None:
-    html = signed_in(role).get(f"/jobs/{job('running').pk}/").content.decode()
+    html = flat(signed_in(role).get(f"/jobs/{job('running').pk}/"))
     assert ("Cancel this job" in html) is may

@@ -10,8 +10,8 @@ from django.test import Client
 from coordinator.models import Bucket, CommitStore, DeltaTable
 from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
+from dashboard.accounts.scope import OWN_PAGES, WHOLE_CONSOLE, owned_parts
 from dashboard.connections.models import Connection
-from dashboard.web.scope import OWN_PAGES, WHOLE_CONSOLE, owned_parts
 from tests.builders.people import person, signed_in_as
 from tests.dashboard.alerts.test_mail import alert
 from tests.dashboard.jobs.builders import job

@@ -122,8 +122,6 @@ def test_priority_and_tags_are_kept(ground: Ground, batch: BatchOperations) -> N
     job_id = batch.create_copy(request(ground, "a", tags={"plan": "nightly"}))
     batch.set_priority(job_id, 99)
     assert (batch.status_of(job_id).priority, batch.tags(job_id)) == (99, {"plan": "nightly"})
-    batch.set_tags(job_id, {"plan": "weekly", "team": "lake"})
-    assert batch.tags(job_id) == {"plan": "weekly", "team": "lake"}
 
 
 def test_a_list_is_read_page_by_page_newest_first(ground: Ground, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lake.backup.batch_manifest import FIELDS_WITH_VERSIONS, read_lines, write_lines
+from lake.backup.batch_manifest import FIELDS_WITH_VERSIONS, read_lines
 from lake.backup.objects import FileUnreadable, ManifestObject, decoded_key, encoded_key
+from tests.builders.batch import write_lines
 
 KEYS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 HOSTILE = ["a b", "a+b", "50%", "%2B", 'say "x"', "two\nlines", "\r\n", "dt=1/ä,ö;'", "日本/🜁", "a//b", "\0", ",", " "]

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from lake.backup.completion_report import (
     ReportManifest,
     ResultFile,
-    check_result_file,
     read_report_manifest,
-    read_results,
     report_folder,
+    verify_result_file,
     write_report_manifest,
     write_results,
 )
 from lake.backup.objects import FileUnreadable, TaskResult
+from tests.builders.batch import read_results
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 RESULTS = st.builds(
@@ -45,40 +45,14 @@ def test_a_row_has_the_http_status_before_the_error_code() -> None:
     assert write_results([failed]) == b"lake,a%20b,,failed,404,NoSuchKey,Gone\n"
 
 
-@pytest.mark.parametrize("pair", ["404,NoSuchKey", "NoSuchKey,404"])
-def test_either_order_of_status_and_code_is_read(pair: str) -> None:
-    row = next(read_results([f"lake,a,,failed,{pair},Gone\n"]))
-    assert (row.status, row.code) == (404, "NoSuchKey")
-
-
-@pytest.mark.parametrize("pair", ["200,", ",200"])
-def test_a_success_has_a_status_and_no_code(pair: str) -> None:
-    row = next(read_results([f"lake,a,,succeeded,{pair},Successful\n"]))
-    assert (row.succeeded, row.status, row.code) == (True, 200, "")
-
-
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ("lake,a,,failed,404,NoSuchKey\n", "6 columns"),
-        ("lake,a,,done,200,,\n", "neither succeeded nor failed"),
-        ("lake,a,,failed,NoSuchKey,,\n", "no HTTP status"),
-        ('lake,"a\n', "no CSV"),
-    ],
-)
-def test_a_row_that_is_none_is_refused(row: str, words: str) -> None:
-    with pytest.raises(FileUnreadable, match=words):
-        list(read_results([row]))
-
-
 def test_a_manifest_as_s3_writes_it_is_read() -> None:
     written = b"""{"Format":"Report_CSV_20180820","ReportCreationDate":"2019-04-05T17:48:39.725Z",
         "Results":[{"TaskExecutionStatus":"failed","Bucket":"evidence","MD5Checksum":"83b1","Key":"job-1/results/6.csv"}],
         "ReportSchema":"Bucket, Key, VersionId, TaskStatus, ErrorCode, HTTPStatusCode, ResultMessage"}"""
-    manifest = read_report_manifest(written)
+    manifest = read_report_manifest(written, b"")
     assert manifest.created_at == datetime(2019, 4, 5, 17, 48, 39, 725000, UTC)
     assert manifest.results == (ResultFile(False, "evidence", "job-1/results/6.csv", "83b1"),)
-    assert read_report_manifest(write_report_manifest(manifest)) == manifest
+    assert read_report_manifest(write_report_manifest(manifest), b"") == manifest
 
 
 def test_the_time_of_a_report_always_has_milliseconds() -> None:
@@ -100,14 +74,31 @@ def test_the_time_of_a_report_always_has_milliseconds() -> None:
 )
 def test_a_manifest_that_is_none_is_refused(data: bytes) -> None:
     with pytest.raises(FileUnreadable):
-        read_report_manifest(data)
+        read_report_manifest(data, b"")
+
+
+EMPTY = b'{"Format":"Report_CSV_20180820","ReportCreationDate":"2026-11-20T00:00:00Z","Results":[]}'
+
+
+@pytest.mark.parametrize(
+    "checksum",
+    [b"84b8199adb2ed2db68aab247be3b0ece", b"84B8199ADB2ED2DB68AAB247BE3B0ECE\n", b"hLgZmtsu0ttoqrJHvjsOzg==", b""],
+)
+def test_a_manifest_is_read_beside_its_md5_however_that_is_written(checksum: bytes) -> None:
+    assert read_report_manifest(EMPTY, checksum).results == ()
+
+
+@pytest.mark.parametrize("checksum", [b"00000000000000000000000000000000", b"no digest", b"\xff"])
+def test_a_manifest_beside_another_md5_is_refused(checksum: bytes) -> None:
+    with pytest.raises(FileUnreadable, match=r"manifest\.json\.md5 says"):
+        read_report_manifest(EMPTY, checksum)
 
 
 def test_a_file_of_other_bytes_is_refused() -> None:
     file = ResultFile(True, "evidence", "1.csv", hashlib.md5(b"rows", usedforsecurity=False).hexdigest())
-    check_result_file(file, b"rows")
+    verify_result_file(file, [b"ro", b"ws"])
     with pytest.raises(FileUnreadable, match=r"evidence/1\.csv"):
-        check_result_file(file, b"row")
+        verify_result_file(file, [b"row"])
 
 
 def test_a_report_lies_below_its_prefix_and_job() -> None:

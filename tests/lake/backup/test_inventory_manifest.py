@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lake.backup.inventory_manifest import InventoryManifest, read_manifest, read_schema, verify_parts
+from lake.backup.inventory_manifest import InventoryManifest, read_manifest, read_schema, verify_part
 from lake.backup.objects import FileUnreadable
 
 PART = b"rows of the inventory"
@@ -40,7 +40,6 @@ def test_a_manifest_says_when_what_and_where() -> None:
     assert manifest.destination_bucket == "inventories"
     assert manifest.columns == ("bucket", "key", "size", "last_modified_date", "e_tag")
     assert [part.key for part in manifest.parts] == ["lake/daily/data/1.csv.gz"]
-    assert not manifest.is_of_all_versions
 
 
 def test_blanks_around_the_checksum_do_not_matter() -> None:
@@ -117,15 +116,15 @@ def test_a_manifest_of_any_bytes_is_read_or_refused(body: bytes, checksum: bytes
 
 
 def test_whole_parts_are_verified_piece_by_piece() -> None:
-    told: list[int] = []
-    verify_parts(read(manifest_json()), lambda key: iter([PART[:5], PART[5:]]), told.append)
-    assert told == [len(PART)]
+    [part] = read(manifest_json()).parts
+    assert verify_part(part, iter([PART[:5], PART[5:]])) == len(PART)
 
 
 @pytest.mark.parametrize(
     ("pieces", "words"),
-    [(None, "not there"), ([PART[:-1]], "20 bytes"), ([PART[:-1] + b"!"], "MD5")],
+    [([], "0 bytes"), ([PART[:-1]], "20 bytes"), ([PART[:-1] + b"!"], "MD5")],
 )
-def test_a_part_that_is_not_the_manifests_is_refused(pieces: list[bytes] | None, words: str) -> None:
+def test_a_part_that_is_not_the_manifests_is_refused(pieces: list[bytes], words: str) -> None:
+    [part] = read(manifest_json()).parts
     with pytest.raises(FileUnreadable, match=words):
-        verify_parts(read(manifest_json()), lambda key: pieces)
+        verify_part(part, pieces)

@@ -8,11 +8,7 @@ import pytest
 
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
-from lake.spark.backups import copying as module
-from lake.spark.backups.copying import ALREADY, Orders, copying, right_ones
-from lake.spark.backups.key_ranges import KeyRange
 from lake.spark.backups.places import Place, s3_of
-from lake.spark.backups.reports import report_batches, report_shares
 from lake.spark.backups.tasks import Share
 from lake.spark.errors import SparkRefused
 from sandbox.client import REGION, Client
@@ -21,12 +17,20 @@ from tests.lazily import lazily
 
 pa = lazily("pyarrow")
 parquet = lazily("pyarrow.parquet")
+Orders = lazily("lake.spark.backups.copying", "Orders")
+copying = lazily("lake.spark.backups.copying", "copying")
+right_ones = lazily("lake.spark.backups.copying", "right_ones")
+KeyRange = lazily("lake.spark.backups.key_ranges", "KeyRange")
+report_batches = lazily("lake.spark.backups.reports", "report_batches")
+report_shares = lazily("lake.spark.backups.reports", "report_shares")
+
+ALREADY = "AlreadyThere"
 
 __all__ = ["client"]
 
 
 @pytest.fixture
-def orders(client: Client) -> Orders:
+def orders(client: Client) -> "Orders":
     """A bucket that is source, destination below to/, and the reports' place."""
     bucket = f"backup-copying-{next(numbers)}"
     client.create_bucket(bucket)
@@ -34,7 +38,7 @@ def orders(client: Client) -> Orders:
     return Orders(access, Share(bucket, "planned.parquet", 0), bucket, Place(bucket, "to/"), Place(bucket, "report/"))
 
 
-def plan(client: Client, orders: Orders, keys: list[str], *, put: bool = True) -> None:
+def plan(client: Client, orders: "Orders", keys: list[str], *, put: bool = True) -> None:
     """Plan these objects; each is there, and holds its key."""
     rows = []
     for key in keys:
@@ -47,12 +51,12 @@ def plan(client: Client, orders: Orders, keys: list[str], *, put: bool = True) -
     client.put(orders.source, orders.planned.key, body.getvalue())
 
 
-def copy(orders: Orders, keys: KeyRange | None = None) -> tuple[int, int]:
+def copy(orders: "Orders", keys: "KeyRange | None" = None) -> tuple[int, int]:
     counted = [row for batch in copying(orders)(keys or KeyRange()) for row in batch.to_pylist()]
     return sum(row["done"] for row in counted), sum(row["failed"] for row in counted)
 
 
-def reported(orders: Orders) -> list[dict[str, Any]]:
+def reported(orders: "Orders") -> list[dict[str, Any]]:
     """The rows of all reports, as reconciling reads them."""
     home = replace(orders.results, prefix="")
     results = [share for share in report_shares(orders.access, [home]) if share.key.startswith("job-1/results/")]
@@ -61,11 +65,11 @@ def reported(orders: Orders) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def job(orders: Orders) -> Orders:
+def job(orders: "Orders") -> "Orders":
     return replace(orders, results=Place(orders.source, "job-1/results/"))
 
 
-def test_hostile_keys_are_copied_and_reported_as_they_are(client: Client, job: Orders) -> None:
+def test_hostile_keys_are_copied_and_reported_as_they_are(client: Client, job: "Orders") -> None:
     plan(client, job, list(HOSTILE))
     assert copy(job) == (len(HOSTILE), 0)
     for key in HOSTILE:
@@ -76,7 +80,7 @@ def test_hostile_keys_are_copied_and_reported_as_they_are(client: Client, job: O
     assert all(row["message"].startswith("ETag=") for row in rows)
 
 
-def test_a_range_copies_its_own_keys_only(client: Client, job: Orders) -> None:
+def test_a_range_copies_its_own_keys_only(client: Client, job: "Orders") -> None:
     plan(client, job, ["a", "b", "c", "d"])
     assert copy(job, KeyRange("b", "d")) == (2, 0)
     assert [row["key"] for row in reported(job)] == ["b", "c"]
@@ -86,13 +90,13 @@ def test_a_range_copies_its_own_keys_only(client: Client, job: Orders) -> None:
     ]
 
 
-def test_a_range_of_nothing_reports_and_counts_nothing(client: Client, job: Orders) -> None:
+def test_a_range_of_nothing_reports_and_counts_nothing(client: Client, job: "Orders") -> None:
     plan(client, job, ["a"])
     assert copy(job, KeyRange("b")) == (0, 0)
     assert reported(job) == []
 
 
-def test_what_is_right_is_left_alone_and_what_is_not_is_copied(client: Client, job: Orders) -> None:
+def test_what_is_right_is_left_alone_and_what_is_not_is_copied(client: Client, job: "Orders") -> None:
     plan(client, job, ["gone", "other", "same"])
     client.put(job.source, "to/same", b"same")
     client.put(job.source, "to/other", b"OTHER")
@@ -104,7 +108,7 @@ def test_what_is_right_is_left_alone_and_what_is_not_is_copied(client: Client, j
     assert client.get(job.source, "to/other") == b"other"
 
 
-def test_a_task_that_is_tried_again_reports_beside_its_first_report(client: Client, job: Orders) -> None:
+def test_a_task_that_is_tried_again_reports_beside_its_first_report(client: Client, job: "Orders") -> None:
     plan(client, job, ["a", "b"])
     assert copy(job) == copy(job) == (2, 0)
     told = [(row["key"], row["message"] == ALREADY) for row in reported(job)]
@@ -112,12 +116,12 @@ def test_a_task_that_is_tried_again_reports_beside_its_first_report(client: Clie
 
 
 def test_a_message_of_quotes_commas_and_line_breaks_is_one_field(
-    client: Client, job: Orders, monkeypatch: pytest.MonkeyPatch
+    client: Client, job: "Orders", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> str:
         raise AwsError("AccessDenied", 'no "kms",\n or so', "r", "s3:CopyObject", "", "s3://x")
 
-    monkeypatch.setattr(module, "copy_object", refuse)
+    monkeypatch.setattr("lake.spark.backups.copying.copy_object", refuse)
     plan(client, job, ["a", 'b"\n,'])
     assert copy(job) == (0, 2)
     assert {(row["code"], row["http_status"], row["message"]) for row in reported(job)} == {
@@ -125,13 +129,13 @@ def test_a_message_of_quotes_commas_and_line_breaks_is_one_field(
     }
 
 
-def test_a_planned_file_that_is_gone_is_refused_by_name(job: Orders) -> None:
+def test_a_planned_file_that_is_gone_is_refused_by_name(job: "Orders") -> None:
     with pytest.raises(SparkRefused, match=r"planned.parquet is not there"):
         copy(job)
 
 
 def test_a_listing_tells_of_objects_however_many_pages_they_take(
-    client: Client, job: Orders, monkeypatch: pytest.MonkeyPatch
+    client: Client, job: "Orders", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan(client, job, [f"k{number:02}" for number in range(30)])
     copy(job)
@@ -141,7 +145,7 @@ def test_a_listing_tells_of_objects_however_many_pages_they_take(
     assert right_ones(s3_of(job.access), job.destination, rows) == {row["key"] for row in rows[::2]}
 
 
-def test_where_the_destination_cannot_be_listed_all_are_copied(client: Client, job: Orders) -> None:
+def test_where_the_destination_cannot_be_listed_all_are_copied(client: Client, job: "Orders") -> None:
     plan(client, job, ["a"])
     gone = replace(job, destination=Place("no-such-bucket-of-this-test", ""))
     assert right_ones(s3_of(job.access), gone.destination, [{"key": "a", "size": 1, "etag": "e"}]) == set()

@@ -7,11 +7,12 @@ from urllib.parse import quote
 
 import pytest
 
-from lake.spark.backups.encoding import percent_decoded, percent_encoded
 from tests.lake.spark.backupground import HOSTILE
 from tests.lazily import lazily
 
 pa = lazily("pyarrow")
+percent_decoded = lazily("lake.spark.backups.encoding", "percent_decoded")
+percent_encoded = lazily("lake.spark.backups.encoding", "percent_encoded")
 
 
 def keys(seed: int) -> list[str]:

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lake.spark.backups import exchange
-from lake.spark.backups.exchange import conformed, divided, together
 from tests.lake.spark.backupground import HOSTILE
 from tests.lazily import lazily
 
 pa = lazily("pyarrow")
+conformed = lazily("lake.spark.backups.exchange", "conformed")
+divided = lazily("lake.spark.backups.exchange", "divided")
+together = lazily("lake.spark.backups.exchange", "together")
+
 
 Row = tuple[str, int | None, str | None]
 KEYS = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=40), st.text("ab/", max_size=9))
@@ -105,7 +107,7 @@ def test_parts_are_alike_in_size_whatever_keys_have_in_common(name: str, parts: 
 def test_small_batches_are_divided_together(monkeypatch: pytest.MonkeyPatch) -> None:
     pieces = [batch([(str(number), number, "e" * 100)]) for number in range(1_000)]
     assert len(list(divided("there", iter(pieces), 1))) == 1
-    monkeypatch.setattr(exchange, "DIVIDED_BYTES", 20_000)
+    monkeypatch.setattr("lake.spark.backups.exchange.DIVIDED_BYTES", 20_000)
     assert 5 < len(list(divided("there", iter(pieces), 1))) < 10
 
 

@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lake.spark.backups import key_ranges as ranges
-from lake.spark.backups.key_ranges import KeyRange, key_ranges, rows_within
 from tests.lake.spark.backupground import HOSTILE
 from tests.lazily import lazily
 
 pa = lazily("pyarrow")
+KeyRange = lazily("lake.spark.backups.key_ranges", "KeyRange")
+key_ranges = lazily("lake.spark.backups.key_ranges", "key_ranges")
+rows_within = lazily("lake.spark.backups.key_ranges", "rows_within")
+
 
 KEYS = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=6), st.text("ab/", max_size=4)), max_size=60)
 
@@ -21,7 +23,7 @@ def batches(keys: list[str], cut: int) -> "Iterator[pa.RecordBatch]":
         yield pa.RecordBatch.from_pydict({"key": keys[first : first + cut]}, pa.schema([("key", pa.string())]))
 
 
-def held(keys: list[str], cut: int, within: KeyRange) -> list[str]:
+def held(keys: list[str], cut: int, within: "KeyRange") -> list[str]:
     rows = rows_within(batches(keys, cut), within)
     return [] if rows is None else rows.column("key").to_pylist()
 
@@ -38,7 +40,7 @@ def test_each_object_is_in_one_range_and_all_are_in_the_order_of_their_bytes(
 
 @pytest.mark.parametrize("sample", [10**6, 500])
 def test_ranges_hold_about_as_many_keys_each(sample: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranges, "SAMPLE", sample)
+    monkeypatch.setattr("lake.spark.backups.key_ranges.SAMPLE", sample)
     keys = [f"t/day={number % 28:02}/part-{number:05}" for number in range(10_000)]
     found = key_ranges(batches(keys, 999), len(keys), 8)
     sizes = [len(held(keys, 999, one)) for one in found]

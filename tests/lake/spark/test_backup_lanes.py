@@ -3,10 +3,11 @@
 import itertools
 from datetime import UTC, datetime, timedelta
 
-from lake.spark.backups.lanes import with_lanes
 from tests.lazily import lazily
 
 pa = lazily("pyarrow")
+with_lanes = lazily("lake.spark.backups.lanes", "with_lanes")
+
 
 CUT_OFF = datetime(2026, 11, 20, tzinfo=UTC)
 LIMIT = 5 * 1024**3

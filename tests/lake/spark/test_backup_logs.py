@@ -10,13 +10,14 @@ from lake.aws.access import Access
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ListPage, ObjectSummary
 from lake.aws.s3 import ObjectBody
-from lake.spark.backups import live
 from tests.builders.delta import add, checkpoint_bytes, commit_bytes, metadata, protocol
 from tests.lazily import lazily
 
 deltalake = lazily("deltalake")
 pa = lazily("pyarrow")
 parquet = lazily("pyarrow.parquet")
+live = lazily("lake.spark.backups.live")
+
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 LOG = "t/_delta_log/"
@@ -49,7 +50,7 @@ class Memory:
 
 def actions(monkeypatch, s3, root="t", since=NOW - timedelta(hours=24)):
     """The rows of ACTIONS of one table, as dictionaries."""
-    monkeypatch.setattr(live.Logs, "s3", s3)
+    monkeypatch.setattr("lake.spark.backups.live.Logs.s3", s3)
     logs = live.Logs(Access("eu-central-1"), "lake", since)
     roots = pa.RecordBatch.from_pydict({"root": [root]})
     reads = live._planning(logs)(iter([roots]))
@@ -140,13 +141,13 @@ def test_an_unpublished_commit_that_is_gone_by_now_is_none(monkeypatch):
 
 
 def test_a_commit_too_large_for_memory_is_a_problem(monkeypatch):
-    monkeypatch.setattr(live, "MOST_COMMIT_BYTES", 10)
+    monkeypatch.setattr("lake.spark.backups.live.MOST_COMMIT_BYTES", 10)
     assert "is empty" not in problem(actions(monkeypatch, Memory({name(0): start(add("a"))})))
 
 
 def test_more_commits_than_are_held_at_once_are_all_read_in_order(monkeypatch):
-    monkeypatch.setattr(live, "COMMITS_AT_ONCE", 3)
-    monkeypatch.setattr(live, "ROWS", 2)
+    monkeypatch.setattr("lake.spark.backups.live.COMMITS_AT_ONCE", 3)
+    monkeypatch.setattr("lake.spark.backups.live.ROWS", 2)
     s3 = Memory({name(0): start(), **{name(version): commit_bytes(add(f"f{version}")) for version in range(1, 20)}})
     assert list(files(actions(monkeypatch, s3))) == [f"t/f{version}" for version in range(1, 20)]
 

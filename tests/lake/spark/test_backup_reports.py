@@ -9,10 +9,15 @@ import pytest
 
 from lake.aws.errors import AwsError
 from lake.aws.s3 import ObjectBody
-from lake.spark.backups import reports
-from lake.spark.backups.reports import lines_of, rows_of
 from lake.spark.backups.tasks import Share
+from lake.spark.errors import SparkRefused
 from tests.lake.spark.backupground import HOSTILE
+from tests.lazily import lazily
+
+file_shares = lazily("lake.spark.backups.reports", "file_shares")
+lines_of = lazily("lake.spark.backups.reports", "lines_of")
+rows_of = lazily("lake.spark.backups.reports", "rows_of")
+
 
 OURS = "acme-lake"
 Told = tuple[str, bool | None, str | None, str | None, str | None]
@@ -91,7 +96,7 @@ RAGGED_ROWS: list[Told] = [
 def test_wherever_a_report_is_cut_its_rows_are_the_same(
     data: bytes, rows: list[Told], ahead: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reports, "LOOK_AHEAD", ahead)
+    monkeypatch.setattr("lake.spark.backups.reports.LOOK_AHEAD", ahead)
     assert told(data) == rows
     for cut in range(1, len(data)):
         shares = in_two(data, cut)
@@ -115,6 +120,19 @@ def test_an_empty_report_holds_nothing() -> None:
     assert told(b"") == []
 
 
+@pytest.mark.parametrize(("first", "of"), [(0, 1), (0, 2), (1, 2)])
+def test_a_file_that_was_exchanged_after_it_was_verified_is_not_read(first: int, of: int) -> None:
+    s3: Any = OneFile(PLAIN)
+    with pytest.raises(SparkRefused, match="was changed after its MD5 was verified"):
+        lines_of(s3, Share("b", "k", len(PLAIN) // of, first, of, etag="verified"))
+
+
+def test_a_verified_file_is_read_in_shares_that_name_its_etag(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lake.spark.backups.tasks.SHARE_BYTES", 10)
+    shares = file_shares([{"bucket": "b", "key": "1.csv", "size": 15, "etag": "e"}])
+    assert shares == [Share("b", "1.csv", 7, 0, 2, "e"), Share("b", "1.csv", 7, 1, 2, "e")]
+
+
 def test_hostile_keys_come_back() -> None:
     data = b"".join(line(key, "succeeded", "200", "", "") for key in HOSTILE)
     assert [row[0] for row in told(data)] == list(HOSTILE)
@@ -125,7 +143,7 @@ def test_a_plain_report_is_read_at_once_and_a_ragged_one_line_by_line(monkeypatc
         raise AssertionError(lines)
 
     plain = b"".join(line(key, "succeeded", "200", "", "") for key in ("a", "b"))
-    monkeypatch.setattr(reports, "_read_singly", never)
+    monkeypatch.setattr("lake.spark.backups.reports._read_singly", never)
     assert [row[0] for row in told(plain)] == ["a", "b"]
     with pytest.raises(AssertionError):
         told(RAGGED)

@@ -4,12 +4,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lake.spark.backups.live import ACTIONS
-from lake.spark.backups.selection import _is_needed, _last
 from lake.spark.sql import delta_path
 from sandbox.spark_tables import SparkLake
 from tests.lake.spark.test_backup_logs import Memory, actions
+from tests.lazily import lazily
 from tests.sparksession import shared_spark_lake, spark_lake
+
+live = lazily("lake.spark.backups.live")
+_is_needed = lazily("lake.spark.backups.selection", "_is_needed")
+_last = lazily("lake.spark.backups.selection", "_last")
+
 
 __all__ = ["spark_lake"]
 pytestmark = pytest.mark.spark
@@ -49,7 +53,7 @@ def needed(spark_lake: SparkLake, monkeypatch, objects, since: datetime) -> set[
     rows = actions(monkeypatch, Memory(objects), since=since)
     assert [row["problem"] for row in rows if row["problem"]] == []
     assert [row["counted"] for row in rows if row["counted"]] != []
-    frame = spark_lake.spark.createDataFrame([tuple(row.values()) for row in rows], ACTIONS)
+    frame = spark_lake.spark.createDataFrame([tuple(row.values()) for row in rows], live.ACTIONS)
     return {key for row in _last(frame).where(_is_needed(since)).collect() for key in row["last"]["keys"]} & set(
         objects
     )

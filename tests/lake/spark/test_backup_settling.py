@@ -9,26 +9,6 @@ import pytest
 from lake.aws.access import Access
 from lake.spark.backups import tasks
 from lake.spark.backups.places import Place
-from lake.spark.backups.reports import report_shares
-from lake.spark.backups.settling import (
-    EXAMPLES,
-    MOST_PARTS,
-    PLANNED,
-    PROVED,
-    REPORTED,
-    THERE,
-    Read,
-    Settling,
-    keys_below,
-    listing,
-    parts_for,
-    reading,
-    reads_of,
-    rows_of,
-    schemas,
-    settled_parts,
-    write_none,
-)
 from lake.spark.backups.tasks import balanced
 from lake.spark.errors import SparkRefused
 from sandbox.client import REGION, Client
@@ -37,6 +17,25 @@ from tests.lazily import lazily
 
 pa = lazily("pyarrow")
 parquet = lazily("pyarrow.parquet")
+report_shares = lazily("lake.spark.backups.reports", "report_shares")
+Read = lazily("lake.spark.backups.settling", "Read")
+Settling = lazily("lake.spark.backups.settling", "Settling")
+keys_below = lazily("lake.spark.backups.settling", "keys_below")
+listing = lazily("lake.spark.backups.settling", "listing")
+parts_for = lazily("lake.spark.backups.settling", "parts_for")
+reading = lazily("lake.spark.backups.settling", "reading")
+reads_of = lazily("lake.spark.backups.settling", "reads_of")
+rows_of = lazily("lake.spark.backups.settling", "rows_of")
+schemas = lazily("lake.spark.backups.settling", "schemas")
+settled_parts = lazily("lake.spark.backups.settling", "settled_parts")
+write_none = lazily("lake.spark.backups.settling", "write_none")
+
+EXAMPLES = 5
+MOST_PARTS = 4_096
+PLANNED = "planned"
+PROVED = "proved"
+REPORTED = "reported"
+THERE = "there"
 
 __all__ = ["client"]
 
@@ -46,20 +45,20 @@ Rows = list[dict[str, Any]]
 
 
 @pytest.fixture
-def settling(client: Client) -> Settling:
+def settling(client: Client) -> "Settling":
     bucket = f"backup-settling-{next(numbers)}"
     client.create_bucket(bucket)
     access = Access(REGION, endpoint_url=client.origin)
     return Settling(access, "acme-lake", Place(bucket, "outcomes/"), BEGAN, "", 5)
 
 
-def write(client: Client, settling: Settling, name: str, rows: Rows, schema: "pa.Schema", **how: Any) -> None:
+def write(client: Client, settling: "Settling", name: str, rows: Rows, schema: "pa.Schema", **how: Any) -> None:
     body = BytesIO()
     parquet.write_table(pa.Table.from_pylist(rows, schema), body, **how)
     client.put(settling.kept.bucket, name, body.getvalue())
 
 
-def plant(client: Client, settling: Settling, keys: list[str]) -> list[Read]:
+def plant(client: Client, settling: "Settling", keys: list[str]) -> "list[Read]":
     """Plan and report `keys`; the destination has all but each third, which the report says are gone."""
     objects = [
         {"key": key, "size": len(key), "etag": "e", "modified_at": NEW, "table": f"t{number % 2}", "lane": "copy"}
@@ -82,7 +81,7 @@ def plant(client: Client, settling: Settling, keys: list[str]) -> list[Read]:
     ]
 
 
-def run(settling: Settling, reads: list[Read]) -> Rows:
+def run(settling: "Settling", reads: "list[Read]") -> Rows:
     """The rows that count, as Spark would have them of its tasks."""
     parts: dict[int, list[pa.RecordBatch]] = {}
     for work in balanced(reads, 3, lambda read: read.share.bytes):
@@ -92,7 +91,7 @@ def run(settling: Settling, reads: list[Read]) -> Rows:
     return [row for _, blobs in sorted(parts.items()) for batch in settle(iter(blobs)) for row in batch.to_pylist()]
 
 
-def outcomes(client: Client, settling: Settling) -> Rows:
+def outcomes(client: Client, settling: "Settling") -> Rows:
     keys = keys_below(settling.access, settling.kept)
     return [
         row for key in keys for row in parquet.read_table(BytesIO(client.get(settling.kept.bucket, key))).to_pylist()
@@ -109,7 +108,7 @@ def told(counted: Rows) -> dict[tuple[str, str], int]:
 
 @pytest.mark.parametrize("share_bytes", [10**9, 200])
 def test_each_object_has_one_outcome_however_files_are_shared(
-    client: Client, settling: Settling, share_bytes: int, monkeypatch: pytest.MonkeyPatch
+    client: Client, settling: "Settling", share_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tasks, "SHARE_BYTES", share_bytes)
     keys = [*HOSTILE, *(f"t/{number}" for number in range(40))]
@@ -130,7 +129,7 @@ def test_each_object_has_one_outcome_however_files_are_shared(
     assert EXAMPLES <= len(examples) == len(set(examples))
 
 
-def test_outcomes_keep_what_later_plans_read(client: Client, settling: Settling) -> None:
+def test_outcomes_keep_what_later_plans_read(client: Client, settling: "Settling") -> None:
     run(settling, plant(client, settling, ["t/a", "t/b"]))
     key, *_ = keys_below(settling.access, settling.kept)
     fields = parquet.read_schema(BytesIO(client.get(settling.kept.bucket, key)))
@@ -141,7 +140,7 @@ def test_outcomes_keep_what_later_plans_read(client: Client, settling: Settling)
     }
 
 
-def test_a_part_that_is_done_again_counts_what_is_written_already(client: Client, settling: Settling) -> None:
+def test_a_part_that_is_done_again_counts_what_is_written_already(client: Client, settling: "Settling") -> None:
     reads = plant(client, settling, [f"t/{number}" for number in range(30)])
     first = run(settling, reads)
     before = {key: client.get(settling.kept.bucket, key) for key in keys_below(settling.access, settling.kept)}
@@ -152,7 +151,7 @@ def test_a_part_that_is_done_again_counts_what_is_written_already(client: Client
     assert told(again) == told(first)
 
 
-def test_a_listing_is_as_good_as_a_file_of_it(client: Client, settling: Settling) -> None:
+def test_a_listing_is_as_good_as_a_file_of_it(client: Client, settling: "Settling") -> None:
     keys = [*HOSTILE, "t/x"]
     reads = [read for read in plant(client, settling, keys) if read.kind != THERE]
     objects = [{"key": f"pöol/{key}", "size": len(key), "etag": "e", "modified_at": NEW} for key in keys]
@@ -166,7 +165,7 @@ def test_a_listing_is_as_good_as_a_file_of_it(client: Client, settling: Settling
     assert {row["outcome"] for row in outcomes(client, settling)} == {"copied", "already_there"}
 
 
-def test_what_an_earlier_reconciliation_proved_counts(client: Client, settling: Settling) -> None:
+def test_what_an_earlier_reconciliation_proved_counts(client: Client, settling: "Settling") -> None:
     stored = {"size": 3, "modified_at": datetime(2026, 1, 1, tzinfo=UTC), "lane": "copy"}
     keys = ("safe", "failed", "same", "same as before")
     write(
@@ -198,7 +197,7 @@ def test_what_an_earlier_reconciliation_proved_counts(client: Client, settling: 
     assert told == dict.fromkeys(("failed", "same", "same as before"), not_proved)
 
 
-def test_outcomes_keep_the_destinations_etag_only_where_it_is_another(client: Client, settling: Settling) -> None:
+def test_outcomes_keep_the_destinations_etag_only_where_it_is_another(client: Client, settling: "Settling") -> None:
     stored = {"size": 1, "modified_at": NEW, "lane": "copy", "etag": "e"}
     planned = [{**stored, "key": key} for key in ("same", "other", "gone")]
     there = [{**stored, "key": "same"}, {**stored, "key": "other", "etag": "e-2"}]
@@ -212,13 +211,13 @@ def test_outcomes_keep_the_destinations_etag_only_where_it_is_another(client: Cl
     assert told == {"same": None, "other": "e-2", "gone": None}
 
 
-def test_outcomes_of_nothing_are_a_file_too(client: Client, settling: Settling) -> None:
+def test_outcomes_of_nothing_are_a_file_too(client: Client, settling: "Settling") -> None:
     write_none(settling)
     assert outcomes(client, settling) == []
     assert rows_of(settling.access, settling.kept.bucket, keys_below(settling.access, settling.kept)) == 0
 
 
-def test_files_that_are_missing_or_not_whole_are_refused_by_name(client: Client, settling: Settling) -> None:
+def test_files_that_are_missing_or_not_whole_are_refused_by_name(client: Client, settling: "Settling") -> None:
     reads = plant(client, settling, ["t/a"])
     bucket = settling.kept.bucket
     for ask in (reads_of, lambda access, kind, *file: rows_of(access, *file)):

@@ -9,8 +9,6 @@ import pytest
 
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
-from lake.spark.backups import stored
-from lake.spark.backups.stored import csv_batches, orc_batches, parquet_batches
 from lake.spark.backups.tasks import SHARE_BYTES, Share, balanced, shares_of, then
 from lake.spark.errors import SparkRefused
 from tests.lazily import lazily
@@ -18,6 +16,10 @@ from tests.lazily import lazily
 orc = lazily("pyarrow.orc")
 pa = lazily("pyarrow")
 parquet = lazily("pyarrow.parquet")
+csv_batches = lazily("lake.spark.backups.stored", "csv_batches")
+orc_batches = lazily("lake.spark.backups.stored", "orc_batches")
+parquet_batches = lazily("lake.spark.backups.stored", "parquet_batches")
+
 
 ACCESS = Access("us-east-1")
 
@@ -27,7 +29,7 @@ def holding(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
     """Let every object be these bytes."""
 
     def hold(data: bytes) -> None:
-        monkeypatch.setattr(stored, "open_object", lambda access, bucket, key: io.BytesIO(data))
+        monkeypatch.setattr("lake.spark.backups.stored.open_object", lambda access, bucket, key: io.BytesIO(data))
 
     return hold
 
@@ -99,7 +101,7 @@ def test_what_is_missing_is_named_and_other_refusals_of_s3_pass(
     def refuse(access: Access, bucket: str, key: str) -> Any:
         raise AwsError(code, "said so")
 
-    monkeypatch.setattr(stored, "open_object", refuse)
+    monkeypatch.setattr("lake.spark.backups.stored.open_object", refuse)
     with pytest.raises(raised, match=r"s3://b/k is not there: restore it|said so"):
         list(parquet_batches(ACCESS, Share("b", "k", 1)))
 

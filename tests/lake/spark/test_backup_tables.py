@@ -4,11 +4,13 @@ import random
 
 import pytest
 
-from lake.spark.backups.tables import by_depth, count_roots, tables_of
 from tests.lake.spark.backupground import HOSTILE
 from tests.lazily import lazily
 
 pa = lazily("pyarrow")
+by_depth = lazily("lake.spark.backups.tables", "by_depth")
+count_roots = lazily("lake.spark.backups.tables", "count_roots")
+tables_of = lazily("lake.spark.backups.tables", "tables_of")
 
 
 def innermost(key: str, roots: set[str]) -> str | None:

@@ -14,10 +14,11 @@ import urllib3
 
 from lake.aws.access import Access
 from lake.aws.rare_clients import without_account_label
-from lake.backup.batch_manifest import FIELDS, FIELDS_WITH_VERSIONS, FORMAT, write_lines
-from lake.backup.completion_report import read_report_manifest, read_results
+from lake.backup.batch_manifest import FIELDS, FIELDS_WITH_VERSIONS, FORMAT
+from lake.backup.completion_report import ReportManifest, read_report_manifest
 from lake.backup.objects import ManifestObject, TaskResult
 from sandbox.client import REGION
+from tests.builders.batch import read_results, write_lines
 from tests.patience import patience
 from tests.sandboxlake import sandbox_lake
 
@@ -113,7 +114,7 @@ class Ground:
 
     def report(self, job_id: str, prefix: str = "report") -> dict[str, TaskResult]:
         """Results by key, their files checked against the report's MD5s."""
-        manifest = read_report_manifest(self.client.get(self.evidence, f"{prefix}/job-{job_id}/manifest.json"))
+        manifest = self._report_manifest(job_id, prefix)
         found: dict[str, TaskResult] = {}
         for file in manifest.results:
             data = self.client.get(file.bucket, file.key)
@@ -123,8 +124,12 @@ class Ground:
                 found[result.key] = result
         return found
 
+    def _report_manifest(self, job_id: str, prefix: str = "report") -> ReportManifest:
+        key = f"{prefix}/job-{job_id}/manifest.json"
+        return read_report_manifest(self.client.get(self.evidence, key), self.client.get(self.evidence, f"{key}.md5"))
+
     def rows(self, job_id: str) -> list[list[str]]:
         """Rows of the report as they are written."""
-        manifest = read_report_manifest(self.client.get(self.evidence, f"report/job-{job_id}/manifest.json"))
+        manifest = self._report_manifest(job_id)
         texts = [self.client.get(file.bucket, file.key).decode() for file in manifest.results]
         return [row for text in texts for row in csv.reader(io.StringIO(text, newline=""))]

@@ -8,7 +8,7 @@ from typing import Any
 
 import urllib3
 
-from lake.backup.inventory_manifest import InventoryManifest, read_manifest, verify_parts
+from lake.backup.inventory_manifest import InventoryManifest, read_manifest, verify_part
 from lake.backup.objects import decoded_key
 from tests.sandbox.control.ground import Ground
 
@@ -56,7 +56,8 @@ def manifest_of(ground: Ground, key: str) -> InventoryManifest:
 def rows(ground: Ground, key: str) -> list[Row]:
     """The rows of all files, verified, by column name; values of CSV are text, its keys decoded."""
     manifest = manifest_of(ground, key)
-    verify_parts(manifest, lambda part: [ground.client.get(ground.evidence, part)])
+    for part in manifest.parts:
+        verify_part(part, [ground.client.get(ground.evidence, part.key)])
     found: list[Row] = []
     for part in manifest.parts:
         found += _rows(manifest, ground.client.get(ground.evidence, part.key))

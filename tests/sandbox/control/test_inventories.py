@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from lake.backup.inventory_manifest import verify_parts
+from lake.backup.inventory_manifest import verify_part
 from lake.backup.objects import FileUnreadable
 from tests.patience import patience
 from tests.sandbox.control.ground import Ground
@@ -267,10 +267,10 @@ def test_an_inventory_may_still_hold_what_is_deleted(ground: Ground, file_format
 
 
 def verifies(ground: Ground, key: str) -> None:
-    def pieces(part: str) -> list[bytes] | None:
-        return [ground.client.get(ground.evidence, part)] if ground.client.exists(ground.evidence, part) else None
-
-    verify_parts(manifest_of(ground, key), pieces)
+    for part in manifest_of(ground, key).parts:
+        if not ground.client.exists(ground.evidence, part.key):
+            raise FileUnreadable(f"{part.key} is not there")
+        verify_part(part, [ground.client.get(ground.evidence, part.key)])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.web.scope import choose_connection
+from dashboard.accounts.scope import choose_connection
 from dashboard.web.states import JOBS, LAKE, RUNS, VERSIONS
 
 

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from django.db.models import SET_NULL, Model, QuerySet
+from django.db.models import SET_NULL, QuerySet
 
 from dashboard.connections.access import is_allowed
+from dashboard.connections.held import is_read_anew, words_of
 from dashboard.connections.models import Connection
 from dashboard.declaration.reading import DeclarationError, Field, pattern, read_table
 from dashboard.declaration.sections import CONNECTIONS, Item, Section, sections
@@ -77,27 +78,13 @@ class ConnectionSection(Section):
         return f"What belongs to it would go with it: {', '.join(held)}." if held else ""
 
 
-_read_anew: set[type[Model]] = set()
-_words: dict[type[Model], tuple[str, str]] = {}
-
-
-def goes_with_its_connection(*models: type[Model]) -> None:
-    """Tell of snapshots that a look makes anew: they hold no connection."""
-    _read_anew.update(models)
-
-
-def counted_as(model: type[Model], one: str, several: str) -> None:
-    """Tell what one row, and several rows, of a model are called that would go with their connection."""
-    _words[model] = (one, several)
-
-
 def _held_by(row: Connection) -> Iterator[str]:
     declared = {section.model for section in sections()}
     for relation in Connection._meta.related_objects:
         model = relation.related_model
-        if relation.on_delete is SET_NULL or model in declared | _read_anew:
+        if relation.on_delete is SET_NULL or model in declared or is_read_anew(model):
             continue
         count = model._default_manager.filter(**{relation.field.name: row}).count()
         if count:
-            one, several = _words.get(model, (model._meta.verbose_name, model._meta.verbose_name_plural))
+            one, several = words_of(model)
             yield f"{count:,} {one if count == 1 else several}"

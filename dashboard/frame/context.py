@@ -12,9 +12,9 @@ from django.urls import reverse
 
 from dashboard.accounts.access import access_of
 from dashboard.accounts.roles import PERMISSIONS, Role
+from dashboard.accounts.scope import WHOLE_CONSOLE, connections_of, current_connection, visible
 from dashboard.connections.models import Connection
 from dashboard.web.navigation import GROUPS, NavCount, NavItem, registered
-from dashboard.web.scope import WHOLE_CONSOLE, connections_of, current_connection, visible
 from dashboard.web.states import LAKE, Look, look_of
 
 THEMES = ("light", "dark")
