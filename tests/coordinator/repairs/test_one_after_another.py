@@ -8,7 +8,7 @@ from coordinator.models import CommitStore, DeltaTable
 from coordinator.protocols import log_store_items
 from coordinator.repairs import litter_plans
 from coordinator.repairs.facts import RepairName
-from tests.builders.delta import UUID, add, commit_bytes, commit_info
+from tests.builders.delta import UUID, add, commit_bytes, commit_info, first_commit_bytes
 from tests.coordinator.repairs.console import Console
 
 pytestmark = pytest.mark.django_db
@@ -86,3 +86,21 @@ def test_a_newest_file_put_again_frees_no_commit_that_another_store_accepted(con
 
     assert len(console.observed(ROOT).domains) == 2
     assert removals(console, table) == []
+
+
+def test_a_table_made_again_is_not_given_the_commits_of_the_one_before_on_nobodys_word(console: Console) -> None:
+    written(console)
+    console.observe()
+    for version in range(4):
+        console.lake.delete(f"{LOG}{version:020d}.json")
+    expire(console, 0, 1)
+    time.sleep(1.1)  # S3 tells times by the second.
+    console.lake.commit(ROOT, 0, first_commit_bytes(table_id="another"))
+    console.lake.commit(ROOT, 1, body(1, "-new"))
+    live(console, 0, 1, tempPath={"S": f".tmp/{1:020d}.json.new"})
+    console.observe()
+
+    plan = console.plan(console.observed(ROOT), RepairName.REPUBLISH_FILE)
+
+    assert (plan["version"], plan["can_lose"]) == (3, True)
+    assert "may be of a table that was dropped here before" in plan["danger"]
