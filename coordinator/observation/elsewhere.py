@@ -68,13 +68,25 @@ def _is_one_of(store: CommitStore, own: Iterable[CommitStore]) -> bool:
 
 
 def _same_store(one: CommitStore, other: CommitStore) -> bool:
-    """By their ARNs, which hold region and account; where one was not read, by region and name."""
+    """By their ARNs, which hold region and account; where one was not read, by region, name and account.
+
+    Two of one name are taken for one while the account of either is not known: a connection without a role has none.
+    """
     if _dynamodb(one.connection) != _dynamodb(other.connection):
         return False
     arn, other_arn = str(one.facts.get("arn") or ""), str(other.facts.get("arn") or "")
     if arn and other_arn:
         return arn == other_arn
-    return (one.connection.region, one.name) == (other.connection.region, other.name)
+    if (one.connection.region, one.name) != (other.connection.region, other.name):
+        return False
+    accounts = {_account(one), _account(other)} - {""}
+    return len(accounts) < 2
+
+
+def _account(store: CommitStore) -> str:
+    """The account of a store by its ARN, else by the role that its connection assumes; "" where neither is known."""
+    arns = (str(store.facts.get("arn") or ""), store.connection.role_arn)
+    return next((account for arn in arns if (account := "".join(arn.split(":")[4:5]))), "")
 
 
 def _dynamodb(connection: Connection) -> str:

@@ -209,6 +209,46 @@ def test_another_store_of_the_same_s3_is_elsewhere(other, arn, is_elsewhere):
         assert (held.connection, held.domain, held.newest) == ("other", LockDomain("delta_log", table.uri), 7)
 
 
+HERE, THERE = "arn:aws:iam::111122223333:role/levee", "arn:aws:iam::444455556666:role/levee"
+DESCRIBED = store_facts(arn="arn:aws:dynamodb:eu-west-1:111122223333:table/delta_log")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("own_role", "own_facts", "role", "is_elsewhere"),
+    [
+        (HERE, {}, THERE, True),
+        (HERE, {}, HERE, False),
+        ("", {}, THERE, False),
+        (HERE, {}, "", False),
+        ("", {}, "", False),
+        ("", DESCRIBED, THERE, True),
+        ("", DESCRIBED, HERE, False),
+        (THERE, DESCRIBED, THERE, True),
+        ("levee", {}, "role", False),
+    ],
+    ids=[
+        "two accounts",
+        "one account",
+        "own account unknown",
+        "other account unknown",
+        "the same by name",
+        "another account than the one described",
+        "the account that was described",
+        "a description goes before a role",
+        "roles that name no account",
+    ],
+)
+def test_a_store_that_could_not_be_described_is_told_by_the_account_of_its_role(
+    own_role, own_facts, role, is_elsewhere
+):
+    own, other = make_connection("own", role_arn=own_role), make_connection("other", role_arn=role)
+    make_store(connection=own, facts=own_facts)
+    make_entry(make_table(connection=other), 7, store=make_store(connection=other, facts={}))
+
+    assert bool(held_elsewhere(own)) is is_elsewhere
+
+
 @pytest.mark.django_db
 def test_one_connection_alone_asks_one_question(django_assert_num_queries):
     own = make_connection("own")
