@@ -33,13 +33,14 @@ def _found(connection: Connection, entries: "QuerySet[Entry]") -> dict[Place, tu
     stores = {store.pk: store for store in _stores_elsewhere(connection)}
     if not stores:
         return {}
-    newest = Max("version")
+    # A look that finds a table unchanged dates the table alone, not each of its entries.
+    columns = (Max("version"), Max("expire_time"), Max("observed_at"), Max("table__observed_at"))
     rows = entries.filter(store__in=stores, table__gone_at=None).order_by().values_list(*_COLUMNS)
     found: defaultdict[Place, list[HeldElsewhere]] = defaultdict(list)
-    for bucket, prefix, store_id, path, version, read_at in rows.annotate(newest, Max("observed_at")):
-        store = stores[store_id]
+    for bucket, prefix, store_id, path, version, expires_at, *read_at in rows.annotate(*columns):
+        store, last = stores[store_id], max(one for one in read_at if one is not None)
         domain = LockDomain(store.name, path)
-        held = HeldElsewhere(store.connection.name, store.connection.region, domain, version, read_at)
+        held = HeldElsewhere(store.connection.name, store.connection.region, domain, version, last, expires_at)
         found[bucket, prefix].append(held)
     return {place: tuple(sorted(held, key=lambda one: (one.connection, one.domain))) for place, held in found.items()}
 

@@ -20,7 +20,7 @@ from lake.aws.access import Access, Lake, open_lake
 from lake.delta.facts import LockDomain
 from lake.delta.uri import TableUri
 from tests.builders.delta import UUID
-from tests.builders.lake import make_connection, make_entry, make_store, make_table, store_facts
+from tests.builders.lake import NOW, make_connection, make_entry, make_store, make_table, store_facts
 from tests.builders.moto_lake import MotoLake
 from tests.lake.aws.conftest import KEYS
 
@@ -207,6 +207,21 @@ def test_another_store_of_the_same_s3_is_elsewhere(other, arn, is_elsewhere):
     if is_elsewhere:
         [held] = found["lake", "sales/orders"]
         assert (held.connection, held.domain, held.newest) == ("other", LockDomain("delta_log", table.uri), 7)
+
+
+@pytest.mark.django_db
+def test_entries_elsewhere_are_as_old_as_the_last_look_at_their_table():
+    own, other = make_connection("own"), make_connection("other", region="us-east-1")
+    make_table(connection=own, store=make_store(connection=own))
+    store = make_store(connection=other, facts={})
+    looked, later = NOW - timedelta(minutes=1), int(NOW.timestamp()) + 60
+    table = make_table(connection=other, observed_at=looked)
+    make_entry(table, 6, store=store, observed_at=NOW - timedelta(days=30), expire_time=later)
+    make_entry(table, 7, store=store, observed_at=NOW - timedelta(days=20), expire_time=None, complete=False)
+
+    [held] = held_elsewhere(own)["lake", "sales/orders"]
+
+    assert (held.newest, held.read_at, held.expires_at) == (7, looked, later)
 
 
 HERE, THERE = "arn:aws:iam::111122223333:role/levee", "arn:aws:iam::444455556666:role/levee"
