@@ -33,13 +33,14 @@ def _found(connection: Connection, entries: "QuerySet[Entry]") -> dict[Place, tu
     stores = {store.pk: store for store in _stores_elsewhere(connection)}
     if not stores:
         return {}
-    newest = Max("version")
+    # A look that finds a table unchanged dates the table alone, not each of its entries.
+    columns = (Max("version"), Max("expire_time"), Max("observed_at"), Max("table__observed_at"))
     rows = entries.filter(store__in=stores, table__gone_at=None).order_by().values_list(*_COLUMNS)
     found: defaultdict[Place, list[HeldElsewhere]] = defaultdict(list)
-    for bucket, prefix, store_id, path, version, read_at in rows.annotate(newest, Max("observed_at")):
-        store = stores[store_id]
+    for bucket, prefix, store_id, path, version, expires_at, *read_at in rows.annotate(*columns):
+        store, last = stores[store_id], max(one for one in read_at if one is not None)
         domain = LockDomain(store.name, path)
-        held = HeldElsewhere(store.connection.name, store.connection.region, domain, version, read_at)
+        held = HeldElsewhere(store.connection.name, store.connection.region, domain, version, last, expires_at)
         found[bucket, prefix].append(held)
     return {place: tuple(sorted(held, key=lambda one: (one.connection, one.domain))) for place, held in found.items()}
 
@@ -68,13 +69,25 @@ def _is_one_of(store: CommitStore, own: Iterable[CommitStore]) -> bool:
 
 
 def _same_store(one: CommitStore, other: CommitStore) -> bool:
-    """By their ARNs, which hold region and account; where one was not read, by region and name."""
+    """By their ARNs, which hold region and account; where one was not read, by region, name and account.
+
+    Two of one name are taken for one while the account of either is not known: a connection without a role has none.
+    """
     if _dynamodb(one.connection) != _dynamodb(other.connection):
         return False
     arn, other_arn = str(one.facts.get("arn") or ""), str(other.facts.get("arn") or "")
     if arn and other_arn:
         return arn == other_arn
-    return (one.connection.region, one.name) == (other.connection.region, other.name)
+    if (one.connection.region, one.name) != (other.connection.region, other.name):
+        return False
+    accounts = {_account(one), _account(other)} - {""}
+    return len(accounts) < 2
+
+
+def _account(store: CommitStore) -> str:
+    """The account of a store by its ARN, else by the role that its connection assumes; "" where neither is known."""
+    arns = (str(store.facts.get("arn") or ""), store.connection.role_arn)
+    return next((account for arn in arns if (account := "".join(arn.split(":")[4:5]))), "")
 
 
 def _dynamodb(connection: Connection) -> str:

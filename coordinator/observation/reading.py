@@ -145,9 +145,9 @@ def _look(lake: Lake, survey: Survey, target: Target, known: KnownTable, newest:
     listing = read_listing(tail, target.uri.log_key, from_version=from_version, folders_listed=False)
     # What is wrong may lie below the tail, where a partial listing would make it look mended.
     in_trouble = known.state is not State.HEALTHY
-    if in_trouble or _is_another(known, listing) or not _reaches(known, from_version):
+    if in_trouble or not known.stands_in(listing) or not _reaches(known, from_version):
         return _read_whole(lake, survey, target, now)
-    reading = _judge(lake, survey, target, target, listing, tail, now, whole_log=False)
+    reading = _judge(lake, survey, target, listing, tail, now, whole_log=False)
     # The tail holds no temp files, so it does not show what else may guard the table now, or whether a commit waits.
     is_told = reading.facts is not None and reading.facts.mechanism is known.mechanism and not store_is_unknown(known)
     return reading if is_told else _read_whole(lake, survey, target, now)
@@ -156,26 +156,7 @@ def _look(lake: Lake, survey: Survey, target: Target, known: KnownTable, newest:
 def _read_whole(lake: Lake, survey: Survey, target: Target, now: datetime) -> Reading:
     objects = list_whole_log(lake, target)
     listing = read_listing(objects, target.uri.log_key, from_version=0, folders_listed=True)
-    another = target.known is not None and _is_another(target.known, listing)
-    remembered = target.forgotten() if another else target
-    return _judge(lake, survey, target, remembered, listing, objects, now, whole_log=True)
-
-
-def _is_another(known: KnownTable, listing: LogListing) -> bool:
-    """Whether the log is not the one that was read: rewound, restored, or of a table made again at this place.
-
-    Then the newest known version is gone or another file, or even the oldest commit listed was written since the last
-    look although its version was there by then.
-    """
-    if known.published_version is None:
-        return False
-    if not listing.commits and known.published_version in listing.checkpoints:
-        return False
-    found = listing.commits.get(known.published_version)
-    if found is None or (known.newest_etag and found.etag[: len(known.newest_etag)] != known.newest_etag):
-        return True
-    oldest = listing.commits[min(listing.commits)]
-    return known.observed_at is not None and oldest.modified_at > known.observed_at
+    return _judge(lake, survey, target, listing, objects, now, whole_log=True)
 
 
 def _reaches(known: KnownTable, from_version: int) -> bool:
@@ -187,16 +168,20 @@ def _judge(
     lake: Lake,
     survey: Survey,
     target: Target,
-    remembered: Target,
     listing: LogListing,
     objects: tuple[ObjectSummary, ...],
     now: datetime,
     *,
     whole_log: bool,
 ) -> Reading:
-    witness = all_of_stores(lake, survey, remembered, listing.from_version, listing.newest_version)
-    reader = LogReader(lake, remembered, listing)
+    reader = LogReader(lake, target.following(listing), listing)
     published = reader.published_protocol()
+    recalled = target.recall(listing.from_version)
+    another = is_another_table(
+        recalled, listing.commits, _table_id(target.known), published.table_id if published else ""
+    )
+    remembered = target.forgotten() if another else target
+    witness = all_of_stores(lake, survey, remembered, listing.from_version, listing.newest_version)
     elsewhere = _coordinator_elsewhere(lake, published)
     if not elsewhere:
         witness = _with_named_registration(lake, survey, witness, published)
@@ -220,10 +205,6 @@ def _judge(
         unread_stores=witness.unread,
         elsewhere=target.elsewhere,
         region=lake.dynamodb.region,
-    )
-    recalled = target.recall(listing.from_version)
-    another = is_another_table(
-        recalled, listing.commits, _table_id(target.known), protocol.table_id if protocol else ""
     )
     facts = _with_missing_facts(_recalling(facts, recalled, another), reader)
     facts = replace(facts, provenance=_provenance(facts, target, lake, another))

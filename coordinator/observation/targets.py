@@ -10,7 +10,7 @@ from coordinator.models import Commit, DeltaTable
 from coordinator.protocols.absence import Missed
 from coordinator.protocols.verdict import Absence, State
 from lake.delta.coordinator_properties import coordinator_table_id
-from lake.delta.facts import HeldElsewhere, LockDomain, Mechanism, Provenance, TableProtocol
+from lake.delta.facts import HeldElsewhere, LockDomain, LogListing, Mechanism, Provenance, TableProtocol
 from lake.delta.uri import TableUri
 
 
@@ -45,6 +45,23 @@ class KnownTable:
         """The newest version that was accepted by anyone, 0 before the first."""
         return max(self.accepted_version or 0, self.published_version or 0)
 
+    def stands_in(self, listing: LogListing) -> bool:
+        """Whether a log goes on from the newest published version that is known: nothing of it was put anew.
+
+        It does not where that version is gone or another file, or where even the oldest commit listed was written
+        since the last look although that version was there by then. Files are put anew by a rewind, a restore or a
+        repair as well as by a table made again at this place: only `is_another_table` tells them apart.
+        """
+        if self.published_version is None:
+            return True
+        if not listing.commits and self.published_version in listing.checkpoints:
+            return True
+        found = listing.commits.get(self.published_version)
+        if found is None or (self.newest_etag and found.etag[: len(self.newest_etag)] != self.newest_etag):
+            return False
+        oldest = listing.commits[min(listing.commits)]
+        return self.observed_at is None or oldest.modified_at <= self.observed_at
+
     def paths_in(self, store: str) -> list[str]:
         """Each `tablePath` under which the store holds, or held, entries of the table."""
         return [domain.path for domain in self.lock_domains if domain.store == store]
@@ -75,11 +92,17 @@ class Target:
     def place(self) -> tuple[str, str]:
         return self.uri.bucket, self.uri.key
 
+    def following(self, listing: LogListing) -> "Target":
+        """The same table for reading its log on, or from its beginning where that does not go on from what is known."""
+        if self.known is None or self.known.stands_in(listing):
+            return self
+        return replace(self, known=replace(self.known, published_version=None, protocol=None))
+
     def forgotten(self) -> "Target":
-        """The same table without what an earlier one at this place left behind."""
+        """The same place without what another table left there: only for a log that is proven to be another one's."""
         if self.known is None:
             return self
-        known = replace(self.known, published_version=None, protocol=None, lock_domains=(), missed=())
+        known = replace(self.known, published_version=None, protocol=None, lock_domains=(), store_name="", missed=())
         return replace(self, known=replace(known, mechanism=Mechanism.UNKNOWN))
 
 

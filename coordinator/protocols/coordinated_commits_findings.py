@@ -203,7 +203,7 @@ def list_cleared_too_early(view: LogView, registration: Registration, version: i
         if alone
         else f"{run_list([(first, version)])}, and their files are gone"
     )
-    of_them = verb(len(versions), "of that version", "of those versions")
+    of_them = "of that version" if alone else "of those versions"
     if not looked:
         rest = "The staged files were not listed."
     elif candidates:

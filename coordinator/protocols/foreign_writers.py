@@ -5,7 +5,8 @@ without an item was therefore written by someone who takes no lock, and whose fi
 
 How young a version is, S3's LastModified does not say: a repair or a restore puts an old file anew. So, in this order:
 
-- An item that was seen before, or a temp file with the same bytes, proves that the log store was used.
+- An item that was seen before, or a temp file with the same bytes, proves that the log store was used. One of the same
+  size and another ETag is compared; until then nothing is concluded.
 - A look within half the life of an entry that did not find the version yet, while the entry of an older one lived,
   proves that it is young, whatever clocks say; the other half is left to the writer's clock, by which entries expire.
   Without that older entry the version may as well have been lost and brought back.
@@ -24,7 +25,7 @@ from coordinator.protocols.absence import ENTRY
 from coordinator.protocols.judgement import MOST_FINDINGS, Judgement, undecided
 from coordinator.protocols.log_store_entries import look_evidence, own_domains
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.names import is_temp_of, is_version, temp_file_version
+from coordinator.protocols.names import is_temp_of, is_version
 from coordinator.protocols.overwritten import is_what_was_seen
 from coordinator.protocols.provenance import is_same_file
 from coordinator.protocols.verdict import Absence, Finding, Severity, State
@@ -42,7 +43,7 @@ def judge_foreign_writers(view: LogView) -> Judgement:
     foreign = [version for version, answer in answers.items() if answer]
     unclear = [version for version, answer in answers.items() if answer is None]
     found = [_finding(view, one, len(foreign)) for one in foreign[-MOST_FINDINGS:]]
-    return Judgement(findings=(*found, *([_unclear(unclear)] if unclear else [])))
+    return Judgement(findings=(*found, *([_unclear(view, unclear)] if unclear else [])))
 
 
 def untimed_versions(view: LogView) -> tuple[int, ...]:
@@ -70,12 +71,20 @@ def young_versions(view: LogView, life: float) -> tuple[int, ...]:
     after = max((oldest, view.facts.entries_from - 1, *(one for one in coordinated if one is not None)))
     without = (version for version in sorted(view.published) if version > after and version not in with_entry)
     young = [version for version in without if _is_young(view, version, life)]
-    copies = _copied_from_temp_files(view) if young else frozenset()
-    return tuple(version for version in young if version not in copies and not _was_accepted(view, version))
+    return tuple(v for v in young if True not in view.temp_copies.get(v, ()) and not _was_accepted(view, v))
 
 
 def is_foreign(view: LogView, version: int, life: float) -> bool | None:
     """Whether a young version was written without the log store; None where nothing read so far decides it."""
+    return None if is_uncompared(view, version) else _is_foreign_by_time(view, version, life)
+
+
+def is_uncompared(view: LogView, version: int) -> bool:
+    """Whether a temp file of the version may or may not hold the published bytes: S3 gives equal ones other ETags."""
+    return None in view.temp_copies.get(version, ())
+
+
+def _is_foreign_by_time(view: LogView, version: int, life: float) -> bool | None:
     known, said = view.facts.provenance.get(version), own_time(view, version)
     age = view.age(known.absent_at) if known is not None and _is_its_file(view, known) else None
     has_just_appeared = age is not None and age < life / 2
@@ -144,12 +153,6 @@ def _entries(view: LogView) -> list[LogStoreEntry]:
     return [one for domain in own_domains(view).values() for one in domain if is_version(one.version)]
 
 
-def _copied_from_temp_files(view: LogView) -> frozenset[int]:
-    """Versions of which a temp file with the same bytes is left: only the log store writes those."""
-    temps = {(temp_file_version(o.name), o.size, o.etag) for o in view.facts.listing.temp_files or ()}
-    return frozenset(version for version, o in view.published.items() if (version, o.size, o.etag) in temps)
-
-
 def _was_accepted(view: LogView, version: int) -> bool:
     """Whether an item was seen that accepted the version, and nothing says that this is another file."""
     file, known = view.published[version], view.facts.provenance.get(version)
@@ -181,10 +184,12 @@ def _is_its_file(view: LogView, known: Provenance) -> bool:
     return known.seen_at is None or is_same_file(known, file.size, file.etag)
 
 
-def _unclear(versions: list[int]) -> Finding:
+def _unclear(view: LogView, versions: list[int]) -> Finding:
     many = len(versions)
     named = f"{verb(many, 'version', 'versions')} {version_list(versions)} {verb(many, 'was', 'were')}"
     proof = f"nothing read so far proves when {verb(many, 'it was', 'they were')} committed"
+    if any(is_uncompared(view, version) for version in versions):
+        proof += ", or that a temp file holds the same bytes"
     missing = f"{verb(many, 'it has', 'they have')} no entry, and {proof}"
     return undecided(f"Whether {named} written through the log store", missing, max(versions))
 

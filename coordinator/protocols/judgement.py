@@ -49,7 +49,9 @@ def join(parts: Iterable[Judgement]) -> Judgement:
 
 def run_evidence(versions: Sequence[int]) -> dict[str, object]:
     """What the evidence of a finding about several consecutive versions adds: the first of them, and how many."""
-    return {"first_version": versions[0], "count": len(versions)} if len(versions) > 1 else {}
+    # Counted by their ends: a range from 0 to the last version that Delta can have is too long for `len`.
+    count = versions[-1] - versions[0] + 1
+    return {"first_version": versions[0], "count": count} if count > 1 else {}
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:

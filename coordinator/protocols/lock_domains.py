@@ -7,12 +7,13 @@ both let two commits win one version, and nothing tells the loser.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from coordinator.protocols.copied_stores import copied_stores
 from coordinator.protocols.judgement import MOST_FINDINGS
 from coordinator.protocols.log_store_entries import SeenEntry, own_domains
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_moved_temp
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import counted, joined, thousands
+from coordinator.protocols.wording import counted, duration, joined, thousands
 from lake.delta.facts import HeldElsewhere, LockDomain
 
 DELTA_RS = "delta-rs"
@@ -29,15 +30,33 @@ def domains_in_use(view: LogView) -> tuple[LockDomain, ...]:
 def lock_domain_findings(view: LogView, seen: Sequence[SeenEntry]) -> list[Finding]:
     """What is wrong where several locks guard one table, and each version that two of them gave away."""
     domains = domains_in_use(view)
-    elsewhere = view.facts.elsewhere if domains else ()
-    if len(domains) + len(elsewhere) < 2:
+    if len(domains) + len(view.facts.elsewhere if domains else ()) < 2:
         return []
     by_store: defaultdict[str, list[LockDomain]] = defaultdict(list)
     for domain in domains:
         by_store[domain.store].append(domain)
-    found = [_two_stores(view, seen, by_store)] if len(by_store) > 1 or elsewhere else []
+    found = _several_stores(view, seen, by_store)
     found += [_two_spellings(view, seen, held) for held in by_store.values() if len(held) > 1]
     return [*found, *_accepted_twice(view, seen)]
+
+
+def _several_stores(
+    view: LogView, seen: Sequence[SeenEntry], by_store: Mapping[str, Sequence[LockDomain]]
+) -> list[Finding]:
+    """Stores that accept commits beside each other are critical; copies, and what was read long ago, may be none."""
+    copies = copied_stores(view, seen) if len(by_store) > 1 else {}
+    in_use = {store: held for store, held in by_store.items() if store not in copies}
+    lately = [one for one in view.facts.elsewhere if _may_live(view, one)]
+    found = [_two_stores(view, seen, in_use, lately)] if len(in_use) + len(lately) > 1 else []
+    found += [_read_long_ago(view, one) for one in view.facts.elsewhere if one not in lately]
+    return [*found, *([_copied(view, seen, by_store, copies)] if copies else [])]
+
+
+def _may_live(view: LogView, one: HeldElsewhere) -> bool:
+    """Whether entries that another connection read can still be there: an entry expires, and leaves by TTL."""
+    now = view.facts.observed_at
+    expires_later = one.expires_at is not None and one.expires_at > now.timestamp()
+    return expires_later or (now - one.read_at).total_seconds() <= view.facts.ttl_seconds
 
 
 def contested_versions(seen: Iterable[SeenEntry]) -> frozenset[int]:
@@ -68,10 +87,15 @@ def _engines(view: LogView, seen: SeenEntry, *, is_sole: bool) -> Iterator[str]:
         yield DELTA_RS
 
 
-def _two_stores(view: LogView, seen: Sequence[SeenEntry], by_store: Mapping[str, Sequence[LockDomain]]) -> Finding:
+def _two_stores(
+    view: LogView,
+    seen: Sequence[SeenEntry],
+    by_store: Mapping[str, Sequence[LockDomain]],
+    elsewhere: Sequence[HeldElsewhere],
+) -> Finding:
     told = [_in_words(view, seen, store, domains) for store, domains in sorted(by_store.items())]
-    told += [_elsewhere_in_words(one) for one in view.facts.elsewhere]
-    stores = len(by_store) + len({(one.connection, one.domain.store) for one in view.facts.elsewhere})
+    told += [_elsewhere_in_words(one) for one in elsewhere]
+    stores = len(by_store) + len({(one.connection, one.domain.store) for one in elsewhere})
     return Finding(
         "two-log-stores",
         Severity.CRITICAL,
@@ -83,9 +107,43 @@ def _two_stores(view: LogView, seen: Sequence[SeenEntry], by_store: Mapping[str,
         evidence={
             "lock_domains": [
                 *_evidence(view, seen, [one for held in by_store.values() for one in held]),
-                *(_elsewhere_evidence(one) for one in view.facts.elsewhere),
+                *(_elsewhere_evidence(one) for one in elsewhere),
             ]
         },
+    )
+
+
+def _read_long_ago(view: LogView, one: HeldElsewhere) -> Finding:
+    """Entries of another connection that have expired since it read them, whatever has come after them."""
+    age = duration((view.facts.observed_at - one.read_at).total_seconds())
+    return Finding(
+        "log-store-elsewhere",
+        Severity.WARNING,
+        State.ATTENTION,
+        f"Connection {one.connection} read entries of this table up to {thousands(one.newest)} in {one.domain.store} "
+        f"in {one.region}, last {age} ago, which is longer than they live. Whether writers still commit through it is "
+        "not known.",
+        meaning="Two stores do not exclude each other. Look at the table through that connection again; if it is not "
+        "used any more, remove it. Until then nothing that belongs to the table is deleted.",
+        evidence={"lock_domains": [_elsewhere_evidence(one)]},
+    )
+
+
+def _copied(
+    view: LogView,
+    seen: Sequence[SeenEntry],
+    by_store: Mapping[str, Sequence[LockDomain]],
+    copies: Mapping[str, str],
+) -> Finding:
+    told = joined([f"{store} holds nothing but copies of entries of {copies[store]}" for store in copies])
+    return Finding(
+        "copied-log-store",
+        Severity.WARNING,
+        State.ATTENTION,
+        f"{told}: no commit of this table was seen to go through it.",
+        meaning="Two stores do not exclude each other. Check that no writer is set to the copy, and remove it, or its "
+        "declaration, once it is not needed. Until then nothing that belongs to the table is deleted.",
+        evidence={"lock_domains": _evidence(view, seen, [one for store in copies for one in by_store[store]])},
     )
 
 

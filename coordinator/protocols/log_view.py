@@ -11,6 +11,7 @@ from coordinator.protocols.names import (
     is_version,
     names_place,
     staged_file_version,
+    temp_file_version,
     written_for,
 )
 from lake.delta.facts import CommitInfo, LogObject, Problem, TableFacts
@@ -183,6 +184,16 @@ class LogView:
         if file.size != published.size:
             return False
         return True if file.etag and file.etag == published.etag else None
+
+    @cached_property
+    def temp_copies(self) -> Mapping[int, set[bool | None]]:
+        """Of each published version with temp files whether these hold its bytes, as `is_copy` says of each."""
+        found: dict[int, set[bool | None]] = {}
+        for file in self.facts.listing.temp_files or ():
+            version = temp_file_version(file.name)
+            if version is not None and version in self.published:
+                found.setdefault(version, set()).add(self.is_copy(file))
+        return found
 
     def unread(self, what: str) -> Problem | None:
         """The problem that kept a whole fact (listing, entries, registrations, protocol) from being read."""

@@ -3,7 +3,7 @@
 What was seen first stays: a fact that is known is never replaced, so that what differs later can be told.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import is_temp_of, is_version, same_place
 from coordinator.protocols.registrations import seen_commits
-from lake.delta.facts import LogObject, Provenance, Registration
+from lake.delta.facts import LockDomain, LogObject, LogStoreEntry, Provenance, Registration
 
 _OF_THE_FILE = ("digest", "in_commit_timestamp", "commit_timestamp")
 _OF_ITS_ACCEPTANCE = ("file_name", "accepted_size", "accepted_etag", "accepted_timestamp", "expire_time")
@@ -71,9 +71,13 @@ def is_another_table(
 
 
 def acceptances(view: LogView, around: Surroundings) -> Iterator[Provenance]:
-    """Every version that an item of a commit store accepts, with the file it names."""
+    """Every version that an item of a commit store accepts, with the file it names.
+
+    The domain that has come furthest is the first: of an item and its copy that are seen in one look, it is the one in
+    use that is remembered.
+    """
     accepted_at = view.facts.observed_at
-    for domain, entries in sorted(own_domains(view).items(), key=lambda one: (one[0].store, one[0].path)):
+    for domain, entries in sorted(own_domains(view).items(), key=_furthest_first):
         for entry in entries:
             if entry.version is None or not is_version(entry.version):
                 continue
@@ -93,6 +97,11 @@ def acceptances(view: LogView, around: Surroundings) -> Iterator[Provenance]:
     registration = _registration(view)
     if registration is not None:
         yield from _registered(view, around, registration)
+
+
+def _furthest_first(held: tuple[LockDomain, Sequence[LogStoreEntry]]) -> tuple[int, LockDomain]:
+    domain, entries = held
+    return -max((one.version for one in entries if one.version is not None), default=-1), domain
 
 
 def _registration(view: LogView) -> Registration | None:

@@ -85,6 +85,17 @@ class WrittenAside:
 
 def fate_of_temp(one: WrittenAside) -> Fate:
     """Whether a temp file of S3DynamoDBLogStore may go."""
+    return _unless_disputed(_fate_of_temp(one), one.provenance)
+
+
+def _unless_disputed(fate: Fate, provenance: Provenance | None) -> Fate:
+    """Of a version that two items accepted with two files no file was refused: the loss of either is one."""
+    if fate is NEVER_ACCEPTED and provenance is not None and provenance.disputed:
+        return Fate(Proof.UNPROVEN, "two items were seen that accepted its version with different files")
+    return fate
+
+
+def _fate_of_temp(one: WrittenAside) -> Fate:
     if one.version is None:
         return Fate(Proof.UNPROVEN, "its name tells no version")
     if any(not _is_sound(named.entry, one.version) for named in one.entries):
@@ -188,6 +199,10 @@ class Staged:
 
 def fate_of_staged(one: Staged) -> Fate:
     """Whether a staged file may go. A copy of the published file may, but nobody asks for it: Delta cleans up."""
+    return _unless_disputed(_fate_of_staged(one), one.provenance)
+
+
+def _fate_of_staged(one: Staged) -> Fate:
     if one.version is None:
         return Fate(Proof.UNPROVEN, "its name tells no version")
     if one.is_listed:

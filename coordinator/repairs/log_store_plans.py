@@ -1,6 +1,6 @@
 """Plans for S3DynamoDBLogStore: what may be done in the states C2 to C11, and what may not."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from changes.calls import Call
 from coordinator.protocols.lock_domains import domains_in_use
@@ -8,6 +8,7 @@ from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, joined, thousands, verb, version_list
 from coordinator.repairs.facts import RepairName
+from coordinator.repairs.following import why_not_following
 from coordinator.repairs.item_calls import CompleteEntry, DeleteEntry, RequireNoEntry
 from coordinator.repairs.object_calls import Item, Publish, RequireAbsent, RequireEmpty, RequireEqual, SaveAside
 from coordinator.repairs.seen_before import doubt, why_contradicted
@@ -114,13 +115,19 @@ def republish_file(table: TableUnderRepair, finding: Finding) -> Iterator[Outcom
     if reason or not chosen:
         yield table.refuse(finding, RepairName.REPUBLISH_FILE, title, reason)
     else:
-        doubts = [(one, told) for one in chosen if (told := _doubt(table, one))]
+        doubts = [(one, told) for one, told in zip(chosen, _doubts(table, chosen), strict=True) if told]
         kept = [_saved_entry(table, one.entry, RepairName.REPUBLISH_FILE) for one, _ in doubts]
         calls = [call for one in chosen for call in _copy(table, one)]
         loses = joined([told for _, told in doubts])
         consequences = _after_republishing(finding, taken)
         yield table.plan(finding, RepairName.REPUBLISH_FILE, title, (*kept, *calls), consequences, loses)
     yield _no_deletion_of_complete_entry(table, finding, _version(finding))
+
+
+def _doubts(table: TableUnderRepair, chosen: Sequence[SeenEntry]) -> Iterator[str]:
+    """What each of these files may lose: another commit of its version, or the order where it is another table's."""
+    for before, one in zip((None, *chosen), chosen, strict=False):
+        yield _doubt(table, one) or why_not_following(table, one, before)
 
 
 def republished(finding: Finding) -> range:

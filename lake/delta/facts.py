@@ -216,13 +216,18 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class HeldElsewhere:
-    """Entries of the table in a log store of another region or account, as the connection that reads it saw them."""
+    """Entries of the table in a log store of another region or account, as the connection that reads it saw them.
+
+    `newest` is their newest version, `expires_at` when the last of the complete ones expires (epoch seconds, None where
+    none says so), `read_at` when that connection last looked.
+    """
 
     connection: str
     region: str
     domain: LockDomain
     newest: int
     read_at: datetime
+    expires_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
 """Logs that do not simply grow: made again, rewound, cleaned up, vanishing while they are read."""
 
+import time
+
 from coordinator.models import Commit, DeltaTable
 from coordinator.observation import logfiles
 from tests.builders.delta import add, checkpoint_bytes, commit_bytes, commit_info, crc_bytes, first_commit_bytes
+from tests.builders.moto_lake import commit_body
 
 
 def the_table() -> DeltaTable:
@@ -11,6 +14,10 @@ def the_table() -> DeltaTable:
 
 def log(root: str, name: str) -> str:
     return f"{root}/_delta_log/{name}"
+
+
+def entry_key(written, version: int) -> dict[str, dict[str, str]]:
+    return {"tablePath": {"S": written.uri("sales/orders")}, "fileName": {"S": f"{version:020d}.json"}}
 
 
 def drop(written, root: str) -> None:
@@ -26,7 +33,7 @@ def test_a_table_made_again_leaves_nothing_of_the_old_one(written, observe):
     written.table("sales/orders", commits=50, log_store=True)
     observe()
     drop(written, "sales/orders")
-    written.commit("sales/orders", 0, first_commit_bytes({"delta.appendOnly": "true"}))
+    written.commit("sales/orders", 0, first_commit_bytes({"delta.appendOnly": "true"}, table_id="another"))
 
     observe()
 
@@ -37,11 +44,23 @@ def test_a_table_made_again_leaves_nothing_of_the_old_one(written, observe):
     assert (table.mechanism, table.store, table.lock_domains) == ("single_driver", None, [])
 
 
+def test_a_table_made_again_does_not_ask_for_the_store_of_the_old_one(written, observe):
+    written.table("sales/orders", commits=2, log_store=True)
+    observe()
+    drop(written, "sales/orders")
+    written.dynamodb.delete_table(TableName=written.log_store)
+    written.commit("sales/orders", 0, first_commit_bytes(table_id="another"))
+
+    observe(in_full=True)
+
+    assert (the_table().error_code, the_table().published_version) == ("", 0)
+
+
 def test_a_table_made_again_and_grown_past_the_old_one_is_read_anew(written, observe):
     written.table("sales/orders", commits=20)
     observe()
     drop(written, "sales/orders")
-    written.commit("sales/orders", 0, first_commit_bytes({"delta.appendOnly": "true"}))
+    written.commit("sales/orders", 0, first_commit_bytes({"delta.appendOnly": "true"}, table_id="another"))
     for version in range(1, 30):
         written.commit("sales/orders", version, commit_bytes(commit_info("MERGE"), add(f"{version}.parquet")))
 
@@ -50,6 +69,48 @@ def test_a_table_made_again_and_grown_past_the_old_one_is_read_anew(written, obs
     assert the_table().properties == {"delta.appendOnly": "true"}
     assert Commit.objects.get(version=19).operation in {"", "MERGE"}
     assert Commit.objects.get(version=29).operation == "MERGE"
+
+
+def test_a_log_put_anew_keeps_the_lock_domains_of_its_table(written, observe):
+    written.table("sales/orders", commits=4, log_store=True)
+    observe()
+    for version in range(4):
+        written.dynamodb.delete_item(TableName=written.log_store, Key=entry_key(written, version))
+    # Restored into parts, or encrypted with another key: equal bytes and another ETag.
+    written.put_in_parts(log("sales/orders", f"{3:020d}.json"), commit_body(3))
+
+    observe()
+
+    table = the_table()
+    assert [domain.store for domain in table.domains] == [written.log_store]
+    assert (table.mechanism, table.store.name) == ("log_store", written.log_store)
+
+
+def test_a_foreign_writer_is_found_after_the_newest_file_was_put_again(written, observe):
+    written.table("sales/orders", commits=4, log_store=True)
+    observe()
+    for version in range(4):
+        written.dynamodb.delete_item(TableName=written.log_store, Key=entry_key(written, version))
+    written.put_in_parts(log("sales/orders", f"{3:020d}.json"), commit_body(3))
+    observe()
+    now = {"commitInfo": {**commit_info()["commitInfo"], "timestamp": int(time.time() * 1_000)}}
+    written.commit("sales/orders", 4, commit_bytes(now))
+
+    observe()
+
+    assert the_table().state == "unsafe"
+    assert the_table().findings.filter(code="foreign-writer", version=4, resolved_at=None).exists()
+
+
+def test_a_log_put_anew_is_replayed_from_its_beginning(written, observe):
+    written.table("sales/orders", commits=4)
+    observe()
+    written.commit("sales/orders", 0, first_commit_bytes({"delta.appendOnly": "true"}))
+    written.put_in_parts(log("sales/orders", f"{3:020d}.json"), commit_body(3))
+
+    observe()
+
+    assert the_table().properties == {"delta.appendOnly": "true"}
 
 
 def test_a_rewound_log_is_believed(written, observe):

@@ -20,7 +20,7 @@ from lake.aws.access import Access, Lake, open_lake
 from lake.delta.facts import LockDomain
 from lake.delta.uri import TableUri
 from tests.builders.delta import UUID
-from tests.builders.lake import make_connection, make_entry, make_store, make_table, store_facts
+from tests.builders.lake import NOW, make_connection, make_entry, make_store, make_table, store_facts
 from tests.builders.moto_lake import MotoLake
 from tests.lake.aws.conftest import KEYS
 
@@ -207,6 +207,61 @@ def test_another_store_of_the_same_s3_is_elsewhere(other, arn, is_elsewhere):
     if is_elsewhere:
         [held] = found["lake", "sales/orders"]
         assert (held.connection, held.domain, held.newest) == ("other", LockDomain("delta_log", table.uri), 7)
+
+
+@pytest.mark.django_db
+def test_entries_elsewhere_are_as_old_as_the_last_look_at_their_table():
+    own, other = make_connection("own"), make_connection("other", region="us-east-1")
+    make_table(connection=own, store=make_store(connection=own))
+    store = make_store(connection=other, facts={})
+    looked, later = NOW - timedelta(minutes=1), int(NOW.timestamp()) + 60
+    table = make_table(connection=other, observed_at=looked)
+    make_entry(table, 6, store=store, observed_at=NOW - timedelta(days=30), expire_time=later)
+    make_entry(table, 7, store=store, observed_at=NOW - timedelta(days=20), expire_time=None, complete=False)
+
+    [held] = held_elsewhere(own)["lake", "sales/orders"]
+
+    assert (held.newest, held.read_at, held.expires_at) == (7, looked, later)
+
+
+HERE, THERE = "arn:aws:iam::111122223333:role/levee", "arn:aws:iam::444455556666:role/levee"
+DESCRIBED = store_facts(arn="arn:aws:dynamodb:eu-west-1:111122223333:table/delta_log")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("own_role", "own_facts", "role", "is_elsewhere"),
+    [
+        (HERE, {}, THERE, True),
+        (HERE, {}, HERE, False),
+        ("", {}, THERE, False),
+        (HERE, {}, "", False),
+        ("", {}, "", False),
+        ("", DESCRIBED, THERE, True),
+        ("", DESCRIBED, HERE, False),
+        (THERE, DESCRIBED, THERE, True),
+        ("levee", {}, "role", False),
+    ],
+    ids=[
+        "two accounts",
+        "one account",
+        "own account unknown",
+        "other account unknown",
+        "the same by name",
+        "another account than the one described",
+        "the account that was described",
+        "a description goes before a role",
+        "roles that name no account",
+    ],
+)
+def test_a_store_that_could_not_be_described_is_told_by_the_account_of_its_role(
+    own_role, own_facts, role, is_elsewhere
+):
+    own, other = make_connection("own", role_arn=own_role), make_connection("other", role_arn=role)
+    make_store(connection=own, facts=own_facts)
+    make_entry(make_table(connection=other), 7, store=make_store(connection=other, facts={}))
+
+    assert bool(held_elsewhere(own)) is is_elsewhere
 
 
 @pytest.mark.django_db

@@ -68,11 +68,28 @@ def test_one_version_in_two_stores_is_two_rows_and_a_finding(written, observe, s
 def test_an_old_version_in_a_second_store_is_noticed_although_nothing_else_has_changed(written, observe, second):
     written.table(ROOT, 5, log_store=True)
     observe()
-    written.entry(ROOT, 1, store=second)
+    written.entry(ROOT, 1, store=second, tempPath={"S": f".tmp/{1:020d}.json.{OTHER_UUID}"})
 
     observe()
 
     assert the_table().state == "unsafe"
+
+
+def test_a_restored_copy_of_the_log_store_is_attention_until_somebody_writes_to_it(written, observe, second):
+    written.table(ROOT, 3, log_store=True)
+    observe()
+    for item in written.dynamodb.scan(TableName=written.log_store)["Items"]:
+        written.dynamodb.put_item(TableName=second, Item=item)
+    observe()
+    states = [(the_table().state, "copied-log-store" in codes(the_table()))]
+    for version, store in ((3, written.log_store), (4, second)):
+        written.commit(ROOT, version)
+        written.entry(ROOT, version, store=store)
+        observe()
+        states.append((the_table().state, "copied-log-store" in codes(the_table())))
+
+    assert states == [("attention", True), ("attention", True), ("unsafe", False)]
+    assert "two-log-stores" in codes(the_table())
 
 
 def test_a_second_store_costs_one_request_more_at_each_look(written, observe, second, lake):
@@ -104,7 +121,7 @@ def test_a_commit_in_either_of_two_large_stores_is_seen_at_the_next_look(written
 
 def test_a_table_is_not_judged_by_one_of_its_two_stores_alone(written, observe, observe_guarded, guard, second):
     written.table(ROOT, 3, log_store=True)
-    written.entry(ROOT, 2, store=second)
+    written.entry(ROOT, 2, store=second, tempPath={"S": f".tmp/{2:020d}.json.{OTHER_UUID}"})
     observe()
     guard.deny("Scan", second)
 

@@ -8,7 +8,7 @@ from coordinator.models import Commit, DeltaTable, Provenance, TableFinding
 from coordinator.repairs.fresh import plan_anew
 from lake.delta.uri import TableUri
 from tests.builders.changes import execute_plan
-from tests.builders.delta import add, commit_bytes, commit_info, crc_bytes, first_commit_bytes
+from tests.builders.delta import UUID, add, commit_bytes, commit_info, crc_bytes, first_commit_bytes
 from tests.builders.moto_lake import commit_body
 
 ORDERS = "sales/orders"
@@ -310,3 +310,21 @@ def test_a_quick_locked_writer_is_no_foreign_one(written, observe):
 
     assert open_findings() == []
     assert Provenance.objects.exclude(identity=None).count() == 9
+
+
+@pytest.mark.parametrize("in_parts", [False, True])
+def test_a_commit_whose_entry_lived_shorter_is_no_foreign_one_while_its_temp_file_is_left(written, observe, in_parts):
+    """Writers with lives of their own: TTL has taken the newest entry, and an older one is left."""
+    distinct(written, range(1, 4), log_store=True)
+    written.commit(ORDERS, 0)
+    written.entry(ORDERS, 0, expireTime={"N": str(int(time.time()) + 86_400)})
+    body = written.s3.get_object(Bucket=written.bucket, Key=file(3))["Body"].read()
+    put = written.put_in_parts if in_parts else written.put
+    put(log(f".tmp/{3:020d}.json.{UUID}"), body)
+    key = {"tablePath": {"S": written.uri(ORDERS)}, "fileName": {"S": f"{3:020d}.json"}}
+    written.dynamodb.delete_item(TableName=written.log_store, Key=key)
+
+    observe()
+
+    assert ("foreign-writer", 3) not in open_findings()
+    assert DeltaTable.objects.get().state == "healthy"

@@ -79,7 +79,7 @@ def test_a_table_made_again_in_its_place_is_another(written, observe, quiet) -> 
     for version in range(3):
         written.delete(temp(version))
         written.delete(f"{ROOT}/_delta_log/{version:020d}.json")
-    written.commit(ROOT, 0, first_commit_bytes({"delta.appendOnly": "true"}))
+    written.commit(ROOT, 0, first_commit_bytes(table_id="another"))
 
     observe(in_full=True)
 

@@ -118,18 +118,29 @@ def test_of_a_disputed_version_either_item_may_have_accepted_the_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("temp", "is_foreign"),
+    ("temp", "copies", "told"),
     [
-        (log_object(temp_name(3)), False),
-        (log_object(temp_name(3), etag="other"), True),
-        (log_object(temp_name(3), size=900), True),
-        (log_object(temp_name(2)), True),
+        (log_object(temp_name(3)), {}, []),
+        (log_object(temp_name(3), etag="other"), {temp_name(3): True}, []),
+        (log_object(temp_name(3), etag="other"), {temp_name(3): False}, [("foreign-writer", 3)]),
+        (log_object(temp_name(3), etag="other"), {}, [("undecided", 3)]),
+        (log_object(temp_name(3), size=900), {}, [("foreign-writer", 3)]),
+        (log_object(temp_name(2)), {}, [("foreign-writer", 3)]),
     ],
+    ids=["equal ETag", "compared, equal", "compared, other", "not compared", "another size", "of another version"],
 )
-def test_a_temp_file_of_the_version_with_the_same_bytes_proves_the_log_store(temp, is_foreign) -> None:
-    facts = log_store_facts(listing(ages=OLD, temp=[temp]), entry(2), infos=[said(3, age=HOUR)])
+def test_a_temp_file_of_the_version_with_the_same_bytes_proves_the_log_store(temp, copies, told) -> None:
+    facts = log_store_facts(listing(ages=OLD, temp=[temp]), entry(2), infos=[said(3, age=HOUR)], copies=copies)
 
-    assert (("foreign-writer", 3) in found(facts)) is is_foreign
+    of_writers = [one for one in diagnose(facts).findings if "written" in one.summary and "log store" in one.summary]
+    assert [(one.code, one.version) for one in of_writers] == told
+
+
+def test_a_rival_that_was_not_compared_takes_nothing_from_a_copy() -> None:
+    files = [log_object(temp_name(3)), log_object(temp_name(3, "rival"), etag="other")]
+    facts = log_store_facts(listing(ages=OLD, temp=files), entry(2), infos=[said(3, age=HOUR)])
+
+    assert ("foreign-writer", 3) not in found(facts)
 
 
 def test_a_writer_whose_clock_is_days_behind_is_found_by_the_look_before() -> None:

@@ -1,10 +1,13 @@
 """Facts of two DynamoDB tables, or of two spellings of one path, stay two: what diagnosis says of each."""
 
 from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
 
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.needed_facts import wanted_comparisons, wanted_heads, wanted_infos
-from coordinator.protocols.verdict import Finding, State, Verdict
+from coordinator.protocols.verdict import Finding, Severity, State, Verdict
 from lake.delta.facts import HeldElsewhere, LockDomain, LogStoreEntry, Mechanism, TableFacts
 from tests.builders.facts import (
     NOW,
@@ -128,7 +131,7 @@ def test_the_files_of_a_contested_version_are_looked_up_although_both_are_comple
 def test_a_copied_item_is_no_second_commit() -> None:
     verdict = diagnose(two_stores(in_stores={OTHER: entries(1, 2)}))
 
-    assert "two-log-stores" in codes(verdict)
+    assert "copied-log-store" in codes(verdict)
     assert "accepted-twice" not in codes(verdict)
 
 
@@ -291,6 +294,43 @@ def test_entries_in_another_region_are_a_second_store_that_nothing_is_done_besid
     assert verdict.state is State.UNSAFE
     assert "delta_log in us-east-1 up to 5, as connection prod-us read it" in verdict.summary
     assert finding(verdict, "C2").repairs == ()
+
+
+LONG_AGO = replace(ELSEWHERE, read_at=NOW - timedelta(days=30))
+
+
+def test_entries_that_another_region_held_long_ago_are_told_with_their_age_and_page_nobody() -> None:
+    pending = log_store_facts(listing(temp=[temp_name(4)]), entry(3), entry(4, complete=False))
+    verdict = diagnose(replace(pending, elsewhere=(LONG_AGO,), region="eu-west-1"))
+
+    told = finding(verdict, "log-store-elsewhere")
+    assert (told.severity, told.state) == (Severity.WARNING, State.ATTENTION)
+    assert told.summary == (
+        "Connection prod-us read entries of this table up to 5 in delta_log in us-east-1, last 30 d ago, which is "
+        "longer than they live. Whether writers still commit through it is not known."
+    )
+    assert "two-log-stores" not in codes(verdict)
+    assert finding(verdict, "C2").repairs == ()
+
+
+@pytest.mark.parametrize(
+    ("age", "expires", "is_told"),
+    [
+        (timedelta(days=1), None, True),
+        (timedelta(days=1, seconds=1), None, False),
+        (timedelta(days=30), NOW + timedelta(seconds=1), True),
+        (timedelta(days=30), NOW - timedelta(days=29), False),
+        (timedelta(hours=1), NOW - timedelta(days=1), True),
+    ],
+    ids=["a day ago", "longer", "not expired yet", "expired since", "expired, and read lately"],
+)
+def test_entries_elsewhere_count_while_they_may_be_there(
+    age: timedelta, expires: datetime | None, is_told: bool
+) -> None:
+    held = replace(ELSEWHERE, read_at=NOW - age, expires_at=int(expires.timestamp()) if expires else None)
+    verdict = diagnose(replace(log_store_facts(listing(), entry(3)), elsewhere=(held,)))
+
+    assert ("two-log-stores" in codes(verdict), "log-store-elsewhere" in codes(verdict)) == (is_told, not is_told)
 
 
 def test_an_entry_that_was_not_read_may_be_the_one_that_is_missing() -> None:

@@ -109,3 +109,12 @@ def test_lost_staged_files_of_consecutive_versions_are_one_finding() -> None:
 
 def test_an_item_far_above_the_log_is_judged_at_once() -> None:
     assert keys(coordinated_facts(listing(), registration(2**62))) == [("K6", 4, 2**62)]
+
+
+def test_a_run_up_to_the_last_version_that_delta_can_have_is_counted() -> None:
+    last = 2**63 - 1
+    [lost] = critical(coordinated_facts(listing([]), registration(last)))
+
+    assert (lost.code, lost.first_version, lost.version) == ("K6", 0, last)
+    assert lost.evidence["count"] == 2**63
+    assert "No staged file of those versions is there." in lost.summary

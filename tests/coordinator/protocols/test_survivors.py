@@ -61,6 +61,12 @@ TEMP_FATES: list[tuple[str, WrittenAside, Proof]] = [
     ("it was seen to be named", seen_accepting(FILE.name), Proof.NEEDED),
     ("both were seen to be named", seen_accepting(FILE.name, disputed=True), Proof.NEEDED),
     ("two others were seen to be named", seen_accepting(ANOTHER.name, disputed=True), Proof.UNPROVEN),
+    ("another is named, and two were seen to be",
+     replace(seen_accepting(ANOTHER.name, disputed=True), entries=[OTHER]), Proof.UNPROVEN),
+    ("witnesses name another, and two were seen to be named",
+     replace(seen_accepting(ANOTHER.name, disputed=True), witnessed=True), Proof.UNPROVEN),
+    ("two were seen to be named, and it is a copy",
+     replace(seen_accepting(ANOTHER.name, disputed=True), is_copy=True), Proof.COPIED),
     ("one of two entries names it", replace(ASIDE, entries=[OTHER, NamedFile(NAMED)]), Proof.NEEDED),
     ("an entry cannot be read", replace(ASIDE, entries=[NamedFile(entry(2, complete=None))]), Proof.NEEDED),
     ("an entry is malformed", replace(ASIDE, entries=[NamedFile(entry(2, problems=("x",)))]), Proof.NEEDED),
@@ -102,12 +108,16 @@ def test_a_temp_file_goes_only_where_it_is_a_copy_or_was_never_accepted(one: Wri
 
 LOSER = Staged(log_object(staged_name(2)), 2, PUBLISHED, False, [True], accepted_up_to=3)
 
+DISPUTED = replace(LOSER, provenance=provenance(2, store="commits", file_name="another.json", disputed=True))
 STAGED_FATES: list[tuple[str, Staged, Proof]] = [
     ("a copy", replace(LOSER, is_copy=True), Proof.COPIED),
     ("witnesses name another", replace(LOSER, witnessed=True), Proof.NEVER_ACCEPTED),
     ("another is listed", replace(LOSER, other_is_listed=True, rivals_are_copies=[False]), Proof.NEVER_ACCEPTED),
     ("another was seen to be listed",
      replace(LOSER, provenance=provenance(2, store="commits", file_name="another.json")), Proof.NEVER_ACCEPTED),
+    ("another is listed, and two were seen to be",
+     replace(DISPUTED, other_is_listed=True, rivals_are_copies=[False]), Proof.UNPROVEN),
+    ("witnesses name another, and two were seen to be listed", replace(DISPUTED, witnessed=True), Proof.UNPROVEN),
     ("it is listed", replace(LOSER, is_listed=True, witnessed=True), Proof.NEEDED),
     ("it was seen to be listed",
      replace(LOSER, provenance=provenance(2, store="commits", file_name=staged_name(2)), witnessed=True), Proof.NEEDED),

@@ -1,0 +1,87 @@
+"""Whether the file that a complete entry names follows the version below it: whether both are of one table.
+
+A table that is dropped by hand leaves entries and temp files behind, and one made again at the same place grows up to
+them. Its log then lacks what a complete entry names, as where a file was lost (C6), and the temp file is a commit of
+another table. By the protocol the file of a version is written after the one below it was published, which a commit of
+the dropped table never is; S3 renews the time of whatever is put again, so a time is one witness among several.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from coordinator.protocols.log_store_entries import SeenEntry
+from coordinator.protocols.names import temp_file_version
+from coordinator.protocols.provenance import is_same_file
+from coordinator.protocols.wording import thousands
+from coordinator.repairs.seen_before import was_published
+from coordinator.repairs.table_under_repair import TableUnderRepair
+from lake.delta.facts import LogObject
+from lake.delta.names import commit_name
+
+
+def why_not_following(table: TableUnderRepair, seen: SeenEntry, before: SeenEntry | None) -> str:
+    """What publishing the entry's file may break, as part of a sentence; "" where it is shown to be of this table.
+
+    `before` is the entry whose file the same plan publishes as the version below, None where that one is published.
+    """
+    file, version = seen.temp.object if seen.temp else None, seen.version
+    if file is None or version == 0 or _by_its_own_word(table, file, version, before):
+        return ""
+    if _was_seen_published(table, file, version, before):
+        return ""
+    missing = _why_not_by_time(table, file, seen, before)
+    return (
+        f"the order of the commits: {missing}, and no in-commit timestamps tell which came first. "
+        f"{file.name} may be of a table that was dropped here before"
+        if missing
+        else ""
+    )
+
+
+def _by_its_own_word(table: TableUnderRepair, file: LogObject, version: int, before: SeenEntry | None) -> bool:
+    """In-commit timestamps rise strictly within a table."""
+    lower = before.temp.name if before and before.temp else commit_name(version - 1)
+    checks = (table.check(lower), table.check(file.name))
+    times = [check.in_commit_timestamp if check else None for check in checks]
+    return times[0] is not None and times[1] is not None and times[0] < times[1]
+
+
+def _was_seen_published(table: TableUnderRepair, file: LogObject, version: int, before: SeenEntry | None) -> bool:
+    """Whether these bytes were seen as this version of the table whose version below was seen as it is now."""
+    known, check = table.given.facts.provenance, table.check(file.name)
+    lower, published = known.get(version - 1), table.view.published.get(version - 1)
+    if check is None or before is not None or lower is None or lower.seen_at is None or published is None:
+        return False
+    return is_same_file(lower, published.size, published.etag) and was_published(known.get(version), check) is True
+
+
+def _why_not_by_time(table: TableUnderRepair, file: LogObject, seen: SeenEntry, before: SeenEntry | None) -> str:
+    lower = thousands(seen.version - 1)
+    if any(_expires_later(one, seen) for one in table.entries_of(seen.version - 1)):
+        return f"entry {thousands(seen.version)} expires before entry {lower}, so it was finished first"
+    there = min(_moments(table, seen.version - 1, before), default=None)
+    if there is not None and there <= file.modified_at:
+        return ""
+    of = f"version {lower} was there only at {there.isoformat()}" if there else f"nothing tells since when {lower} is"
+    return f"{file.name} was written at {file.modified_at.isoformat()} and {of}"
+
+
+def _expires_later(lower: SeenEntry, seen: SeenEntry) -> bool:
+    """A later end than that of the version above: writers live by one `ddb.ttl`, and finish one after the other."""
+    own, other = seen.entry.expire_time, lower.entry.expire_time
+    return own is not None and other is not None and own < other
+
+
+def _moments(table: TableUnderRepair, version: int, before: SeenEntry | None) -> Iterator[datetime]:
+    """Moments at which the commit below was there: its file, a temp file of equal bytes, a look that saw it."""
+    if before is not None:
+        yield from (file.modified_at for file in [before.temp.object if before.temp else None] if file)
+        return
+    published, known = table.view.published.get(version), table.given.facts.provenance.get(version)
+    if published is None:
+        return
+    yield published.modified_at
+    files = table.given.facts.listing.temp_files or ()
+    yield from (one.modified_at for one in files if temp_file_version(one.name) == version and table.view.is_copy(one))
+    if known is not None and known.seen_at is not None and is_same_file(known, published.size, published.etag):
+        yield known.seen_at

@@ -1,0 +1,133 @@
+"""Whether a lost file may be put back: it must be of the table whose log it continues (C6)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import pytest
+
+from changes.plan import Plan
+from coordinator.repairs.facts import FileCheck
+from lake.delta.facts import LogObject, Provenance
+from tests.builders.facts import (
+    DAY,
+    NOW,
+    commit_name,
+    entry,
+    listing,
+    log_object,
+    log_store_facts,
+    provenance,
+    temp_name,
+)
+from tests.coordinator.repairs.test_planning import file, made
+
+HOUR = 3_600
+SOON = int(NOW.timestamp()) + DAY - HOUR
+LOWER, LOST, NEXT = temp_name(3), temp_name(4), temp_name(5)
+
+
+def plan(
+    age: float,
+    *,
+    lower_age: float = HOUR,
+    temps: Iterable[LogObject] = (),
+    seen: Iterable[Provenance] = (),
+    expires: int = SOON,
+    files: Mapping[str, FileCheck] | None = None,
+    more: Iterable[int] = (),
+) -> Plan:
+    """The plan for version 4, lost an hour or longer ago: its temp file is `age` seconds old, 3.json `lower_age`."""
+    lost = [log_object(temp_name(version), age=age, etag=f"t{version}") for version in (4, *more)]
+    log = listing(range(4), age=lower_age, temp=[*lost, *temps])
+    entries = [entry(3), *(entry(version, expire_time=expires) for version in (4, *more))]
+    checks = {name: replace(file(name), etag=f"t{name[24]}") for name in (LOST, NEXT)}
+    checks |= {commit_name(3): file(commit_name(3))}
+    outcomes = made(log_store_facts(log, *entries, seen=seen), files=checks | dict(files or {}))
+    return next(one for one in outcomes if isinstance(one, Plan) and one.kind == "republish-file")
+
+
+def test_a_file_written_after_the_version_below_it_is_put_back() -> None:
+    assert (plan(HOUR).danger, plan(HOUR - 5).danger) == ("", "")
+
+
+def test_a_file_older_than_the_version_below_it_may_be_of_a_table_that_stood_here_before() -> None:
+    older = plan(20 * HOUR)
+
+    assert older.can_lose
+    assert older.danger == (
+        f"the order of the commits: {LOST} was written at 2026-11-19T14:00:00+00:00 and version 3 was there only at "
+        f"2026-11-20T09:00:00+00:00, and no in-commit timestamps tell which came first. {LOST} may be of a table that "
+        "was dropped here before"
+    )
+    assert next(type(call).__name__ for call in older.calls) == "SaveAside"
+
+
+@pytest.mark.parametrize(("etag", "can_lose"), [("e", False), ("another", True)])
+def test_a_temp_file_with_the_bytes_of_the_version_below_tells_when_that_was_there(etag: str, can_lose: bool) -> None:
+    """3.json itself was put back since, and has the time of that."""
+    below = log_object(LOWER, age=2 * HOUR, etag=etag, size=1_000 if etag == "e" else 999)
+
+    assert plan(1.5 * HOUR, temps=[below]).can_lose is can_lose
+
+
+def test_a_temp_file_of_another_version_does_not_tell_when_the_one_below_was_there() -> None:
+    assert plan(1.5 * HOUR, temps=[log_object(temp_name(2), age=2 * HOUR)]).can_lose
+
+
+@pytest.mark.parametrize(("etag", "can_lose"), [("e", False), ("another", True)])
+def test_a_look_that_saw_the_version_below_tells_when_it_was_there(etag: str, can_lose: bool) -> None:
+    assert plan(1.5 * HOUR, seen=[provenance(3, age=2 * HOUR, etag=etag)]).can_lose is can_lose
+
+
+@pytest.mark.parametrize(
+    ("seen", "can_lose"),
+    [
+        ([provenance(3), provenance(4, etag="t4")], False),
+        ([provenance(3), provenance(4, etag="another")], True),
+        ([provenance(3, etag="another"), provenance(4, etag="t4")], True),
+        ([provenance(4, etag="t4")], True),
+        ([provenance(3, seen_at=None), provenance(4, etag="t4")], True),
+    ],
+    ids=["seen", "seen with other bytes", "the one below is another", "the one below is not known", "never published"],
+)
+def test_a_file_that_was_seen_published_above_the_same_version_is_put_back(
+    seen: list[Provenance], can_lose: bool
+) -> None:
+    assert plan(20 * HOUR, seen=seen).can_lose is can_lose
+
+
+def test_an_acceptance_says_nothing_of_the_table() -> None:
+    """An entry of the dropped table is seen while the new one is read, too."""
+    accepted = provenance(4, store="delta_log", file_name=LOST, size=None, etag=None, seen_at=None, accepted_at=NOW)
+
+    assert plan(20 * HOUR, seen=[provenance(3), accepted]).can_lose
+
+
+def test_in_commit_timestamps_that_rise_tell_the_order_whatever_s3_says() -> None:
+    files = {LOST: replace(file(LOST, time=8), etag="t4"), commit_name(3): file(commit_name(3), time=7)}
+
+    assert not plan(20 * HOUR, files=files).can_lose
+
+
+def test_an_in_commit_timestamp_of_one_of_them_tells_nothing() -> None:
+    files = {LOST: replace(file(LOST, time=8), etag="t4")}
+
+    assert plan(20 * HOUR, files=files).can_lose
+
+
+def test_a_file_put_back_since_then_is_told_by_its_entry_that_expires_first() -> None:
+    restored = plan(60, expires=SOON - 1)
+
+    assert "entry 4 expires before entry 3, so it was finished first" in restored.danger
+
+
+def test_each_file_of_a_run_has_to_follow_the_one_before() -> None:
+    lost = [log_object(LOST, age=HOUR, etag="t4"), log_object(NEXT, age=10 * HOUR, etag="t5")]
+    log = listing(range(4), age=20 * HOUR, temp=lost)
+    facts = log_store_facts(log, entry(3), entry(4), entry(5))
+    checks = {name: replace(file(name), etag=f"t{name[24]}") for name in (LOST, NEXT)}
+    [found] = [one for one in made(facts, files=checks | {commit_name(3): file(commit_name(3))})
+               if isinstance(one, Plan) and one.kind == "republish-file"]  # fmt: skip
+
+    assert found.danger.startswith(f"the order of the commits: {NEXT} was written")
+    assert not plan(HOUR, more=[5]).can_lose
