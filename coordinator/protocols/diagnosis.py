@@ -8,6 +8,7 @@ from coordinator.protocols.log_store import judge_log_store
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.overwritten import judge_overwritten
 from coordinator.protocols.published_log import judge_published_log
+from coordinator.protocols.remembered import remembered_findings
 from coordinator.protocols.single_driver import judge_without_store
 from coordinator.protocols.vanished import judge_vanished
 from coordinator.protocols.verdict import Finding, Severity, State, Verdict
@@ -37,7 +38,8 @@ def diagnose(facts: TableFacts) -> Verdict:
             _both_mechanisms(view),
         )
     )
-    findings = without_doubles(worst_first(judged.findings))
+    told = (*judged.findings, *remembered_findings(view, judged.findings))
+    findings = without_doubles(worst_first(told))
     state = worst_state(findings)
     accepted = max((v for v in (judged.accepted, view.newest, view.checkpoint) if v is not None), default=None)
     moments = [moment for moment in judged.unpublished.values() if moment]

@@ -78,7 +78,10 @@ def contradicted_versions(view: LogView, seen: Sequence[SeenEntry]) -> tuple[tup
     found = []
     for version, of_it in sorted(_without_entry(view, seen).items()):
         if all(view.is_copy(one) is False for one in of_it):
-            named = [was_named(view.facts.provenance.get(version), one.name) for one in of_it]
+            known = view.facts.provenance.get(version)
+            if known is not None and known.disputed:
+                continue  # more than one was accepted, which is a finding of its own
+            named = [was_named(known, one.name) for one in of_it]
             if not all(one is False for one in named):
                 found.append((version, True in named))
     return tuple(found)
