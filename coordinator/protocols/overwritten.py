@@ -193,4 +193,4 @@ def _unclear(versions: list[int]) -> Finding:
     named = f"{verb(many, 'version', 'versions')} {version_list(versions)} {verb(many, 'was', 'were')}"
     file = verb(many, "its file was", "their files were")
     missing = f"{file} put again with another ETag and the same size, and the first bytes were not read"
-    return undecided(f"Whether {named} overwritten", missing, max(versions))
+    return undecided(f"Whether {named} overwritten", missing, max(versions), versions)

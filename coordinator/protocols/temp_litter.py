@@ -69,6 +69,17 @@ def unnamed_files(
     return found
 
 
+def doubtful_litter(view: LogView, seen: Sequence[SeenEntry]) -> list[LogObject]:
+    """Unnamed files that are older than an entry lives: one that named each of them may have expired."""
+    return [
+        file
+        for file, fate in unnamed_files(view, temp_fates(view, seen), seen)
+        if fate.proof is Proof.UNPROVEN
+        and temp_file_version(file.name) is not None
+        and (view.age(file.modified_at) or 0) > view.facts.ttl_seconds
+    ]
+
+
 def contradicted_versions(view: LogView, seen: Sequence[SeenEntry]) -> tuple[tuple[int, bool], ...]:
     """Published versions without any entry, none of whose temp files holds the published bytes, ascending.
 
