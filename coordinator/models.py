@@ -261,6 +261,10 @@ class Provenance(models.Model):
     expire_time = models.BigIntegerField(null=True, help_text="Epoch seconds")
     accepted_at = models.DateTimeField(null=True)
     disputed = models.BooleanField(default=False, help_text="Another item accepted the version with another file")
+    differs_etag = models.CharField(
+        max_length=64, blank=True, default="", help_text="Published file that was shown not to be the accepted one"
+    )
+    rivals = models.JSONField(null=True, help_text="lake.delta.facts.Acceptance of other items, as JSON; null: none")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["table", "version"], name="provenance_once")]

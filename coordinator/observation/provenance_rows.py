@@ -1,24 +1,25 @@
 """Provenance rows: what was seen of each version first. Facts are added to them and never replaced (decision 008)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from coordinator.models import DeltaTable, Provenance, StoreIdentity
 from coordinator.observation.reading import Reading
 from coordinator.observation.storable import make_storable
+from coordinator.protocols.deadlines import read_moment
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.provenance import remember
 from lake.delta import facts
 
 _BATCH = 500
 _IDENTITY = ("store", "region", "lock_domain")
-_TEXTS = ("etag", "digest", "copy_etag", "file_name", "accepted_etag")
+_TEXTS = ("etag", "digest", "copy_etag", "file_name", "accepted_etag", "differs_etag")
 _MOSTLY_THE_ETAG = ("digest", "accepted_etag")
 _THE_ETAG = "="
 """Stands for the ETag in a column that mostly holds the same: without encryption by KMS both are MD5s of the bytes."""
-_PLAIN = tuple(one.name for one in fields(facts.Provenance) if one.name not in (*_IDENTITY, *_TEXTS))
-_FIELDS = [*(name for name in _PLAIN if name != "version"), *_TEXTS, "identity"]
+_PLAIN = tuple(one.name for one in fields(facts.Provenance) if one.name not in (*_IDENTITY, *_TEXTS, "rivals"))
+_FIELDS = [*(name for name in _PLAIN if name != "version"), *_TEXTS, "identity", "rivals"]
 
 Identities = Mapping[tuple[int, str, str, str], StoreIdentity]
 
@@ -99,7 +100,8 @@ def _row(table: DeltaTable, one: facts.Provenance, identities: Identities) -> Pr
     values: dict[str, Any] = {name: getattr(one, name) for name in _PLAIN}
     values |= {name: getattr(one, name) or "" for name in _TEXTS}
     values |= {name: _THE_ETAG for name in _MOSTLY_THE_ETAG if values[name] and values[name] == values["etag"]}
-    row = Provenance(table=table, identity=identity, **values)
+    rivals = [_stored_rival(rival) for rival in one.rivals] or None
+    row = Provenance(table=table, identity=identity, rivals=rivals, **values)
     make_storable(row)
     return row
 
@@ -108,10 +110,21 @@ def _fact(row: Provenance) -> facts.Provenance:
     values: dict[str, Any] = {name: getattr(row, name) for name in _PLAIN}
     values |= {name: getattr(row, name) or None for name in _TEXTS}
     values |= {name: values["etag"] for name in _MOSTLY_THE_ETAG if values[name] == _THE_ETAG}
-    fact = facts.Provenance(**values)
+    rivals = tuple(_read_rival(rival) for rival in row.rivals or ())
+    fact = facts.Provenance(**values, rivals=rivals)
     if row.identity is None:
         return fact
     return replace(fact, **{name: getattr(row.identity, name) for name in _IDENTITY})
+
+
+def _stored_rival(rival: facts.Acceptance) -> dict[str, Any]:
+    at = rival.accepted_at.isoformat() if rival.accepted_at else None
+    stored = asdict(replace(rival, accepted_at=None)) | {"accepted_at": at}
+    return {name: value for name, value in stored.items() if value is not None}
+
+
+def _read_rival(stored: Mapping[str, Any]) -> facts.Acceptance:
+    return facts.Acceptance(**{**stored, "accepted_at": read_moment(stored.get("accepted_at"))})
 
 
 def _prune(table: DeltaTable, reading: Reading) -> None:

@@ -23,6 +23,7 @@ from coordinator.observation.witnesses import (
     tail_start,
 )
 from coordinator.protocols.absence import Missed
+from coordinator.protocols.accepted_copies import with_proofs
 from coordinator.protocols.coordinator_conf import coordinator_elsewhere
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.log_view import LogView
@@ -255,7 +256,7 @@ def _provenance(facts: TableFacts, target: Target, lake: Lake, another: bool | N
         newest_before=before.published_version if before else None,
         before=before.observed_at if before else None,
     )
-    known = provenance_of(view, around)
+    known = {version: with_proofs(view, one) for version, one in provenance_of(view, around).items()}
     return known | {version: replace(known[version], copy_etag=etag) for version, etag in proven_copies(view).items()}
 
 

@@ -18,8 +18,10 @@ HELD_FOLDERS = (TEMP_FOLDER, *(f"{folder}/" for folder in STAGED_FOLDERS))
 
 @dataclass(frozen=True, slots=True)
 class WaitingFile:
-    """The file that holds an accepted commit which is not published, or whose published file holds other bytes.
+    """The file that holds an accepted commit which is not published.
 
+    Or, as `is_last_copy`, one that a finding leaves as the last copy of a commit; `is_certain` is false where the
+    commit may never have been accepted.
     `file` is relative to `_delta_log/`, "" where it may be any staged file of the version. `written_at` and `size`
     (bytes) are None where they are not known.
     """
@@ -28,6 +30,8 @@ class WaitingFile:
     file: str
     written_at: datetime | None
     size: int | None = None
+    is_last_copy: bool = False
+    is_certain: bool = True
 
     def is_young(self, now: datetime) -> bool:
         """Whether the commit may still be in its writer's hands, who is about to publish it."""

@@ -38,6 +38,8 @@ from coordinator.protocols.waiting_files import (
 )
 from coordinator.protocols.wording import counted, joined, verb
 
+_OF_COMMITS = (AtRisk.UNPUBLISHED, AtRisk.LAST_COPY, AtRisk.LOST)
+
 
 @dataclass(frozen=True, slots=True)
 class BucketVerdict:
@@ -157,7 +159,7 @@ def _moment_of(finding: Finding) -> tuple[bool, str]:
 def _judge_again_at(deadlines: Sequence[Deadline], tables: Iterable[TableInBucket], now: datetime) -> datetime | None:
     """When a deadline comes nearer by a grade or passes, or a commit is no longer in its writer's hands."""
     changes = [at] if (at := next_change(deadlines, now)) else []
-    if any(one.what is AtRisk.UNPUBLISHED and one.state is State.HEALTHY for one in deadlines):
+    if any(one.what in (AtRisk.UNPUBLISHED, AtRisk.LAST_COPY) and one.state is State.HEALTHY for one in deadlines):
         grace = timedelta(seconds=GRACE_SECONDS)
         young = (one.written_at for table in tables for one in table.waiting if one.is_young(now))
         changes += [written_at + grace for written_at in young if written_at]
@@ -172,7 +174,7 @@ def _all_is_well(
         return f"No Delta table is known in this bucket, so nothing was compared with its {_in_force(rules, tiers)}."
     if not rules and not tiers:
         return "No lifecycle rule and no archive configuration is in force."
-    waits = [one.at for one in deadlines if one.at is not None and one.what in (AtRisk.UNPUBLISHED, AtRisk.LOST)]
+    waits = [one.at for one in deadlines if one.at is not None and one.what in _OF_COMMITS]
     until = f" before {moment_in_words(min(waits))}" if waits else ""
     return (
         f"By prefix, size and age, its {_in_force(rules, tiers)} "

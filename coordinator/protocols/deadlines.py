@@ -18,6 +18,7 @@ class AtRisk(StrEnum):
     """What a deadline is about."""
 
     UNPUBLISHED = "unpublished commit"
+    LAST_COPY = "last copy of a commit"
     LOST = "old version of a lost commit"
     LOG = "published log"
     DATA = "data files"

@@ -4,10 +4,12 @@ from coordinator.protocols.coordinated_commits import judge_coordinated_commits
 from coordinator.protocols.foreign_writers import judge_foreign_writers
 from coordinator.protocols.half_dropped import judge_half_dropped
 from coordinator.protocols.judgement import Judgement, join, without_doubles, worst_first, worst_state
+from coordinator.protocols.last_copies import with_last_copies
 from coordinator.protocols.log_store import judge_log_store
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.overwritten import judge_overwritten
 from coordinator.protocols.published_log import judge_published_log
+from coordinator.protocols.remembered import remembered_findings
 from coordinator.protocols.single_driver import judge_without_store
 from coordinator.protocols.vanished import judge_vanished
 from coordinator.protocols.verdict import Finding, Severity, State, Verdict
@@ -37,7 +39,8 @@ def diagnose(facts: TableFacts) -> Verdict:
             _both_mechanisms(view),
         )
     )
-    findings = without_doubles(worst_first(judged.findings))
+    told = (*judged.findings, *remembered_findings(view, judged.findings))
+    findings = with_last_copies(view, without_doubles(worst_first(told)))
     state = worst_state(findings)
     accepted = max((v for v in (judged.accepted, view.newest, view.checkpoint) if v is not None), default=None)
     moments = [moment for moment in judged.unpublished.values() if moment]

@@ -19,6 +19,9 @@ UNKNOWN = "unknown"
 MOST_NAMED = 3
 """Problems of one item that its sentence names; the evidence holds more."""
 
+MOST_UNDECIDED = 1_000
+"""Versions that one undecided finding keeps."""
+
 MOST_FINDINGS = 20
 """Findings of one code that are listed singly; the rest is drawn together."""
 
@@ -98,8 +101,12 @@ def worst_state(findings: Iterable[Finding]) -> State:
     return min((finding.state for finding in findings), key=lambda state: state.rank, default=State.HEALTHY)
 
 
-def undecided(about: str, missing: str, version: int | None = None) -> Finding:
-    """A state that the facts do not decide: `about` is the subject, `missing` the fact that would decide it."""
+def undecided(about: str, missing: str, version: int | None = None, versions: Sequence[int] = ()) -> Finding:
+    """A state that the facts do not decide: `about` is the subject, `missing` the fact that would decide it.
+
+    `versions` are all of which it speaks, ascending, where they are several; the newest are kept.
+    """
+    drawn_together = {"undecided_versions": list(versions)[-MOST_UNDECIDED:]} if len(versions) > 1 else {}
     return Finding(
         code="undecided",
         severity=Severity.WARNING,
@@ -107,7 +114,7 @@ def undecided(about: str, missing: str, version: int | None = None) -> Finding:
         summary=f"{about} cannot be decided: {missing}.",
         version=version,
         meaning="Nothing is concluded until that fact has been read.",
-        evidence={"missing": missing},
+        evidence={"missing": missing, **drawn_together},
     )
 
 

@@ -10,8 +10,14 @@ from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.log_store_findings import accepted_file_differs
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import temp_file_version
-from coordinator.protocols.survivors import Fate, Proof
-from coordinator.protocols.temp_litter import contradicted_versions, temp_fates, uncompared_files, unnamed_files
+from coordinator.protocols.survivors import Fate
+from coordinator.protocols.temp_litter import (
+    contradicted_versions,
+    doubtful_litter,
+    temp_fates,
+    uncompared_files,
+    unnamed_files,
+)
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, thousands, verb, version_list
 from lake.delta.facts import LogObject
@@ -86,22 +92,17 @@ def temp_file_findings(view: LogView, seen: Sequence[SeenEntry]) -> list[Finding
     unnamed = unnamed_files(view, temp_fates(view, seen), seen)
     found = [
         spin_finding(view, files, temp_file_version, "temp files"),
-        _unnamed(view, unnamed),
+        _unnamed(view, seen, unnamed),
         uncompared_finding(uncompared_files(view, seen), "temp file"),
     ]
     return [*(finding for finding in found if finding), *_contradicted(view, contradicted_versions(view, seen))]
 
 
-def _unnamed(view: LogView, unnamed: Sequence[tuple[LogObject, Fate]]) -> Finding | None:
+def _unnamed(view: LogView, seen: Sequence[SeenEntry], unnamed: Sequence[tuple[LogObject, Fate]]) -> Finding | None:
     count = len(unnamed)
     summary = f"{counted(count, 'temp file')} {verb(count, 'is', 'are')} named by no entry."
     found = litter_finding(view, [file for file, _ in unnamed], "C1", summary, QUIET_SECONDS)
-    old = sum(
-        fate.proof is Proof.UNPROVEN
-        and temp_file_version(file.name) is not None
-        and (view.age(file.modified_at) or 0) > view.facts.ttl_seconds
-        for file, fate in unnamed
-    )
+    old = len(doubtful_litter(view, seen))
     if found is None or not old or not view.knows_log_store:
         return found  # of a log store that is not known `unknown_store` says what its temp files leave open
     return replace(
@@ -121,5 +122,5 @@ def _contradicted(view: LogView, versions: Sequence[tuple[int, bool]]) -> list[F
         named = f"{verb(many, 'version', 'versions')} {version_list(doubtful)}"
         about = f"Whether {verb(many, 'the published file', 'each published file')} of {named} is the accepted one"
         missing = "no temp file of that version holds its bytes, and its entry has expired"
-        found.append(undecided(about, missing, doubtful[-1]))
+        found.append(undecided(about, missing, doubtful[-1], doubtful))
     return found

@@ -6,10 +6,10 @@ the file with a key of KMS or took it in parts. So the accepted temp or staged f
 size, then the MD5 of the bytes, then the times in commitInfo; where none of them does, nothing is concluded.
 """
 
+from coordinator.protocols.accepted_copies import accepted_look, is_published
 from coordinator.protocols.judgement import MOST_FINDINGS, Judgement, undecided
 from coordinator.protocols.log_store_entries import look_evidence, own_domains
 from coordinator.protocols.log_view import LogView, Look
-from coordinator.protocols.names import is_temp_of, staged_file_version
 from coordinator.protocols.provenance import is_same_file
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import thousands, verb, version_list
@@ -42,6 +42,11 @@ def is_what_was_seen(view: LogView, version: int) -> bool | None:
     by_acceptance = _by_acceptance(view, known, file)
     if by_acceptance is not None:
         return by_acceptance
+    if known.is_accepted and known.differs_etag is not None and not known.disputed:
+        if known.differs_etag == file.etag:
+            return False
+        if known.differs_etag == known.etag:
+            return _is_the_accepted(view, known)
     if known.size != file.size:
         return False
     by_digest = _by_digest(view, known)
@@ -69,12 +74,7 @@ def proven_copies(view: LogView) -> dict[int, str]:
 
 def accepted_file(view: LogView, known: Provenance) -> Look | None:
     """The temp or staged file that was accepted as the version; None where none is known, or more than one was."""
-    name = known.file_name
-    if name is None or known.disputed:
-        return None
-    if "/" not in name and staged_file_version(name) == known.version:
-        return view.staged(name)
-    return view.temp(name) if is_temp_of(name, known.version) else None
+    return None if known.disputed else accepted_look(view, known.version, known.file_name)
 
 
 def _by_acceptance(view: LogView, known: Provenance, file: LogObject) -> bool | None:
@@ -84,6 +84,15 @@ def _by_acceptance(view: LogView, known: Provenance, file: LogObject) -> bool | 
     if file.etag in (known.accepted_etag, copy.object.etag if copy.object else None):
         return True
     return view.equal(known.version, view.file(known.version), copy) if copy.present else None
+
+
+def _is_the_accepted(view: LogView, known: Provenance) -> bool | None:
+    """The same where the file that was seen first was shown not to be the accepted one: only that one counts then."""
+    by_record = is_published(view, known, known.acceptances[0])
+    if by_record is not None:
+        return by_record
+    info = view.info(known.version)
+    return False if info and info.digest is not None and info.digest in (known.digest, known.etag) else None
 
 
 def _by_digest(view: LogView, known: Provenance) -> bool | None:
@@ -184,4 +193,4 @@ def _unclear(versions: list[int]) -> Finding:
     named = f"{verb(many, 'version', 'versions')} {version_list(versions)} {verb(many, 'was', 'were')}"
     file = verb(many, "its file was", "their files were")
     missing = f"{file} put again with another ETag and the same size, and the first bytes were not read"
-    return undecided(f"Whether {named} overwritten", missing, max(versions))
+    return undecided(f"Whether {named} overwritten", missing, max(versions), versions)

@@ -4,7 +4,7 @@ What was seen first stays: a fact that is known is never replaced, so that what 
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
 from coordinator.protocols.log_store_entries import own_domains
@@ -12,9 +12,12 @@ from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import is_temp_of, is_version, same_place
 from coordinator.protocols.registrations import seen_commits
-from lake.delta.facts import LockDomain, LogObject, LogStoreEntry, Provenance, Registration
+from lake.delta.facts import Acceptance, LockDomain, LogObject, LogStoreEntry, Provenance, Registration
 
 _OF_THE_FILE = ("digest", "in_commit_timestamp", "commit_timestamp")
+_SHOWN = ("copy_etag", "differs_etag")
+MOST_RIVALS = 5
+"""Acceptances of one version that are kept besides the first."""
 _OF_ITS_ACCEPTANCE = ("file_name", "accepted_size", "accepted_etag", "accepted_timestamp", "expire_time")
 
 
@@ -40,13 +43,17 @@ def provenance_of(view: LogView, around: Surroundings) -> dict[int, Provenance]:
 
 
 def remember(known: Provenance | None, seen: Provenance) -> Provenance:
-    """Add what is not known yet. Of a file or an item that is another than the known one, nothing is added."""
+    """Add what is not known yet. Of a file or an item that is another than the known one, nothing is added.
+
+    What was shown of the published file is of the one that is there now, so that a later proof takes its place.
+    """
     if known is None:
         return seen
-    both = _with_acceptance(_with_file(known, seen), seen)
-    if both.disputed >= seen.disputed and seen.copy_etag in (None, both.copy_etag):
-        return both
-    return replace(both, disputed=both.disputed or seen.disputed, copy_etag=seen.copy_etag or both.copy_etag)
+    both = _with_rivals(_with_acceptance(_with_file(known, seen), seen), seen)
+    shown = {name: getattr(seen, name) for name in _SHOWN if getattr(seen, name) not in (None, getattr(both, name))}
+    if seen.disputed and not both.disputed:
+        shown["disputed"] = True
+    return replace(both, **shown) if shown else both
 
 
 def is_same_file(known: Provenance, size: int | None, etag: str | None) -> bool:
@@ -94,8 +101,7 @@ def acceptances(view: LogView, around: Surroundings) -> Iterator[Provenance]:
                 expire_time=entry.expire_time if entry.complete else None,
                 accepted_at=accepted_at,
             )
-    registration = _registration(view)
-    if registration is not None:
+    for registration in _registrations(view):
         yield from _registered(view, around, registration)
 
 
@@ -104,18 +110,24 @@ def _furthest_first(held: tuple[LockDomain, Sequence[LogStoreEntry]]) -> tuple[i
     return -max((one.version for one in entries if one.version is not None), default=-1), domain
 
 
-def _registration(view: LogView) -> Registration | None:
-    """The registration that the table's newest metadata names, if it has accepted commits of this place."""
+def _registrations(view: LogView) -> list[Registration]:
+    """Every registration that has accepted commits of this place, first the one that the newest metadata names.
+
+    Another one may have accepted the same versions as other commits (docs/decisions/008), and is removed by somebody
+    before long. A table that names none has left its coordinator, and its commits take another way.
+    """
     table_id = registration_id(view.facts.protocol)
-    named = (one for one in view.facts.registrations if table_id is not None and one.table_id == table_id)
-    found = next(named, None)
-    if found is None or found.has_accepted_commits is not True or not same_place(found.path, view.facts.uri):
-        return None
-    return found
+    if table_id is None:
+        return []
+    here = [one for one in view.facts.registrations if one.has_accepted_commits is True]
+    here = [one for one in here if same_place(one.path, view.facts.uri)]
+    return sorted(here, key=lambda one: (one.table_id != table_id, one.store, one.table_id))
 
 
 def _registered(view: LogView, around: Surroundings, registration: Registration) -> Iterator[Provenance]:
-    store = coordinator_store(view.facts.protocol)
+    store = registration.store or coordinator_store(view.facts.protocol)
+    if store is None:
+        return
     bare = Provenance(
         0,
         store=store,
@@ -123,9 +135,9 @@ def _registered(view: LogView, around: Surroundings, registration: Registration)
         lock_domain=registration.table_id,
         accepted_at=view.facts.observed_at,
     )
-    if store is None:
-        return
     for seen in seen_commits(view, registration):
+        if _is_before_the_table(view, registration, seen.commit.in_commit_timestamp):
+            continue
         staged = seen.staged.object if seen.staged and not seen.size_differs else None
         yield replace(
             bare,
@@ -136,8 +148,20 @@ def _registered(view: LogView, around: Surroundings, registration: Registration)
             accepted_timestamp=seen.commit.in_commit_timestamp,
         )
     version = registration.table_version
-    if version is not None and is_version(version):
+    before = _is_before_the_table(view, registration, registration.table_timestamp)
+    if version is not None and is_version(version) and not before:
         yield replace(bare, version=version, accepted_timestamp=registration.table_timestamp)
+
+
+def _is_before_the_table(view: LogView, registration: Registration, timestamp: int | None) -> bool:
+    """Whether a registration that the metadata does not name accepted this for a table that was dropped since.
+
+    Its item outlives that table (K10), and its versions are not those of the one that was made in its place.
+    """
+    protocol = view.facts.protocol
+    if protocol is None or protocol.created_at is None or timestamp is None:
+        return False
+    return registration.table_id != registration_id(protocol) and timestamp < protocol.created_at.timestamp() * 1_000
 
 
 def _published(view: LogView, around: Surroundings, known: Mapping[int, Provenance]) -> Iterator[Provenance]:
@@ -192,10 +216,42 @@ def _with_acceptance(known: Provenance, seen: Provenance) -> Provenance:
             expire_time=seen.expire_time,
             accepted_at=seen.accepted_at,
         )
-    if None not in (known.file_name, seen.file_name) and known.file_name != seen.file_name:
+    if _is_another_commit(known.acceptances[0], seen.acceptances[0]):
         return replace(known, disputed=True)
     same = (known.store, known.region, known.lock_domain) == (seen.store, seen.region, seen.lock_domain)
     return _filled(known, seen, _OF_ITS_ACCEPTANCE) if same else known
+
+
+def _with_rivals(known: Provenance, seen: Provenance) -> Provenance:
+    """Keep each acceptance of another commit than the first one; of one that is known, add what was not."""
+    rivals = list(known.rivals)
+    for other in seen.acceptances:
+        if known.store is None or not _is_another_commit(known.acceptances[0], other):
+            continue
+        at = next((i for i, one in enumerate(rivals) if not _is_another_commit(one, other)), None)
+        if at is not None:
+            rivals[at] = _with_facts(rivals[at], other)
+        elif len(rivals) < MOST_RIVALS:
+            rivals.append(other)
+    return known if tuple(rivals) == known.rivals else replace(known, rivals=tuple(rivals), disputed=True)
+
+
+def _is_another_commit(one: Acceptance, other: Acceptance) -> bool:
+    """Whether two items accepted different commits: by the files they name, else by the times that coordinators hold.
+
+    Each try of a writer has a file of its own name. An item that is put back or raised may hold another time.
+    """
+    if one.file_name is not None and other.file_name is not None:
+        return one.file_name != other.file_name
+    times = (one.timestamp, other.timestamp)
+    return one.identity != other.identity and None not in times and times[0] != times[1]
+
+
+def _with_facts(known: Acceptance, seen: Acceptance) -> Acceptance:
+    """The same acceptance seen again: its first time and place stay, and the newest proof counts."""
+    names = [one.name for one in fields(Acceptance) if getattr(known, one.name) is None]
+    new = {name: getattr(seen, name) for name in {*names, "differs_etag"} if getattr(seen, name) is not None}
+    return replace(known, **new) if new else known
 
 
 def _filled(known: Provenance, seen: Provenance, names: Collection[str]) -> Provenance:

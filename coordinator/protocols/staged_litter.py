@@ -1,6 +1,7 @@
 """Staged files beside the registrations and the published log: which may be the last copy of an accepted commit."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_version, same_place, staged_file_version
@@ -18,6 +19,7 @@ def _nothing_tells(file: LogObject) -> bool:
 def staged_fates(view: LogView, tells: Tells = _nothing_tells) -> list[tuple[LogObject, Fate]]:
     """Every listed staged file with what is known of it."""
     versions, accepted, listed = rivals(view), accepted_version(view), _listed(view)
+    shared = _shared_versions(view, versions)
     fates = []
     for file in view.facts.listing.staged or ():
         version = staged_file_version(file.name)
@@ -36,6 +38,7 @@ def staged_fates(view: LogView, tells: Tells = _nothing_tells) -> list[tuple[Log
             other_is_listed=version in listed.values(),
             provenance=view.facts.provenance.get(version),
             witnessed=is_copy is False and tells(file),
+            one_coordinator=version not in shared,
         )
         fates.append((file, fate_of_staged(staged)))
     return fates
@@ -122,7 +125,10 @@ def uncopied_versions(view: LogView) -> tuple[tuple[int, bool], ...]:
         unknown = version in elsewhere or version > accepted or version not in view.facts.listing.commits
         if unknown or any(view.is_copy(one) is not False for one in of_it):
             continue
-        named = [was_named(view.facts.provenance.get(version), one.name) for one in of_it]
+        seen = view.facts.provenance.get(version)
+        if seen is not None and seen.disputed:
+            continue  # more than one was accepted, which is a finding of its own
+        named = [was_named(seen, one.name) for one in of_it]
         if not all(one is False for one in named):
             left = max((one for one in closed if one < version), default=-1)
             certain = left < 0 or True in named or any(left < one <= version for one in copied)
@@ -133,6 +139,23 @@ def uncopied_versions(view: LogView) -> tuple[tuple[int, bool], ...]:
 def _started(view: LogView) -> list[Registration]:
     here = [one for one in view.facts.registrations if same_place(one.path, view.facts.uri)]
     return [one for one in here if one.has_accepted_commits is not False]
+
+
+def _shared_versions(view: LogView, versions: Iterable[int]) -> frozenset[int]:
+    """Versions that more than one coordinator can have accepted, as far as registrations are or were seen.
+
+    One that is closed accepted nothing above its version. One that is gone may have accepted anything: what Levee saw
+    of it need not be all.
+    """
+    reach: dict[tuple[str, str], float] = {}
+    for one in _started(view):
+        closed_at = one.table_version if one.accepting_commits is False else None
+        reach[one.store, one.table_id] = inf if closed_at is None else closed_at
+    acceptances = (one for known in view.facts.provenance.values() for one in known.acceptances)
+    for seen in acceptances:
+        if not seen.is_of_log_store:
+            reach.setdefault((seen.store, seen.lock_domain), inf)
+    return frozenset(version for version in versions if sum(version <= last for last in reach.values()) > 1)
 
 
 def _listed(view: LogView) -> dict[str, int]:

@@ -123,11 +123,11 @@ def _fate_of_temp(one: WrittenAside) -> Fate:
 
 def was_named(provenance: Provenance | None, name: str) -> bool | None:
     """Whether an item was seen that accepted this file; False where it accepted another, None where nothing tells."""
-    if provenance is None or provenance.file_name is None:
+    if provenance is None:
         return None
     if provenance.accepted(name):
         return True
-    return None if provenance.disputed else False
+    return None if provenance.disputed or provenance.file_name is None else False
 
 
 def _came_too_late(one: WrittenAside) -> bool:
@@ -182,7 +182,8 @@ class Staged:
 
     `accepted_up_to` is the newest version that a registration of this path accepted, None where none has. `is_listed`
     says that a registration lists the file, `other_is_listed` that one lists another of its version. `is_copy` is as in
-    `WrittenAside`, `rivals_are_copies` the same for each other staged file of the version.
+    `WrittenAside`, `rivals_are_copies` the same for each other staged file of the version. `one_coordinator` says that
+    no second registration is known that can have accepted the version too: one alone accepts one file.
     """
 
     file: LogObject
@@ -195,6 +196,12 @@ class Staged:
     other_is_listed: bool = False
     provenance: Provenance | None = None
     witnessed: bool = False
+    one_coordinator: bool = True
+
+    @property
+    def is_contested(self) -> bool:
+        """Whether two coordinators may have accepted two files: what one says of its own tells nothing of the other."""
+        return not self.one_coordinator or (self.provenance is not None and self.provenance.disputed)
 
 
 def fate_of_staged(one: Staged) -> Fate:
@@ -214,6 +221,8 @@ def _fate_of_staged(one: Staged) -> Fate:
     named_before = was_named(one.provenance, one.file.name)
     if named_before:
         return Fate(Proof.NEEDED, "it is the accepted file, and the published one holds other bytes")
+    if one.is_contested:
+        return Fate(Proof.UNPROVEN, "more than one coordinator may have accepted a file of its version")
     if one.other_is_listed or named_before is False:
         return NEVER_ACCEPTED
     if one.is_copy is None or (None in one.rivals_are_copies and True not in one.rivals_are_copies):

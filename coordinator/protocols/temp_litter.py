@@ -80,6 +80,17 @@ def unnamed_files(
     return found
 
 
+def doubtful_litter(view: LogView, seen: Sequence[SeenEntry]) -> list[LogObject]:
+    """Unnamed files that are older than an entry lives: one that named each of them may have expired."""
+    return [
+        file
+        for file, fate in unnamed_files(view, temp_fates(view, seen), seen)
+        if fate.proof is Proof.UNPROVEN
+        and temp_file_version(file.name) is not None
+        and (view.age(file.modified_at) or 0) > view.facts.ttl_seconds
+    ]
+
+
 def contradicted_versions(view: LogView, seen: Sequence[SeenEntry]) -> tuple[tuple[int, bool], ...]:
     """Published versions without any entry, none of whose temp files holds the published bytes, ascending.
 
@@ -89,7 +100,10 @@ def contradicted_versions(view: LogView, seen: Sequence[SeenEntry]) -> tuple[tup
     found = []
     for version, of_it in sorted(_without_entry(view, seen).items()):
         if all(view.is_copy(one) is False for one in of_it):
-            named = [was_named(view.facts.provenance.get(version), one.name) for one in of_it]
+            known = view.facts.provenance.get(version)
+            if known is not None and known.disputed:
+                continue  # more than one was accepted, which is a finding of its own
+            named = [was_named(known, one.name) for one in of_it]
             if not all(one is False for one in named):
                 found.append((version, True in named))
     return tuple(found)

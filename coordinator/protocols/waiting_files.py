@@ -47,7 +47,7 @@ def _deadline(rule: Rule, table: TableInBucket, waiting: WaitingFile, now: datet
     return Deadline(
         at,
         state,
-        AtRisk.UNPUBLISHED,
+        AtRisk.LAST_COPY if waiting.is_last_copy else AtRisk.UNPUBLISHED,
         rule.name,
         act.does,
         table.prefix,
@@ -60,7 +60,10 @@ def _deadline(rule: Rule, table: TableInBucket, waiting: WaitingFile, now: datet
 def _graded(waiting: WaitingFile, at: datetime | None, now: datetime) -> State:
     if at is None:
         return State.NOT_CHECKED
-    return State.HEALTHY if waiting.is_young(now) else state_before(at, now)
+    if waiting.is_young(now):
+        return State.HEALTHY
+    state = state_before(at, now)
+    return State.ATTENTION if state is State.UNSAFE and not waiting.is_certain else state
 
 
 def lost_deadlines(rule: Rule, tables: Sequence[TableInBucket], now: datetime) -> list[Deadline]:
@@ -125,17 +128,36 @@ def _takes_unpublished(rule: Rule, deadlines: Sequence[Deadline], state: State, 
         "lifecycle-takes-unpublished",
         Severity.CRITICAL if state is State.UNSAFE else Severity.WARNING,
         state,
-        f"{rule.title} will {verb} the only copy of an unpublished commit of {first.table or 'the table'}{more} "
+        f"{rule.title} will {verb} {_COPY_OF[first.what]} of {first.table or 'the table'}{more} "
         f"at {moment_in_words(first.at) if first.at else ''}{if_so}.",
-        meaning="Once it is gone, the commit is lost and every listing of the table can fail. Publish the commit, or "
-        f"change the rule.{STAYS if keeps_versions and first.does == 'deletes' else ''}",
+        meaning=f"{_MEANS[first.what]}{STAYS if keeps_versions and first.does == 'deletes' else ''}",
         evidence=_evidence(rule, first),
     )
+
+
+_COPY_OF = {
+    AtRisk.UNPUBLISHED: "the only copy of an unpublished commit",
+    AtRisk.LAST_COPY: "what may be the last copy of a commit",
+}
+_MEANS = {
+    AtRisk.UNPUBLISHED: "Once it is gone, the commit is lost and every listing of the table can fail. Publish the "
+    "commit, or change the rule.",
+    AtRisk.LAST_COPY: "A finding of the table says what is wrong with that commit; once the file is gone, nothing can "
+    "bring it back. Copy it to where no rule takes it, or change the rule.",
+}
 
 
 def _would_take(rule: Rule, first: Deadline) -> Finding:
     """Most commits are published within seconds, so that one waits is no trouble of the bucket until 14 days before."""
     verb = "delete" if first.does == "deletes" else "archive"
+    if first.what is AtRisk.LAST_COPY:
+        return note(
+            "lifecycle-would-take-last-copy",
+            f"{rule.title} would {verb} {_COPY_OF[first.what]} of {first.table or 'the table'} at "
+            f"{moment_in_words(first.at) if first.at else ''}.",
+            "Copy it to where no rule takes it before.",
+            **_evidence(rule, first),
+        )
     return note(
         "lifecycle-would-take-unpublished",
         f"{rule.title} would {verb} the only copy of a commit of {first.table or 'the table'} at "

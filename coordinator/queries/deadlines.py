@@ -79,6 +79,8 @@ def _what(stored: Mapping[str, Any]) -> str:
     number = thousands(version) if isinstance(version, int) else ""
     if what == AtRisk.UNPUBLISHED:
         return f"Commit {number} of {table}, not published".replace("  ", " ")
+    if what == AtRisk.LAST_COPY:
+        return f"What may be the last copy of commit {number} of {table}".replace("  ", " ")
     if what == AtRisk.LOST:
         return f"An old version of commit {number} of {table}, which is lost".replace("  ", " ")
     others = tables - 1 if isinstance(tables, int) and tables > 1 else 0

@@ -43,7 +43,7 @@ class JobBusy(Refused):
         self.job = job
 
 
-class Work(TypedDict, total=False):
+class Submission(TypedDict, total=False):
     """What a job is about, beside its kind and title."""
 
     connection: Connection | None
@@ -53,7 +53,7 @@ class Work(TypedDict, total=False):
     reason: str
 
 
-def ask(actor: Actor, kind: str, title: str, *, here: bool = False, **work: Unpack[Work]) -> Job:
+def ask(actor: Actor, kind: str, title: str, *, here: bool = False, **work: Unpack[Submission]) -> Job:
     """Queue a job; or with `here` do it in this process and return it finished. Raises what either raises."""
     return run_in_foreground(actor, kind, title, **work) if here else submit(actor, kind, title, **work)
 

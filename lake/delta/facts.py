@@ -157,6 +157,42 @@ class CommitInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Acceptance:
+    """An item of a commit store that was seen to accept a version, with the file it named; None is not known.
+
+    The fields are those of `Provenance`, `etag`, `size` and `timestamp` of the accepted file. `differs_etag` is the
+    ETag of the published file that was shown to be of another commit.
+    """
+
+    store: str
+    region: str
+    lock_domain: str
+    file_name: str | None = None
+    size: int | None = None
+    etag: str | None = None
+    timestamp: int | None = None
+    accepted_at: datetime | None = None
+    differs_etag: str | None = None
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """The lock: acceptances under one exclude each other while the item is there."""
+        return self.store, self.region, self.lock_domain
+
+    @property
+    def is_of_log_store(self) -> bool:
+        """Whether an entry accepted it: `tablePath` is a URI, the coordinator's `tableId` is not."""
+        return "/" in self.lock_domain
+
+    def names(self, name: str) -> bool:
+        """Whether a temp or staged file, named relative to `_delta_log/`, is the one that was accepted.
+
+        An item of the coordinator names no folder, and a temp file's name is unique without its own.
+        """
+        return self.file_name is not None and name.rpartition("/")[2] == self.file_name.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
 class Provenance:
     """What was seen of one version when it was first seen. None is not known; what is known is never changed.
 
@@ -169,8 +205,8 @@ class Provenance:
     `tableId`, as stored), `file_name` (`tempPath` or `fsName`, as stored), `accepted_size` and `accepted_etag` of that
     file, `accepted_timestamp` (the in-commit timestamp that the coordinator holds), `expire_time` (of a complete entry,
     epoch seconds), `accepted_at` (when the first reading began that found the item). `disputed` says that another item
-    accepted the version with another file: then neither file may be taken for the only accepted one. Timestamps are
-    epoch milliseconds.
+    accepted the version with another file: then neither file may be taken for the only accepted one; `rivals` are those
+    other acceptances. `differs_etag` is as in `Acceptance`, of the first one. Timestamps are epoch milliseconds.
     """
 
     version: int
@@ -192,6 +228,26 @@ class Provenance:
     expire_time: int | None = None
     accepted_at: datetime | None = None
     disputed: bool = False
+    differs_etag: str | None = None
+    rivals: tuple[Acceptance, ...] = ()
+
+    @property
+    def acceptances(self) -> tuple[Acceptance, ...]:
+        """Every item that was seen to accept the version, the first one first."""
+        if self.store is None:
+            return self.rivals
+        first = Acceptance(
+            self.store,
+            self.region or "",
+            self.lock_domain or "",
+            self.file_name,
+            self.accepted_size,
+            self.accepted_etag,
+            self.accepted_timestamp,
+            self.accepted_at,
+            self.differs_etag,
+        )
+        return (first, *self.rivals)
 
     @property
     def is_accepted(self) -> bool:
@@ -199,11 +255,8 @@ class Provenance:
         return self.store is not None
 
     def accepted(self, name: str) -> bool:
-        """Whether a temp or staged file, named relative to `_delta_log/`, is the one that was accepted.
-
-        An item of the coordinator names no folder, and a temp file's name is unique without its own.
-        """
-        return self.file_name is not None and name.rpartition("/")[2] == self.file_name.rpartition("/")[2]
+        """Whether a temp or staged file, named relative to `_delta_log/`, is one that was accepted."""
+        return any(one.names(name) for one in self.acceptances)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Deadlines of buckets from a lake to an alert: read, kept, judged again by the clock alone, told with their date."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.db import connection as database
@@ -265,14 +266,67 @@ def test_only_entries_whose_file_may_be_the_only_copy_count():
     assert contents() == {"orders": (held, [46])}
 
 
+def copy_of(version: int) -> dict[str, Any]:
+    return {
+        "version": version,
+        "file": f".tmp/{version:020d}.json.7f3c9b52",
+        "size": 900,
+        "written_at": "2026-11-10T15:30:00+00:00",
+    }
+
+
 @pytest.mark.django_db
-def test_the_accepted_copy_beside_a_published_file_of_other_bytes_counts():
+def test_what_an_open_finding_leaves_as_last_copies_counts_whatever_items_there_are():
     table = make_table("s3a://lake/orders")
     make_entry(table, 40)
-    make_entry(table, 41)
-    make_finding(table, "bytes-differ", 41, state="unsafe")
+    make_finding(table, "bytes-differ", 41, state="unsafe", evidence={"last_copies": [copy_of(41), copy_of(39)]})
+    make_finding(table, "bytes-differ", 38, resolved_at=timezone.now(), evidence={"last_copies": [copy_of(38)]})
 
-    assert contents() == {"orders": ([(41, f".tmp/{41:020d}.json.7f3c9b52")], [])}
+    held = [(version, f".tmp/{version:020d}.json.7f3c9b52") for version in (39, 41)]
+    assert contents() == {"orders": (held, [])}
+
+
+@pytest.mark.django_db
+def test_a_file_is_a_certain_last_copy_where_one_critical_finding_says_so():
+    table = make_table("s3a://lake/orders")
+    make_finding(table, "undecided", 41, severity="warning", evidence={"last_copies": [copy_of(41), copy_of(40)]})
+    make_finding(table, "overwritten", 41, severity="critical", evidence={"last_copies": [copy_of(41)]})
+
+    [found] = tables_in(make_bucket())
+    assert [(one.version, one.is_certain, one.is_last_copy) for one in found.waiting] == [
+        (40, False, True),
+        (41, True, True),
+    ]
+
+
+@pytest.mark.django_db
+def test_what_an_open_finding_says_is_lost_is_lost_since_the_first_one_said_so():
+    table = make_table("s3a://lake/orders")
+    early, late = timezone.now() - timedelta(days=2), timezone.now() - timedelta(days=1)
+    make_finding(table, "vanished", 9, opened_at=late, evidence={"lost_files": [{"version": 8, "files": ["a"]}]})
+    make_finding(table, "overwritten", 8, opened_at=early, evidence={"lost_files": [{"version": 8, "files": ["b"]}]})
+
+    [found] = tables_in(make_bucket())
+    assert [(one.version, set(one.files), one.gone_by) for one in found.lost] == [(8, {"a", "b"}, early)]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("code", "state", "is_read"),
+    [
+        ("not-read", "not_checked", False),
+        ("unknown-log-store", "not_checked", False),
+        ("undecided", "blocked", False),
+        ("foreign-writer", "unsafe", True),
+    ],
+)
+def test_a_table_whose_waiting_commits_are_undecided_is_not_read_whatever_is_worse(code, state, is_read):
+    table = make_table("s3a://lake/orders", state="blocked")
+    make_finding(table, "version-hole", 2, state="blocked")
+    make_finding(table, code, None, state=state)
+
+    [found] = tables_in(make_bucket())
+    assert found.is_read is is_read
 
 
 @pytest.mark.django_db

@@ -1,9 +1,11 @@
 """What passes keep of each version: first seen, added to, never replaced, and let go with the log."""
 
+import time
+
 import pytest
 from django.db import IntegrityError
 
-from coordinator.models import DeltaTable, Provenance, StoreIdentity
+from coordinator.models import DeltaTable, Provenance, StoreIdentity, TableFinding
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.observation.saving import save_readings
 from coordinator.observation.second_look import read_table
@@ -238,3 +240,58 @@ def test_an_etag_that_is_stored_once_is_read_back_where_it_stands(written, obser
 
     assert seen(2).digest == "="
     assert recalled.digest == recalled.etag == seen(2).etag
+
+
+def told(code: str) -> list[TableFinding]:
+    return list(TableFinding.objects.filter(code=code, resolved_at=None))
+
+
+def in_a_day() -> dict[str, str]:
+    return {"N": str(int(time.time()) + 86_400)}
+
+
+def test_an_acceptance_by_a_second_lock_is_kept_after_both_items_and_files_have_gone(written, observe):
+    written.table(ORDERS, commits=3, log_store=True)
+    other = f".tmp/{2:020d}.json.other"
+    written.put(log(other), commit_bytes(commit_info("DELETE")))
+    written.entry(ORDERS, 2, scheme="s3", expireTime=in_a_day(), tempPath={"S": other})
+    written.entry(ORDERS, 2, expireTime=in_a_day())
+    observe()
+    before = told("accepted-twice")
+    drop_entries(written, 0, 1, 2)
+    key = {"tablePath": {"S": f"s3://{written.bucket}/{ORDERS}"}, "fileName": {"S": f"{2:020d}.json"}}
+    written.dynamodb.delete_item(TableName=written.log_store, Key=key)
+    written.delete(log(other))
+
+    observe()
+    observe(in_full=True)
+
+    (found,) = told("accepted-twice")
+    assert [one.pk for one in before] == [found.pk]
+    assert {one["lock_domain"] for one in found.evidence["accepted"]} == {
+        f"s3a://{written.bucket}/{ORDERS}",
+        f"s3://{written.bucket}/{ORDERS}",
+    }
+    assert {one["file"]: one["is_published"] for one in found.evidence["accepted"]}[other] is False
+    assert DeltaTable.objects.get().state == "unsafe"
+
+
+def test_a_published_file_that_was_shown_to_be_wrong_is_known_to_be_after_item_and_temp_file_have_gone(
+    written, observe
+):
+    written.table(ORDERS, commits=3, log_store=True)
+    temp = f".tmp/{2:020d}.json.{UUID}"
+    written.put_in_parts(log(temp), commit_bytes(commit_info("MERGE")))
+    written.put_in_parts(log(f"{2:020d}.json"), commit_bytes(commit_info("WRITE")))
+    written.entry(ORDERS, 2, expireTime=in_a_day())
+    observe()
+    assert told("bytes-differ")
+    drop_entries(written, 0, 1, 2)
+    observe()
+    written.delete(log(temp))
+
+    observe(in_full=True)
+
+    assert f'"{seen(2).differs_etag}"' == stored(written, 2)["ETag"]
+    assert [one.version for one in told("bytes-differ")] == [2]
+    assert DeltaTable.objects.get().state == "unsafe"

@@ -85,11 +85,46 @@ def test_the_newest_version_of_a_cleared_registration_is_known_by_its_timestamp(
     assert not learned(coordinated_facts(listing(), item))[2].is_accepted
 
 
-@pytest.mark.parametrize("changes", [{"accepted": False}, {"path": "s3a://lake/original"}, {"table_id": "other"}])
-def test_a_registration_that_is_not_the_tables_accepts_nothing(changes: dict[str, object]) -> None:
+@pytest.mark.parametrize("changes", [{"accepted": False}, {"path": "s3a://lake/original"}])
+def test_a_registration_that_is_not_of_this_place_accepts_nothing(changes: dict[str, object]) -> None:
     seen = learned(coordinated_facts(listing(), registration(3, **changes)))
 
     assert not any(one.is_accepted for one in seen.values())
+
+
+def test_every_registration_of_the_place_is_seen_to_accept_first_the_one_that_counts() -> None:
+    mine, theirs = (coordinator_commit(3, name=f"{3:020d}.{uid}.json") for uid in ("aaaa", "bbbb"))
+    another = registration(3, theirs, table_id="00000000", store="a_store_before_the_other")
+    seen = learned(coordinated_facts(listing(), another, registration(3, mine)))[3]
+
+    assert (seen.file_name, seen.disputed) == (mine.file_name, True)
+    assert [(one.store, one.file_name) for one in seen.rivals] == [("a_store_before_the_other", theirs.file_name)]
+
+
+def test_two_coordinators_that_hold_two_times_of_one_version_accepted_two_commits() -> None:
+    later = replace(registration(3, table_id="other", store="commits_eu"), table_timestamp=7)
+    seen = learned(coordinated_facts(listing(), registration(3), later))[3]
+
+    assert (seen.disputed, [one.timestamp for one in seen.rivals]) == (True, [7])
+
+
+def test_what_was_accepted_for_a_table_that_was_dropped_since_is_not_of_this_one() -> None:
+    old = registration(3, coordinator_commit(3, name=f"{3:020d}.bbbb.json"), table_id="old", accepting=False)
+    facts = coordinated_facts(listing(), registration(3, coordinator_commit(3)), old)
+    assert facts.protocol is not None
+    made_again = replace(facts, protocol=replace(facts.protocol, created_at=NOW - timedelta(minutes=59)))
+
+    assert learned(facts)[3].disputed
+    assert not learned(made_again)[3].disputed
+
+
+def test_an_item_with_another_time_than_before_is_the_same_coordinator() -> None:
+    raised = replace(registration(3), table_timestamp=7)
+    seen = learned(
+        coordinated_facts(listing(), raised, seen=learned(coordinated_facts(listing(), registration(3))).values())
+    )
+
+    assert not seen[3].disputed
 
 
 def test_a_staged_file_of_another_length_than_accepted_is_not_taken_for_it() -> None:
@@ -143,7 +178,9 @@ def test_two_items_that_accept_two_files_make_the_version_disputed() -> None:
     seen = learned(log_store_facts(listing(), entry(3), in_stores=rival))[3]
 
     assert seen.disputed
-    assert {seen.file_name} < {temp_name(3), temp_name(3, uid="a0")}
+    assert [(one.store, one.lock_domain) for one in seen.acceptances] == [("delta_log", URI), ("delta_log_2", other)]
+    assert [one.file_name for one in seen.acceptances] == [temp_name(3), temp_name(3, uid="a0")]
+    assert [one.accepted_at for one in seen.acceptances] == [NOW, NOW]
 
 
 def test_an_item_that_names_another_file_by_now_makes_the_version_disputed() -> None:
@@ -191,6 +228,8 @@ def test_no_reading_replaces_what_was_known(readings: list[Provenance]) -> None:
     for seen in readings[1:]:
         after = remember(known, seen)
         told = {field.name: getattr(known, field.name) for field in fields(known)}
+        rivals = [(one.store, one.lock_domain, one.file_name) for one in told.pop("rivals")]
+        assert rivals == [(one.store, one.lock_domain, one.file_name) for one in after.rivals][: len(rivals)]
         replaced = [name for name, value in told.items() if value not in (None, False, getattr(after, name))]
         assert replaced == []
         known = after

@@ -17,7 +17,7 @@ from coordinator.protocols.survivors import (
     fate_of_staged,
     fate_of_temp,
 )
-from lake.delta.facts import Registration
+from lake.delta.facts import Acceptance, Registration
 from tests.builders.facts import (
     DAY,
     commit_name,
@@ -109,6 +109,14 @@ def test_a_temp_file_goes_only_where_it_is_a_copy_or_was_never_accepted(one: Wri
 LOSER = Staged(log_object(staged_name(2)), 2, PUBLISHED, False, [True], accepted_up_to=3)
 
 DISPUTED = replace(LOSER, provenance=provenance(2, store="commits", file_name="another.json", disputed=True))
+BY_ANOTHER = provenance(
+    2,
+    store="commits",
+    file_name="another.json",
+    disputed=True,
+    rivals=(Acceptance("commits_eu", "eu-west-1", "id", staged_name(2).partition("/")[2]),),
+)
+
 STAGED_FATES: list[tuple[str, Staged, Proof]] = [
     ("a copy", replace(LOSER, is_copy=True), Proof.COPIED),
     ("witnesses name another", replace(LOSER, witnessed=True), Proof.NEVER_ACCEPTED),
@@ -130,6 +138,15 @@ STAGED_FATES: list[tuple[str, Staged, Proof]] = [
     ("it was not compared", replace(LOSER, is_copy=None), Proof.UNPROVEN),
     ("no other was compared", replace(LOSER, rivals_are_copies=[None, False]), Proof.UNPROVEN),
     ("no version", replace(LOSER, version=None), Proof.UNPROVEN),
+    ("a second coordinator, though another is listed",
+     replace(LOSER, other_is_listed=True, one_coordinator=False), Proof.UNPROVEN),
+    ("a second coordinator, though another was seen to be listed",
+     replace(LOSER, provenance=provenance(2, store="commits", file_name="a.json"), one_coordinator=False),
+     Proof.UNPROVEN),
+    ("a second coordinator, though witnessed", replace(LOSER, witnessed=True, one_coordinator=False), Proof.UNPROVEN),
+    ("two were accepted, though another is listed",
+     replace(LOSER, other_is_listed=True, provenance=provenance(2, disputed=True)), Proof.UNPROVEN),
+    ("a second coordinator was seen to accept it", replace(LOSER, witnessed=True, provenance=BY_ANOTHER), Proof.NEEDED),
 ]  # fmt: skip
 
 

@@ -296,3 +296,33 @@ def test_old_versions_of_which_the_newest_is_kept_are_not_lost() -> None:
 
 def test_lone_delete_markers_may_go() -> None:
     assert judged(BITES, rule(days=None, Expiration={"ExpiredObjectDeleteMarker": True})).deadlines == ()
+
+
+def last_copy(**facts: Any) -> TableInBucket:
+    return orders(WaitingFile(42, temp_name(42), WRITTEN, 900, is_last_copy=True, **facts))
+
+
+@pytest.mark.parametrize("is_certain", [True, False])
+def test_a_rule_that_takes_what_may_be_a_last_copy_says_so_with_its_date(is_certain: bool) -> None:
+    verdict = judged(BITES - 4 * DAY, rule(), tables=(last_copy(is_certain=is_certain),))
+
+    assert verdict.assessment.state is State.ATTENTION
+    assert verdict.assessment.summary == (
+        "Rule r1 will delete what may be the last copy of a commit of orders at 18 Nov 2026 00:00 UTC."
+    )
+    assert [(one.what, one.at) for one in verdict.deadlines] == [(AtRisk.LAST_COPY, BITES)]
+
+
+@pytest.mark.parametrize(("is_certain", "state"), [(True, State.UNSAFE), (False, State.ATTENTION)])
+def test_what_was_perhaps_never_accepted_alarms_nobody(is_certain: bool, state: State) -> None:
+    verdict = judged(BITES - timedelta(hours=3), rule(), tables=(last_copy(is_certain=is_certain),))
+
+    assert verdict.assessment.state is state
+
+
+def test_a_last_copy_that_goes_in_weeks_is_a_note_with_its_date() -> None:
+    verdict = judged(BITES - 20 * DAY, rule(), tables=(last_copy(),))
+
+    assert verdict.assessment.state is State.HEALTHY
+    assert "lifecycle-would-take-last-copy" in [one.code for one in verdict.assessment.findings]
+    assert "before 18 Nov 2026 00:00 UTC" in verdict.assessment.summary

@@ -12,7 +12,16 @@ from coordinator.repairs import item_calls, object_calls, orphan_calls
 from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.log_store_plans import MOST_REPUBLISHED
 from coordinator.repairs.planning import plan_repairs, wanted_files
-from lake.delta.facts import HeldElsewhere, LockDomain, LogStoreEntry, Mechanism, Problem, Registration, TableFacts
+from lake.delta.facts import (
+    Acceptance,
+    HeldElsewhere,
+    LockDomain,
+    LogStoreEntry,
+    Mechanism,
+    Problem,
+    Registration,
+    TableFacts,
+)
 from lake.delta.names import checksum_name
 from tests.builders.facts import (
     DAY,
@@ -617,6 +626,38 @@ def test_no_other_plan_loses_anything():
         "C1 without an entry",
         "K6 without a witness",
     }
+
+
+def of_two_coordinators(*, closed_at: int = 3) -> TableFacts:
+    """As `losers`, with a second registration, which is closed and lists nothing any more."""
+    other = registration(closed_at, table_id="other", store="commits_eu", accepting=False)
+    facts = losers("lost")
+    return replace(facts, registrations=(*facts.registrations, other))
+
+
+@pytest.mark.parametrize("closed_at", [3, 4])
+def test_a_staged_file_that_a_second_coordinator_may_have_accepted_goes_on_nobodys_word(closed_at):
+    assert plans(losers("lost"))["remove-orphans"].danger == ""
+    assert "an accepted commit of version 3" in plans(of_two_coordinators(closed_at=closed_at))["remove-orphans"].danger
+
+
+def test_a_coordinator_that_was_closed_below_a_version_did_not_accept_it():
+    assert plans(of_two_coordinators(closed_at=2))["remove-orphans"].danger == ""
+
+
+def test_a_staged_file_of_a_coordinator_that_is_gone_goes_on_nobodys_word():
+    of_another = provenance(2, store="commits_eu", lock_domain="other", file_name=f"{2:020d}.x.json")
+    facts = replace(losers("lost"), provenance={2: of_another})
+
+    assert "an accepted commit of version 3" in plans(facts)["remove-orphans"].danger
+
+
+def test_a_staged_file_that_a_removed_registration_was_seen_to_list_stays():
+    name = staged_name(3, "lost").partition("/")[2]
+    by_other = Acceptance("commits_eu", "eu-west-1", "other", name)
+    known = provenance(3, store="commits", lock_domain=TABLE_ID, disputed=True, rivals=(by_other,))
+
+    assert "remove-orphans" not in plans(replace(losers("lost"), provenance={3: known}))
 
 
 def test_a_plan_made_anew_is_the_same_plan():

@@ -1,0 +1,158 @@
+"""Which files a finding leaves as the last copies of a commit, and which it says are lost.
+
+Each finding carries them in its evidence, so that the settings of the bucket are judged by what the findings say and
+not by the items that happen to be left (docs/decisions/008): a rule that deletes a last copy has a deadline.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, islice
+
+from coordinator.protocols.absence import COMMIT_FILE
+from coordinator.protocols.accepted_copies import accepted_look, is_published
+from coordinator.protocols.log_store_entries import seen_entries
+from coordinator.protocols.log_view import LogView
+from coordinator.protocols.names import STAGED_FOLDERS, is_temp_of, staged_file_version, written_for
+from coordinator.protocols.temp_litter import doubtful_litter
+from coordinator.protocols.vanished import vanished_versions
+from coordinator.protocols.verdict import Absence, Finding, State
+from lake.delta.facts import LogObject, Provenance
+from lake.delta.names import commit_name
+
+LAST_COPIES = "last_copies"
+"""Key of the evidence: [{version, file, size, written_at}], `written_at` in ISO 8601."""
+LOST_FILES = "lost_files"
+"""Key of the evidence: [{version, files}]: names under which an S3 version may be kept."""
+MOST_COPIES = 200
+MOST_LOST = 100
+
+_WEIGHS = (State.BLOCKED, State.UNSAFE, State.NOT_CHECKED)
+_REPLACED = ("overwritten", "bytes-differ", "accepted-twice", "C4", "K4")
+"""Codes of findings that say, where they are unsafe, that a published file stands where another belongs."""
+
+
+def with_last_copies(view: LogView, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings, each with the files that it leaves and those that it says are lost, where there are any."""
+    if not any(one.state in _WEIGHS or one.absent or one.code == "C1" for one in findings):
+        return tuple(findings)
+    files = _uncopied_files(view)
+    return tuple(_with_copies(view, finding, files) for finding in findings)
+
+
+def _with_copies(view: LogView, finding: Finding, files: Mapping[int, Sequence[LogObject]]) -> Finding:
+    kept = _kept(view, finding, files)
+    lost = _lost(view, finding, {version for version, _ in kept})
+    told: dict[str, object] = {}
+    if kept:
+        told[LAST_COPIES] = [_stored(version, file) for version, file in kept]
+    if lost:
+        told[LOST_FILES] = [{"version": version, "files": names} for version, names in lost]
+    return replace(finding, evidence={**finding.evidence, **told}) if told else finding
+
+
+def _kept(view: LogView, finding: Finding, files: Mapping[int, Sequence[LogObject]]) -> list[tuple[int, LogObject]]:
+    """Temp and staged files of its versions that are not known to be what is published; the oldest go first."""
+    if finding.code == "C1" and finding.state is State.ATTENTION:
+        found = [(written_for(file.name) or 0, file) for file in doubtful_litter(view, seen_entries(view))]
+    elif finding.state in _WEIGHS:
+        spoken_of = _versions(view, finding)
+        found = [(version, file) for version in files if version in spoken_of for file in files[version]]
+    else:
+        found = []
+    return sorted(found, key=lambda one: (one[1].modified_at, one[1].name))[:MOST_COPIES]
+
+
+def _uncopied_files(view: LogView) -> Mapping[int, Sequence[LogObject]]:
+    found: defaultdict[int, list[LogObject]] = defaultdict(list)
+    for file in (*(view.facts.listing.temp_files or ()), *(view.facts.listing.staged or ())):
+        version = written_for(file.name)
+        if version is not None and view.is_copy(file) is not True:
+            found[version].append(file)
+    for known in view.facts.provenance.values():
+        found[known.version] += _accepted_without_version(view, known)
+    return {version: files for version, files in found.items() if files}
+
+
+def _accepted_without_version(view: LogView, known: Provenance) -> Iterator[LogObject]:
+    """Accepted files whose names say no version, as those of delta-rs."""
+    for one in known.acceptances:
+        look = accepted_look(view, known.version, one.file_name)
+        file = look.object if look else None
+        if file is not None and written_for(file.name) is None and not is_published(view, known, one):
+            yield file
+
+
+class _Versions:
+    """Versions in runs, which may be long."""
+
+    def __init__(self, runs: Iterable[range]) -> None:
+        self.runs = sorted(runs, key=lambda run: -run.stop)
+
+    def __contains__(self, version: int) -> bool:
+        return any(version in run for run in self.runs)
+
+    def newest_first(self) -> Iterator[int]:
+        return chain.from_iterable(reversed(run) for run in self.runs)
+
+
+def _versions(view: LogView, finding: Finding) -> _Versions:
+    """All versions of which it speaks, or says that something of theirs is not there."""
+    runs = [finding.versions, *(_run(absence) for absence in finding.absent if absence.what == COMMIT_FILE)]
+    runs += [range(version, version + 1) for version in _listed(finding)]
+    if finding.code == "vanished":
+        runs += [range(version, version + 1) for version in vanished_versions(view)]
+    return _Versions(runs)
+
+
+def _listed(finding: Finding) -> Iterator[int]:
+    """The versions of one that was drawn together, where they are no run."""
+    listed = finding.evidence.get("undecided_versions")
+    yield from (one for one in listed if isinstance(one, int)) if isinstance(listed, list) else ()
+
+
+def _run(absence: Absence) -> range:
+    return range(absence.first, absence.last + 1)
+
+
+def _lost(view: LogView, finding: Finding, kept: set[int]) -> list[tuple[int, list[str]]]:
+    """Files of which an old S3 version may be the last copy, by version, of very many the newest."""
+    if finding.code == "vanished":
+        gone = _Versions(range(version, version + 1) for version in vanished_versions(view))
+    else:
+        gone = _Versions(_run(absence) for absence in finding.absent if absence.what == COMMIT_FILE)
+    found = {version: [commit_name(version)] for version in islice(gone.newest_first(), MOST_LOST)}
+    for absence in finding.absent:
+        if names := _held_under(absence):
+            found.setdefault(absence.first, []).extend(names)
+    replaced = finding.version if finding.state is State.UNSAFE and finding.code in _REPLACED else None
+    if replaced is not None and replaced not in kept:
+        found[replaced] = [commit_name(replaced)]
+    return [(version, list(dict.fromkeys([*names, *_accepted(view, version)]))) for version, names in found.items()]
+
+
+def _held_under(absence: Absence) -> list[str]:
+    """Names of a temp or staged file; an item of the coordinator says no folder."""
+    if is_temp_of(absence.what, absence.first):
+        return [absence.what]
+    if staged_file_version(absence.what) != absence.first:
+        return []
+    return [absence.what] if "/" in absence.what else [f"{folder}/{absence.what}" for folder in STAGED_FOLDERS]
+
+
+def _accepted(view: LogView, version: int) -> Iterator[str]:
+    """Files that were seen to be accepted as the version and are gone too."""
+    known = view.facts.provenance.get(version)
+    for one in known.acceptances if known else ():
+        look = accepted_look(view, version, one.file_name)
+        if look is not None and look.present is False:
+            yield look.name
+
+
+def _stored(version: int, file: LogObject) -> dict[str, object]:
+    return {
+        "version": version,
+        "file": file.name,
+        "size": file.size,
+        "written_at": file.modified_at.isoformat(),
+    }

@@ -1,0 +1,141 @@
+"""What was proven of a version once, and is said by no item and no file any more: it stands while the version does.
+
+TTL takes entries, registrations are removed, and a lifecycle rule deletes temp files: none of that brings back a commit
+that is missing from the table. Only the version's own end, or a published file that is shown to be right, ends it.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from coordinator.protocols.accepted_copies import accepted_look, is_published
+from coordinator.protocols.deadlines import moment_in_words
+from coordinator.protocols.judgement import MOST_FINDINGS
+from coordinator.protocols.log_store_entries import look_evidence
+from coordinator.protocols.log_view import LogView
+from coordinator.protocols.names import is_version
+from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.wording import joined, thousands
+from lake.delta.facts import Acceptance, Provenance
+
+_SAID = ("bytes-differ", "C4", "K4", "overwritten")
+"""Codes that say of a version, where they are unsafe, that its published file is not the accepted one."""
+
+
+def remembered_findings(view: LogView, found: Sequence[Finding]) -> list[Finding]:
+    """What `found`, the findings of what is there now, do not say of versions of which more is known."""
+    known = [one for version, one in sorted(view.facts.provenance.items()) if is_version(version)]
+    known = [one for one in known if not view.is_cleaned(one.version)]
+    twice, differs = _spoken_of(found, ("accepted-twice",)), _spoken_of(found, _SAID)
+    of_two = [one for one in known if one.version not in twice and twice_accepted(view, one)]
+    replaced = [one for one in known if one.version not in differs and _is_not_the_accepted(view, one)]
+    return [
+        *(_twice(view, one) for one in of_two[-MOST_FINDINGS:]),
+        *(_not_the_accepted(view, one) for one in replaced[-MOST_FINDINGS:]),
+    ]
+
+
+def twice_accepted(view: LogView, known: Provenance) -> tuple[Acceptance, ...]:
+    """Acceptances of the version under locks that do not exclude each other; none where they are shown to be one.
+
+    One lock accepts a version again only after its item has gone: the published files tell whether that was a loss.
+    Entries beside a coordinator's list may speak of the same commit.
+    """
+    if not known.disputed or not known.rivals:
+        return ()
+    first, *rivals = known.acceptances
+    others = [one for one in rivals if one.is_of_log_store == first.is_of_log_store and one.identity != first.identity]
+    accepted = (first, *others)
+    if not others or all(is_published(view, known, one) for one in accepted):
+        return ()
+    return accepted
+
+
+def _spoken_of(found: Iterable[Finding], codes: Sequence[str]) -> set[int]:
+    unsafe = (one for one in found if one.code in codes and one.state is State.UNSAFE)
+    return {version for one in unsafe for version in one.versions}
+
+
+def _is_not_the_accepted(view: LogView, known: Provenance) -> bool:
+    file = view.published.get(known.version)
+    return file is not None and known.is_accepted and not known.disputed and known.differs_etag == file.etag
+
+
+def _twice(view: LogView, known: Provenance) -> Finding:
+    accepted, version = twice_accepted(view, known), known.version
+    names = _names(accepted)
+    told = [f"under {name} (seen {_when(one)})" for name, one in zip(names, accepted, strict=True)]
+    held = [is_published(view, known, one) for one in accepted]
+    return Finding(
+        "accepted-twice",
+        Severity.CRITICAL,
+        State.UNSAFE,
+        f"Version {thousands(version)} was accepted twice, as different commits: {joined(told)}. "
+        f"{_which_is_missing(view, version, names, held)}",
+        version,
+        "Both writers may have reported success. Keep every file until the loss is understood, and write the missing "
+        "rows again. This stands until log clean-up takes the version.",
+        {
+            "accepted": [_evidence(view, version, one, is_held) for one, is_held in zip(accepted, held, strict=True)],
+            "s3": [look_evidence(view.file(version))],
+        },
+    )
+
+
+def _names(accepted: Sequence[Acceptance]) -> list[str]:
+    several = len({one.store for one in accepted}) > 1
+    return [one.store if several else one.lock_domain for one in accepted]
+
+
+def _when(one: Acceptance) -> str:
+    return moment_in_words(one.accepted_at) if one.accepted_at else "at an unknown time"
+
+
+def _which_is_missing(view: LogView, version: int, names: Sequence[str], held: Sequence[bool | None]) -> str:
+    if not view.file(version).present:
+        return "Neither is published."
+    published = [name for name, is_held in zip(names, held, strict=True) if is_held]
+    missing = [name for name, is_held in zip(names, held, strict=True) if is_held is False]
+    if published:
+        return f"{version}.json is that of {joined(published)}: rows of the other are not in the table."
+    if missing:
+        return f"{version}.json is not that of {joined(missing)}, whose rows are not in the table."
+    return f"Which of them {version}.json holds is not known."
+
+
+def _not_the_accepted(view: LogView, known: Provenance) -> Finding:
+    version, accepted = known.version, known.acceptances[0]
+    copy = accepted_look(view, version, accepted.file_name)
+    is_there = copy is not None and copy.present is not False
+    kept = "Keep it" if is_there else "It is gone: look for it among S3 versions and in backups, and keep what is left"
+    name = accepted.file_name or "the accepted one"
+    return Finding(
+        "bytes-differ",
+        Severity.CRITICAL,
+        State.UNSAFE,
+        f"{version}.json was shown to hold another commit than {name}, which {accepted.store} was seen to accept "
+        f"{_when(accepted)}.",
+        version,
+        f"That file {'is' if is_there else 'was'} the last known copy of the accepted commit, whose rows "
+        f"are not in the table. {kept} until the loss is understood. This stands until {version}.json is shown to be "
+        "right, or log clean-up takes it.",
+        {
+            "accepted": [_evidence(view, version, accepted, False)],
+            "s3": [look_evidence(view.file(version))],
+            "bytes_equal": False,
+        },
+    )
+
+
+def _evidence(view: LogView, version: int, one: Acceptance, is_held: bool | None) -> dict[str, object]:
+    copy = accepted_look(view, version, one.file_name)
+    return {
+        "store": one.store,
+        "region": one.region,
+        "lock_domain": one.lock_domain,
+        "file": one.file_name,
+        "size": one.size,
+        "etag": one.etag,
+        "in_commit_timestamp": one.timestamp,
+        "seen_at": one.accepted_at.isoformat() if one.accepted_at else None,
+        "file_present": copy.present if copy else None,
+        "is_published": is_held,
+    }

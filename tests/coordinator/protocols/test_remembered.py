@@ -1,0 +1,227 @@
+"""What was proven of a version stands after the items and files that proved it have gone."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from coordinator.protocols.accepted_copies import with_proofs
+from coordinator.protocols.diagnosis import diagnose
+from coordinator.protocols.log_view import LogView
+from coordinator.protocols.provenance import Surroundings, provenance_of
+from coordinator.protocols.verdict import Finding, State
+from lake.delta.facts import Acceptance, CommitInfo, LogListing, Provenance, TableFacts
+from tests.builders.facts import (
+    DAY,
+    NOW,
+    STORE,
+    commit_name,
+    coordinated_facts,
+    coordinator_commit,
+    entry,
+    listing,
+    log_object,
+    log_store_facts,
+    provenance,
+    registration,
+    said,
+    staged_name,
+    temp_name,
+)
+
+A, B = temp_name(3, "aaaa"), temp_name(3, "bbbb")
+OTHER_PATH = "s3://lake/orders"
+OTHER_ID = "22222222-0b3c-4f6e-9b9a-2f3d4c5b6a71"
+
+
+def log(*temp: tuple[str, str], published: str = "ea", size: int = 1_000, age: float = 3_600) -> LogListing:
+    """Versions 0 to 3, the last of them with this ETag and size; temp files by name and ETag."""
+    one = listing(range(4), age=age, temp=[log_object(name, etag=etag, age=age) for name, etag in temp])
+    return replace(one, commits={**one.commits, 3: log_object(commit_name(3), etag=published, size=size, age=age)})
+
+
+BOTH = ((A, "ea"), (B, "eb"))
+
+
+def remembered(facts: TableFacts) -> Iterable[Provenance]:
+    """What a reading of these facts leaves behind."""
+    view = LogView(facts)
+    return [with_proofs(view, one) for one in provenance_of(view, Surroundings("eu-west-1")).values()]
+
+
+def by_version(known: Iterable[Provenance]) -> dict[int, Provenance]:
+    return {one.version: one for one in known}
+
+
+def under_two_paths(**options: object) -> TableFacts:
+    entries = (entry(3, temp=A), entry(3, temp=B, path=OTHER_PATH))
+    return log_store_facts(log(*BOTH), *entries, copies={A: True, B: False}, equal_bytes={A: True, B: False}, **options)
+
+
+def told(facts: TableFacts, code: str = "accepted-twice") -> Finding:
+    (found,) = (one for one in diagnose(facts).findings if one.code == code and one.version == 3)
+    return found
+
+
+def test_a_version_that_was_accepted_twice_stays_so_after_both_entries_have_expired() -> None:
+    seen = remembered(under_two_paths())
+    later = log_store_facts(log(*BOTH, age=2 * DAY), copies={A: True, B: False}, seen=seen)
+
+    found = told(later)
+    assert (diagnose(later).state, found.state) == (State.UNSAFE, State.UNSAFE)
+    assert OTHER_PATH in found.summary
+    assert "s3a://lake/orders" in found.summary
+    assert f"seen {NOW:%d %b %Y %H:%M} UTC" in found.summary
+    assert "3.json is that of s3a://lake/orders: rows of the other are not in the table." in found.summary
+
+
+def test_it_stays_so_without_a_byte_of_the_copies_left() -> None:
+    seen = remembered(under_two_paths())
+
+    found = told(log_store_facts(log(age=5 * DAY), seen=seen))
+    assert [one["is_published"] for one in found.evidence["accepted"]] == [False, True]  # type: ignore[attr-defined]
+
+
+def test_it_stays_so_while_one_of_the_two_stores_still_holds_its_entry() -> None:
+    first = log_store_facts(
+        log(*BOTH), entry(3, temp=A), in_stores={"other": [entry(3, temp=B)]}, equal_bytes={A: True, B: False}
+    )
+    later = log_store_facts(log(*BOTH), entry(3, temp=A), equal_bytes={A: True}, seen=remembered(first))
+
+    assert "under delta_log" in told(later).summary
+    assert "under other" in told(later).summary
+
+
+def test_while_both_entries_are_there_it_is_told_once() -> None:
+    found = told(under_two_paths(seen=remembered(under_two_paths())))
+
+    assert "more finding" not in found.summary
+
+
+def test_what_of_both_is_missing_is_not_guessed() -> None:
+    facts = log_store_facts(log(published="kms"), entry(3, temp=A), entry(3, temp=B, path=OTHER_PATH))
+
+    found = told(log_store_facts(log(published="kms"), seen=remembered(facts)))
+    assert found.summary.endswith("Which of them 3.json holds is not known.")
+
+
+def test_two_copies_of_one_commit_end_it() -> None:
+    seen = remembered(under_two_paths())
+
+    verdict = diagnose(log_store_facts(log(*BOTH), copies={A: True, B: True}, seen=seen))
+    assert verdict.state is State.HEALTHY
+
+
+def test_log_clean_up_ends_it() -> None:
+    seen = remembered(under_two_paths())
+    cleaned = listing(range(4, 9), checkpoints=[6])
+
+    assert "accepted-twice" not in {one.code for one in diagnose(log_store_facts(cleaned, seen=seen)).findings}
+
+
+def test_one_lock_that_accepted_a_version_anew_after_its_entry_had_gone_is_no_second_lock() -> None:
+    first = log_store_facts(listing(range(3), temp=[A]), entry(3, temp=A, complete=False))
+    again = log_store_facts(log((B, "ea")), entry(3, temp=B), copies={B: True}, seen=remembered(first))
+    known = remembered(again)
+
+    assert [one.disputed for one in known if one.version == 3] == [True]
+    assert "accepted-twice" not in {one.code for one in diagnose(replace(again, provenance=by_version(known))).findings}
+
+
+def test_a_file_that_is_left_of_two_accepted_ones_does_not_make_the_published_one_a_replaced_one() -> None:
+    later = log_store_facts(log((B, "eb")), copies={B: False}, seen=remembered(under_two_paths()))
+
+    assert [one.code for one in diagnose(later).findings if one.state is State.UNSAFE] == ["accepted-twice"]
+
+
+def test_an_entry_beside_the_coordinators_list_is_no_second_commit() -> None:
+    staged = Acceptance("commits", "eu-west-1", OTHER_ID, staged_name(3).partition("/")[2])
+    known = provenance(3, store=STORE, file_name=A, etag="ea", accepted_etag="ea", disputed=True, rivals=(staged,))
+
+    verdict = diagnose(log_store_facts(log((A, "ea")), entry(3, temp=A), copies={A: True}, seen=[known]))
+    assert verdict.state is State.HEALTHY
+
+
+def test_of_two_coordinators_both_commits_stay_after_one_registration_has_gone() -> None:
+    mine, theirs = (coordinator_commit(3, name=f"{3:020d}.{uid}.json") for uid in ("aaaa", "bbbb"))
+    both = (registration(3, mine), registration(3, theirs, table_id=OTHER_ID, store="commits_eu"))
+    staged = [log_object(staged_name(3, "aaaa"), etag="e"), log_object(staged_name(3, "bbbb"), etag="eb")]
+    compared = {staged[0].name: True, staged[1].name: False}
+    first = coordinated_facts(listing(staged=staged), *both, equal_bytes=compared, copies=compared)
+
+    alone = coordinated_facts(listing(staged=staged), registration(3), copies=compared, seen=remembered(first))
+    assert diagnose(alone).state is State.UNSAFE
+    assert "3.json is that of commits: rows of the other" in told(alone).summary
+    assert "commits_eu" in told(alone).summary
+    theirs_alone = replace(alone, listing=listing(staged=staged[1:]))
+    assert [one.code for one in diagnose(theirs_alone).findings if one.state is State.UNSAFE] == ["accepted-twice"]
+
+
+def replaced(**options: object) -> TableFacts:
+    """The entry names A, and 3.json holds other bytes of the same size under an ETag that tells nothing."""
+    return log_store_facts(
+        log((A, "ea"), published="ex"), entry(3, temp=A), copies={A: False}, equal_bytes={A: False}, **options
+    )
+
+
+def test_a_published_file_that_was_shown_not_to_be_the_accepted_one_stays_so() -> None:
+    later = log_store_facts(log(published="ex", age=5 * DAY), seen=remembered(replaced()))
+
+    found = told(later, "bytes-differ")
+    assert (diagnose(later).state, found.state) == (State.UNSAFE, State.UNSAFE)
+    assert A in found.summary
+    assert STORE in found.summary
+    assert "gone" in found.meaning
+
+
+def test_it_stays_so_where_only_the_temp_file_has_gone() -> None:
+    later = log_store_facts(log(published="ex"), entry(3, temp=A), seen=remembered(replaced()))
+
+    assert told(later, "bytes-differ").state is State.UNSAFE
+
+
+def test_while_both_files_are_there_it_is_told_once() -> None:
+    found = told(replaced(seen=remembered(replaced())), "bytes-differ")
+
+    assert "more finding" not in found.summary
+
+
+def test_a_file_that_was_seen_before_and_then_replaced_is_overwritten_after_its_copy_has_gone() -> None:
+    known = provenance(3, etag="first", store=STORE, file_name=A, accepted_size=1_000)
+    seen = remembered(replaced(seen=[known]))
+
+    assert told(log_store_facts(log(published="ex"), seen=seen), "overwritten").state is State.UNSAFE
+
+
+RIGHT: list[tuple[str, LogListing, list[CommitInfo]]] = [
+    ("by the ETag of the accepted file", log(published="ea"), []),
+    ("by the MD5 of its bytes", log(published="kms"), [said(3, etag="kms", digest="ea")]),
+]
+
+
+@pytest.mark.parametrize(("log", "infos"), [case[1:] for case in RIGHT], ids=[case[0] for case in RIGHT])
+def test_a_published_file_that_is_shown_to_be_right_ends_it(log: LogListing, infos: list[CommitInfo]) -> None:
+    seen = remembered(replaced())
+
+    assert diagnose(log_store_facts(log, infos=infos, seen=seen)).state is State.HEALTHY
+
+
+def test_a_wrong_file_that_is_put_again_does_not_end_it() -> None:
+    seen = [replace(one, digest="wrong") if one.version == 3 else one for one in remembered(replaced())]
+    same = log_store_facts(log(published="again"), infos=[said(3, etag="again", digest="wrong")], seen=seen)
+
+    assert told(same, "overwritten").state is State.UNSAFE
+
+
+def test_a_file_put_again_that_nothing_can_be_compared_with_is_not_called_right() -> None:
+    verdict = diagnose(log_store_facts(log(published="again"), seen=remembered(replaced())))
+
+    assert verdict.state is State.NOT_CHECKED
+
+
+def test_a_copy_that_was_written_again_proves_nothing_against_the_file_it_was_published_as() -> None:
+    known = provenance(3, etag="ea", store=STORE, file_name=A, accepted_size=1_000, accepted_etag="ea")
+    facts = log_store_facts(log((A, "new")), entry(3, temp=A), copies={A: False}, equal_bytes={A: False}, seen=[known])
+
+    (of_three,) = (one for one in remembered(facts) if one.version == 3)
+    assert of_three.differs_etag is None
