@@ -15,8 +15,8 @@ from coordinator.observation.looked_at import looked_at
 from coordinator.observation.settings_of_aws import judge_by_clock
 from coordinator.protocols.deadlines import WARNED_BEFORE
 from coordinator.protocols.verdict import State
+from coordinator.repairs.no_button import NO_BUTTON
 from coordinator.repairs.offers import offers_of, without_repair
-from coordinator.repairs.refusals import NO_BUTTON
 from dashboard.alerts.problems import Kind, Problem, Severity
 
 FINDING = Kind("table-finding", "A table is in trouble", "minutes", threshold=5, most=10_080)

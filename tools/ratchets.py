@@ -1,10 +1,11 @@
 """Measures of production code that may only get better; their numbers, and what is excused, are in ratchets.toml.
 
-A further measure, such as files for each kind of repair, is a function that yields what it counts, its entry in
-MEASURES with how the counts become one number, and that number in the file.
+A further measure is a function that yields what it counts, its entry in MEASURES with how the counts become one number,
+and that number in the file.
 """
 
 import ast
+import re
 import sys
 import tomllib
 from collections import defaultdict
@@ -62,9 +63,18 @@ def characters_of_template_lines(checkout: Path) -> Iterator[Counted]:
             yield len(line), f"{path.relative_to(checkout)}:{number}"
 
 
+def files_of_repairs(checkout: Path) -> Iterator[Counted]:
+    """The modules that name a repair besides the one that declares it: findings that it mends, and refusals."""
+    texts = {path: path.read_text() for path in modules(checkout)}
+    for kind in sorted((checkout / "coordinator" / "repairs" / "kinds").glob("[!_]*.py")):
+        [name] = re.findall(r'^NAME = "(.+)"$', kind.read_text(), re.MULTILINE)
+        yield sum(f'"{name}"' in text for text in texts.values()), name
+
+
 MEASURES: dict[str, tuple[Callable[[Path], Iterator[Counted]], Callable[[list[int]], int]]] = {
     "dead_code": (dead, sum),
     "duplicate_class_names": (duplicate_class_names, sum),
+    "files_of_a_repair": (files_of_repairs, max),
     "lines_of_a_function": (lines_of_functions, max),
     "characters_of_a_template_line": (characters_of_template_lines, max),
 }

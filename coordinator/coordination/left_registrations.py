@@ -12,7 +12,6 @@ from changes.plan import Plan
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.situation import Situation
 from coordinator.protocols.wording import joined, thousands, verb
-from coordinator.repairs.facts import RepairName
 from coordinator.repairs.orphans import orphans, removal, why_not_lost
 from coordinator.repairs.table_under_repair import TableUnderRepair
 from lake.delta.facts import Registration
@@ -88,7 +87,7 @@ def removal_of(left: Left, after: Situation, outcome: SparkOutcome | None) -> Pl
         return None
     title = f"Remove registration {registration.table_id}"
     calls = (removal(table, registration),)
-    return Plan(RepairName.REMOVE_ORPHANS.value, after.uri, title, calls, ("Deletes no file.",), "K0")
+    return Plan("remove-orphans", after.uri, title, calls, ("Deletes no file.",), "K0")
 
 
 def _met_another_commit(outcome: SparkOutcome | None) -> bool:

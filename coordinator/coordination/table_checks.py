@@ -11,11 +11,10 @@ from coordinator.protocols.absence import being_checked
 from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.registrations import current_registration
 from coordinator.protocols.verdict import Finding, State
-from coordinator.repairs.facts import RepairName
 from lake.delta.facts import Mechanism, Registration
 
 _UNDONE = (State.BLOCKED, State.UNSAFE)
-BACKFILLS = (RepairName.BACKFILL, RepairName.CLEAR_ENTRIES)
+BACKFILLS = ("backfill", "clear-entries")
 """Repairs that a drop makes first: they lose nothing and finish what a writer left."""
 
 

@@ -14,8 +14,8 @@ from changes.gate import LASTS_IN_WORDS, is_too_old, read_at
 from coordinator.models import DeltaTable, TableFinding
 from coordinator.queries.table_list import TableFilter, filtered
 from coordinator.repairs.confirmed import ShownPlan
-from coordinator.repairs.facts import RepairName
 from coordinator.repairs.fresh import Subject
+from coordinator.repairs.kinds import REPAIRS
 from coordinator.repairs.spelling import PATH_SCHEME
 from dashboard.jobs.models import Job
 from lake.delta.uri import SCHEMES, TableUri
@@ -99,28 +99,19 @@ def command_line(table: DeltaTable, subject: Subject, plan: Mapping[str, Any] | 
 class BulkKind:
     """A repair that may be asked for on many tables: `codes` are the findings that can name it."""
 
-    repair: RepairName
+    repair: str
     title: str
     consequence: str
     codes: tuple[str, ...]
 
 
-BULK: Mapping[str, BulkKind] = {
-    RepairName.PUBLISH_COMMIT.value: BulkKind(
-        RepairName.PUBLISH_COMMIT,
-        "Publish all pending",
-        "On each table, lowest version first: copies the temp file to its commit file, only if that key is still "
-        "absent, compares every byte, and marks the entry complete. Deletes nothing.",
-        ("C2",),
-    ),
-    RepairName.BACKFILL.value: BulkKind(
-        RepairName.BACKFILL,
-        "Backfill all",
-        "On each table: copies each staged file to its commit file, oldest first, only where that key is absent, "
-        "compares every byte, and then empties the coordinator's list if no writer has moved on. Deletes no file.",
-        ("K3",),
-    ),
-}
+def bulk_kinds() -> dict[str, BulkKind]:
+    """The repairs that are made for many tables, by name."""
+    return {
+        one.name: BulkKind(one.name, one.many.title, one.many.consequence, one.many.codes)
+        for one in REPAIRS.values()
+        if one.many is not None
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +156,9 @@ def bulk_selection(kind: BulkKind, chosen: TableFilter) -> BulkSelection:
     found = _findings(tables, kind)
     rows = _listed(tables, set(found))
     touched = [
-        BulkRow(table, tuple(one.summary for one in found[table.pk] if kind.repair.value in one.repairs))
+        BulkRow(table, tuple(one.summary for one in found[table.pk] if kind.repair in one.repairs))
         for table in rows
-        if any(kind.repair.value in one.repairs for one in found[table.pk])
+        if any(kind.repair in one.repairs for one in found[table.pk])
     ]
     named = {row.table.pk for row in touched}
     skipped = [BulkRow(table, _why_not(found[table.pk])) for table in rows if table.pk not in named]
@@ -177,7 +168,7 @@ def bulk_selection(kind: BulkKind, chosen: TableFilter) -> BulkSelection:
 def bulk_counts(chosen: TableFilter) -> list[tuple[BulkKind, int]]:
     """How many tables of a filter each repair of many would touch; those that would touch none are left out."""
     counts = []
-    for kind in BULK.values():
+    for kind in bulk_kinds().values():
         findings = TableFinding.objects.filter(resolved_at=None, code__in=kind.codes, table__in=filtered(chosen))
         named = {table for table, repairs in findings.values_list("table_id", "repairs") if kind.repair in repairs}
         if named:

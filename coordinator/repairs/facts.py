@@ -2,26 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from coordinator.protocols.verdict import Verdict
 from coordinator.repairs.object_calls import Item
 from lake.delta.facts import LockDomain, TableFacts
-
-
-class RepairName(StrEnum):
-    """The repairs there are; findings name them."""
-
-    PUBLISH_COMMIT = "publish-commit"
-    COMPLETE_ENTRY = "complete-entry"
-    REPUBLISH_FILE = "republish-file"
-    BACKFILL = "backfill"
-    CLEAR_ENTRIES = "clear-entries"
-    PUBLISH_ACCEPTED_STAGED_FILE = "publish-accepted-staged-file"
-    RAISE_COORDINATOR_VERSION = "raise-coordinator-version"
-    RE_REGISTER = "re-register"
-    REMOVE_ORPHANS = "remove-orphans"
-    ABANDON_COMMIT = "abandon-commit"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from coordinator.protocols.registrations import seen_commits
 from coordinator.protocols.verdict import Finding, Verdict
 from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.object_calls import Item
-from coordinator.repairs.planning import outcomes_of, wanted_of
+from coordinator.repairs.planning import outcomes_of, repairs_of, wanted_of
 from coordinator.repairs.registration_plans import current_registration
 from coordinator.repairs.table_under_repair import TableUnderRepair
 from lake.delta.facts import LockDomain, TableFacts
@@ -31,21 +31,24 @@ def with_possible_repairs(
     """
     given = RepairFacts(_as_if_whole(facts), verdict, lock_domains, coordinator, _as_if_read(facts))
     table = TableUnderRepair(given)
-    return replace(verdict, findings=tuple(_possible(table, one) if one.repairs else one for one in verdict.findings))
+    return replace(verdict, findings=tuple(_possible(table, one) for one in verdict.findings))
 
 
 def _possible(table: TableUnderRepair, finding: Finding) -> Finding:
+    named = tuple(dict.fromkeys((*finding.repairs, *(repair.name for repair in repairs_of(finding) if repair.adds))))
+    if not named:
+        return finding
     try:
         outcomes = outcomes_of(_with_files(table, finding), finding)
     except ValueError:  # the table's URI names no place, so that nothing can be planned for it
         outcomes = ()
     # What waits for a choice alone is offered: the page of the plan asks for it.
     planned = {one.kind for one in outcomes if isinstance(one, Plan) or one.asks}
-    offered = tuple(name for name in finding.repairs if name in planned)
+    offered = tuple(name for name in named if name in planned)
     reasons = {
         one.kind: one.reason
         for one in outcomes
-        if not isinstance(one, Plan) and one.kind in finding.repairs and one.kind not in planned
+        if not isinstance(one, Plan) and one.kind in named and one.kind not in planned
     }
     evidence = {**finding.evidence, REFUSED: reasons} if reasons else finding.evidence
     return replace(finding, repairs=offered, evidence=evidence)

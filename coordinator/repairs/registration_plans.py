@@ -1,98 +1,26 @@
-"""Plans for registrations that are lost or older than the log: K8 and K9."""
+"""What plans about registrations share: what rests on one, and what one made or raised anew may lose."""
 
 from collections.abc import Iterator, Sequence
 
 from changes.calls import Call
 from coordinator.protocols import registrations
-from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.names import is_version
-from coordinator.protocols.registrations import element_problems, seen_commits
-from coordinator.protocols.several_coordinators import accepting_registrations
+from coordinator.protocols.registrations import element_problems
 from coordinator.protocols.survivors import was_named
-from coordinator.protocols.verdict import Finding
-from coordinator.protocols.wording import counted, joined, thousands, verb, version_list
-from coordinator.repairs.facts import RepairName
-from coordinator.repairs.item_calls import RaiseVersion, Register
-from coordinator.repairs.object_calls import Item, RequireAbsent, SaveAside
+from coordinator.protocols.wording import counted, thousands, verb, version_list
+from coordinator.repairs.object_calls import RequireAbsent, SaveAside
 from coordinator.repairs.rescue import rescued_object, rescued_registration
-from coordinator.repairs.spelling import PATH_SCHEME, spelling_of
 from coordinator.repairs.staged_files import MOST_CANDIDATES, staged_above
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import TableUnderRepair
+from coordinator.repairs.wanted import checksum_of
 from coordinator.repairs.wire_form import in_order
 from lake.delta.facts import LogObject, Registration
 from lake.delta.names import MAX_VERSION, commit_name
 
 SCHEMA_VERSION = 1
+
+
 FOLLOWING = "Stop the writers of this table first; check that no newer backup of the item exists."
-
-
-def raise_version(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
-    """K9: raise `tableVersion` to the newest version to which the log leads without a gap."""
-    registration = current_registration(table)
-    goal = table.newest_contiguous()
-    title = f"Raise tableVersion to {thousands(goal)}" if goal is not None else "Raise tableVersion"
-    reason = first_reason(_why_not_raise(table, registration, goal))
-    time = _commit_time(table, goal)
-    if reason or registration is None or registration.table_version is None or goal is None or time is None:
-        yield table.refuse(finding, RepairName.RAISE_COORDINATOR_VERSION, title, reason)
-        return
-    kept, loses = _kept(table, RepairName.RAISE_COORDINATOR_VERSION, goal)
-    call = RaiseVersion(
-        registration.store,
-        registration.table_id,
-        registration.path,
-        registration.table_version,
-        goal,
-        time,
-    )
-    yield table.plan(
-        finding,
-        RepairName.RAISE_COORDINATOR_VERSION,
-        title,
-        (*kept, call),
-        (f"Writers continue with version {thousands(goal + 1)}. Deletes nothing.", FOLLOWING),
-        loses,
-    )
-
-
-def register_again(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
-    """K8: put the registration back with the newest version to which the log leads without a gap."""
-    goal = table.newest_contiguous()
-    title = f"Register again at version {thousands(goal)}" if goal is not None else "Register again"
-    reason = first_reason(_why_not_register(table, goal))
-    time = _commit_time(table, goal)
-    table_id = registration_id(table.given.facts.protocol)
-    if reason or goal is None or time is None or table_id is None:
-        yield table.refuse(finding, RepairName.RE_REGISTER, title, reason)
-        return
-    spelling = spelling_of(table)
-    if not spelling.path:
-        yield table.refuse(finding, RepairName.RE_REGISTER, title, spelling.because, PATH_SCHEME)
-        return
-    kept, loses = _kept(table, RepairName.RE_REGISTER, goal)
-    item: Item = {
-        "tableId": {"S": table_id},
-        "path": {"S": spelling.path},
-        "acceptingCommits": {"BOOL": True},
-        "hasAcceptedCommits": {"BOOL": True},
-        "tableVersion": {"N": str(goal)},
-        "tableTimestamp": {"N": str(time)},
-        "schemaVersion": {"N": str(SCHEMA_VERSION)},
-        "commits": {"L": []},
-    }
-    yield table.plan(
-        finding,
-        RepairName.RE_REGISTER,
-        title,
-        (*kept, Register(table.given.coordinator, item)),
-        (
-            f"Reads work again, and writers continue with version {thousands(goal + 1)}.",
-            f"Its path is {spelling.path}. {spelling.because} Writers that spell it otherwise are refused.",
-            FOLLOWING,
-        ),
-        loses,
-        PATH_SCHEME,
-    )
 
 
 def current_registration(table: TableUnderRepair) -> Registration | None:
@@ -126,40 +54,7 @@ def why_not_rest_on(
         yield "The DynamoDB table that holds the registration is not one of this connection."
 
 
-def _why_not_raise(table: TableUnderRepair, registration: Registration | None, goal: int | None) -> Iterator[str]:
-    yield from why_not_rest_on(table, registration, unused_too=True)
-    if registration is None:
-        return
-    version = registration.table_version
-    if goal is None or version is None or goal <= version:
-        yield "The published log does not lead above tableVersion without a gap; bring the missing files back first."
-    if any(not one.file.present for one in seen_commits(table.view, registration)):
-        yield "The registration lists commits without a published file; backfill them first."
-    yield from _why_no_goal(table, goal)
-
-
-def _why_not_register(table: TableUnderRepair, goal: int | None) -> Iterator[str]:
-    yield table.why_nothing()
-    if not table.given.coordinator:
-        yield "The DynamoDB table that the properties name is not a commit coordinator of this connection."
-    if registrations.current_registration(table.given.facts):
-        yield "The registration exists again; look at the table again."
-    yield _why_not_beside(table)
-    protocol = table.given.facts.protocol
-    if protocol is None or goal is None or protocol.version != goal:
-        yield "The newest metadata was not read up to the newest published version."
-    yield from _why_no_goal(table, goal)
-
-
-def _why_not_beside(table: TableUnderRepair) -> str:
-    """Why no registration may be made beside those of other DynamoDB tables."""
-    if open_ones := [r for r in accepting_registrations(table.given.facts) if r.store != table.given.coordinator]:
-        named = joined([f"{one.table_id} in {one.store}" for one in open_ones])
-        return f"Registration {named} accepts commits of this table; find out first which of them counts."
-    return ""
-
-
-def _why_no_goal(table: TableUnderRepair, goal: int | None) -> Iterator[str]:
+def why_no_goal(table: TableUnderRepair, goal: int | None) -> Iterator[str]:
     if goal is None:
         yield "The published log has no readable beginning; bring the missing files back first."
         return
@@ -168,18 +63,18 @@ def _why_no_goal(table: TableUnderRepair, goal: int | None) -> Iterator[str]:
         return
     if goal != table.view.newest:
         yield f"Version {thousands(goal + 1)} is missing and later ones exist; bring it back first."
-    if _commit_time(table, goal) is None:
+    if commit_time(table, goal) is None:
         yield f"{goal}.json could not be read as a commit with an in-commit timestamp."
     if len(staged_above(table.view, goal)) > MOST_CANDIDATES:
         yield f"More than {MOST_CANDIDATES:,} staged files lie above version {thousands(goal)}; look at them first."
 
 
-def _commit_time(table: TableUnderRepair, version: int | None) -> int | None:
+def commit_time(table: TableUnderRepair, version: int | None) -> int | None:
     check = table.check(commit_name(version)) if version is not None else None
     return check.in_commit_timestamp if check and not check.problems else None
 
 
-def _kept(table: TableUnderRepair, repair: RepairName, goal: int) -> tuple[tuple[Call, ...], str]:
+def kept_above(table: TableUnderRepair, repair: str, goal: int) -> tuple[tuple[Call, ...], str]:
     """Staged files above the goal may be commits that the item had accepted: they are kept, and named as lost.
 
     So are versions above it that were seen before, of which nothing is left. A staged file of the goal itself may be
@@ -232,3 +127,12 @@ def _what_goes(above: Sequence[LogObject], lost: Sequence[int], goal: int) -> st
         named = f"{verb(len(lost), 'version', 'versions')} {version_list(lost)}"
         told.append(f"{named} {verb(len(lost), 'was', 'were')} seen before")
     return ": ".join([told[0], " and ".join(told[1:])])
+
+
+def files_of_goal(table: TableUnderRepair) -> Iterator[str]:
+    """Files that tell whether the newest published commit is the accepted one of its version."""
+    newest = table.newest_contiguous()
+    if newest is not None:
+        yield commit_name(newest)
+        yield from checksum_of(table, newest)
+        yield from (file.name for file in table.view.staged_of(newest)[:MOST_CANDIDATES])

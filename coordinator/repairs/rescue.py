@@ -38,11 +38,6 @@ def rescued_object(folder: str, name: str) -> str:
     return f"{folder}_delta_log/{name}"
 
 
-def rescued_entry(folder: str, file_name: str) -> str:
-    """The key of the copy of a log store entry."""
-    return f"{folder}entry-{quote(file_name, safe='')}.item.json"
-
-
 def rescued_registration(folder: str, table_id: str) -> str:
     """The key of the copy of a coordinator's registration."""
     return f"{folder}registration-{quote(table_id, safe='')}.item.json"

@@ -17,7 +17,7 @@ from coordinator.protocols.several_coordinators import accepting_registrations, 
 from coordinator.protocols.survivors import Said, Witnesses
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import joined, thousands
-from coordinator.repairs.facts import FileCheck, RepairFacts, RepairName
+from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.object_calls import Item
 from coordinator.repairs.rescue import rescue_folder
 from lake.delta.facts import LockDomain, LogObject, Mechanism, Registration
@@ -87,7 +87,7 @@ class TableUnderRepair:
     def published_key(self, version: int) -> str:
         return self.key(commit_name(version))
 
-    def rescue_folder(self, repair: RepairName, version: int | None) -> str:
+    def rescue_folder(self, repair: str, version: int | None) -> str:
         """The key prefix, slash included, under which a repair keeps copies."""
         return rescue_folder(self.place, repair, version, self.given.facts.observed_at)
 
@@ -202,7 +202,7 @@ class TableUnderRepair:
     def plan(
         self,
         finding: Finding,
-        repair: RepairName,
+        repair: str,
         title: str,
         calls: Iterable[Call],
         consequences: Iterable[str],
@@ -211,7 +211,7 @@ class TableUnderRepair:
     ) -> Plan:
         """`loses` names what can be lost; then items and objects are saved aside by the first calls."""
         return Plan(
-            repair.value,
+            repair,
             self.given.facts.uri,
             title,
             tuple(calls),
@@ -223,9 +223,9 @@ class TableUnderRepair:
             asks=asks,
         )
 
-    def refuse(self, finding: Finding, repair: RepairName, title: str, reason: str, asks: str = "") -> Refusal:
+    def refuse(self, finding: Finding, repair: str, title: str, reason: str, asks: str = "") -> Refusal:
         return Refusal(
-            repair.value,
+            repair,
             self.given.facts.uri,
             reason,
             title=title,

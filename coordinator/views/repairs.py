@@ -57,7 +57,7 @@ def confirm(request: HttpRequest, table_id: int, job_id: UUID) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def many(request: HttpRequest, repair: str) -> HttpResponse:
     """Show which tables of a filter one repair would touch and which not; POST repairs those that were shown."""
-    kind = queries.BULK.get(repair)
+    kind = queries.bulk_kinds().get(repair)
     if kind is None:
         raise Http404(f"No repair of many tables is called {repair}.")
     form = TableFilterForm(request.POST if request.method == "POST" else request.GET)
@@ -106,7 +106,7 @@ def _repair_many(request: HttpRequest, chosen: TableFilter, selection: queries.B
             job = actions.repair_many(
                 Actor.from_request(request),
                 selection.tables,
-                [selection.kind.repair.value],
+                [selection.kind.repair],
                 f"{selection.kind.title}: {len(selection.touched):,} table{'s' if len(selection.touched) != 1 else ''}",
                 stop_at_first_failure=request.POST.get("on_failure") == "stop",
                 once=request.POST.get("once", "")[:_LONGEST],

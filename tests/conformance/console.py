@@ -19,7 +19,6 @@ from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.reading import Wish
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.observation.passes import observe_one_table
-from coordinator.repairs.facts import RepairName
 from dashboard.accounts.actor import Actor
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
@@ -141,11 +140,11 @@ class Console:
         with open_lake(lake_access(self.connection)) as lake:
             observe_one_table(self.connection, lake, TableUri.parse(uri))
 
-    def repair(self, uri: str, name: RepairName) -> Job:
+    def repair(self, uri: str, name: str) -> Job:
         """Plan a repair from what the lake says now, confirm it, and have it done."""
         table = DeltaTable.objects.get(connection=self.connection, uri=uri)
         planned = repairs.plan_repairs(Actor.command(), table, here=True)
-        plan = next(one for one in planned.result["plans"] if one["kind"] == name.value)
+        plan = next(one for one in planned.result["plans"] if one["kind"] == name)
         what = (plan["kind"], plan["code"], plan["version"], plan["digest"])
         return repairs.repair(Actor.command(), table, *what, confirm=table.name, here=True)
 

@@ -8,7 +8,6 @@ import pytest
 
 from coordinator.coordination.checks import Operation
 from coordinator.models import TableFinding
-from coordinator.repairs.facts import RepairName
 from dashboard.connections.models import Connection
 from dashboard.jobs import lifecycle
 from dashboard.jobs.models import Job, JobState
@@ -278,7 +277,7 @@ def test_a_store_deleted_half_way_blocks_the_table_until_it_is_registered_again(
     shows(table, console, mechanism=COORDINATED, offers=DROP)
     assert "K8" in codes(table)
     assert "holds no item" in console.check(Operation.DROP, table.uri).message
-    succeeded(console.repair(table.uri, RepairName.RE_REGISTER))
+    succeeded(console.repair(table.uri, "re-register"))
     works(table)
 
 

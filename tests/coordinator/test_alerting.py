@@ -8,7 +8,7 @@ import pytest
 from coordinator.alerting import late_looks, setting_problems, table_problems, waiting_commits
 from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, TableFinding, Watch
 from coordinator.protocols.verdict import State
-from coordinator.repairs.refusals import NO_BUTTON
+from coordinator.repairs.no_button import NO_BUTTON
 from dashboard.alerts.problems import Problem
 from dashboard.connections.models import Connection
 

@@ -15,8 +15,9 @@ from coordinator.observation import passes, witnesses
 from coordinator.observation.reading import read_once
 from coordinator.protocols import log_store_items
 from coordinator.repairs import carrying_out as repairs
-from coordinator.repairs import jobs, litter_plans
+from coordinator.repairs import jobs
 from coordinator.repairs.item_calls import entry_key
+from coordinator.repairs.kinds import remove_orphans
 from coordinator.repairs.orphan_calls import DeleteOrphan
 from tests.schedules import gate, test_coordination, test_looks, test_repairs
 from tests.schedules import guarded_scenes as scenes
@@ -137,7 +138,7 @@ def without_both(patch: Patch) -> None:
 
 def without_quiet_time(patch: Patch) -> None:
     """Files that belong to no commit may be removed at once."""
-    patch.setattr(litter_plans, "QUIET_SECONDS", 0)
+    patch.setattr(remove_orphans, "QUIET_SECONDS", 0)
     patch.setattr(log_store_items, "QUIET_SECONDS", 0)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from coordinator.repairs.facts import RepairName
+from coordinator.repairs.kinds import REPAIRS
 from tests.schedules import coordinated_scenes, guarded_scenes, log_store_scenes
 from tests.schedules.ending import converge
 from tests.schedules.exploring import Stage, Theatre, require_none
@@ -17,21 +17,21 @@ SCENES = (
     *guarded_scenes.SCENES,
 )
 WEIGHT = 4
-ASKED_FOR_IN: Mapping[RepairName, str] = {
-    RepairName.PUBLISH_COMMIT: "spark after put entry",
-    RepairName.COMPLETE_ENTRY: "spark after copy",
-    RepairName.REPUBLISH_FILE: "newest file lost",
-    RepairName.ABANDON_COMMIT: "temp file of a pending commit lost",
-    RepairName.BACKFILL: "coordinated after register commit",
-    RepairName.CLEAR_ENTRIES: "coordinated after backfill",
-    RepairName.PUBLISH_ACCEPTED_STAGED_FILE: "list cleared too early",
-    RepairName.RAISE_COORDINATOR_VERSION: "registration from a backup",
-    RepairName.RE_REGISTER: "registration lost",
-    RepairName.REMOVE_ORPHANS: "a writer died after put temp yesterday",
+ASKED_FOR_IN: Mapping[str, str] = {
+    "publish-commit": "spark after put entry",
+    "complete-entry": "spark after copy",
+    "republish-file": "newest file lost",
+    "abandon-commit": "temp file of a pending commit lost",
+    "backfill": "coordinated after register commit",
+    "clear-entries": "coordinated after backfill",
+    "publish-accepted-staged-file": "list cleared too early",
+    "raise-coordinator-version": "registration from a backup",
+    "re-register": "registration lost",
+    "remove-orphans": "a writer died after put temp yesterday",
 }
 PUBLISHING = (
-    *(RepairName.PUBLISH_COMMIT, RepairName.COMPLETE_ENTRY, RepairName.REPUBLISH_FILE, RepairName.BACKFILL),
-    RepairName.PUBLISH_ACCEPTED_STAGED_FILE,
+    *("publish-commit", "complete-entry", "republish-file", "backfill"),
+    "publish-accepted-staged-file",
 )
 """Repairs after which the accepted commit of their version is in the log."""
 SHOWN = ("operation", "says", "condition")
@@ -77,8 +77,8 @@ def test_a_repair_loses_nothing_whatever_happens_between_two_requests(theatre: T
     require_none(explore(theatre, scene))
 
 
-@pytest.mark.parametrize("repair", RepairName)
-def test_every_repair_is_planned_in_a_scene(full_theatre: Theatre, repair: RepairName):
+@pytest.mark.parametrize("repair", REPAIRS)
+def test_every_repair_is_planned_in_a_scene(full_theatre: Theatre, repair: str):
     scene = next(one for one in SCENES if one.name == ASKED_FOR_IN[repair])
     with full_theatre.scene(scene) as stage:
         stage.console.look()

@@ -16,7 +16,7 @@ from coordinator.coordination.jobs import params_of
 from coordinator.coordination.reading import Wish
 from coordinator.models import Bucket, CommitStore, DeltaTable, TtlMigration
 from coordinator.queries.coordination import many_selection
-from coordinator.queries.repairs import BULK, bulk_selection
+from coordinator.queries.repairs import bulk_kinds, bulk_selection
 from coordinator.queries.table_list import TableFilter
 from coordinator.upkeep.wishes import ChangeProtection, wish_document
 from dashboard.accounts.actor import Actor
@@ -199,7 +199,7 @@ class World:
 
     def _seen(self, name: str) -> dict[str, Any]:
         if name == "repair-many":
-            return {"seen": bulk_selection(BULK["publish-commit"], TableFilter()).seen, "once": "1"}
+            return {"seen": bulk_selection(bulk_kinds()["publish-commit"], TableFilter()).seen, "once": "1"}
         chosen = many_selection(Operation.ENABLE, TableFilter())
         return {"seen": chosen.seen, "once": "1", "stated": "yes", "coordinator": "commits"}
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from coordinator import actions
 from coordinator.models import CommitStore, DeltaTable
-from coordinator.repairs.facts import RepairName
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
 from dashboard.connections.models import Connection
@@ -88,7 +87,7 @@ class Console:
         """A finished job that planned the table's repairs."""
         return self.run(actions.plan_repairs(actor(Role.OPERATOR), table))
 
-    def plan(self, table: DeltaTable, repair: RepairName = RepairName.PUBLISH_COMMIT) -> dict[str, Any]:
+    def plan(self, table: DeltaTable, repair: str = "publish-commit") -> dict[str, Any]:
         """The document of one plan, made anew."""
         return next(plan for plan in self.planned(table).result["plans"] if plan["kind"] == repair)
 

@@ -10,7 +10,7 @@ from changes.execution import Execution
 from changes.plan import Plan
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.needed_facts import wanted_comparisons, wanted_copies, wanted_heads
-from coordinator.repairs.facts import FileCheck, RepairFacts, RepairName
+from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.file_checks import check_file
 from coordinator.repairs.planning import plan_repairs, wanted_files
 from lake.aws.dynamodb import Item
@@ -217,7 +217,7 @@ class History:
         self.lake.pass_hours(25)
         before = self.disputed_items()
         for _ in range(MOST_REPAIRS):
-            plans = sorted(self.plans(), key=lambda plan: plan.kind is RepairName.REMOVE_ORPHANS)
+            plans = sorted(self.plans(), key=lambda plan: plan.kind == "remove-orphans")
             if not plans:
                 break
             execution = self.execute_plan(plans[0])

@@ -7,7 +7,6 @@ from typing import Any
 from django.test import Client
 
 from coordinator.models import DeltaTable
-from coordinator.repairs.facts import RepairName
 from dashboard.jobs.models import Job
 from tests.coordinator.repairs.console import Console
 from tests.dashboard.web.markup import flat
@@ -40,6 +39,6 @@ def confirm(client: Client, address: str, **typed: str) -> Any:
     return client.post(address, fields(html, address) | typed)
 
 
-def bulk_fields(client: Client, query: str = "", repair: RepairName = RepairName.PUBLISH_COMMIT) -> dict[str, str]:
+def bulk_fields(client: Client, query: str = "", repair: str = "publish-commit") -> dict[str, str]:
     html = body(client.get(f"/tables/repairs/{repair}/{query}"))
     return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', html))

@@ -8,7 +8,6 @@ from django.utils import timezone
 from changes.gate import NameNotTyped, PlanNeeded
 from coordinator import actions
 from coordinator.models import TableFinding
-from coordinator.repairs.facts import RepairName
 from coordinator.repairs.offers import offers_of
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
@@ -113,10 +112,10 @@ def test_nothing_is_sent_if_a_reader_published_the_commit_meanwhile(console: Con
 
 def test_the_same_plan_made_later_has_the_same_digest(console: Console) -> None:
     table = console.lost()
-    first = console.plan(table, RepairName.ABANDON_COMMIT)
+    first = console.plan(table, "abandon-commit")
     Job.objects.filter(kind="plan-repair").update(created_at=timezone.now() - timedelta(minutes=1))
 
-    assert console.plan(table, RepairName.ABANDON_COMMIT)["digest"] == first["digest"]
+    assert console.plan(table, "abandon-commit")["digest"] == first["digest"]
 
 
 def test_a_viewer_may_neither_plan_nor_repair(console: Console) -> None:
@@ -132,7 +131,7 @@ def test_a_viewer_may_neither_plan_nor_repair(console: Console) -> None:
 
 def test_what_can_lose_a_commit_needs_an_admin_and_the_tables_name(console: Console) -> None:
     table = console.lost()
-    plan = console.plan(table, RepairName.ABANDON_COMMIT)
+    plan = console.plan(table, "abandon-commit")
 
     assert plan["can_lose"]
     with pytest.raises(NotAllowed):
@@ -145,7 +144,7 @@ def test_what_can_lose_a_commit_needs_an_admin_and_the_tables_name(console: Cons
 
 def test_an_admin_who_typed_the_name_abandons_a_commit_whose_bytes_are_gone(console: Console) -> None:
     table = console.lost()
-    plan = console.plan(table, RepairName.ABANDON_COMMIT)
+    plan = console.plan(table, "abandon-commit")
     item = console.item("sales/lost", 3)
 
     job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
@@ -159,7 +158,7 @@ def test_an_admin_who_typed_the_name_abandons_a_commit_whose_bytes_are_gone(cons
 
 def test_the_worker_asks_again_whether_the_person_is_an_admin(console: Console) -> None:
     table = console.lost()
-    plan = console.plan(table, RepairName.ABANDON_COMMIT)
+    plan = console.plan(table, "abandon-commit")
     job = console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name)
     person(Role.ADMIN).groups.clear()
     before = console.state()
@@ -172,7 +171,7 @@ def test_the_worker_asks_again_whether_the_person_is_an_admin(console: Console) 
 
 def test_the_worker_asks_again_for_the_typed_name(console: Console) -> None:
     table = console.lost()
-    plan = console.plan(table, RepairName.ABANDON_COMMIT)
+    plan = console.plan(table, "abandon-commit")
     job = console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name)
     Job.objects.filter(pk=job.pk).update(params={**job.params, "confirm": ""})
 
@@ -364,7 +363,7 @@ def test_three_lost_files_are_one_finding_and_one_repair(console: Console) -> No
     assert (finding.key, table.state) == ("C6@5", "blocked")
     assert [one.title for one in offers_of([finding])] == ["Republish the files of commits 3 to 5"]
 
-    job = console.run(console.repair(table, console.plan(table, RepairName.REPUBLISH_FILE)))
+    job = console.run(console.repair(table, console.plan(table, "republish-file")))
 
     assert (job.state, job.error_text) == ("succeeded", "")
     assert {version: console.bytes_of(writer.file(version)) for version in bodies} == bodies
@@ -375,7 +374,7 @@ def test_staged_commits_are_backfilled_and_the_coordinators_list_is_cleared(cons
     table = console.coordinated()
     assert (table.state, table.unpublished_count) == ("unbackfilled", 2)
 
-    job = console.run(console.repair(table, console.plan(table, RepairName.BACKFILL)))
+    job = console.run(console.repair(table, console.plan(table, "backfill")))
 
     assert (job.state, job.error_text) == ("succeeded", "")
     table.refresh_from_db()

@@ -7,8 +7,7 @@ import pytest
 
 from coordinator.models import DeltaTable, TableFinding
 from coordinator.protocols import coordinated_commits, log_store_items
-from coordinator.repairs import litter_plans
-from coordinator.repairs.facts import RepairName
+from coordinator.repairs.kinds import remove_orphans
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.jobs.models import Job
@@ -27,7 +26,7 @@ RIVAL = f"{LOG}/_staged_commits/{2:020d}.rival.json"
 @pytest.fixture(autouse=True)
 def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
     """moto gives every object the time of now."""
-    for module in (litter_plans, coordinated_commits, log_store_items):
+    for module in (remove_orphans, coordinated_commits, log_store_items):
         monkeypatch.setattr(module, "QUIET_SECONDS", -1)
 
 
@@ -50,7 +49,7 @@ def keys(console: Console) -> set[str]:
 
 
 def plan_of(console: Console, table: DeltaTable) -> dict[str, Any]:
-    return console.plan(table, RepairName.REMOVE_ORPHANS)
+    return console.plan(table, "remove-orphans")
 
 
 def open_codes(table: DeltaTable) -> set[str]:
@@ -123,7 +122,7 @@ def test_an_item_that_a_repair_makes_speak_for_the_published_file_takes_no_other
     console: Console,
 ) -> None:
     table = put_back(console)
-    plan = console.plan(table, RepairName.RAISE_COORDINATOR_VERSION)
+    plan = console.plan(table, "raise-coordinator-version")
 
     assert plan["danger"] == "an accepted commit 3: 1 staged file of it may hold it, and not 3.json"
     job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
@@ -136,7 +135,7 @@ def test_a_staged_file_that_the_checksum_refuses_is_no_doubt_about_the_published
     table = put_back(console)
     console.lake.put(f"{LOG}/{3:020d}.crc", crc_bytes(txnId="rival"))
 
-    assert console.plan(table, RepairName.RAISE_COORDINATOR_VERSION)["danger"] == ""
+    assert console.plan(table, "raise-coordinator-version")["danger"] == ""
 
 
 def test_a_file_replaced_between_plan_and_deletion_stops_the_repair(console: Console) -> None:

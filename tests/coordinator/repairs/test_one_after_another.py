@@ -6,8 +6,7 @@ import pytest
 
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.protocols import log_store_items
-from coordinator.repairs import litter_plans
-from coordinator.repairs.facts import RepairName
+from coordinator.repairs.kinds import remove_orphans
 from tests.builders.delta import UUID, add, commit_bytes, commit_info, first_commit_bytes
 from tests.coordinator.repairs.console import Console
 
@@ -20,7 +19,7 @@ RIVAL = f".tmp/{2:020d}.json.rival"
 @pytest.fixture(autouse=True)
 def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
     """moto gives every object the time of now."""
-    for module in (litter_plans, log_store_items):
+    for module in (remove_orphans, log_store_items):
         monkeypatch.setattr(module, "QUIET_SECONDS", -1)
 
 
@@ -73,7 +72,7 @@ def test_a_republished_file_frees_no_commit_that_another_store_accepted(console:
     console.lake.delete(f"{LOG}{3:020d}.json")
     console.observed(ROOT)
 
-    repaired = console.run(console.repair(table, console.plan(table, RepairName.REPUBLISH_FILE)))
+    repaired = console.run(console.repair(table, console.plan(table, "republish-file")))
 
     assert (repaired.state, repaired.error_text) == ("succeeded", "")
     assert len(console.observed(ROOT).domains) == 2
@@ -100,7 +99,7 @@ def test_a_table_made_again_is_not_given_the_commits_of_the_one_before_on_nobody
     live(console, 0, 1, tempPath={"S": f".tmp/{1:020d}.json.new"})
     console.observe()
 
-    plan = console.plan(console.observed(ROOT), RepairName.REPUBLISH_FILE)
+    plan = console.plan(console.observed(ROOT), "republish-file")
 
     assert (plan["version"], plan["can_lose"]) == (3, True)
     assert "may be of a table that was dropped here before" in plan["danger"]

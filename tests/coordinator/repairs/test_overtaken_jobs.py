@@ -13,7 +13,6 @@ from changes.calls import Sending
 from coordinator import actions
 from coordinator.models import CommitStore
 from coordinator.repairs import bulk, carrying_out, jobs, object_calls
-from coordinator.repairs.facts import RepairName
 from dashboard.accounts.roles import Role
 from dashboard.alerts.own_health import failed_jobs
 from dashboard.audit.models import AuditEntry
@@ -68,7 +67,7 @@ def test_a_backfill_overtaken_after_its_copies_tells_which_files_it_wrote(consol
     table = console.coordinated()
     amid(lambda lake: lake.before("update_item", lambda: another_writer_commits(console)))
 
-    job = console.run(console.repair(table, console.plan(table, RepairName.BACKFILL)))
+    job = console.run(console.repair(table, console.plan(table, "backfill")))
 
     assert (job.state, job.error_code) == ("overtaken", "")
     told = job.result["overtaken"]
@@ -83,7 +82,7 @@ def test_the_table_as_it_was_found_is_stored_for_the_pages(console: Console, ami
     table = console.coordinated()
     amid(lambda lake: lake.before("update_item", lambda: another_writer_commits(console)))
 
-    console.run(console.repair(table, console.plan(table, RepairName.BACKFILL)))
+    console.run(console.repair(table, console.plan(table, "backfill")))
 
     table.refresh_from_db()
     assert (table.published_version, table.accepted_version) == (3, 4)
@@ -93,7 +92,7 @@ def test_the_call_that_was_not_made_is_a_stopped_step_and_the_reading_a_done_one
     table = console.coordinated()
     amid(lambda lake: lake.before("update_item", lambda: another_writer_commits(console)))
 
-    job = console.run(console.repair(table, console.plan(table, RepairName.BACKFILL)))
+    job = console.run(console.repair(table, console.plan(table, "backfill")))
 
     assert [step["state"] for step in job.steps] == ["done", "done", "done", "stopped", "done"]
 
@@ -232,7 +231,7 @@ def test_a_table_that_cannot_be_read_after_a_stop_fails_with_what_was_written(
     console: Console, amid: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = console.coordinated()
-    plan = console.plan(table, RepairName.BACKFILL)
+    plan = console.plan(table, "backfill")
 
     def unreadable(*_: object) -> None:
         raise AwsError("AccessDenied", "not authorised", operation="s3:ListObjectsV2")
@@ -252,7 +251,7 @@ def test_a_table_that_cannot_be_read_after_a_stop_fails_with_what_was_written(
 def test_a_finding_that_cannot_be_seen_any_more_was_not_overtaken(console: Console) -> None:
     """Its coordinator is not declared any more, so that nothing is known of what it accepted."""
     table = console.coordinated()
-    job = console.repair(table, console.plan(table, RepairName.BACKFILL))
+    job = console.repair(table, console.plan(table, "backfill"))
     CommitStore.objects.filter(kind=CommitStore.Kind.COMMIT_COORDINATOR).delete()
 
     job = console.run(job)

@@ -10,7 +10,7 @@ from changes.plan import Plan, Refusal
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.repairs import item_calls, object_calls, orphan_calls
 from coordinator.repairs.facts import FileCheck, RepairFacts
-from coordinator.repairs.log_store_plans import MOST_REPUBLISHED
+from coordinator.repairs.kinds.republish_file import MOST_REPUBLISHED
 from coordinator.repairs.planning import plan_repairs, wanted_files
 from lake.delta.facts import (
     Acceptance,

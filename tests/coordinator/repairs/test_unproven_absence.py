@@ -13,7 +13,7 @@ from coordinator.protocols.absence import missed, withhold
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.verdict import Verdict
 from coordinator.repairs.carrying_out import unproven
-from coordinator.repairs.facts import RepairFacts, RepairName
+from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.fresh import FreshPlans, Subject
 from coordinator.repairs.overtaking import still_holds, was_overtaken
 from coordinator.repairs.planning import plan_repairs
@@ -59,7 +59,7 @@ def test_no_other_repair_is_planned_while_something_is_being_checked() -> None:
     assert plans_of(repair_facts(STALE_AND_A_HOLE)) == ["complete-entry"]
     assert plans_of(once(STALE_AND_A_HOLE)) == []
     refused = [one for one in plan_repairs(once(STALE_AND_A_HOLE)) if isinstance(one, Refusal)]
-    [reason] = [one.reason for one in refused if one.kind == RepairName.COMPLETE_ENTRY]
+    [reason] = [one.reason for one in refused if one.kind == "complete-entry"]
     assert "that is being checked" in reason
     assert "Nothing is planned" in reason
 

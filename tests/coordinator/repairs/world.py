@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from changes.calls import Call
 from changes.execution import CallOutcome
 from changes.plan import Plan
-from coordinator.repairs.facts import RepairName
 from lake.aws.errors import AwsError
 from tests.builders.changes import execute_plan
 from tests.builders.delta import UUID
@@ -169,7 +168,7 @@ def refusal(code: str) -> Callable[[], None]:
 
 
 def plan_of(*calls: Call) -> Plan:
-    return Plan(RepairName.PUBLISH_COMMIT.value, URI, "Publish", calls, code="C2", version=7)
+    return Plan("publish-commit", URI, "Publish", calls, code="C2", version=7)
 
 
 def make(call: Call, lake: Any) -> CallOutcome:

@@ -1,4 +1,4 @@
-"""Plans for what no commit needs: temp files (C1), staged files (K2) and registrations (K0)."""
+"""C1, K2 and K0: remove temp files, staged files and registrations that no commit needs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -9,19 +9,25 @@ from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.names import is_version, staged_file_version, temp_file_version, written_for
 from coordinator.protocols.registrations import element_problems
 from coordinator.protocols.staged_litter import losing_files, staged_fates, uncompared_files
-from coordinator.protocols.survivors import Fate, fate_of_registration
+from coordinator.protocols.survivors import Fate, Proof, fate_of_registration
 from coordinator.protocols.temp_litter import Times, as_s3_says, temp_fates, unnamed_files
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, duration, joined, thousands, verb, version_list
-from coordinator.repairs.facts import RepairName
+from coordinator.repairs.declaration import Repair
 from coordinator.repairs.object_calls import RequireEqual, SaveAside
 from coordinator.repairs.orphan_calls import DeleteOrphan
-from coordinator.repairs.orphans import orphans, removal, why_not_lost
-from coordinator.repairs.registration_plans import current_registration
+from coordinator.repairs.orphans import orphans, removal, upgrade_file, why_not_lost
+from coordinator.repairs.registration_plans import (
+    current_registration,
+)
 from coordinator.repairs.rescue import rescued_object
 from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
+from coordinator.repairs.wanted import checksum_of
 from lake.delta.facts import LockDomain, LogObject, Registration
 from lake.delta.names import commit_name
+
+NAME = "remove-orphans"
+
 
 MOST_DELETED = 300
 """Files that one plan deletes; the next plan takes the rest."""
@@ -39,7 +45,7 @@ def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[Out
     )
     title = "Remove temp files that no entry names"
     if reason:
-        yield table.refuse(finding, RepairName.REMOVE_ORPHANS, title, reason)
+        yield table.refuse(finding, NAME, title, reason)
     else:
         yield _removal(table, finding, title, litter, lambda file: _unnamed_deletion(table, file, domains[0]))
     yield _never_published(table, finding)
@@ -57,7 +63,7 @@ def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[O
         )
     title = "Remove staged files that no commit needs"
     if reason or registration is None:
-        yield table.refuse(finding, RepairName.REMOVE_ORPHANS, title, reason)
+        yield table.refuse(finding, NAME, title, reason)
     else:
         uncompared = len(uncompared_files(table.view))
         yield _removal(
@@ -68,10 +74,12 @@ def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[O
 
 def keep_last_copies(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
     """A published file that differs from what was accepted: its temp or staged files may be all that is left of it."""
+    if "dynamodb" in finding.evidence:
+        return
     version = finding.version if finding.version is not None else -1
     yield table.refuse(
         finding,
-        RepairName.REMOVE_ORPHANS,
+        NAME,
         f"Remove the other files of version {thousands(version)}",
         f"One of them may be the last copy of the accepted commit. Compare them with {version}.json, and write the "
         "missing rows again before any of them goes.",
@@ -102,11 +110,11 @@ def _removal(
         if unproven := len(litter) - len(proven):
             told.append(f"{counted(unproven, 'file')} that may be the last copy of an accepted commit stay.")
         calls = _proven_again(table, [(file, deletion(file)) for file in taken])
-        return table.plan(finding, RepairName.REMOVE_ORPHANS, title, calls, told)
+        return table.plan(finding, NAME, title, calls, told)
     calls = _kept_first(table, [(file, deletion(file)) for file in taken])
     told += [f"{why[:1].upper()}{why[1:]}." for why in sorted({fate.why for _, fate in litter})]
     told.append("Each is kept under _levee_rescue/ first.")
-    return table.plan(finding, RepairName.REMOVE_ORPHANS, title, calls, told, _what_may_go(litter))
+    return table.plan(finding, NAME, title, calls, told, _what_may_go(litter))
 
 
 def _proven_again(table: TableUnderRepair, deletions: Sequence[tuple[LogObject, DeleteOrphan]]) -> list[Call]:
@@ -128,7 +136,7 @@ def _still_published(table: TableUnderRepair, file: LogObject) -> RequireEqual |
 
 
 def _kept_first(table: TableUnderRepair, deletions: Sequence[tuple[LogObject, DeleteOrphan]]) -> list[Call]:
-    folder = table.rescue_folder(RepairName.REMOVE_ORPHANS, None)
+    folder = table.rescue_folder(NAME, None)
     calls: list[Call] = []
     for file, call in deletions:
         copy = rescued_object(folder, file.name)
@@ -154,13 +162,13 @@ def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[
         )
     title = "Remove registrations of no table"
     if reason:
-        yield table.refuse(finding, RepairName.REMOVE_ORPHANS, title, reason)
+        yield table.refuse(finding, NAME, title, reason)
         return
     calls = [removal(table, one) for one in gone[:MOST_DELETED]]
     names = joined([one.table_id for one in gone[:3]])
     yield table.plan(
         finding,
-        RepairName.REMOVE_ORPHANS,
+        NAME,
         title,
         calls,
         (f"Removes {counted(len(calls), 'registration')}, among them {names}.", "Deletes no file."),
@@ -270,8 +278,49 @@ def _deletion(
 def _never_published(table: TableUnderRepair, finding: Finding) -> Outcome:
     return table.refuse(
         finding,
-        RepairName.PUBLISH_COMMIT,
+        "publish-commit",
         "Publish one of them",
         "No item tells that one of these files was accepted; publishing one would invent a commit that its writer may "
         "know to have failed.",
     )
+
+
+MOST_READ = 50
+"""Registrations that no metadata names whose upgrades are read for one plan; the next plan takes the rest."""
+
+
+def _wanted(table: TableUnderRepair, finding: Finding) -> Iterator[str]:
+    match finding.code:
+        case "C1":
+            found = [file for file, fate in temp_litter(table) if fate.proof is Proof.NEVER_ACCEPTED]
+            yield from (file.name for file in found[:MOST_DELETED])
+        case "K0":
+            names = (upgrade_file(one) for one in orphans(table)[:MOST_READ])
+            yield from (name for name in names if name and table.view.file(int(name[:20])).present)
+        case "K2":
+            yield from _files_that_tell(table)
+
+
+def _files_that_tell(table: TableUnderRepair) -> Iterator[str]:
+    """What tells of a version which of its files was accepted, and each file that may go."""
+    for file, _ in staged_litter(table)[:MOST_DELETED]:
+        version = staged_file_version(file.name)
+        if version is not None:
+            yield commit_name(version)
+            yield from checksum_of(table, version)
+            yield file.name
+
+
+REPAIR = Repair(
+    NAME,
+    "Remove what no commit needs",
+    "Deletes what no entry and no registration names, after looking at each once more. What may be the last copy of a "
+    "commit needs an admin and the table's name, and is kept aside first.",
+    {
+        "C1": remove_temp_files,
+        "K2": remove_staged_files,
+        "K0": remove_registrations,
+        "bytes-differ": keep_last_copies,
+    },
+    wants=_wanted,
+)

@@ -1,0 +1,54 @@
+"""What a repair is: one declaration in one file of `coordinator/repairs/kinds`, and all that others know of it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from coordinator.protocols.verdict import Finding
+from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair
+
+Planner = Callable[[TableUnderRepair, Finding], Iterator[Outcome]]
+"""Plans and refusals of one finding: of the repair itself, and of what somebody may think of instead. Pure."""
+Wants = Callable[[TableUnderRepair, Finding], Iterator[str]]
+"""Files that planning needs in full, relative to `_delta_log/`."""
+
+
+def nothing(table: TableUnderRepair, finding: Finding) -> Iterator[str]:
+    return iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """The same repair on many tables at once: what it is called there, what it does to each, and for which findings."""
+
+    title: str
+    consequence: str
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """`name` is what findings, addresses and commands call it.
+
+    `act` is its title of one version, `plain` of none and `run` of a run of versions; `consequence` says before any
+    plan what it does and leaves alone, and `loses` that it always can lose a commit. `planners` plan it for findings of
+    each code, and `wants` names what has to be read for that. `many` is None where it is made for one table alone.
+    Findings name the repairs that may mend them; with `adds` it is offered for all of its codes without being named.
+    """
+
+    name: str
+    act: str
+    consequence: str
+    planners: Mapping[str, Planner]
+    wants: Wants = nothing
+    plain: str = ""
+    run: str = ""
+    loses: bool = False
+    many: Many | None = None
+    adds: bool = False
+
+    def title(self, version: int | None, first: int | None = None) -> str:
+        if version is None:
+            return self.plain or self.act
+        if first is not None and self.run:
+            return self.run.format(first=f"{first:,}", version=f"{version:,}")
+        return self.act.format(version=f"{version:,}")

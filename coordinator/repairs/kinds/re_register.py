@@ -1,0 +1,95 @@
+"""K8: put a registration back that is lost."""
+
+from collections.abc import Iterator
+
+from coordinator.protocols import registrations
+from coordinator.protocols.mechanism import registration_id
+from coordinator.protocols.several_coordinators import accepting_registrations
+from coordinator.protocols.verdict import Finding
+from coordinator.protocols.wording import joined, thousands
+from coordinator.repairs.declaration import Repair
+from coordinator.repairs.item_calls import Register
+from coordinator.repairs.object_calls import Item
+from coordinator.repairs.registration_plans import (
+    FOLLOWING,
+    SCHEMA_VERSION,
+    commit_time,
+    files_of_goal,
+    kept_above,
+    why_no_goal,
+)
+from coordinator.repairs.spelling import PATH_SCHEME, spelling_of
+from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
+
+NAME = "re-register"
+
+
+def register_again(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+    """K8: put the registration back with the newest version to which the log leads without a gap."""
+    goal = table.newest_contiguous()
+    title = f"Register again at version {thousands(goal)}" if goal is not None else "Register again"
+    reason = first_reason(_why_not_register(table, goal))
+    time = commit_time(table, goal)
+    table_id = registration_id(table.given.facts.protocol)
+    if reason or goal is None or time is None or table_id is None:
+        yield table.refuse(finding, NAME, title, reason)
+        return
+    spelling = spelling_of(table)
+    if not spelling.path:
+        yield table.refuse(finding, NAME, title, spelling.because, PATH_SCHEME)
+        return
+    kept, loses = kept_above(table, NAME, goal)
+    item: Item = {
+        "tableId": {"S": table_id},
+        "path": {"S": spelling.path},
+        "acceptingCommits": {"BOOL": True},
+        "hasAcceptedCommits": {"BOOL": True},
+        "tableVersion": {"N": str(goal)},
+        "tableTimestamp": {"N": str(time)},
+        "schemaVersion": {"N": str(SCHEMA_VERSION)},
+        "commits": {"L": []},
+    }
+    yield table.plan(
+        finding,
+        NAME,
+        title,
+        (*kept, Register(table.given.coordinator, item)),
+        (
+            f"Reads work again, and writers continue with version {thousands(goal + 1)}.",
+            f"Its path is {spelling.path}. {spelling.because} Writers that spell it otherwise are refused.",
+            FOLLOWING,
+        ),
+        loses,
+        PATH_SCHEME,
+    )
+
+
+def _why_not_register(table: TableUnderRepair, goal: int | None) -> Iterator[str]:
+    yield table.why_nothing()
+    if not table.given.coordinator:
+        yield "The DynamoDB table that the properties name is not a commit coordinator of this connection."
+    if registrations.current_registration(table.given.facts):
+        yield "The registration exists again; look at the table again."
+    yield _why_not_beside(table)
+    protocol = table.given.facts.protocol
+    if protocol is None or goal is None or protocol.version != goal:
+        yield "The newest metadata was not read up to the newest published version."
+    yield from why_no_goal(table, goal)
+
+
+def _why_not_beside(table: TableUnderRepair) -> str:
+    """Why no registration may be made beside those of other DynamoDB tables."""
+    if open_ones := [r for r in accepting_registrations(table.given.facts) if r.store != table.given.coordinator]:
+        named = joined([f"{one.table_id} in {one.store}" for one in open_ones])
+        return f"Registration {named} accepts commits of this table; find out first which of them counts."
+    return ""
+
+
+REPAIR = Repair(
+    NAME,
+    "Register the table again at version {version}",
+    "Puts the registration that the table names, only if none exists. Changes nothing on S3.",
+    {"K8": register_again},
+    wants=lambda table, finding: files_of_goal(table),
+    plain="Register the table again",
+)
