@@ -106,7 +106,7 @@ def undecided(about: str, missing: str, version: int | None = None, versions: Se
 
     `versions` are all of which it speaks, ascending, where they are several; the newest are kept.
     """
-    drawn_together = {"undecided_versions": list(versions)[-MOST_UNDECIDED:]} if len(versions) > 1 else {}
+    drawn_together = {"all_versions": list(versions)[-MOST_UNDECIDED:]} if len(versions) > 1 else {}
     return Finding(
         code="undecided",
         severity=Severity.WARNING,

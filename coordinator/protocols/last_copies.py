@@ -107,7 +107,7 @@ def _versions(view: LogView, finding: Finding) -> _Versions:
 
 def _listed(finding: Finding) -> Iterator[int]:
     """The versions of one that was drawn together, where they are no run."""
-    listed = finding.evidence.get("undecided_versions")
+    listed = finding.evidence.get("all_versions")
     yield from (one for one in listed if isinstance(one, int)) if isinstance(listed, list) else ()
 
 

@@ -4,16 +4,17 @@ TTL takes entries, registrations are removed, and a lifecycle rule deletes temp 
 that is missing from the table. Only the version's own end, or a published file that is shown to be right, ends it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from coordinator.protocols.accepted_copies import accepted_look, is_published
 from coordinator.protocols.deadlines import moment_in_words
-from coordinator.protocols.judgement import MOST_FINDINGS
+from coordinator.protocols.judgement import MOST_FINDINGS, MOST_UNDECIDED
 from coordinator.protocols.log_store_entries import look_evidence
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_version
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import joined, thousands
+from coordinator.protocols.wording import counted, joined, thousands, version_list
 from lake.delta.facts import Acceptance, Provenance
 
 _SAID = ("bytes-differ", "C4", "K4", "overwritten")
@@ -27,10 +28,21 @@ def remembered_findings(view: LogView, found: Sequence[Finding]) -> list[Finding
     twice, differs = _spoken_of(found, ("accepted-twice",)), _spoken_of(found, _SAID)
     of_two = [one for one in known if one.version not in twice and twice_accepted(view, one)]
     replaced = [one for one in known if one.version not in differs and _is_not_the_accepted(view, one)]
-    return [
-        *(_twice(view, one) for one in of_two[-MOST_FINDINGS:]),
-        *(_not_the_accepted(view, one) for one in replaced[-MOST_FINDINGS:]),
-    ]
+    return [*_drawn_together(view, of_two, _twice), *_drawn_together(view, replaced, _not_the_accepted)]
+
+
+def _drawn_together(
+    view: LogView, known: Sequence[Provenance], finding: Callable[[LogView, Provenance], Finding]
+) -> Iterator[Finding]:
+    """A finding for each of the newest; the oldest of these speaks for all below it, which a rule reaches first."""
+    shown, more = known[-MOST_FINDINGS:], [one.version for one in known[:-MOST_FINDINGS]][-MOST_UNDECIDED:]
+    for place, one in enumerate(shown):
+        found = finding(view, one)
+        if place or not more:
+            yield found
+            continue
+        told = f"{found.summary} So it is with {counted(len(more), 'older version')}: {version_list(more)}."
+        yield replace(found, summary=told, evidence={**found.evidence, "all_versions": [*more, one.version]})
 
 
 def twice_accepted(view: LogView, known: Provenance) -> tuple[Acceptance, ...]:

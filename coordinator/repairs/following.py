@@ -3,18 +3,20 @@
 A table that is dropped by hand leaves entries and temp files behind, and one made again at the same place grows up to
 them. Its log then lacks what a complete entry names, as where a file was lost (C6), and the temp file is a commit of
 another table. By the protocol the file of a version is written after the one below it was published, which a commit of
-the dropped table never is; S3 renews the time of whatever is put again, so a time is one witness among several.
+the dropped table never is; S3 renews the time of whatever is put again, so a time is one witness among several. A
+commit's own time is its writer's clock at the first try: it speaks only where it lies more than a day too early.
 """
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.names import temp_file_version
 from coordinator.protocols.provenance import is_same_file
 from coordinator.protocols.wording import thousands
 from coordinator.repairs.seen_before import was_published
-from coordinator.repairs.table_under_repair import TableUnderRepair
+from coordinator.repairs.table_under_repair import TableUnderRepair, moment_of
 from lake.delta.facts import LogObject
 from lake.delta.names import commit_name
 
@@ -60,6 +62,11 @@ def _why_not_by_time(table: TableUnderRepair, file: LogObject, seen: SeenEntry, 
     if any(_expires_later(one, seen) for one in table.entries_of(seen.version - 1)):
         return f"entry {thousands(seen.version)} expires before entry {lower}, so it was finished first"
     there = min(_moments(table, seen.version - 1, before), default=None)
+    own = table.check(file.name)
+    if there is not None and own is not None and own.timestamp is not None:
+        said = moment_of(own.timestamp)
+        if said < there - timedelta(seconds=QUIET_SECONDS):
+            return f"{file.name} says that it was written at {said.isoformat()}, long before version {lower} was there"
     if there is not None and there <= file.modified_at:
         return ""
     of = f"version {lower} was there only at {there.isoformat()}" if there else f"nothing tells since when {lower} is"

@@ -225,3 +225,20 @@ def test_a_copy_that_was_written_again_proves_nothing_against_the_file_it_was_pu
 
     (of_three,) = (one for one in remembered(facts) if one.version == 3)
     assert of_three.differs_etag is None
+
+
+def test_of_more_versions_than_are_told_singly_every_last_copy_is_named() -> None:
+    """The oldest are those that a rule which deletes by age reaches first."""
+    versions, rival = range(1, 31), "eb"
+    temps = [log_object(temp_name(version, "bbbb"), etag=rival, size=999) for version in versions]
+    both = {
+        "other": [entry(version, temp=temp_name(version, "bbbb")) for version in versions],
+    }
+    own = [entry(version, temp=temp_name(version, "aaaa")) for version in versions]
+    held = log_store_facts(listing(range(31), temp=temps), *own, in_stores=both)
+    later = log_store_facts(listing(range(31), temp=temps), seen=remembered(held))
+
+    found = [one for one in diagnose(later).findings if one.code == "accepted-twice"]
+    copies = {copy["file"] for one in found for copy in one.evidence["last_copies"]}
+    assert len(found) < len(versions)
+    assert copies == {one.name for one in temps}

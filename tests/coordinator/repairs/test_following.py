@@ -131,3 +131,12 @@ def test_each_file_of_a_run_has_to_follow_the_one_before() -> None:
 
     assert found.danger.startswith(f"the order of the commits: {NEXT} was written")
     assert not plan(HOUR, more=[5]).can_lose
+
+
+@pytest.mark.parametrize(("days", "can_lose"), [(40, True), (0.5, False)])
+def test_a_file_brought_back_is_as_old_as_its_writer_says(days: float, can_lose: bool) -> None:
+    """S3 gives it the time of the restore; a writer that met rivals says the time of its first try."""
+    said = int((NOW.timestamp() - days * 24 * HOUR) * 1_000)
+    checks = {LOST: replace(file(LOST), etag="t4", timestamp=said)}
+
+    assert plan(60, files=checks).can_lose is can_lose
