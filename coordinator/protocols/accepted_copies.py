@@ -67,7 +67,12 @@ def _digest(view: LogView, known: Provenance, file: LogObject) -> str | None:
 
 
 def _is_of_another_time(view: LogView, known: Provenance, one: Acceptance, file: LogObject) -> bool:
-    """Whether its in-commit timestamp is another than the accepted one; equal times prove nothing."""
+    """Whether its in-commit timestamp is another than the accepted one; equal times prove nothing.
+
+    An item without its list holds the time of a version only as long as nobody raises it by hand and leaves the time.
+    """
+    if one.file_name is None:
+        return False
     info = view.info(known.version)
     said = info.in_commit_timestamp if info else None
     if said is None and is_same_file(known, file.size, file.etag):
