@@ -248,8 +248,8 @@ def test_an_item_that_somebody_raised_and_left_its_time_proves_nothing_against_t
     """As the reference has it for K9; the item lists nothing, so that its time is all that it says of the version."""
     stamp = int(NOW.timestamp() * 1_000) - 3_600_000
     raised = replace(registration(3), table_timestamp=stamp - 5)
-    held = replace(coordinated_facts(log(), raised), commit_infos={3: said(3, in_commit_timestamp=stamp)})
-    later = coordinated_facts(log(), registration(4), seen=remembered(held))
+    held = replace(coordinated_facts(listing(range(4)), raised), commit_infos={3: said(3, in_commit_timestamp=stamp)})
+    later = coordinated_facts(listing(range(4)), registration(4), seen=remembered(held))
 
     assert by_version(remembered(held))[3].differs_etag is None
     assert "bytes-differ" not in {one.code for one in diagnose(later).findings}
