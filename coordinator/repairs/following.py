@@ -42,8 +42,7 @@ def why_not_following(table: TableUnderRepair, seen: SeenEntry, before: SeenEntr
 
 def _by_its_own_word(table: TableUnderRepair, file: LogObject, version: int, before: SeenEntry | None) -> bool:
     """In-commit timestamps rise strictly within a table."""
-    lower = before.temp.name if before and before.temp else commit_name(version - 1)
-    checks = (table.check(lower), table.check(file.name))
+    checks = (table.check(_name_below(version, before)), table.check(file.name))
     times = [check.in_commit_timestamp if check else None for check in checks]
     return times[0] is not None and times[1] is not None and times[0] < times[1]
 
@@ -62,15 +61,24 @@ def _why_not_by_time(table: TableUnderRepair, file: LogObject, seen: SeenEntry, 
     if any(_expires_later(one, seen) for one in table.entries_of(seen.version - 1)):
         return f"entry {thousands(seen.version)} expires before entry {lower}, so it was finished first"
     there = min(_moments(table, seen.version - 1, before), default=None)
-    own = table.check(file.name)
-    if there is not None and own is not None and own.timestamp is not None:
-        said = moment_of(own.timestamp)
-        if said < there - timedelta(seconds=QUIET_SECONDS):
-            return f"{file.name} says that it was written at {said.isoformat()}, long before version {lower} was there"
+    said, below = (_said_at(table, name) for name in (file.name, _name_below(seen.version, before)))
+    if said is not None and below is not None and said < below - timedelta(seconds=QUIET_SECONDS):
+        return f"{file.name} says that it was written at {said.isoformat()}, and version {lower} at {below.isoformat()}"
     if there is not None and there <= file.modified_at:
         return ""
     of = f"version {lower} was there only at {there.isoformat()}" if there else f"nothing tells since when {lower} is"
     return f"{file.name} was written at {file.modified_at.isoformat()} and {of}"
+
+
+def _said_at(table: TableUnderRepair, name: str) -> datetime | None:
+    """When a commit was written by its own word; None where it does not say, or was not read."""
+    check = table.check(name)
+    return moment_of(check.timestamp) if check is not None and check.timestamp is not None else None
+
+
+def _name_below(version: int, before: SeenEntry | None) -> str:
+    """The file that is, or that the same plan makes, the version below."""
+    return before.temp.name if before and before.temp else commit_name(version - 1)
 
 
 def _expires_later(lower: SeenEntry, seen: SeenEntry) -> bool:
