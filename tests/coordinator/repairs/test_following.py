@@ -19,7 +19,7 @@ from tests.builders.facts import (
     provenance,
     temp_name,
 )
-from tests.coordinator.repairs.test_planning import file, made
+from tests.coordinator.repairs.states import file, made
 
 HOUR = 3_600
 SOON = int(NOW.timestamp()) + DAY - HOUR

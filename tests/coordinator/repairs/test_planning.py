@@ -1,32 +1,23 @@
 """Which plans and refusals each state gives, and what every plan rests on."""
 
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from changes.plan import Plan, Refusal
-from coordinator.protocols.diagnosis import diagnose
-from coordinator.repairs import item_calls, object_calls, orphan_calls
-from coordinator.repairs.facts import FileCheck, RepairFacts
+from coordinator.repairs import item_calls, object_calls
 from coordinator.repairs.kinds.republish_file import MOST_REPUBLISHED
-from coordinator.repairs.planning import plan_repairs, wanted_files
+from coordinator.repairs.planning import plan_repairs
 from lake.delta.facts import (
-    Acceptance,
-    HeldElsewhere,
-    LockDomain,
     LogStoreEntry,
     Mechanism,
     Problem,
     Registration,
     TableFacts,
 )
-from lake.delta.names import checksum_name
 from tests.builders.facts import (
     DAY,
-    NOW,
-    STORE,
     TABLE_ID,
     URI,
     commit_name,
@@ -42,117 +33,33 @@ from tests.builders.facts import (
     table_facts,
     temp_name,
 )
-
-STAMP = coordinator_commit(0).in_commit_timestamp or 0
-STAGED = [staged_name(4)]
-DOMAIN = LockDomain(STORE, URI)
-OTHER_PATH = "s3://lake/orders"
-OTHER_STORE = "delta_log_eu"
-OTHER_DOMAIN = LockDomain(OTHER_STORE, URI)
-ELSEWHERE = HeldElsewhere("prod-us", "us-east-1", DOMAIN, 5, NOW)
-IN_OTHER = {OTHER_STORE: [entry(2)]}
-LITTERED = listing(temp=[log_object(temp_name(3, "lost"), age=2 * DAY), temp_name(3)])
-
-
-def file(name: str, *, time: int | None = None, size: int = 1_000, problems: tuple[str, ...] = ()) -> FileCheck:
-    return FileCheck(name, size, "e", name, 2, time, problems, timestamp=int(NOW.timestamp() * 1_000))
-
-
-def default_file(name: str) -> FileCheck:
-    """A whole file of its version's own transaction; published commits are a second older for each version below 4."""
-    version = int(name.rpartition("/")[2][:20]) if name.rpartition("/")[2][:20].isdecimal() else 0
-    transaction = "lost" if ".lost" in name else f"accepted {version}"
-    return replace(file(name, time=STAMP + (version - 4) * 1_000), transaction=transaction)
-
-
-def repair_facts(
-    facts: TableFacts,
-    *,
-    files: Mapping[str, FileCheck | None] | None = None,
-    coordinator: str = "commits",
-    lock_domains: tuple[LockDomain, ...] = (),
-) -> RepairFacts:
-    verdict = diagnose(facts)
-    found: dict[str, FileCheck | None] = {name: default_file(name) for name in wanted_files(facts, verdict)}
-    items = {"commits": {"L": [{"M": {"version": {"N": "4"}}}]}}
-    raw = {(one.store, one.table_id): items for one in facts.registrations if one.store == coordinator}
-    found |= files or {}
-    return RepairFacts(facts, verdict, lock_domains, coordinator, raw, found, registered_path=URI)
-
-
-def made(facts: TableFacts, **options: Any) -> tuple[Plan | Refusal, ...]:
-    return plan_repairs(repair_facts(facts, **options))
-
-
-def plans(facts: TableFacts, **options: Any) -> dict[str, Plan]:
-    return {one.kind: one for one in made(facts, **options) if isinstance(one, Plan)}
-
-
-def refusals(facts: TableFacts, **options: Any) -> dict[str, str]:
-    """All reasons for each repair: more than one finding may refuse it."""
-    found: dict[str, str] = {}
-    for one in made(facts, **options):
-        if isinstance(one, Refusal):
-            found[one.kind] = f"{found.get(one.kind, '')} {one.reason}"
-    return found
-
-
-def kinds(plan: Plan) -> list[str]:
-    return [type(call).__name__ for call in plan.calls]
-
-
-def pending(**options: Any) -> TableFacts:
-    return log_store_facts(listing(temp=[temp_name(4)]), entry(3), entry(4, complete=False, **options))
-
-
-def lost_file(**options: Any) -> TableFacts:
-    return log_store_facts(listing(temp=[temp_name(4)], **options), entry(3), entry(4))
-
-
-def unrecoverable() -> TableFacts:
-    return log_store_facts(listing(), entry(3), entry(4, complete=False))
-
-
-def unbackfilled(*commits: Any, version: int = 4, **options: Any) -> TableFacts:
-    listed = commits or (coordinator_commit(4),)
-    return coordinated_facts(listing(staged=STAGED), registration(version, *listed, **options))
-
-
-def lost_item(staged: Iterable[str] = ()) -> TableFacts:
-    facts = coordinated_facts(listing(staged=staged))
-    assert facts.protocol
-    return replace(facts, protocol=replace(facts.protocol, version=3))
-
-
-def two_coordinators(facts: TableFacts) -> TableFacts:
-    """The same table with a registration in another DynamoDB table that accepts commits too."""
-    other = registration(3, table_id="other", store="commits_eu")
-    return replace(facts, registrations=(*facts.registrations, other))
-
-
-def orphaned() -> TableFacts:
-    """A registration whose upgrade lost version 2 to another commit, two days ago."""
-    return coordinated_facts(listing(age=2 * DAY), registration(3), registration(2, table_id="other", accepted=False))
-
-
-def losers(*lost: str, staged: Iterable[Any] = (), checksum: bool = True, **options: Any) -> TableFacts:
-    """Staged files of version 3 that differ from the published one, which `staged` hold."""
-    files = [log_object(staged_name(3, name), size=7, age=2 * DAY) for name in lost]
-    log = listing(staged=[*files, *(staged or [staged_name(3)])])
-    checksums = {3: log_object(checksum_name(3))} if checksum else {}
-    return coordinated_facts(replace(log, checksums=checksums), registration(3), **options)
-
-
-def never_named(*, age: float = 2 * DAY) -> TableFacts:
-    """A temp file of version 4, which nothing else speaks of."""
-    return log_store_facts(listing(temp=[log_object(temp_name(4), age=age)]), entry(3))
-
-
-def cleared(*staged: str, **options: Any) -> TableFacts:
-    """Version 4 is accepted, and neither listed nor published; its checksum was written."""
-    log = replace(listing(staged=staged or STAGED), checksums={4: log_object(checksum_name(4))})
-    return coordinated_facts(log, registration(4), **options)
-
+from tests.coordinator.repairs.states import (
+    DOMAIN,
+    ELSEWHERE,
+    IN_OTHER,
+    LITTERED,
+    OTHER_DOMAIN,
+    OTHER_PATH,
+    OTHER_STORE,
+    STAGED,
+    STAMP,
+    cleared,
+    file,
+    kinds,
+    losers,
+    lost_file,
+    lost_item,
+    made,
+    never_named,
+    orphaned,
+    pending,
+    plans,
+    refusals,
+    repair_facts,
+    two_coordinators,
+    unbackfilled,
+    unrecoverable,
+)
 
 PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
     ("C2", pending(), "publish-commit", ["Publish", "RequireEqual", "CompleteEntry"]),
@@ -481,111 +388,6 @@ def test_what_is_unsafe_has_no_plan_and_says_why(name, facts, options, repair, r
     assert reason in refusals(facts, **options)[repair]
 
 
-def test_two_accepted_candidates_of_equal_bytes_are_one():
-    facts = coordinated_facts(listing(staged=[staged_name(4, "a"), staged_name(4, "b")]), registration(4))
-    same = {name: replace(file(name, time=STAMP), sha256="same") for name in (staged_name(4, "a"), staged_name(4, "b"))}
-
-    assert "publish-accepted-staged-file" in plans(facts, files=same)
-
-
-ONE, TWO = staged_name(4, "one"), staged_name(4, "two")
-TIED = {
-    ONE: replace(file(ONE, time=STAMP), transaction="accepted 4"),
-    TWO: replace(file(TWO, time=STAMP), transaction="lost"),
-}
-
-
-def published(files: Mapping[str, FileCheck], facts: TableFacts) -> tuple[bool, str] | None:
-    """Whether the plan for K6 can lose something, and the file that it publishes; None where there is no plan."""
-    plan = plans(facts, files=files).get("publish-accepted-staged-file")
-    copy = next(call for call in plan.calls if isinstance(call, object_calls.Publish)) if plan else None
-    return (plan.can_lose, copy.source.partition("_delta_log/")[2]) if plan and copy else None
-
-
-def test_a_rival_with_the_same_timestamp_that_is_all_that_is_left_is_not_published_unasked():
-    """Timestamps tie while that of the version below lies in the future."""
-    assert published({TWO: TIED[TWO]}, cleared(TWO)) == (True, TWO)
-
-
-def test_of_two_rivals_with_one_timestamp_the_checksum_names_the_accepted():
-    assert published(TIED, cleared(ONE, TWO)) == (False, ONE)
-
-
-def test_of_two_rivals_with_one_timestamp_and_no_checksum_none_is_published():
-    assert published(TIED, coordinated_facts(listing(staged=[ONE, TWO]), registration(4))) is None
-
-
-def test_a_transactions_second_try_is_not_told_from_its_first():
-    again = {**TIED, TWO: replace(TIED[TWO], transaction="accepted 4")}
-    assert published(again, cleared(ONE, TWO)) is None
-
-
-SEEN = {
-    "listed": (provenance(4, store="commits", file_name=TWO.partition("/")[2], accepted_size=1_000, accepted_etag="e"),
-               (False, TWO)),
-    "listed, and replaced since": (provenance(4, store="commits", file_name=TWO.partition("/")[2], accepted_size=1_000,
-                                              accepted_etag="other", etag="f"), (True, TWO)),
-    "listed, never looked up": (provenance(4, store="commits", file_name=TWO.partition("/")[2], etag="f"),
-                                (False, TWO)),
-    "published": (provenance(4), (False, TWO)),
-    "published with other bytes of this size": (provenance(4, etag="f"), (True, TWO)),
-    "published with another size": (provenance(4, size=999), None),
-    "another listed": (provenance(4, store="commits", file_name=ONE.partition("/")[2]), None),
-    "two listed": (provenance(4, store="commits", file_name=TWO.partition("/")[2], disputed=True, etag="f"), None),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("seen", "expected"), SEEN.values(), ids=SEEN.keys())
-def test_what_was_seen_of_a_version_tells_which_staged_file_was_accepted(seen, expected):
-    facts = coordinated_facts(listing(staged=[TWO]), registration(4), seen=[seen])
-
-    assert published({TWO: TIED[TWO]}, facts) == expected
-
-
-def seen_of(facts: TableFacts, name: str, **known: Any) -> TableFacts:
-    """Version 4 was seen before, accepted with this file."""
-    seen = provenance(4, store="x", file_name=name.rpartition("/")[2], **{"size": None, "etag": None, **known})
-    return replace(facts, provenance={4: seen})
-
-
-NAMED = {
-    "C2": (pending(), temp_name(4), "publish-commit"),
-    "C6": (lost_file(), temp_name(4), "republish-file"),
-    "K3": (unbackfilled(), staged_name(4), "backfill"),
-}
-
-
-@pytest.mark.parametrize(("facts", "name", "repair"), NAMED.values(), ids=NAMED.keys())
-def test_a_named_file_is_published_unless_what_was_seen_of_it_speaks_against_it(facts, name, repair):
-    again = {name: replace(default_file(name), md5="d")}
-    known = {
-        "as it was": ({"accepted_size": 1_000, "accepted_etag": "e"}, False),
-        "written again": ({"accepted_size": 1_000, "accepted_etag": "f"}, True),
-        "written again with the bytes of its ETag": ({"accepted_size": 1_000, "accepted_etag": "d"}, False),
-        "written again with the bytes that were published": (
-            {"accepted_size": 1_000, "accepted_etag": "f", "size": 1_000, "etag": "g", "digest": "d"},
-            False,
-        ),
-        "published with other bytes": ({"size": 1_000, "etag": "g", "digest": "other"}, True),
-        "published with another size": ({"size": 999, "etag": "g"}, True),
-        "published under another ETag": ({"size": 1_000, "etag": "g"}, False),
-        "disputed": ({"disputed": True}, True),
-    }
-    for case, (seen, loses) in known.items():
-        plan = plans(seen_of(facts, name, **seen), files=again)[repair]
-        assert (case, plan.can_lose, isinstance(plan.calls[0], object_calls.SaveAside)) == (case, loses, loses)
-
-    smaller = seen_of(facts, name, accepted_size=999)
-    assert "had 999 B when it was accepted" in refusals(smaller, files=again)[repair]
-
-
-@pytest.mark.parametrize(("facts", "name", "repair"), NAMED.values(), ids=NAMED.keys())
-def test_a_named_file_is_not_published_where_another_was_seen_to_be_accepted(facts, name, repair):
-    another = name.replace("7f3c9b52", "other").replace("c02e88d1", "other")
-
-    assert "other" in refusals(seen_of(facts, another))[repair]
-
-
 LOSING = {
     "C10": (log_store_facts(listing(()), entry(0, complete=False)), "abandon-commit", "commit 0"),
     "C11": (unrecoverable(), "abandon-commit", "commit 4"),
@@ -626,38 +428,6 @@ def test_no_other_plan_loses_anything():
         "C1 without an entry",
         "K6 without a witness",
     }
-
-
-def of_two_coordinators(*, closed_at: int = 3) -> TableFacts:
-    """As `losers`, with a second registration, which is closed and lists nothing any more."""
-    other = registration(closed_at, table_id="other", store="commits_eu", accepting=False)
-    facts = losers("lost")
-    return replace(facts, registrations=(*facts.registrations, other))
-
-
-@pytest.mark.parametrize("closed_at", [3, 4])
-def test_a_staged_file_that_a_second_coordinator_may_have_accepted_goes_on_nobodys_word(closed_at):
-    assert plans(losers("lost"))["remove-orphans"].danger == ""
-    assert "an accepted commit of version 3" in plans(of_two_coordinators(closed_at=closed_at))["remove-orphans"].danger
-
-
-def test_a_coordinator_that_was_closed_below_a_version_did_not_accept_it():
-    assert plans(of_two_coordinators(closed_at=2))["remove-orphans"].danger == ""
-
-
-def test_a_staged_file_of_a_coordinator_that_is_gone_goes_on_nobodys_word():
-    of_another = provenance(2, store="commits_eu", lock_domain="other", file_name=f"{2:020d}.x.json")
-    facts = replace(losers("lost"), provenance={2: of_another})
-
-    assert "an accepted commit of version 3" in plans(facts)["remove-orphans"].danger
-
-
-def test_a_staged_file_that_a_removed_registration_was_seen_to_list_stays():
-    name = staged_name(3, "lost").partition("/")[2]
-    by_other = Acceptance("commits_eu", "eu-west-1", "other", name)
-    known = provenance(3, store="commits", lock_domain=TABLE_ID, disputed=True, rivals=(by_other,))
-
-    assert "remove-orphans" not in plans(replace(losers("lost"), provenance={3: known}))
 
 
 def test_a_plan_made_anew_is_the_same_plan():
@@ -741,107 +511,6 @@ def test_a_leftover_registration_is_deleted_from_its_own_table():
     [call] = next(one for one in plan_repairs(given) if isinstance(one, Plan)).calls
 
     assert call == item_calls.DeleteRegistration("commits_eu", "other", URI, 2)
-
-
-def test_litter_is_removed_in_bounded_plans():
-    files = [log_object(temp_name(3, f"lost{number}"), age=2 * DAY) for number in range(1_000)]
-    plan = plans(log_store_facts(listing(temp=[*files, temp_name(3)]), entry(3)))["remove-orphans"]
-
-    assert len(plan.calls) == 300
-    assert "700 more" in " ".join(plan.consequences)
-
-
-def deleted(plan: Plan) -> set[str]:
-    """The files that a plan deletes, relative to the log."""
-    found = {call.key.partition("_delta_log/")[2] for call in plan.calls if isinstance(call, orphan_calls.DeleteOrphan)}
-    assert found
-    return found
-
-
-def test_what_is_proven_goes_and_what_is_not_stays_for_another_plan():
-    """Of two losers one may be the transaction's own second try."""
-    facts = losers("lost", "again")
-    again = replace(default_file(staged_name(3, "again")), size=7)
-    plan = plans(facts, files={staged_name(3, "again"): again})["remove-orphans"]
-
-    assert (plan.can_lose, deleted(plan)) == (False, {staged_name(3, "lost")})
-    assert "1 file that may be the last copy of an accepted commit stay" in " ".join(plan.consequences)
-
-
-def test_a_registration_at_the_version_tells_a_loser_by_its_time():
-    at_three = replace(losers("lost", checksum=False), registrations=(replace(registration(3), table_timestamp=7),))
-    files = {commit_name(3): file(commit_name(3), time=7), staged_name(3, "lost"): file(staged_name(3, "lost"), time=8)}
-    tied = {**files, staged_name(3, "lost"): file(staged_name(3, "lost"), time=7)}
-
-    assert not plans(at_three, files=files)["remove-orphans"].can_lose
-    assert plans(at_three, files=tied)["remove-orphans"].can_lose
-
-
-def test_a_file_that_cannot_be_read_as_a_commit_witnesses_nothing():
-    for name in (commit_name(3), staged_name(3, "lost")):
-        broken = {name: replace(default_file(name), problems=("line 1: cut off",))}
-        assert plans(losers("lost"), files=broken)["remove-orphans"].can_lose
-
-
-def test_no_staged_file_goes_while_none_equals_the_published_one():
-    facts = losers("lost", "other", staged=[log_object(staged_name(3), size=8, age=2 * DAY)])
-
-    assert "remove-orphans" not in plans(facts)
-    assert "last copy" in refusals(facts)["remove-orphans"]
-
-
-def test_a_published_file_is_compared_again_with_the_staged_one_before_its_rivals_go():
-    [equal, delete] = plans(losers("lost"))["remove-orphans"].calls
-
-    assert equal == object_calls.RequireEqual(
-        "lake", f"orders/_delta_log/{staged_name(3)}", f"orders/_delta_log/{commit_name(3)}"
-    )
-    assert isinstance(delete, orphan_calls.DeleteOrphan)
-
-
-def test_a_losers_file_goes_while_its_entry_names_the_other():
-    [delete] = plans(PLANNED_BY_NAME["C1"])["remove-orphans"].calls
-
-    assert isinstance(delete, orphan_calls.DeleteOrphan)
-    assert (delete.named, delete.survivor) == (temp_name(3), "")
-
-
-@pytest.mark.parametrize("own", [STAMP - 10 * DAY * 1_000, None])
-def test_a_temp_file_that_was_brought_back_is_as_old_as_it_says_itself(own):
-    """S3 gives what is restored the time of then, too late for an entry of its own to have expired."""
-    name = temp_name(3, "lost")
-    plan = plans(PLANNED_BY_NAME["C1"], files={name: replace(default_file(name), timestamp=own)})["remove-orphans"]
-
-    assert kinds(plan) == ["SaveAside", "DeleteOrphan"]
-
-
-def test_a_temp_file_whose_own_entry_may_have_expired_is_kept_before_it_goes():
-    plan = plans(
-        log_store_facts(listing(temp=[log_object(temp_name(3, "first"), size=7, age=3 * DAY), temp_name(3)]), entry(3))
-    )["remove-orphans"]
-    [save, delete] = plan.calls
-
-    assert plan.can_lose
-    assert isinstance(save, object_calls.SaveAside)
-    assert isinstance(delete, orphan_calls.DeleteOrphan)
-    assert (save.source, delete.survivor) == (delete.key, save.key)
-
-
-def test_a_plan_that_keeps_a_copy_keeps_it_where_the_shown_plan_said():
-    plan = plans(never_named())["remove-orphans"].saving_under("shown")
-
-    assert [call.key for call in plan.calls if isinstance(call, object_calls.SaveAside)] == [
-        call.survivor for call in plan.calls if isinstance(call, orphan_calls.DeleteOrphan)
-    ]
-    assert plan.rescue_folder == "shown"
-
-
-def test_the_temp_file_of_an_expired_entry_is_no_litter_while_its_version_left_a_trace():
-    """The file of version 4 may have been lost after its entry expired; its checksum is still there."""
-    log = listing(temp=[log_object(temp_name(4), age=2 * DAY)])
-    facts = log_store_facts(replace(log, checksums={4: log_object(checksum_name(4))}), entry(3))
-
-    assert "remove-orphans" not in plans(facts)
 
 
 HOSTILE: list[LogStoreEntry | Registration] = [

@@ -23,8 +23,9 @@ from tests.builders.facts import commit_name, entry, listing, log_object, log_st
 from tests.coordinator.protocols.test_hostile_facts import facts
 from tests.coordinator.repairs.coordinated_history import CoordinatedHistory
 from tests.coordinator.repairs.histories import History, LogStoreHistory
+from tests.coordinator.repairs.states import repair_facts
 from tests.coordinator.repairs.test_histories import events, whichever
-from tests.coordinator.repairs.test_planning import PLANNED, REFUSED, repair_facts
+from tests.coordinator.repairs.test_planning import PLANNED, REFUSED
 
 Offer = tuple[str, int | None, str]
 MOST_LAKES = 3_000

@@ -24,7 +24,7 @@ from tests.builders.facts import URI, coordinated_facts, entry, listing, registr
 from tests.builders.people import signed_in
 from tests.coordinator.repairs.console import Console
 from tests.coordinator.repairs.pages import body, confirm, confirm_page, fields
-from tests.coordinator.repairs.test_planning import lost_item, repair_facts
+from tests.coordinator.repairs.states import lost_item, repair_facts
 
 ROOT = "ops/telemetry"
 OTHERS = ("s3://lake/customers", "s3://lake/returns")

@@ -22,7 +22,7 @@ from lake.delta.facts import TableFacts
 from lake.delta.uri import TableUri
 from tests.builders.facts import commit_name, entry, listing, log_store_facts, temp_name
 from tests.coordinator.observation.test_fast_writers import PACES, ROOT, Scene
-from tests.coordinator.repairs.test_planning import repair_facts
+from tests.coordinator.repairs.states import repair_facts
 
 UNRECOVERABLE = log_store_facts(listing(range(3)), *(entry(v) for v in range(3)), entry(3, complete=False))
 STALE_AND_A_HOLE = log_store_facts(
