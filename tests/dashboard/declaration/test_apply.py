@@ -8,30 +8,15 @@ from django.core.management import CommandError, call_command
 from backups.models import Plan
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
-from tests.dashboard.declaration.builders import NOTHING_TO_CHANGE
+from tests.dashboard.declaration.builders import NOTHING_TO_CHANGE, WHOLE
 from tests.dashboard.declaration.builders import apply as apply_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("constraints")]
 
-LAKE = """
-[connections.prod]
-region = "us-west-2"
-role_arn = "arn:aws:iam::111111111111:role/levee"
-
-[[watch]]
-connection = "prod"
-uri = "s3a://acme-lake-prod/warehouse/"
-
-[[stores]]
-connection = "prod"
-name = "delta_log"
-kind = "log_store"
-
-[[plans]]
-name = "warehouse-daily"
-connection = "prod"
-source = "s3a://acme-lake-prod/warehouse/"
-destination = "s3a://acme-vault/warehouse/"
+ROLE = 'role_arn = "arn:aws:iam::111111111111:role/levee"\n'
+LAKE = (
+    WHOLE.replace('region = "us-west-2"\n', 'region = "us-west-2"\n' + ROLE)
+    + """\
 inventory = "s3a://acme-manifests/acme-lake-prod/daily/"
 minimum_lag_hours = 24
 engine = "s3-batch"
@@ -40,6 +25,7 @@ objective_hours = 36
 cost_ceiling_usd = 40.0
 keep = { daily = 14, weekly = 8, monthly = 12 }
 """
+)
 
 
 @pytest.fixture
