@@ -5,7 +5,7 @@ What was seen first stays: a fact that is known is never replaced, so that what 
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from coordinator.protocols.log_store_entries import own_domains
 from coordinator.protocols.log_view import LogView
@@ -16,6 +16,7 @@ from lake.delta.facts import Acceptance, LockDomain, LogObject, LogStoreEntry, P
 
 _OF_THE_FILE = ("digest", "in_commit_timestamp", "commit_timestamp")
 _SHOWN = ("copy_etag", "differs_etag")
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 MOST_RIVALS = 5
 """Acceptances of one version that are kept besides the first."""
 _OF_ITS_ACCEPTANCE = ("file_name", "accepted_size", "accepted_etag", "accepted_timestamp", "expire_time")
@@ -49,11 +50,18 @@ def remember(known: Provenance | None, seen: Provenance) -> Provenance:
     """
     if known is None:
         return seen
+    if known.abandoned_at is not None and _began_at(seen) <= known.abandoned_at:
+        return known
     both = _with_rivals(_with_acceptance(_with_file(known, seen), seen), seen)
     shown = {name: getattr(seen, name) for name in _SHOWN if getattr(seen, name) not in (None, getattr(both, name))}
     if seen.disputed and not both.disputed:
         shown["disputed"] = True
     return replace(both, **shown) if shown else both
+
+
+def _began_at(seen: Provenance) -> datetime:
+    """When the reading began that saw it; one that says nothing of it came before everything."""
+    return max((at for at in (seen.seen_at, seen.accepted_at) if at is not None), default=_LONG_AGO)
 
 
 def is_same_file(known: Provenance, size: int | None, etag: str | None) -> bool:
