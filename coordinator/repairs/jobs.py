@@ -11,7 +11,7 @@ from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_writable, connecti
 from changes.plan import Plan
 from coordinator.repairs.bulk import repair_tables
 from coordinator.repairs.call_steps import CallSteps
-from coordinator.repairs.carrying_out import Images, conclude, read_and_plan
+from coordinator.repairs.carrying_out import AuditSnapshots, conclude, read_and_plan
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew, what_moved
 from coordinator.repairs.overtaking import overtaken_before
 from dashboard.connections.access import lake_access
@@ -67,9 +67,9 @@ def _plan_anew(context: JobContext, connection: Connection, lake: Lake) -> Fresh
 
 def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Plan, fresh: FreshPlans) -> str:
     """Make the calls, prove them, and return what the table is now, as one sentence."""
-    images = Images.of(plan, fresh)
-    context.result(before=images.before, after=images.after, aws_request_ids=images.request_ids)
-    with CallSteps(context, plan, images) as steps:
+    snapshots = AuditSnapshots.of(plan, fresh)
+    context.result(before=snapshots.before, after=snapshots.after, aws_request_ids=snapshots.request_ids)
+    with CallSteps(context, plan, snapshots) as steps:
         execution = execute(plan.calls, Sending(lake, check_cancelled=context.check_cancelled), steps)
     with context.step("Read the table again") as step:
         conclusion = conclude(connection, lake, plan, fresh, execution)
@@ -77,7 +77,7 @@ def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Pl
         if conclusion.verdict is None:
             step.state = "failed"
         else:
-            images.note_table(conclusion.verdict)
+            snapshots.note_table(conclusion.verdict)
     context.result(requests=lake.requests.total)
     if conclusion.trouble is not None:
         raise conclusion.trouble
