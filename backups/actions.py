@@ -80,7 +80,7 @@ def cancel(actor: Actor, run: Run, reason: str = "", *, enqueue: bool = True) ->
     return _end(actor, run, "backup.cancel", reason, enqueue=enqueue)
 
 
-def prefer(actor: Actor, run: Run, priority: int) -> int:
+def set_priority(actor: Actor, run: Run, priority: int) -> int:
     """Give the copy jobs of a run at AWS another priority from their next look on; returns how many there are.
 
     S3 lets the higher number go first. Raises RunRefused where no copy job is under way there, NotAllowed.
@@ -88,7 +88,7 @@ def prefer(actor: Actor, run: Run, priority: int) -> int:
     _require_startable(actor, "backup.run", run.plan)
     if not 0 <= priority <= HIGHEST_PRIORITY:
         raise RunRefused(f"A priority is from 0 to {HIGHEST_PRIORITY:,}.")
-    rows = preferable(run)
+    rows = copy_jobs_with_priority(run)
     before = [row.priority for row in rows]
     if not before:
         raise RunRefused(f"Run {run.pk} has no copy job of S3 Batch Operations under way: nothing to prefer.")
@@ -98,7 +98,7 @@ def prefer(actor: Actor, run: Run, priority: int) -> int:
     return len(before)
 
 
-def preferable(run: Run) -> QuerySet[CopyJob]:
+def copy_jobs_with_priority(run: Run) -> QuerySet[CopyJob]:
     """The copy jobs of a run that are under way at AWS."""
     rows = run.copy_jobs.filter(engine=Plan.Engine.S3_BATCH).exclude(status__in=OVER).exclude(aws_job_id="")
     return rows.none() if run.is_finished else rows

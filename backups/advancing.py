@@ -56,7 +56,7 @@ def advance_here(run: Run, say: Callable[[str], None] = lambda sentence: None) -
             said = run.sentence
             say(said)
         if run.look_again_at is not None:
-            time.sleep(min(POLL_SECONDS * 2**run.stumbles, LONGEST_WAIT_SECONDS))
+            time.sleep(min(POLL_SECONDS * 2**run.failed_attempts, LONGEST_WAIT_SECONDS))
         elif run.worker_id is not None:
             # A job of the other kind holds the run, in another process.
             time.sleep(POLL_SECONDS)

@@ -8,7 +8,7 @@ from backups import lifecycle
 from backups.advancing import CANCEL_KIND
 from backups.models import Plan, Run, RunState
 from backups.runs.batch_engine import S3BatchEngine
-from backups.runs.driver import advance, stumble_at_the_door
+from backups.runs.driver import advance, note_failed_start
 from backups.runs.ports import Engine, Pipeline
 from backups.runs.spark_pipeline import SparkEngine, SparkPipeline
 from backups.runs.work import Answer, Done, Waiting, Work
@@ -47,13 +47,13 @@ def _advance(context: JobContext, *, has_spark: bool) -> str:
     )
     if run is None:
         raise JobFailed("NoSuchRun", "The run has been removed: nothing to do.")
-    if not lifecycle.hold(run.pk, context.job):
+    if not lifecycle.acquire(run.pk, context.job):
         return "The run is finished, or another job moves it."
     with ExitStack() as stack:
         try:
             vault = stack.enter_context(open_lake(lake_access(run.plan.vault_connection)))
         except Exception as error:
-            stumble_at_the_door(run, context, error)
+            note_failed_start(run, context, error)
             raise
         pipeline, engines = parts(run, context, vault)
         work = Work(run, context, vault, pipeline, engines, has_spark, timezone.now)

@@ -32,7 +32,7 @@ MOVES: dict[RunState, frozenset[RunState]] = {
 STAGES = tuple(Stage)
 
 
-def hold(run_id: UUID, job: Job) -> bool:
+def acquire(run_id: UUID, job: Job) -> bool:
     """Let a job move the run; False: another job that has not ended holds it, or the run is finished.
 
     A holder that has been silent for 90 seconds is ended as lost here: with commands alone no reaper may be running.
@@ -47,7 +47,7 @@ def hold(run_id: UUID, job: Job) -> bool:
     return _won(Run.objects.filter(pk=run_id, worker=seen.worker, state__in=ACTIVE).update(worker=job))
 
 
-def let_go(run_id: UUID, job: Job, look_again_at: datetime | None) -> bool:
+def release(run_id: UUID, job: Job, look_again_at: datetime | None) -> bool:
     """Leave the run to the next job, not before `look_again_at`; one that is to be cancelled waits for nothing."""
     held = Run.objects.filter(pk=run_id, worker=job)
     at_once = (RunState.CANCELLING, RunState.WAITING_FOR_APPROVAL)
@@ -84,7 +84,7 @@ def next_stage(run_id: UUID, job: Job, done: Stage, detail: str) -> bool:
     following = STAGES[STAGES.index(done) + 1]
     held = Run.objects.filter(pk=run_id, worker=job, stage=done, state=RunState.RUNNING)
     with transaction.atomic():
-        won = _won(held.update(stage=following, stumbles=0, error_code=""))
+        won = _won(held.update(stage=following, failed_attempts=0, error_code=""))
         if won:
             close_stage(run_id, done, RunStage.State.DONE, detail)
     return won

@@ -146,7 +146,7 @@ class Run(models.Model):
     started_at = models.DateTimeField(null=True, help_text="When it had its inventory")
     finished_at = models.DateTimeField(null=True)
     look_again_at = models.DateTimeField(null=True, help_text="Before this the tick leaves it alone")
-    stumbles = models.PositiveSmallIntegerField(default=0, help_text="Troubles with AWS in a row")
+    failed_attempts = models.PositiveSmallIntegerField(default=0, help_text="Troubles with AWS in a row")
 
     inventory = models.CharField(max_length=32, blank=True, help_text="The dated folder; empty: the source is listed")
     inventory_bucket = models.CharField(max_length=63, blank=True)

@@ -20,6 +20,6 @@ urlpatterns = [
     path("runs/<uuid:run_id>/approve/", runs.approve, name="backup-run-approve"),
     path("runs/<uuid:run_id>/reject/", runs.reject, name="backup-run-reject"),
     path("runs/<uuid:run_id>/cancel/", runs.cancel, name="backup-run-cancel"),
-    path("runs/<uuid:run_id>/prefer/", runs.prefer, name="backup-run-prefer"),
+    path("runs/<uuid:run_id>/prefer/", runs.set_priority, name="backup-run-priority"),
     path("runs/<uuid:run_id>/retry/", runs.retry, name="backup-run-retry"),
 ]

@@ -1,4 +1,4 @@
-"""Plans of changes: what would be sent for one wish, call by call, or why nothing may be."""
+"""Plans of changes: what would be sent for one change, call by call, or why nothing may be."""
 
 import hashlib
 from collections.abc import Iterable
@@ -70,7 +70,7 @@ class Plan:
 class Refusal:
     """A change that must not be made now, and the `reason` in one sentence; `asks` names the choice that it waits for.
 
-    `why` is a short word for it: "nothing-to-do" where everything is as wished already. The rest is as in `Plan`.
+    `why` is a short word for it: "nothing-to-do" where everything is as asked for already. The rest is as in `Plan`.
     """
 
     kind: str

@@ -28,7 +28,7 @@ HAZARD = Kind(
 )
 LATE = Kind("observation-late", "The lake was not looked at", "minutes", threshold=15, least=1, most=1_440)
 KINDS = (FINDING, PENDING, UNBACKFILLED, SETTING, HAZARD, LATE)
-# Waiting commits have kinds of their own, with their own patience.
+# Waiting commits have kinds of their own, with their own time to wait.
 _WAITING = (State.PENDING, State.UNBACKFILLED, State.HEALTHY)
 _SEVERITIES: Mapping[str, Severity] = {
     State.BLOCKED: "critical", State.UNSAFE: "critical", State.ATTENTION: "warning"

@@ -9,7 +9,7 @@ from changes.calls import Answer, Stop, already, done
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.observation.provenance_rows import abandon_versions
 from coordinator.protocols.wording import version_list
-from coordinator.upkeep import ttl_ticks
+from coordinator.settings import ttl_ticks
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext
 from lake.delta.uri import TableUri

@@ -94,7 +94,7 @@ app.conf.update(
             "options": {"expires": settings.BACKUP_TICK_SECONDS, "queue": "default"},
         },
         "ttl": {
-            "task": "coordinator.upkeep.ttl_ticks.ttl_tick",
+            "task": "coordinator.settings.ttl_ticks.ttl_tick",
             "schedule": TTL_EVERY_SECONDS,
             "options": {"expires": TTL_EVERY_SECONDS, "queue": "aws"},
         },

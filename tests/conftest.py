@@ -21,8 +21,8 @@ from tests.endings import ENDINGS
 from tests.grouping import arrange
 from tests.jars_home import JARS_HOME  # noqa: F401 - it is read before this home is set
 from tests.jvms import Census
-from tests.patience import slowness
 from tests.schedules.counting import Counting
+from tests.waiting import slowness
 
 HOME = Path(tempfile.mkdtemp(prefix="levee-tests-"))
 atexit.register(shutil.rmtree, HOME, ignore_errors=True)

@@ -17,10 +17,10 @@ import pytest
 from lake.spark.jars import class_path, fetch, java_command
 from tests.endings import ENDINGS
 from tests.jars_home import JARS_HOME
-from tests.patience import patience
+from tests.waiting import scaled
 
 MAIN_CLASS = "software.amazon.dynamodb.services.local.main.ServerRunner"
-START_SECONDS = patience(30)
+START_SECONDS = scaled(30)
 ATTEMPTS = 3
 
 
@@ -60,7 +60,7 @@ def _answers(process: subprocess.Popen[bytes], port: int) -> bool:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=patience(2)):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=scaled(2)):
                 return True
         except urllib.error.HTTPError:
             return True  # an unsigned request is refused, by a server that is up
@@ -72,10 +72,10 @@ def _answers(process: subprocess.Popen[bytes], port: int) -> bool:
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
-        process.wait(timeout=patience(10))
+        process.wait(timeout=scaled(10))
     except subprocess.TimeoutExpired:
         process.kill()
-        process.wait(timeout=patience(10))
+        process.wait(timeout=scaled(10))
 
 
 def _free_port() -> int:

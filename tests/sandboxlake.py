@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sandbox.client import Client
 from tests.endings import ENDINGS
-from tests.patience import patience
+from tests.waiting import scaled
 
 
 def start_sandbox(home: Path, *options: str) -> subprocess.Popen[str]:
@@ -38,7 +38,7 @@ def end(process: subprocess.Popen[str]) -> int:
     """Ask the sandbox to end, and wait for its exit code; one that does not end is killed after 20 s."""
     process.send_signal(signal.SIGTERM)
     try:
-        return process.wait(timeout=patience(20))
+        return process.wait(timeout=scaled(20))
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         raise

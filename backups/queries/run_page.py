@@ -195,7 +195,7 @@ def _said(run: Run, stage: RunStage, of_figure: str) -> str:
 
 def _waiting_state(run: Run, stage: RunStage) -> str:
     """What a stage waits for: an inventory, a person, AWS at its work, or another try after trouble."""
-    if run.stumbles:
+    if run.failed_attempts:
         return "queued"
     if stage.name == Stage.COST_GATE:
         return "waiting_for_approval" if run.state == RunState.WAITING_FOR_APPROVAL else "queued"

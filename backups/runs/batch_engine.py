@@ -56,7 +56,7 @@ class S3BatchEngine:
         if self._status(copying.aws_job_id).status not in OVER:
             self._service.cancel(copying.aws_job_id)
 
-    def prefer(self, copying: Copying) -> None:
+    def set_priority(self, copying: Copying) -> None:
         try:
             self._service.set_priority(copying.aws_job_id, copying.priority)
         except AwsError as error:

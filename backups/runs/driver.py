@@ -1,4 +1,4 @@
-"""Advances a run as far as it goes without waiting: the stages in order, stumbles, and the end."""
+"""Advances a run as far as it goes without waiting: the stages in order, failed attempts, and the end."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,7 +17,7 @@ from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
 from dashboard.jobs.execution import first_sentence
 from lake.aws.errors import AwsError
 
-MOST_STUMBLES = 5
+MOST_FAILED_ATTEMPTS = 5
 STAGES: dict[Stage, Callable[[Work], Answer]] = {
     Stage.INVENTORY: inventory.advance,
     Stage.MANIFEST: manifest.advance,
@@ -28,9 +28,9 @@ STAGES: dict[Stage, Callable[[Work], Answer]] = {
 
 
 def advance(work: Work) -> Answer:
-    """Go on until the run waits, belongs to the other queue, or is finished (Done). Lets go of the run in the end.
+    """Go on until the run waits, belongs to the other queue, or is finished (Done). Releases the run in the end.
 
-    Raises what a stage raised, after the run has kept it: a stumble is tried again later, six in a row end the run.
+    Raises what a stage raised, after the run has kept it: it is tried again later, the sixth failure in a row ends it.
     """
     look_again: float = 0
     try:
@@ -45,11 +45,11 @@ def advance(work: Work) -> Answer:
         _fail(work, failure.code, str(failure))
         return Done(str(failure))
     except Exception as error:
-        look_again = _stumble(work.run, work.context, error, partial(_fail, work))
+        look_again = _note_failed_attempt(work.run, work.context, error, partial(_fail, work))
         raise
     finally:
         later = work.now() + timedelta(seconds=look_again) if look_again else None
-        lifecycle.let_go(work.run.pk, work.context.job, later)
+        lifecycle.release(work.run.pk, work.context.job, later)
 
 
 def _go(work: Work) -> Answer:
@@ -78,7 +78,7 @@ def _stage(work: Work, stage: Stage) -> Answer:
         elif isinstance(answer, Waiting):
             step.detail, step.state = answer.sentence, "waiting"
     if isinstance(answer, Waiting) and work.run.state != RunState.WAITING_FOR_APPROVAL:
-        work.save(sentence=answer.sentence, stumbles=0, error_code="")
+        work.save(sentence=answer.sentence, failed_attempts=0, error_code="")
         work.show(stage, state=RunStage.State.WAITING, detail=answer.sentence)
     if isinstance(answer, Done) and stage != Stage.RECONCILE:
         _close(work, stage, answer.detail)
@@ -125,23 +125,23 @@ def _skip_the_rest(run: Run) -> None:
     run.stages.filter(state__in=waiting).update(state=RunStage.State.SKIPPED)
 
 
-def stumble_at_the_door(run: Run, context: JobContext, error: Exception) -> None:
-    """Keep why a run could not be taken up at all, and let go of it; it is a stumble like any other."""
-    seconds = _stumble(run, context, error, partial(_end_failed, run, context))
-    lifecycle.let_go(run.pk, context.job, timezone.now() + timedelta(seconds=seconds) if seconds else None)
+def note_failed_start(run: Run, context: JobContext, error: Exception) -> None:
+    """Keep why a run could not be taken up at all, and release it; it is a failed attempt like any other."""
+    seconds = _note_failed_attempt(run, context, error, partial(_end_failed, run, context))
+    lifecycle.release(run.pk, context.job, timezone.now() + timedelta(seconds=seconds) if seconds else None)
 
 
-def _stumble(run: Run, context: JobContext, error: Exception, fail: Callable[[str, str], None]) -> float:
+def _note_failed_attempt(run: Run, context: JobContext, error: Exception, fail: Callable[[str, str], None]) -> float:
     """Keep the reason, and say in how many seconds to try again; the sixth in a row ends the run by `fail`."""
     code = error.code if isinstance(error, AwsError | JobFailed) else type(error).__name__
     said = first_sentence(error)
     sentence = f"{said} {cure_of(code)}".strip()
-    stumbles = run.stumbles + 1
-    if stumbles > MOST_STUMBLES:
-        fail(code, f"{sentence} It went wrong {stumbles} times in a row.")
+    failed_attempts = run.failed_attempts + 1
+    if failed_attempts > MOST_FAILED_ATTEMPTS:
+        fail(code, f"{sentence} It went wrong {failed_attempts} times in a row.")
         return 0
-    minutes = 1 << (stumbles - 1)
+    minutes = 1 << (failed_attempts - 1)
     again = f"{sentence} Tried again in {minutes} minute{'s' if minutes > 1 else ''}."
-    if lifecycle.save(run.pk, context.job, stumbles=stumbles, sentence=again, error_code=code[:128]):
+    if lifecycle.save(run.pk, context.job, failed_attempts=failed_attempts, sentence=again, error_code=code[:128]):
         lifecycle.show_stage(run.pk, context.job, Stage(run.stage), state=RunStage.State.WAITING, detail=again)
     return 60.0 * minutes

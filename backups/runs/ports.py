@@ -185,7 +185,7 @@ class Engine(Protocol):
     """Copies what a manifest names and writes a report in the form of S3 Batch Operations.
 
     `create` is idempotent by the token and copies nothing; `begin` lets it copy; `look` says where it stands, and may
-    do the work itself; `cancel` asks for the end of it. `prefer` gives it the priority that it is to have.
+    do the work itself; `cancel` asks for the end of it. `set_priority` gives it the priority that it is to have.
     """
 
     def create(self, copying: Copying) -> CopyStatus: ...
@@ -196,4 +196,4 @@ class Engine(Protocol):
 
     def cancel(self, copying: Copying) -> None: ...
 
-    def prefer(self, copying: Copying) -> None: ...
+    def set_priority(self, copying: Copying) -> None: ...

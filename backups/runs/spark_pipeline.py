@@ -123,8 +123,8 @@ class SparkEngine:
     def cancel(self, copying: Copying) -> None:
         """The job that copies is cancelled itself."""
 
-    def prefer(self, copying: Copying) -> None:
-        """There is one session, and nobody to be preferred to."""
+    def set_priority(self, copying: Copying) -> None:
+        """There is one session, and nothing that could go first."""
 
 
 def _document(wanted: Wanted) -> dict[str, Any]:

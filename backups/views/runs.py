@@ -115,13 +115,13 @@ def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 
 @require_POST
-def prefer(request: HttpRequest, run_id: UUID) -> HttpResponse:
+def set_priority(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Give the run's copy jobs at AWS another priority."""
     asked = request.POST.get("priority", "")
 
     def set_priority(actor: Actor, found: Run) -> None:
         # What is no number is refused as one that is out of bounds, after the right has been asked for.
-        actions.prefer(actor, found, int(asked) if _NUMBER.fullmatch(asked) else -1)
+        actions.set_priority(actor, found, int(asked) if _NUMBER.fullmatch(asked) else -1)
 
     return _act(request, run_id, set_priority)
 
@@ -157,15 +157,15 @@ def _acts(found: Run, actor: Actor) -> list[Act]:
         "It is being cancelled." if found.state == RunState.CANCELLING else _why_not(actor, found, "backup.cancel")
     )
     cancelling = Act("Cancel the run", stop, reverse("backup-run-cancel", args=[found.pk]), "Cancel this run", why_not)
-    return [*_preference(found, actor), cancelling]
+    return [*_priority(found, actor), cancelling]
 
 
-def _preference(found: Run, actor: Actor) -> list[Act]:
-    under_way = actions.preferable(found)
+def _priority(found: Run, actor: Actor) -> list[Act]:
+    under_way = actions.copy_jobs_with_priority(found)
     if not under_way:
         return []
     does = "S3 lets the jobs of a higher priority go first, and pauses others meanwhile."
-    url, now = reverse("backup-run-prefer", args=[found.pk]), under_way[0].priority
+    url, now = reverse("backup-run-priority", args=[found.pk]), under_way[0].priority
     return [Act("Priority at AWS", does, url, "Set the priority", _why_not(actor, found, "backup.run"), number=now)]
 
 

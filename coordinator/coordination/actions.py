@@ -7,8 +7,8 @@ from changes.gate import permitted, read_at
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import CHECK_KIND, confirmed_checks
 from coordinator.coordination.gate import ConfirmationNeeded, require_confirmed
-from coordinator.coordination.jobs import KINDS, MANY, VERBS, params_of, wish_of
-from coordinator.coordination.reading import Wish
+from coordinator.coordination.jobs import KINDS, MANY, VERBS, change_of, params_of
+from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import DeltaTable
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
@@ -24,11 +24,11 @@ TITLES = {
 }
 
 
-def check(actor: Actor, connection: Connection, wish: Wish, *, here: bool = False) -> Job:
+def check(actor: Actor, connection: Connection, change: CoordinationRequest, *, here: bool = False) -> Job:
     """Read the table anew and make every check of one act; changes nothing. Raises NotAllowed, JobBusy."""
-    target, params = _target(connection, wish), params_of(wish)
-    job = ask(actor, CHECK_KIND, _checking(wish), here=here, connection=connection, target=target, params=params)
-    if wish_of(job.params) != wish:
+    target, params = _target(connection, change), params_of(change)
+    job = ask(actor, CHECK_KIND, _checking(change), here=here, connection=connection, target=target, params=params)
+    if change_of(job.params) != change:
         raise JobBusy(job)  # the check under way is of another act, store or schema: this one has to wait
     return job
 
@@ -49,16 +49,16 @@ def act(
     `confirm` is the table's name as typed, `stated` the statement about the writers. Raises NotAllowed, ChangeRefused,
     and JobBusy while another such act on the table is under way. A refusal is in the audit log.
     """
-    wish, connection = wish_of(checked.params), checked.connection
+    change, connection = change_of(checked.params), checked.connection
     if connection is None:
         raise ConfirmationNeeded("The connection of this table has been removed: nothing can be done.")
-    target = _target(connection, wish)
-    with permitted(actor, VERBS[wish.operation], target, connection):
-        found = confirmed_checks(checked, wish, digest)
-        require_confirmed(wish.operation, TableUri.parse(wish.uri).name, typed=confirm, stated=stated)
+    target = _target(connection, change)
+    with permitted(actor, VERBS[change.operation], target, connection):
+        found = confirmed_checks(checked, change, digest)
+        require_confirmed(change.operation, TableUri.parse(change.uri).name, typed=confirm, stated=stated)
     at = read_at(checked)
     params = params_of(
-        wish,
+        change,
         shown=found["checks"],
         checked_by=str(checked.pk),
         checked_at=at.isoformat() if at else "",
@@ -69,8 +69,8 @@ def act(
     )
     job = ask(
         actor,
-        KINDS[wish.operation],
-        _title(wish),
+        KINDS[change.operation],
+        _title(change),
         here=here,
         connection=connection,
         target=target,
@@ -135,11 +135,11 @@ def act_key(checked: Job) -> str:
     return f"coordination:{checked.pk}"
 
 
-def _target(connection: Connection, wish: Wish) -> Target:
+def _target(connection: Connection, change: CoordinationRequest) -> Target:
     """Where a job belongs: a known table by its row, a new one by its address."""
-    uri = TableUri.parse(wish.uri)
+    uri = TableUri.parse(change.uri)
     table = DeltaTable.objects.filter(connection=connection, bucket=uri.bucket, prefix=uri.key).first()
-    return Target("table", str(table.pk), wish.uri) if table else Target("place", _short(wish.uri), wish.uri)
+    return Target("table", str(table.pk), change.uri) if table else Target("place", _short(change.uri), change.uri)
 
 
 def _short(uri: str) -> str:
@@ -147,9 +147,9 @@ def _short(uri: str) -> str:
     return hashlib.sha256(uri.encode()).hexdigest()[:32]
 
 
-def _checking(wish: Wish) -> str:
-    return f"Check: {_title(wish)[0].lower()}{_title(wish)[1:]}"
+def _checking(change: CoordinationRequest) -> str:
+    return f"Check: {_title(change)[0].lower()}{_title(change)[1:]}"
 
 
-def _title(wish: Wish) -> str:
-    return TITLES[wish.operation].format(TableUri.parse(wish.uri).name)
+def _title(change: CoordinationRequest) -> str:
+    return TITLES[change.operation].format(TableUri.parse(change.uri).name)

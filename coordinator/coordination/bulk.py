@@ -4,8 +4,8 @@ from typing import Any
 
 from coordinator.coordination.carrying_out import Act, CutShort, carry_out
 from coordinator.coordination.checks import Operation
-from coordinator.coordination.reading import Wish
-from coordinator.coordination.telling import LogLines
+from coordinator.coordination.progress import LogLines
+from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import DeltaTable
 from coordinator.repairs.bulk import TableOutcome, TableState, table_by_table
 from dashboard.accounts.actor import Actor
@@ -31,14 +31,14 @@ def _one_table(context: JobContext, operation: Operation, number: int) -> TableO
     table = DeltaTable.objects.select_related("connection").filter(pk=number).first()
     if table is None:
         return TableOutcome("", "", f"table {number}", TableState.FAILED, "Levee no longer knows this table.")
-    wish = Wish(operation, table.uri, store=str(context.params.get("store", "")))
+    change = CoordinationRequest(operation, table.uri, store=str(context.params.get("store", "")))
     results: dict[str, Any] = {}
     state, sentence = TableState.FAILED, "Interrupted."
     try:
         require_writable(table.connection)
         with open_lake(lake_access(table.connection)) as lake:
-            telling = LogLines(context, table.uri)
-            sentence = carry_out(table.connection, lake, Act(wish, job=context.job.pk), telling, results.update)
+            progress = LogLines(context, table.uri)
+            sentence = carry_out(table.connection, lake, Act(change, job=context.job.pk), progress, results.update)
         state = TableState.DONE
     except (AwsError, EndpointNotAllowed, JobFailed, ReadOnlyMode) as error:
         refused = isinstance(error, JobFailed) and error.code in _REFUSED

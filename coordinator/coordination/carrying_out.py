@@ -13,11 +13,11 @@ from coordinator.coordination.checks import Check, Operation, Preflight, differi
 from coordinator.coordination.features import LEFT_BEHIND, features_of
 from coordinator.coordination.left_registrations import left_by, removal_of
 from coordinator.coordination.preflight import preflight
-from coordinator.coordination.reading import Wish, read_outcome, read_situation
+from coordinator.coordination.progress import ActProgress, SparkSteps
+from coordinator.coordination.reading import CoordinationRequest, read_outcome, read_situation
 from coordinator.coordination.situation import Situation
 from coordinator.coordination.table_checks import backfills_of, half_dropped
-from coordinator.coordination.telling import SparkSteps, Telling
-from coordinator.coordination.verification import aftermath, image, proofs, registration_of, unproven
+from coordinator.coordination.verification import aftermath, proofs, registration_of, snapshot, unproven
 from coordinator.observation.passes import observe_one_table
 from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
@@ -52,7 +52,7 @@ WhatNow = Callable[[SparkOutcome | None], str]
 class Act:
     """What is to be done and what was confirmed: `shown` are the checks as they were shown, None where none were."""
 
-    wish: Wish
+    change: CoordinationRequest
     shown: list[Mapping[str, Any]] | None = None
     probe: bool = False
     job: UUID | None = None
@@ -74,35 +74,35 @@ class SparkFailed(JobFailed):
         self.said = said
 
 
-def carry_out(connection: Connection, lake: Lake, act: Act, telling: Telling, keep: Keep) -> str:
+def carry_out(connection: Connection, lake: Lake, act: Act, progress: ActProgress, keep: Keep) -> str:
     """Do it and prove it; returns the sentence of the outcome. Raises JobFailed, JobCancelled, AwsError."""
-    with telling.step("Check the preconditions") as step:
+    with progress.step("Check the preconditions") as step:
         situation, checked = _checked(connection, lake, act, keep)
         step.detail = _counts(checked)
-    keep(before=image(situation))
-    if act.wish.operation is Operation.DROP and backfills_of(situation):
-        situation, checked = _backfill(connection, lake, act, situation, telling, keep)
-    aftermath_of = partial(_what_now, connection, lake, act, situation, telling, keep)
-    spark_job = _spark_job(act.wish, checked, finishing=half_dropped(situation))
-    outcome = _spark(connection, lake, situation, spark_job, telling, aftermath_of)
+    keep(before=snapshot(situation))
+    if act.change.operation is Operation.DROP and backfills_of(situation):
+        situation, checked = _backfill(connection, lake, act, situation, progress, keep)
+    aftermath_of = partial(_what_now, connection, lake, act, situation, progress, keep)
+    spark_job = _spark_job(act.change, checked, finishing=half_dropped(situation))
+    outcome = _spark(connection, lake, situation, spark_job, progress, aftermath_of)
     if act.probe:
         # Only where asked for: an append of no rows, which takes a version.
-        _spark(connection, lake, situation, append_probe.job(checked.location), telling, aftermath_of)
-    said = [_also_removed(connection, lake, act, situation, checked, telling, aftermath_of)]
-    with telling.step("Read the table again") as step:
+        _spark(connection, lake, situation, append_probe.job(checked.location), progress, aftermath_of)
+    said = [_also_removed(connection, lake, act, situation, checked, progress, aftermath_of)]
+    with progress.step("Read the table again") as step:
         after = _observed(connection, lake, act)
-        keep(after=image(after))
+        keep(after=snapshot(after))
         made = proofs(checked, after)
         keep(proofs=[check.sentence for check in made])
         if wrong := unproven(made):
-            told = left_by(act.wish.operation, situation, after).sentence
+            told = left_by(act.change.operation, situation, after).sentence
             raise JobFailed("NotProven", f"Spark was done, and this is not as it should be: {wrong} {told}".rstrip())
         step.detail = " ".join(check.sentence for check in made)
-    return " ".join(part for part in (_outcome(act.wish, checked, after, outcome), *said) if part)
+    return " ".join(part for part in (_outcome(act.change, checked, after, outcome), *said) if part)
 
 
 def _checked(connection: Connection, lake: Lake, act: Act, keep: Keep) -> tuple[Situation, Preflight]:
-    situation = read_situation(connection, lake, act.wish, own_job=act.job)
+    situation = read_situation(connection, lake, act.change, own_job=act.job)
     checked = preflight(situation)
     keep(preflight=preflight_document(checked))
     if not checked.may_run:
@@ -123,15 +123,15 @@ def _counts(checked: Preflight) -> str:
 
 
 def _backfill(
-    connection: Connection, lake: Lake, act: Act, situation: Situation, telling: Telling, keep: Keep
+    connection: Connection, lake: Lake, act: Act, situation: Situation, progress: ActProgress, keep: Keep
 ) -> tuple[Situation, Preflight]:
     """Publish what the coordinator accepted, by the repairs' own plans; a drop would do it unseen, or fail half-way."""
     for _ in range(MOST_BACKFILLS):
         plans = backfills_of(situation)
         if not plans:
             break
-        with telling.step(plans[0].title) as step:
-            execution = execute(plans[0].calls, Sending(lake, check_cancelled=telling.check))
+        with progress.step(plans[0].title) as step:
+            execution = execute(plans[0].calls, Sending(lake, check_cancelled=progress.check))
             if not execution.is_complete:
                 end = execution.end
                 raise JobFailed("NotBackfilled", f"Stopped before the drop: {end.sentence if end else 'not complete'}")
@@ -142,21 +142,21 @@ def _backfill(
     return situation, checked
 
 
-def _spark_job(wish: Wish, checked: Preflight, *, finishing: bool) -> SparkJob:
+def _spark_job(change: CoordinationRequest, checked: Preflight, *, finishing: bool) -> SparkJob:
     location = checked.location
     try:
-        match wish.operation:
+        match change.operation:
             case Operation.ENABLE:
                 return enable_coordinated_commits.job(location, checked.store, checked.endpoint)
             case Operation.DROP:
                 return drop_coordinated_commits.job(location, finishing=finishing)
             case Operation.LEFTOVERS:
-                return remove_leftover_feature.job(location, wish.remove_features[0])
+                return remove_leftover_feature.job(location, change.remove_features[0])
             case Operation.CREATE:
                 return create_table.job(
                     location,
-                    wish.columns,
-                    partition_by=wish.partition_by,
+                    change.columns,
+                    partition_by=change.partition_by,
                     store=checked.store,
                     endpoint=checked.endpoint,
                 )
@@ -165,15 +165,15 @@ def _spark_job(wish: Wish, checked: Preflight, *, finishing: bool) -> SparkJob:
 
 
 def _spark(
-    connection: Connection, lake: Lake, situation: Situation, job: SparkJob, telling: Telling, what_now: WhatNow
+    connection: Connection, lake: Lake, situation: Situation, job: SparkJob, progress: ActProgress, what_now: WhatNow
 ) -> SparkOutcome:
     """Let Spark do one job; whatever cuts it short is told together with what the table is then."""
-    steps = SparkSteps(telling)
+    steps = SparkSteps(progress)
     try:
         log_store = situation.log_store if situation.has_log_store else ""
         port = spark.borrow(connection, lake, log_store, situation.bucket_region)
         with steps:
-            outcome = port.run(job, steps, check=telling.check)
+            outcome = port.run(job, steps, check=progress.check)
             if outcome.state != "done":
                 steps.fail()
     except JobInterrupted:
@@ -199,19 +199,19 @@ def _what_now(
     lake: Lake,
     act: Act,
     before: Situation,
-    telling: Telling,
+    progress: ActProgress,
     keep: Keep,
     outcome: SparkOutcome | None,
 ) -> str:
     """Look once, without any step: a cancelled job may begin none. What the act left is told, or removed."""
     try:
         after = _observed(connection, lake, act)
-        left = left_by(act.wish.operation, before, after)
-        said = aftermath(act.wish.operation, after)
+        left = left_by(act.change.operation, before, after)
+        said = aftermath(act.change.operation, after)
         if not left.registrations:
             return f"{said} {left.sentence}".rstrip()
-        removed = _remove(lake, removal_of(left, after, outcome), telling, keep)
-        keep(after={**image(after), "left": left.document(removed=bool(removed))})
+        removed = _remove(lake, removal_of(left, after, outcome), progress, keep)
+        keep(after={**snapshot(after), "left": left.document(removed=bool(removed))})
         if removed:
             _observed(connection, lake, act)
         return f"{said} {left.sentence} {removed or left.stays}"
@@ -219,17 +219,17 @@ def _what_now(
         return f"The table could not be read again ({error}): observe it before anything else."
 
 
-def _remove(lake: Lake, plan: Plan | None, telling: Telling, keep: Keep) -> str:
+def _remove(lake: Lake, plan: Plan | None, progress: ActProgress, keep: Keep) -> str:
     """Remove what the act itself left, if it is still as it was read; the sentence of the call, "" where it stays."""
     if plan is None:
         return ""
     try:
-        execution = execute(plan.calls, Sending(lake, check_cancelled=telling.check))
+        execution = execute(plan.calls, Sending(lake, check_cancelled=progress.check))
     except JobCancelled:
         return ""
     keep(aws_request_ids=list(execution.request_ids))
     for outcome in execution.outcomes:
-        telling.note(outcome.sentence)
+        progress.note(outcome.sentence)
     return execution.outcomes[0].sentence if execution.is_complete else ""
 
 
@@ -239,9 +239,9 @@ def _observed(connection: Connection, lake: Lake, act: Act) -> Situation:
     def store(reading: Reading) -> None:
         save_readings(connection, [reading])
 
-    after = read_outcome(connection, lake, act.wish, store)
+    after = read_outcome(connection, lake, act.change, store)
     if after.error:
-        observe_one_table(connection, lake, TableUri.parse(act.wish.uri))
+        observe_one_table(connection, lake, TableUri.parse(act.change.uri))
     return after
 
 
@@ -251,35 +251,35 @@ def _also_removed(
     act: Act,
     situation: Situation,
     checked: Preflight,
-    telling: Telling,
+    progress: ActProgress,
     what_now: WhatNow,
 ) -> str:
     """After a drop, remove what it leaves behind; Delta may refuse, and the drop stands either way."""
-    if act.wish.operation is not Operation.DROP:
+    if act.change.operation is not Operation.DROP:
         return ""
     said = []
-    for feature in act.wish.remove_features:
+    for feature in act.change.remove_features:
         try:
             job = remove_leftover_feature.job(checked.location, feature)
-            _spark(connection, lake, situation, job, telling, what_now)
+            _spark(connection, lake, situation, job, progress, what_now)
             said.append(f"{feature} was removed.")
         except SparkFailed as error:
-            telling.note(f"{feature} stays: {error.said}", level="WARN")
+            progress.note(f"{feature} stays: {error.said}", level="WARN")
             said.append(f"{feature} stays, as Delta says: {error.said}")
     return " ".join(said)
 
 
-def _outcome(wish: Wish, checked: Preflight, after: Situation, outcome: SparkOutcome) -> str:
+def _outcome(change: CoordinationRequest, checked: Preflight, after: Situation, outcome: SparkOutcome) -> str:
     newest = after.repair.verdict.published_version if after.repair else None
     item = registration_of(after)
     registered = f" as {item.table_id}" if item else ""
-    match wish.operation:
+    match change.operation:
         case Operation.ENABLE:
             return f"Coordinated commits are on: registered in {checked.store}{registered}, at version {newest}."
         case Operation.CREATE:
             return f"The table is there, coordinated by {checked.store}{registered}."
         case Operation.LEFTOVERS:
-            return f"{wish.remove_features[0]} is gone, at version {newest}."
+            return f"{change.remove_features[0]} is gone, at version {newest}."
         case Operation.DROP:
             commits = [str(one.get("version")) for one in outcome.result.get("commits", [])]
             features = features_of(after.protocol) if after.protocol else frozenset()

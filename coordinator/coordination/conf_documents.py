@@ -5,13 +5,13 @@ from typing import Any
 
 from coordinator.coordination.pasting import cluster_conf, pairs_of, pyspark, spark_submit
 from coordinator.coordination.releases import Release
-from coordinator.coordination.session_conf import WriterWorld, default_properties, settings_for, warnings_for
+from coordinator.coordination.session_conf import WriterConfig, default_properties, settings_for, warnings_for
 from lake.delta.facts import Mechanism
 
 
-def conf_document(mechanism: Mechanism, world: WriterWorld, release: Release) -> dict[str, Any]:
+def conf_document(mechanism: Mechanism, config: WriterConfig, release: Release) -> dict[str, Any]:
     """Settings one by one, the same in each syntax to paste, and what no setting says."""
-    settings = settings_for(mechanism, world, release)
+    settings = settings_for(mechanism, config, release)
     packages = release.packages(log_store=mechanism is Mechanism.LOG_STORE)
     pairs = pairs_of(settings)
     coordinated = mechanism is Mechanism.COORDINATED_COMMITS
@@ -22,8 +22,8 @@ def conf_document(mechanism: Mechanism, world: WriterWorld, release: Release) ->
         "checked": release.checked,
         "packages": list(packages),
         "settings": [asdict(one) for one in settings],
-        "new_tables": [asdict(one) for one in default_properties(world)] if coordinated else [],
-        "warnings": list(warnings_for(mechanism, world, release)),
+        "new_tables": [asdict(one) for one in default_properties(config)] if coordinated else [],
+        "warnings": list(warnings_for(mechanism, config, release)),
         "spark_submit": spark_submit(pairs, packages),
         "pyspark_session": pyspark(pairs, packages),
         "cluster_conf": cluster_conf(pairs, packages),

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from changes.gate import is_too_old, read_at
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.gate import ChecksFailed, PreflightNeeded
-from coordinator.coordination.reading import Wish
+from coordinator.coordination.reading import CoordinationRequest
 from dashboard.jobs.models import Job
 
 CHECK_KIND = "check-coordination"
@@ -30,12 +30,12 @@ def is_stale(job: Job) -> bool:
     return is_too_old(read_at(job))
 
 
-def confirmed_checks(job: Job, wish: Wish, digest: str) -> dict[str, Any]:
-    """The checks of this job, if they are those shown, made for this wish and young. Raises ChangeRefused."""
+def confirmed_checks(job: Job, change: CoordinationRequest, digest: str) -> dict[str, Any]:
+    """The checks of this job, if they are those shown, made for this change and young. Raises ChangeRefused."""
     found = checks_of(job)
     if found is None or found["digest"] != digest or is_stale(job):
         raise PreflightNeeded
-    if (found["operation"], found["uri"]) != (wish.operation.value, wish.uri):
+    if (found["operation"], found["uri"]) != (change.operation.value, change.uri):
         raise PreflightNeeded
     if not found["may_run"]:
         failed = next((one for one in found["checks"] if one["state"] == "failed"), {"sentence": "a check failed."})

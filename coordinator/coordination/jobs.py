@@ -12,8 +12,8 @@ from coordinator.coordination.bulk import act_on_tables
 from coordinator.coordination.carrying_out import Act, carry_out
 from coordinator.coordination.checks import Operation, preflight_document
 from coordinator.coordination.preflight import preflight
-from coordinator.coordination.reading import Wish, read_situation
-from coordinator.coordination.telling import JobSteps
+from coordinator.coordination.progress import JobSteps
+from coordinator.coordination.reading import CoordinationRequest, read_situation
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed
@@ -41,7 +41,7 @@ def check(context: JobContext) -> str:
     connection = connection_of(context)
     with open_lake(lake_access(connection)) as lake, context.step("Read the table and its surroundings"):
         read_at = timezone.now()
-        checked = preflight(read_situation(connection, lake, wish_of(context.params), own_job=context.job.pk))
+        checked = preflight(read_situation(connection, lake, change_of(context.params), own_job=context.job.pk))
     context.result(read_at=read_at.isoformat(), preflight=preflight_document(checked), requests=lake.requests.total)
     if checked.may_run:
         return f"{len(checked.checks)} checks made, none failed, {len(checked.warnings)} to weigh."
@@ -86,14 +86,14 @@ def drop_many(context: JobContext) -> str:
     return act_on_tables(context, Operation.DROP)
 
 
-def params_of(wish: Wish, **more: Any) -> dict[str, Any]:
-    """A wish as the parameters of a job."""
-    return {**asdict(wish), "operation": wish.operation.value, **more}
+def params_of(change: CoordinationRequest, **more: Any) -> dict[str, Any]:
+    """A change as the parameters of a job."""
+    return {**asdict(change), "operation": change.operation.value, **more}
 
 
-def wish_of(params: Mapping[str, Any]) -> Wish:
-    """The wish that `params_of` wrote."""
-    return Wish(
+def change_of(params: Mapping[str, Any]) -> CoordinationRequest:
+    """The change that `params_of` wrote."""
+    return CoordinationRequest(
         Operation(params["operation"]),
         str(params["uri"]),
         store=str(params.get("store", "")),
@@ -110,7 +110,7 @@ def _act(context: JobContext) -> str:
     with open_lake(lake_access(connection)) as lake:
         if shown is not None and is_too_old(parse_datetime(str(params.get("checked_at", "")))):
             raise _too_old(context, connection)
-        act = Act(wish_of(params), shown=shown, probe=bool(params.get("probe")), job=context.job.pk)
+        act = Act(change_of(params), shown=shown, probe=bool(params.get("probe")), job=context.job.pk)
         return carry_out(connection, lake, act, JobSteps(context), context.result)
 
 
@@ -118,7 +118,7 @@ def _too_old(context: JobContext, connection: Connection) -> JobFailed:
     """The job waited too long in its queue: make the checks anew, for somebody to confirm again."""
     with open_lake(lake_access(connection)) as lake, context.step("Check again, for the checks are too old"):
         read_at = timezone.now()
-        checked = preflight(read_situation(connection, lake, wish_of(context.params), own_job=context.job.pk))
+        checked = preflight(read_situation(connection, lake, change_of(context.params), own_job=context.job.pk))
     context.result(read_at=read_at.isoformat(), preflight=preflight_document(checked))
     return JobFailed(
         "PreflightTooOld",

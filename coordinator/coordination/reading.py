@@ -38,7 +38,7 @@ READING_KINDS = ("check-coordination", "plan-repair", "observe-table")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class CoordinationRequest:
     """What somebody wants done to one table. `store` is a DynamoDB table's name where a coordinator is to be chosen."""
 
     operation: Operation
@@ -49,39 +49,41 @@ class Wish:
     remove_features: tuple[str, ...] = ()
 
 
-def read_situation(connection: Connection, lake: Lake, wish: Wish, *, own_job: UUID | None = None) -> Situation:
-    """Read everything about one wish, strongly consistently. What AWS refuses of the table is part of the answer."""
-    uri = TableUri.parse(wish.uri)
+def read_situation(
+    connection: Connection, lake: Lake, change: CoordinationRequest, *, own_job: UUID | None = None
+) -> Situation:
+    """Read everything about one change, strongly consistently. What AWS refuses of the table is part of the answer."""
+    uri = TableUri.parse(change.uri)
     known = DeltaTable.objects.select_related("store").filter(connection=connection, bucket=uri.bucket, prefix=uri.key)
     table = known.first()
-    bare = _surroundings(connection, wish, uri, table, own_job)
+    bare = _surroundings(connection, change, uri, table, own_job)
     with ThreadPoolExecutor(1, "store") as pool:
         # A chosen store is described while the table is read; one that the table names is known only afterwards.
-        chosen = _described(connection, lake, pool, wish.store) if wish.operation in _CHOOSING else None
+        chosen = _described(connection, lake, pool, change.store) if change.operation in _CHOOSING else None
         try:
             repair = read_for_repair(lake, *_survey_and_target(connection, lake, uri), timezone.now())
             situation = _with_table(bare, repair, table)
-            occupied = _occupied(lake, uri, repair) if wish.operation is Operation.CREATE else ""
+            occupied = _occupied(lake, uri, repair) if change.operation is Operation.CREATE else ""
         except AwsError as error:
-            asked = chosen or _described(connection, lake, pool, wish.store)
+            asked = chosen or _described(connection, lake, pool, change.store)
             return replace(bare, error=str(error), store=asked())
         asked = chosen or _described(connection, lake, pool, _named_store(repair.facts))
         bucket_region = lake.s3.region_of(uri.bucket)
         return replace(situation, store=asked(), occupied=occupied, bucket_region=bucket_region)
 
 
-def read_outcome(connection: Connection, lake: Lake, wish: Wish, keep: Keep) -> Situation:
+def read_outcome(connection: Connection, lake: Lake, change: CoordinationRequest, keep: Keep) -> Situation:
     """Read the table alone, strongly consistently: what an outcome is proven from. `keep` is given the reading, once.
 
     What AWS refuses is part of the answer.
     """
-    uri = TableUri.parse(wish.uri)
+    uri = TableUri.parse(change.uri)
     bare = Situation(
-        operation=wish.operation,
+        operation=change.operation,
         uri=uri.s3a,
         region=connection.region,
         endpoint=coordinator_endpoint(connection),
-        remove_features=wish.remove_features,
+        remove_features=change.remove_features,
     )
     try:
         survey, target = _survey_and_target(connection, lake, uri)
@@ -110,19 +112,19 @@ def coordinator_endpoint(connection: Connection) -> str:
 
 
 def _surroundings(
-    connection: Connection, wish: Wish, uri: TableUri, table: DeltaTable | None, own_job: UUID | None
+    connection: Connection, change: CoordinationRequest, uri: TableUri, table: DeltaTable | None, own_job: UUID | None
 ) -> Situation:
     return Situation(
-        operation=wish.operation,
+        operation=change.operation,
         uri=uri.s3a,
         region=connection.region,
         endpoint=coordinator_endpoint(connection),
         own_endpoint=bool(own_endpoint(connection)),
         spark=spark_facts(),
         busy=_busy(uri, connection, table, own_job),
-        columns=wish.columns,
-        partition_by=wish.partition_by,
-        remove_features=wish.remove_features,
+        columns=change.columns,
+        partition_by=change.partition_by,
+        remove_features=change.remove_features,
     )
 
 

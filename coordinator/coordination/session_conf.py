@@ -15,7 +15,7 @@ MECHANISMS = (Mechanism.SINGLE_DRIVER, Mechanism.LOG_STORE, Mechanism.COORDINATE
 
 
 @dataclass(frozen=True, slots=True)
-class WriterWorld:
+class WriterConfig:
     """Where a writer commits. Empty endpoints mean AWS's own; `bucket_region` "" is the region of the stores.
 
     `scheme` is that of the table's path. `environment_credentials` for sessions whose keys are in AWS_ACCESS_KEY_ID and
@@ -42,21 +42,21 @@ class Setting:
     older: str = ""
 
 
-def settings_for(mechanism: Mechanism, world: WriterWorld, release: Release) -> tuple[Setting, ...]:
+def settings_for(mechanism: Mechanism, config: WriterConfig, release: Release) -> tuple[Setting, ...]:
     """Every setting of a session that writes tables of this mechanism; empty for a mechanism without sessions."""
     if mechanism not in MECHANISMS:
         return ()
     return (
         *_delta(),
-        *_s3a(world, release),
-        *(_log_store(world) if mechanism is Mechanism.LOG_STORE else ()),
-        *(_coordinated(world) if mechanism is Mechanism.COORDINATED_COMMITS else ()),
+        *_s3a(config, release),
+        *(_log_store(config) if mechanism is Mechanism.LOG_STORE else ()),
+        *(_coordinated(config) if mechanism is Mechanism.COORDINATED_COMMITS else ()),
     )
 
 
-def warnings_for(mechanism: Mechanism, world: WriterWorld, release: Release) -> tuple[str, ...]:
+def warnings_for(mechanism: Mechanism, config: WriterConfig, release: Release) -> tuple[str, ...]:
     """What no setting says, and each writer has to know."""
-    return tuple(_warnings(mechanism, world, release))
+    return tuple(_warnings(mechanism, config, release))
 
 
 def _delta() -> Iterator[Setting]:
@@ -65,44 +65,44 @@ def _delta() -> Iterator[Setting]:
     yield Setting("spark.sql.catalog.spark_catalog", catalog, "Delta's catalogue of tables")
 
 
-def _s3a(world: WriterWorld, release: Release) -> Iterator[Setting]:
-    region = world.bucket_region or world.region
+def _s3a(config: WriterConfig, release: Release) -> Iterator[Setting]:
+    region = config.bucket_region or config.region
     yield Setting("spark.hadoop.fs.s3a.endpoint.region", region, "The region of the bucket")
-    if world.scheme == "s3":
+    if config.scheme == "s3":
         s3a = "org.apache.hadoop.fs.s3a.S3AFileSystem"
         yield Setting("spark.hadoop.fs.s3.impl", s3a, "Hadoop itself knows s3a:// and not s3://")
-    if world.s3_endpoint:
-        plain = world.s3_endpoint.startswith("http://")
-        yield Setting("spark.hadoop.fs.s3a.endpoint", world.s3_endpoint, "S3 that is not AWS itself")
+    if config.s3_endpoint:
+        plain = config.s3_endpoint.startswith("http://")
+        yield Setting("spark.hadoop.fs.s3a.endpoint", config.s3_endpoint, "S3 that is not AWS itself")
         yield Setting("spark.hadoop.fs.s3a.path.style.access", "true", "The bucket is in the path")
         yield Setting("spark.hadoop.fs.s3a.connection.ssl.enabled", "false" if plain else "true", "As the endpoint")
-    if world.environment_credentials:
+    if config.environment_credentials:
         why = f"S3A of hadoop-aws {release.hadoop_aws}"
         older = f"Hadoop 3.3: {ENVIRONMENT_V1}" if release.s3a_provider != ENVIRONMENT_V1 else ""
         yield Setting("spark.hadoop.fs.s3a.aws.credentials.provider", release.s3a_provider, why, older)
 
 
-def _log_store(world: WriterWorld) -> Iterator[Setting]:
+def _log_store(config: WriterConfig) -> Iterator[Setting]:
     older = "spark.delta.logStore.class (all schemes at once; not beside this one)"
-    for scheme in dict.fromkeys((world.scheme, "s3a")):
+    for scheme in dict.fromkeys((config.scheme, "s3a")):
         key = f"spark.delta.logStore.{scheme}.impl"
         yield Setting(key, LOG_STORE_CLASS, f"Commits to {scheme}:// through DynamoDB", older)
     without = "the same key without spark. (one of the two, or both alike)"
-    yield Setting(f"{LOG_STORE}.ddb.tableName", world.log_store or "delta_log", "The entries' DynamoDB table", without)
-    yield Setting(f"{LOG_STORE}.ddb.region", world.region, "Its region; there is no key for an endpoint", without)
-    if world.environment_credentials:
+    yield Setting(f"{LOG_STORE}.ddb.tableName", config.log_store or "delta_log", "The entries' DynamoDB table", without)
+    yield Setting(f"{LOG_STORE}.ddb.region", config.region, "Its region; there is no key for an endpoint", without)
+    if config.environment_credentials:
         yield Setting(f"{LOG_STORE}.credentials.provider", ENVIRONMENT_V1, "DynamoDB through AWS SDK v1", without)
 
 
-def _coordinated(world: WriterWorld) -> Iterator[Setting]:
+def _coordinated(config: WriterConfig) -> Iterator[Setting]:
     """The table itself names store and endpoint; only credentials are the session's."""
-    if world.environment_credentials:
+    if config.environment_credentials:
         older = "4.0.0-preview: spark.databricks.delta.managedCommits.commitOwner.ddb.awsCredentialsProviderName"
         key = f"{COORDINATOR}.awsCredentialsProviderName"
         yield Setting(key, ENVIRONMENT_V1, "DynamoDB through AWS SDK v1", older)
 
 
-def default_properties(world: WriterWorld) -> tuple[Setting, ...]:
+def default_properties(config: WriterConfig) -> tuple[Setting, ...]:
     """What makes each new table of a session coordinated from its first commit; existing tables stay as they are."""
     prefix = "spark.databricks.delta.properties.defaults.coordinatedCommits"
     older = "3.2: …managedCommits.{}-dev, 4.0.0-preview: …managedCommits.{}-preview; neither is read by 3.3.0 to 4.4.0"
@@ -115,20 +115,20 @@ def default_properties(world: WriterWorld) -> tuple[Setting, ...]:
         ),
         Setting(
             f"{prefix}.commitCoordinatorConf-preview",
-            coordinator_json(world),
+            coordinator_json(config),
             "Where the coordinator is",
             older.format("commitOwnerConf", "commitOwnerConf"),
         ),
     )
 
 
-def coordinator_json(world: WriterWorld) -> str:
-    """The property `commitCoordinatorConf-preview` of a table in this world."""
-    endpoint = world.dynamodb_endpoint or aws_endpoint(world.region)
-    return json.dumps({STORE_KEY: world.coordinator, ENDPOINT_KEY: endpoint}, separators=(",", ":"))
+def coordinator_json(config: WriterConfig) -> str:
+    """The property `commitCoordinatorConf-preview` of a table in this config."""
+    endpoint = config.dynamodb_endpoint or aws_endpoint(config.region)
+    return json.dumps({STORE_KEY: config.coordinator, ENDPOINT_KEY: endpoint}, separators=(",", ":"))
 
 
-def _warnings(mechanism: Mechanism, world: WriterWorld, release: Release) -> Iterator[str]:
+def _warnings(mechanism: Mechanism, config: WriterConfig, release: Release) -> Iterator[str]:
     if release.adds_sdk_v1 and mechanism is not Mechanism.SINGLE_DRIVER:
         yield (
             f"hadoop-aws {release.hadoop_aws} brings AWS SDK v2 alone: without SDK v1 the first commit ends in "
@@ -139,9 +139,9 @@ def _warnings(mechanism: Mechanism, world: WriterWorld, release: Release) -> Ite
         case Mechanism.SINGLE_DRIVER:
             yield "Two drivers at once are not kept apart: run one writer at a time."
         case Mechanism.LOG_STORE:
-            yield f"Spell the path alike everywhere: {world.scheme}:// and another scheme do not exclude each other."
-            if world.dynamodb_endpoint:
-                yield f"The class speaks to AWS alone; {world.dynamodb_endpoint} is out of its reach."
+            yield f"Spell the path alike everywhere: {config.scheme}:// and another scheme do not exclude each other."
+            if config.dynamodb_endpoint:
+                yield f"The class speaks to AWS alone; {config.dynamodb_endpoint} is out of its reach."
         case Mechanism.COORDINATED_COMMITS:
             yield f"Delta {release.delta} stages in {release.folder}: let no session of another folder write too."
             yield "The endpoint in the table's properties decides the region that requests are signed for."

@@ -6,21 +6,21 @@ from typing import Any
 
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.features import COORDINATED
-from coordinator.coordination.reading import Wish
+from coordinator.coordination.reading import CoordinationRequest
 from coordinator.protocols.coordinator_conf import ENDPOINT_KEY, STORE_KEY
 from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF
 from lake.spark.sql import delta_path, property_list, quote_name, quote_text
 
 
-def statement_of(wish: Wish, checked: Mapping[str, Any]) -> str:
+def statement_of(change: CoordinationRequest, checked: Mapping[str, Any]) -> str:
     """One statement, quoted as Spark is given it; "" for a path or a name that SQL cannot hold."""
     try:
-        return _statement(wish, checked)
+        return _statement(change, checked)
     except ValueError:
         return ""
 
 
-def _statement(wish: Wish, checked: Mapping[str, Any]) -> str:
+def _statement(change: CoordinationRequest, checked: Mapping[str, Any]) -> str:
     table = delta_path(str(checked["location"]))
     properties = {
         COORDINATOR: "dynamodb",
@@ -28,18 +28,18 @@ def _statement(wish: Wish, checked: Mapping[str, Any]) -> str:
             {STORE_KEY: checked["store"], ENDPOINT_KEY: checked["endpoint"]}, separators=(",", ":")
         ),
     }
-    match wish.operation:
+    match change.operation:
         case Operation.ENABLE:
             return f"ALTER TABLE {table} SET TBLPROPERTIES {property_list(properties)}"
         case Operation.CREATE:
-            names = ", ".join(quote_name(name) for name in wish.partition_by)
+            names = ", ".join(quote_name(name) for name in change.partition_by)
             partitioned = f" PARTITIONED BY ({names})" if names else ""
             return (
-                f"CREATE TABLE {table} ({wish.columns}) USING delta{partitioned} "
+                f"CREATE TABLE {table} ({change.columns}) USING delta{partitioned} "
                 f"TBLPROPERTIES {property_list(properties)}"
             )
         case Operation.DROP:
-            features = (COORDINATED, *wish.remove_features)
+            features = (COORDINATED, *change.remove_features)
         case Operation.LEFTOVERS:
-            features = wish.remove_features
+            features = change.remove_features
     return ";\n".join(f"ALTER TABLE {table} DROP FEATURE {quote_text(feature)}" for feature in features)

@@ -127,7 +127,7 @@ def waiting_check(situation: Situation) -> Check:
 
 
 def _blocks(finding: Finding) -> bool:
-    """What concerns commits that are under way or lost; litter and settings do not stand in the way."""
+    """What concerns commits that are under way or lost; orphans and settings do not stand in the way."""
     return finding.state in (*_UNDONE, State.PENDING, State.UNBACKFILLED) and finding.code != "foreign-writer"
 
 

@@ -147,7 +147,7 @@ def _blocked(after: Situation) -> str:
     return verdict.summary if verdict and verdict.state in (State.BLOCKED, State.UNSAFE) else ""
 
 
-def image(situation: Situation) -> dict[str, Any]:
+def snapshot(situation: Situation) -> dict[str, Any]:
     """A table before or after, for the audit log."""
     facts, protocol = situation.facts, situation.protocol
     verdict = situation.repair.verdict if situation.repair else None

@@ -19,7 +19,7 @@ from lake.delta.names import commit_name
 _WAITING = (*UNPUBLISHED_CODES, "K3", "K6", "K7", "K12")
 _UNDECIDED = Q(state=State.NOT_CHECKED) | Q(code="undecided")
 """Findings that leave open whether a commit waits, whatever else is wrong with the table."""
-_TELLING = Q(evidence__has_any_keys=[LAST_COPIES, LOST_FILES])
+_NAMING_FILES = Q(evidence__has_any_keys=[LAST_COPIES, LOST_FILES])
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ def tables_in(bucket: Bucket) -> tuple[TableInBucket, ...]:
     tables = DeltaTable.objects.filter(connection=bucket.connection_id, bucket=bucket.name, gone_at=None)
     of_bucket = {"table__connection": bucket.connection_id, "table__bucket": bucket.name, "table__gone_at": None}
     held: defaultdict[int, _FilesOfTable] = defaultdict(_FilesOfTable)
-    for finding in TableFinding.objects.filter(_UNDECIDED | _TELLING, resolved_at=None, **of_bucket):
+    for finding in TableFinding.objects.filter(_UNDECIDED | _NAMING_FILES, resolved_at=None, **of_bucket):
         _take_finding(held[finding.table_id], finding)
     for entry in Entry.objects.filter(Q(code__in=_WAITING) & ~Q(published=True), **of_bucket):
         _take_entry(held[entry.table_id], entry)

@@ -46,7 +46,7 @@ class PassResult:
     problems: tuple[str, ...]
 
 
-class _Telling:
+class _PassProgress:
     """Where the pass is; told anew each time somebody waits, so that a cancelled pass hears of it."""
 
     def __init__(self, progress: Progress | None) -> None:
@@ -71,7 +71,7 @@ def observe_connection(
     """
     record = ObservationPass.objects.create(connection=connection, started_at=timezone.now())
     try:
-        result = _observe(connection, lake, record.started_at, threads, in_full, _Telling(progress))
+        result = _observe(connection, lake, record.started_at, threads, in_full, _PassProgress(progress))
     except BaseException as error:
         _finish(record, error_code=type(error).__name__[:128], error_text="The pass was ended before it was done.")
         raise
@@ -87,21 +87,21 @@ def observe_connection(
 
 
 def _observe(
-    connection: Connection, lake: Lake, started: datetime, threads: int, in_full: bool, tell: _Telling
+    connection: Connection, lake: Lake, started: datetime, threads: int, in_full: bool, progress: _PassProgress
 ) -> PassResult:
-    tell("Read the commit stores")
-    with Workers(threads, tell.again) as workers:
+    progress("Read the commit stores")
+    with Workers(threads, progress.again) as workers:
         observe_stores(connection, lake, started, workers)
         survey = survey_stores(connection, lake, started, workers, in_full=in_full)
-        tell("Find the tables")
+        progress("Find the tables")
         book, problems = _targets(connection, lake, survey, workers)
         targets = tuple(book.targets.values())
-        tell("Read the tables", 0, len(targets))
+        progress("Read the tables", 0, len(targets))
         looks = SecondLooks()
         readings = _read_all(lake, survey, targets, workers, looks, in_full=in_full)
-        counts = _save_all(connection, readings, len(targets), tell)
+        counts = _save_all(connection, readings, len(targets), progress)
         problems += _left_to_check(looks)
-        tell("Read bucket settings")
+        progress("Read bucket settings")
         observe_buckets(connection, lake, started, workers, tables_changed=counts.changed + counts.failed > 0)
     requests = lake.requests
     return PassResult(len(targets), counts.changed, counts.failed, requests.total, requests.read_units, tuple(problems))
@@ -190,7 +190,7 @@ class _Counts:
     failed: int = 0
 
 
-def _save_all(connection: Connection, readings: Iterator[Reading], total: int, tell: _Telling) -> _Counts:
+def _save_all(connection: Connection, readings: Iterator[Reading], total: int, progress: _PassProgress) -> _Counts:
     counts = _Counts()
     unchanged: list[Reading] = []
     pending: list[Reading] = []
@@ -202,7 +202,7 @@ def _save_all(connection: Connection, readings: Iterator[Reading], total: int, t
         if len(pending) >= CHUNK:
             _save_chunk(connection, pending, counts)
             pending = []
-        tell("Read the tables", done, total)
+        progress("Read the tables", done, total)
     _save_chunk(connection, pending, counts)
     save_unchanged(unchanged)
     return counts

@@ -38,11 +38,11 @@ def save_readings(connection: Connection, readings: Iterable[Reading]) -> int:
     Where the chunk as a whole cannot be stored, each table is stored by itself, and one that still cannot be keeps its
     rows and says so. Returns how many those are. Raises what the database raises when it takes not even that.
     """
-    telling = [reading for reading in readings if reading.target.known is not None or not reading.is_gone]
+    present = [reading for reading in readings if reading.target.known is not None or not reading.is_gone]
     try:
-        _save(connection, telling)
+        _save(connection, present)
     except Exception:  # noqa: BLE001 - whatever one table does to the statement, the others are not to suffer
-        return sum(_save_alone(connection, reading) for reading in telling)
+        return sum(_save_alone(connection, reading) for reading in present)
     return 0
 
 

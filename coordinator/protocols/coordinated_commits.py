@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 
 from coordinator.protocols import coordinated_commits_findings as findings
 from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, UNKNOWN, Judgement, join, malformed, undecided
-from coordinator.protocols.litter import litter_finding, spin_finding, uncompared_finding
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import STAGED_FOLDERS, is_version, same_place, staged_file_version
+from coordinator.protocols.orphans import orphans_finding, spin_finding, uncompared_finding
 from coordinator.protocols.registrations import (
     SeenCommit,
     current_registration,
@@ -22,7 +22,7 @@ from coordinator.protocols.registrations import (
     seen_commits,
 )
 from coordinator.protocols.several_coordinators import is_split, several_coordinators
-from coordinator.protocols.staged_litter import (
+from coordinator.protocols.staged_orphans import (
     losing_files,
     staged_fates,
     unaccepted_files,
@@ -242,7 +242,7 @@ def _staged_files(view: LogView) -> Judgement:
         f"{verb(count, 'holds', 'hold')} no published commit."
     )
     found = [
-        litter_finding(view, unlisted, "K2", summary, QUIET_SECONDS, removable=losing),
+        orphans_finding(view, unlisted, "K2", summary, QUIET_SECONDS, removable=losing),
         spin_finding(view, files, staged_file_version, "staged files"),
         findings.both_folders(files),
         uncompared_finding(uncompared_files(view), "staged file"),

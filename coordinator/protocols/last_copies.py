@@ -14,7 +14,7 @@ from coordinator.protocols.accepted_copies import accepted_look, is_published
 from coordinator.protocols.log_store_entries import seen_entries
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import STAGED_FOLDERS, is_temp_of, staged_file_version, written_for
-from coordinator.protocols.temp_litter import doubtful_litter
+from coordinator.protocols.temp_orphans import doubtful_orphans
 from coordinator.protocols.vanished import vanished_versions
 from coordinator.protocols.verdict import Absence, Finding, State
 from lake.delta.facts import LogObject, Provenance
@@ -54,7 +54,7 @@ def _with_copies(view: LogView, finding: Finding, files: Mapping[int, Sequence[L
 def _kept(view: LogView, finding: Finding, files: Mapping[int, Sequence[LogObject]]) -> list[tuple[int, LogObject]]:
     """Temp and staged files of its versions that are not known to be what is published; the oldest go first."""
     if finding.code == "C1" and finding.state is State.ATTENTION:
-        found = [(written_for(file.name) or 0, file) for file in doubtful_litter(view, seen_entries(view))]
+        found = [(written_for(file.name) or 0, file) for file in doubtful_orphans(view, seen_entries(view))]
     elif finding.state in _WEIGHS:
         spoken_of = _versions(view, finding)
         found = [(version, file) for version in files if version in spoken_of for file in files[version]]

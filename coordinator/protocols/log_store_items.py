@@ -5,15 +5,15 @@ from dataclasses import replace
 
 from coordinator.protocols.absence import commit_file
 from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, undecided
-from coordinator.protocols.litter import litter_finding, spin_finding, uncompared_finding
 from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.log_store_findings import accepted_file_differs
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import temp_file_version
+from coordinator.protocols.orphans import orphans_finding, spin_finding, uncompared_finding
 from coordinator.protocols.survivors import Fate
-from coordinator.protocols.temp_litter import (
+from coordinator.protocols.temp_orphans import (
     contradicted_versions,
-    doubtful_litter,
+    doubtful_orphans,
     temp_fates,
     uncompared_files,
     unnamed_files,
@@ -101,8 +101,8 @@ def temp_file_findings(view: LogView, seen: Sequence[SeenEntry]) -> list[Finding
 def _unnamed(view: LogView, seen: Sequence[SeenEntry], unnamed: Sequence[tuple[LogObject, Fate]]) -> Finding | None:
     count = len(unnamed)
     summary = f"{counted(count, 'temp file')} {verb(count, 'is', 'are')} named by no entry."
-    found = litter_finding(view, [file for file, _ in unnamed], "C1", summary, QUIET_SECONDS)
-    old = len(doubtful_litter(view, seen))
+    found = orphans_finding(view, [file for file, _ in unnamed], "C1", summary, QUIET_SECONDS)
+    old = len(doubtful_orphans(view, seen))
     if found is None or not old or not view.knows_log_store:
         return found  # of a log store that is not known `unknown_store` says what its temp files leave open
     return replace(

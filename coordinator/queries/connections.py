@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coordinator.models import Bucket, CommitStore, DeltaTable
-from coordinator.upkeep.permission_checks import policies
+from coordinator.settings.permission_checks import policies
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job, JobState
 

@@ -11,7 +11,7 @@ from changes.gate import LASTS_IN_WORDS, read_at
 from coordinator.coordination.actions import act_key, many_name
 from coordinator.coordination.checks import CheckState, Operation
 from coordinator.coordination.confirmed import checks_of, is_stale
-from coordinator.coordination.jobs import wish_of
+from coordinator.coordination.jobs import change_of
 from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.statement import statement_of
 from coordinator.models import DeltaTable
@@ -85,7 +85,7 @@ class ChecksView:
 
 def checks_view(job: Job, table: DeltaTable | None) -> ChecksView:
     """The checks that a job made, and what the act would change of the table; None for one to be created."""
-    found, wish = checks_of(job), wish_of(job.params)
+    found, change = checks_of(job), change_of(job.params)
     version = found.get("version") if found else None
     return ChecksView(
         job=job,
@@ -95,27 +95,27 @@ def checks_view(job: Job, table: DeltaTable | None) -> ChecksView:
         too_old=job.is_finished and is_stale(job),
         led_to=Job.objects.filter(idempotency_key=act_key(job)).first(),
         command=command_line(job),
-        statement=statement_of(wish, found) if found else "",
-        changes=changes(wish, found, table) if found else [],
+        statement=statement_of(change, found) if found else "",
+        changes=changes(change, found, table) if found else [],
         first=None if version is None else version + 1,
-        last=None if version is None else version + commits_of(wish.operation),
+        last=None if version is None else version + commits_of(change.operation),
     )
 
 
 def command_line(job: Job) -> str:
     """The command that does the same."""
-    wish = wish_of(job.params)
-    words = ["levee", "commits", wish.operation.value, wish.uri]
-    words += ["--store", wish.store] if wish.store else []
-    words += ["--columns", wish.columns] if wish.columns else []
-    words += ["--partition-by", ",".join(wish.partition_by)] if wish.partition_by else []
-    for feature in wish.remove_features:
+    change = change_of(job.params)
+    words = ["levee", "commits", change.operation.value, change.uri]
+    words += ["--store", change.store] if change.store else []
+    words += ["--columns", change.columns] if change.columns else []
+    words += ["--partition-by", ",".join(change.partition_by)] if change.partition_by else []
+    for feature in change.remove_features:
         words += ["--remove", feature]
     words += ["--apply"]
-    if wish.operation is Operation.ENABLE:
+    if change.operation is Operation.ENABLE:
         words += ["--writers-paused"]
-    if wish.operation is Operation.DROP:
-        words += ["--confirm", TableUri.parse(wish.uri).name]
+    if change.operation is Operation.DROP:
+        words += ["--confirm", TableUri.parse(change.uri).name]
     return shlex.join(words)
 
 

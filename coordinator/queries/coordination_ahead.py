@@ -6,7 +6,7 @@ from typing import Any
 
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.features import BROUGHT, COORDINATED, IN_COMMIT_TIMESTAMP, LEFT_BEHIND, VACUUM_CHECK
-from coordinator.coordination.reading import Wish
+from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import CommitStore, DeltaTable
 from lake.delta.facts import Mechanism
 
@@ -33,18 +33,18 @@ def commits_of(operation: Operation) -> int:
     return {Operation.ENABLE: 1, Operation.DROP: 2, Operation.CREATE: 1, Operation.LEFTOVERS: 1}[operation]
 
 
-def changes(wish: Wish, checked: Mapping[str, Any], table: DeltaTable | None) -> list[Change]:
+def changes(change: CoordinationRequest, checked: Mapping[str, Any], table: DeltaTable | None) -> list[Change]:
     """Before and after; empty for a new table, which has no before, and for one that is gone."""
-    if table is None or wish.operation is Operation.CREATE:
+    if table is None or change.operation is Operation.CREATE:
         return []
-    match wish.operation:
+    match change.operation:
         case Operation.ENABLE:
             rows = _enabled(checked, table)
         case Operation.DROP:
-            rows = _dropped(wish, table)
+            rows = _dropped(change, table)
         case _:
-            rows = _removed(wish, table)
-    return [*rows, Change("Data files", "as they are", "as they are"), _history(wish.operation, checked)]
+            rows = _removed(change, table)
+    return [*rows, Change("Data files", "as they are", "as they are"), _history(change.operation, checked)]
 
 
 def plain_commits(table: DeltaTable) -> str:
@@ -64,27 +64,27 @@ def _enabled(checked: Mapping[str, Any], table: DeltaTable) -> Iterator[Change]:
     yield Change("Coordinator item", "none in force", "a new one, accepting")
 
 
-def _dropped(wish: Wish, table: DeltaTable) -> Iterator[Change]:
+def _dropped(change: CoordinationRequest, table: DeltaTable) -> Iterator[Change]:
     coordinated = table.mechanism == Mechanism.COORDINATED_COMMITS
     through = f"coordinator {table.store.name}" if coordinated and table.store else plain_commits(table)
     yield Change("Commits through", through, _after_drop(table))
     yield Change(COORDINATED, _named(table, COORDINATED), "removed")
-    yield from _leftovers(wish, table)
+    yield from _leftovers(change, table)
     yield Change("Protocol", _protocol(table), _protocol(table))
     item = "accepting" if coordinated else "not accepting"
     yield Change("Coordinator item", item, "not accepting, kept", "sessions that are open still read it")
 
 
-def _removed(wish: Wish, table: DeltaTable) -> Iterator[Change]:
-    yield from _leftovers(wish, table)
+def _removed(change: CoordinationRequest, table: DeltaTable) -> Iterator[Change]:
+    yield from _leftovers(change, table)
     yield Change("Protocol", _protocol(table), _protocol(table), "its numbers may fall with the last feature")
 
 
-def _leftovers(wish: Wish, table: DeltaTable) -> Iterator[Change]:
+def _leftovers(change: CoordinationRequest, table: DeltaTable) -> Iterator[Change]:
     for feature in LEFT_BEHIND:
         now = _named(table, feature)
-        if feature in wish.remove_features:
-            note = ASKED if wish.operation is Operation.DROP else "Delta may refuse"
+        if feature in change.remove_features:
+            note = ASKED if change.operation is Operation.DROP else "Delta may refuse"
             yield Change(feature, now, "removed, where Delta allows it", note)
         else:
             yield Change(feature, now, now, REFUSED_BY if feature == VACUUM_CHECK else "")

@@ -10,7 +10,7 @@ from django.db.models import Count
 from coordinator.lifecycle_rules import RuleRow, rule_rows
 from coordinator.models import Bucket, CommitStore, DeltaTable, TableFinding
 from coordinator.protocols.verdict import State
-from coordinator.upkeep.rule_reach import LifecycleView, RuleReach
+from coordinator.settings.rule_reach import LifecycleView, RuleReach
 from dashboard.connections.models import Connection
 from lake.delta.facts import Mechanism
 

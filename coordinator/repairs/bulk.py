@@ -11,7 +11,7 @@ from changes.plan import Plan
 from coordinator.models import DeltaTable
 from coordinator.own_records import records_for
 from coordinator.repairs.call_steps import log_call
-from coordinator.repairs.carrying_out import Images, conclude
+from coordinator.repairs.carrying_out import AuditSnapshots, conclude
 from coordinator.repairs.fresh import FreshPlans, plan_anew
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import Outcome, record
@@ -147,10 +147,10 @@ def _losing(fresh: FreshPlans, repairs: tuple[str, ...]) -> list[Plan]:
 def _carry_out(context: JobContext, table: DeltaTable, plan: Plan, fresh: FreshPlans, lake: Lake) -> None:
     """Carry out one plan and write it to the audit log of its table; raises what a single repair raises."""
     context.log(f"{table.uri}: {plan.title}", step="table")
-    images = Images.of(plan, fresh)
+    snapshots = AuditSnapshots.of(plan, fresh)
 
     def on_call(place: int, outcome: CallOutcome) -> None:
-        images.note_call(outcome)
+        snapshots.note_call(outcome)
         log_call(context, place, outcome)
 
     outcome: Outcome = "failed"
@@ -159,7 +159,7 @@ def _carry_out(context: JobContext, table: DeltaTable, plan: Plan, fresh: FreshP
         execution = execute(plan.calls, Sending(lake, records=records_for(context, table.connection)), on_call)
         conclusion = conclude(table.connection, lake, plan, fresh, execution)
         if conclusion.verdict is not None:
-            images.note_table(conclusion.verdict)
+            snapshots.note_table(conclusion.verdict)
         if conclusion.trouble is not None:
             raise conclusion.trouble
         outcome, detail = "done", plan.title
@@ -176,12 +176,12 @@ def _carry_out(context: JobContext, table: DeltaTable, plan: Plan, fresh: FreshP
             target_type="table",
             target_id=str(table.pk),
             target_label=table.uri,
-            before=images.before,
-            after=images.after,
+            before=snapshots.before,
+            after=snapshots.after,
             outcome=outcome,
             detail=detail,
             job=context.job,
-            aws_request_ids=images.request_ids,
+            aws_request_ids=snapshots.request_ids,
         )
 
 

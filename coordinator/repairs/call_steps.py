@@ -7,7 +7,7 @@ from typing import Self
 from changes.calls import Result
 from changes.execution import CallOutcome
 from changes.plan import Plan
-from coordinator.repairs.carrying_out import Images
+from coordinator.repairs.carrying_out import AuditSnapshots
 from dashboard.jobs.context import JobContext, Step
 
 STATES = {Result.DONE: "done", Result.ALREADY: "done", Result.STOPPED: "stopped", Result.FAILED: "failed"}
@@ -16,10 +16,10 @@ STATES = {Result.DONE: "done", Result.ALREADY: "done", Result.STOPPED: "stopped"
 class CallSteps:
     """Hears each call's outcome: closes its step, writes its log line, keeps it for the audit log, begins the next."""
 
-    def __init__(self, context: JobContext, plan: Plan, images: Images) -> None:
+    def __init__(self, context: JobContext, plan: Plan, snapshots: AuditSnapshots) -> None:
         self._context = context
         self._plan = plan
-        self._images = images
+        self._snapshots = snapshots
         self._running = ExitStack()
         self._step: Step | None = None
 
@@ -33,7 +33,7 @@ class CallSteps:
         self._running.__exit__(kind, error, trace)
 
     def __call__(self, place: int, outcome: CallOutcome) -> None:
-        self._images.note_call(outcome)
+        self._snapshots.note_call(outcome)
         log_call(self._context, place, outcome)
         if self._step is not None:
             self._step.detail = outcome.sentence

@@ -13,8 +13,8 @@ from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
 from coordinator.protocols.verdict import Finding, State, Verdict
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
-from coordinator.repairs.images import finding_image
 from coordinator.repairs.overtaking import in_words, is_doubtful, overtaken_at, was_overtaken, written
+from coordinator.repairs.snapshots import finding_snapshot
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobFailed, JobOvertaken
 from lake.aws.access import Lake
@@ -22,14 +22,14 @@ from lake.aws.errors import AwsError
 from lake.delta.uri import TableUri
 
 MOST_FINDINGS = 20
-"""Findings that the image of a table holds."""
+"""Findings that the snapshot of a table holds."""
 
-LITTER = ("C1", "K2")
+ORPHANS = ("C1", "K2")
 """Findings that count files, of which one plan may leave some for the next."""
 
 
 @dataclass
-class Images:
+class AuditSnapshots:
     """A table before and after a repair, for the audit log; filled call by call, so that no stop loses what was sent.
 
     `request_ids` are those of the requests to AWS that wrote, or were refused.
@@ -40,12 +40,12 @@ class Images:
     request_ids: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, plan: Plan, fresh: FreshPlans) -> "Images":
+    def of(cls, plan: Plan, fresh: FreshPlans) -> "AuditSnapshots":
         """Begin with the table as it was read for the plan."""
         finding = fresh.finding_of(plan)
         calls = [call_document(call) for call in plan.calls]
-        image = finding_image(finding) if finding else None
-        return cls({**_versions(fresh.verdict), "finding": image, "calls": calls}, {"calls": []})
+        snapshot = finding_snapshot(finding) if finding else None
+        return cls({**_versions(fresh.verdict), "finding": snapshot, "calls": calls}, {"calls": []})
 
     def note_call(self, outcome: CallOutcome) -> None:
         """Add a call with its outcome."""
@@ -54,7 +54,7 @@ class Images:
 
     def note_table(self, verdict: Verdict) -> None:
         """Add the table as it was read afterwards."""
-        findings = [finding_image(one) for one in verdict.findings[:MOST_FINDINGS]]
+        findings = [finding_snapshot(one) for one in verdict.findings[:MOST_FINDINGS]]
         self.after.update(_versions(verdict) | {"findings": findings})
 
 
@@ -154,7 +154,7 @@ def still_wrong(plan: Plan, fresh: FreshPlans, verdict: Verdict) -> Finding | No
 def _is_less(now: Finding, before: Finding | None) -> bool:
     """Whether fewer of the files that it counts are left; a finding without a count is never less."""
     count, was = now.evidence.get("count"), before.evidence.get("count") if before else None
-    return now.code in LITTER and isinstance(count, int) and isinstance(was, int) and count < was
+    return now.code in ORPHANS and isinstance(count, int) and isinstance(was, int) and count < was
 
 
 def _versions(verdict: Verdict) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def with_known_paths(connection: Connection, uri: TableUri, facts: RepairFacts) 
 def _given_to_spark(connection: Connection, uri: TableUri, coordinator: str) -> str:
     """The location under which the last act put the table under the coordinator, however it ended; "" for none.
 
-    An act that got beyond its checks has kept an image of the table as it was before.
+    An act that got beyond its checks has kept a snapshot of the table as it was before.
     """
     acts = Job.objects.filter(
         connection=connection,

@@ -12,7 +12,7 @@ from changes.plan import Plan
 from coordinator.own_records import records_for
 from coordinator.repairs.bulk import repair_tables
 from coordinator.repairs.call_steps import CallSteps
-from coordinator.repairs.carrying_out import Images, conclude, read_and_plan
+from coordinator.repairs.carrying_out import AuditSnapshots, conclude, read_and_plan
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew, what_moved
 from coordinator.repairs.overtaking import overtaken_before
 from dashboard.connections.access import lake_access
@@ -68,9 +68,9 @@ def _plan_anew(context: JobContext, connection: Connection, lake: Lake) -> Fresh
 
 def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Plan, fresh: FreshPlans) -> str:
     """Make the calls, prove them, and return what the table is now, as one sentence."""
-    images = Images.of(plan, fresh)
-    context.result(before=images.before, after=images.after, aws_request_ids=images.request_ids)
-    with CallSteps(context, plan, images) as steps:
+    snapshots = AuditSnapshots.of(plan, fresh)
+    context.result(before=snapshots.before, after=snapshots.after, aws_request_ids=snapshots.request_ids)
+    with CallSteps(context, plan, snapshots) as steps:
         sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
         execution = execute(plan.calls, sending, steps)
     with context.step("Read the table again") as step:
@@ -79,7 +79,7 @@ def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Pl
         if conclusion.verdict is None:
             step.state = "failed"
         else:
-            images.note_table(conclusion.verdict)
+            snapshots.note_table(conclusion.verdict)
     context.result(requests=lake.requests.total)
     if conclusion.trouble is not None:
         raise conclusion.trouble

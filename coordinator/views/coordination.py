@@ -14,10 +14,10 @@ from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import check_jobs
 from coordinator.coordination.features import LEFT_BEHIND
 from coordinator.coordination.gate import STATEMENTS, ConfirmationNeeded
-from coordinator.coordination.jobs import VERBS, wish_of
+from coordinator.coordination.jobs import VERBS, change_of
 from coordinator.coordination.moves import NOTE
 from coordinator.coordination.offers import coordination_offers
-from coordinator.coordination.reading import Wish
+from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.queries import coordination as queries
 from coordinator.queries.coordination_ahead import plain_commits
@@ -39,13 +39,13 @@ def start(request: HttpRequest, table_id: int, operation: str) -> HttpResponse:
     """Choose what the act needs, such as the store; POST has everything checked."""
     table, wanted = _table(table_id), _operation(operation, OF_A_TABLE)
     if request.method == "POST":
-        wish = Wish(
+        change = CoordinationRequest(
             wanted,
             table.uri,
             store=request.POST.get("store", "")[:255] if wanted is Operation.ENABLE else "",
             remove_features=_features(request, table, wanted),
         )
-        return checked(request, table.connection, wish, "table-coordination-checks", [table.pk, wanted.value])
+        return checked(request, table.connection, change, "table-coordination-checks", [table.pk, wanted.value])
     stores = CommitStore.objects.filter(connection=table.connection).order_by("kind", "name")
     coordinators = [store.pk for store in stores if store.kind == CommitStore.Kind.COMMIT_COORDINATOR]
     context = {
@@ -76,10 +76,10 @@ def checks(request: HttpRequest, table_id: int, operation: str, job_id: UUID) ->
 
 
 def checked(
-    request: HttpRequest, connection: Connection, wish: Wish, address: str, parts: list[object]
+    request: HttpRequest, connection: Connection, change: CoordinationRequest, address: str, parts: list[object]
 ) -> HttpResponse:
     try:
-        job = actions.check(Actor.from_request(request), connection, wish)
+        job = actions.check(Actor.from_request(request), connection, change)
     except JobBusy as busy:
         return render(
             request, "coordinator/coordination_busy.html", {"refused": str(busy), "busy": busy.job}, status=409
@@ -95,22 +95,22 @@ def confirm(request: HttpRequest, job: Job, address: str, again: str, table: Del
             return answer
         context = answer
     view = queries.checks_view(job, table)
-    wish = wish_of(job.params)
+    change = change_of(job.params)
     status = context.pop("status")
     poll = None if view.is_ready else POLL_SECONDS
     context |= {
         "view": view,
         "table": table,
-        "wish": wish,
-        "operation": wish.operation.value,
-        "name": TableUri.parse(wish.uri).name,
+        "change": change,
+        "operation": change.operation.value,
+        "name": TableUri.parse(change.uri).name,
         "address": address,
         "again": again,
-        "statement": STATEMENTS.get(wish.operation, ""),
+        "statement": STATEMENTS.get(change.operation, ""),
         "guard": plain_commits(table) if table else "",
         "stated": request.POST.get("stated") == "yes",
         "poll_seconds": poll,
-        "why_not": why_not(request, wish.operation, job.connection),
+        "why_not": why_not(request, change.operation, job.connection),
         "note": NOTE,
         "worst_state": table.state if table else "",
     }

@@ -12,7 +12,7 @@ from coordinator.coordination.checks import Operation
 from coordinator.coordination.columns import COMMON_TYPES, ColumnRow, columns_ddl, one_line, partition_names
 from coordinator.coordination.confirmed import CHECK_KIND
 from coordinator.coordination.moves import NOTE
-from coordinator.coordination.reading import Wish
+from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import CommitStore
 from coordinator.views.coordination import checked, confirm, why_not_check
 from dashboard.jobs.models import Job
@@ -45,14 +45,16 @@ class NewTableForm:
             partition_by=post.get("partition_by", ""),
         )
 
-    def wish(self) -> tuple[CommitStore, Wish]:
+    def change(self) -> tuple[CommitStore, CoordinationRequest]:
         """What is to be created, and the store that shall coordinate it; ValueError in a sentence."""
         uri = TableUri.parse(self.uri.strip())
         columns, parts = self._columns()
         store = CommitStore.objects.select_related("connection").filter(pk=_number(self.store)).first()
         if store is None:
             raise ValueError("Choose the commit store that is to coordinate the table.")
-        return store, Wish(Operation.CREATE, uri.s3a, store=store.name, columns=columns, partition_by=parts)
+        return store, CoordinationRequest(
+            Operation.CREATE, uri.s3a, store=store.name, columns=columns, partition_by=parts
+        )
 
     def _columns(self) -> tuple[str, tuple[str, ...]]:
         by_form, by_sql = columns_ddl(self.rows), one_line(self.columns)
@@ -71,11 +73,11 @@ def create(request: HttpRequest) -> HttpResponse:
     form, error = NewTableForm.read(request.POST), ""
     if request.method == "POST" and "more" not in request.POST:
         try:
-            store, wish = form.wish()
+            store, change = form.change()
         except ValueError as refusal:
             error = str(refusal)
         else:
-            return checked(request, store.connection, wish, "table-create-checks", [])
+            return checked(request, store.connection, change, "table-create-checks", [])
     stores = CommitStore.objects.select_related("connection").order_by("connection__name", "kind", "name")
     context = {
         "form": form,

@@ -7,10 +7,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from coordinator.protocols.stores import LOG_STORE
-from coordinator.upkeep.creation import beside_delta
-from coordinator.upkeep.wishes import CreateStore, WishInvalid
-from coordinator.views.upkeep import planned, why_no_plan
-from coordinator.wish_forms import creation_wish
+from coordinator.settings.creation import beside_delta
+from coordinator.settings.requests import ChangeInvalid, CreateStore
+from coordinator.settings_forms import store_creation
+from coordinator.views.settings_plan import planned, why_no_plan
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import connections_of, current_connection
 from dashboard.connections.models import Connection
@@ -36,16 +36,16 @@ def create(request: HttpRequest) -> HttpResponse:
     connections = list(connections_of(request))
     values = {name: request.POST.get(name, "") for name in FIRST_VALUES} if request.POST else dict(FIRST_VALUES)
     chosen = _chosen(request, connections)
-    error: WishInvalid | None = None
+    error: ChangeInvalid | None = None
     if request.method == "POST":
         try:
             if chosen is None:
-                raise WishInvalid("connection", "Choose the connection whose account the store is for.")
-            wish = creation_wish(request.POST)
-        except WishInvalid as invalid:
+                raise ChangeInvalid("connection", "Choose the connection whose account the store is for.")
+            change = store_creation(request.POST)
+        except ChangeInvalid as invalid:
             error = invalid
         else:
-            return planned(request, chosen, lambda: wish, "")
+            return planned(request, chosen, lambda: change, "")
     context = _context(request, connections, chosen, values, error)
     return render(request, "coordinator/store_new.html", context, status=422 if error else 200)
 
@@ -61,7 +61,7 @@ def _context(
     connections: list[Connection],
     chosen: Connection | None,
     values: dict[str, str],
-    error: WishInvalid | None,
+    error: ChangeInvalid | None,
 ) -> dict[str, Any]:
     actor = Actor.from_request(request)
     anywhere = any(not why_no_plan(actor, one) for one in connections)

@@ -11,8 +11,8 @@ from coordinator.protocols.verdict import State
 from coordinator.queries import stores as queries
 from coordinator.queries.deadlines import deadlines_of
 from coordinator.queries.ttl import ttl_places
-from coordinator.upkeep.views_of import capacity_advice, expiry_facts, lifecycle_view
-from coordinator.views.upkeep import why_no_plan
+from coordinator.settings.views_of import capacity_advice, expiry_facts, lifecycle_view
+from coordinator.views.settings_plan import why_no_plan
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import current_connection
 from dashboard.connections.models import Connection

@@ -11,8 +11,8 @@ from coordinator.coordination.compatibility import Read, Write, leftovers_in_wor
 from coordinator.coordination.conf_documents import conf_document
 from coordinator.coordination.moves import NOTE, moves_from
 from coordinator.coordination.releases import RELEASES, release_named
-from coordinator.coordination.session_conf import MECHANISMS, WriterWorld
-from coordinator.coordination.writer_worlds import world_of_store, world_of_table
+from coordinator.coordination.session_conf import MECHANISMS, WriterConfig
+from coordinator.coordination.writer_configs import writer_config_of_store, writer_config_of_table
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.queries import table_page
 from coordinator.queries.table_list import MECHANISM_WORDS
@@ -37,7 +37,7 @@ WRITE_LOOKS = {
 def of_table(request: HttpRequest, table_id: int) -> HttpResponse:
     """Session settings for this table, by mechanism and release."""
     table = _table(table_id)
-    context = _settings(request, Mechanism(table.mechanism), world_of_table(table), [table.uri])
+    context = _settings(request, Mechanism(table.mechanism), writer_config_of_table(table), [table.uri])
     return render(request, "coordinator/table_writers.html", _frame(table, "writers") | context)
 
 
@@ -47,7 +47,7 @@ def of_store(request: HttpRequest, store_id: int) -> HttpResponse:
     store = get_object_or_404(CommitStore.objects.select_related("connection"), pk=store_id)
     is_log_store = store.kind == CommitStore.Kind.LOG_STORE
     own = Mechanism.LOG_STORE if is_log_store else Mechanism.COORDINATED_COMMITS
-    context = _settings(request, own, world_of_store(store), ["--store", store.name])
+    context = _settings(request, own, writer_config_of_store(store), ["--store", store.name])
     context |= {"store": store, "worst_state": store.state}
     return render(request, "coordinator/store_writers.html", context)
 
@@ -70,14 +70,14 @@ def compatibility(request: HttpRequest, table_id: int) -> HttpResponse:
     return render(request, "coordinator/table_compatibility.html", _frame(table, "compatibility") | context)
 
 
-def _settings(request: HttpRequest, own: Mechanism, world: WriterWorld, named: list[str]) -> dict[str, Any]:
+def _settings(request: HttpRequest, own: Mechanism, config: WriterConfig, named: list[str]) -> dict[str, Any]:
     default = own if own in MECHANISMS else Mechanism.SINGLE_DRIVER
     asked = request.GET.get("mechanism", "")
     mechanism = next((one for one in MECHANISMS if one.value == asked), default)
     release = release_named(request.GET.get("release", ""))
     words = ["levee", "commits", "conf", *named, "--mechanism", mechanism.value, "--release", release.delta]
     return {
-        "conf": conf_document(mechanism, world, release),
+        "conf": conf_document(mechanism, config, release),
         "conf_command": shlex.join(words),
         "chosen_mechanism": mechanism.value,
         "mechanisms": [(one.value, MECHANISM_WORDS[one]) for one in MECHANISMS],

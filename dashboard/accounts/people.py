@@ -41,7 +41,7 @@ class LastAdmin(ValueError):
 
 
 @dataclass(frozen=True)
-class Wish:
+class PersonChange:
     """How a person is to be; None leaves a thing as it is. `grants`: the role by the number of a connection."""
 
     role: Role | None = None
@@ -66,20 +66,22 @@ def find_person(name: str) -> User | None:
     return User.objects.filter(username=name).first()
 
 
-def save_person(actor: Actor, name: str, wish: Wish | Role, password: str = "") -> Saved:
-    """Create a person or change one as wished and, where `password` is given, the password; closes their sessions then.
+def save_person(actor: Actor, name: str, change: PersonChange | Role, password: str = "") -> Saved:
+    """Create a person or change one and, where `password` is given, the password; closes their sessions then.
 
     A new person without a password gets a random one. Raises NotAllowed, NameReserved, LastAdmin, and Django's
     ValidationError for a name or a password that will not do.
     """
     made_up = "" if password or User.objects.filter(username=name).exists() else secrets.token_urlsafe(15)
-    wish = Wish(role=wish) if isinstance(wish, Role) else wish
-    saved = change_person(actor, name, wish, password=password or made_up, is_checked=not made_up)
+    change = PersonChange(role=change) if isinstance(change, Role) else change
+    saved = change_person(actor, name, change, password=password or made_up, is_checked=not made_up)
     return Saved(saved.user, saved.is_new, saved.role, made_up if saved.is_new else "")
 
 
-def change_person(actor: Actor, name: str, wish: Wish, *, password: str = "", is_checked: bool = True) -> Saved:
-    """Create a person or change one as wished; a new one without a password cannot sign in before a link was used.
+def change_person(
+    actor: Actor, name: str, change: PersonChange, *, password: str = "", is_checked: bool = True
+) -> Saved:
+    """Create a person or change one; a new one without a password cannot sign in before a link was used.
 
     `is_checked`: the password has to satisfy the rules. Raises what `save_person` raises.
     """
@@ -90,13 +92,13 @@ def change_person(actor: Actor, name: str, wish: Wish, *, password: str = "", is
         user = User.objects.select_for_update().filter(username=name).first() or User(username=name)
         is_new, before = user._state.adding, _document(user)
         if actor.source == "page":  # the command line can always make another
-            _refuse_to_lose_the_last_admin(user, wish)
+            _refuse_to_lose_the_last_admin(user, change)
         _set_password(user, password, is_checked)
-        user.email = user.email if wish.email is None else wish.email
-        user.is_active = user.is_active if wish.is_active is None else wish.is_active
+        user.email = user.email if change.email is None else change.email
+        user.is_active = user.is_active if change.is_active is None else change.is_active
         user.full_clean(exclude=["password"])
         user.save()
-        _set_roles(user, wish)
+        _set_roles(user, change)
         if not is_new and (password or not user.is_active):
             end_sessions(actor, user)
         _record(actor, user, before, password_changed=bool(password))
@@ -120,21 +122,23 @@ def _set_password(user: User, password: str, is_checked: bool) -> None:
         user.set_unusable_password()
 
 
-def _set_roles(user: User, wish: Wish) -> None:
-    if wish.role or wish.clears_role:
+def _set_roles(user: User, change: PersonChange) -> None:
+    if change.role or change.clears_role:
         user.groups.remove(*Group.objects.filter(name__in=[role.value for role in Role]))
-    if wish.role:
-        user.groups.add(Group.objects.get_or_create(name=wish.role.value)[0])
-    if wish.grants is not None:
-        user.grants.exclude(connection__in=wish.grants).delete()
-        for connection, role in wish.grants.items():
+    if change.role:
+        user.groups.add(Group.objects.get_or_create(name=change.role.value)[0])
+    if change.grants is not None:
+        user.grants.exclude(connection__in=change.grants).delete()
+        for connection, role in change.grants.items():
             Grant.objects.update_or_create(user=user, connection_id=connection, defaults={"role": role.value})
 
 
-def _refuse_to_lose_the_last_admin(user: User, wish: Wish) -> None:
+def _refuse_to_lose_the_last_admin(user: User, change: PersonChange) -> None:
     if user._state.adding or role_of(user) is not Role.ADMIN:
         return
-    goes = wish.is_active is False or wish.clears_role or (wish.role is not None and wish.role is not Role.ADMIN)
+    goes = (
+        change.is_active is False or change.clears_role or (change.role is not None and change.role is not Role.ADMIN)
+    )
     admins = User.objects.filter(Q(groups__name=Role.ADMIN.value) | Q(is_superuser=True), is_active=True)
     if goes and not admins.exclude(pk=user.pk).exists():
         raise LastAdmin(user.get_username())

@@ -25,7 +25,7 @@ class NotNow(Exception):
 
 
 @dataclass(frozen=True)
-class RuleWish:
+class RuleValues:
     """A rule as somebody wants it; hours are whole, times are UTC."""
 
     threshold: float
@@ -71,17 +71,17 @@ def reopen(actor: Actor, alert: Alert) -> None:
         _record(actor, ACKNOWLEDGE, "alert", alert.pk, alert.headline, after={"until": None})
 
 
-def save_rule(actor: Actor, rule: Rule, wish: RuleWish) -> Rule:
+def save_rule(actor: Actor, rule: Rule, values: RuleValues) -> Rule:
     """Create or change a rule."""
     require(actor, MANAGE, target=rule.name)
     before = {} if rule._state.adding else _rule_document(rule)
     with transaction.atomic():
         for name in ("threshold", "least_severity", "is_enabled", "remind_hours", "escalate_hours", "quiet_from",
                      "quiet_until", "connection", "prefix", "plan"):  # fmt: skip
-            setattr(rule, name, getattr(wish, name))
+            setattr(rule, name, getattr(values, name))
         rule.save()
-        rule.recipients.set(wish.recipients)
-        rule.escalate_to.set(wish.escalate_to)
+        rule.recipients.set(values.recipients)
+        rule.escalate_to.set(values.escalate_to)
         _record(actor, MANAGE, "rule", rule.pk, rule.name, before=before, after=_rule_document(rule))
     return rule
 

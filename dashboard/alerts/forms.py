@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.core.validators import validate_email
 from django.utils import timezone
 
-from dashboard.alerts.actions import RuleWish
+from dashboard.alerts.actions import RuleValues
 from dashboard.alerts.models import Recipient, Rule
 from dashboard.alerts.problems import SEVERITIES, Kind, kind_named, kinds
 from dashboard.alerts.webhook import NotAllowedThere, check_url
@@ -77,9 +77,9 @@ class RuleForm(forms.Form):
             raise forms.ValidationError("Say whom to tell when nobody takes it up.")
         return cleaned
 
-    def wish(self) -> RuleWish:
+    def rule_values(self) -> RuleValues:
         data = self.cleaned_data
-        return RuleWish(
+        return RuleValues(
             threshold=data["threshold"],
             least_severity=data["least_severity"],
             is_enabled=data["is_enabled"],

@@ -32,7 +32,7 @@ def rule(request: HttpRequest, pk: int) -> HttpResponse:
         raise Http404
     form = RuleForm(request.POST if request.method == "POST" else None, kind=kind, initial=_as_initial(found))
     if request.method == "POST" and form.is_valid():
-        actions.save_rule(Actor.from_request(request), found, form.wish())
+        actions.save_rule(Actor.from_request(request), found, form.rule_values())
         messages.success(request, f"{found.name} is changed.")
         return redirect("alert-rules")
     return _rule_page(request, form, kind, found)
@@ -50,7 +50,7 @@ def new_rule(request: HttpRequest, kind: str) -> HttpResponse:
     form = NewRuleForm(request.POST if request.method == "POST" else None, kind=known, initial=initial)
     if request.method == "POST" and form.is_valid():
         draft = Rule(kind=known.name, name=form.cleaned_data["name"])
-        actions.save_rule(Actor.from_request(request), draft, form.wish())
+        actions.save_rule(Actor.from_request(request), draft, form.rule_values())
         return redirect("alert-rules")
     return _rule_page(request, form, known, None)
 

@@ -47,7 +47,7 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
     `job` (the row), `headline` (what is to be said of it first), `target_url` (the page of what it works on, or ""),
     `facts` (the single values of its result), `outcomes` (queries.OutcomeRow, of a job that works on many things),
-    `images` (name and JSON of what it changed, before and after), `events` (JobEvent, oldest first, the newest 500),
+    `snapshots` (name and JSON of what it changed, before and after), `events` (JobEvent, oldest first, the newest 500),
     `events_left_out` (how many older ones are only in the text), `steps` (queries.StepRow: name, state, detail,
     elapsed), `elapsed` (timedelta or None), `can_cancel` (active, not asked before, and the role reaches),
     `poll_seconds` (None when the job has ended: no more polling).
@@ -98,7 +98,7 @@ def _context(request: HttpRequest, job_id: UUID) -> dict[str, Any]:
         "elapsed": queries.elapsed(found),
         "facts": queries.facts_of(found),
         "outcomes": queries.outcomes_of(found),
-        "images": [(name, found.result[name]) for name in ("before", "after") if found.result.get(name)],
+        "snapshots": [(name, found.result[name]) for name in ("before", "after") if found.result.get(name)],
         "can_cancel": is_stoppable and Actor.from_request(request).may("job.cancel"),
         "poll_seconds": None if found.is_finished else POLL_SECONDS,
     }

@@ -60,7 +60,7 @@ def run(choices: Choices, supervisor: Supervisor) -> None:
 def _end_leftovers(choices: Choices, supervisor: Supervisor) -> None:
     if choices.with_redis:
         redis.shut_down(choices.home)
-    if count := end_strays(choices.home, patience=2.0):
+    if count := end_strays(choices.home, grace_period=2.0):
         supervisor.say(f"ended {count} processes that an earlier run left behind when it was killed")
 
 

@@ -26,11 +26,11 @@ def strays(home: Path) -> set[int]:
     return found - {os.getpid()}
 
 
-def end_strays(home: Path, patience: float) -> int:
-    """Ask every stray to end, kill those that are there after `patience` seconds, and return how many there were."""
+def end_strays(home: Path, grace_period: float) -> int:
+    """Ask every stray to end, kill those that are there after `grace_period` seconds, and return their number."""
     seen = strays(home)
     _signal(seen, signal.SIGTERM)
-    until = time.monotonic() + patience
+    until = time.monotonic() + grace_period
     while (left := strays(home)) and time.monotonic() < until:
         time.sleep(0.05)
     for _ in range(20):  # a process that is being killed may have started another just before

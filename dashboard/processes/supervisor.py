@@ -46,11 +46,11 @@ class _Running:
 
 
 class Supervisor:
-    """The processes of one LEVEE_HOME; `patience` is how many seconds each may take to stop before it is killed."""
+    """The processes of one LEVEE_HOME; `grace_period` is how many seconds each may take to stop before it is killed."""
 
-    def __init__(self, home: Path, out: TextIO, *, patience: float = 10.0, name_width: int = 14) -> None:
+    def __init__(self, home: Path, out: TextIO, *, grace_period: float = 10.0, name_width: int = 14) -> None:
         self.home = home
-        self.patience = patience
+        self.grace_period = grace_period
         self._out = out
         self._name_width = name_width
         self._printing = threading.Lock()
@@ -125,7 +125,7 @@ class Supervisor:
         return self._stop_requests > 0
 
     def request_stop(self, *_signal: object) -> None:
-        """Ask for the end; asking again takes the patience away. Serves as a signal handler."""
+        """Ask for the end; asking again ends the grace period at once. Serves as a signal handler."""
         self._stop_requests += 1
 
     def obey_signals(self) -> None:
@@ -167,11 +167,11 @@ class Supervisor:
     # -- stopping
 
     def stop(self) -> None:
-        """End every process and every descendant: the asked-for way first, by force once patience is over."""
+        """End every process and every descendant: the asked-for way first, by force once the grace period is over."""
         for last in (False, True):
             self._stop_these([running for running in self._running if running.program.stops_last is last])
-        patience = 0.0 if self._stop_requests > 1 else 2.0
-        end_strays(self.home, patience)
+        grace_period = 0.0 if self._stop_requests > 1 else 2.0
+        end_strays(self.home, grace_period)
         for running in self._running:
             running.reader.join(timeout=1)
         self._running.clear()
@@ -181,7 +181,7 @@ class Supervisor:
         for running in reversed(these):
             with suppress(ProcessLookupError):
                 running.child.terminate()
-        until = time.monotonic() + self.patience
+        until = time.monotonic() + self.grace_period
         while time.monotonic() < until and self._stop_requests < 2:
             if all(running.child.poll() is not None for running in these):
                 break

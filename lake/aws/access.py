@@ -16,7 +16,7 @@ from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.aws.services import Services
 from lake.aws.transport import Transport
-from lake.aws.wire import Credentials, Patience, Wire
+from lake.aws.wire import Credentials, RetryPolicy, Wire
 
 
 @dataclass(frozen=True)
@@ -72,23 +72,23 @@ class Lake:
         self.close()
 
 
-def open_lake(access: Access, *, parallel: int = 32, patience: Patience | None = None) -> Lake:
+def open_lake(access: Access, *, parallel: int = 32, retry_policy: RetryPolicy | None = None) -> Lake:
     """Open a lake for up to `parallel` requests at once. Nothing is sent yet.
 
     Raises AwsError UnknownRegion for a region that no AWS partition has, and BadConfiguration for shared AWS files
     that cannot be read.
     """
-    patience = patience or Patience()
+    retry_policy = retry_policy or RetryPolicy()
     requests = RequestCount()
     session = botocore.session.Session()
     endpoints = Endpoints(access.endpoint_url, access.dynamodb_endpoint_url)
-    transport = Transport(_ca_bundle(access, session), parallel, patience.connect, patience.read)
+    transport = Transport(_ca_bundle(access, session), parallel, retry_policy.connect, retry_policy.read)
     credentials = _own_credentials(access, session)
-    wire = Wire(transport, credentials, requests, patience)
+    wire = Wire(transport, credentials, requests, retry_policy)
     if access.role_arn:
         sts = endpoints.origin("sts", access.region)
         credentials = RoleCredentials(wire, sts, access.region, access.role_arn, access.external_id)
-        wire = Wire(transport, credentials, requests, patience)
+        wire = Wire(transport, credentials, requests, retry_policy)
     endpoints.origin("s3", access.region)
     dynamodb = DynamoDB(wire, endpoints.origin("dynamodb", access.region), access.region, requests)
     services = Services(wire, endpoints, access.region)

@@ -16,11 +16,11 @@ MOST_HOSTS = 64
 
 
 class UnreachableError(Exception):
-    """No complete answer came; the text is a clause that says why. `may_pass` is False where trying again is vain."""
+    """No complete answer came; the text is a clause that says why. `is_retryable`: whether another try may succeed."""
 
-    def __init__(self, reason: str, *, may_pass: bool) -> None:
+    def __init__(self, reason: str, *, is_retryable: bool) -> None:
         super().__init__(reason)
-        self.may_pass = may_pass
+        self.is_retryable = is_retryable
 
 
 class Transport:
@@ -84,17 +84,19 @@ class Transport:
     def _unreachable(self, error: exceptions.HTTPError) -> UnreachableError:
         match error:
             case exceptions.ProxyError():
-                return UnreachableError(f"the proxy was of no help: {error.original_error}", may_pass=True)
+                return UnreachableError(f"the proxy was of no help: {error.original_error}", is_retryable=True)
             case exceptions.SSLError():
-                return UnreachableError(f"TLS could not be agreed on: {error}", may_pass=False)
+                return UnreachableError(f"TLS could not be agreed on: {error}", is_retryable=False)
             case exceptions.LocationValueError():
-                return UnreachableError(f"the address cannot be used: {error}", may_pass=False)
+                return UnreachableError(f"the address cannot be used: {error}", is_retryable=False)
             case exceptions.NameResolutionError():
-                return UnreachableError("its host name is not known", may_pass=True)
+                return UnreachableError("its host name is not known", is_retryable=True)
             case exceptions.ConnectTimeoutError():
-                return UnreachableError(f"no connection within {self._timeout.connect_timeout} s", may_pass=True)
+                return UnreachableError(f"no connection within {self._timeout.connect_timeout} s", is_retryable=True)
             case exceptions.NewConnectionError():
-                return UnreachableError("the connection was refused or its network cannot be reached", may_pass=True)
+                return UnreachableError(
+                    "the connection was refused or its network cannot be reached", is_retryable=True
+                )
             case exceptions.ReadTimeoutError():
-                return UnreachableError(f"nothing was sent for {self._timeout.read_timeout} s", may_pass=True)
-        return UnreachableError("the connection broke before the answer was complete", may_pass=True)
+                return UnreachableError(f"nothing was sent for {self._timeout.read_timeout} s", is_retryable=True)
+        return UnreachableError("the connection broke before the answer was complete", is_retryable=True)

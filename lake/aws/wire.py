@@ -31,7 +31,7 @@ PASSING_CODES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How long to wait and how often to ask. Times are seconds.
 
     The pause before attempt n+1 is drawn evenly from 0 to `first_pause` doubled n-1 times, at most `longest_pause`. No
@@ -89,12 +89,12 @@ class Wire:
     """
 
     def __init__(
-        self, transport: Transport, credentials: Credentials, requests: RequestCount, patience: Patience
+        self, transport: Transport, credentials: Credentials, requests: RequestCount, retry_policy: RetryPolicy
     ) -> None:
         self._transport = transport
         self._credentials = credentials
         self._requests = requests
-        self._patience = patience
+        self._retry_policy = retry_policy
 
     def send(self, request: Request) -> Answer:
         """The answer, after retries. Raises AwsError where none came or no credentials are at hand."""
@@ -103,11 +103,11 @@ class Wire:
             try:
                 answer = self._attempt(request)
             except UnreachableError as reason:
-                late = time.monotonic() - started >= self._patience.total
-                if late or not reason.may_pass or attempt >= self._patience.attempts:
+                late = time.monotonic() - started >= self._retry_policy.total
+                if late or not reason.is_retryable or attempt >= self._retry_policy.attempts:
                     raise _no_answer(request, reason, attempt) from reason
             else:
-                late = time.monotonic() - started >= self._patience.total
+                late = time.monotonic() - started >= self._retry_policy.total
                 if late or attempt >= self._attempts_for(answer, request):
                     return answer
             self._pause(attempt)
@@ -134,12 +134,12 @@ class Wire:
             return 1
         error = read_error(answer, request.operation, request.target)
         if error.is_throttle:
-            return self._patience.throttled_attempts
+            return self._retry_policy.throttled_attempts
         passing = answer.status in PASSING_STATUSES or error.code in PASSING_CODES
-        return self._patience.attempts if passing else 1
+        return self._retry_policy.attempts if passing else 1
 
     def _pause(self, attempt: int) -> None:
-        most = min(self._patience.longest_pause, self._patience.first_pause * 2 ** (attempt - 1))
+        most = min(self._retry_policy.longest_pause, self._retry_policy.first_pause * 2 ** (attempt - 1))
         time.sleep(random.uniform(0, most))  # noqa: S311 - jitter, not a secret
 
 

@@ -100,16 +100,16 @@ def class_path(settings: WorkerSettings, home: Path) -> str:
 def session_conf(settings: WorkerSettings, home: Path, scratch: Path, archive_option: str = "") -> dict[str, str]:
     """Return Spark's settings: all of them for a JVM of our own, the session's for a Connect server."""
     # Delta retries a lost commit ten million times; a version that cannot be written must come to light.
-    patience = {"spark.databricks.delta.maxCommitAttempts": "20"}
+    commit_attempts = {"spark.databricks.delta.maxCommitAttempts": "20"}
     mode = settings.deployment.mode
     if mode == "connect":
-        return query_settings() | patience
+        return query_settings() | commit_attempts
     options = f'-Dderby.system.home="{scratch}" -XX:ErrorFile={scratch}/hs_err.log'
     options = " ".join(part for part in (options, *_SHORT_LIVED, archive_option, settings.java_options) if part)
     driver = driver_settings(class_path(settings, home), scratch, options) | {
         "spark.master": settings.deployment.master
     }
-    conf = driver | server_conf(settings) | _s3a_patience() | query_settings() | patience
+    conf = driver | server_conf(settings) | _s3a_retries() | query_settings() | commit_attempts
     return conf | (_one_machine(scratch) if mode == "local" else _executor_settings(settings, home))
 
 
@@ -134,7 +134,7 @@ def server_conf(settings: WorkerSettings) -> dict[str, str]:
     return conf
 
 
-def _s3a_patience() -> dict[str, str]:
+def _s3a_retries() -> dict[str, str]:
     """Half a minute instead of many for an endpoint that nobody serves."""
     return {
         "spark.hadoop.fs.s3a.connection.establish.timeout": "5s",

@@ -11,7 +11,7 @@ LOOK_EVERY_SECONDS = 0.5
 
 
 @contextmanager
-def telling_tasks(spark: Any, report: Report, *, behind_server: bool) -> Iterator[None]:
+def reporting_tasks(spark: Any, report: Report, *, behind_server: bool) -> Iterator[None]:
     """Report tasks for as long as the block lasts."""
     with _told_by_server(spark, report) if behind_server else _asked_of_tracker(spark, report):
         yield

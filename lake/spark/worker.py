@@ -21,7 +21,7 @@ from lake.spark.jobs.registry import JOBS
 from lake.spark.jobs.report import Report
 from lake.spark.messages import Json, decode, encode
 from lake.spark.session import connect_session, start_session
-from lake.spark.task_progress import telling_tasks
+from lake.spark.task_progress import reporting_tasks
 
 PARENT_EVERY_SECONDS = 1.0
 
@@ -80,7 +80,7 @@ def _run(spark: Any, request: Json, out: Out, remote: str) -> None:
         job = JOBS.get(request["job"])
         if job is None:
             raise SparkRefused(f"The Spark worker knows no job {request['job']!r}; it knows {', '.join(sorted(JOBS))}.")
-        with telling_tasks(spark, report, behind_server=bool(remote)):
+        with reporting_tasks(spark, report, behind_server=bool(remote)):
             result = job(spark, request["params"], report)
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent is to hear of it
         out.send(kind="error", error=_told(error, remote))

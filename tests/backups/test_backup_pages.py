@@ -316,7 +316,7 @@ def test_hostile_texts_are_shown_as_text(viewer):
 
 
 def test_only_the_cost_gate_is_said_to_wait_for_a_person(viewer):
-    run = make_run(make_plan(), "running", stumbles=1)
+    run = make_run(make_plan(), "running", failed_attempts=1)
     run.stages.filter(name="copy").update(state="waiting", detail="Tried again in 2 minutes.")
     said = text(viewer, address(run))
     assert "Copy : Queued" in said

@@ -8,13 +8,13 @@ import pytest
 from dashboard.accounts.roles import Role
 from tests.browser.running import Levee, running_levee
 from tests.jars_home import link_jars
-from tests.patience import patience_ms
 from tests.processes.builders import short_folder
+from tests.waiting import scaled_ms
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-PATIENCE_MS = patience_ms(15)
+WAIT_MS = scaled_ms(15)
 
 TELL_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", (event) => {
@@ -71,7 +71,7 @@ def visit(chromium: "Browser", levee: Levee) -> Iterator[Callable[..., Visitor]]
         context = chromium.new_context(
             viewport={"width": width, "height": 900}, color_scheme=theme, java_script_enabled=javascript
         )
-        context.set_default_timeout(PATIENCE_MS)
+        context.set_default_timeout(WAIT_MS)
         if javascript:
             context.add_init_script(TELL_VIOLATIONS)
         visitors.append(Visitor(context, levee))

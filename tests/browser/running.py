@@ -19,12 +19,12 @@ from dashboard.processes import redis
 from dashboard.processes.lock import free_port
 from dashboard.processes.strays import strays
 from sandbox.log_store_tables import SAMPLES
-from tests.patience import patience
+from tests.waiting import scaled
 
 MANAGE = str(Path(settings.BASE_DIR, "manage.py"))
-START_SECONDS = patience(120.0)
-STOP_SECONDS = patience(60.0)
-GIVEN_BACK_SECONDS = patience(5.0)
+START_SECONDS = scaled(120.0)
+STOP_SECONDS = scaled(60.0)
+GIVEN_BACK_SECONDS = scaled(5.0)
 SIGN_IN = re.compile(r"Sign in as admin, operator or viewer with the password (\S+)")
 
 Process = tuple[int, str]  # its number and when it began: numbers are given away again

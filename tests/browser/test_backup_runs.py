@@ -16,7 +16,7 @@ from tests.browser.test_keyboard import tab_until
 from tests.browser.test_phone import WIDTH
 from tests.browser.test_roles import forge
 from tests.lazily import lazily
-from tests.patience import patience_ms
+from tests.waiting import scaled_ms
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
@@ -26,7 +26,7 @@ expect = lazily("playwright.sync_api", "expect")
 pytestmark = [pytest.mark.browser, pytest.mark.spark]
 
 SAMPLE, BY_HAND, LEFT_ALONE = "finance", "by-hand", "left-alone"
-SPARK_MS = patience_ms(180)
+SPARK_MS = scaled_ms(180)
 WAITS = "Waiting for approval"
 PRICE = "$0.25"
 

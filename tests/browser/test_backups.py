@@ -10,7 +10,7 @@ from dashboard.accounts.roles import Role
 from tests.browser.test_accessibility import judged
 from tests.browser.test_roles import forge
 from tests.lazily import lazily
-from tests.patience import patience_ms
+from tests.waiting import scaled_ms
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -75,7 +75,7 @@ def test_permissions_are_really_checked_and_the_list_comes_by_itself(visit):
     visitor.open(f"{address}policies/")
     page = visitor.page
     page.get_by_role("button", name=re.compile("^Check plan-")).click()
-    expect(page.locator("#preflight .ticks li").first).to_be_visible(timeout=patience_ms(60))
+    expect(page.locator("#preflight .ticks li").first).to_be_visible(timeout=scaled_ms(60))
     expect(page.locator("#preflight")).to_contain_text("permissions are there")
     expect(page.locator("#preflight")).to_contain_text("s3:ListBucket")
     assert judged(page) == []

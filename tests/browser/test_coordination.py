@@ -10,7 +10,7 @@ from tests.browser.addresses import link
 from tests.browser.test_accessibility import judged
 from tests.browser.test_phone import WIDTH
 from tests.lazily import lazily
-from tests.patience import patience_ms
+from tests.waiting import scaled_ms
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.browser
 GUARDED = "sales.orders"
 PLACE = "s3a://acme-lake-raw/journeys/made_by_hand"
 NAME = "journeys.made_by_hand"
-CHECKS_MS = patience_ms(40)
-SPARK_MS = patience_ms(150)
+CHECKS_MS = scaled_ms(40)
+SPARK_MS = scaled_ms(150)
 
 
 def to_the_end_of_the_job(page: "Page") -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.accounts.roles import Role
 from tests.lazily import lazily
-from tests.patience import patience_ms
+from tests.waiting import scaled_ms
 
 expect = lazily("playwright.sync_api", "expect")
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 LOST_FILE = "inventory.stock_levels"
 HEALTHY = "sales.orders"
-JOB_MS = patience_ms(40)
+JOB_MS = scaled_ms(40)
 
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["with-script", "without-script"])

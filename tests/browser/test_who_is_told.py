@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.accounts.roles import Role
 from tests.lazily import lazily
-from tests.patience import patience
+from tests.waiting import scaled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -17,13 +17,13 @@ expect = lazily("playwright.sync_api", "expect")
 pytestmark = pytest.mark.browser
 
 # Alerts are looked for once a minute, and mails sent every quarter of one.
-PATIENCE_SECONDS = patience(150)
+WAIT_SECONDS = scaled(150)
 ALERT = "delta_log_2022"
 
 
 def open_alert(visitor) -> "Page":
     """Go to the alert about the store whose TTL can lose commits, as soon as it is there."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < deadline:
         visitor.open("/alerts/")
         link = visitor.page.locator("a.name", has_text=ALERT)
@@ -31,7 +31,7 @@ def open_alert(visitor) -> "Page":
             link.first.click()
             return visitor.page
         time.sleep(1)
-    raise AssertionError(f"No alert about {ALERT} within {PATIENCE_SECONDS} s.")
+    raise AssertionError(f"No alert about {ALERT} within {WAIT_SECONDS} s.")
 
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["with-script", "without-script"])
@@ -62,7 +62,7 @@ def test_the_mail_about_it_was_taken_by_a_real_server_and_stands_in_the_log(visi
     visitor.sign_in(Role.OPERATOR)
     page = open_alert(visitor)
     expect(page.locator("main")).to_contain_text("operator@levee.example")
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + WAIT_SECONDS
     while not page.get_by_text("Sent", exact=True).count() and time.monotonic() < deadline:
         time.sleep(1)
         page.reload()

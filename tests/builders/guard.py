@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
-from tests.patience import patience
+from tests.waiting import scaled
 
 REQUEST_ID = "GUARD7EXAMPLE"
 _SUBRESOURCES = {
@@ -69,7 +69,7 @@ class Guard:
 
     def close(self) -> None:
         self._server.shutdown()
-        self._thread.join(timeout=patience(5))
+        self._thread.join(timeout=scaled(5))
         self._server.server_close()
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

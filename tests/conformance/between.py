@@ -10,7 +10,7 @@ from typing import Any
 
 import urllib3
 
-from tests.patience import patience
+from tests.waiting import scaled
 
 Body = dict[str, Any]
 _KEPT = ("Content-Type", "X-Amz-Target", "X-Amz-Date", "Authorization")
@@ -132,4 +132,4 @@ def between(target: str) -> Iterator[Between]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(timeout=patience(10))
+        thread.join(timeout=scaled(10))

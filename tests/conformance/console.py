@@ -16,7 +16,7 @@ from coordinator import actions as repairs
 from coordinator.coordination import actions
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.offers import coordination_offers
-from coordinator.coordination.reading import Wish
+from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.observation.passes import observe_one_table
 from dashboard.accounts.actor import Actor
@@ -32,8 +32,8 @@ from lake.spark.settings import WorkerSettings
 from sandbox.client import REGION
 from sandbox.ground import DELTA_COMMITS, DELTA_LOG
 from tests.builders.people import signed_in
-from tests.patience import wait_until
 from tests.sparkworker import living, worker_home
+from tests.waiting import wait_until
 
 
 @dataclass
@@ -115,14 +115,16 @@ class Console:
         for name, kind in ((DELTA_LOG, "log_store"), (DELTA_COMMITS, "commit_coordinator")):
             CommitStore.objects.create(connection=self.connection, name=name, kind=kind)
 
-    def check(self, operation: Operation, uri: str, **wish: Any) -> Job:
+    def check(self, operation: Operation, uri: str, **change: Any) -> Job:
         """Every check of one act, made in this process."""
         given = {"store": DELTA_COMMITS} if operation is Operation.ENABLE else {}
-        return actions.check(Actor.command(), self.connection, Wish(operation, uri, **{**given, **wish}), here=True)
+        return actions.check(
+            Actor.command(), self.connection, CoordinationRequest(operation, uri, **{**given, **change}), here=True
+        )
 
-    def act(self, operation: Operation, uri: str, *, probe: bool = False, **wish: Any) -> Job:
+    def act(self, operation: Operation, uri: str, *, probe: bool = False, **change: Any) -> Job:
         """Check, confirm what the checks say, and have it done."""
-        checked = self.check(operation, uri, **wish)
+        checked = self.check(operation, uri, **change)
         found = checked.result["preflight"]
         assert found["may_run"], checked.message
         confirm = TableUri.parse(uri).name

@@ -9,7 +9,7 @@ from threading import Thread
 
 import urllib3
 
-from tests.patience import patience
+from tests.waiting import scaled
 
 _SIGNED_FOR = re.compile(r"Credential=[^/]+/\d+/([^/]+)/s3/")
 _SPARK = "aws-sdk-java/2"
@@ -77,4 +77,4 @@ def elsewhere(target: str, region: str) -> Iterator[Elsewhere]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(timeout=patience(10))
+        thread.join(timeout=scaled(10))

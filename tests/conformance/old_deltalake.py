@@ -20,13 +20,13 @@ from typing import Any, Self
 from sandbox.client import Client
 from sandbox.ground import DELTA_LOG
 from tests.jars_home import JARS_HOME
-from tests.patience import patience
+from tests.waiting import scaled
 from tools.setup import VENV, _installers_environment, uv_on_path
 
 HERE = Path(__file__).parent
 REQUIREMENTS = HERE / "requirements-deltalake-1.6.0.txt"
 ENVIRONMENT: Path = JARS_HOME / "environments" / f"deltalake-1.6.0-{sys.implementation.cache_tag}"
-ANSWER_SECONDS = patience(60)
+ANSWER_SECONDS = scaled(60)
 
 
 class OldDeltalakeError(Exception):
@@ -122,4 +122,4 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _run(*words: str) -> None:
-    subprocess.run(words, env={**_installers_environment(), **os.environ}, check=True, timeout=patience(300))
+    subprocess.run(words, env={**_installers_environment(), **os.environ}, check=True, timeout=scaled(300))

@@ -7,7 +7,7 @@ import pytest
 from coordinator.coordination import actions
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.jobs import KINDS, params_of
-from coordinator.coordination.reading import Wish
+from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import CommitStore, DeltaTable, TableFinding
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
@@ -170,9 +170,9 @@ def refused(console: Console, operation: Operation, uri: str, spark_of_levee: Sp
     checked = console.check(operation, uri)
     assert not checked.result["preflight"]["may_run"]
     store = DELTA_COMMITS if operation is Operation.ENABLE else ""
-    wish = Wish(operation, uri, store=store)
+    change = CoordinationRequest(operation, uri, store=store)
     job = run_in_foreground(
-        Actor.command(), KINDS[operation], "Refused", connection=console.connection, params=params_of(wish)
+        Actor.command(), KINDS[operation], "Refused", connection=console.connection, params=params_of(change)
     )
     assert (job.state, job.error_code) == (JobState.FAILED, "Refused")
     assert job.message.startswith("Stopped before any change: ")

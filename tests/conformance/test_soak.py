@@ -30,7 +30,7 @@ from tests.conformance.coordinated import Coordinated
 from tests.conformance.levee import Levee
 from tests.conformance.logged import SHAPE, Logged
 from tests.conformance.old_deltalake import Read
-from tests.patience import patience
+from tests.waiting import scaled
 
 LONGEST_SECONDS = 1_800
 """A soak that has not come to its commits by then hangs."""
@@ -38,7 +38,7 @@ WRITERS = 3
 PAUSE_SECONDS = 0.2
 """Between two of Levee's looks: the servers are shared with the writers, and small."""
 STALL_SECONDS = 1.2
-SETTLING_SECONDS = patience(30)
+SETTLING_SECONDS = scaled(30)
 DEADLY = (*list(Step)[:-1], Step.ENTRY_PREPARED, Step.PUBLISHED)
 """Steps after which writers die, those that leave something to repair twice as often."""
 
@@ -163,7 +163,7 @@ def test_the_log_store_keeps_every_accepted_commit_once(stores: Client, key: str
     table.create()
     accepted, stalled_until, numbers = Accepted(), [0.0], itertools.count(1)
     repairs = Repairs(Levee(stores, DELTA_LOG, CommitStore.Kind.LOG_STORE, table.uri), table.uri)
-    deadline, failed = time.monotonic() + patience(LONGEST_SECONDS), Event()
+    deadline, failed = time.monotonic() + scaled(LONGEST_SECONDS), Event()
 
     def stopped() -> bool:
         return time.monotonic() > deadline or len(accepted.commits) >= commits or failed.is_set()
@@ -233,7 +233,7 @@ def test_the_coordinator_keeps_every_accepted_commit_once(
     table.create()
     repairs = Repairs(Levee(stores, DELTA_COMMITS, CommitStore.Kind.COMMIT_COORDINATOR, table.uri), table.uri)
     application = MortalApplication(table, random.Random(1), repairs.alone)
-    deadline, failed = time.monotonic() + patience(LONGEST_SECONDS), Event()
+    deadline, failed = time.monotonic() + scaled(LONGEST_SECONDS), Event()
 
     def stopped() -> bool:
         return time.monotonic() > deadline or len(application.accepted) >= commits or failed.is_set()

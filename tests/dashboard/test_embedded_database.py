@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.patience import patience
+from tests.waiting import scaled
 
 pytestmark = pytest.mark.process
 
@@ -17,7 +17,7 @@ def levee(home, *words):
         env={"LEVEE_HOME": str(home), "PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,
-        timeout=patience(60),
+        timeout=scaled(60),
         check=False,
     )
     return done.returncode, done.stdout, done.stderr
@@ -40,7 +40,7 @@ def test_two_first_commands_at_once_both_succeed(tmp_path):
         for _ in range(2)
     ]
 
-    assert [(process.communicate(timeout=patience(60))[1], process.returncode) for process in running] == [
+    assert [(process.communicate(timeout=scaled(60))[1], process.returncode) for process in running] == [
         (b"", 0),
         (b"", 0),
     ]

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dashboard.processes.supervisor import Program
-from tests.patience import patience
+from tests.waiting import scaled
 
-BOUND_SECONDS = patience(60.0)
+BOUND_SECONDS = scaled(60.0)
 
 # Ignores the polite signals, in a session of its own: what a Spark worker's JVM would be at its worst.
 STUBBORN_GRANDCHILD = """

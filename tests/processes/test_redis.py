@@ -7,8 +7,8 @@ from kombu import Connection
 
 from dashboard.processes import redis
 from dashboard.processes.programs import redis_server
-from tests.patience import patience
 from tests.processes.builders import short_folder, wait_for
+from tests.waiting import scaled
 
 pytestmark = pytest.mark.process
 
@@ -46,7 +46,7 @@ def test_what_is_stored_is_there_after_a_restart(supervisor):
                 if visit == 0:
                     queue.put("a message")
                 else:
-                    assert queue.get(timeout=patience(5)).payload == "a message"
+                    assert queue.get(timeout=scaled(5)).payload == "a message"
             boss.stop()
 
 
@@ -55,7 +55,7 @@ def test_a_folder_with_spaces_reaches_the_broker(supervisor):
         home = folder / "a b%20c"
         boss = started(supervisor, home)
         with Connection(redis.broker_url(home)) as connection:
-            connection.ensure_connection(max_retries=1, timeout=patience(5))
+            connection.ensure_connection(max_retries=1, timeout=scaled(5))
         boss.stop()
 
 

@@ -14,8 +14,8 @@ from django.conf import settings
 from dashboard.processes import redis
 from dashboard.processes.lock import free_port
 from dashboard.processes.strays import strays
-from tests.patience import patience
 from tests.processes.builders import in_background, short_folder, wait_for
+from tests.waiting import scaled
 
 pytestmark = pytest.mark.process
 
@@ -44,11 +44,11 @@ def running(home, port):
         yield process, lines
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(timeout=patience(30))
+        process.wait(timeout=scaled(30))
 
 
 def status(port, path):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=patience(10))
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=scaled(10))
     try:
         connection.request("GET", path)
         return connection.getresponse().status
@@ -65,7 +65,7 @@ def test_everything_comes_up_and_nothing_is_left_behind(number):
             assert f"levee          | Levee is at http://127.0.0.1:{port}/\n" in lines
             wait_for(lambda: len(strays(home)) >= len(NAMES) - 1)  # redis-server hides its environment
             process.send_signal(number)
-            assert process.wait(timeout=patience(30)) == 0
+            assert process.wait(timeout=scaled(30)) == 0
         assert strays(home) == set()
         assert not redis.answers(home)
 
@@ -73,7 +73,7 @@ def test_everything_comes_up_and_nothing_is_left_behind(number):
 def test_a_second_run_in_the_same_home_is_refused():
     with short_folder() as home, running(home, free_port()):
         second = started(home, free_port())
-        _, sentence = second.communicate(timeout=patience(30))
+        _, sentence = second.communicate(timeout=scaled(30))
         assert second.returncode == 1
         assert sentence.startswith(f"Levee already runs in {home}")
 
@@ -92,7 +92,7 @@ def test_a_killed_run_is_cleared_away_by_the_next():
 def test_a_taken_port_ends_the_start_with_one_sentence():
     with short_folder() as home, socket.create_server(("127.0.0.1", 0)) as taken:
         process = started(home, taken.getsockname()[1])
-        printed, sentence = process.communicate(timeout=patience(30))
+        printed, sentence = process.communicate(timeout=scaled(30))
         assert process.returncode == 1
         assert printed == ""
         assert sentence.count("\n") == 1
@@ -104,7 +104,7 @@ def test_a_setting_that_cannot_be_read_ends_the_start_with_one_sentence_that_nam
     with short_folder() as home:
         environment = {**os.environ, "LEVEE_HOME": str(home), name: value}
         words = [sys.executable, str(settings.BASE_DIR / "manage.py"), "run"]
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=patience(30), check=False)
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=scaled(30), check=False)
         assert done.returncode == 1
         assert done.stderr.startswith(name)
         assert done.stderr.count("\n") == 1

@@ -6,8 +6,8 @@ import pytest
 
 from dashboard.processes.lock import RunError
 from dashboard.processes.strays import strays
-from tests.patience import patience
 from tests.processes.builders import STUBBORN_GRANDCHILD, in_background, python, wait_for
+from tests.waiting import scaled
 
 pytestmark = pytest.mark.process
 
@@ -44,8 +44,8 @@ def test_a_grandchild_that_ignores_signals_in_a_session_of_its_own_is_ended(tmp_
     assert strays(tmp_path) == set()
 
 
-def test_a_process_that_ignores_the_request_is_killed_after_the_patience(tmp_path, supervisor):
-    boss, out = supervisor(tmp_path, patience=0.3)
+def test_a_process_that_ignores_the_request_is_killed_after_the_grace_period(tmp_path, supervisor):
+    boss, out = supervisor(tmp_path, grace_period=0.3)
     code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + SAYS_AND_SLEEPS
     boss.start(python("web", code, tmp_path))
     wait_for(lambda: "ready" in out.getvalue())
@@ -54,8 +54,8 @@ def test_a_process_that_ignores_the_request_is_killed_after_the_patience(tmp_pat
     assert strays(tmp_path) == set()
 
 
-def test_a_second_request_takes_the_patience_away(tmp_path, supervisor):
-    boss, out = supervisor(tmp_path, patience=600)
+def test_a_second_request_takes_the_grace_period_away(tmp_path, supervisor):
+    boss, out = supervisor(tmp_path, grace_period=600)
     code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + SAYS_AND_SLEEPS
     boss.start(python("web", code, tmp_path))
     wait_for(lambda: "ready" in out.getvalue())
@@ -63,7 +63,7 @@ def test_a_second_request_takes_the_patience_away(tmp_path, supervisor):
     boss.request_stop()
     started = time.monotonic()
     boss.stop()
-    assert time.monotonic() - started < patience(10)
+    assert time.monotonic() - started < scaled(10)
     assert strays(tmp_path) == set()
 
 
@@ -89,7 +89,7 @@ def test_a_process_that_is_killed_is_said_and_started_again(tmp_path, supervisor
     os.kill(first, signal.SIGKILL)
     wait_for(lambda: out.getvalue().count("ready") == 2)
     boss.request_stop()
-    watching.join(timeout=patience(5))
+    watching.join(timeout=scaled(5))
     boss.stop()
     assert "worker-aws ended (by signal SIGKILL) and is started again." in out.getvalue()
 

@@ -9,15 +9,15 @@ from lake.aws.inventory_configurations import PLANNING_FIELDS
 from lake.backup.inventory_manifest import read_manifest
 from sandbox import backup_samples
 from sandbox.client import Client, ClientError
-from tests.patience import patience
 from tests.sandboxlake import sandbox_lake
+from tests.waiting import scaled
 
 pytestmark = pytest.mark.process
 
 
 def delivered(client: Client, plan: backup_samples.SamplePlan, seconds: float = 30) -> str:
     """The key of the manifest of a plan's first inventory."""
-    until = time.monotonic() + patience(seconds)
+    until = time.monotonic() + scaled(seconds)
     while time.monotonic() < until:
         home = f"{plan.source_bucket}/{plan.inventory_id}/"
         keys = [key for key, _ in client.list(backup_samples.INVENTORIES, home)]

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.jvms import JVMS
-from tests.patience import patience
 from tests.sandboxlake import end, start_sandbox, wait_for
+from tests.waiting import scaled
 
 pytestmark = pytest.mark.process
 
 
 def group_is_empty(group: int, seconds: float = 10) -> bool:
     """Wait until no process of the group is left."""
-    until = time.monotonic() + patience(seconds)
+    until = time.monotonic() + scaled(seconds)
     while time.monotonic() < until:
         try:
             os.killpg(group, 0)
@@ -28,7 +28,7 @@ def group_is_empty(group: int, seconds: float = 10) -> bool:
 
 def group_of_spark(sandbox: int, seconds: float = 120) -> int:
     """Wait for the child that makes Spark's tables; it leads a process group of its own."""
-    until = time.monotonic() + patience(seconds)
+    until = time.monotonic() + scaled(seconds)
     while time.monotonic() < until:
         for status in Path("/proc").glob("[0-9]*/stat"):
             with suppress(OSError):
@@ -53,7 +53,7 @@ def test_a_taken_port_is_said_in_one_sentence(tmp_path: Path, capfd: pytest.Capt
     try:
         port = wait_for(process, "S3, DynamoDB and STS on")[-1].strip().rpartition(":")[2]
         second = start_sandbox(tmp_path / "second", "--no-spark", "--port", port)
-        assert second.wait(timeout=patience(20)) == 1
+        assert second.wait(timeout=scaled(20)) == 1
         assert capfd.readouterr().err == f"sandbox: port {port} is taken: choose another with --port.\n"
     finally:
         end(process)
@@ -61,7 +61,7 @@ def test_a_taken_port_is_said_in_one_sentence(tmp_path: Path, capfd: pytest.Capt
 
 def has_jvm(group: int, seconds: float = 120) -> bool:
     """Wait until the group's JVM runs."""
-    until = time.monotonic() + patience(seconds)
+    until = time.monotonic() + scaled(seconds)
     while time.monotonic() < until:
         for name in Path("/proc").glob("[0-9]*/comm"):
             with suppress(OSError):
@@ -86,7 +86,7 @@ def test_spark_and_its_jvm_end_with_the_sandbox(tmp_path: Path, killed: bool) ->
         assert has_jvm(spark)
         if killed:
             process.kill()
-            process.wait(timeout=patience(20))
+            process.wait(timeout=scaled(20))
         else:
             assert end(process) == 0
         assert group_is_empty(spark)

@@ -12,14 +12,14 @@ from coordinator import actions
 from coordinator.coordination import actions as coordination
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import checks_of
-from coordinator.coordination.reading import Wish
+from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import Bucket, CommitStore, DeltaTable, TableFinding, Watch
 from coordinator.observation.passes import observe_connection
 from coordinator.own_records import RecordsOf
 from coordinator.protocols.verdict import Severity, State
 from coordinator.repairs.fresh import plan_anew
-from coordinator.upkeep import actions as upkeep
-from coordinator.upkeep.wishes import Sweep
+from coordinator.settings import actions as settings
+from coordinator.settings.requests import Sweep
 from dashboard.accounts.roles import Role
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
@@ -104,7 +104,9 @@ class Console:
     def check(self, operation: Operation) -> Job:
         """Make every check before an enable or a drop."""
         store = COORDINATOR if operation is Operation.ENABLE else ""
-        return self._run(coordination.check(self.person, self.connection, Wish(operation, PATH, store=store)))
+        return self._run(
+            coordination.check(self.person, self.connection, CoordinationRequest(operation, PATH, store=store))
+        )
 
     def act(self, checked: Job) -> Job:
         """Confirm what was checked, and do it."""
@@ -114,12 +116,12 @@ class Console:
     def plan_sweep(self) -> Job:
         """Plan to delete finished temp files that are older than a day; its result's `plan` is None where none is."""
         before = timezone.now() - timedelta(hours=25)
-        return self._run(upkeep.plan_upkeep(self.person, self.connection, Sweep(BUCKET, before.isoformat())))
+        return self._run(settings.plan_change(self.person, self.connection, Sweep(BUCKET, before.isoformat())))
 
     def sweep(self, planned: Job) -> Job:
         """Carry the sweep out, confirmed by the bucket's name where it asks for it."""
         digest = planned.result["plan"]["digest"]
-        return self._run(upkeep.apply_upkeep(self.person, planned, digest, confirm=BUCKET))
+        return self._run(settings.apply_change(self.person, planned, digest, confirm=BUCKET))
 
     def repair_all(self, *, losing: bool = False) -> list[str]:
         """Carry out what loses nothing, or with `losing` what is left, plan by plan, until none is left.

@@ -50,7 +50,7 @@ class Gate:
             said = self._watched(operation, lambda: answer(self.world.lake, method, target, headers, body))
             self.held = [] if operation in WRITES else [*self.held, self.fact()]
             if self.unanswered == len(self.operations) - 1:
-                raise UnreachableError("the connection broke before the answer was complete", may_pass=True)
+                raise UnreachableError("the connection broke before the answer was complete", is_retryable=True)
             return said
 
     def moment(self, name: str) -> None:

@@ -109,8 +109,8 @@ RULES = {
     "buckets": Rule(V, N),
     "bucket": Rule(V, N),
     "bucket-change": Rule(N, O),
-    "upkeep-plan": Rule(V, O, changes=True),
-    "upkeep-plan-again": Rule(N, O),
+    "settings-plan": Rule(V, O, changes=True),
+    "settings-plan-again": Rule(N, O),
     "connections": Rule(V, N),
     "connection": Rule(V, N),
     "connection-check": Rule(N, O),
@@ -131,6 +131,6 @@ RULES = {
     "backup-run-approve": Rule(N, O, changes=True),
     "backup-run-reject": Rule(N, O),
     "backup-run-cancel": Rule(N, O),
-    "backup-run-prefer": Rule(N, O, changes=True),
+    "backup-run-priority": Rule(N, O, changes=True),
     "backup-run-retry": Rule(N, O, changes=True),
 }

@@ -14,7 +14,7 @@ from django.core.checks import CheckMessage
 from pytest_django import Settings
 
 from dashboard.web.deployment_checks import check_debug, check_deployment, is_local
-from tests.patience import patience
+from tests.waiting import scaled
 
 pytestmark = pytest.mark.process
 
@@ -43,7 +43,7 @@ def levee(home: Path, *words: str, **environment: str) -> "subprocess.CompletedP
     }
     command = [sys.executable, "manage.py", *words]
     return subprocess.run(
-        command, cwd=the_settings.BASE_DIR, env=given, capture_output=True, text=True, timeout=patience(60), check=False
+        command, cwd=the_settings.BASE_DIR, env=given, capture_output=True, text=True, timeout=scaled(60), check=False
     )
 
 

@@ -13,10 +13,10 @@ JOBS = {
     "coordinator/repairs/bulk.py",
     "coordinator/repairs/jobs.py",
     "coordinator/tasks.py",
-    "coordinator/upkeep/jobs.py",
+    "coordinator/settings/jobs.py",
 }
-# Carries a move of TTL on, step by step, for hours; see test_ttl_migration.py of upkeep.
-TICKS = {"coordinator/upkeep/ttl_ticks.py"}
+# Carries a move of TTL on, step by step, for hours; see test_ttl_migration.py of settings.
+TICKS = {"coordinator/settings/ttl_ticks.py"}
 
 
 def test_no_page_and_no_command_opens_the_lake_by_itself() -> None:

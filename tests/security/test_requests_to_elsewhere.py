@@ -16,7 +16,7 @@ import pytest
 
 from dashboard.alerts import dead_man
 from dashboard.alerts.webhook import _is_public
-from tests.patience import patience
+from tests.waiting import scaled
 
 ROOT = Path(__file__).resolve().parents[2]
 # Who opens a connection, and why that goes nowhere but where the deployment says.
@@ -52,7 +52,7 @@ def serving(status: int, location: str = "") -> Iterator[tuple[str, list[str]]]:
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}", asked
     server.shutdown()
-    thread.join(timeout=patience(5))
+    thread.join(timeout=scaled(5))
     server.server_close()
 
 

@@ -19,7 +19,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.people import Wish, change_person
+from dashboard.accounts.people import PersonChange, change_person
 from dashboard.accounts.roles import Role
 from dashboard.alerts import dead_man, webhook
 from dashboard.alerts.delivery import deliver_due
@@ -33,10 +33,10 @@ from tests.builders.people import person, signed_in
 from tests.dashboard.alerts.mailbox import rude_server
 from tests.dashboard.alerts.test_mail import alert, message
 from tests.dashboard.test_addresses import routes
-from tests.patience import patience
 from tests.security.table import RULES, Least
 from tests.security.visits import Visitor
 from tests.security.world import World
+from tests.waiting import scaled
 
 pytestmark = pytest.mark.django_db
 
@@ -96,7 +96,7 @@ def echoing_server() -> Iterator[str]:
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
-    thread.join(timeout=patience(5))
+    thread.join(timeout=scaled(5))
     server.server_close()
 
 
@@ -140,7 +140,7 @@ def configure(settings: Settings, monkeypatch: pytest.MonkeyPatch, endpoint: str
 
 def sign_in_and_out() -> list[str]:
     """Fail, sign in, prove it again and sign out; returns the keys of the sessions."""
-    change_person(Actor.command(), "dana", Wish(role=Role.ADMIN), password=SECRETS["the password"])
+    change_person(Actor.command(), "dana", PersonChange(role=Role.ADMIN), password=SECRETS["the password"])
     client = Client()
     client.post("/login/", {"username": "dana", "password": SECRETS["a wrong password"]})
     client.post("/login/", {"username": SECRETS["a wrong password"][:8], "password": SECRETS["a wrong password"]})

@@ -13,12 +13,12 @@ from backups.models import Plan, Run
 from coordinator.alerting import FINDING
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.jobs import params_of
-from coordinator.coordination.reading import Wish
+from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import Bucket, CommitStore, DeltaTable, TtlMigration
 from coordinator.queries.coordination import many_selection
 from coordinator.queries.repairs import bulk_kinds, bulk_selection
 from coordinator.queries.table_list import TableFilter
-from coordinator.upkeep.wishes import ChangeProtection, wish_document
+from coordinator.settings.requests import ChangeProtection, change_request_document
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.models import SignedIn
 from dashboard.accounts.people import invitation
@@ -112,14 +112,16 @@ class World:
 
     def _make_jobs(self) -> None:
         table, uri = self.table, self.table.uri
-        enable = params_of(Wish(Operation.ENABLE, uri, store="commits"))
-        create = params_of(Wish(Operation.CREATE, "s3a://lake/new", store="commits", columns="id BIGINT"))
-        protect = {"wish": wish_document(ChangeProtection(self.store.name, on=True))}
+        enable = params_of(CoordinationRequest(Operation.ENABLE, uri, store="commits"))
+        create = params_of(
+            CoordinationRequest(Operation.CREATE, "s3a://lake/new", store="commits", columns="id BIGINT")
+        )
+        protect = {"wish": change_request_document(ChangeProtection(self.store.name, on=True))}
         self.jobs = {
             "table-repair": named_job("plan-repair", "succeeded", table, uri, {"uri": uri}),
             "table-coordination-checks": named_job("check-coordination", "succeeded", table, uri, enable),
             "table-create-checks": named_job("check-coordination", "succeeded", table, "s3a://lake/new", create),
-            "upkeep-plan": named_job("plan-upkeep", "succeeded", self.store, self.store.name, protect),
+            "settings-plan": named_job("plan-upkeep", "succeeded", self.store, self.store.name, protect),
             "job": named_job("observe-table", "queued", table, uri, {"uri": uri}, reason=self.words[:500]),
         }
         self.jobs["job"].events.create(at=timezone.now(), text=f"Read {self.words}.", step="read")
@@ -137,7 +139,7 @@ class World:
             "backup-run-failures": gaps,
             "backup-run-retry": gaps,
             "backup-run-cancel": running,
-            "backup-run-prefer": running,
+            "backup-run-priority": running,
             "backup-run-approve": waiting,
             "backup-run-reject": waiting,
         }
@@ -243,11 +245,11 @@ FORMS: dict[str, dict[str, Any]] = {
     "table-create-checks": DIGEST,
     "table-coordination": {"store": "commits"},
     "table-coordination-checks": DIGEST | {"stated": "yes"},
-    "upkeep-plan": DIGEST,
+    "settings-plan": DIGEST,
     "store-create": {"connection": "lake", "name": "another", "kind": "log_store", "billing": "on_demand"},
     "store-change": {"act": "change-protection", "protection": "yes"},
     "bucket-change": {"act": "set-temp-rule", "prefix": "sales/orders", "days": "3"},
-    "backup-run-prefer": {"priority": "7"},
+    "backup-run-priority": {"priority": "7"},
     "backup-run-approve": {"estimate": "86.57"},
     "backup-plan-inventory": {"format": "Parquet", "frequency": "Daily"},
 }

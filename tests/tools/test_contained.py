@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from tests.patience import patience
+from tests.waiting import scaled
 from tools.contained import LEFT_BEHIND
 
 pytestmark = pytest.mark.process
@@ -66,7 +66,7 @@ def said(note: Path) -> tuple[int, Path, int]:
 
 
 def soon(happened: Callable[[], bool]) -> bool:
-    until = time.monotonic() + patience(20)
+    until = time.monotonic() + scaled(20)
     while not happened() and time.monotonic() < until:
         time.sleep(0.05)
     return happened()
@@ -79,7 +79,7 @@ def is_over(child: int, folder: Path) -> bool:
 def test_what_a_command_that_ended_well_left_behind_is_named_ended_and_a_failure(start, note):
     process = start(STUBBORN)
     child, folder, _ = said(note)
-    printed, _ = process.communicate(timeout=patience(60))
+    printed, _ = process.communicate(timeout=scaled(60))
     assert process.returncode == LEFT_BEHIND
     assert f"Left behind: process {child}" in printed
     assert is_over(child, folder)
@@ -88,7 +88,7 @@ def test_what_a_command_that_ended_well_left_behind_is_named_ended_and_a_failure
 @pytest.mark.parametrize("code", [0, 3])
 def test_the_exit_code_is_the_commands(start, code):
     process = start(f"import sys; sys.exit({code})")
-    assert process.wait(timeout=patience(30)) == code
+    assert process.wait(timeout=scaled(30)) == code
 
 
 def test_a_caller_that_is_killed_takes_everything_with_it(start, note):
@@ -103,7 +103,7 @@ def test_an_interrupt_reaches_the_command_which_ends_in_its_own_way(start, note)
     process = start(WAITS.replace("\ntime.sleep", f"\n{handles}time.sleep"))
     child, folder, _ = said(note)
     process.send_signal(signal.SIGINT)
-    printed, _ = process.communicate(timeout=patience(60))
+    printed, _ = process.communicate(timeout=scaled(60))
     assert "fixtures end" in printed
     assert process.returncode == 2
     assert is_over(child, folder)
@@ -113,5 +113,5 @@ def test_a_keeper_that_is_asked_to_end_ends_everything_first(start, note):
     process = start(WAITS)
     child, folder, keeper = said(note)
     os.kill(keeper, signal.SIGTERM)
-    assert process.wait(timeout=patience(30)) == 128 + signal.SIGTERM
+    assert process.wait(timeout=scaled(30)) == 128 + signal.SIGTERM
     assert is_over(child, folder)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests import grouping, patience
+from tests import grouping, waiting
 from tests.databases import REASONS, check_reasons
 from tests.durations import layer_of
 from tests.jvms import SparkJvms
@@ -110,14 +110,14 @@ def test_the_dearest_mark_names_the_layer():
 
 
 def test_a_busy_machine_is_given_more_time(monkeypatch):
-    monkeypatch.delenv(patience.VARIABLE)
+    monkeypatch.delenv(waiting.VARIABLE)
     now = iter((0.0, 2.0))
-    monkeypatch.setattr(patience.time, "monotonic", lambda: next(now))
-    assert patience.slowness() == patience.AT_LEAST * 2.0 / patience.KNOWN_JOB_SECONDS
-    monkeypatch.setattr(patience.time, "monotonic", time.monotonic)
-    assert patience.patience(2) == 2 * patience.slowness()
+    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(now))
+    assert waiting.slowness() == waiting.AT_LEAST * 2.0 / waiting.KNOWN_JOB_SECONDS
+    monkeypatch.setattr(waiting.time, "monotonic", time.monotonic)
+    assert waiting.scaled(2) == 2 * waiting.slowness()
 
 
 def test_a_wait_ends_with_its_condition_and_not_with_its_limit():
     looks = iter((False, False, True))
-    assert patience.wait_until(lambda: next(looks), seconds=1e6, every=0)
+    assert waiting.wait_until(lambda: next(looks), seconds=1e6, every=0)

@@ -145,7 +145,7 @@ class Command(JsonCommand):
     def _of_run(self, verb: str, run: str, enqueue: bool = False, reason: str = "", **options: Any) -> None:
         found, actor = _run_named(run), Actor.command()
         if verb == "prefer":
-            actions.prefer(actor, found, options["priority"])
+            actions.set_priority(actor, found, options["priority"])
         if verb in {"prefer", "show"}:
             self._emit(found)
             return

@@ -55,7 +55,7 @@ def _follow(work: Work, row: CopyJob) -> None:
     work.context.check_cancelled()
     status = engine.look(copying)
     if status.priority not in {None, row.priority} and status.status not in OVER:
-        engine.prefer(copying)
+        engine.set_priority(copying)
     store_status(work, row, status)
 
 

@@ -10,17 +10,24 @@ from coordinator.documents import bucket_document
 from coordinator.lookup import find_bucket
 from coordinator.models import Bucket
 from coordinator.queries.deadlines import deadlines_of
-from coordinator.upkeep.views_of import lifecycle_view
-from coordinator.upkeep.wishes import RemoveTempRule, SetMultipartRule, SetTempRule, Sweep, Wish, WishInvalid
-from coordinator.upkeep_commands import UpkeepCommand
-from coordinator.wish_forms import sweep_before
+from coordinator.settings.requests import (
+    ChangeInvalid,
+    ChangeRequest,
+    RemoveTempRule,
+    SetMultipartRule,
+    SetTempRule,
+    Sweep,
+)
+from coordinator.settings.views_of import lifecycle_view
+from coordinator.settings_commands import SettingsCommand
+from coordinator.settings_forms import sweep_before
 from dashboard.commands import UsageError
 
 ACTIONS = ("tmp-rule", "multipart-rule", "sweep")
 DEFAULT_DAYS = {"tmp-rule": 3, "multipart-rule": 7, "sweep": 3}
 
 
-class Command(UpkeepCommand):
+class Command(SettingsCommand):
     """Without an action print what the database holds of a bucket; with one plan a change, from a fresh reading."""
 
     help = "Show one bucket, change its rules on temp files and unfinished uploads, or sweep its temp files."
@@ -35,7 +42,7 @@ class Command(UpkeepCommand):
         parser.add_argument("--before", metavar="MOMENT", help="sweep: this moment in place of days, ISO 8601")
         parser.add_argument("--remove", action="store_true", help="tmp-rule: take the rule away")
         parser.add_argument("--rule", metavar="ID", help="with --remove: the rule's name, in place of a prefix")
-        self.add_upkeep_arguments(parser)
+        self.add_change_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         bucket = find_bucket(options["name"], options["connection"])
@@ -43,11 +50,11 @@ class Command(UpkeepCommand):
             self._show(bucket)
             return
         try:
-            wish = _wish(bucket, options)
-            wish.check()
-        except WishInvalid as invalid:
+            change = _change(bucket, options)
+            change.check()
+        except ChangeInvalid as invalid:
             raise UsageError(str(invalid)) from invalid
-        self.change(bucket.connection, wish, options)
+        self.change(bucket.connection, change, options)
 
     def _show(self, bucket: Bucket) -> None:
         view = lifecycle_view(bucket)
@@ -71,7 +78,7 @@ def _deadline_lines(bucket: Bucket) -> list[str]:
     return ["", "Deadlines:", *lines, *([f"{found.more:,} more come later."] if found.more else [])]
 
 
-def _wish(bucket: Bucket, options: dict[str, Any]) -> Wish:
+def _change(bucket: Bucket, options: dict[str, Any]) -> ChangeRequest:
     action, prefix = options["action"], (options["prefix"] or "").strip("/")
     days = DEFAULT_DAYS[action] if options["days"] is None else options["days"]
     if action == "multipart-rule":

@@ -12,12 +12,12 @@ from coordinator.coordination.columns import one_line
 from coordinator.coordination.conf_documents import conf_document
 from coordinator.coordination.confirmed import checks_of
 from coordinator.coordination.features import LEFT_BEHIND
-from coordinator.coordination.jobs import wish_of
-from coordinator.coordination.reading import Wish
+from coordinator.coordination.jobs import change_of
+from coordinator.coordination.reading import CoordinationRequest
 from coordinator.coordination.releases import RELEASES, release_named
 from coordinator.coordination.session_conf import MECHANISMS
 from coordinator.coordination.statement import statement_of
-from coordinator.coordination.writer_worlds import world_of_store, world_of_table
+from coordinator.coordination.writer_configs import writer_config_of_store, writer_config_of_table
 from coordinator.lookup import connection_named, find_store, find_table, place_of
 from coordinator.many_commits import act_on_all, add_filter_arguments, named_filters
 from coordinator.models import CommitStore
@@ -76,15 +76,15 @@ class Command(JsonCommand):
             return
         if named := named_filters(options):
             raise UsageError(f"{' and '.join(named)} choose among many tables: with --all, and without a URI.")
-        connection, wish = _wish(Operation(options["verb"]), options)
+        connection, change = _change(Operation(options["verb"]), options)
         if options["apply"]:
-            _require_stated(wish, options)
-        checked = check(Actor.command(), connection, wish, here=True)
+            _require_stated(change, options)
+        checked = check(Actor.command(), connection, change, here=True)
         found = checks_of(checked)
         if found is None:
-            raise Failed(f"{wish.uri} could not be checked: {checked.error_text or checked.message}")
+            raise Failed(f"{change.uri} could not be checked: {checked.error_text or checked.message}")
         job = self._apply(checked, found, options) if options["apply"] and found["may_run"] else None
-        statement = statement_of(wish, found)
+        statement = statement_of(change, found)
         document = {**found, "statement": statement, "job": _job_document(job) if job else None}
         self.emit(document, list(_as_text(found, statement, job)))
         if options["apply"] and not found["may_run"]:
@@ -99,7 +99,7 @@ class Command(JsonCommand):
                 checked,
                 found["digest"],
                 confirm=options["confirm"],
-                stated=options["writers_paused"] or wish_of(checked.params).operation is Operation.DROP,
+                stated=options["writers_paused"] or change_of(checked.params).operation is Operation.DROP,
                 probe=options["probe"],
                 reason=options["reason"],
                 here=not options["enqueue"],
@@ -113,30 +113,30 @@ class Command(JsonCommand):
         if options["uri"]:
             named = connection_named(options["connection"]) if options["connection"] else None
             table = find_table(options["uri"], named)
-            own, world = Mechanism(table.mechanism), world_of_table(table)
+            own, config = Mechanism(table.mechanism), writer_config_of_table(table)
         else:
             store = find_store(options["store"], options["connection"])
             is_log_store = store.kind == CommitStore.Kind.LOG_STORE
             own = Mechanism.LOG_STORE if is_log_store else Mechanism.COORDINATED_COMMITS
-            world = world_of_store(store)
+            config = writer_config_of_store(store)
         mechanism = Mechanism(options["mechanism"]) if options["mechanism"] else own
         if mechanism not in MECHANISMS:
             raise Failed(
                 f"A table whose commits go through {mechanism.value} has no session settings: add --mechanism."
             )
-        document = conf_document(mechanism, world, release_named(options["release"] or ""))
+        document = conf_document(mechanism, config, release_named(options["release"] or ""))
         self.emit(document, list(_conf_text(document)))
 
 
-def _require_stated(wish: Wish, options: Document) -> None:
-    name = TableUri.parse(wish.uri).name
-    if wish.operation is Operation.DROP and options["confirm"].strip() != name:
+def _require_stated(change: CoordinationRequest, options: Document) -> None:
+    name = TableUri.parse(change.uri).name
+    if change.operation is Operation.DROP and options["confirm"].strip() != name:
         raise UsageError(f"A drop cannot be undone: name the table, --confirm {shlex.quote(name)}.")
-    if wish.operation is Operation.ENABLE and not options["writers_paused"]:
+    if change.operation is Operation.ENABLE and not options["writers_paused"]:
         raise UsageError("Pause every writer of the table, and state it: --writers-paused.")
 
 
-def _wish(operation: Operation, options: Document) -> tuple[Connection, Wish]:
+def _change(operation: Operation, options: Document) -> tuple[Connection, CoordinationRequest]:
     if not options["uri"]:
         raise UsageError(f"`levee commits {operation.value}` needs the table's URI.")
     if operation in (Operation.ENABLE, Operation.CREATE) and not options["store"]:
@@ -146,15 +146,17 @@ def _wish(operation: Operation, options: Document) -> tuple[Connection, Wish]:
         parts = tuple(part.strip() for part in options["partition_by"].split(",") if part.strip())
         uri = place_of(options["uri"]).s3a
         columns = one_line(options["columns"])
-        return store.connection, Wish(operation, uri, store=store.name, columns=columns, partition_by=parts)
+        return store.connection, CoordinationRequest(
+            operation, uri, store=store.name, columns=columns, partition_by=parts
+        )
     named = connection_named(options["connection"]) if options["connection"] else None
     table = find_table(options["uri"], named)
     remove = tuple(feature for feature in LEFT_BEHIND if feature in (options["remove"] or []))
     if operation is Operation.ENABLE:
-        return table.connection, Wish(operation, table.uri, store=options["store"])
+        return table.connection, CoordinationRequest(operation, table.uri, store=options["store"])
     if operation is Operation.LEFTOVERS and len(remove) != 1:
         raise UsageError("Name one feature with --remove: Delta removes them one by one.")
-    return table.connection, Wish(operation, table.uri, remove_features=remove)
+    return table.connection, CoordinationRequest(operation, table.uri, remove_features=remove)
 
 
 def _job_document(job: Job) -> Document:
@@ -163,7 +165,7 @@ def _job_document(job: Job) -> Document:
         "kind": job.kind,
         "state": str(job.state),
         "message": job.message,
-        "operation": wish_of(job.params).operation.value,
+        "operation": change_of(job.params).operation.value,
         "proofs": job.result.get("proofs", []),
         "left": job.result.get("after", {}).get("left"),
         "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,

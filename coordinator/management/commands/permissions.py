@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from coordinator.lookup import connection_named, connections
 from coordinator.queries.connections import FeatureLines, feature_lines
-from coordinator.upkeep.actions import check_permissions
+from coordinator.settings.actions import check_permissions
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError
 from dashboard.connections.models import Connection

@@ -9,31 +9,31 @@ from coordinator.documents import moment, store_document
 from coordinator.lookup import connection_named, connections, find_store
 from coordinator.models import CommitStore
 from coordinator.protocols.stores import COMMIT_COORDINATOR, LOG_STORE
-from coordinator.upkeep.actions import cancel_ttl_migration
-from coordinator.upkeep.views_of import capacity_advice, expiry_facts
-from coordinator.upkeep.wishes import (
+from coordinator.settings.actions import cancel_ttl_migration
+from coordinator.settings.requests import (
     Capacity,
     ChangeCapacity,
+    ChangeInvalid,
     ChangeProtection,
     ChangeRecovery,
+    ChangeRequest,
     CreateStore,
     DisableTtl,
     EnableTtl,
     MigrateTtl,
-    Wish,
-    WishInvalid,
 )
-from coordinator.upkeep_commands import UpkeepCommand
-from coordinator.wish_forms import read_tags
+from coordinator.settings.views_of import capacity_advice, expiry_facts
+from coordinator.settings_commands import SettingsCommand
+from coordinator.settings_forms import read_tags
 from dashboard.accounts.actor import Actor
 from dashboard.commands import UsageError
 from dashboard.connections.models import Connection
 
-TTL_WISHES = {one.ACT: one for one in (EnableTtl, MigrateTtl, DisableTtl)}
-ACTIONS = ("create", "capacity", "protect", "recovery", *TTL_WISHES, "stop-migration")
+TTL_CHANGES = {one.ACT: one for one in (EnableTtl, MigrateTtl, DisableTtl)}
+ACTIONS = ("create", "capacity", "protect", "recovery", *TTL_CHANGES, "stop-migration")
 
 
-class Command(UpkeepCommand):
+class Command(SettingsCommand):
     """Without an action print what the database holds of a store; with one plan a change, from a fresh reading."""
 
     help = "Show one commit store, create it or change it: capacity, protection, recovery, TTL."
@@ -54,7 +54,7 @@ class Command(UpkeepCommand):
         parser.add_argument("--tag", action="append", default=[], metavar="KEY=VALUE", help="create; may be repeated")
         parser.add_argument("--on", action="store_true", help="protect, recovery: switch it on")
         parser.add_argument("--off", action="store_true", help="protect, recovery: switch it off")
-        self.add_upkeep_arguments(parser)
+        self.add_change_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         name, action = options["name"], options["action"]
@@ -63,9 +63,9 @@ class Command(UpkeepCommand):
         elif action == "stop-migration":
             self._stop(find_store(name, options["connection"]), options["apply"])
         elif action == "create":
-            self.change(_connection(options["connection"]), _wish(name, options), options)
+            self.change(_connection(options["connection"]), _change(name, options), options)
         else:
-            self.change(find_store(name, options["connection"]).connection, _wish(name, options), options)
+            self.change(find_store(name, options["connection"]).connection, _change(name, options), options)
 
     def _show(self, store: CommitStore) -> None:
         advice, expiry = capacity_advice(store), expiry_facts(store)
@@ -99,16 +99,16 @@ def _connection(name: str | None) -> Connection:
     return found[0]
 
 
-def _wish(name: str, options: dict[str, Any]) -> Wish:
+def _change(name: str, options: dict[str, Any]) -> ChangeRequest:
     try:
-        wish = _unchecked(name, options["action"], options)
-        wish.check()
-    except WishInvalid as invalid:
+        change = _unchecked(name, options["action"], options)
+        change.check()
+    except ChangeInvalid as invalid:
         raise UsageError(str(invalid)) from invalid
-    return wish
+    return change
 
 
-def _unchecked(name: str, action: str, options: dict[str, Any]) -> Wish:
+def _unchecked(name: str, action: str, options: dict[str, Any]) -> ChangeRequest:
     if action == "create":
         return CreateStore(
             name=name,
@@ -122,8 +122,8 @@ def _unchecked(name: str, action: str, options: dict[str, Any]) -> Wish:
         )
     if action == "capacity":
         return ChangeCapacity(name, _capacity(options, default_on_demand=False))
-    if action in TTL_WISHES:
-        return TTL_WISHES[action](name)
+    if action in TTL_CHANGES:
+        return TTL_CHANGES[action](name)
     if options["on"] == options["off"]:
         raise UsageError("Say --on or --off.")
     return ChangeProtection(name, options["on"]) if action == "protect" else ChangeRecovery(name, options["on"])

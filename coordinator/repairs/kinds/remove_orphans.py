@@ -8,9 +8,9 @@ from changes.plan import Plan
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.names import is_version, staged_file_version, temp_file_version, written_for
 from coordinator.protocols.registrations import element_problems
-from coordinator.protocols.staged_litter import losing_files, staged_fates, uncompared_files
+from coordinator.protocols.staged_orphans import losing_files, staged_fates, uncompared_files
 from coordinator.protocols.survivors import Fate, Proof, fate_of_registration
-from coordinator.protocols.temp_litter import Times, as_s3_says, temp_fates, unnamed_files
+from coordinator.protocols.temp_orphans import Times, as_s3_says, temp_fates, unnamed_files
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, duration, joined, thousands, verb, version_list
 from coordinator.repairs.declaration import Repair
@@ -35,28 +35,28 @@ MOST_DELETED = 300
 
 def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
     """C1: temp files that were never accepted; where none is proven, those that may be the last copy of a commit."""
-    litter = temp_litter(table, table.written_at)
+    orphans = temp_orphans(table, table.written_at)
     domains = table.lock_domains
     reason = (
         table.why_nothing()
         or table.why_not_alone()
         or _why_not_domains(domains)
-        or ("" if litter else _none_quiet("temp file"))
+        or ("" if orphans else _none_quiet("temp file"))
     )
     title = "Remove temp files that no entry names"
     if reason:
         yield table.refuse(finding, NAME, title, reason)
     else:
-        yield _removal(table, finding, title, litter, lambda file: _unnamed_deletion(table, file, domains[0]))
+        yield _removal(table, finding, title, orphans, lambda file: _unnamed_deletion(table, file, domains[0]))
     yield _never_published(table, finding)
 
 
 def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
     """K2: staged files of backfilled versions that hold other bytes than the accepted ones."""
     registration = current_registration(table)
-    litter = staged_litter(table)
+    orphans = staged_orphans(table)
     reason = table.why_nothing() or _why_not_registration(table, registration)
-    if not reason and not litter:
+    if not reason and not orphans:
         reason = (
             "Their versions are not backfilled yet, so a slow writer could still commit one of them; or they are "
             f"younger than {duration(QUIET_SECONDS)}."
@@ -67,7 +67,7 @@ def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[O
     else:
         uncompared = len(uncompared_files(table.view))
         yield _removal(
-            table, finding, title, litter, lambda file: _unlisted_deletion(table, file, registration), uncompared
+            table, finding, title, orphans, lambda file: _unlisted_deletion(table, file, registration), uncompared
         )
     yield _never_published(table, finding)
 
@@ -90,13 +90,13 @@ def _removal(
     table: TableUnderRepair,
     finding: Finding,
     title: str,
-    litter: Sequence[tuple[LogObject, Fate]],
+    orphans: Sequence[tuple[LogObject, Fate]],
     deletion: Callable[[LogObject], DeleteOrphan],
     uncompared: int = 0,
 ) -> Plan:
     """Delete what is proven; the rest by a plan of its own, once nothing proven is left, after a copy was kept."""
-    proven = [file for file, fate in litter if fate.may_go]
-    files = proven or [file for file, _ in litter]
+    proven = [file for file, fate in orphans if fate.may_go]
+    files = proven or [file for file, _ in orphans]
     taken = files[:MOST_DELETED]
     told = [
         f"Deletes {counted(len(taken), 'file')}, {sum(file.size for file in taken):,} B, after looking once more that "
@@ -107,14 +107,14 @@ def _removal(
     if uncompared:
         told.append(f"{counted(uncompared, 'file')} stay, not compared with what is published.")
     if proven:
-        if unproven := len(litter) - len(proven):
+        if unproven := len(orphans) - len(proven):
             told.append(f"{counted(unproven, 'file')} that may be the last copy of an accepted commit stay.")
         calls = _proven_again(table, [(file, deletion(file)) for file in taken])
         return table.plan(finding, NAME, title, calls, told)
     calls = _kept_first(table, [(file, deletion(file)) for file in taken])
-    told += [f"{why[:1].upper()}{why[1:]}." for why in sorted({fate.why for _, fate in litter})]
+    told += [f"{why[:1].upper()}{why[1:]}." for why in sorted({fate.why for _, fate in orphans})]
     told.append("Each is kept under _levee_rescue/ first.")
-    return table.plan(finding, NAME, title, calls, told, _what_may_go(litter))
+    return table.plan(finding, NAME, title, calls, told, _what_may_go(orphans))
 
 
 def _proven_again(table: TableUnderRepair, deletions: Sequence[tuple[LogObject, DeleteOrphan]]) -> list[Call]:
@@ -145,8 +145,8 @@ def _kept_first(table: TableUnderRepair, deletions: Sequence[tuple[LogObject, De
     return calls
 
 
-def _what_may_go(litter: Sequence[tuple[LogObject, Fate]]) -> str:
-    versions = [version for file, _ in litter if (version := written_for(file.name)) is not None]
+def _what_may_go(orphans: Sequence[tuple[LogObject, Fate]]) -> str:
+    versions = [version for file, _ in orphans if (version := written_for(file.name)) is not None]
     return f"an accepted commit of version {version_list(versions)}: one of these files may be its last copy"
 
 
@@ -175,7 +175,7 @@ def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[
     )
 
 
-def temp_litter(table: TableUnderRepair, times: Times = as_s3_says) -> list[tuple[LogObject, Fate]]:
+def temp_orphans(table: TableUnderRepair, times: Times = as_s3_says) -> list[tuple[LogObject, Fate]]:
     """Quiet temp files that no entry names, of versions that another file holds or that left no trace."""
     unnamed = unnamed_files(table.view, temp_fates(table.view, table.entries, times), table.entries)
     return [(file, fate) for file, fate in unnamed if _is_quiet(table, file) and _is_told(table, file)]
@@ -192,7 +192,7 @@ def _is_told(table: TableUnderRepair, file: LogObject) -> bool:
     return version > table.newest_trace
 
 
-def staged_litter(table: TableUnderRepair) -> list[tuple[LogObject, Fate]]:
+def staged_orphans(table: TableUnderRepair) -> list[tuple[LogObject, Fate]]:
     """Quiet staged files of backfilled versions that hold other bytes than the published ones."""
     fates = staged_fates(table.view, lambda file: _witnesses_tell(table, file))
     return [(file, fate) for file, fate in losing_files(table.view, fates) if _is_quiet(table, file)]
@@ -292,7 +292,7 @@ MOST_READ = 50
 def _wanted(table: TableUnderRepair, finding: Finding) -> Iterator[str]:
     match finding.code:
         case "C1":
-            found = [file for file, fate in temp_litter(table) if fate.proof is Proof.NEVER_ACCEPTED]
+            found = [file for file, fate in temp_orphans(table) if fate.proof is Proof.NEVER_ACCEPTED]
             yield from (file.name for file in found[:MOST_DELETED])
         case "K0":
             names = (upgrade_file(one) for one in orphans(table)[:MOST_READ])
@@ -303,7 +303,7 @@ def _wanted(table: TableUnderRepair, finding: Finding) -> Iterator[str]:
 
 def _files_that_tell(table: TableUnderRepair) -> Iterator[str]:
     """What tells of a version which of its files was accepted, and each file that may go."""
-    for file, _ in staged_litter(table)[:MOST_DELETED]:
+    for file, _ in staged_orphans(table)[:MOST_DELETED]:
         version = staged_file_version(file.name)
         if version is not None:
             yield commit_name(version)

@@ -19,7 +19,7 @@ from dashboard.accounts.people import (
     VERB,
     LastAdmin,
     NameReserved,
-    Wish,
+    PersonChange,
     change_person,
     invitation,
 )
@@ -117,7 +117,7 @@ def _only_admins(request: HttpRequest) -> None:
 def _saved(request: HttpRequest, form: PersonForm, name: str) -> bool:
     """Save what the form says, or put the reason why not into it."""
     role = form.chosen_role
-    wish = Wish(
+    change = PersonChange(
         role=role,
         email=form.cleaned_data["email"],
         is_active=form.cleaned_data["is_active"] or isinstance(form, NewPersonForm),
@@ -125,7 +125,7 @@ def _saved(request: HttpRequest, form: PersonForm, name: str) -> bool:
         clears_role=role is None,
     )
     try:
-        change_person(Actor.from_request(request), name, wish)
+        change_person(Actor.from_request(request), name, change)
     except (NameReserved, LastAdmin) as error:
         form.add_error(None, str(error))
     except ValidationError as error:

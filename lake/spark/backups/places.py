@@ -7,12 +7,12 @@ from typing import Any
 
 from lake.aws.access import Access, Lake, open_lake
 from lake.aws.s3 import S3
-from lake.aws.wire import Patience
+from lake.aws.wire import RetryPolicy
 from lake.spark.errors import SparkRefused
 
 THREADS = 64
 """Requests that one Python worker has in the air at once."""
-PATIENCE = Patience(read=300.0)
+RETRY_POLICY = RetryPolicy(read=300.0)
 """A copy of several GiB answers only when it is done."""
 
 _S3A = "spark.hadoop.fs.s3a.endpoint"
@@ -52,7 +52,7 @@ def s3_of(access: Access) -> S3:
 
 @cache
 def _lake_at(region: str, endpoint_url: str) -> Lake:
-    return open_lake(Access(region, endpoint_url=endpoint_url), parallel=THREADS, patience=PATIENCE)
+    return open_lake(Access(region, endpoint_url=endpoint_url), parallel=THREADS, retry_policy=RETRY_POLICY)
 
 
 def slots(spark: Any) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from lake.spark.jobs.history import telling_commits
+from lake.spark.jobs.history import reporting_commits
 from lake.spark.jobs.parameters import FEATURE, quoted_location, table_path
 from lake.spark.jobs.properties import table_features
 from lake.spark.jobs.remove_leftover_feature import FEATURES
@@ -34,7 +34,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
     report.step(SECOND if finishing else FIRST)
     statement = f"ALTER TABLE {table} DROP FEATURE {quote_text(FEATURE)}"
     then = "" if finishing else SECOND
-    commits = telling_commits(spark, table, lambda: spark.sql(statement), report, then)
+    commits = reporting_commits(spark, table, lambda: spark.sql(statement), report, then)
     report.step("Read what stays behind")
     features = table_features(spark, table)
     left = [feature for feature in FEATURES if feature in features]

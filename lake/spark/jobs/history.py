@@ -33,7 +33,7 @@ def _utc(epoch_ms: int) -> str:
     return datetime.fromtimestamp(epoch_ms / 1000, UTC).isoformat(timespec="milliseconds")
 
 
-def telling_commits(
+def reporting_commits(
     spark: Any, table: str, work: Callable[[], object], report: Report, then: str = ""
 ) -> list[HistoryEntry]:
     """Do the work in a thread and note each commit as it appears; return the commits made meanwhile, oldest first.

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from lake.spark.errors import SparkRefused
-from lake.spark.jobs.history import telling_commits
+from lake.spark.jobs.history import reporting_commits
 from lake.spark.jobs.parameters import quoted_location, table_path, text
 from lake.spark.jobs.properties import table_features
 from lake.spark.jobs.report import Report
@@ -31,7 +31,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
     table, feature = table_path(params), _known(text(params, "feature"))
     report.step(f"Remove {feature}")
     statement = f"ALTER TABLE {table} DROP FEATURE {quote_text(feature)}"
-    commits = telling_commits(spark, table, lambda: spark.sql(statement), report)
+    commits = reporting_commits(spark, table, lambda: spark.sql(statement), report)
     report.step("Read the table's features")
     features = table_features(spark, table)
     return {"commits": [asdict(commit) for commit in commits], "features": features}

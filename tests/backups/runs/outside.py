@@ -14,9 +14,9 @@ from typing import Any
 
 import django
 
-from tests.patience import patience
+from tests.waiting import scaled
 
-LONGEST_PAUSE_SECONDS = patience(60)
+LONGEST_PAUSE_SECONDS = scaled(60)
 MEETING = "meeting"
 
 

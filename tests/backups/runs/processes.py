@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.backups.runs.ground import ROLE, Ground
-from tests.patience import patience
+from tests.waiting import scaled
 
-PATIENCE_SECONDS = patience(60)
+WAIT_SECONDS = scaled(60)
 
 
 class Home:
@@ -40,7 +40,7 @@ class Home:
 
     def finish(self, process: "subprocess.Popen[str]") -> str:
         """Wait for a command and return what it printed."""
-        out, errors = process.communicate(timeout=PATIENCE_SECONDS)
+        out, errors = process.communicate(timeout=WAIT_SECONDS)
         assert process.returncode == 0, errors
         return out
 
@@ -62,7 +62,7 @@ class Home:
         paused = self.folder / "paused"
         wait_until(lambda: paused.exists() or process.poll() is not None)
         process.kill()
-        _, errors = process.communicate(timeout=PATIENCE_SECONDS)
+        _, errors = process.communicate(timeout=WAIT_SECONDS)
         assert paused.exists(), errors
         paused.unlink()
         with closing(sqlite3.connect(self.folder / "levee.sqlite3")) as database, database:
@@ -70,7 +70,7 @@ class Home:
 
 
 def wait_until(holds: Callable[[], Any]) -> None:
-    until = time.monotonic() + PATIENCE_SECONDS
+    until = time.monotonic() + WAIT_SECONDS
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.02)

@@ -179,7 +179,7 @@ def test_a_scheduled_run_waits_for_an_inventory_that_no_earlier_run_has_used(wor
     assert (second.state, second.inventory) == ("complete", "2026-11-20T00-00Z")
 
 
-def test_a_role_that_may_not_read_the_inventory_is_a_stumble_that_names_the_permission(world):
+def test_a_role_that_may_not_read_the_inventory_is_a_failed_attempt_that_names_the_permission(world):
     deliver(world)
     world.s3.refuses = AwsError("AccessDenied", "no", "R1", "s3:ListObjectsV2", "s3:ListBucket", "s3://manifests/")
     run = start(plan())

@@ -20,7 +20,7 @@ from lake.aws.wire import Wire
 from tests.backups.runs.deaths import Deaths, dying
 from tests.backups.runs.ground import Ground, counts
 from tests.backups.runs.world import NOW, Killed, World, inhabit, make_plan, start, tick
-from tests.patience import patience
+from tests.waiting import scaled
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
 ROUNDS = 40
@@ -138,7 +138,7 @@ def test_a_worker_killed_before_or_after_any_request_to_aws_hands_its_run_over(m
 
 
 def run_until_finished(run: Run, deaths: Deaths) -> None:
-    until = time.monotonic() + patience(20)
+    until = time.monotonic() + scaled(20)
     while not run.is_finished:
         assert time.monotonic() < until, run.sentence
         run_with(deaths)

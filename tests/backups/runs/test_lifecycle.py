@@ -52,15 +52,15 @@ def job(kind: str = "backup-run", silent_seconds: float = 0) -> Job:
 def test_only_one_of_two_jobs_holds_a_run():
     run, first = start(make_plan()), job()
 
-    assert lifecycle.hold(run.pk, first)
-    assert not lifecycle.hold(run.pk, job("backup-data"))
+    assert lifecycle.acquire(run.pk, first)
+    assert not lifecycle.acquire(run.pk, job("backup-data"))
 
 
 def test_a_holder_that_has_been_silent_is_lost_to_the_next_job():
     run, dead = start(make_plan()), job(silent_seconds=91)
-    lifecycle.hold(run.pk, dead)
+    lifecycle.acquire(run.pk, dead)
 
-    assert lifecycle.hold(run.pk, job("backup-data"))
+    assert lifecycle.acquire(run.pk, job("backup-data"))
     dead.refresh_from_db()
     assert dead.state == "lost"
 
@@ -69,8 +69,8 @@ def test_what_a_job_learns_after_another_took_its_run_is_not_kept():
     """A worker that was paused, given up and comes back."""
     run, first = start(make_plan()), job(silent_seconds=91)
     row = CopyJob.objects.create(run=run, number=1, engine="s3-batch", status="Complete")
-    lifecycle.hold(run.pk, first)
-    lifecycle.hold(run.pk, job("backup-data"))
+    lifecycle.acquire(run.pk, first)
+    lifecycle.acquire(run.pk, job("backup-data"))
     late = SimpleNamespace(context=SimpleNamespace(job=first))
 
     with pytest.raises(GivenUp):
@@ -84,11 +84,11 @@ def test_what_a_job_learns_after_another_took_its_run_is_not_kept():
 
 def test_a_job_takes_the_run_over_from_one_that_has_ended():
     run, first = start(make_plan()), job()
-    lifecycle.hold(run.pk, first)
+    lifecycle.acquire(run.pk, first)
     Job.objects.filter(pk=first.pk).update(state="lost")
 
     second = job()
-    assert lifecycle.hold(run.pk, second)
+    assert lifecycle.acquire(run.pk, second)
     assert not lifecycle.move(run.pk, RunState.RUNNING, job=first)
     assert lifecycle.move(run.pk, RunState.RUNNING, job=second)
 
@@ -97,17 +97,17 @@ def test_a_finished_run_is_held_by_nobody():
     run = start(make_plan())
     Run.objects.filter(pk=run.pk).update(state=RunState.COMPLETE)
 
-    assert not lifecycle.hold(run.pk, job())
+    assert not lifecycle.acquire(run.pk, job())
 
 
 def test_a_run_that_is_to_be_cancelled_waits_for_nothing():
     run, holder = start(make_plan()), job()
-    lifecycle.hold(run.pk, holder)
+    lifecycle.acquire(run.pk, holder)
     lifecycle.move(run.pk, RunState.CANCELLING)
 
     from tests.backups.runs.world import NOW
 
-    lifecycle.let_go(run.pk, holder, NOW)
+    lifecycle.release(run.pk, holder, NOW)
 
     run.refresh_from_db()
     assert (run.worker, run.look_again_at) == (None, None)

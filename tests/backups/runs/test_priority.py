@@ -5,7 +5,7 @@ import json
 import pytest
 from django.core.management import call_command
 
-from backups.actions import RunRefused, prefer
+from backups.actions import RunRefused, set_priority
 from backups.models import Plan, Run
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
@@ -41,7 +41,7 @@ def at_aws(world: World) -> set[int]:
 
 def test_a_copy_job_gets_the_priority_at_its_next_look(world, run):
     assert at_aws(world) == {10}
-    prefer(Actor.command(), run, 90)
+    set_priority(Actor.command(), run, 90)
     assert at_aws(world) == {10}
     tick(world, rounds=1)
     assert at_aws(world) == {90}
@@ -71,12 +71,12 @@ def test_a_run_without_a_job_at_aws_has_none(world):
     tick(world)
     run.refresh_from_db()
     with pytest.raises(RunRefused, match="nothing to prefer"):
-        prefer(Actor.command(), run, 1)
+        set_priority(Actor.command(), run, 1)
 
 
 def test_a_viewer_may_not(run):
     with pytest.raises(NotAllowed):
-        prefer(actor(Role.VIEWER), run, 1)
+        set_priority(actor(Role.VIEWER), run, 1)
 
 
 def test_a_job_that_ended_meanwhile_needs_no_priority(world, run):
@@ -84,9 +84,9 @@ def test_a_job_that_ended_meanwhile_needs_no_priority(world, run):
         raise AwsError("JobStatusException", "it has ended", "", "s3:UpdateJobPriority", "", job_id)
 
     world.batch.set_priority = ended
-    prefer(Actor.command(), run, 90)
+    set_priority(Actor.command(), run, 90)
     tick(world, rounds=1)
     run.refresh_from_db()
 
     assert run.state == "running"
-    assert run.stumbles == 0
+    assert run.failed_attempts == 0

@@ -250,7 +250,7 @@ def test_an_expired_role_is_waited_out(world):
     assert finish(world, run).state == "complete"
 
 
-def test_six_stumbles_in_a_row_end_the_run_with_the_reason(world):
+def test_six_failed_attempts_in_a_row_end_the_run_with_the_reason(world):
     world.trouble_at = {"plan": JobFailed("SparkGone", "Spark ended by itself.")}
 
     run = finish(world, start(make_plan()))

@@ -46,7 +46,7 @@ def test_an_expired_or_denied_role_is_said_tried_again_and_given_up_and_a_new_ru
 
     tick(world)
     run.refresh_from_db()
-    assert (run.state, run.stumbles) == ("failed", 5)
+    assert (run.state, run.failed_attempts) == ("failed", 5)
     assert run.sentence.endswith("It went wrong 6 times in a row.")
     assert run.stages.get(name=STAGE_OF[point]).state == "failed"
 
@@ -64,7 +64,7 @@ def test_a_role_that_may_not_read_the_inventory_is_said_and_given_up_and_a_new_r
     run = start(plan)
     tick(world, rounds=2)
     run.refresh_from_db()
-    assert (run.state, run.stumbles) == ("waiting_for_inventory", 2)
+    assert (run.state, run.failed_attempts) == ("waiting_for_inventory", 2)
     assert "the permission s3:GetObject is missing. Run the preflight of the plan" in run.sentence
     tick(world)
     run.refresh_from_db()
@@ -92,7 +92,7 @@ def test_a_trouble_that_ends_leaves_no_trace_in_the_run(world, point):
     assert len(world.batch.jobs) == 1
 
 
-def test_a_lake_that_cannot_be_opened_is_a_stumble(world, monkeypatch):
+def test_a_lake_that_cannot_be_opened_is_a_failed_attempt(world, monkeypatch):
     def refuse(access):
         raise AwsError("BadConfiguration", "the AWS configuration files cannot be used")
 
@@ -100,7 +100,7 @@ def test_a_lake_that_cannot_be_opened_is_a_stumble(world, monkeypatch):
     run = start(make_plan())
     tick(world, rounds=1)
     run.refresh_from_db()
-    assert (run.stumbles, run.worker) == (1, None)
+    assert (run.failed_attempts, run.worker) == (1, None)
     assert "configuration files cannot be used" in run.sentence
     tick(world)
     run.refresh_from_db()

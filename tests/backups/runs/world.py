@@ -86,7 +86,7 @@ class World:
         self.batch = MemoryBatch(self)
 
     def passing(self, point: str) -> None:
-        """Die or stumble here, if that was asked for."""
+        """Die or fail here, if that was asked for."""
         if point in self.trouble_at:
             raise self.trouble_at[point]
         if self.kill_at == point:
@@ -253,7 +253,7 @@ class MemorySpark:
 
     def cancel(self, copying: Copying) -> None: ...
 
-    def prefer(self, copying: Copying) -> None: ...
+    def set_priority(self, copying: Copying) -> None: ...
 
 
 def inhabit(monkeypatch: Any, world: World) -> World:
@@ -267,14 +267,14 @@ def inhabit(monkeypatch: Any, world: World) -> World:
         engines = {Plan.Engine.S3_BATCH: S3BatchEngine(world.batch), Plan.Engine.SPARK: MemorySpark(world)}
         return MemoryPipeline(world), engines
 
-    let_go: Callable[..., bool] = lifecycle.let_go
+    release: Callable[..., bool] = lifecycle.release
 
-    def let_go_alive(*args: Any) -> bool:
-        return not world.is_dead and let_go(*args)
+    def release_alive(*args: Any) -> bool:
+        return not world.is_dead and release(*args)
 
     monkeypatch.setattr(jobs, "open_lake", open_lake)
     monkeypatch.setattr(jobs, "parts", parts)
-    monkeypatch.setattr(lifecycle, "let_go", let_go_alive)
+    monkeypatch.setattr(lifecycle, "release", release_alive)
     return world
 
 

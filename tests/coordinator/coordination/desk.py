@@ -9,7 +9,7 @@ from django.test import Client
 from coordinator.coordination import actions
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import CHECK_KIND, checks_of
-from coordinator.coordination.reading import Wish
+from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import DeltaTable
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
@@ -38,16 +38,16 @@ class Desk:
     def coordinated(self, root: str = ROOT) -> DeltaTable:
         """A table that was enabled at version 3."""
         table = self.plain(root)
-        job = self.run(self.act(self.checked(self.wish(Operation.ENABLE, table))))
+        job = self.run(self.act(self.checked(self.change(Operation.ENABLE, table))))
         assert job.state == "succeeded", job.error_text
         return self.console.table(root)
 
-    def wish(self, operation: Operation, table: DeltaTable, **changes: Any) -> Wish:
+    def change(self, operation: Operation, table: DeltaTable, **changes: Any) -> CoordinationRequest:
         store = self.store if operation is Operation.ENABLE else ""
-        return Wish(operation, table.uri, **({"store": store} | changes))
+        return CoordinationRequest(operation, table.uri, **({"store": store} | changes))
 
-    def checked(self, wish: Wish, by: Actor | None = None) -> Job:
-        return self.run(actions.check(by or actor(Role.OPERATOR), self.console.connection, wish))
+    def checked(self, change: CoordinationRequest, by: Actor | None = None) -> Job:
+        return self.run(actions.check(by or actor(Role.OPERATOR), self.console.connection, change))
 
     def act(self, checked: Job, by: Actor | None = None, **confirmed: Any) -> Job:
         """Confirm as the form has it; keywords change what is confirmed."""

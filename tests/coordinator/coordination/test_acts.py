@@ -11,7 +11,7 @@ from coordinator.coordination import actions, carrying_out, jobs
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.gate import ChecksFailed, ConfirmationNeeded, PreflightNeeded
 from coordinator.coordination.offers import coordination_offers
-from coordinator.coordination.reading import Wish
+from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import TableFinding
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
@@ -54,7 +54,7 @@ def last_audit(outcome: str) -> AuditEntry:
 
 
 def test_enabling_registers_commits_and_proves(desk, plain) -> None:
-    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain)), reason="CHG-1"))
+    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain)), reason="CHG-1"))
 
     assert job.state == "succeeded", job.error_text
     assert (
@@ -67,7 +67,7 @@ def test_enabling_registers_commits_and_proves(desk, plain) -> None:
 
 
 def test_the_audit_log_has_the_table_before_and_after(desk, plain) -> None:
-    desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+    desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     entry = last_audit("done")
     assert (entry.action, entry.target_label) == ("table.enable-coordination", plain.uri)
@@ -76,20 +76,20 @@ def test_the_audit_log_has_the_table_before_and_after(desk, plain) -> None:
 
 
 def test_the_cold_start_of_spark_is_a_step_of_the_job(desk, plain) -> None:
-    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     assert [step["name"] for step in job.steps][:2] == ["Check the preconditions", START]
 
 
 def test_a_first_commit_proves_it_only_where_asked_for(desk, plain) -> None:
-    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain)), probe=True))
+    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain)), probe=True))
 
     assert job.state == "succeeded"
     assert asked(desk)[-1] == append_probe.KIND
 
 
 def test_dropping_shows_both_commits_as_steps_and_what_stays(desk, coordinated) -> None:
-    job = desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated))))
+    job = desk.run(desk.act(desk.checked(desk.change(DROP, coordinated))))
 
     assert job.state == "succeeded", job.error_text
     names = [step["name"] for step in job.steps]
@@ -103,24 +103,24 @@ def test_dropping_shows_both_commits_as_steps_and_what_stays(desk, coordinated) 
 def test_a_drop_removes_what_stays_only_where_asked_for_and_stands_if_delta_refuses(desk, coordinated) -> None:
     desk.spark.at["Remove"] = ends("failed", "History needs it.", condition="DELTA_FEATURE_DROP_WAIT")
 
-    job = desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated, remove_features=("vacuumProtocolCheck",)))))
+    job = desk.run(desk.act(desk.checked(desk.change(DROP, coordinated, remove_features=("vacuumProtocolCheck",)))))
 
     assert job.state == "succeeded", job.error_text
     assert "vacuumProtocolCheck stays, as Delta says: History needs it." in job.message
 
 
 def test_a_drop_tells_of_what_is_left_in_the_end(desk, coordinated) -> None:
-    job = desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated, remove_features=("vacuumProtocolCheck",)))))
+    job = desk.run(desk.act(desk.checked(desk.change(DROP, coordinated, remove_features=("vacuumProtocolCheck",)))))
 
     assert "off since version 5 (commits 4, 5). Left behind: inCommitTimestamp, and" in job.message
     assert "vacuumProtocolCheck was removed." in job.message
 
 
 def test_a_leftover_is_removed_afterwards(desk, coordinated) -> None:
-    desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated))))
-    wish = desk.wish(LEFTOVERS, coordinated, remove_features=("vacuumProtocolCheck",))
+    desk.run(desk.act(desk.checked(desk.change(DROP, coordinated))))
+    change = desk.change(LEFTOVERS, coordinated, remove_features=("vacuumProtocolCheck",))
 
-    job = desk.run(desk.act(desk.checked(wish)))
+    job = desk.run(desk.act(desk.checked(change)))
 
     assert job.state == "succeeded", job.error_text
     assert "vacuumProtocolCheck" not in desk.console.table(ROOT).features
@@ -128,9 +128,9 @@ def test_a_leftover_is_removed_afterwards(desk, coordinated) -> None:
 
 def test_creating_makes_a_table_that_is_coordinated_from_its_first_commit(desk) -> None:
     uri = desk.console.lake.uri("new/table")
-    wish = Wish(CREATE, uri, store=desk.store, columns="id BIGINT", partition_by=())
+    change = CoordinationRequest(CREATE, uri, store=desk.store, columns="id BIGINT", partition_by=())
 
-    job = desk.run(desk.act(desk.checked(wish)))
+    job = desk.run(desk.act(desk.checked(change)))
 
     assert job.state == "succeeded", job.error_text
     assert desk.console.table("new/table").mechanism == "coordinated_commits"
@@ -141,7 +141,7 @@ def test_creating_makes_a_table_that_is_coordinated_from_its_first_commit(desk) 
 
 @pytest.mark.parametrize("confirmed", [{"stated": False}, {"digest": "0" * 32}])
 def test_nothing_is_queued_without_the_statement_or_with_other_checks(desk, plain, confirmed) -> None:
-    checked = desk.checked(desk.wish(ENABLE, plain))
+    checked = desk.checked(desk.change(ENABLE, plain))
 
     with pytest.raises((ConfirmationNeeded, PreflightNeeded)):
         desk.act(checked, **confirmed)
@@ -150,14 +150,14 @@ def test_nothing_is_queued_without_the_statement_or_with_other_checks(desk, plai
 
 
 def test_a_drop_needs_the_tables_name(desk, coordinated) -> None:
-    checked = desk.checked(desk.wish(DROP, coordinated))
+    checked = desk.checked(desk.change(DROP, coordinated))
 
     with pytest.raises(ConfirmationNeeded, match=r"sales\.orders"):
         desk.act(checked, confirm="sales.order")
 
 
 def test_checks_older_than_fifteen_minutes_are_not_confirmed(desk, coordinated, age) -> None:
-    checked = desk.checked(desk.wish(DROP, coordinated))
+    checked = desk.checked(desk.change(DROP, coordinated))
     age(checked)
 
     with pytest.raises(PreflightNeeded):
@@ -165,7 +165,7 @@ def test_checks_older_than_fifteen_minutes_are_not_confirmed(desk, coordinated, 
 
 
 def test_a_job_that_waited_too_long_changes_nothing(desk, plain) -> None:
-    job = desk.act(desk.checked(desk.wish(ENABLE, plain)))
+    job = desk.act(desk.checked(desk.change(ENABLE, plain)))
     Job.objects.filter(pk=job.pk).update(params=job.params | {"checked_at": "2026-01-01T00:00:00+00:00"})
 
     job = desk.run(job)
@@ -176,20 +176,20 @@ def test_a_job_that_waited_too_long_changes_nothing(desk, plain) -> None:
 
 def test_checks_that_fail_cannot_be_confirmed(desk, coordinated) -> None:
     with pytest.raises(ChecksFailed, match="already"):
-        desk.act(desk.checked(desk.wish(ENABLE, coordinated)))
+        desk.act(desk.checked(desk.change(ENABLE, coordinated)))
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, None])
 def test_viewers_may_neither_check_nor_act(desk, plain, role) -> None:
     with pytest.raises(NotAllowed):
-        desk.checked(desk.wish(ENABLE, plain), by=actor(role))
-    checked = desk.checked(desk.wish(ENABLE, plain))
+        desk.checked(desk.change(ENABLE, plain), by=actor(role))
+    checked = desk.checked(desk.change(ENABLE, plain))
     with pytest.raises(NotAllowed):
         desk.act(checked, by=actor(role))
 
 
 def test_read_only_refuses_the_action_and_the_worker(desk, plain, settings) -> None:
-    checked = desk.checked(desk.wish(ENABLE, plain))
+    checked = desk.checked(desk.change(ENABLE, plain))
     job = desk.act(checked)
     settings.READ_ONLY = True
 
@@ -201,7 +201,7 @@ def test_read_only_refuses_the_action_and_the_worker(desk, plain, settings) -> N
 
 
 def test_a_read_only_connection_refuses_as_well(desk, plain) -> None:
-    checked = desk.checked(desk.wish(ENABLE, plain))
+    checked = desk.checked(desk.change(ENABLE, plain))
     job = desk.act(checked)
     Connection.objects.update(read_only=True)
 
@@ -214,13 +214,13 @@ def test_a_read_only_connection_refuses_as_well(desk, plain) -> None:
 
 
 def test_the_same_checks_confirmed_twice_are_one_job(desk, plain) -> None:
-    checked = desk.checked(desk.wish(ENABLE, plain))
+    checked = desk.checked(desk.change(ENABLE, plain))
 
     assert desk.act(checked).pk == desk.act(checked).pk
 
 
 def test_another_act_waits_for_the_one_under_way(desk, plain) -> None:
-    first, second = desk.checked(desk.wish(ENABLE, plain)), desk.checked(desk.wish(ENABLE, plain))
+    first, second = desk.checked(desk.change(ENABLE, plain)), desk.checked(desk.change(ENABLE, plain))
     desk.act(first)
 
     with pytest.raises(JobBusy):
@@ -228,7 +228,7 @@ def test_another_act_waits_for_the_one_under_way(desk, plain) -> None:
 
 
 def test_a_table_that_changed_since_the_checks_is_left_alone(desk, plain) -> None:
-    job = desk.act(desk.checked(desk.wish(ENABLE, plain)))
+    job = desk.act(desk.checked(desk.change(ENABLE, plain)))
     desk.console.lake.pending(ROOT, 3)
 
     job = desk.run(job)
@@ -243,7 +243,7 @@ def test_a_table_that_changed_since_the_checks_is_left_alone(desk, plain) -> Non
 def test_a_cancel_before_spark_changes_nothing(desk, plain) -> None:
     desk.spark.at[START] = cancelled
 
-    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     assert job.state == "cancelled"
     assert "it is not coordinated. Enable it again to finish; there is nothing to undo." in job.message
@@ -253,7 +253,7 @@ def test_a_cancel_before_spark_changes_nothing(desk, plain) -> None:
 def test_a_cancel_between_registration_and_commit_leaves_an_orphan_that_is_found(desk, plain) -> None:
     desk.spark.at[CONVERT] = cancelled
 
-    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     assert job.state == "cancelled"
     table = desk.console.table(ROOT)
@@ -261,20 +261,20 @@ def test_a_cancel_between_registration_and_commit_leaves_an_orphan_that_is_found
     found = TableFinding.objects.get(table=table, code="K0", resolved_at=None)
     assert "was cut short" in found.summary
     desk.spark.at.clear()
-    assert desk.run(desk.act(desk.checked(desk.wish(ENABLE, table)))).state == "succeeded"
+    assert desk.run(desk.act(desk.checked(desk.change(ENABLE, table)))).state == "succeeded"
 
 
 def test_a_cancel_between_the_drops_commits_offers_to_finish_and_to_undo(desk, coordinated) -> None:
     desk.spark.at[SECOND] = cancelled
 
-    job = desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated))))
+    job = desk.run(desk.act(desk.checked(desk.change(DROP, coordinated))))
 
     assert job.state == "cancelled"
     assert "Drop once more to finish, or enable to undo." in job.message
     table = desk.console.table(ROOT)
     assert (table.state, table.summary[:44]) == ("attention", "A drop of coordinated commits stopped half-w")
     desk.spark.at.clear()
-    finished = desk.run(desk.act(desk.checked(desk.wish(DROP, desk.console.table(ROOT)))))
+    finished = desk.run(desk.act(desk.checked(desk.change(DROP, desk.console.table(ROOT)))))
     assert finished.state == "succeeded", finished.error_text
     assert "coordinatedCommits-preview" not in desk.console.table(ROOT).features
     assert desk.console.table(ROOT).state == "healthy"
@@ -300,7 +300,7 @@ def enabling_meets_a_commit(desk, *, condition: str = "DELTA_CONCURRENT_WRITE", 
 def test_a_cut_enable_names_the_registration_that_it_left_and_where(desk, plain) -> None:
     desk.spark.at[CONVERT] = cancelled
 
-    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     left = table_id(plain.uri)
     assert f"Registration {left} appeared in {desk.store} meanwhile" in job.message
@@ -312,7 +312,7 @@ def test_a_cut_enable_names_the_registration_that_it_left_and_where(desk, plain)
 def test_an_enable_that_lost_its_race_removes_its_own_registration(desk, plain) -> None:
     enabling_meets_a_commit(desk)
 
-    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     left = table_id(plain.uri)
     assert (job.state, job.error_code) == ("failed", "DELTA_CONCURRENT_WRITE")
@@ -329,7 +329,7 @@ def test_an_enable_that_lost_its_race_removes_its_own_registration(desk, plain) 
 def test_a_spark_that_gave_no_answer_may_still_be_at_it_so_its_registration_stays(desk, plain) -> None:
     enabling_meets_a_commit(desk, state="lost")
 
-    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     assert registered(desk) == {table_id(plain.uri)}
     assert f"Registration {table_id(plain.uri)} appeared" in job.error_text
@@ -338,7 +338,7 @@ def test_a_spark_that_gave_no_answer_may_still_be_at_it_so_its_registration_stay
 def test_another_error_does_not_say_that_the_registration_is_the_jobs_own(desk, plain) -> None:
     enabling_meets_a_commit(desk, condition="DELTA_SOMETHING_ELSE")
 
-    desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+    desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     assert registered(desk) == {table_id(plain.uri)}
 
@@ -346,7 +346,7 @@ def test_another_error_does_not_say_that_the_registration_is_the_jobs_own(desk, 
 def test_a_registration_stays_whose_version_nobody_has_taken(desk, plain) -> None:
     desk.spark.at[CONVERT] = ends("failed", "Another writer was faster.", condition="DELTA_CONCURRENT_WRITE")
 
-    desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+    desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     assert registered(desk) == {table_id(plain.uri)}
 
@@ -361,7 +361,7 @@ def test_a_registration_that_its_version_names_stays_though_newer_metadata_does_
 
     desk.spark.at[CONVERT] = meet
 
-    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     assert f"Registration {table_id(plain.uri)} appeared" in job.error_text
     assert registered(desk) == {table_id(plain.uri)}
@@ -377,7 +377,7 @@ def test_of_two_registrations_that_appeared_neither_is_provably_the_jobs_own(des
 
     desk.spark.at[CONVERT] = meet
 
-    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     assert registered(desk) == {"other", table_id(plain.uri)}
     assert "other" in job.error_text
@@ -389,7 +389,7 @@ def test_a_registration_that_was_there_before_is_not_the_jobs(desk, plain) -> No
     desk.console.lake.dynamodb.put_item(TableName=desk.store, Item=other)
     enabling_meets_a_commit(desk)
 
-    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     assert registered(desk) == {"other"}
     assert "Registration other" not in job.error_text
@@ -408,7 +408,7 @@ def test_a_registration_that_changed_since_it_was_read_is_left_as_it_is(desk, pl
 
     monkeypatch.setattr(carrying_out, "Sending", sending)
 
-    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     assert registered(desk) == {table_id(plain.uri)}
     assert job.result["after"]["left"]["removed"] is False
@@ -433,7 +433,7 @@ def test_a_drop_cut_before_its_first_commit_is_published_says_to_backfill_first(
 
     desk.spark.at[SECOND] = cut
 
-    job = desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated))))
+    job = desk.run(desk.act(desk.checked(desk.change(DROP, coordinated))))
 
     advice = "Backfill first, for commit 4 is accepted and not published. Then drop once more to finish"
     assert job.state == "cancelled"
@@ -447,10 +447,10 @@ def test_a_drop_cut_before_its_first_commit_is_published_says_to_backfill_first(
 
 def test_finishing_such_a_drop_backfills_before_it_commits(desk, coordinated) -> None:
     desk.spark.at[SECOND] = lambda: unpublish(desk, 4) or cancelled()
-    desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated))))
+    desk.run(desk.act(desk.checked(desk.change(DROP, coordinated))))
     desk.spark.at.clear()
 
-    job = desk.run(desk.act(desk.checked(desk.wish(DROP, desk.console.table(ROOT)))))
+    job = desk.run(desk.act(desk.checked(desk.change(DROP, desk.console.table(ROOT)))))
 
     assert job.state == "succeeded", job.error_text
     names = [step["name"] for step in job.steps]
@@ -460,10 +460,10 @@ def test_finishing_such_a_drop_backfills_before_it_commits(desk, coordinated) ->
 
 def test_a_half_made_drop_can_be_undone_by_enabling(desk, coordinated) -> None:
     desk.spark.at[SECOND] = cancelled
-    desk.run(desk.act(desk.checked(desk.wish(DROP, coordinated))))
+    desk.run(desk.act(desk.checked(desk.change(DROP, coordinated))))
     desk.spark.at.clear()
 
-    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, desk.console.table(ROOT)))))
+    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, desk.console.table(ROOT)))))
 
     assert job.state == "succeeded", job.error_text
     assert desk.console.table(ROOT).mechanism == "coordinated_commits"
@@ -473,7 +473,7 @@ def test_a_half_made_drop_can_be_undone_by_enabling(desk, coordinated) -> None:
 def test_a_spark_that_dies_marks_the_job_and_says_what_the_table_is(desk, plain, step) -> None:
     desk.spark.at[step] = ends("lost", "The Spark worker ended in the middle of the job.")
 
-    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     assert job.state == "failed"
     assert "The Spark worker ended" in job.error_text
@@ -484,7 +484,7 @@ def test_a_spark_that_dies_marks_the_job_and_says_what_the_table_is(desk, plain,
 def test_what_delta_refuses_is_told_by_its_condition(desk, plain) -> None:
     desk.spark.at[CONVERT] = ends("failed", "Another writer was faster.", condition="DELTA_METADATA_CHANGED")
 
-    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     assert (job.state, job.error_code) == ("failed", "DELTA_METADATA_CHANGED")
 
@@ -492,7 +492,7 @@ def test_what_delta_refuses_is_told_by_its_condition(desk, plain) -> None:
 def test_an_outcome_that_cannot_be_proven_fails_the_job(desk, plain, monkeypatch) -> None:
     monkeypatch.setattr(type(desk.spark), "_convert", lambda *_: None)
 
-    job = desk.run(desk.act(desk.checked(desk.wish(ENABLE, plain))))
+    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     assert (job.state, job.error_code) == ("failed", "NotProven")
     assert "The protocol lacks coordinatedCommits-preview." in job.error_text

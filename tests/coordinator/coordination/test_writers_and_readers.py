@@ -10,16 +10,16 @@ from coordinator.coordination.compatibility import Read, Write, leftovers_in_wor
 from coordinator.coordination.moves import MOVES, moves_from
 from coordinator.coordination.pasting import cluster_conf, pyspark, spark_submit
 from coordinator.coordination.releases import RELEASES, release_named
-from coordinator.coordination.session_conf import MECHANISMS, WriterWorld, settings_for, warnings_for
+from coordinator.coordination.session_conf import MECHANISMS, WriterConfig, settings_for, warnings_for
 from coordinator.protocols.coordinator_conf import endpoint_mismatch, read_conf
 from lake.delta.facts import Mechanism
 from tests.coordinator.coordination.situations import FEATURES, conf
 
-WORLD = WriterWorld("eu-west-1", log_store="delta_log", coordinator="commits")
+WORLD = WriterConfig("eu-west-1", log_store="delta_log", coordinator="commits")
 HOSTILE = ["plain", "a b", "it's", 'a"b', "a\\b", "$HOME `id`", "é", "😀", "a\nb", " lead", "#x"]
 
 
-def keys(mechanism: Mechanism, world: WriterWorld = WORLD, release: str = "4.4.0") -> dict[str, str]:
+def keys(mechanism: Mechanism, world: WriterConfig = WORLD, release: str = "4.4.0") -> dict[str, str]:
     return {one.key: one.value for one in settings_for(mechanism, world, release_named(release))}
 
 
@@ -38,7 +38,7 @@ def test_no_other_mechanism_sets_a_log_store(mechanism: Mechanism) -> None:
 
 @pytest.mark.parametrize(("release", "package"), [("4.4.0", "software.amazon.awssdk"), ("3.3.2", "com.amazonaws.auth")])
 def test_credentials_are_spelled_as_the_releases_sdk_has_them(release: str, package: str) -> None:
-    world = WriterWorld("eu-west-1", environment_credentials=True)
+    world = WriterConfig("eu-west-1", environment_credentials=True)
 
     found = keys(Mechanism.SINGLE_DRIVER, world, release)
 

@@ -14,7 +14,7 @@ from coordinator.observation.passes import observe_connection, observe_one_table
 from coordinator.observation.surveys import Stopped
 from coordinator.observation.workers import TICK_SECONDS, Workers
 from lake.delta.uri import TableUri
-from tests.patience import patience
+from tests.waiting import scaled
 
 pytestmark = pytest.mark.postgres("upserts")
 
@@ -35,7 +35,7 @@ def test_a_table_and_its_lake_may_be_looked_at_at_once(written, connection, lake
     def look(work) -> None:
         try:
             for _ in range(4):
-                together.wait(timeout=patience(30))
+                together.wait(timeout=scaled(30))
                 work()
         finally:
             connections.close_all()
@@ -49,7 +49,7 @@ def test_a_table_and_its_lake_may_be_looked_at_at_once(written, connection, lake
             threads.submit(look, work) for work in (one, one, lambda: observe_connection(connection, lake, threads=2))
         ]
         for each in looks:
-            each.result(timeout=patience(120))
+            each.result(timeout=scaled(120))
 
     table = DeltaTable.objects.get()
     assert (table.published_version, table.error_code) == (4, "")
@@ -67,7 +67,7 @@ def test_a_cancelled_pass_stops_within_moments_and_keeps_what_is_stored(written,
 
     def hang(call) -> None:
         if call.operation == "ListObjectsV2" and "_delta_log/" in call.target:
-            release.wait(patience(30))
+            release.wait(scaled(30))
 
     guard.before = hang
     reading = threading.Event()
@@ -86,7 +86,7 @@ def test_a_cancelled_pass_stops_within_moments_and_keeps_what_is_stored(written,
     finally:
         release.set()
 
-    assert took < patience(3 * TICK_SECONDS + 1)
+    assert took < scaled(3 * TICK_SECONDS + 1)
     assert DeltaTable.objects.get(name="sales.orders").published_version == 2
     ended = ObservationPass.objects.order_by("-pk").first()
     assert ended is not None
@@ -161,7 +161,7 @@ def test_workers_tell_of_themselves_while_a_request_hangs():
             release.set()
 
     with Workers(1, tick) as workers:
-        assert workers.run(lambda: release.wait(patience(10)))
+        assert workers.run(lambda: release.wait(scaled(10)))
 
     assert len(ticks) >= 3
 
@@ -224,7 +224,7 @@ def test_work_that_has_not_begun_is_dropped_when_the_pass_ends():
 
     def work(number: int) -> int:
         begun.append(number)
-        release.wait(patience(10))
+        release.wait(scaled(10))
         return number
 
     def tick() -> None:

@@ -8,7 +8,7 @@ from django.utils import timezone
 from coordinator.models import Bucket, Entry
 from coordinator.observation.passes import observe_one_table
 from coordinator.observation.settings_of_aws import judge_bucket_again
-from coordinator.upkeep.views_of import lifecycle_view
+from coordinator.settings.views_of import lifecycle_view
 from lake.delta.uri import TableUri
 
 WIDE = {"ID": "wide", "Status": "Enabled", "Filter": {"Prefix": "sales/"}, "Expiration": {"Days": 30}}

@@ -13,7 +13,7 @@ from coordinator.models import DeltaTable
 from dashboard.commands import Failed
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
-from tests.patience import patience
+from tests.waiting import scaled
 
 
 @pytest.fixture
@@ -262,6 +262,6 @@ def test_without_a_connection_observing_says_what_to_do():
 
 @pytest.mark.parametrize("words", [["tables", "--state", "rosy"], ["table"], ["observe", "--nonsense"]])
 def test_wrong_usage_ends_in_two_with_nothing_on_stdout(words):
-    ended = subprocess.run([sys.executable, "manage.py", *words], capture_output=True, text=True, timeout=patience(60))
+    ended = subprocess.run([sys.executable, "manage.py", *words], capture_output=True, text=True, timeout=scaled(60))
 
     assert (ended.returncode, ended.stdout) == (2, "")

@@ -17,7 +17,7 @@ from dashboard.alerts.models import Alert
 from dashboard.alerts.problems import Problem
 from lake.aws.answers import Answer
 from tests.builders.lake import make_bucket, make_entry, make_finding, make_pending, make_table
-from tests.coordinator.upkeep.denying import Gate
+from tests.coordinator.settings.denying import Gate
 
 DAY = timedelta(days=1)
 TMP = "sales/orders/_delta_log/.tmp"

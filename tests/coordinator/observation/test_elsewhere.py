@@ -13,8 +13,8 @@ from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of
 from coordinator.observation.passes import observe_connection, survey_for_one_table, target_of
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import read_for_repair
-from coordinator.upkeep.sweep_plans import plan_sweep
-from coordinator.upkeep.wishes import Sweep
+from coordinator.settings.requests import Sweep
+from coordinator.settings.sweep_plans import plan_sweep
 from dashboard.connections.models import Connection
 from lake.aws.access import Access, Lake, open_lake
 from lake.delta.facts import LockDomain
@@ -147,9 +147,9 @@ def test_temp_files_of_a_table_that_another_region_guards_are_not_swept(here, th
     here.observe()
     there.observe()
     before = datetime.now(UTC) + timedelta(days=30)
-    wish = Sweep(there.written.bucket, before.isoformat())
+    change = Sweep(there.written.bucket, before.isoformat())
 
-    refused = plan_sweep(wish, there.connection, there.lake, before + timedelta(days=2))
+    refused = plan_sweep(change, there.connection, there.lake, before + timedelta(days=2))
 
     assert isinstance(refused, Refusal)
     assert refused.why == "several-locks"

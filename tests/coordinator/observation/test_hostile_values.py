@@ -228,12 +228,12 @@ def test_a_fault_of_our_own_is_one_tables_trouble(written, observe, monkeypatch)
     written.table("sales/neighbour", log_store=True)
     diagnose = reading.diagnose
 
-    def stumble(facts):
+    def fail(facts):
         if facts.uri.endswith("hostile"):
-            raise KeyError("stumbled")
+            raise KeyError("failed")
         return diagnose(facts)
 
-    monkeypatch.setattr(reading, "diagnose", stumble)
+    monkeypatch.setattr(reading, "diagnose", fail)
 
     assert observe().tables_failed == 1
 

@@ -12,7 +12,7 @@ from dashboard.accounts.actor import Actor
 from dashboard.jobs.actions import cancel
 from dashboard.jobs.execution import execute
 from dashboard.jobs.models import Job, JobState
-from tests.patience import patience
+from tests.waiting import scaled
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres("locks")]
 
@@ -54,12 +54,12 @@ def test_a_job_that_is_cancelled_while_aws_hangs_ends_within_moments(written, jo
     def hang(call) -> None:
         if call.operation == "ListObjectsV2" and "_delta_log/" in call.target:
             hanging.set()
-            release.wait(patience(30))
+            release.wait(scaled(30))
 
     guard.before = hang
 
     def cancel_it() -> None:
-        hanging.wait(patience(20))
+        hanging.wait(scaled(20))
         Job.objects.filter(pk=job.pk, state=JobState.RUNNING).update(state=JobState.CANCELLING)
         connections.close_all()
 
@@ -75,7 +75,7 @@ def test_a_job_that_is_cancelled_while_aws_hangs_ends_within_moments(written, jo
 
     job.refresh_from_db()
     assert job.state == JobState.CANCELLED
-    assert took < patience(10)
+    assert took < scaled(10)
     assert not DeltaTable.objects.exists()
 
 

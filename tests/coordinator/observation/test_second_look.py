@@ -25,7 +25,7 @@ LISTING, QUERY, ITEM, HEAD, GET = "ListObjectsV2", "Query", "GetItem", "HeadObje
 @pytest.fixture
 def observe(connection, guard) -> Iterator[Callable[..., PassResult]]:
     """One pass through the gate; waits for what a test does between two requests."""
-    with quick(guard.url, patience=replace(QUICK, read=60.0, total=300.0)) as lake:
+    with quick(guard.url, retry_policy=replace(QUICK, read=60.0, total=300.0)) as lake:
         yield partial(observe_connection, connection, lake, threads=4)
 
 

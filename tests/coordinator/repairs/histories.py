@@ -212,7 +212,7 @@ class History:
         return []
 
     def converge(self) -> None:
-        """Stop everybody, repair until no plan is left, litter last, and compare the log with the oracle."""
+        """Stop everybody, repair until no plan is left, orphans last, and compare the log with the oracle."""
         self.kill_all(repairs=True)
         self.lake.pass_hours(25)
         before = self.disputed_items()

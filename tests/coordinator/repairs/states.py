@@ -38,7 +38,7 @@ OTHER_STORE = "delta_log_eu"
 OTHER_DOMAIN = LockDomain(OTHER_STORE, URI)
 ELSEWHERE = HeldElsewhere("prod-us", "us-east-1", DOMAIN, 5, NOW)
 IN_OTHER = {OTHER_STORE: [entry(2)]}
-LITTERED = listing(temp=[log_object(temp_name(3, "lost"), age=2 * DAY), temp_name(3)])
+ORPHANED = listing(temp=[log_object(temp_name(3, "lost"), age=2 * DAY), temp_name(3)])
 
 
 def file(name: str, *, time: int | None = None, size: int = 1_000, problems: tuple[str, ...] = ()) -> FileCheck:

@@ -11,7 +11,7 @@ from tests.coordinator.repairs.scenes import KINDS, REQUIREMENTS, SCENES, WRITIN
 from tests.coordinator.repairs.world import WRITES, Meddled, make, refusal
 
 MOST_REQUESTS = 12
-NOT_LITTER = [scene for scene in WRITING_SCENES if "file" not in scene.__name__]
+NOT_ORPHANS = [scene for scene in WRITING_SCENES if "file" not in scene.__name__]
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_a_write_whose_answer_was_lost_has_failed_and_is_done_when_made_again(wo
     assert world.snapshot() == written
 
 
-@pytest.mark.parametrize("scene", NOT_LITTER, ids=name)
+@pytest.mark.parametrize("scene", NOT_ORPHANS, ids=name)
 def test_a_write_refused_by_its_own_success_counts_as_done(world, real, scene):
     call = scene(world)
     port = Meddled(real)

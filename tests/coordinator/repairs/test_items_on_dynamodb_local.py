@@ -26,7 +26,7 @@ from tests.coordinator.repairs.scenes import (
 from tests.coordinator.repairs.world import NOW, URI, Meddled, World, make
 from tests.dynamodb_local import dynamodb_local  # noqa: F401
 from tests.lake.aws.conftest import KEYS
-from tests.patience import patience
+from tests.waiting import scaled
 
 RACERS = 16
 
@@ -94,7 +94,7 @@ def test_one_of_sixteen_racers_wins(world, local, scene):
     start = threading.Barrier(RACERS)
 
     def race(_):
-        start.wait(timeout=patience(20))
+        start.wait(timeout=scaled(20))
         return make(call, local).result
 
     with ThreadPoolExecutor(RACERS) as pool:

@@ -55,7 +55,7 @@ def test_each_call_is_a_step_with_what_became_of_it(console: Console) -> None:
     assert job.events.count() == len(calls)
 
 
-def test_the_audit_log_holds_who_confirmed_the_images_and_the_aws_requests(console: Console) -> None:
+def test_the_audit_log_holds_who_confirmed_the_snapshots_and_the_aws_requests(console: Console) -> None:
     table = console.pending()
 
     job = console.run(console.repair(table, console.plan(table), by=actor(Role.ADMIN)))
@@ -292,7 +292,7 @@ def test_many_tables_have_one_outcome_each_and_a_failure_does_not_stop_the_other
     assert console.table("a/two").published_version == 3
 
 
-def test_each_table_of_many_has_its_own_audit_row_with_images(console: Console) -> None:
+def test_each_table_of_many_has_its_own_audit_row_with_snapshots(console: Console) -> None:
     console.pending("a/one")
     console.pending("a/two")
 

@@ -60,7 +60,7 @@ def test_a_staged_file_that_a_removed_registration_was_seen_to_list_stays():
     assert "remove-orphans" not in plans(replace(losers("lost"), provenance={3: known}))
 
 
-def test_litter_is_removed_in_bounded_plans():
+def test_orphans_are_removed_in_bounded_plans():
     files = [log_object(temp_name(3, f"lost{number}"), age=2 * DAY) for number in range(1_000)]
     plan = plans(log_store_facts(listing(temp=[*files, temp_name(3)]), entry(3)))["remove-orphans"]
 
@@ -153,7 +153,7 @@ def test_a_plan_that_keeps_a_copy_keeps_it_where_the_shown_plan_said():
     assert plan.rescue_folder == "shown"
 
 
-def test_the_temp_file_of_an_expired_entry_is_no_litter_while_its_version_left_a_trace():
+def test_the_temp_file_of_an_expired_entry_is_no_orphan_while_its_version_left_a_trace():
     """The file of version 4 may have been lost after its entry expired; its checksum is still there."""
     log = listing(temp=[log_object(temp_name(4), age=2 * DAY)])
     facts = log_store_facts(replace(log, checksums={4: log_object(checksum_name(4))}), entry(3))

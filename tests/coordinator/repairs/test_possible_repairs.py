@@ -226,7 +226,7 @@ def test_a_repair_that_a_finding_may_have_and_this_one_cannot_is_shown_with_the_
     assert (without.title, without.reason.partition(",")[0]) == ("Complete entry 3", "The entry is malformed")
 
 
-def test_litter_that_is_too_young_is_not_offered_for_removal():
+def test_an_orphan_that_is_too_young_is_not_offered_for_removal():
     young = log_store_facts(listing(temp=[temp_name(3, "lost"), temp_name(3)]), entry(3))
     old = log_store_facts(listing(temp=[log_object(temp_name(3, "lost"), age=2 * 86_400), temp_name(3)]), entry(3))
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from changes.plan import Plan
 from coordinator.repairs import item_calls, object_calls, orphan_calls
 from coordinator.repairs.planning import plan_repairs
-from coordinator.upkeep.sweep import SweepTable, Tally, sweep_table
+from coordinator.settings.sweep import SweepTable, Tally, sweep_table
 from lake.aws.access import Lake
 from tests.builders.changes import execute_plan
 from tests.coordinator.repairs.broken_lakes import NOW, BrokenLake, coordinated_lake, log_store_lake, rows

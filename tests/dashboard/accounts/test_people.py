@@ -10,7 +10,7 @@ from django.test import Client
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed, require
 from dashboard.accounts.models import Grant
-from dashboard.accounts.people import LastAdmin, Wish, change_person
+from dashboard.accounts.people import LastAdmin, PersonChange, change_person
 from dashboard.accounts.roles import Role, role_of
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
@@ -96,11 +96,13 @@ def test_who_may_no_longer_sign_in_is_out_at_once() -> None:
     assert sign_in("viewer", PASSWORD) == 200
 
 
-@pytest.mark.parametrize("wish", [Wish(role=Role.VIEWER), Wish(is_active=False), Wish(clears_role=True)])
-def test_the_last_admin_stays(wish: Wish) -> None:
+@pytest.mark.parametrize(
+    "change", [PersonChange(role=Role.VIEWER), PersonChange(is_active=False), PersonChange(clears_role=True)]
+)
+def test_the_last_admin_stays(change: PersonChange) -> None:
     admin = person(Role.ADMIN)
     with pytest.raises(LastAdmin):
-        change_person(actor(Role.ADMIN), admin.username, wish)
+        change_person(actor(Role.ADMIN), admin.username, change)
     assert role_of(User.objects.get(pk=admin.pk)) is Role.ADMIN
 
 

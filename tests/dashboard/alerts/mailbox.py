@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from aiosmtpd.controller import Controller
 
-from tests.patience import patience
+from tests.waiting import scaled
 
 
 class Mailbox:
@@ -75,4 +75,4 @@ def rude_server(*answers: bytes) -> Iterator[str]:
         yield f"smtp://127.0.0.1:{listening.getsockname()[1]}"
     finally:
         listening.close()
-        thread.join(timeout=patience(5))
+        thread.join(timeout=scaled(5))

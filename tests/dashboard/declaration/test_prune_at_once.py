@@ -11,7 +11,7 @@ from dashboard.connections.models import Connection
 from dashboard.declaration.connections import ConnectionSection
 from tests.builders.people import person
 from tests.dashboard.declaration.builders import NOTHING_LEFT, WHOLE, apply
-from tests.patience import patience
+from tests.waiting import scaled
 
 pytestmark = [
     pytest.mark.postgres("locks"),
@@ -45,14 +45,14 @@ def test_nothing_that_was_stored_after_the_last_look_goes_with_a_connection(tmp_
 
     monkeypatch.setattr(ConnectionSection, "remove", remove_after_a_while)
     apply(tmp_path, NOTHING_LEFT, "--prune", "--apply")
-    somebody.join(patience(30))
+    somebody.join(scaled(30))
 
     assert not Connection.objects.exists()
     assert len(refused) == 1
 
 
 def wait_until(condition) -> None:
-    until = time.monotonic() + patience(10)
+    until = time.monotonic() + scaled(10)
     while time.monotonic() < until and not condition():
         time.sleep(0.02)
 

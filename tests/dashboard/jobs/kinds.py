@@ -5,9 +5,9 @@ import time
 from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
 from dashboard.jobs.registry import job_kind
 from lake.aws.errors import AwsError
-from tests.patience import patience
+from tests.waiting import scaled
 
-LONGEST_WAIT_SECONDS = patience(60)
+LONGEST_WAIT_SECONDS = scaled(60)
 
 
 @job_kind("test-count", queue="aws")

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import django
 
-from tests.patience import patience
+from tests.waiting import scaled
 
 RACERS = 8
 
@@ -65,7 +65,7 @@ def race(act: Callable[[], Any]) -> list[Any]:
 
     def run() -> None:
         connection.ensure_connection()
-        line.wait(timeout=patience(20))
+        line.wait(timeout=scaled(20))
         try:
             answers.append(act())
         finally:
@@ -75,7 +75,7 @@ def race(act: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=patience(60))
+        thread.join(timeout=scaled(60))
     return answers
 
 

@@ -19,11 +19,11 @@ from redis.exceptions import RedisError
 
 from dashboard.processes.redis import command as redis_command
 from dashboard.processes.redis import find_server, prepare, socket_path
-from tests.patience import patience
+from tests.waiting import scaled
 
 pytestmark = [pytest.mark.process, pytest.mark.postgres("locks")]
 
-PATIENCE_SECONDS = patience(60)
+WAIT_SECONDS = scaled(60)
 
 
 class Deployment:
@@ -67,7 +67,7 @@ class Deployment:
         return self.run("manage.py", "job", job_id, "--json")
 
     def until(self, holds: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + WAIT_SECONDS
         while not holds():
             alive = all(process.poll() in {None, 0, -signal.SIGKILL} for process in self.processes)
             assert alive and time.monotonic() < deadline, (self.home / "log.txt").read_text()[-4000:]  # noqa: PT018
@@ -77,7 +77,7 @@ class Deployment:
         for process in reversed(self.processes):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
-            process.wait(timeout=patience(10))
+            process.wait(timeout=scaled(10))
 
     def _redis_answers(self) -> bool:
         try:
@@ -126,7 +126,7 @@ def test_a_worker_runs_a_job_and_obeys_a_cancel(deployment: Deployment, pool: st
     deployment.until(lambda: deployment.job(waiting)["state"] == "cancelled")
 
     worker.send_signal(signal.SIGTERM)
-    assert worker.wait(timeout=PATIENCE_SECONDS) == 0
+    assert worker.wait(timeout=WAIT_SECONDS) == 0
 
 
 def test_a_worker_of_threads_that_is_stopped_stops_its_jobs(deployment: Deployment) -> None:
@@ -134,7 +134,7 @@ def test_a_worker_of_threads_that_is_stopped_stops_its_jobs(deployment: Deployme
     job_id = deployment.outside("submit", "test-wait")
     deployment.until(lambda: deployment.job(job_id)["state"] == "running")
     worker.send_signal(signal.SIGTERM)
-    assert worker.wait(timeout=PATIENCE_SECONDS) == 0
+    assert worker.wait(timeout=WAIT_SECONDS) == 0
     assert deployment.job(job_id)["message"] == "Interrupted: the process that ran it was stopped."
 
 
@@ -143,7 +143,7 @@ def test_a_job_whose_worker_was_killed_is_lost_and_another_may_follow(deployment
     job_id = deployment.outside("submit", "test-wait")
     deployment.until(lambda: deployment.job(job_id)["state"] == "running")
     os.killpg(worker.pid, signal.SIGKILL)
-    worker.wait(timeout=patience(10))
+    worker.wait(timeout=scaled(10))
 
     assert deployment.outside("reap_in", "60") == 0
     assert deployment.outside("reap_in", "91") == 1

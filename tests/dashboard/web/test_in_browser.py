@@ -12,7 +12,7 @@ from dashboard.audit.log import record
 from dashboard.jobs.models import Job, JobEvent, JobState
 from tests.builders.people import PASSWORD, person
 from tests.lazily import lazily
-from tests.patience import patience_ms
+from tests.waiting import scaled_ms
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -66,11 +66,11 @@ def test_a_poll_moves_nothing_and_ends_with_its_job(chromium: "Browser", live_se
     log.evaluate("log => { log.scrollTop = -200; }")
     page.focus("#cancel")
     Job.objects.filter(pk=running.pk).update(message="Read 3 of 9 tables.")
-    expect(page.locator("#v")).to_have_text("Read 3 of 9 tables.", timeout=patience_ms(6))
+    expect(page.locator("#v")).to_have_text("Read 3 of 9 tables.", timeout=scaled_ms(6))
     assert log.evaluate("log => log.scrollTop") == -200
     assert page.evaluate("document.activeElement.id") == "cancel"
     Job.objects.filter(pk=running.pk).update(state=JobState.SUCCEEDED, finished_at=timezone.now())
-    expect(page.locator("#announce")).to_have_text("Observe the lake: Succeeded.", timeout=patience_ms(6))
+    expect(page.locator("#announce")).to_have_text("Observe the lake: Succeeded.", timeout=scaled_ms(6))
     expect(page).to_have_title("Succeeded · Observe the lake · Levee")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -84,9 +84,9 @@ def test_a_lost_connection_is_said_until_it_is_back(chromium: "Browser", live_se
     page = context.new_page()
     sign_in(page, live_server, f"/jobs/{running.pk}/")
     context.set_offline(True)
-    expect(page.locator("#offline")).to_be_visible(timeout=patience_ms(6))
+    expect(page.locator("#offline")).to_be_visible(timeout=scaled_ms(6))
     context.set_offline(False)
-    expect(page.locator("#offline")).to_be_hidden(timeout=patience_ms(6))
+    expect(page.locator("#offline")).to_be_hidden(timeout=scaled_ms(6))
     context.close()
 
 
@@ -97,7 +97,7 @@ def test_a_session_that_ends_during_a_poll_leads_to_sign_in(
     page = context.new_page()
     sign_in(page, live_server, f"/jobs/{running.pk}/")
     context.clear_cookies()
-    page.wait_for_url(f"{live_server.url}/login/?next=/jobs/{running.pk}/", timeout=patience_ms(6))
+    page.wait_for_url(f"{live_server.url}/login/?next=/jobs/{running.pk}/", timeout=scaled_ms(6))
     context.close()
 
 

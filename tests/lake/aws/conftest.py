@@ -10,7 +10,7 @@ import pytest
 
 from lake.aws.access import Access, Lake, open_lake
 from tests.lake.aws.stub import StubServer, quick
-from tests.patience import patience
+from tests.waiting import scaled
 
 KEYS = {"aws_access_key_id": "sandbox", "aws_secret_access_key": "sandbox", "region_name": "us-east-1"}
 
@@ -36,7 +36,7 @@ def endpoint() -> Iterator[str]:
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
-    thread.join(timeout=patience(5))
+    thread.join(timeout=scaled(5))
 
 
 @pytest.fixture

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lake.aws.access import Access, Lake, open_lake
-from lake.aws.wire import Patience
+from lake.aws.wire import RetryPolicy
 
-QUICK = Patience(
+QUICK = RetryPolicy(
     connect=2.0, read=0.3, attempts=4, throttled_attempts=6, first_pause=0.001, longest_pause=0.002, total=20.0
 )
 TLS_HANDSHAKE = b"\x16"
 
 
-def quick(url: str, *, patience: Patience = QUICK, **access: object) -> Lake:
+def quick(url: str, *, retry_policy: RetryPolicy = QUICK, **access: object) -> Lake:
     """A lake at that endpoint which waits milliseconds between attempts."""
     given = {"static_credentials": ("key", "secret"), "endpoint_url": url, **access}
-    return open_lake(Access("us-east-1", **given), patience=patience)
+    return open_lake(Access("us-east-1", **given), retry_policy=retry_policy)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from lake.aws.errors import AwsError
 from lake.aws.rare_clients import RareClient
 from lake.backup.objects import ManifestObject
 from sandbox.client import REGION
-from tests.patience import patience
 from tests.sandbox.control.ground import ACCOUNT, ENDED, ROLE, Ground
+from tests.waiting import scaled
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def request(ground: Ground, *keys: str, **changed: Any) -> CopyRequest:
 
 
 def wait(batch: BatchOperations, job_id: str, *statuses: str) -> JobStatus:
-    wanted, until = set(statuses) or ENDED, time.monotonic() + patience(20)
+    wanted, until = set(statuses) or ENDED, time.monotonic() + scaled(20)
     while time.monotonic() < until:
         found = batch.status_of(job_id)
         if found.status in wanted:

@@ -7,7 +7,7 @@ import pytest
 
 from lake.aws.errors import AwsError
 from tests.lake.aws.stub import Reply
-from tests.patience import patience
+from tests.waiting import scaled
 
 
 def entry(path="s3a://lake/orders", version=0, complete="true", **more):
@@ -129,7 +129,7 @@ def test_closing_a_scan_early_stops_its_threads(stub, stub_lake):
     pages.close()
     started = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("merge-")]
     for thread in started:
-        thread.join(timeout=patience(5))
+        thread.join(timeout=scaled(5))
     assert not any(thread.is_alive() for thread in started)
 
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from lake.aws.parallel import merge
-from tests.patience import patience
+from tests.waiting import scaled
 
 
 def test_results_of_all_sources_come():
@@ -17,7 +17,7 @@ def test_no_source_is_no_result():
 
 
 def test_sources_run_at_once():
-    both = threading.Barrier(2, timeout=patience(5))
+    both = threading.Barrier(2, timeout=scaled(5))
 
     def source():
         both.wait()

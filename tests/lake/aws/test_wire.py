@@ -77,7 +77,7 @@ def test_throttling_is_waited_for_longer_and_named(stub, stub_lake):
 
 def test_no_attempt_begins_after_the_total_time(stub):
     stub.play(Reply(500))
-    with quick(stub.url, patience=replace(QUICK, total=0.0)) as lake:
+    with quick(stub.url, retry_policy=replace(QUICK, total=0.0)) as lake:
         failure(lambda: list_once(lake))
     assert len(stub.heard) == 1
 
@@ -117,13 +117,13 @@ def test_a_region_that_is_no_name_is_not_followed(stub, stub_lake):
 
 def test_a_slow_server_is_asked_again(stub):
     stub.play(Reply(silent=True), LISTED)
-    with quick(stub.url, patience=HASTY) as lake:
+    with quick(stub.url, retry_policy=HASTY) as lake:
         assert len(list_once(lake)) == 1
 
 
 def test_a_server_that_stays_silent_is_given_up(stub):
     stub.play(Reply(silent=True))
-    with quick(stub.url, patience=HASTY) as lake:
+    with quick(stub.url, retry_policy=HASTY) as lake:
         error = failure(lambda: list_once(lake))
     assert error.code == "ConnectionFailed"
     assert stub.url in str(error)

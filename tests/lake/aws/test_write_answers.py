@@ -13,7 +13,7 @@ from lake.aws.errors import AwsError
 from tests.lake.aws.stub import QUICK, Reply, quick
 from tests.lake.aws.test_signing import assert_signed
 from tests.lake.aws.test_wire import SLOW_DOWN, dynamodb_error, failure
-from tests.patience import patience
+from tests.waiting import scaled
 
 WRITTEN = Reply(headers={"ETag": '"e"', "x-amz-request-id": "R7"})
 PRECONDITION = Reply(412, b"<Error><Code>PreconditionFailed</Code><Message>m</Message></Error>")
@@ -181,9 +181,9 @@ def test_a_large_object_may_take_longer_than_any_one_timeout():
         thread = threading.Thread(target=read_slowly, args=(listener,), daemon=True)
         thread.start()
         slow = replace(QUICK, connect=0.4, read=5.0, attempts=1)
-        with quick(f"http://127.0.0.1:{listener.getsockname()[1]}", patience=slow) as lake:
+        with quick(f"http://127.0.0.1:{listener.getsockname()[1]}", retry_policy=slow) as lake:
             assert lake.s3.put("lake", "k", bytes(15_000_000)).etag == "e"
-        thread.join(timeout=patience(5))
+        thread.join(timeout=scaled(5))
 
 
 def test_a_bucket_elsewhere_gets_the_whole_body(stub, stub_lake):

@@ -15,7 +15,7 @@ from pathlib import Path
 from lake.spark.jars import class_path
 from lake.spark.session import SHORT_LIVED_JVM
 from tests.jars_home import JARS_HOME
-from tests.patience import patience, wait_until
+from tests.waiting import scaled, wait_until
 
 START_SECONDS = 60.0
 LOOPBACK = "127.0.0.1"
@@ -84,7 +84,7 @@ def _server(program: str, arguments: Sequence[str], log: Path, variables: Mappin
         # Its executors are in its group; the leader keeps its number until it is waited for.
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait(timeout=patience(20))
+        process.wait(timeout=scaled(20))
 
 
 class _IsUp:

@@ -113,5 +113,5 @@ def test_behind_a_server_a_trouble_is_told_alike() -> None:
 @given(
     st.text(max_size=200), st.sampled_from([WORKER, CALLED, READ, "[PATH_NOT_FOUND] ", "AccessDeniedException: s3a://"])
 )
-def test_no_text_breaks_the_telling(text: str, before: str) -> None:
+def test_no_text_breaks_the_report(text: str, before: str) -> None:
     assert describe(RuntimeError(before + text)).sentence

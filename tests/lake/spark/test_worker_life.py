@@ -15,9 +15,9 @@ from lake.spark.messages import SparkJob, SparkProgress
 from lake.spark.settings import ROOT, LogStore
 from sandbox.ground import PROD
 from tests.jvms import JVMS
-from tests.patience import patience, wait_until
 from tests.sandboxlake import sandbox_lake
 from tests.sparkworker import living, pid_of, shared_worker, warm_worker, worker_home, worker_settings
+from tests.waiting import scaled, wait_until
 
 __all__ = ["warm_worker"]
 pytestmark = pytest.mark.spark
@@ -119,7 +119,7 @@ def test_a_cancelled_job_ends_at_once_with_everything_that_ran_and_leaves_nothin
 
     outcome = mortal.run(describe_table.job(ABSENT), cancel)
     assert outcome.state == "cancelled"
-    assert time.monotonic() - at < patience(5)
+    assert time.monotonic() - at < scaled(5)
     assert wait_until(lambda: not living(group))
     assert len(folders - scratch_folders()) == 1
     assert (worker_home() / "spark" / "worker.log").exists()

@@ -19,8 +19,8 @@ from lake.backup.completion_report import ReportManifest, read_report_manifest
 from lake.backup.objects import ManifestObject, TaskResult
 from sandbox.client import REGION
 from tests.builders.batch import read_results, write_lines
-from tests.patience import patience
 from tests.sandboxlake import sandbox_lake
+from tests.waiting import scaled
 
 ACCOUNT = "123456789012"
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/levee-backup"
@@ -104,7 +104,7 @@ class Ground:
 
     def wait(self, job_id: str, *statuses: str, seconds: float = 60) -> dict[str, Any]:
         """The job once it has one of the statuses, or has ended where none is named."""
-        wanted, until = set(statuses) or ENDED, time.monotonic() + patience(seconds)
+        wanted, until = set(statuses) or ENDED, time.monotonic() + scaled(seconds)
         while time.monotonic() < until:
             job = self.job(job_id)
             if job["Status"] in wanted:

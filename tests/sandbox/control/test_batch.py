@@ -12,8 +12,8 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from lake.backup.objects import ManifestObject
-from tests.patience import wait_until
 from tests.sandbox.control.ground import ACCOUNT, KEYS, ROLE, Ground
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.process
 

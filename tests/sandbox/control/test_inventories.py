@@ -11,9 +11,9 @@ from botocore.exceptions import ClientError
 
 from lake.backup.inventory_manifest import verify_part
 from lake.backup.objects import FileUnreadable
-from tests.patience import patience
 from tests.sandbox.control.ground import Ground
 from tests.sandbox.control.inventorying import ask, configuration, configure, delivered, manifest_of, rows
+from tests.waiting import scaled
 
 pytestmark = pytest.mark.process
 
@@ -29,7 +29,7 @@ def deny(ground: Ground, bucket: str, action: str, resource: str) -> None:
 
 def first_delivery(ground: Ground, seconds: float = 10) -> str:
     """The key of the first manifest.checksum that appears by itself."""
-    until = time.monotonic() + patience(seconds)
+    until = time.monotonic() + scaled(seconds)
     while time.monotonic() < until:
         found = [key for key, _ in ground.client.list(ground.evidence, "") if key.endswith("manifest.checksum")]
         if found:
@@ -330,12 +330,12 @@ def test_an_enabled_configuration_is_delivered_by_itself(ground: Ground) -> None
 
 @pytest.mark.parametrize("end", ["deleted", "disabled"])
 def test_a_configuration_that_is_deleted_or_disabled_in_time_delivers_nothing(ground: Ground, end: str) -> None:
-    ground.rules(delivery_seconds=patience(0.4))
+    ground.rules(delivery_seconds=scaled(0.4))
     configure(ground, IsEnabled=True)
     ends: dict[str, Callable[[], object]] = {
         "deleted": lambda: ground.s3.delete_bucket_inventory_configuration(Bucket=ground.source, Id="nightly"),
         "disabled": lambda: configure(ground),
     }
     ends[end]()
-    time.sleep(patience(0.6))
+    time.sleep(scaled(0.6))
     assert not list(ground.client.list(ground.evidence, ""))

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.models import Grant
-from dashboard.accounts.people import NameReserved, Saved, Wish, find_person, save_person
+from dashboard.accounts.people import NameReserved, PersonChange, Saved, find_person, save_person
 from dashboard.accounts.roles import Role
 from dashboard.accounts.sessions import end_sessions
 from dashboard.commands import JsonCommand, UsageError
@@ -40,7 +40,7 @@ class Command(JsonCommand):
         known = find_person(options["name"])
         if known is None and options["role"] is None and not options["grant"]:
             raise UsageError(f"There is nobody called {options['name']} yet: say which --role or --grant they get.")
-        wish = Wish(
+        change = PersonChange(
             role=Role(options["role"]) if options["role"] else None,
             email=options["email"],
             is_active=options["is_active"],
@@ -48,7 +48,7 @@ class Command(JsonCommand):
         )
         password = _read_password() if options["password_stdin"] else ""
         try:
-            saved = save_person(Actor.command(), options["name"], wish, password)
+            saved = save_person(Actor.command(), options["name"], change, password)
         except NameReserved as error:
             raise UsageError(str(error)) from error
         except ValidationError as error:

@@ -1,0 +1,98 @@
+"""How an act tells where it is: as steps of its own job, or as lines in the log of a job on many tables."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from types import TracebackType
+from typing import Protocol, Self
+
+from dashboard.jobs.context import JobContext, Step
+from lake.spark.messages import SparkProgress
+
+
+class ActProgress(Protocol):
+    """`check` raises JobCancelled where the job is to stop."""
+
+    def step(self, name: str) -> AbstractContextManager[Step]: ...
+    def note(self, text: str, level: str = "INFO") -> None: ...
+    def progress(self, done: int, total: int) -> None: ...
+    def check(self) -> None: ...
+
+
+class JobSteps:
+    """Each step is a step of the job."""
+
+    def __init__(self, context: JobContext) -> None:
+        self._context = context
+
+    def step(self, name: str) -> AbstractContextManager[Step]:
+        return self._context.step(name)
+
+    def note(self, text: str, level: str = "INFO") -> None:
+        self._context.log(text, level=level, step="commits")
+
+    def progress(self, done: int, total: int) -> None:
+        self._context.progress(done, total)
+
+    def check(self) -> None:
+        self._context.check_cancelled()
+
+
+class LogLines:
+    """Each step is a line of the log that names the table; the job's own progress counts tables."""
+
+    def __init__(self, context: JobContext, label: str) -> None:
+        self._context = context
+        self._label = label
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[Step]:
+        self._context.check_cancelled()
+        self.note(name)
+        step = Step(name)
+        yield step
+        if step.detail:
+            self.note(step.detail)
+
+    def note(self, text: str, level: str = "INFO") -> None:
+        self._context.log(f"{self._label}: {text}", level=level, step="table")
+
+    def progress(self, done: int, total: int) -> None:
+        """One table's tasks would only confuse the count of tables."""
+
+    def check(self) -> None:
+        self._context.check_cancelled()
+
+
+class SparkSteps:
+    """Turns what Spark reports into steps, its cold start included; use as a context manager around the run."""
+
+    def __init__(self, progress: ActProgress) -> None:
+        self.last = ""
+        self._progress = progress
+        self._running = ExitStack()
+        self._step: Step | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._running.__exit__(kind, error, trace)
+
+    def fail(self) -> None:
+        """Say that the step that runs did not come to its end."""
+        if self._step is not None:
+            self._step.state = "failed"
+
+    def __call__(self, reported: SparkProgress) -> None:
+        if reported.step and reported.step != self.last:
+            self._running.close()
+            self._step = self._running.enter_context(self._progress.step(reported.step))
+            self.last = reported.step
+        if reported.note:
+            self._progress.note(reported.note)
+            if self._step is not None:
+                self._step.detail = reported.note
+        if reported.total:
+            self._progress.progress(reported.done, reported.total)

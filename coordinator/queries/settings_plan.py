@@ -1,0 +1,233 @@
+"""Plans of settings as their page shows them: the plan, what it rests on, the rules it leaves alone, its command."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from xml.etree import ElementTree
+
+from django.db.models import QuerySet
+from django.urls import reverse
+
+from changes.documents import CallDocument, PlanDocument, RefusalDocument
+from changes.gate import LASTS_IN_WORDS, is_too_old, read_at
+from coordinator.lifecycle_rules import RuleRow, rule_rows
+from coordinator.models import Bucket, CommitStore
+from coordinator.settings.gate import PLAN_KIND
+from coordinator.settings.requests import (
+    Capacity,
+    ChangeCapacity,
+    ChangeProtection,
+    ChangeRecovery,
+    ChangeRequest,
+    CreateStore,
+    DisableTtl,
+    EnableTtl,
+    MigrateTtl,
+    RemoveTempRule,
+    SetMultipartRule,
+    SetTempRule,
+    Sweep,
+    is_of_store,
+    read_change_request,
+    subject_name,
+)
+from dashboard.connections.models import Connection
+from dashboard.jobs.models import Job
+
+MOST_CALLS = 40
+"""Calls that the page writes out: a sweep has one for each table."""
+
+MOST_RULES_SHOWN = 30
+
+_BUTTONS = {
+    SetTempRule.ACT: "Write this rule",
+    RemoveTempRule.ACT: "Remove this rule",
+    SetMultipartRule.ACT: "Write this rule",
+    Sweep.ACT: "Delete these temp files",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleChange:
+    """One rule before and after: `what` is "added", "changed", "removed" or "kept"."""
+
+    what: str
+    id: str
+    before: RuleRow | None
+    xml: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDiff:
+    """The rule that changes, and those that stay as they are, as last read."""
+
+    changed: RuleChange
+    kept: tuple[RuleRow, ...]
+    more: int
+    read_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsPlanView:
+    """What the page of a plan shows; at most one of `plan` and `refusal` holds. `led_to` is what it has led to."""
+
+    job: Job
+    connection: Connection
+    change: ChangeRequest
+    plan: PlanDocument | None
+    refusal: RefusalDocument | None
+    read_at: datetime | None
+    too_old: bool
+    led_to: Job | None
+    back: str
+    command: str
+    rules: RuleDiff | None
+
+    @property
+    def is_ready(self) -> bool:
+        return self.job.is_finished
+
+    @property
+    def lasts(self) -> str:
+        """How long it may be confirmed."""
+        return LASTS_IN_WORDS
+
+    @property
+    def subject(self) -> str:
+        return subject_name(self.change)
+
+    @property
+    def button(self) -> str:
+        """The plan's title, or its verb where the title names a whole prefix."""
+        return _BUTTONS.get(self.change.ACT) or (self.plan["title"] if self.plan else "")
+
+    @property
+    def calls(self) -> list[CallDocument]:
+        return self.plan["calls"][:MOST_CALLS] if self.plan else []
+
+    @property
+    def calls_left_out(self) -> int:
+        return max(len(self.plan["calls"]) - MOST_CALLS, 0) if self.plan else 0
+
+
+def planning_jobs() -> "QuerySet[Job]":
+    return Job.objects.select_related("connection").filter(kind=PLAN_KIND, connection__isnull=False)
+
+
+def settings_plan_view(job: Job, connection: Connection) -> SettingsPlanView:
+    change = read_change_request(job.params["wish"])
+    plan = job.result.get("plan")
+    at = read_at(job)
+    key = f"upkeep:{job.pk}:{plan['digest']}" if plan else None
+    return SettingsPlanView(
+        job=job,
+        connection=connection,
+        change=change,
+        plan=plan,
+        refusal=job.result.get("refusal"),
+        read_at=at,
+        too_old=job.is_finished and is_too_old(at),
+        led_to=Job.objects.filter(idempotency_key=key).first() if key else None,
+        back=_back(connection, change),
+        command=command_line(change, connection, plan),
+        rules=_rule_diff(connection, change, plan),
+    )
+
+
+def command_line(change: ChangeRequest, connection: Connection, plan: PlanDocument | None) -> str:
+    """The command that does the same; a plan with a danger needs the name there too."""
+    words = ["levee", "store" if is_of_store(change) else "bucket", subject_name(change), *_words(change)]
+    words += ["--connection", connection.name]
+    if plan and plan["danger"]:
+        words += ["--confirm", subject_name(change)]
+    return shlex.join([*words, "--apply"])
+
+
+def _words(change: ChangeRequest) -> list[str]:
+    match change:
+        case CreateStore():
+            return _creation_words(change)
+        case ChangeCapacity():
+            return ["capacity", *_capacity_words(change.capacity)]
+        case ChangeProtection():
+            return ["protect", "--on" if change.on else "--off"]
+        case ChangeRecovery():
+            return ["recovery", "--on" if change.on else "--off"]
+        case SetTempRule():
+            return ["tmp-rule", "--prefix", change.prefix, "--days", str(change.days)]
+        case RemoveTempRule():
+            return ["tmp-rule", "--remove", "--rule", change.rule]
+        case SetMultipartRule():
+            return ["multipart-rule", "--days", str(change.days)]
+        case Sweep():
+            return ["sweep", "--before", change.before, *(["--prefix", change.prefix] if change.prefix else [])]
+        case EnableTtl() | MigrateTtl() | DisableTtl():
+            return [change.ACT]
+
+
+def _creation_words(change: CreateStore) -> list[str]:
+    words = ["create", "--kind", change.kind, *_capacity_words(change.capacity)]
+    words += [] if change.deletion_protection else ["--no-protection"]
+    words += [] if change.recovery else ["--no-recovery"]
+    words += [] if change.ttl else ["--no-ttl"]
+    words += ["--encryption", change.encryption] if change.encryption else []
+    return words + [part for key, value in change.tags for part in ("--tag", f"{key}={value}")]
+
+
+def _capacity_words(capacity: Capacity) -> list[str]:
+    if capacity.on_demand:
+        return ["--on-demand"]
+    return ["--read", str(capacity.read), "--write", str(capacity.write)]
+
+
+def _back(connection: Connection, change: ChangeRequest) -> str:
+    """Where the store or bucket is shown; the list for one that is not known yet."""
+    rows, page = (CommitStore.objects, "store") if is_of_store(change) else (Bucket.objects, "bucket")
+    found = rows.filter(connection=connection, name=subject_name(change)).values_list("pk", flat=True).first()
+    return reverse(page, args=[found]) if found else reverse(f"{page}s")
+
+
+def _rule_diff(connection: Connection, change: ChangeRequest, plan: PlanDocument | None) -> RuleDiff | None:
+    if plan is None or not isinstance(change, SetTempRule | RemoveTempRule | SetMultipartRule) or not plan["calls"]:
+        return None
+    bucket = Bucket.objects.filter(connection=connection, name=change.bucket).first()
+    facts = bucket.facts if bucket and isinstance(bucket.facts, dict) else {}
+    rows = rule_rows(facts.get("lifecycle_rules"))
+    xml = str(plan["calls"][0]["request"])
+    changed_id = change.rule if isinstance(change, RemoveTempRule) else rule_id_of(xml)
+    before = next((row for row in rows if row.id == changed_id), None)
+    what = "removed" if isinstance(change, RemoveTempRule) else "changed" if before else "added"
+    kept = tuple(row for row in rows if row.id != changed_id)
+    return RuleDiff(
+        RuleChange(what, changed_id, before, indented(xml)),
+        kept[:MOST_RULES_SHOWN],
+        max(len(kept) - MOST_RULES_SHOWN, 0),
+        bucket.observed_at if bucket else None,
+    )
+
+
+def rule_id_of(xml: str) -> str:
+    """The ID of a rule; "" where it has none or is no XML."""
+    try:
+        root = ElementTree.fromstring(xml)  # noqa: S314 - Levee's own writing, or S3's as it was read
+    except ElementTree.ParseError:
+        return ""
+    return next((element.text or "" for element in root.iter() if element.tag.rpartition("}")[2] == "ID"), "")
+
+
+def indented(xml: str) -> str:
+    """A rule's XML on lines of its own; as it is where it is no XML."""
+    try:
+        root = ElementTree.fromstring(xml)  # noqa: S314 - Levee's own writing, or S3's as it was read
+    except ElementTree.ParseError:
+        return xml
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def equivalents_of(plan: PlanDocument | None) -> Sequence[tuple[str, str]]:
+    """The same change by other tools, those that have words for it."""
+    texts = plan["equivalents"] if plan else {}
+    named = (("AWS CLI", "aws_cli"), ("Terraform", "terraform"), ("CloudFormation", "cloudformation"))
+    return [(title, texts[key]) for title, key in named if texts.get(key)]

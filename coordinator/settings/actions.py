@@ -1,0 +1,106 @@
+"""What an operator may do with commit stores and buckets. Pages and commands both call these."""
+
+import hashlib
+
+from django.utils import timezone
+
+from changes.gate import PlanNeeded, confirmation, permitted, require_name
+from coordinator.models import Bucket, CommitStore, TtlMigration
+from coordinator.settings import ttl_ticks
+from coordinator.settings.gate import PLAN_KIND, confirmed, kind_of, losing_verb, verb_of
+from coordinator.settings.requests import (
+    ChangeRequest,
+    change_request_document,
+    is_of_store,
+    read_change_request,
+    subject_name,
+)
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.gate import require
+from dashboard.audit.log import record
+from dashboard.connections.models import Connection
+from dashboard.jobs.actions import JobBusy, Target, ask
+from dashboard.jobs.models import Job
+
+
+def plan_change(actor: Actor, connection: Connection, change: ChangeRequest, *, here: bool = False) -> Job:
+    """Have one change planned from a fresh reading; changes nothing. Raises NotAllowed, ChangeInvalid, JobBusy."""
+    change.check()
+    title = f"Plan: {change.ACT.replace('-', ' ')} on {subject_name(change)}"
+    target, params = _target(connection, change), {"wish": change_request_document(change)}
+    job = ask(actor, PLAN_KIND, title, here=here, connection=connection, target=target, params=params)
+    if read_change_request(job.params["wish"]) != change:
+        raise JobBusy(job)  # the planning under way is of another change: this one has to wait
+    return job
+
+
+def apply_change(
+    actor: Actor, planned: Job, digest: str, *, confirm: str = "", reason: str = "", here: bool = False
+) -> Job:
+    """Have the change made that this job planned; the same plan confirmed twice is one job.
+
+    `confirm` is the store's or bucket's name as typed, where the plan names a danger. Raises NotAllowed, ChangeRefused
+    (its kinds: ReadOnlyMode, ConnectionReadOnly, PlanNeeded, NameNotTyped), and JobBusy while another change of the
+    same store or bucket is under way. A refusal is in the audit log.
+    """
+    connection = planned.connection
+    if planned.kind != PLAN_KIND or connection is None:
+        raise PlanNeeded
+    change = read_change_request(planned.params["wish"])
+    target = _target(connection, change)
+    with permitted(actor, verb_of(change), target, connection):
+        document = confirmed(planned, digest)
+        if losing := losing_verb(document):
+            require(actor, losing, target=target.label, connection=connection)
+        if document["danger"]:
+            require_name(confirm, subject_name(change), can_lose=document["can_lose"])
+    job = ask(
+        actor,
+        kind_of(change),
+        document["title"],
+        here=here,
+        connection=connection,
+        target=target,
+        params={"wish": change_request_document(change), **confirmation(actor, planned, digest, confirm)},
+        idempotency_key=f"upkeep:{planned.pk}:{digest}",
+        reason=reason,
+    )
+    if job.params.get("digest") != digest:
+        raise JobBusy(job)
+    return job
+
+
+def check_permissions(actor: Actor, connection: Connection, *, here: bool = False) -> Job:
+    """Have each permission of a connection checked; changes nothing. Raises NotAllowed, JobBusy."""
+    title = f"Check the permissions of {connection.name}"
+    return ask(actor, "check-permissions", title, here=here, connection=connection)
+
+
+def cancel_ttl_migration(actor: Actor, migration: TtlMigration) -> bool:
+    """End a move of TTL where it is; False where it has ended. What DynamoDB was asked for goes on.
+
+    Raises NotAllowed.
+    """
+    store = migration.store
+    require(actor, "store.change", target=store.name, connection=store.connection)
+    stopped = ttl_ticks.stop(migration, actor.name, timezone.now())
+    if stopped:
+        record(
+            actor,
+            "store.change",
+            target_type="store",
+            target_id=str(store.pk),
+            target_label=store.name,
+            before={"phase": migration.phase},
+            after={"phase": TtlMigration.Phase.CANCELLED.value},
+            detail="Stopped moving TTL.",
+        )
+    return stopped
+
+
+def _target(connection: Connection, change: ChangeRequest) -> Target:
+    """A known store or bucket by its row, a new one by its name."""
+    name, kind = subject_name(change), "store" if is_of_store(change) else "bucket"
+    rows = CommitStore.objects if is_of_store(change) else Bucket.objects
+    found = rows.filter(connection=connection, name=name).values_list("pk", flat=True).first()
+    return Target(kind, str(found) if found else hashlib.sha256(name.encode()).hexdigest()[:32], name)

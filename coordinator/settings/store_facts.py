@@ -1,0 +1,89 @@
+"""What planning a change of a commit store rests on, and what forbids any change of it."""
+
+from dataclasses import dataclass
+
+from coordinator.protocols.stores import LOG_STORE
+from coordinator.protocols.wording import joined
+from coordinator.settings.capacity import CapacityAdvice
+from lake.aws.dynamodb import StoreDescription
+from lake.delta import coordinator_items, log_store
+
+Fact = str | int | bool | None | tuple[object, ...]
+"""What a setting of a DynamoDB table is; of several values any will do."""
+
+EXPECTED_KEYS = {LOG_STORE: log_store.expected_keys(), "commit_coordinator": coordinator_items.expected_keys()}
+NOUNS = {LOG_STORE: "log store", "commit_coordinator": "coordinator"}
+_WAITING = {
+    "CREATING": "DynamoDB is still creating it: try again when it is ACTIVE, in about a minute.",
+    "UPDATING": "DynamoDB is at work on another change of it: try again when it is ACTIVE.",
+    "DELETING": "it is being deleted, with every commit not yet published.",
+    "INACCESSIBLE_ENCRYPTION_CREDENTIALS": "DynamoDB may not use its KMS key: let DynamoDB use the key again, within "
+    "7 days, before DynamoDB archives the table.",
+    "ARCHIVING": "DynamoDB archives it, for it may not use its KMS key.",
+    "ARCHIVED": "it is archived, for DynamoDB could not use its KMS key: it has to be restored from a backup.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFacts:
+    """One DynamoDB table as just described, None where there is none of that name.
+
+    `kind` is what Levee knows it as, "" where it does not. `expired` and `incomplete` count entries that are past their
+    time, or that have none; None where they were not counted. `unpublished` counts those that carry a time although the
+    file of their commit is not there. `account` is "" where it could not be told.
+    """
+
+    name: str
+    region: str
+    description: StoreDescription | None
+    kind: str = ""
+    account: str = ""
+    is_migrating: bool = False
+    expired: int | None = None
+    incomplete: int | None = None
+    unpublished: int = 0
+    advice: CapacityAdvice | None = None
+
+    @property
+    def arn(self) -> str:
+        if self.description is not None and self.description.arn:
+            return self.description.arn
+        partition = "aws-cn" if self.region.startswith("cn-") else "aws-us-gov" if "-gov-" in self.region else "aws"
+        return f"arn:{partition}:dynamodb:{self.region}:{self.account or '*'}:table/{self.name}"
+
+
+def why_not_changed(facts: StoreFacts) -> tuple[str, str]:
+    """Code and sentence of what forbids any change of this table now; ("", "") where nothing does."""
+    found = facts.description
+    if found is None:
+        return "absent", f"There is no DynamoDB table {facts.name} in {facts.region}: nothing can be changed."
+    if found.status != "ACTIVE":
+        reason = _WAITING.get(found.status, f"DynamoDB says {found.status or 'nothing'} of it, not ACTIVE.")
+        return "not-active", f"Nothing was changed of {facts.name}: {reason}"
+    return why_not_kind(facts.name, found, facts.kind)
+
+
+def why_not_kind(name: str, found: StoreDescription, kind: str) -> tuple[str, str]:
+    """Whether the table is one of its kind, by its keys: a table that is not serves something else."""
+    expected = EXPECTED_KEYS.get(kind)
+    if expected is None:
+        return "unknown-kind", f"{name} is no commit store that Levee knows: declare it with its kind first."
+    if found.key_schema != expected:
+        return "wrong-key-schema", (
+            f"{name} has the key {keys_in_words(found.key_schema)}, and a {NOUNS[kind]} has {keys_in_words(expected)}: "
+            "it is none, and Levee changes nothing of it."
+        )
+    return "", ""
+
+
+def keys_in_words(keys: tuple[tuple[str, str, str], ...]) -> str:
+    return joined([f"{kind} {name} ({letter})" for name, kind, letter in keys]) or "none"
+
+
+def differing(found: StoreDescription | None, wanted: tuple[tuple[str, Fact], ...]) -> str:
+    """The first of these facts that does not hold, in words; "" where all do. An absent table has status ""."""
+    for name, value in wanted:
+        actual = getattr(found, name) if found is not None else ("" if name == "status" else None)
+        if actual != value and not (isinstance(value, tuple) and actual in value):
+            return f"{name.replace('_', ' ')} is {actual if actual not in (None, '') else 'not set'}"
+    return ""

@@ -1,0 +1,313 @@
+"""Plans for commit stores: create one, change its capacity, protection, recovery and TTL. Pure: nothing is sent."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, assert_never
+
+from changes.calls import Call
+from changes.plan import Equivalents, Plan, Refusal
+from coordinator.protocols.stores import COMMIT_COORDINATOR, TTL_ATTRIBUTE
+from coordinator.protocols.wording import counted, joined, thousands, verb
+from coordinator.settings.creation import plan_creation
+from coordinator.settings.equivalents import cloudformation_table, dynamodb_cli, terraform_table
+from coordinator.settings.requests import (
+    Capacity,
+    ChangeCapacity,
+    ChangeProtection,
+    ChangeRecovery,
+    CreateStore,
+    DisableTtl,
+    EnableTtl,
+    MigrateTtl,
+)
+from coordinator.settings.store_calls import (
+    ACTIVE,
+    TTL_OFF,
+    TTL_ON,
+    BeginTtlMigration,
+    StoreCall,
+    billing_request,
+    capacity_facts,
+    capacity_in_words,
+    store_call,
+    ttl_call,
+    ttl_request,
+)
+from coordinator.settings.store_facts import Fact, StoreFacts, why_not_changed
+from lake.aws.dynamodb import StoreDescription
+
+StoreChange = CreateStore | ChangeCapacity | ChangeProtection | ChangeRecovery | EnableTtl | MigrateTtl | DisableTtl
+
+
+def plan_store(change: StoreChange, facts: StoreFacts) -> Plan | Refusal:
+    """The calls that make the change on the table as it is, or why nothing may be done."""
+    if isinstance(change, CreateStore):
+        return plan_creation(change, facts)
+    code, reason = why_not_changed(facts)
+    found = facts.description
+    if reason or found is None:
+        return _refuse(change, code, reason)
+    match change:
+        case ChangeCapacity():
+            return _capacity(change, facts, found)
+        case ChangeProtection():
+            return _protection(change, facts, found)
+        case ChangeRecovery():
+            return _recovery(change, facts, found)
+        case EnableTtl():
+            return _enable_ttl(change, facts, found)
+        case MigrateTtl():
+            return _migrate_ttl(change, facts, found)
+        case DisableTtl():
+            return _disable_ttl(change, facts, found)
+    assert_never(change)
+
+
+def _capacity(change: ChangeCapacity, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
+    wanted = change.capacity
+    if indexes := [*found.global_indexes, *found.local_indexes]:
+        return _refuse(
+            change,
+            "extra-indexes",
+            f"{change.name} has {'the index' if len(indexes) == 1 else 'the indexes'} {joined(indexes)}, which no "
+            "writer makes and which have a capacity of their own: change its capacity where they are kept.",
+        )
+    has: tuple[tuple[str, Fact], ...] = (("billing", found.billing),)
+    if found.billing == "provisioned":
+        has += (("read_capacity", found.read_capacity), ("write_capacity", found.write_capacity))
+    will = capacity_facts(wanted)
+    if has == will:
+        return _refuse(change, "nothing-to-do", f"{change.name} is {capacity_in_words(wanted)} already.")
+    request = {"TableName": change.name, **billing_request(wanted)}
+    call = store_call(
+        "UpdateTable", request, f"Make {change.name} {capacity_in_words(wanted)}.", (ACTIVE, *has), will, facts.arn
+    )
+    settings = {"billing": "on_demand" if wanted.on_demand else "provisioned"}
+    return _plan(
+        change,
+        facts,
+        f"Make {change.name} {capacity_in_words(wanted)}",
+        (call,),
+        _of_capacity(wanted, facts),
+        settings | {"read": wanted.read, "write": wanted.write},
+    )
+
+
+def _of_capacity(wanted: Capacity, facts: StoreFacts) -> tuple[str, ...]:
+    told = ["Commits and readers go on meanwhile."]
+    advice = facts.advice
+    if wanted.on_demand:
+        told.append("Each request is paid for; there is nothing to run short of below the limits of the account.")
+        told.append("DynamoDB limits how often a day the billing mode may change.")
+    elif advice and advice.needed_read is not None and advice.needed_write is not None:
+        short = advice.needed_read > wanted.read or advice.needed_write > wanted.write
+        told.append(
+            f"The commits seen need {thousands(advice.needed_read)} read and {thousands(advice.needed_write)} write "
+            f"units a second: this is {'too little, and writers will be throttled' if short else 'enough'}."
+        )
+    else:
+        told.append("Above these units requests are throttled, and writers wait.")
+    return tuple(told)
+
+
+def _protection(change: ChangeProtection, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
+    word = "on" if change.on else "off"
+    if found.deletion_protection == change.on:
+        return _refuse(change, "nothing-to-do", f"Deletion protection of {change.name} is {word} already.")
+    call = store_call(
+        "UpdateTable",
+        {"TableName": change.name, "DeletionProtectionEnabled": change.on},
+        f"Switch deletion protection {word}.",
+        (ACTIVE, ("deletion_protection", found.deletion_protection)),
+        (("deletion_protection", change.on),),
+        facts.arn,
+    )
+    told = "Deleting the table then takes a change of this setting first." if change.on else "Nothing else changes."
+    danger = "" if change.on else "One call can then delete the store, with every commit not yet published."
+    title = f"Switch deletion protection of {change.name} {word}"
+    return _plan(change, facts, title, (call,), (told,), {"deletion_protection": change.on}, danger)
+
+
+def _recovery(change: ChangeRecovery, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
+    word = "on" if change.on else "off"
+    if found.point_in_time_recovery is None:
+        return _refuse(
+            change,
+            "not-read",
+            f"Whether point-in-time recovery of {change.name} is on could not be read: {_why(found)}",
+        )
+    if found.point_in_time_recovery == change.on:
+        return _refuse(change, "nothing-to-do", f"Point-in-time recovery of {change.name} is {word} already.")
+    call = store_call(
+        "UpdateContinuousBackups",
+        {"TableName": change.name, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": change.on}},
+        f"Switch point-in-time recovery {word}.",
+        (ACTIVE, ("point_in_time_recovery", found.point_in_time_recovery)),
+        (("point_in_time_recovery", change.on),),
+        facts.arn,
+    )
+    told = "The table can then be restored, into a new one, as of any second of the last 35 days from now on."
+    danger = "" if change.on else "The backups of the last 35 days go at once and do not come back."
+    title = f"Switch point-in-time recovery of {change.name} {word}"
+    return _plan(change, facts, title, (call,), (told,) if change.on else (), {"recovery": change.on}, danger)
+
+
+def _enable_ttl(change: EnableTtl, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
+    if reason := _why_no_ttl(change, facts, found):
+        return reason
+    status, attribute = found.ttl_status, found.ttl_attribute
+    if status in TTL_ON and attribute == TTL_ATTRIBUTE:
+        return _refuse(change, "nothing-to-do", f"TTL of {change.name} is on {TTL_ATTRIBUTE} already.")
+    if status in TTL_ON:
+        return _refuse(
+            change,
+            "other-attribute",
+            f"TTL of {change.name} is on {attribute or 'another attribute'}, and DynamoDB allows one at a time: "
+            f"move it to {TTL_ATTRIBUTE} instead.",
+        )
+    if status != "DISABLED":
+        return _refuse(
+            change,
+            "changing",
+            f"TTL of {change.name} is being switched off, which takes up to an hour: try again then.",
+        )
+    call = ttl_call(change.name, TTL_ATTRIBUTE, facts.arn, on=True)
+    told = [
+        "Finished entries leave within a few days after their time. Every entry with a time that Levee knows is of a "
+        "commit whose file is there.",
+        "The change takes up to an hour to act, and within that hour TTL cannot be changed again.",
+    ]
+    if facts.expired is not None:
+        told.append(f"{counted(facts.expired, 'entry', 'entries')} known to Levee are past their time and go first.")
+    if facts.incomplete:
+        told.append(f"{counted(facts.incomplete, 'incomplete entry', 'incomplete entries')} have no time and stay.")
+    title = f"Switch TTL of {change.name} on, by {TTL_ATTRIBUTE}"
+    return _plan(change, facts, title, (call,), tuple(told), {"ttl": (TTL_ATTRIBUTE, True)})
+
+
+def _migrate_ttl(change: MigrateTtl, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
+    if reason := _why_no_ttl(change, facts, found):
+        return reason
+    attribute = found.ttl_attribute or ""
+    if found.ttl_status in TTL_ON and attribute == TTL_ATTRIBUTE:
+        return _refuse(change, "nothing-to-do", f"TTL of {change.name} is on {TTL_ATTRIBUTE} already.")
+    if found.ttl_status == "DISABLED":
+        return _refuse(
+            change, "nothing-to-move", f"TTL of {change.name} is off: switch it on by {TTL_ATTRIBUTE} instead."
+        )
+    calls: tuple[Call, ...] = (
+        BeginTtlMigration(
+            change.name,
+            attribute,
+            f"Switch TTL on {attribute or 'the other attribute'} off, wait until DynamoDB says DISABLED and takes "
+            f"another change, switch it on by {TTL_ATTRIBUTE}, and see that it is.",
+            facts.arn,
+        ),
+    )
+    told = (
+        "DynamoDB allows one TTL attribute at a time and one change in about an hour: it takes up to two hours. Levee "
+        "looks every minute and says where it is; it may be stopped, and a restart of Levee does not matter.",
+        f"Until TTL is off, DynamoDB may still delete entries by {attribute or 'that attribute'}: stop writers up to "
+        "Delta 2.1, which lose commits by it.",
+        "Between the two changes nothing expires, which does no harm.",
+    )
+    title = f"Move TTL of {change.name} from {attribute or 'another attribute'} to {TTL_ATTRIBUTE}"
+    requests = [ttl_request(change.name, attribute, on=False), ttl_request(change.name, TTL_ATTRIBUTE, on=True)]
+    cli = dynamodb_cli([("UpdateTimeToLive", one) for one in requests], facts.region)
+    wait = "# Wait until describe-time-to-live says DISABLED, up to an hour."
+    settings = {"name": change.name, "ttl": (TTL_ATTRIBUTE, True)}
+    texts = Equivalents(
+        cli.replace("\n", f"\n{wait}\n", 1),
+        f"# Apply with ttl.enabled = false first, and with this an hour later.\n{terraform_table(settings)}",
+        f"# Deploy with Enabled: false first, and with this an hour later.\n{cloudformation_table(settings)}",
+    )
+    return Plan(change.ACT, change.name, title, calls, told, conditions=_conditions(facts), equivalents=texts)
+
+
+def _disable_ttl(change: DisableTtl, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
+    if facts.is_migrating:
+        return _under_way(change)
+    if found.ttl_status in TTL_OFF:
+        return _refuse(change, "nothing-to-do", f"TTL of {change.name} is off already, or about to be.")
+    if found.ttl_status != "ENABLED" or not found.ttl_attribute:
+        return _refuse(
+            change,
+            "changing",
+            f"TTL of {change.name} is {found.ttl_status or 'not known'}: try again once it is ENABLED.",
+        )
+    call = ttl_call(change.name, found.ttl_attribute, facts.arn, on=False)
+    kept = "Finished entries then never leave; no commit is at risk."
+    if facts.kind == COMMIT_COORDINATOR:
+        kept = "Registrations stay for good, as readers and writers need them."
+    told = (kept, "Items may still expire for up to an hour.")
+    title = f"Switch TTL of {change.name} off"
+    return _plan(change, facts, title, (call,), told, {"ttl": (found.ttl_attribute, False)})
+
+
+def _why_no_ttl(change: EnableTtl | MigrateTtl, facts: StoreFacts, found: StoreDescription) -> Refusal | None:
+    if facts.kind == COMMIT_COORDINATOR:
+        return _refuse(
+            change,
+            "coordinator",
+            f"{change.name} is a coordinator: registrations must never expire, so TTL stays off. A table whose "
+            "registration is deleted can be neither read nor written.",
+        )
+    if facts.is_migrating:
+        return _under_way(change)
+    if facts.unpublished:
+        return _refuse(
+            change,
+            "unpublished",
+            f"{counted(facts.unpublished, 'entry carries', 'entries carry')} a time to expire although the file of "
+            f"{verb(facts.unpublished, 'its', 'their')} commit is not there: TTL would let another commit take the "
+            "version. Repair the table first.",
+        )
+    if found.ttl_status is None:
+        return _refuse(change, "not-read", f"Whether TTL of {change.name} is on could not be read: {_why(found)}")
+    return None
+
+
+def _under_way(change: StoreChange) -> Refusal:
+    return _refuse(change, "under-way", f"TTL of {change.name} is being moved already: let that end, or stop it first.")
+
+
+def _why(found: StoreDescription) -> str:
+    return found.unknown[0][1] if found.unknown else "the endpoint does not state it."
+
+
+def _plan(
+    change: StoreChange,
+    facts: StoreFacts,
+    title: str,
+    calls: tuple[StoreCall, ...],
+    consequences: tuple[str, ...],
+    settings: Mapping[str, Any],
+    danger: str = "",
+) -> Plan:
+    table = {"name": change.name, **settings}
+    texts = Equivalents(
+        dynamodb_cli([(call.verb, json.loads(call.request)) for call in calls], facts.region),
+        terraform_table(table),
+        cloudformation_table(table),
+    )
+    return Plan(
+        change.ACT,
+        change.name,
+        title,
+        calls,
+        consequences,
+        conditions=_conditions(facts),
+        danger=danger,
+        equivalents=texts,
+    )
+
+
+def _conditions(facts: StoreFacts) -> tuple[str, ...]:
+    return (
+        f"DynamoDB says ACTIVE of {facts.name}.",
+        "Its key is that of its kind, and its settings are as they were read.",
+    )
+
+
+def _refuse(change: StoreChange, code: str, reason: str) -> Refusal:
+    return Refusal(change.ACT, change.name, reason, code)

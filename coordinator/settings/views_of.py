@@ -1,0 +1,148 @@
+"""What pages and commands show of stores and buckets beyond their settings, from the records alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db.models import Count, Min, Q
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, Entry, TtlMigration
+from coordinator.observation.bucket_contents import tables_in
+from coordinator.protocols.stores import COMMIT_COORDINATOR
+from coordinator.protocols.wording import counted
+from coordinator.settings.capacity import WINDOW, CapacityAdvice, Provision, advise, count_commits
+from coordinator.settings.rule_reach import LifecycleView, view_of_rules
+
+MOST_COMMITS = 200_000
+"""Commits of a day that are counted minute by minute; more than two a second do not change the advice's kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryCounts:
+    """Entries that Levee keeps of a log store: past their time and still there, and those that never expire."""
+
+    past_their_time: int
+    oldest_past: datetime | None
+    incomplete: int
+    with_commit_time: int
+    complete_without_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryFacts:
+    """TTL of a store, since when, and what it leaves behind. `since_is_exact` is false where it was so when Levee first
+    looked.
+    """
+
+    ttl_status: str
+    ttl_attribute: str
+    since: datetime | None
+    since_is_exact: bool
+    past_their_time: int
+    oldest_past: datetime | None
+    incomplete: int
+    with_commit_time: int
+    complete_without_time: int
+    counted_of: str
+    migration: TtlMigration | None
+    sentence: str
+
+
+def capacity_advice(store: CommitStore, now: datetime | None = None) -> CapacityAdvice:
+    """Needed units for the commits of the last day through this store, beside what it has."""
+    now = now or timezone.now()
+    commits = Commit.objects.filter(table__store=store, table__gone_at=None, modified_at__gte=now - WINDOW)
+    moments = commits.order_by("-modified_at").values_list("modified_at", flat=True)[:MOST_COMMITS]
+    tables = DeltaTable.objects.filter(store=store, gone_at=None).count()
+    facts, load = _mapping(store.facts), _mapping(_mapping(store.facts).get("load"))
+    provision = Provision(
+        on_demand=facts.get("billing") == "on_demand",
+        read=_whole(facts.get("read_capacity")) or 0,
+        write=_whole(facts.get("write_capacity")) or 0,
+        throttled_reads=_whole(load.get("read_throttles")),
+        throttled_writes=_whole(load.get("write_throttles")),
+        peak_reads=load.get("peak_reads") if isinstance(load.get("peak_reads"), int | float) else None,
+    )
+    return advise(store.kind, count_commits([one for one in moments if one], tables, now), provision)
+
+
+def expiry_counts(store: CommitStore, now: datetime | None = None) -> ExpiryCounts:
+    """Count the entries of a log store that Levee keeps; all 0 for a coordinator."""
+    moment = int((now or timezone.now()).timestamp())
+    past = Q(complete=True, expire_time__lt=moment)
+    found = Entry.objects.filter(store=store, store__kind=CommitStore.Kind.LOG_STORE).aggregate(
+        past=Count("pk", filter=past),
+        oldest=Min("expire_time", filter=past),
+        incomplete=Count("pk", filter=Q(complete=False)),
+        commit_time=Count("pk", filter=Q(commit_time__isnull=False)),
+        timeless=Count("pk", filter=Q(complete=True, expire_time=None)),
+    )
+    return ExpiryCounts(
+        found["past"], _moment(found["oldest"]), found["incomplete"], found["commit_time"], found["timeless"]
+    )
+
+
+def expiry_facts(store: CommitStore, now: datetime | None = None) -> ExpiryFacts:
+    """TTL of a store in words."""
+    facts, counts = _mapping(store.facts), expiry_counts(store, now)
+    status, attribute = str(facts.get("ttl_status") or ""), str(facts.get("ttl_attribute") or "")
+    finished = store.ttl_migrations.filter(phase=TtlMigration.Phase.DONE).order_by("-finished_at").first()
+    since = parse_datetime(str(facts.get("ttl_since") or ""))
+    return ExpiryFacts(
+        ttl_status=status,
+        ttl_attribute=attribute,
+        since=since,
+        since_is_exact=bool(facts.get("ttl_since_is_exact")) or (finished is not None and since is not None),
+        past_their_time=counts.past_their_time,
+        oldest_past=counts.oldest_past,
+        incomplete=counts.incomplete,
+        with_commit_time=counts.with_commit_time,
+        complete_without_time=counts.complete_without_time,
+        counted_of="entries that Levee keeps",
+        migration=store.ttl_migrations.filter(finished_at=None).first(),
+        sentence=_expiry_sentence(store.kind, status, attribute, counts),
+    )
+
+
+def lifecycle_view(bucket: Bucket, now: datetime | None = None) -> LifecycleView:
+    """The rules of a bucket, what each reaches and when, and whether a rule for every table would fit."""
+    facts = _mapping(bucket.facts)
+    raw = facts.get("lifecycle_rules")
+    least = str(facts.get("least_size_moved") or "")
+    return view_of_rules(raw if isinstance(raw, list) else [], tables_in(bucket), now or timezone.now(), least)
+
+
+def _expiry_sentence(kind: str, status: str, attribute: str, counts: ExpiryCounts) -> str:
+    if not status:
+        return "Whether TTL is on is not known."
+    where = f"on {attribute}" if attribute and status != "DISABLED" else "off"
+    if kind == COMMIT_COORDINATOR:
+        return "TTL is off, as it has to be." if status == "DISABLED" else f"TTL is {where}, and must be off here."
+    told = [f"TTL is {where}."]
+    if counts.past_their_time:
+        verb = "is past its time" if counts.past_their_time == 1 else "are past their time"
+        told.append(f"{counted(counts.past_their_time, 'entry', 'entries')} {verb} and still there.")
+    if counts.incomplete:
+        told.append(
+            f"{counted(counts.incomplete, 'incomplete entry', 'incomplete entries')} would never expire: without "
+            "expireTime, TTL leaves them."
+        )
+    return " ".join(told)
+
+
+def _moment(seconds: object) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(seconds, UTC) if isinstance(seconds, int) else None
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

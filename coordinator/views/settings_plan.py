@@ -1,0 +1,142 @@
+"""Changes of stores and buckets: asked for by a form, planned by a job, shown, confirmed. Nothing here talks to AWS."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from changes.gate import NameNotTyped
+from coordinator.models import Bucket, CommitStore, TtlMigration
+from coordinator.queries import settings_plan as queries
+from coordinator.settings import actions
+from coordinator.settings.gate import losing_verb, verb_of
+from coordinator.settings.requests import ChangeInvalid, ChangeRequest
+from coordinator.settings_forms import bucket_change, store_change
+from coordinator.views.observe import SeeOther
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.roles import PERMISSIONS
+from dashboard.connections.models import Connection
+from dashboard.connections.writable import ChangeRefused, is_read_only
+from dashboard.jobs.actions import JobBusy
+
+POLL_SECONDS = 2
+_LONGEST = 64
+
+
+@require_POST
+def change_store(request: HttpRequest, store_id: int) -> HttpResponse:
+    """Have one change of a store planned, then show the plan."""
+    store = get_object_or_404(CommitStore.objects.select_related("connection"), pk=store_id)
+    return planned(
+        request, store.connection, lambda: store_change(store, request.POST), reverse("store", args=[store.pk])
+    )
+
+
+@require_POST
+def change_bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
+    """Have one change of a bucket planned, or a sweep's dry run made, then show it."""
+    bucket = get_object_or_404(Bucket.objects.select_related("connection"), pk=bucket_id)
+    back = reverse("bucket", args=[bucket.pk])
+    return planned(request, bucket.connection, lambda: bucket_change(bucket, request.POST, timezone.now()), back)
+
+
+@require_POST
+def stop_migration(request: HttpRequest, store_id: int) -> HttpResponse:
+    """End the move of TTL that is under way; what DynamoDB was asked for goes on."""
+    migration = TtlMigration.objects.filter(store_id=store_id, finished_at=None).select_related("store").first()
+    if migration is not None:
+        actions.cancel_ttl_migration(Actor.from_request(request), migration)
+    return SeeOther(reverse("store-ttl", args=[store_id]))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def plan(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Show one plan, call by call; POST carries it out if the digest that was shown is still that of a fresh plan."""
+    job = get_object_or_404(queries.planning_jobs(), pk=job_id)
+    if job.connection is None:
+        raise LookupError("Planning jobs are read with a connection.")
+    view = queries.settings_plan_view(job, job.connection)
+    if request.method == "POST":
+        return _carry_out(request, view)
+    template = "coordinator/settings_plan.html"
+    partial = "#plan" if getattr(request, "htmx", False) else ""
+    return render(request, f"{template}{partial}", _context(request, view))
+
+
+@require_POST
+def plan_again(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Plan the same change from a fresh reading."""
+    job = get_object_or_404(queries.planning_jobs(), pk=job_id)
+    if job.connection is None:
+        raise LookupError("Planning jobs are read with a connection.")
+    view = queries.settings_plan_view(job, job.connection)
+    return planned(request, view.connection, lambda: view.change, view.back)
+
+
+def planned(
+    request: HttpRequest, connection: Connection, change: Callable[[], ChangeRequest], back: str
+) -> HttpResponse:
+    """Queue the planning of a change and go to its page; a change that cannot be is said on a page that leads back."""
+    try:
+        job = actions.plan_change(Actor.from_request(request), connection, change())
+    except ChangeInvalid as invalid:
+        context: dict[str, Any] = {"reason": str(invalid), "field": invalid.field, "back": back}
+        return render(request, "coordinator/settings_refused.html", context, status=422)
+    except JobBusy as busy:
+        context = {"reason": str(busy), "busy": busy.job, "back": back}
+        return render(request, "coordinator/settings_refused.html", context, status=409)
+    return SeeOther(reverse("settings-plan", args=[job.pk]))
+
+
+def why_not(actor: Actor, connection: Connection, verb: str) -> str:
+    """Why this person has no button here, "" where there is one."""
+    if settings.READ_ONLY:
+        return "Levee is in read-only mode: it changes nothing in the lake."
+    if is_read_only(connection):
+        return f"The connection {connection.name} is read-only: make the change with your own tools, as written below."
+    return why_no_plan(actor, connection, verb)
+
+
+def why_no_plan(actor: Actor, connection: Connection, verb: str = "lake.plan-upkeep") -> str:
+    """Why this person may not even plan: planning changes nothing and is allowed on read-only connections."""
+    return "" if actor.may(verb, connection) else f"Needs the {PERMISSIONS[verb].value} role."
+
+
+def _carry_out(request: HttpRequest, view: queries.SettingsPlanView) -> HttpResponse:
+    try:
+        job = actions.apply_change(
+            Actor.from_request(request),
+            view.job,
+            request.POST.get("digest", "")[:_LONGEST],
+            confirm=request.POST.get("confirm", "")[:600],
+            reason=request.POST.get("reason", "")[:500],
+        )
+    except (ChangeRefused, JobBusy) as refusal:
+        status = 422 if isinstance(refusal, NameNotTyped) else 409
+        context = _context(request, view) | {
+            "refused": str(refusal),
+            "busy": refusal.job if isinstance(refusal, JobBusy) else None,
+            "name_error": str(refusal) if isinstance(refusal, NameNotTyped) else "",
+            "reason": request.POST.get("reason", ""),
+        }
+        return render(request, "coordinator/settings_plan.html", context, status=status)
+    return SeeOther(reverse("job", args=[job.pk]))
+
+
+def _context(request: HttpRequest, view: queries.SettingsPlanView) -> dict[str, Any]:
+    actor = Actor.from_request(request)
+    return {
+        "view": view,
+        "equivalents": queries.equivalents_of(view.plan),
+        "poll_seconds": None if view.is_ready else POLL_SECONDS,
+        "why_not": why_not(actor, view.connection, losing_verb(view.plan) or verb_of(view.change)),
+        "read_only": is_read_only(view.connection),
+        "why_no_plan": why_no_plan(actor, view.connection),
+        "store_like": verb_of(view.change) != "bucket.change",
+    }

@@ -1,0 +1,70 @@
+"""A console beside moto whose stores and buckets are changed as a worker would."""
+
+import time
+
+import pytest
+
+from coordinator.settings import jobs, sweep_plans
+from tests.builders.delta import UUID, add, commit_bytes, commit_info
+from tests.coordinator.observation.conftest import connection, guard, observe, written  # noqa: F401
+from tests.coordinator.settings.settings_console import SettingsConsole
+from tests.lake.aws.conftest import (  # noqa: F401
+    _own_environment,
+    bucket,
+    dynamodb,
+    endpoint,
+    lake,
+    s3,
+    stub,
+    stub_lake,
+)
+
+SWEPT = "sales/orders"
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch):
+    monkeypatch.setattr(jobs, "PAUSE_SECONDS", 0.0)
+
+
+@pytest.fixture
+def console(connection, written, observe, endpoint, settings, tmp_path) -> SettingsConsole:  # noqa: F811
+    """The lake is this Levee's sandbox, so that workers may talk to it and need no credentials."""
+    settings.SANDBOX_ENDPOINT_FILE = tmp_path / "endpoint"
+    settings.SANDBOX_ENDPOINT_FILE.write_text(endpoint)
+    return SettingsConsole(connection, written, observe)
+
+
+def own_temp_key(version: int, root: str = SWEPT) -> str:
+    """The temp file that the entry of a version names."""
+    return temp_key(version, root, UUID)
+
+
+def temp_key(version: int, root: str = SWEPT, name: str = "loser") -> str:
+    return f"{root}/_delta_log/.tmp/{version:020d}.json.{name}"
+
+
+def loser_of(version: int) -> bytes:
+    """A commit that lost its version, written just now by its own word as well."""
+    now = int(time.time() * 1_000)
+    return commit_bytes(commit_info("MERGE", timestamp=now), add(f"loser-{version}.parquet"))
+
+
+@pytest.fixture
+def young_count_as_old(monkeypatch) -> None:
+    """A sweep takes files just written: moto gives every object the time of now."""
+    monkeypatch.setattr(sweep_plans, "QUIET_SECONDS", -7_200)
+
+
+@pytest.fixture
+def swept(console) -> SettingsConsole:
+    """Versions 0 to 2 published with entries, 3 pending; losers' temp files of 0 and 1, and one of a stranger."""
+    console.lake.table(SWEPT, 3)
+    for version in range(3):
+        console.lake.entry(SWEPT, version, expireTime={"N": str(int(time.time()) + 86_400)})
+    console.lake.pending(SWEPT, 3)
+    for version in (0, 1):
+        console.lake.put(temp_key(version), loser_of(version))
+    console.lake.put(f"{SWEPT}/_delta_log/.tmp/notes.txt", b"mine")
+    console.observe()
+    return console

@@ -1,0 +1,150 @@
+"""Lifecycle rules added, changed and removed in a bucket on moto, and what happens when somebody else writes too."""
+
+import pytest
+
+from coordinator.models import Bucket
+from coordinator.settings import lifecycle_calls
+from coordinator.settings.lifecycle_plans import temp_rule_id
+from coordinator.settings.requests import RemoveTempRule, SetMultipartRule, SetTempRule
+from dashboard.jobs.models import JobState
+from lake.aws.errors import AwsError
+
+ROOT = "sales/orders"
+THEIRS = {
+    "ID": "archive",
+    "Status": "Enabled",
+    "Filter": {"And": {"Prefix": "cold/", "Tags": [{"Key": "k", "Value": "v"}]}},
+    "Transitions": [{"Days": 30, "StorageClass": "GLACIER"}],
+}
+DISABLED = {"ID": "off", "Status": "Disabled", "Filter": {"Prefix": "x/"}, "Expiration": {"Days": 9}}
+OLD_FORM = {"ID": "old", "Status": "Enabled", "Prefix": "logs/", "Expiration": {"Days": 9}}
+
+
+@pytest.fixture
+def lifecycle(console):
+    console.lake.table(ROOT, log_store=True)
+    console.observe()
+    return console
+
+
+def write(console, *rules):
+    client, configuration = console.lake.s3, {"Rules": list(rules)}
+    client.put_bucket_lifecycle_configuration(Bucket=console.lake.bucket, LifecycleConfiguration=configuration)
+
+
+def by_id(console):
+    return {rule["ID"]: rule for rule in console.rules()}
+
+
+@pytest.mark.parametrize("theirs", [[], [THEIRS, DISABLED], [OLD_FORM]])
+def test_the_temp_rule_comes_changes_and_goes_and_others_stay(lifecycle, theirs):
+    if theirs:
+        write(lifecycle, *theirs)
+    before, bucket = by_id(lifecycle), lifecycle.lake.bucket
+    own = temp_rule_id(ROOT)
+
+    job = lifecycle.applied(SetTempRule(bucket, ROOT))
+    assert job.state == JobState.SUCCEEDED, job.message
+    assert by_id(lifecycle)[own]["Expiration"] == {"Days": 3}
+
+    lifecycle.applied(SetTempRule(bucket, ROOT, 7))
+    assert by_id(lifecycle)[own]["Expiration"] == {"Days": 7}
+    assert {name: rule for name, rule in by_id(lifecycle).items() if name != own} == before
+
+    lifecycle.applied(RemoveTempRule(bucket, own))
+    assert by_id(lifecycle) == before
+
+
+def test_unfinished_uploads_get_a_rule(lifecycle):
+    lifecycle.applied(SetMultipartRule(lifecycle.lake.bucket))
+
+    [rule] = lifecycle.rules()
+    assert rule["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 7}
+    assert lifecycle.refusal_of(SetMultipartRule(lifecycle.lake.bucket))["why"] == "nothing-to-do"
+
+
+def test_a_rule_changed_between_plan_and_write_is_left_alone(lifecycle):
+    planned = lifecycle.planned(SetTempRule(lifecycle.lake.bucket, ROOT))
+    write(lifecycle, THEIRS)
+
+    job = lifecycle.apply(planned)
+
+    assert (job.state, job.error_code) == (JobState.FAILED, "Moved")
+    assert list(by_id(lifecycle)) == ["archive"]
+
+
+def test_a_rule_changed_just_before_the_write_is_left_alone(lifecycle, monkeypatch):
+    """Between the worker's own planning and its call."""
+    real = lifecycle_calls.read_lifecycle
+
+    def meddled(lake, bucket):
+        write(lifecycle, THEIRS)
+        return real(lake, bucket)
+
+    monkeypatch.setattr(lifecycle_calls, "read_lifecycle", meddled)
+    job = lifecycle.applied(SetTempRule(lifecycle.lake.bucket, ROOT))
+
+    assert job.state == JobState.FAILED
+    assert "changed since the plan was made, so nothing was written" in job.message
+    assert list(by_id(lifecycle)) == ["archive"]
+
+
+def test_a_rule_changed_just_after_the_write_is_noticed_and_the_old_rules_are_kept(lifecycle, monkeypatch):
+    write(lifecycle, DISABLED)
+    real = lifecycle_calls.write_lifecycle
+
+    def overwritten(lake, bucket, wanted, *, owner):
+        sent = real(lake, bucket, wanted, owner=owner)
+        write(lifecycle, THEIRS)
+        return sent
+
+    monkeypatch.setattr(lifecycle_calls, "write_lifecycle", overwritten)
+    job = lifecycle.applied(SetTempRule(lifecycle.lake.bucket, ROOT))
+
+    assert (job.state, job.error_code) == (JobState.FAILED, "ReadBack")
+    assert "rule archive is there besides" in job.message
+    assert "<ID>off</ID>" in job.result["before"]["rules"][0]
+
+
+def test_a_lost_answer_counts_as_what_s3_holds(lifecycle, monkeypatch):
+    real = lifecycle_calls.write_lifecycle
+
+    def lost(lake, bucket, wanted, *, owner):
+        real(lake, bucket, wanted, owner=owner)
+        raise AwsError("ConnectionFailed", "no answer")
+
+    monkeypatch.setattr(lifecycle_calls, "write_lifecycle", lost)
+    job = lifecycle.applied(SetTempRule(lifecycle.lake.bucket, ROOT))
+
+    assert job.state == JobState.SUCCEEDED
+    assert list(by_id(lifecycle)) == [temp_rule_id(ROOT)]
+
+
+def test_rule_number_1001_is_refused_and_the_sweep_is_named(lifecycle):
+    write(lifecycle, *({**DISABLED, "ID": f"r{number}"} for number in range(1_000)))
+
+    refusal = lifecycle.refusal_of(SetTempRule(lifecycle.lake.bucket, ROOT))
+
+    assert refusal["why"] == "no-room"
+    assert "sweep" in refusal["reason"]
+
+
+def test_a_rule_that_reaches_more_than_temp_files_is_not_removed_here(lifecycle):
+    write(lifecycle, THEIRS)
+
+    assert lifecycle.refusal_of(RemoveTempRule(lifecycle.lake.bucket, "archive"))["why"] == "not-a-temp-rule"
+
+
+def test_days_below_the_least_are_refused(lifecycle):
+    assert lifecycle.refusal_of(SetTempRule(lifecycle.lake.bucket, ROOT, 2))["why"] == "too-short"
+
+
+def test_a_rule_for_no_known_table_is_refused(lifecycle):
+    assert lifecycle.refusal_of(SetTempRule(lifecycle.lake.bucket, "nothing/here"))["why"] == "no-table"
+
+
+def test_the_bucket_is_observed_again_after_the_change(lifecycle):
+    lifecycle.applied(SetTempRule(lifecycle.lake.bucket, ROOT))
+
+    facts = Bucket.objects.get(name=lifecycle.lake.bucket).facts
+    assert [rule["ID"] for rule in facts["lifecycle_rules"]] == [temp_rule_id(ROOT)]

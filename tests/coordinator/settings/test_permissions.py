@@ -1,0 +1,124 @@
+"""The policy of each feature for real names, and which of its permissions a connection has."""
+
+import json
+
+import pytest
+
+from coordinator.models import CommitStore, Watch
+from coordinator.settings import actions
+from coordinator.settings.iam import Names, feature_policies
+from coordinator.settings.permission_checks import policies
+from dashboard.accounts.roles import Role
+from dashboard.connections.models import Connection
+from dashboard.jobs.models import JobState
+from lake.aws.errors import IAM_ACTIONS
+from tests.builders.people import actor
+from tests.coordinator.settings.denying import Gate
+
+NAMES = Names(
+    "aws", "eu-west-1", "111122223333", ("delta_log",), ("commits",), ("lake", "other"), (("lake", "sales/"),)
+)
+READS = {
+    "s3:ListObjectsV2", "s3:GetObject", "s3:GetBucketVersioning", "s3:GetBucketLifecycleConfiguration",
+    "s3:GetBucketReplication", "s3:ListBucketIntelligentTieringConfigurations",
+    "dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive",
+    "dynamodb:DescribeContinuousBackups", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan",
+}  # fmt: skip
+WRITES = {"s3:PutObject", "s3:DeleteObject", "dynamodb:UpdateItem", "dynamodb:PutItem", "dynamodb:DeleteItem"}
+
+
+@pytest.fixture(autouse=True)
+def gate(monkeypatch) -> Gate:
+    """IAM refuses to simulate: moto does not know how to."""
+    return Gate({"iam:SimulatePrincipalPolicy"}).install(monkeypatch)
+
+
+@pytest.fixture
+def ready(console):
+    console.lake.table("sales/orders", log_store=True)
+    name = console.lake.coordinator()
+    CommitStore.objects.create(connection=console.connection, name=name, kind="commit_coordinator")
+    console.observe()
+    return console
+
+
+def checked(console) -> dict[tuple[str, str], dict]:
+    job = console.run(actions.check_permissions(actor(Role.OPERATOR), console.connection))
+    assert job.state == JobState.SUCCEEDED, job.message
+    return {(one["action"], one["resource"]): one for one in job.result["permissions"]}
+
+
+def test_policies_name_the_real_stores_buckets_and_prefixes():
+    told = json.dumps([policy.document for policy in feature_policies(NAMES)])
+
+    assert "arn:aws:dynamodb:eu-west-1:111122223333:table/delta_log" in told
+    assert "arn:aws:s3:::lake/sales/*" in told
+    assert "arn:aws:s3:::lake/*" not in told
+    assert "arn:aws:s3:::other/*" in told
+
+
+def test_no_policy_allows_every_action_and_none_but_questions_about_the_account_every_resource():
+    for policy in feature_policies(NAMES):
+        for statement in policy.document["Statement"]:
+            assert all(action.count(":") == 1 and "*" not in action for action in statement["Action"])
+            if "*" in statement["Resource"]:
+                assert policy.feature in ("load", "check-permissions")
+
+
+def test_a_feature_without_anything_to_reach_has_no_policy():
+    features = {policy.feature for policy in feature_policies(Names("aws", "eu-west-1", "*"))}
+
+    assert features == {"create-stores", "check-permissions"}
+
+
+@pytest.mark.parametrize(("region", "partition"), [("cn-north-1", "aws-cn"), ("us-gov-west-1", "aws-us-gov")])
+def test_arns_are_of_the_regions_partition(db, region, partition):
+    connection = Connection.objects.create(name="far", region=region)
+    Watch.objects.create(connection=connection, uri="s3a://lake/sales/")
+    CommitStore.objects.create(connection=connection, name="delta_log", kind="log_store")
+
+    told = json.dumps([policy.document for policy in policies(connection)])
+
+    assert f"arn:{partition}:s3:::lake/sales/*" in told
+    assert f"arn:{partition}:dynamodb:{region}:*:table/delta_log" in told
+
+
+def test_a_connection_that_may_all_is_told_so_and_nothing_is_changed(ready):
+    before = ready.state()
+
+    found = checked(ready)
+
+    assert ready.state() == before
+    held = {action: one["held"] for (action, _), one in found.items()}
+    assert {IAM_ACTIONS.get(one, one) for one in READS | WRITES} <= {
+        name for name, is_so in held.items() if is_so == "yes"
+    }
+
+
+@pytest.mark.parametrize("operation", sorted(READS | WRITES))
+def test_each_permission_that_is_missing_is_found_alone(ready, gate, operation):
+    gate.deny(operation)
+
+    missing = {action for (action, _), one in checked(ready).items() if one["held"] == "no"}
+
+    assert missing == {IAM_ACTIONS.get(operation, operation)}
+
+
+def test_what_iam_does_not_simulate_is_not_known(ready):
+    unknown = [one for one in checked(ready).values() if one["held"] == "unknown"]
+
+    assert {one["action"] for one in unknown} >= {"dynamodb:UpdateTable", "s3:PutLifecycleConfiguration"}
+    assert all(one["reason"] for one in unknown)
+
+
+@pytest.mark.parametrize(
+    ("decision", "held"), [("allowed", "yes"), ("implicitDeny", "no"), ("explicitDeny", "no"), ("what", "unknown")]
+)
+def test_iams_decision_counts_where_nothing_can_be_tried(ready, monkeypatch, decision, held):
+    from coordinator.settings import permission_checks
+
+    monkeypatch.setattr(permission_checks, "simulate", lambda services, principal, actions, arn: {actions[0]: decision})
+
+    found = {action: one for (action, _), one in checked(ready).items()}
+
+    assert (found["dynamodb:UpdateTable"]["held"], found["dynamodb:UpdateTable"]["how"]) == (held, "simulated")

@@ -1,0 +1,327 @@
+"""What stands in the way of a change: one clear sentence each, and no half-made change."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from django.contrib.auth.models import Group
+
+from changes.gate import NameNotTyped, PlanNeeded
+from coordinator.settings import actions, store_calls
+from coordinator.settings.lifecycle_plans import temp_rule_id
+from coordinator.settings.requests import (
+    Capacity,
+    ChangeCapacity,
+    ChangeProtection,
+    ChangeRecovery,
+    CreateStore,
+    EnableTtl,
+    MigrateTtl,
+    SetTempRule,
+)
+from dashboard.accounts.gate import NotAllowed
+from dashboard.accounts.roles import Role
+from dashboard.audit.models import AuditEntry
+from dashboard.connections.models import Connection
+from dashboard.connections.writable import ConnectionReadOnly, ReadOnlyMode
+from dashboard.jobs.models import JobState
+from lake.aws.dynamodb import DynamoDB
+from lake.aws.wire import Wire
+from tests.builders.people import actor
+from tests.coordinator.settings.denying import Gate
+
+ROOT = "sales/orders"
+
+
+@pytest.fixture
+def gate(monkeypatch) -> Gate:
+    return Gate().install(monkeypatch)
+
+
+@pytest.fixture
+def ready(console):
+    console.lake.table(ROOT, log_store=True)
+    console.observe()
+    return console
+
+
+CHANGES = [
+    (lambda c: ChangeCapacity(c.lake.log_store, Capacity(3, 3)), "dynamodb:UpdateTable"),
+    (lambda c: ChangeProtection(c.lake.log_store, on=True), "dynamodb:UpdateTable"),
+    (lambda c: ChangeRecovery(c.lake.log_store, on=True), "dynamodb:UpdateContinuousBackups"),
+    (lambda c: EnableTtl(c.lake.log_store), "dynamodb:UpdateTimeToLive"),
+    (lambda c: CreateStore(f"fresh-{c.lake.bucket}"), "dynamodb:CreateTable"),
+    (lambda c: SetTempRule(c.lake.bucket, ROOT), "s3:PutBucketLifecycleConfiguration"),
+]
+
+
+def world(console):
+    client = console.lake.dynamodb
+    names = client.list_tables()["TableNames"]
+    return names, console.described(), console.ttl(), console.rules()
+
+
+@pytest.mark.parametrize(("change", "operation"), CHANGES)
+def test_a_denied_write_names_its_permission_and_changes_nothing(ready, gate, change, operation):
+    before = world(ready)
+    gate.deny(operation)
+
+    job = ready.applied(change(ready))
+
+    assert job.state == JobState.FAILED
+    assert "permission" in job.message
+    assert "is missing" in job.message
+    assert world(ready) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "operation"),
+    [
+        (lambda c: EnableTtl(c.lake.log_store), "dynamodb:DescribeTable"),
+        (lambda c: EnableTtl(c.lake.log_store), "dynamodb:DescribeTimeToLive"),
+        (lambda c: ChangeRecovery(c.lake.log_store, on=True), "dynamodb:DescribeContinuousBackups"),
+        (lambda c: SetTempRule(c.lake.bucket, ROOT), "s3:GetBucketLifecycleConfiguration"),
+    ],
+)
+def test_a_denied_read_plans_nothing_and_names_its_permission(ready, gate, change, operation):
+    gate.deny(operation)
+
+    job = ready.planned(change(ready))
+
+    told = job.message if job.state == JobState.FAILED else job.result["refusal"]["reason"]
+    assert f"{operation.replace('GetBucketL', 'GetL')} is missing" in told
+
+
+@pytest.mark.parametrize("operation", ["sts:GetCallerIdentity", "s3:HeadBucket", "s3:GetBucketVersioning"])
+def test_what_a_lifecycle_plan_can_do_without_does_not_stop_it(ready, gate, operation):
+    gate.deny(operation)
+
+    assert ready.applied(SetTempRule(ready.lake.bucket, ROOT)).state == JobState.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ("CREATING", "still creating"),
+        ("UPDATING", "another change"),
+        ("DELETING", "being deleted"),
+        ("INACCESSIBLE_ENCRYPTION_CREDENTIALS", "KMS key"),
+    ],
+)
+def test_a_table_that_is_not_active_is_left_alone(ready, monkeypatch, status, told):
+    real = DynamoDB.describe
+    monkeypatch.setattr(DynamoDB, "describe", lambda self, name: replace(real(self, name), status=status))
+
+    refusal = ready.refusal_of(EnableTtl(ready.lake.log_store))
+
+    assert refusal["why"] == "not-active"
+    assert told in refusal["reason"]
+
+
+def test_a_table_that_leaves_active_between_plan_and_call_is_left_alone(ready, monkeypatch):
+    real, looks = store_calls.describe, []
+
+    def describe(lake, name):
+        looks.append(name)
+        found = real(lake, name)
+        return replace(found, status="UPDATING") if found else None
+
+    planned = ready.planned(EnableTtl(ready.lake.log_store))
+    monkeypatch.setattr(store_calls, "describe", describe)
+    job = ready.apply(planned)
+
+    assert job.state == JobState.FAILED
+    assert "status is UPDATING by now: it was not sent" in job.message
+    assert ready.ttl()["TimeToLiveStatus"] == "DISABLED"
+
+
+def test_extra_indexes_forbid_another_capacity(ready, monkeypatch):
+    real = DynamoDB.describe
+    monkeypatch.setattr(DynamoDB, "describe", lambda self, name: replace(real(self, name), global_indexes=("by-day",)))
+
+    assert ready.refusal_of(ChangeCapacity(ready.lake.log_store, Capacity(1, 1)))["why"] == "extra-indexes"
+    assert ready.plan_of(ChangeProtection(ready.lake.log_store, on=True))
+
+
+def test_another_key_schema_forbids_every_change(ready, monkeypatch):
+    real = DynamoDB.describe
+    keys = (("id", "HASH", "S"),)
+    monkeypatch.setattr(DynamoDB, "describe", lambda self, name: replace(real(self, name), key_schema=keys))
+
+    for change in (EnableTtl(ready.lake.log_store), ChangeProtection(ready.lake.log_store, on=True)):
+        assert ready.refusal_of(change)["why"] == "wrong-key-schema"
+
+
+def test_a_kms_key_that_is_denied_makes_no_table(ready, gate):
+    name = f"kms-{ready.lake.bucket}"
+    gate.answer("dynamodb:CreateTable", 400, "ValidationException", "KMS validation error: access to the key is denied")
+
+    job = ready.applied(CreateStore(name, encryption="arn:aws:kms:us-east-1:111122223333:key/0f"))
+
+    assert job.state == JobState.FAILED
+    assert "was refused for its KMS key, and nothing was changed" in job.message
+    assert name not in ready.lake.dynamodb.list_tables()["TableNames"]
+
+
+def test_a_bucket_of_another_account_is_named_as_such(ready, monkeypatch):
+    real = Wire.send
+
+    def send(wire, request):
+        if "x-amz-expected-bucket-owner" in {name.lower() for name in request.headers}:
+            return SimpleNamespace(status=403, headers={}, body=b"")
+        return real(wire, request)
+
+    monkeypatch.setattr(Wire, "send", send)
+    refusal = ready.refusal_of(SetTempRule(ready.lake.bucket, ROOT))
+
+    assert refusal["why"] == "not-owned"
+    assert "belongs to another account" in refusal["reason"]
+
+
+def test_the_write_itself_names_the_owner_it_expects(ready, gate):
+    seen = []
+    gate.before = lambda request: seen.append((request.operation, dict(request.headers)))
+
+    ready.applied(SetTempRule(ready.lake.bucket, ROOT))
+
+    [headers] = [headers for operation, headers in seen if operation == "s3:PutBucketLifecycleConfiguration"]
+    assert headers["x-amz-expected-bucket-owner"] == "123456789012"
+
+
+def test_a_bucket_with_mfa_delete_takes_no_rules(ready, monkeypatch):
+    from coordinator.settings import reading
+
+    real = reading.describe_bucket
+    monkeypatch.setattr(reading, "describe_bucket", lambda lake, name: replace(real(lake, name), mfa_delete=True))
+
+    assert ready.refusal_of(SetTempRule(ready.lake.bucket, ROOT))["why"] == "mfa-delete"
+
+
+def test_a_missing_bucket_is_named(ready):
+    job = ready.planned(SetTempRule("no-such-bucket-here", ROOT))
+
+    assert job.state == JobState.FAILED
+    assert "s3://no-such-bucket-here" in job.message
+
+
+def test_a_bucket_with_an_unpublished_commit_gets_no_rule_that_would_take_it(ready):
+    ready.lake.pending(ROOT, 3)
+    ready.observe()
+    from datetime import timedelta
+
+    from coordinator.models import DeltaTable
+
+    table = DeltaTable.objects.get(prefix=ROOT)
+    DeltaTable.objects.filter(pk=table.pk).update(oldest_unpublished_at=table.oldest_unpublished_at - timedelta(days=3))
+
+    refusal = ready.refusal_of(SetTempRule(ready.lake.bucket, ROOT))
+
+    assert refusal["why"] == "unpublished"
+    assert "publish it first" in refusal["reason"]
+
+
+def test_a_viewer_may_neither_plan_nor_apply(ready):
+    change = EnableTtl(ready.lake.log_store)
+    with pytest.raises(NotAllowed):
+        actions.plan_change(actor(Role.VIEWER), ready.connection, change)
+    planned = ready.planned(change)
+    with pytest.raises(NotAllowed):
+        actions.apply_change(actor(Role.VIEWER), planned, planned.result["plan"]["digest"])
+
+    assert AuditEntry.objects.filter(outcome="refused").count() == 2
+
+
+def test_read_only_mode_shows_the_plan_and_applies_nothing(ready, settings):
+    settings.READ_ONLY = True
+    planned = ready.planned(EnableTtl(ready.lake.log_store))
+
+    assert planned.result["plan"]["equivalents"]["aws_cli"].startswith("aws dynamodb update-time-to-live")
+    with pytest.raises(ReadOnlyMode):
+        ready.apply(planned)
+
+
+def test_a_read_only_connection_shows_the_plan_and_applies_nothing(ready):
+    planned = ready.planned(EnableTtl(ready.lake.log_store))
+    Connection.objects.update(read_only=True)
+
+    with pytest.raises(ConnectionReadOnly, match="is read-only"):
+        ready.apply(planned)
+    assert ready.planned(EnableTtl(ready.lake.log_store)).result["plan"]
+    assert AuditEntry.objects.filter(action="store.change", outcome="refused").count() == 1
+
+
+def test_a_connection_made_read_only_after_the_click_stops_the_worker(ready):
+    planned = ready.planned(EnableTtl(ready.lake.log_store))
+    job = actions.apply_change(actor(Role.OPERATOR), planned, planned.result["plan"]["digest"])
+    Connection.objects.update(read_only=True)
+
+    ready.finish(job)
+
+    assert (job.state, job.error_code) == (JobState.FAILED, "ConnectionReadOnly")
+    assert ready.ttl()["TimeToLiveStatus"] == "DISABLED"
+
+
+def test_what_cannot_be_taken_back_needs_the_name_typed(ready):
+    ready.applied(ChangeProtection(ready.lake.log_store, on=True))
+    planned = ready.planned(ChangeProtection(ready.lake.log_store, on=False))
+
+    assert planned.result["plan"]["danger"]
+    for typed in ("", "delta_log", ready.lake.log_store.upper()):
+        with pytest.raises(NameNotTyped, match="type the name"):
+            ready.apply(planned, typed)
+
+
+def test_an_admin_who_is_none_any_more_puts_no_rule_that_deletes_by_age_alone(ready):
+    planned = ready.planned(SetTempRule(ready.lake.bucket, ROOT))
+    admin = actor(Role.ADMIN)
+    job = actions.apply_change(admin, planned, planned.result["plan"]["digest"], confirm=ready.lake.bucket)
+    admin.user.groups.set([Group.objects.get_or_create(name=Role.OPERATOR.value)[0]])
+    ready.finish(job)
+
+    assert (job.state, job.error_code) == (JobState.FAILED, "NotAllowed")
+    assert ready.rules() == []
+
+
+def test_an_operator_puts_no_rule_that_deletes_by_age_alone(ready):
+    planned = ready.planned(SetTempRule(ready.lake.bucket, ROOT))
+
+    with pytest.raises(NotAllowed):
+        actions.apply_change(actor(Role.OPERATOR), planned, planned.result["plan"]["digest"], confirm=ready.lake.bucket)
+
+
+@pytest.mark.parametrize("change", [EnableTtl, MigrateTtl])
+def test_ttl_is_not_switched_on_while_it_would_take_the_entry_of_a_lost_file(ready, change):
+    """The entry is what keeps the version taken, until its file is back."""
+    ready.lake.delete(f"{ROOT}/_delta_log/{2:020d}.json")
+    ready.observe()
+
+    refusal = ready.refusal_of(change(ready.lake.log_store))
+
+    assert refusal["why"] == "unpublished"
+    assert "1 entry carries a time to expire although the file of its commit is not there" in refusal["reason"]
+
+
+def test_a_plan_of_another_digest_or_another_day_is_not_applied(ready):
+    planned = ready.planned(EnableTtl(ready.lake.log_store))
+
+    with pytest.raises(PlanNeeded, match="plan it again"):
+        actions.apply_change(actor(Role.OPERATOR), planned, "0" * 32)
+    planned.result["read_at"] = "2026-01-01T00:00:00+00:00"
+    planned.save(update_fields=["result"])
+    with pytest.raises(PlanNeeded):
+        ready.apply(planned)
+
+
+def test_the_same_plan_confirmed_twice_is_one_job(ready):
+    planned = ready.planned(EnableTtl(ready.lake.log_store))
+    digest = planned.result["plan"]["digest"]
+
+    first = actions.apply_change(actor(Role.OPERATOR), planned, digest)
+    ready.finish(first)
+    second = actions.apply_change(actor(Role.OPERATOR), planned, digest)
+
+    assert first.pk == second.pk
+
+
+def test_a_rule_is_named_alike_for_the_same_table():
+    assert temp_rule_id(ROOT) == temp_rule_id(ROOT) != temp_rule_id("sales/returns")

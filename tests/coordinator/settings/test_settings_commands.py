@@ -1,0 +1,199 @@
+"""`levee store` and `levee bucket` with an action: the plan, nothing without --apply, and their exit codes."""
+
+import io
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from dashboard.commands import Failed, UsageError
+from dashboard.connections.models import Connection
+from dashboard.jobs.models import Job
+from tests.coordinator.settings.conftest import SWEPT, temp_key
+from tests.coordinator.settings.settings_console import SettingsConsole
+
+pytestmark = pytest.mark.django_db
+
+
+def levee(*words: str) -> dict[str, Any]:
+    """The document that a command prints."""
+    out = io.StringIO()
+    call_command(*words, "--json", stdout=out, stderr=io.StringIO())
+    return dict(json.loads(out.getvalue()))
+
+
+def text(*words: str) -> str:
+    out = io.StringIO()
+    call_command(*words, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def test_a_store_is_created_only_with_apply(console: SettingsConsole) -> None:
+    name = f"fresh-{console.lake.bucket}"
+    words = ("store", name, "create", "--read", "5", "--write", "5", "--tag", "team=lake", "--no-recovery")
+
+    planned = levee(*words)
+
+    assert planned["job"] is None
+    assert planned["plan"]["equivalents"]["cloudformation"]
+    assert name not in console.lake.dynamodb.list_tables()["TableNames"]
+    assert levee(*words, "--apply")["job"]["state"] == "succeeded"
+    assert console.described(name)["ProvisionedThroughput"]["ReadCapacityUnits"] == 5
+    assert console.store(name)
+
+
+def test_the_plan_reads_as_text_with_deltas_own_beside_it(console: SettingsConsole) -> None:
+    said = text("store", f"fresh-{console.lake.bucket}", "create")
+
+    assert "Deletion protection: On (Delta would have made: Off)" in said
+    assert "aws dynamodb create-table" in said
+    assert said.rstrip().endswith("Nothing was changed. --apply carries it out.")
+
+
+def test_what_is_as_asked_for_already_ends_well(console: SettingsConsole) -> None:
+    assert levee("store", console.lake.log_store, "capacity", "--on-demand")["refusal"]["code"] == "nothing-to-do"
+
+
+def test_ttl_is_switched_on(console: SettingsConsole) -> None:
+    assert levee("store", console.lake.log_store, "enable-ttl", "--apply")["job"]["state"] == "succeeded"
+
+    assert console.ttl()["AttributeName"] == "expireTime"
+
+
+def test_a_move_of_ttl_is_shown_and_stopped(console: SettingsConsole) -> None:
+    name = console.lake.log_store
+    console.lake.dynamodb.update_time_to_live(
+        TableName=name, TimeToLiveSpecification={"AttributeName": "commitTime", "Enabled": True}
+    )
+    levee("store", name, "migrate-ttl", "--apply")
+
+    assert levee("store", name)["ttl"]["migration"]["phase"] == "disabling"
+    assert levee("store", name, "stop-migration") == {"phase": "disabling", "stopped": False}
+    assert levee("store", name, "stop-migration", "--apply")["stopped"] is True
+    assert levee("store", name)["ttl"]["migration"] is None
+
+
+def test_a_danger_needs_the_name(console: SettingsConsole) -> None:
+    name = console.lake.log_store
+    levee("store", name, "recovery", "--on", "--apply")
+
+    with pytest.raises(UsageError, match=f"--confirm {name}"):
+        levee("store", name, "recovery", "--off", "--apply")
+
+    assert levee("store", name, "recovery", "--off", "--apply", "--confirm", name)["job"]["state"] == "succeeded"
+
+
+def test_enqueue_hands_the_change_to_the_workers(console: SettingsConsole) -> None:
+    name = console.lake.log_store
+
+    done = levee("store", name, "protect", "--on", "--apply", "--enqueue")
+
+    assert done["job"]["state"] == "queued"
+    assert Job.objects.get(pk=done["job"]["id"]).kind == "change-store"
+    with pytest.raises(UsageError, match="goes with --apply"):
+        levee("store", name, "protect", "--on", "--enqueue")
+
+
+def test_a_read_only_connection_plans_and_refuses_to_apply(console: SettingsConsole) -> None:
+    Connection.objects.filter(pk=console.connection.pk).update(read_only=True)
+    words = ("store", console.lake.log_store, "protect", "--on")
+
+    assert levee(*words)["plan"]
+    with pytest.raises(Failed, match="is read-only"):
+        levee(*words, "--apply")
+
+
+def test_a_rule_on_temp_files_is_set_and_removed_by_its_prefix(console: SettingsConsole) -> None:
+    console.lake.table("sales/orders", 3, log_store=True)
+    console.observe()
+    words = ("bucket", console.lake.bucket, "tmp-rule", "--prefix", "sales/orders")
+
+    with pytest.raises(UsageError, match=f"last copy of the commit and goes as well. Add --confirm {words[1]}"):
+        levee(*words, "--apply")
+    assert console.rules() == []
+    assert levee(*words, "--apply", "--confirm", words[1])["job"]["state"] == "succeeded"
+    assert console.rules()[0]["Expiration"]["Days"] == 3
+    assert levee("bucket", console.lake.bucket)["lifecycle"]["rules"][0]["is_temp_rule"] is True
+    assert levee(*words, "--remove", "--apply")["job"]["state"] == "succeeded"
+    assert console.rules() == []
+
+
+def test_a_rule_without_its_last_slash_is_found_by_the_tables_prefix(console: SettingsConsole) -> None:
+    console.lake.table("sales/orders", 3, log_store=True)
+    official = {"ID": "theirs", "Status": "Enabled", "Filter": {"Prefix": "sales/orders/_delta_log/.tmp"}}
+    rules = {"Rules": [{**official, "Expiration": {"Days": 3}}]}
+    console.lake.s3.put_bucket_lifecycle_configuration(Bucket=console.lake.bucket, LifecycleConfiguration=rules)
+    console.observe()
+
+    document = levee("bucket", console.lake.bucket, "tmp-rule", "--prefix", "sales/orders", "--remove", "--apply")
+
+    assert document["job"]["state"] == "succeeded"
+    assert console.rules() == []
+
+
+def test_too_few_days_fail_with_the_reason(console: SettingsConsole) -> None:
+    console.lake.table("sales/orders", 3, log_store=True)
+    console.observe()
+
+    with pytest.raises(Failed, match="longer than the longest commit"):
+        levee("bucket", console.lake.bucket, "tmp-rule", "--prefix", "sales/orders", "--days", "1")
+
+
+def test_uploads_and_sweeps_are_planned(console: SettingsConsole) -> None:
+    console.lake.table("sales/orders", 3, log_store=True)
+    console.observe()
+
+    assert levee("bucket", console.lake.bucket, "multipart-rule", "--apply")["job"]["state"] == "succeeded"
+    assert console.rules()[0]["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"] == 7
+    assert levee("bucket", console.lake.bucket, "sweep", "--days", "2")["refusal"]["code"] == "nothing-to-do"
+
+
+def test_a_sweep_deletes_finished_temp_files_and_only_with_apply(
+    swept: SettingsConsole, young_count_as_old: None
+) -> None:
+    soon = (timezone.now() + timedelta(hours=1)).isoformat()
+    words = ("bucket", swept.lake.bucket, "sweep", "--before", soon, "--prefix", SWEPT)
+    before = {key for key, _ in swept.state()[0]}
+
+    planned = levee(*words)
+
+    assert (planned["job"], planned["plan"]["equivalents"]["aws_cli"].count("delete-object")) == (None, 2)
+    assert {key for key, _ in swept.state()[0]} == before
+    assert levee(*words, "--apply")["job"]["state"] == "succeeded"
+    assert before - {key for key, _ in swept.state()[0]} == {temp_key(0), temp_key(1)}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("store", "{store}", "capacity"),
+        ("store", "{store}", "capacity", "--read", "0", "--write", "5"),
+        ("store", "{store}", "capacity", "--on-demand", "--read", "5"),
+        ("store", "{store}", "protect"),
+        ("store", "x", "create"),
+        ("store", "fresh_log", "create", "--tag", "nonsense"),
+        ("bucket", "{bucket}", "tmp-rule"),
+        ("bucket", "{bucket}", "tmp-rule", "--remove"),
+        ("bucket", "{bucket}", "tmp-rule", "--remove", "--prefix", "nowhere"),
+        ("bucket", "{bucket}", "sweep", "--before", "yesterday"),
+        ("bucket", "{bucket}", "sweep", "--days", "-1"),
+    ],
+)
+def test_what_makes_no_sense_is_a_usage_error(console: SettingsConsole, words: tuple[str, ...]) -> None:
+    console.lake.table("sales/orders", 3, log_store=True)
+    console.observe()
+
+    with pytest.raises(UsageError):
+        levee(*(word.format(store=console.lake.log_store, bucket=console.lake.bucket) for word in words))
+
+
+def test_permissions_prints_policies_and_checks_them(console: SettingsConsole) -> None:
+    assert f'table/{console.lake.log_store}"' in text("permissions")
+
+    checked = levee("permissions", "--check")
+
+    assert {one["held"] for one in checked["permissions"]} <= {"yes", "unknown"}
+    assert checked["features"][0]["lines"]

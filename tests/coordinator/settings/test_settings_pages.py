@@ -1,0 +1,476 @@
+"""Pages of settings: what stores and buckets show, what a plan shows, what confirming does, what they refuse."""
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from coordinator import settings_forms
+from coordinator.models import CommitStore
+from coordinator.observation.settings_of_aws import judge_bucket_again
+from dashboard.accounts.roles import Role
+from dashboard.audit.models import AuditEntry
+from dashboard.connections.models import Connection
+from dashboard.jobs.models import Job
+from lake.aws.dynamodb import DynamoDB
+from tests.builders.lake import (
+    bucket_facts,
+    make_bucket,
+    make_commit,
+    make_entry,
+    make_finding,
+    make_store,
+    make_table,
+    store_facts,
+)
+from tests.builders.people import signed_in
+from tests.coordinator.repairs.pages import body, fields
+from tests.coordinator.settings.conftest import temp_key
+from tests.coordinator.settings.denying import Gate
+from tests.coordinator.settings.settings_console import SettingsConsole
+
+pytestmark = pytest.mark.django_db
+PROVISIONED = {"act": "change-capacity", "billing": "provisioned", "read": "25", "write": "30"}
+TEMP_RULE = {"act": "set-temp-rule", "prefix": "sales/orders", "days": "3"}
+
+
+@pytest.fixture
+def client() -> Client:
+    return signed_in(Role.OPERATOR)
+
+
+def plan_page(client: Client, console: SettingsConsole, address: str, asked: dict[str, str]) -> str:
+    """Ask for a plan, let the worker make it, and return the address of its page."""
+    answer = client.post(address, asked)
+    assert answer.status_code == 303, body(answer)
+    console.finish(Job.objects.filter(kind="plan-upkeep").latest("created_at"))
+    return str(answer["Location"])
+
+
+def confirm(client: Client, address: str, **typed: str) -> Any:
+    return client.post(address, fields(body(client.get(address)), address) | typed)
+
+
+def carried_out(console: SettingsConsole, answer: Any) -> Job:
+    """The job that a confirmation led to, run."""
+    assert answer.status_code == 303, body(answer)
+    job = console.finish(Job.objects.latest("created_at"))
+    assert job.state == "succeeded", job.error_text
+    return job
+
+
+def change_address(thing: Any) -> str:
+    return f"/stores/{thing.pk}/change/" if isinstance(thing, CommitStore) else f"/buckets/{thing.pk}/change/"
+
+
+# What is seen at a glance
+
+
+def test_a_store_shows_what_its_commits_need_beside_what_it_has(client: Client) -> None:
+    load = {"read_throttles": 3, "write_throttles": 7, "peak_reads": 4.0, "peak_writes": 5.0}
+    facts = store_facts(billing="provisioned", read_capacity=5, write_capacity=5, load=load)
+    store = make_store(facts=facts)
+    make_commit(make_table(store=store), modified_at=timezone.now() - timedelta(hours=1))
+
+    html = body(client.get(f"/stores/{store.pk}/"))
+
+    assert "too few reads and writes. Provision more, or change to on demand." in html
+    assert 'data-label="Throttled">7<' in html
+    assert "2 puts" in html
+    assert "peak 5 writes/s, 10 throttled, 24 h" in body(client.get("/stores/"))
+
+
+def test_a_store_counts_entries_that_ttl_leaves_behind(client: Client) -> None:
+    store = make_store(facts=store_facts(ttl_since="2026-11-01T00:00:00+00:00"))
+    table = make_table(store=store)
+    make_entry(table, 40, expire_time=1)
+    make_entry(table, 41, complete=False, expire_time=None)
+
+    html = body(client.get(f"/stores/{store.pk}/"))
+
+    assert re.search(r"Past their time, still there</dt><dd>1<", html)
+    assert re.search(r"Incomplete, never expire</dt><dd>1<", html)
+    assert "it was so when Levee first looked" in html
+
+
+def test_a_coordinator_with_ttl_is_told_as_a_danger(client: Client) -> None:
+    store = make_store("commits", kind=CommitStore.Kind.COMMIT_COORDINATOR)
+
+    html = body(client.get(f"/stores/{store.pk}/ttl/"))
+
+    assert "TTL is on in a coordinator: DynamoDB may delete registrations." in html
+    assert 'value="disable-ttl"' in html
+    assert "migrate-ttl" not in html
+
+
+def test_ttl_on_the_old_attribute_says_why_it_matters_and_offers_the_move(client: Client) -> None:
+    store = make_store(facts=store_facts(ttl_attribute="commitTime"))
+
+    html = body(client.get(f"/stores/{store.pk}/ttl/"))
+
+    assert "TTL is on commitTime: this store can lose commits." in html
+    assert 'value="migrate-ttl"' in html
+    assert f'href="/stores/{store.pk}/ttl/">Move TTL to expireTime…' in body(client.get(f"/stores/{store.pk}/"))
+
+
+def test_a_bucket_shows_what_each_rule_touches_and_when_it_first_bites(client: Client) -> None:
+    rules = [
+        {"ID": "tmp", "Status": "Enabled", "Filter": {"Prefix": "a/t/_delta_log/.tmp/"}, "Expiration": {"Days": 3}},
+        {"ID": "wide", "Status": "Enabled", "Filter": {"Prefix": "a/"}, "Expiration": {"Days": 90}},
+    ]
+    bucket = make_bucket(facts=bucket_facts(lifecycle_rules=rules))
+    make_commit(make_table("s3a://lake/a/t", store=make_store()), 0, modified_at=timezone.now())
+
+    html = body(client.get(f"/buckets/{bucket.pk}/"))
+
+    assert html.index("<code>wide</code>") < html.index("<code>tmp</code>")
+    assert "<b>Log</b>" in html
+    bites = timezone.now() + timedelta(days=90)
+    assert re.search(rf"{bites:%b} {bites:%Y}</span>", html)
+    assert "2 of 1,000, 998 left" in re.sub(r"<[^>]+>", "", html)
+    assert html.count('value="remove-temp-rule"') == 1
+
+
+def test_tables_with_several_writers_stand_among_the_stores_with_the_way_out(client: Client) -> None:
+    table = make_table(mechanism="single_driver", state="attention")
+    make_finding(table, "several-writers", None, state="attention", summary="2 writers.", meaning="Stop all but one.")
+
+    html = body(client.get("/stores/"))
+
+    assert "2 writers. Stop all but one." in html
+    assert f"/tables/{table.pk}/coordination/enable/" in html
+
+
+# Plans and confirming
+
+
+def test_a_change_of_capacity_is_planned_shown_and_made(client: Client, console: SettingsConsole) -> None:
+    store = console.store()
+
+    address = plan_page(client, console, change_address(store), PROVISIONED)
+    html = body(client.get(address))
+
+    assert "dynamodb:UpdateTable" in html
+    for tool in ("AWS CLI", "Terraform", "CloudFormation"):
+        assert f"<summary>{tool}</summary>" in html
+    assert f"levee store {store.name} capacity --read 25 --write 30" in html
+    carried_out(console, confirm(client, address, reason="More writers"))
+    assert console.described()["ProvisionedThroughput"]["WriteCapacityUnits"] == 30
+    assert "Confirmed before" in body(client.get(address))
+
+
+def test_a_new_store_is_shown_beside_deltas_own_and_made(client: Client, console: SettingsConsole) -> None:
+    html = body(client.get("/stores/new/"))
+    assert "Provisioned with 5 read and 5 write units a second" in html
+    name = f"fresh-{console.lake.bucket}"
+    asked = {"kind": "log_store", "name": name, "billing": "on_demand", "protection": "yes", "ttl": "yes"}
+
+    address = plan_page(client, console, "/stores/new/", asked | {"tags": "team=lake\nstage = prod"})
+
+    assert "stage=prod" in body(client.get(address))
+    carried_out(console, confirm(client, address))
+    assert console.store(name).kind == "log_store"
+    assert console.ttl(name)["AttributeName"] == "expireTime"
+
+
+def test_what_can_lose_data_needs_the_name_typed(client: Client, console: SettingsConsole) -> None:
+    store = console.store()
+    carried_out(console, confirm(client, plan_page(client, console, change_address(store), _switch("yes"))))
+
+    address = plan_page(client, console, change_address(store), _switch("no"))
+    refused = confirm(client, address, confirm="another")
+
+    assert refused.status_code == 422
+    assert 'aria-invalid="true"' in body(refused)
+    assert console.described()["DeletionProtectionEnabled"] is True
+    carried_out(console, confirm(client, address, confirm=store.name))
+    assert console.described()["DeletionProtectionEnabled"] is False
+
+
+def test_a_rule_is_added_changed_and_removed_and_the_page_says_that_no_other_is_touched(
+    console: SettingsConsole,
+) -> None:
+    client = signed_in(Role.ADMIN)
+    console.lake.table("sales/orders", 3, log_store=True)
+    other = {"ID": "other", "Status": "Enabled", "Filter": {"Prefix": "exports/"}, "Expiration": {"Days": 30}}
+    _give_rules(console, other)
+    bucket = console.bucket_row()
+
+    address = plan_page(client, console, change_address(bucket), TEMP_RULE)
+    html = body(client.get(address))
+    for said in ("Added</span>", "<code>other</code>", "As it is"):
+        assert said in html
+    carried_out(console, confirm(client, address, confirm=bucket.name))
+    longer = plan_page(client, console, change_address(bucket), TEMP_RULE | {"days": "9"})
+    assert "Changed</span>" in body(client.get(longer))
+    carried_out(console, confirm(client, longer, confirm=bucket.name))
+    own = next(rule["ID"] for rule in console.rules() if rule["ID"] != "other")
+    gone = plan_page(client, console, change_address(bucket), {"act": "remove-temp-rule", "rule": own})
+    assert "Removed</span>" in body(client.get(gone))
+    carried_out(console, confirm(client, gone))
+
+    assert [rule["ID"] for rule in console.rules()] == ["other"]
+
+
+def test_a_rule_that_deletes_by_age_alone_needs_an_admin(client: Client, console: SettingsConsole) -> None:
+    console.lake.table("sales/orders", 3, log_store=True)
+    console.observe()
+    bucket = console.bucket_row()
+    address = plan_page(client, console, change_address(bucket), TEMP_RULE)
+
+    html = body(client.get(address))
+    answer = confirm(client, address, confirm=bucket.name)
+
+    assert "S3 deletes by age alone" in html
+    assert "Needs the admin role." in html
+    assert answer.status_code == 403
+    assert console.rules() == []
+
+
+def test_a_refusal_says_why_and_has_no_button(client: Client, console: SettingsConsole) -> None:
+    console.pending()
+
+    html = body(client.get(plan_page(client, console, change_address(console.bucket_row()), TEMP_RULE | {"days": "1"})))
+
+    assert "This must not be done now." in html
+    assert "longer than the longest commit" in html
+    assert "<h2>Confirm" not in html
+
+
+def test_a_sweep_shows_its_dry_run_first(client: Client, console: SettingsConsole) -> None:
+    console.pending()
+
+    html = body(client.get(plan_page(client, console, change_address(console.bucket_row()), _sweep("2"))))
+
+    assert "no finished temp file is that old" in html
+
+
+def test_a_confirmed_sweep_deletes_finished_temp_files_and_nothing_else(
+    client: Client, swept: SettingsConsole, young_count_as_old: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings_forms, "sweep_before", lambda days, now: (now + timedelta(hours=1)).isoformat())
+    before = {key for key, _ in swept.state()[0]}
+
+    address = plan_page(client, swept, change_address(swept.bucket_row()), _sweep("0"))
+    html = body(client.get(address))
+
+    assert "2 finished temp files" in html
+    assert html.count("aws s3api delete-object") == 2
+    assert {key for key, _ in swept.state()[0]} == before
+    job = carried_out(swept, confirm(client, address))
+    assert before - {key for key, _ in swept.state()[0]} == {temp_key(0), temp_key(1)}
+    assert "2 files deleted." in body(client.get(f"/jobs/{job.pk}/"))
+
+
+def test_what_is_no_number_is_said_and_plans_nothing(client: Client) -> None:
+    for asked in ({"billing": "provisioned", "read": "x", "write": "5"}, {"billing": ""}, {"act": "nonsense"}):
+        answer = client.post(change_address(make_store(f"s{asked.get('read', asked)}"[:20])), PROVISIONED | asked)
+        assert answer.status_code == 422
+    assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("name", "a"), ("tags", "no equals sign"), ("read", "0"), ("billing", "free")]
+)
+def test_a_wrong_field_of_a_new_store_is_said_and_what_was_typed_stays(
+    client: Client, console: SettingsConsole, field: str, value: str
+) -> None:
+    asked = {"kind": "log_store", "name": "fresh_log", "billing": "provisioned", "read": "5", "write": "5"}
+
+    answer = client.post("/stores/new/", asked | {field: value})
+
+    assert answer.status_code == 422
+    assert 'role="alert"' in body(answer)
+    assert not Job.objects.exists()
+
+
+# What stands in the way, in one sentence on the page
+
+
+@pytest.mark.parametrize(
+    ("status", "on_the_store", "on_the_plan"),
+    [
+        ("CREATING", "still creating this table: commits through it fail", "still creating it: try again when"),
+        ("UPDATING", "at work on a change of this table. Commits go on", "at work on another change of it: try again"),
+        ("DELETING", "is deleting this table, with every commit not yet published", "being deleted, with every commit"),
+        ("INACCESSIBLE_ENCRYPTION_CREDENTIALS", "may not use the KMS key of this table", "may not use its KMS key"),
+    ],
+)
+def test_a_table_that_is_not_active_says_so_and_takes_no_change(
+    client: Client,
+    console: SettingsConsole,
+    monkeypatch: pytest.MonkeyPatch,
+    status: str,
+    on_the_store: str,
+    on_the_plan: str,
+) -> None:
+    real = DynamoDB.describe
+    monkeypatch.setattr(DynamoDB, "describe", lambda self, name: replace(real(self, name), status=status))
+    console.observe()
+    store = console.store()
+
+    plan = body(client.get(plan_page(client, console, change_address(store), PROVISIONED)))
+
+    assert on_the_store in words(body(client.get(f"/stores/{store.pk}/")))
+    assert on_the_plan in words(plan)
+    assert "<h2>Confirm" not in plan
+
+
+def test_a_store_with_extra_indexes_names_them_and_keeps_its_capacity(
+    client: Client, console: SettingsConsole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = DynamoDB.describe
+    monkeypatch.setattr(DynamoDB, "describe", lambda self, name: replace(real(self, name), global_indexes=("by-day",)))
+    console.observe()
+    store = console.store()
+
+    plan = body(client.get(plan_page(client, console, change_address(store), PROVISIONED)))
+
+    assert "1 index that no writer of Delta makes: by-day." in body(client.get(f"/stores/{store.pk}/"))
+    assert "by-day" in plan
+    assert "This must not be done now." in plan
+
+
+def test_the_rule_after_the_thousandth_is_refused_with_the_other_way(client: Client, console: SettingsConsole) -> None:
+    console.lake.table("sales/orders", 3, log_store=True)
+    rule = {"Status": "Enabled", "Expiration": {"Days": 30}}
+    _give_rules(console, *({**rule, "ID": f"r{n}", "Filter": {"Prefix": f"exports/{n}/"}} for n in range(1_000)))
+    bucket = console.bucket_row()
+
+    html = body(client.get(plan_page(client, console, change_address(bucket), TEMP_RULE)))
+
+    assert "has 1,000 of 1,000 lifecycle rules, so S3 takes no other: sweep the temp files of its tables" in html
+    assert "<h2>Confirm" not in html
+    assert "0 lifecycle rules are left of 1,000." in body(client.get(f"/buckets/{bucket.pk}/"))
+    assert len(console.rules()) == 1_000
+
+
+def test_a_bucket_in_another_region_says_what_that_means(client: Client) -> None:
+    bucket = make_bucket(facts=bucket_facts(region="ap-southeast-2"))
+    judge_bucket_again(bucket, timezone.now())
+
+    html = words(body(client.get(f"/buckets/{bucket.pk}/")))
+
+    assert "The bucket is in ap-southeast-2, the commit stores of its connection are in eu-west-1." in html
+
+
+def test_a_kms_key_that_is_denied_is_named_on_the_job_and_no_table_is_made(
+    client: Client, console: SettingsConsole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, key = f"fresh-{console.lake.bucket}", "arn:aws:kms:us-east-1:111122223333:key/0f"
+    asked = {"kind": "log_store", "name": name, "billing": "on_demand", "encryption": "key", "key": key}
+    address = plan_page(client, console, "/stores/new/", asked)
+    gate = Gate().install(monkeypatch)
+    gate.answer("dynamodb:CreateTable", 400, "ValidationException", "KMS validation error: access to the key is denied")
+
+    confirm(client, address)
+    job = console.finish(Job.objects.filter(kind="create-store").latest("created_at"))
+
+    assert "was refused for its KMS key, and nothing was changed" in words(body(client.get(f"/jobs/{job.pk}/")))
+    assert name not in console.lake.dynamodb.list_tables()["TableNames"]
+
+
+# Who may, and where nothing may be changed
+
+
+def test_a_viewer_sees_pages_without_buttons_and_may_not_plan(console: SettingsConsole) -> None:
+    viewer, store = signed_in(Role.VIEWER), console.store()
+
+    html = body(viewer.get(f"/stores/{store.pk}/"))
+
+    assert html.count("disabled>") >= 3
+    assert "Needs the operator role." in html
+    assert viewer.post(change_address(store), PROVISIONED).status_code == 403
+    assert (
+        viewer.post("/stores/new/", {"name": "fresh_log", "kind": "log_store", "billing": "on_demand"}).status_code
+        == 403
+    )
+
+
+def test_a_read_only_connection_shows_equivalents_and_no_button(client: Client, console: SettingsConsole) -> None:
+    Connection.objects.filter(pk=console.connection.pk).update(read_only=True)
+    store = console.store()
+
+    address = plan_page(client, console, change_address(store), PROVISIONED)
+    html = body(client.get(address))
+
+    assert "aws dynamodb update-table" in html
+    assert 'name="digest"' not in html
+    assert "is read-only: make the change with your own tools" in html
+    plan = Job.objects.filter(kind="plan-upkeep").latest("created_at").result["plan"]
+    assert client.post(address, {"digest": plan["digest"]}).status_code == 409
+    assert console.described()["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
+
+
+def test_an_admin_switches_a_connection_to_read_only_and_it_is_in_the_audit_log(console: SettingsConsole) -> None:
+    address = f"/connections/{console.connection.pk}/"
+
+    assert signed_in(Role.OPERATOR).post(f"{address}read-only/", {"read_only": "yes"}).status_code == 403
+    assert signed_in(Role.ADMIN).post(f"{address}read-only/", {"read_only": "yes"}).status_code == 303
+
+    console.connection.refresh_from_db()
+    assert console.connection.read_only
+    assert AuditEntry.objects.filter(action="connection.read-only", outcome="done").count() == 1
+
+
+def test_a_connection_shows_a_policy_for_each_feature_and_one_tick_for_each_permission(
+    client: Client, console: SettingsConsole
+) -> None:
+    address = f"/connections/{console.connection.pk}/"
+    assert f"table/{console.lake.log_store}" in body(client.get(address))
+
+    assert client.post(f"{address}check/").status_code == 303
+    checked = console.finish(Job.objects.filter(kind="check-permissions").latest("created_at"))
+
+    assert checked.state == "succeeded", checked.error_text
+    html = body(client.get(address))
+    assert len(re.findall(r"<li class=\"(?:ok|crit|idle)\">", html)) == len(checked.result["permissions"])
+    assert "<code>dynamodb:Query</code>" in html
+
+
+# The move of TTL
+
+
+def test_the_place_of_a_move_is_shown_live_and_it_can_be_stopped(client: Client, console: SettingsConsole) -> None:
+    console.lake.dynamodb.update_time_to_live(
+        TableName=console.lake.log_store,
+        TimeToLiveSpecification={"AttributeName": "commitTime", "Enabled": True},
+    )
+    store = console.store()
+    page = f"/stores/{store.pk}/ttl/"
+    carried_out(console, confirm(client, plan_page(client, console, change_address(store), {"act": "migrate-ttl"})))
+
+    html = body(client.get(page))
+
+    assert f'hx-get="{page}" hx-trigger="every 10s"' in html
+    assert '<noscript><meta http-equiv="refresh" content="10"></noscript>' in html
+    assert "Running: </span>Switch TTL off" in html
+    assert signed_in(Role.VIEWER).post(f"{page}stop/").status_code == 403
+    assert client.post(f"{page}stop/").status_code == 303
+    stopped = body(client.get(page))
+    assert "<b>Cancelled</b>" in stopped
+    assert "hx-get" not in stopped
+
+
+def words(html: str) -> str:
+    """A page without its tags."""
+    return " ".join(re.sub(r"<[^>]+>", "", html).split())
+
+
+def _switch(on: str) -> dict[str, str]:
+    return {"act": "change-protection", "on": on}
+
+
+def _sweep(days: str) -> dict[str, str]:
+    return {"act": "sweep", "days": days, "prefix": ""}
+
+
+def _give_rules(console: SettingsConsole, *rules: dict[str, Any]) -> None:
+    console.lake.s3.put_bucket_lifecycle_configuration(
+        Bucket=console.lake.bucket, LifecycleConfiguration={"Rules": list(rules)}
+    )
+    console.observe()

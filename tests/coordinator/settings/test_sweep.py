@@ -1,0 +1,396 @@
+"""The sweep deletes finished temp files and nothing else."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from coordinator.models import CommitStore, DeltaTable, Provenance
+from coordinator.settings import sweep, sweep_reading
+from coordinator.settings.requests import Sweep
+from coordinator.settings.sweep import FINISHED, SweepTable
+from dashboard.connections.access import lake_access
+from dashboard.jobs.models import JobState
+from lake.aws.access import open_lake
+from tests.builders.delta import UUID, add, commit_bytes, commit_info, crc_bytes, incomplete_item
+from tests.builders.moto_lake import commit_body
+from tests.coordinator.settings.conftest import SWEPT as ROOT
+from tests.coordinator.settings.conftest import own_temp_key, temp_key
+
+
+@pytest.fixture
+def lately(young_count_as_old) -> Sweep:
+    return Sweep("", (datetime.now(UTC) + timedelta(hours=1)).isoformat())
+
+
+def change_of(console, lately, prefix: str = "") -> Sweep:
+    return Sweep(console.lake.bucket, lately.before, prefix)
+
+
+def keys(console) -> set[str]:
+    return {key for key, _ in console.state()[0]}
+
+
+def test_finished_files_go_and_all_else_stays(swept, lately):
+    before = keys(swept)
+
+    job = swept.applied(change_of(swept, lately))
+
+    assert job.state == JobState.SUCCEEDED, job.message
+    assert before - keys(swept) == {temp_key(0), temp_key(1)}
+    assert job.result["after"]["deleted"] == 2
+
+
+def test_the_plan_is_a_dry_run(swept, lately):
+    before = keys(swept)
+    plan = swept.plan_of(change_of(swept, lately, ROOT))
+
+    told = " ".join(plan["consequences"])
+    assert f"--key {temp_key(0)} --if-match" in plan["equivalents"]["aws_cli"]
+    assert keys(swept) == before
+    assert "2 finished temp files" in told
+    assert "1 file kept, for an incomplete entry names it." in told
+    assert "1 file kept, for its name tells no version." in told
+
+
+def test_commands_name_every_file_or_say_how_many_more_and_how_to_get_them(swept, lately, monkeypatch):
+    all_of_them = swept.plan_of(change_of(swept, lately))["equivalents"]["aws_cli"]
+    monkeypatch.setattr(sweep, "MOST_SHOWN", 1)
+    some = swept.plan_of(change_of(swept, lately))["equivalents"]["aws_cli"]
+
+    assert all_of_them.count("delete-object") == 2
+    assert "#" not in all_of_them
+    assert some.count("delete-object") == 1
+    assert "# 1 more file, each judged finished, has no line here: run these, then plan the sweep again" in some
+
+
+def test_a_lost_file_keeps_its_temp_file(swept, lately):
+    """C6: the entry is complete, the published file is gone, and the temp file is the only copy."""
+    swept.lake.delete(f"{ROOT}/_delta_log/{1:020d}.json")
+
+    swept.applied(change_of(swept, lately))
+
+    assert temp_key(1) in keys(swept)
+    assert temp_key(0) not in keys(swept)
+
+
+def test_a_lost_first_version_keeps_its_temp_file_without_a_checkpoint(swept, lately):
+    swept.lake.delete(f"{ROOT}/_delta_log/{0:020d}.json")
+
+    swept.applied(change_of(swept, lately))
+
+    assert temp_key(0) in keys(swept)
+
+
+def test_a_version_cleaned_out_of_the_log_keeps_its_temp_file(swept, lately):
+    """Nothing is left to compare it with; its entry expired long ago."""
+    swept.lake.put(f"{ROOT}/_delta_log/{2:020d}.checkpoint.parquet", b"PAR1")
+    for version in (0, 1):
+        swept.lake.delete(f"{ROOT}/_delta_log/{version:020d}.json")
+        forget_entry(swept, version)
+
+    told = swept.refusal_of(change_of(swept, lately))["reason"]
+
+    assert "2 files kept, for its version was cleaned out of the log, and nothing is left to compare it with." in told
+
+
+def forget_entry(console, version: int) -> None:
+    """TTL took it, and nobody had looked before."""
+    Provenance.objects.all().delete()
+    take_entry(console, version)
+
+
+def test_a_copy_of_the_published_file_goes_with_or_without_an_entry(swept, lately):
+    for version in (1, 2):
+        swept.lake.put(own_temp_key(version), commit_body(version))
+    swept.lake.delete(temp_key(1))
+    forget_entry(swept, 1)
+
+    swept.applied(change_of(swept, lately))
+
+    assert not {own_temp_key(1), own_temp_key(2)} & keys(swept)
+
+
+def test_the_last_copy_of_an_accepted_commit_stays_after_its_file_was_replaced(swept, lately):
+    """The entry has expired; the published file is of somebody else."""
+    swept.lake.put(own_temp_key(1), commit_body(1))
+    swept.lake.delete(temp_key(1))
+    swept.lake.put(f"{ROOT}/_delta_log/{1:020d}.json", b"{}")
+    forget_entry(swept, 1)
+
+    plan = swept.plan_of(change_of(swept, lately))
+    swept.applied(change_of(swept, lately))
+
+    assert own_temp_key(1) in keys(swept)
+    assert "1 file kept, for it differs from the published file, and no entry tells which of them was accepted." in (
+        " ".join(plan["consequences"])
+    )
+
+
+def test_the_accepted_temp_file_stays_while_its_published_file_differs(swept, lately):
+    swept.lake.put(own_temp_key(1), commit_body(1))
+    swept.lake.put(f"{ROOT}/_delta_log/{1:020d}.json", b"foreign")
+
+    swept.applied(change_of(swept, lately))
+
+    assert own_temp_key(1) in keys(swept)
+
+
+def test_a_copy_stays_beside_a_rival_that_nothing_shows_to_have_lost(swept, lately):
+    """Without it the rival would look like the last copy of a commit whose file was replaced."""
+    swept.lake.put(own_temp_key(1), commit_body(1))
+    forget_entry(swept, 1)
+
+    plan = swept.plan_of(change_of(swept, lately))
+    swept.applied(change_of(swept, lately))
+
+    assert {own_temp_key(1), temp_key(1)} <= keys(swept)
+    assert "it tells which file of its version was published" in " ".join(plan["consequences"])
+
+
+@pytest.mark.parametrize(
+    ("winner", "aside", "goes"),
+    [("accepted", "accepted", True), ("lost", "accepted", False), ("", "accepted", False), ("accepted", "", False)],
+    ids=["it is the winner's", "it is the loser's", "of nobody", "the winner has no temp file: it took no lock"],
+)
+def test_a_checksum_tells_a_loser_whose_entry_has_expired(swept, lately, winner, aside, goes):
+    for name, transaction in ((f"{1:020d}.json", "accepted"), (f".tmp/{1:020d}.json.loser", "lost")):
+        swept.lake.put(f"{ROOT}/_delta_log/{name}", commit_of(transaction))
+    if aside:
+        swept.lake.put(own_temp_key(1), commit_of(aside))
+    swept.lake.put(f"{ROOT}/_delta_log/{1:020d}.crc", crc_bytes(txnId=winner))
+    forget_entry(swept, 1)
+
+    swept.applied(change_of(swept, lately))
+
+    assert (temp_key(1) not in keys(swept)) is goes
+
+
+def commit_of(transaction: str) -> bytes:
+    info = {"commitInfo": {**commit_info()["commitInfo"], "txnId": transaction}}
+    return commit_bytes(info, add(f"{transaction}.parquet"))
+
+
+def test_objects_whose_etags_say_nothing_are_compared_byte_by_byte(swept, lately, monkeypatch):
+    for version, data in ((1, commit_body(1)), (2, commit_body(2).swapcase())):
+        swept.lake.put_in_parts(own_temp_key(version), data)
+        swept.lake.delete(temp_key(version))
+        forget_entry(swept, version)
+
+    swept.applied(change_of(swept, lately))
+
+    assert own_temp_key(1) not in keys(swept)
+    assert own_temp_key(2) in keys(swept)
+
+
+def test_what_the_bounds_leave_out_stays_and_is_told(swept, lately, monkeypatch):
+    swept.lake.put_in_parts(own_temp_key(2), commit_body(2))
+    monkeypatch.setattr(sweep_reading, "MOST_COMPARED", 2)
+
+    plan = swept.plan_of(change_of(swept, lately))
+    swept.applied(change_of(swept, lately))
+
+    assert own_temp_key(2) in keys(swept)
+    assert "its bytes were not compared with the published file" in " ".join(plan["consequences"])
+
+
+def test_a_file_of_a_commit_published_since_the_log_was_listed_is_compared_with_what_is_there_now(swept, lately):
+    swept.lake.put(own_temp_key(2), commit_body(2))
+    call = SweepTable(swept.lake.bucket, f"{ROOT}/_delta_log/", lately.before, ((swept.lake.log_store, "x"),), "")
+    found = []
+    with open_lake(lake_access(swept.connection)) as lake:
+        for file in sweep.temp_files(call, lake):
+            found.append(file)
+            swept.lake.put(f"{ROOT}/_delta_log/{2:020d}.json", b"replaced meanwhile")
+
+    assert [file.verdict == FINISHED for file in found if file.key == own_temp_key(2)] == [False]
+
+
+def test_files_of_a_version_that_two_locks_gave_to_different_commits_stay(swept, lately):
+    swept.lake.entry(ROOT, 1, scheme="s3", tempPath={"S": f".tmp/{1:020d}.json.another"})
+    domains = tuple((swept.lake.log_store, f"{scheme}://{swept.lake.bucket}/{ROOT}") for scheme in ("s3a", "s3"))
+    call = SweepTable(swept.lake.bucket, f"{ROOT}/_delta_log/", lately.before, domains, "")
+    with open_lake(lake_access(swept.connection)) as lake:
+        verdicts = {file.key: file.verdict for file in sweep.temp_files(call, lake)}
+
+    assert verdicts[temp_key(0)] == FINISHED
+    assert verdicts[temp_key(1)] == "several locks gave its version to different commits"
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3n"])
+def test_an_incomplete_entry_under_another_spelling_keeps_the_file(swept, lately, scheme):
+    item = incomplete_item(1, f"{scheme}://{swept.lake.bucket}/{ROOT}")
+    swept.lake.dynamodb.put_item(TableName=swept.lake.log_store, Item=item)
+
+    swept.applied(change_of(swept, lately))
+
+    assert temp_key(1) in keys(swept)
+
+
+def test_an_incomplete_entry_in_another_log_store_keeps_the_file(swept, lately):
+    second = swept.lake.store(f"second-{swept.lake.bucket}", tablePath="HASH", fileName="RANGE")
+    CommitStore.objects.create(connection=swept.connection, name=second, kind="log_store")
+    swept.lake.dynamodb.put_item(TableName=second, Item=incomplete_item(1, swept.lake.uri(ROOT)))
+
+    swept.applied(change_of(swept, lately))
+
+    assert temp_key(1) in keys(swept)
+
+
+def test_an_incomplete_entry_under_a_path_with_a_slash_at_its_end_keeps_the_file(swept, lately):
+    item = incomplete_item(1, swept.lake.uri(f"{ROOT}/"))
+    swept.lake.dynamodb.put_item(TableName=swept.lake.log_store, Item=item)
+
+    swept.applied(change_of(swept, lately))
+
+    assert temp_key(1) in keys(swept)
+
+
+def test_a_table_whose_entries_lie_in_two_stores_is_left_out(swept, lately):
+    second = swept.lake.second_log_store()
+    CommitStore.objects.create(connection=swept.connection, name=second, kind="log_store")
+    swept.lake.entry(ROOT, 2, store=second)
+    swept.observe()
+
+    refusal = swept.refusal_of(change_of(swept, lately))
+
+    assert refusal["why"] == "several-locks"
+    assert "may be all that is left of an accepted commit" in refusal["reason"]
+
+
+def test_the_other_tables_are_swept(swept, lately):
+    second = swept.lake.second_log_store()
+    CommitStore.objects.create(connection=swept.connection, name=second, kind="log_store")
+    swept.lake.table("sales/returns", 2, log_store=True)
+    swept.lake.entry("sales/returns", 1, store=second)
+    swept.observe()
+
+    told = swept.plan_of(change_of(swept, lately))["consequences"]
+
+    assert any("1 table left out: entries lie, or lay, in several log stores" in one for one in told)
+
+
+def test_a_version_that_two_stores_gave_away_since_keeps_its_files(swept, lately):
+    second = swept.lake.second_log_store()
+    CommitStore.objects.create(connection=swept.connection, name=second, kind="log_store")
+    planned = swept.planned(change_of(swept, lately))
+    swept.lake.entry(ROOT, 1, store=second, tempPath={"S": f".tmp/{1:020d}.json.another"})
+
+    swept.apply(planned)
+
+    assert temp_key(1) in keys(swept)
+    assert temp_key(0) not in keys(swept)
+
+
+def test_a_file_that_changes_under_its_hands_stays(swept, lately, monkeypatch):
+    real, looks = sweep.temp_files, []
+
+    def meddled(call, lake):
+        looks.append(call)
+        for file in real(call, lake):
+            if file.key == temp_key(0) and len(looks) == 2:
+                swept.lake.put(file.key, b"another")
+            yield file
+
+    planned = swept.planned(change_of(swept, lately))
+    monkeypatch.setattr(sweep, "temp_files", meddled)
+    job = swept.apply(planned)
+
+    assert temp_key(0) in keys(swept)
+    assert (job.result["after"]["deleted"], job.result["after"]["changed"]) == (1, 1)
+
+
+def test_files_younger_than_the_limit_stay(swept, lately):
+    change = Sweep(swept.lake.bucket, (datetime.now(UTC) - timedelta(hours=1)).isoformat())
+
+    assert swept.refusal_of(change)["why"] == "nothing-to-do"
+
+
+def test_a_limit_within_the_longest_commit_is_refused(swept):
+    change = Sweep(swept.lake.bucket, (datetime.now(UTC) - timedelta(hours=1)).isoformat())
+
+    assert swept.refusal_of(change)["why"] == "too-young"
+
+
+def test_without_a_log_store_nothing_is_swept(swept, lately):
+    CommitStore.objects.all().delete()
+
+    assert swept.refusal_of(change_of(swept, lately))["why"] == "no-log-store"
+
+
+def test_a_sweep_broken_off_is_finished_by_the_next(swept, lately, monkeypatch):
+    real, count = sweep.temp_files, [0]
+
+    def broken(call, lake):
+        for file in real(call, lake):
+            count[0] += file.verdict == FINISHED
+            if count[0] == 4:
+                raise RuntimeError("the worker died")
+            yield file
+
+    monkeypatch.setattr(sweep, "temp_files", broken)
+    assert swept.applied(change_of(swept, lately)).state == JobState.FAILED
+    monkeypatch.setattr(sweep, "temp_files", real)
+    if not {temp_key(0), temp_key(1)} & keys(swept):
+        return
+    swept.applied(change_of(swept, lately))
+
+    assert not {temp_key(0), temp_key(1)} & keys(swept)
+
+
+def test_a_file_that_was_seen_to_be_accepted_stays_whatever_the_checksum_says(swept, lately):
+    """Somebody without the lock wrote over the published file, and the checksum that goes with it; then TTL came."""
+    swept.lake.put(own_temp_key(1), commit_of("accepted"))
+    swept.observe()
+    for name, data in ((f"{1:020d}.json", commit_of("foreign")), (f"{1:020d}.crc", crc_bytes(txnId="foreign"))):
+        swept.lake.put(f"{ROOT}/_delta_log/{name}", data)
+    swept.lake.put(temp_key(1, name="copy"), commit_of("foreign"))
+    take_entry(swept, 1)
+
+    swept.applied(change_of(swept, lately))
+
+    assert own_temp_key(1) in keys(swept)
+
+
+@pytest.mark.parametrize("own", [commit_info(), commit_info(timestamp=None)], ids=["old", "it says no time"])
+def test_a_temp_file_brought_back_is_as_old_as_it_says_itself(swept, lately, own):
+    """S3 gives it the time of the restore, as if no entry of its own could have expired."""
+    swept.lake.put(temp_key(1), commit_bytes(own, add("restored.parquet")))
+
+    swept.applied(change_of(swept, lately))
+
+    assert temp_key(1) in keys(swept)
+    assert temp_key(0) not in keys(swept)
+
+
+def test_without_a_known_lock_only_copies_go(swept, lately):
+    """The table's log store is declared nowhere; another one is."""
+    second = swept.lake.second_log_store()
+    CommitStore.objects.all().delete()
+    CommitStore.objects.create(connection=swept.connection, name=second, kind="log_store")
+    DeltaTable.objects.update(lock_domains=[])
+    swept.lake.put(own_temp_key(2), commit_body(2))
+    for name, transaction in ((f"{1:020d}.json", "accepted"), (f".tmp/{1:020d}.json.{UUID}", "accepted")):
+        swept.lake.put(f"{ROOT}/_delta_log/{name}", commit_of(transaction))
+    swept.lake.put(f"{ROOT}/_delta_log/{1:020d}.crc", crc_bytes(txnId="accepted"))
+
+    swept.applied(change_of(swept, lately))
+
+    assert {temp_key(0), temp_key(1)} <= keys(swept)
+    assert own_temp_key(2) not in keys(swept)
+
+
+def test_a_table_that_had_two_lock_domains_is_left_out_after_ttl_has_taken_the_entries_of_one(swept, lately):
+    swept.lake.entry(ROOT, 2, scheme="s3", tempPath={"S": f".tmp/{2:020d}.json.loser"})
+    swept.lake.put(temp_key(2), commit_of("of the other"))
+    swept.observe()
+    key = {"tablePath": {"S": f"s3://{swept.lake.bucket}/{ROOT}"}, "fileName": {"S": f"{2:020d}.json"}}
+    swept.lake.dynamodb.delete_item(TableName=swept.lake.log_store, Key=key)
+    swept.observe()
+
+    assert swept.refusal_of(change_of(swept, lately))["why"] == "several-locks"
+
+
+def take_entry(console, version: int) -> None:
+    """TTL took it."""
+    key = {"tablePath": {"S": console.lake.uri(ROOT)}, "fileName": {"S": f"{version:020d}.json"}}
+    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)

@@ -1,0 +1,209 @@
+"""Capacity advice, expiry and the reach of lifecycle rules, from the records alone."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, Entry
+from coordinator.observation.settings_of_aws import _ttl_since
+from coordinator.protocols.bucket_tables import TableInBucket, WaitingFile
+from coordinator.settings.capacity import Observed, Provision, advise, count_commits
+from coordinator.settings.rule_reach import forecast, view_of_rules
+from coordinator.settings.views_of import capacity_advice, expiry_facts, lifecycle_view
+from dashboard.connections.models import Connection
+from tests.builders.buckets import diagnose_bucket
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+WAITING = WaitingFile(42, ".tmp/00000000000000000042.json.7f3c9b52", NOW - DAY, 900)
+ORDERS = TableInBucket("sales/orders", (WAITING,), oldest_log_at=NOW - 20 * DAY)
+
+
+def rule(prefix: str, days: int = 30, **more) -> dict:
+    made = {"ID": "r", "Status": "Enabled", "Filter": {"Prefix": prefix}, "Expiration": {"Days": days}}
+    return made | more
+
+
+@pytest.fixture
+def store(db) -> CommitStore:
+    connection = Connection.objects.create(name="prod", region="eu-west-1")
+    facts = {"billing": "provisioned", "read_capacity": 5, "write_capacity": 5, "ttl_status": "DISABLED"}
+    return CommitStore.objects.create(connection=connection, name="delta_log", kind="log_store", facts=facts)
+
+
+def table_of(store: CommitStore) -> DeltaTable:
+    return DeltaTable.objects.create(
+        connection=store.connection, store=store, bucket="lake", prefix="sales/orders", uri="s3a://lake/sales/orders"
+    )
+
+
+def test_needed_units_follow_from_the_busiest_minute():
+    advice = advise("log_store", Observed(commits=5_000, busiest_minute=120, tables=3), Provision(False, 5, 5, 0, 0))
+
+    assert (advice.needed_read, advice.needed_write) == (9, 6)
+    assert advice.short_of == "reads and writes"
+    assert "Provision more, or change to on demand." in advice.sentence
+
+
+def test_a_coordinator_needs_half_units_for_its_reads():
+    advice = advise("commit_coordinator", Observed(600, 60, 1), Provision(False, 5, 5, 0, 0))
+
+    assert (advice.needed_read, advice.needed_write, advice.short_of) == (3, 3, "")
+
+
+def test_throttles_say_that_it_is_too_little_whatever_was_counted():
+    advice = advise("log_store", Observed(60, 1, 1), Provision(False, 5, 5, 0, 1_204))
+
+    assert advice.short_of == "writes"
+    assert "1,204 writes were throttled in the last day" in advice.sentence
+
+
+def test_nothing_is_said_without_commits_nor_of_throttles_without_cloudwatch():
+    advice = advise("log_store", Observed(0, 0, 4), Provision(False, 5, 5))
+
+    assert (advice.needed_read, advice.short_of) == (None, "")
+    assert "CloudWatch was not read" in advice.sentence
+
+
+def test_commits_are_counted_by_the_minute_and_the_day():
+    moments = [NOW - timedelta(seconds=one) for one in (1, 2, 3)] + [NOW - timedelta(hours=5), NOW - 2 * DAY]
+
+    assert count_commits(moments, 2, NOW) == Observed(4, 3, 2)
+
+
+def test_advice_reads_the_commits_of_the_stores_tables(store):
+    table = table_of(store)
+    for version in range(90):
+        Commit.objects.create(table=table, version=version, published=True, modified_at=NOW - timedelta(hours=1))
+
+    advice = capacity_advice(store, NOW)
+
+    assert (advice.commits_last_day, advice.commits_per_second_peak, advice.tables_seen) == (90, 1.5, 1)
+    assert (advice.needed_read, advice.needed_write) == (7, 5)
+
+
+def test_entries_past_their_time_and_those_that_never_expire_are_counted(store):
+    table, past = table_of(store), int((NOW - 2 * DAY).timestamp())
+
+    def entry(version: int, **fields) -> None:
+        Entry.objects.create(
+            table=table, store=store, lock_domain="s3a://lake/t", version=version, code="C5", observed_at=NOW, **fields
+        )
+
+    entry(0, complete=True, expire_time=past)
+    entry(1, complete=True, expire_time=int((NOW + DAY).timestamp()), commit_time=past)
+    entry(2, complete=True)
+    entry(3, complete=False)
+
+    facts = expiry_facts(store, NOW)
+
+    assert (facts.past_their_time, facts.incomplete, facts.with_commit_time, facts.complete_without_time) == (
+        1,
+        1,
+        1,
+        1,
+    )
+    assert facts.oldest_past == NOW - 2 * DAY
+    assert facts.sentence == (
+        "TTL is off. 1 entry is past its time and still there. 1 incomplete entry would never expire: without "
+        "expireTime, TTL leaves them."
+    )
+
+
+def test_ttl_is_known_since_the_change_that_was_seen():
+    off, on = {"ttl_status": "DISABLED"}, {"ttl_status": "ENABLED", "ttl_attribute": "expireTime"}
+
+    first = _ttl_since({}, off, NOW)
+    assert first == {"ttl_since": NOW.isoformat(), "ttl_since_is_exact": False}
+    assert _ttl_since(off | first, off, NOW + DAY) == first
+    assert _ttl_since(off | first, on, NOW + DAY)["ttl_since_is_exact"] is True
+
+
+@pytest.mark.parametrize(
+    ("prefix", "touches"),
+    [
+        ("", ("log", "temp", "staged", "data")),
+        ("sales/orders/_delta_log/", ("log", "temp", "staged")),
+        ("sales/orders/_delta_log/.tmp/", ("temp",)),
+        ("sales/orders/_delta_log/.tmp", ("temp",)),
+        ("sales/orders/_delta_log/_staged_commits/", ("staged",)),
+        ("sales/orders/day=1/", ("data",)),
+        ("sales/returns/", ()),
+    ],
+)
+def test_a_rule_says_what_it_touches(prefix, touches):
+    [reach] = view_of_rules([rule(prefix)], [ORDERS], NOW).rules
+
+    assert reach.touches == touches
+    assert reach.is_temp_rule == (touches == ("temp",))
+
+
+def test_a_hazard_has_the_date_on_which_it_first_bites():
+    [reach] = view_of_rules([rule("sales/orders/_delta_log/", 30)], [ORDERS], NOW).rules
+    _, _, findings = diagnose_bucket({"lifecycle_rules": [rule("sales/", 30)], "versioning": "Off"}, [ORDERS], now=NOW)
+
+    assert reach.first_bites_at == datetime(2026, 12, 2, tzinfo=UTC)
+    assert reach.sentence.endswith("It first bites at 02 Dec 2026 00:00 UTC.")
+    [finding] = [one for one in findings if one.code == "lifecycle-reaches-log"]
+    assert finding.evidence["first_bites_at"] == "2026-12-02T00:00:00+00:00"
+    assert "It first bites at 02 Dec 2026" in finding.summary
+
+
+def test_a_hazard_that_has_bitten_says_since_when():
+    [reach] = view_of_rules([rule("sales/orders/", 10)], [ORDERS], NOW).rules
+
+    assert "It has bitten since 12 Nov 2026" in reach.sentence
+
+
+def test_an_unpublished_commit_gives_a_temp_rule_its_date():
+    [reach] = view_of_rules([rule("sales/orders/_delta_log/.tmp/", 3)], [ORDERS], NOW).rules
+
+    assert reach.first_bites_at == datetime(2026, 11, 24, tzinfo=UTC)
+
+
+def test_a_disabled_rule_does_nothing():
+    [reach] = view_of_rules([rule("", 1, Status="Disabled")], [ORDERS], NOW).rules
+
+    assert (reach.enabled, reach.first_bites_at, reach.sentence) == (False, None, "Disabled: it does nothing.")
+
+
+def test_rules_for_all_tables_are_forecast():
+    assert forecast(12, 900).fits
+    over = forecast(948, 6_956)
+
+    assert (over.needed, over.fits) == (7_904, False)
+    assert "6,904 tables cannot have one" in over.sentence
+    assert "sweep" in over.sentence
+
+
+def test_the_view_counts_rules_tables_and_unfinished_uploads(store):
+    table_of(store)
+    ending = {
+        "ID": "u",
+        "Status": "Enabled",
+        "Filter": {},
+        "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7},
+    }
+    facts = {"lifecycle_rules": [rule("sales/orders/_delta_log/.tmp/", 3), ending, "no rule"]}
+    bucket = Bucket.objects.create(connection=store.connection, name="lake", facts=facts)
+
+    view = lifecycle_view(bucket, NOW)
+
+    assert (view.count, view.left, view.tables, view.without_rule, view.multipart_rule) == (3, 997, 1, 0, True)
+
+
+@pytest.mark.parametrize("facts", [{}, [], None, {"lifecycle_rules": {"a": 1}}, {"lifecycle_rules": [None, 3, {}]}])
+def test_hostile_records_break_no_view(store, facts):
+    bucket = Bucket(connection=store.connection, name="lake", facts=facts)
+    store.facts = {"billing": 3, "load": "x", "read_capacity": "9", "ttl_status": 7, "ttl_since": "never"}
+
+    assert lifecycle_view(bucket, NOW).limit == 1_000
+    assert capacity_advice(store, NOW).needed_read is None
+    assert expiry_facts(store, NOW).since is None
+
+
+def test_replication_and_unfinished_uploads_are_notes():
+    facts = {"lifecycle_rules": [], "tiering": [], "replication": True, "versioning": "Enabled"}
+    _, _, findings = diagnose_bucket(facts, [], now=NOW)
+
+    assert {one.code for one in findings} == {"replicated", "unfinished-uploads-stay"}
