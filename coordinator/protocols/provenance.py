@@ -12,7 +12,7 @@ from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import is_temp_of, is_version, same_place
 from coordinator.protocols.registrations import seen_commits
-from lake.delta.facts import Acceptance, LockDomain, LogObject, LogStoreEntry, Provenance, Registration
+from lake.delta.facts import Acceptance, LockDomain, LogObject, LogStoreEntry, Provenance, Registration, TableProtocol
 
 _OF_THE_FILE = ("digest", "in_commit_timestamp", "commit_timestamp")
 _SHOWN = ("copy_etag", "differs_etag")
@@ -70,19 +70,26 @@ def is_same_file(known: Provenance, size: int | None, etag: str | None) -> bool:
 
 
 def is_another_table(
-    known: Mapping[int, Provenance], published: Mapping[int, LogObject], old_id: str, new_id: str
+    known: Mapping[int, Provenance], published: Mapping[int, LogObject], old_id: str, new: TableProtocol | None
 ) -> bool | None:
     """Whether the log at this place is that of another table than the known versions: dropped and made again.
 
     Another `metaData.id` and not one known file left says so; an id may also be changed by a commit of the same log.
+    Where the old one was never read, a table that was made after one of the known versions was seen is another one.
     None where an id is not known and no file of the log is a known one.
     """
     seen = {version: known[version] for version in published if version in known and known[version].seen_at}
     if not known or any(is_same_file(seen[v], published[v].size, published[v].etag) for v in seen):
         return False
-    if old_id and new_id:
-        return old_id != new_id
+    if old_id and new is not None and new.table_id:
+        return old_id != new.table_id
+    if new is not None and any(_was_before(seen[version], new.created_at) for version in seen):
+        return True
     return None if seen else False
+
+
+def _was_before(known: Provenance, created_at: datetime | None) -> bool:
+    return known.seen_at is not None and created_at is not None and known.seen_at < created_at
 
 
 def acceptances(view: LogView, around: Surroundings) -> Iterator[Provenance]:
