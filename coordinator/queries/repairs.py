@@ -5,12 +5,12 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.urls import reverse
 
-from changes.gate import LASTS_IN_WORDS, is_too_old, read_at
+from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.models import DeltaTable, TableFinding
 from coordinator.queries.table_list import TableFilter, filtered
 from coordinator.repairs.confirmed import ShownPlan
@@ -24,58 +24,74 @@ MOST_LISTED = 200
 """Tables named on the page of a repair of many, of each kind; the rest is counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanView:
-    """What the page of a plan shows. One of `plan`, `refusal` holds where something was found about the subject.
+WORDS = PageWords(
+    title="Repair",
+    being_read="The table is being read, and its repairs are planned.",
+    safe="This can be done now, and no commit can be lost by it.",
+    refused="This repair must not be made now.",
+    nothing="Nothing of this kind is to be repaired.",
+    rest=(
+        "Read the table again",
+        "The finding has to be resolved. If it is not, the job says what is still wrong, or that somebody else was "
+        "faster.",
+    ),
+    danger="This can lose {}.",
+    danger_means="What is removed is saved aside first. Before the first call everything is read once more; if "
+    "anything has moved, nothing is sent.",
+)
+SLOTS = PageSlots(
+    crumbs="coordinator/parts/repair_crumbs.html",
+    again="coordinator/parts/plan_again.html",
+    fields="coordinator/parts/repair_fields.html",
+    sections="coordinator/parts/refused_instead.html",
+)
+PATH_ASKED = "coordinator/parts/path_scheme.html"
+"""The form that stands where a repair waits for how writers spell the table's path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairPage(PlanPage):
+    """The page of one repair's plan.
 
     `refused_instead` are other repairs that somebody may think of about the same finding, with their reasons.
-    `repaired_by` is the job that this plan has led to already. `schemes` are the ways to spell the table's path, each
-    by its scheme, and `path_scheme` is the one that was chosen for the plan, "" for none.
+    `schemes` are the ways to spell the table's path, each by its scheme, and `path_scheme` is the one that was chosen
+    for the plan, "" for none.
     """
 
-    job: Job
     subject: Subject
-    plan: dict[str, Any] | None
-    refusal: dict[str, Any] | None
     refused_instead: list[dict[str, Any]]
-    read_at: datetime | None
-    too_old: bool
-    repaired_by: Job | None
-    command: str
     path_scheme: str
     schemes: tuple[tuple[str, str], ...]
 
-    @property
-    def is_ready(self) -> bool:
-        return self.job.is_finished
 
-    @property
-    def lasts(self) -> str:
-        """How long it may be confirmed."""
-        return LASTS_IN_WORDS
-
-
-def plan_view(table: DeltaTable, job: Job, subject: Subject) -> PlanView:
+def repair_page(table: DeltaTable, job: Job, subject: Subject) -> RepairPage:
     plan = _about(subject, job.result.get("plans", []))
+    refusals = job.result.get("refusals", [])
+    refusal = _about(subject, refusals)
     path_scheme = str(job.params.get("path_scheme", ""))
-    led_to = Job.objects.filter(idempotency_key=ShownPlan(job, plan).repair_key).first() if plan else None
-    return PlanView(
+    asks = bool(refusal and refusal["asks"] == PATH_SCHEME)
+    return RepairPage(
         job=job,
-        subject=subject,
         plan=plan,
-        refusal=_about(subject, job.result.get("refusals", [])),
-        refused_instead=[
-            one
-            for one in job.result.get("refusals", [])
-            if (one["code"], one["version"]) == (subject.code, subject.version) and one["kind"] != subject.repair
-        ],
-        read_at=read_at(job),
-        too_old=job.is_finished and is_too_old(read_at(job)),
-        repaired_by=led_to,
+        refusal=refusal,
+        led_to=Job.objects.filter(idempotency_key=ShownPlan(job, plan).repair_key).first() if plan else None,
         command=command_line(table, subject, plan, path_scheme),
+        name=table.name,
+        place=table.uri,
+        back=reverse("table", args=[table.pk]),
+        words=WORDS,
+        slots=replace(SLOTS, instead=PATH_ASKED) if asks else SLOTS,
+        subject=subject,
+        refused_instead=[one for one in refusals if _is_beside(subject, one)],
         path_scheme=path_scheme,
         schemes=_schemes(table),
     )
+
+
+def _is_beside(subject: Subject, refusal: Mapping[str, Any]) -> bool:
+    """Whether it refuses another repair of the same finding."""
+    same = (refusal["code"], refusal["version"]) == (subject.code, subject.version)
+    return same and refusal["kind"] != subject.repair
 
 
 def _schemes(table: DeltaTable) -> tuple[tuple[str, str], ...]:

@@ -1,16 +1,17 @@
 """Plans of settings as their page shows them: the plan, what it rests on, the rules it leaves alone, its command."""
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 from xml.etree import ElementTree
 
 from django.db.models import QuerySet
 from django.urls import reverse
 
-from changes.documents import CallDocument, PlanDocument, RefusalDocument
-from changes.gate import LASTS_IN_WORDS, is_too_old, read_at
+from changes.documents import PlanDocument
+from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.lifecycle_rules import RuleRow, rule_rows
 from coordinator.models import Bucket, CommitStore
 from coordinator.settings.gate import PLAN_KIND
@@ -34,9 +35,6 @@ from coordinator.settings.requests import (
 )
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
-
-MOST_CALLS = 40
-"""Calls that the page writes out: a sweep has one for each table."""
 
 MOST_RULES_SHOWN = 30
 
@@ -68,69 +66,62 @@ class RuleDiff:
     read_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsPlanView:
-    """What the page of a plan shows; at most one of `plan` and `refusal` holds. `led_to` is what it has led to."""
+WORDS = PageWords(
+    title="",
+    being_read="",
+    safe="This can be done now.",
+    refused="This must not be done now.",
+    nothing="There is nothing to do.",
+    rest=("Read it again", "What AWS then says is stored, and shown with its age."),
+    if_word=", if ",
+)
+SLOTS = PageSlots(
+    crumbs="coordinator/parts/settings_crumbs.html",
+    again="coordinator/parts/settings_again.html",
+    beside="coordinator/parts/settings_beside.html",
+    sections="coordinator/parts/settings_equivalents.html",
+)
 
-    job: Job
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsPage(PlanPage):
+    """The page of a plan for a store or a bucket."""
+
     connection: Connection
     change: ChangeRequest
-    plan: PlanDocument | None
-    refusal: RefusalDocument | None
-    read_at: datetime | None
-    too_old: bool
-    led_to: Job | None
-    back: str
-    command: str
     rules: RuleDiff | None
-
-    @property
-    def is_ready(self) -> bool:
-        return self.job.is_finished
-
-    @property
-    def lasts(self) -> str:
-        """How long it may be confirmed."""
-        return LASTS_IN_WORDS
-
-    @property
-    def subject(self) -> str:
-        return subject_name(self.change)
 
     @property
     def button(self) -> str:
         """The plan's title, or its verb where the title names a whole prefix."""
-        return _BUTTONS.get(self.change.ACT) or (self.plan["title"] if self.plan else "")
+        return _BUTTONS.get(self.change.ACT) or self.title
 
     @property
-    def calls(self) -> list[CallDocument]:
-        return self.plan["calls"][:MOST_CALLS] if self.plan else []
-
-    @property
-    def calls_left_out(self) -> int:
-        return max(len(self.plan["calls"]) - MOST_CALLS, 0) if self.plan else 0
+    def equivalents(self) -> Sequence[tuple[str, str]]:
+        return equivalents_of(self.plan)
 
 
 def planning_jobs() -> "QuerySet[Job]":
     return Job.objects.select_related("connection").filter(kind=PLAN_KIND, connection__isnull=False)
 
 
-def settings_plan_view(job: Job, connection: Connection) -> SettingsPlanView:
+def settings_page(job: Job, connection: Connection) -> SettingsPage:
     change = read_change_request(job.params["wish"])
-    plan = job.result.get("plan")
-    at = read_at(job)
+    plan, name = job.result.get("plan"), subject_name(change)
     key = f"upkeep:{job.pk}:{plan['digest']}" if plan else None
-    return SettingsPlanView(
+    return SettingsPage(
         job=job,
-        connection=connection,
-        change=change,
         plan=plan,
         refusal=job.result.get("refusal"),
-        read_at=at,
-        too_old=job.is_finished and is_too_old(at),
         led_to=Job.objects.filter(idempotency_key=key).first() if key else None,
-        back=_back(connection, change),
         command=command_line(change, connection, plan),
+        name=name,
+        place=f"{name} in {connection.name}, {connection.region}",
+        back=_back(connection, change),
+        words=replace(WORDS, title=job.title, being_read=f"{name} is being read, and the change planned."),
+        slots=SLOTS,
+        connection=connection,
+        change=change,
         rules=_rule_diff(connection, change, plan),
     )
 
@@ -226,7 +217,7 @@ def indented(xml: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def equivalents_of(plan: PlanDocument | None) -> Sequence[tuple[str, str]]:
+def equivalents_of(plan: Mapping[str, Any] | None) -> Sequence[tuple[str, str]]:
     """The same change by other tools, those that have words for it."""
     texts = plan["equivalents"] if plan else {}
     named = (("AWS CLI", "aws_cli"), ("Terraform", "terraform"), ("CloudFormation", "cloudformation"))

@@ -10,12 +10,12 @@ from django.views.decorators.http import require_POST, require_safe
 from coordinator.connection_actions import set_read_only
 from coordinator.queries import connections as queries
 from coordinator.settings import actions
-from coordinator.views.observe import SeeOther
 from coordinator.views.settings_plan import why_no_plan
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import connections_of
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import is_read_only
+from dashboard.web.answers import SeeOther
 
 POLL_SECONDS = 2
 

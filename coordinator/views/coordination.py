@@ -21,12 +21,12 @@ from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.queries import coordination as queries
 from coordinator.queries.coordination_ahead import plain_commits
-from coordinator.views.observe import SeeOther
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import ChangeRefused, why_not_writable
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
+from dashboard.web.answers import SeeOther
 from lake.delta.uri import TableUri
 
 POLL_SECONDS = 2

@@ -21,11 +21,11 @@ from coordinator.queries import coordination as queries
 from coordinator.queries.repairs import MOST_LISTED, filter_fields, of_connection
 from coordinator.queries.table_list import TableFilter
 from coordinator.views.coordination import why_not
-from coordinator.views.observe import SeeOther
 from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor
 from dashboard.connections.writable import ChangeRefused
 from dashboard.jobs.actions import JobBusy
+from dashboard.web.answers import SeeOther
 
 _LONGEST = 64
 

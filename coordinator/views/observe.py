@@ -1,6 +1,6 @@
 """Observe now: hand the reading of a lake or of one table to a job, and go to that job's page."""
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_POST
@@ -10,12 +10,7 @@ from coordinator.models import DeltaTable
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
-
-
-class SeeOther(HttpResponseRedirect):
-    """303: what was posted is done; read the result there."""
-
-    status_code = 303
+from dashboard.web.answers import SeeOther
 
 
 @require_POST

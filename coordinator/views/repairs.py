@@ -2,6 +2,7 @@
 
 import re
 import uuid
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -11,7 +12,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from changes.gate import NameNotTyped
+from changes.pages import Confirmed, confirmed, plan_page
 from coordinator import actions
 from coordinator.forms import TableFilterForm
 from coordinator.models import DeltaTable
@@ -19,15 +20,15 @@ from coordinator.queries import repairs as queries
 from coordinator.queries.table_list import TableFilter
 from coordinator.repairs.confirmed import plan_jobs
 from coordinator.repairs.fresh import Subject
-from coordinator.views.observe import SeeOther
 from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import ChangeRefused, why_not_writable
 from dashboard.jobs.actions import JobBusy
+from dashboard.jobs.models import Job
+from dashboard.web.answers import SeeOther
 from lake.delta.uri import SCHEMES
 
-POLL_SECONDS = 2
 _VERSION = re.compile(r"[0-9]{1,18}")
 _LONGEST = 64
 
@@ -48,10 +49,11 @@ def confirm(request: HttpRequest, table_id: int, job_id: UUID) -> HttpResponse:
     table = _table(table_id)
     job = get_object_or_404(plan_jobs(table), pk=job_id)
     subject = _subject(request.POST if request.method == "POST" else request.GET)
-    view = queries.plan_view(table, job, subject)
+    page = queries.repair_page(table, job, subject)
+    context = _context(request, table, page)
     if request.method == "POST":
-        return _carry_out(request, table, view)
-    return render(request, _template(request, "repair"), _context(request, table, view))
+        return confirmed(request, page, context, partial(_repair, Actor.from_request(request), table, subject))
+    return plan_page(request, page, context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -70,29 +72,9 @@ def many(request: HttpRequest, repair: str) -> HttpResponse:
     return render(request, "coordinator/repair_many.html", _many_context(request, chosen, selection))
 
 
-def _carry_out(request: HttpRequest, table: DeltaTable, view: queries.PlanView) -> HttpResponse:
-    subject = view.subject
-    try:
-        job = actions.repair(
-            Actor.from_request(request),
-            table,
-            subject.repair,
-            subject.code,
-            subject.version,
-            request.POST.get("digest", "")[:_LONGEST],
-            confirm=request.POST.get("confirm", "")[:600],
-            reason=request.POST.get("reason", ""),
-        )
-    except (ChangeRefused, JobBusy) as refusal:
-        status = 422 if isinstance(refusal, NameNotTyped) else 409
-        context = _context(request, table, view) | {
-            "refused": str(refusal),
-            "busy": refusal.job if isinstance(refusal, JobBusy) else None,
-            "name_error": str(refusal) if isinstance(refusal, NameNotTyped) else "",
-            "reason": request.POST.get("reason", ""),
-        }
-        return render(request, "coordinator/repair.html", context, status=status)
-    return SeeOther(reverse("job", args=[job.pk]))
+def _repair(actor: Actor, table: DeltaTable, subject: Subject, sent: Confirmed) -> Job:
+    named = (subject.repair, subject.code, subject.version)
+    return actions.repair(actor, table, *named, sent.digest, confirm=sent.confirm, reason=sent.reason)
 
 
 def _repair_many(request: HttpRequest, chosen: TableFilter, selection: queries.BulkSelection) -> HttpResponse:
@@ -119,16 +101,12 @@ def _repair_many(request: HttpRequest, chosen: TableFilter, selection: queries.B
     return render(request, "coordinator/repair_many.html", context, status=409)
 
 
-def _context(request: HttpRequest, table: DeltaTable, view: queries.PlanView) -> dict[str, Any]:
+def _context(request: HttpRequest, table: DeltaTable, page: queries.RepairPage) -> dict[str, Any]:
     actor = Actor.from_request(request)
-    loses = bool(view.plan and view.plan["can_lose"])
-    address = f"{reverse('table-repair', args=[table.pk, view.job.pk])}?{_address(view.subject)}"
     return {
         "table": table,
-        "view": view,
-        "address": address,
-        "poll_seconds": None if view.is_ready else POLL_SECONDS,
-        "why_not": _why_not(actor, table.connection, loses=loses),
+        "address": f"{reverse('table-repair', args=[table.pk, page.job.pk])}?{_address(page.subject)}",
+        "why_not": _why_not(actor, table.connection, loses=bool(page.plan and page.plan["can_lose"])),
         "may_plan": actor.may("table.plan-repair", table.connection),
         "worst_state": table.state,
     }
@@ -176,10 +154,6 @@ def _subject(fields: Any) -> Subject:
 def _address(subject: Subject) -> str:
     version = "" if subject.version is None else str(subject.version)
     return urlencode({"repair": subject.repair, "code": subject.code, "version": version})
-
-
-def _template(request: HttpRequest, name: str) -> str:
-    return f"coordinator/{name}.html#{name}" if getattr(request, "htmx", False) else f"coordinator/{name}.html"
 
 
 def _table(table_id: int) -> DeltaTable:

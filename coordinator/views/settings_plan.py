@@ -1,7 +1,8 @@
 """Changes of stores and buckets: asked for by a form, planned by a job, shown, confirmed. Nothing here talks to AWS."""
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -11,22 +12,21 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from changes.gate import NameNotTyped
+from changes.documents import PlanDocument
+from changes.pages import Confirmed, confirmed, plan_page
 from coordinator.models import Bucket, CommitStore, TtlMigration
 from coordinator.queries import settings_plan as queries
 from coordinator.settings import actions
 from coordinator.settings.gate import losing_verb, verb_of
 from coordinator.settings.requests import ChangeInvalid, ChangeRequest
 from coordinator.settings_forms import bucket_change, store_change
-from coordinator.views.observe import SeeOther
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import PERMISSIONS
 from dashboard.connections.models import Connection
-from dashboard.connections.writable import ChangeRefused, is_read_only
+from dashboard.connections.writable import is_read_only
 from dashboard.jobs.actions import JobBusy
-
-POLL_SECONDS = 2
-_LONGEST = 64
+from dashboard.jobs.models import Job
+from dashboard.web.answers import SeeOther
 
 
 @require_POST
@@ -61,12 +61,11 @@ def plan(request: HttpRequest, job_id: UUID) -> HttpResponse:
     job = get_object_or_404(queries.planning_jobs(), pk=job_id)
     if job.connection is None:
         raise LookupError("Planning jobs are read with a connection.")
-    view = queries.settings_plan_view(job, job.connection)
+    page = queries.settings_page(job, job.connection)
+    context = _context(request, page)
     if request.method == "POST":
-        return _carry_out(request, view)
-    template = "coordinator/settings_plan.html"
-    partial = "#plan" if getattr(request, "htmx", False) else ""
-    return render(request, f"{template}{partial}", _context(request, view))
+        return confirmed(request, page, context, partial(_apply, Actor.from_request(request), job))
+    return plan_page(request, page, context)
 
 
 @require_POST
@@ -75,8 +74,8 @@ def plan_again(request: HttpRequest, job_id: UUID) -> HttpResponse:
     job = get_object_or_404(queries.planning_jobs(), pk=job_id)
     if job.connection is None:
         raise LookupError("Planning jobs are read with a connection.")
-    view = queries.settings_plan_view(job, job.connection)
-    return planned(request, view.connection, lambda: view.change, view.back)
+    page = queries.settings_page(job, job.connection)
+    return planned(request, page.connection, lambda: page.change, page.back)
 
 
 def planned(
@@ -108,35 +107,17 @@ def why_no_plan(actor: Actor, connection: Connection, verb: str = "lake.plan-upk
     return "" if actor.may(verb, connection) else f"Needs the {PERMISSIONS[verb].value} role."
 
 
-def _carry_out(request: HttpRequest, view: queries.SettingsPlanView) -> HttpResponse:
-    try:
-        job = actions.apply_change(
-            Actor.from_request(request),
-            view.job,
-            request.POST.get("digest", "")[:_LONGEST],
-            confirm=request.POST.get("confirm", "")[:600],
-            reason=request.POST.get("reason", "")[:500],
-        )
-    except (ChangeRefused, JobBusy) as refusal:
-        status = 422 if isinstance(refusal, NameNotTyped) else 409
-        context = _context(request, view) | {
-            "refused": str(refusal),
-            "busy": refusal.job if isinstance(refusal, JobBusy) else None,
-            "name_error": str(refusal) if isinstance(refusal, NameNotTyped) else "",
-            "reason": request.POST.get("reason", ""),
-        }
-        return render(request, "coordinator/settings_plan.html", context, status=status)
-    return SeeOther(reverse("job", args=[job.pk]))
+def _apply(actor: Actor, planned: Job, sent: Confirmed) -> Job:
+    return actions.apply_change(actor, planned, sent.digest, confirm=sent.confirm, reason=sent.reason)
 
 
-def _context(request: HttpRequest, view: queries.SettingsPlanView) -> dict[str, Any]:
+def _context(request: HttpRequest, page: queries.SettingsPage) -> dict[str, Any]:
     actor = Actor.from_request(request)
+    plan = cast("PlanDocument | None", page.plan)
     return {
-        "view": view,
-        "equivalents": queries.equivalents_of(view.plan),
-        "poll_seconds": None if view.is_ready else POLL_SECONDS,
-        "why_not": why_not(actor, view.connection, losing_verb(view.plan) or verb_of(view.change)),
-        "read_only": is_read_only(view.connection),
-        "why_no_plan": why_no_plan(actor, view.connection),
-        "store_like": verb_of(view.change) != "bucket.change",
+        "address": reverse("settings-plan", args=[page.job.pk]),
+        "why_not": why_not(actor, page.connection, losing_verb(plan) or verb_of(page.change)),
+        "read_only": is_read_only(page.connection),
+        "why_no_plan": why_no_plan(actor, page.connection),
+        "store_like": verb_of(page.change) != "bucket.change",
     }

@@ -130,7 +130,7 @@ def test_the_fragment_holds_no_frame_and_stops_asking_when_the_plan_is_there(cli
     console.run(Job.objects.get(kind="plan-repair"))
     ready = body(client.get(address, headers={"HX-Request": "true"}))
 
-    assert waiting.lstrip().startswith('<div id="repair"')
+    assert waiting.lstrip().startswith('<div id="plan"')
     assert "hx-trigger" in waiting
     assert "hx-trigger" not in ready
     assert "csrfmiddlewaretoken" in ready

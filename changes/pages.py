@@ -1,0 +1,158 @@
+"""The page of a plan, whatever it changes: what it shows, and what becomes of a confirmation."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from changes.documents import CallDocument
+from changes.gate import LASTS_IN_WORDS, NameNotTyped, is_too_old, read_at
+from dashboard.connections.writable import ChangeRefused
+from dashboard.jobs.actions import JobBusy
+from dashboard.jobs.models import Job
+from dashboard.web.answers import SeeOther
+
+TEMPLATE = "changes/plan.html"
+POLL_SECONDS = 2
+MOST_CALLS = 40
+"""Calls that the page writes out: a sweep has one for each table."""
+_LONGEST_DIGEST, _LONGEST_NAME, _LONGEST_REASON = 64, 600, 500
+
+
+@dataclass(frozen=True, slots=True)
+class PageWords:
+    """The sentences of a page that differ by what is changed. `title` stands where there is no plan.
+
+    `danger` is what stands before a plan's own words for what can be lost, `if_word` between an operation and its
+    condition; `rest` is what is done after the last call, as its title and its sentence.
+    """
+
+    title: str
+    being_read: str
+    safe: str
+    refused: str
+    nothing: str
+    rest: tuple[str, str]
+    danger: str = "{}"
+    danger_means: str = "Before the first call everything is read once more; if anything has moved, nothing is sent."
+    if_word: str = ": "
+    call_more: str = "The request"
+
+
+@dataclass(frozen=True, slots=True)
+class PageSlots:
+    """The templates of what only one kind of change has, "" for none; `again` is the form that plans once more."""
+
+    crumbs: str
+    again: str
+    fields: str = ""
+    sections: str = ""
+    beside: str = ""
+    instead: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanPage:
+    """What a planning job found, as its page shows it; at most one of `plan` and `refusal` holds.
+
+    `led_to` is the job that this plan has led to already. `name` is what is typed to confirm a danger, `place` what the
+    plan is about, and `back` where that is shown.
+    """
+
+    job: Job
+    plan: Mapping[str, Any] | None
+    refusal: Mapping[str, Any] | None
+    led_to: Job | None
+    command: str
+    name: str
+    place: str
+    back: str
+    words: PageWords
+    slots: PageSlots
+
+    @property
+    def is_ready(self) -> bool:
+        return self.job.is_finished
+
+    @property
+    def poll_seconds(self) -> int | None:
+        return None if self.is_ready else POLL_SECONDS
+
+    @property
+    def read_at(self) -> datetime | None:
+        """When the lake was read for the plan."""
+        return read_at(self.job)
+
+    @property
+    def too_old(self) -> bool:
+        return self.is_ready and is_too_old(self.read_at)
+
+    @property
+    def lasts(self) -> str:
+        """How long the plan may be confirmed."""
+        return LASTS_IN_WORDS
+
+    @property
+    def title(self) -> str:
+        return str((self.plan or self.refusal or {}).get("title") or self.words.title)
+
+    @property
+    def button(self) -> str:
+        return self.title
+
+    @property
+    def danger(self) -> str:
+        """What can be lost or go wrong, as a sentence; "" for nothing."""
+        return self.words.danger.format(self.plan["danger"]) if self.plan and self.plan["danger"] else ""
+
+    @property
+    def calls(self) -> list[CallDocument]:
+        return list(self.plan["calls"][:MOST_CALLS]) if self.plan else []
+
+    @property
+    def calls_left_out(self) -> int:
+        return max(len(self.plan["calls"]) - MOST_CALLS, 0) if self.plan else 0
+
+
+class Confirmed(NamedTuple):
+    """What a person sent to confirm a plan: its digest, the name as typed, the reason."""
+
+    digest: str
+    confirm: str
+    reason: str
+
+
+def plan_page(request: HttpRequest, page: PlanPage, context: Mapping[str, Any]) -> HttpResponse:
+    """The page, or while it polls what of it can change."""
+    return render(request, f"{TEMPLATE}#plan" if getattr(request, "htmx", False) else TEMPLATE, _all(page, context))
+
+
+def confirmed(
+    request: HttpRequest, page: PlanPage, context: Mapping[str, Any], act: Callable[[Confirmed], Job]
+) -> HttpResponse:
+    """Ask for what the page shows and go to that job; a refusal is said on the page, and nothing typed is lost."""
+    sent = Confirmed(
+        request.POST.get("digest", "")[:_LONGEST_DIGEST],
+        request.POST.get("confirm", "")[:_LONGEST_NAME],
+        request.POST.get("reason", "")[:_LONGEST_REASON],
+    )
+    try:
+        job = act(sent)
+    except (ChangeRefused, JobBusy) as refusal:
+        typed_wrong = isinstance(refusal, NameNotTyped)
+        told = {
+            "refused": str(refusal),
+            "busy": refusal.job if isinstance(refusal, JobBusy) else None,
+            "name_error": str(refusal) if typed_wrong else "",
+            "reason": sent.reason,
+        }
+        return render(request, TEMPLATE, _all(page, context) | told, status=422 if typed_wrong else 409)
+    return SeeOther(reverse("job", args=[job.pk]))
+
+
+def _all(page: PlanPage, context: Mapping[str, Any]) -> dict[str, Any]:
+    return {"page": page, "poll_seconds": page.poll_seconds, **context}
