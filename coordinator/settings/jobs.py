@@ -12,7 +12,7 @@ from changes.calls import Answer, Result, Sending, Stop, already, done
 from changes.documents import OutcomeDocument, call_document, outcome_document, plan_document, refusal_document
 from changes.execution import CallOutcome, Execution, execute
 from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_name, check_writable, connection_of
-from changes.plan import Plan, Refusal
+from changes.plan import ChangePlan, Refusal
 from coordinator.models import Bucket, CommitStore
 from coordinator.observation.settings_of_aws import observe_bucket_now, observe_store_now
 from coordinator.settings import ttl_ticks
@@ -104,7 +104,7 @@ def _apply(context: JobContext) -> str:
     return _closing(plan, execution)
 
 
-def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Plan) -> Execution:
+def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: ChangePlan) -> Execution:
     documents: list[OutcomeDocument] = []
     ids: list[str] = []
     counts: Counter[str] = Counter()
@@ -160,7 +160,7 @@ class RecordsOf:
         return done("Begun: Levee looks every minute and says on the store's page where it is.")
 
 
-def _confirmed(context: JobContext, made: Plan | Refusal) -> Plan:
+def _confirmed(context: JobContext, made: ChangePlan | Refusal) -> ChangePlan:
     if isinstance(made, Refusal):
         raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {made.reason}")
     if made.digest != context.params["digest"]:
@@ -179,7 +179,7 @@ def _observe(connection: Connection, lake: Lake, change: ChangeRequest) -> str:
     return observe_bucket_now(bucket, lake, now) if bucket else ""
 
 
-def _closing(plan: Plan, execution: Execution) -> str:
+def _closing(plan: ChangePlan, execution: Execution) -> str:
     end = execution.end
     if end is None:
         return f"{plan.title}: done. {execution.outcomes[-1].sentence}"
