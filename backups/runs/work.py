@@ -51,7 +51,7 @@ StageAnswer = Done | Waiting | Elsewhere
 
 @dataclass(slots=True)
 class Work:
-    """One run in the hands of one job."""
+    """One run, as the job that acquired it works on it."""
 
     run: Run
     context: JobContext
