@@ -71,6 +71,9 @@ class Records(Protocol):
     def begin_ttl_migration(self, store: str, attribute: str) -> Answer:
         """Record that TTL of a log store is to move to expireTime."""
 
+    def abandon(self, uri: str, versions: tuple[int, ...]) -> Answer:
+        """Forget what was seen to be accepted as these versions of a table; versions that nobody knew stay so."""
+
 
 def _nothing(*_: object) -> None:
     """What nobody asked to hear of."""

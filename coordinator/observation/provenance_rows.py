@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
+from datetime import datetime
 from typing import Any
 
 from coordinator.models import DeltaTable, ProvenanceRow, StoreIdentity
@@ -57,6 +58,18 @@ def save_provenance(pairs: Sequence[tuple[DeltaTable, Reading]]) -> None:
     )
     for table, reading in pairs:
         _prune(table, reading)
+
+
+def abandon_versions(table: DeltaTable, versions: Sequence[int], now: datetime) -> None:
+    """Give up all that is known of these versions; what a reading begun before `now` saw adds nothing to that.
+
+    The table's row has to be held meanwhile.
+    """
+    gone = [facts.Provenance(version, abandoned_at=now) for version in versions]
+    rows = [_row(table, one, {}) for one in gone]
+    ProvenanceRow.objects.bulk_create(
+        rows, update_conflicts=True, update_fields=_FIELDS, unique_fields=["table", "version"], batch_size=_BATCH
+    )
 
 
 def _forget(tables: Sequence[DeltaTable]) -> None:

@@ -178,9 +178,7 @@ def _judge(
     reader = LogReader(lake, target.following(listing), listing)
     published = reader.published_protocol()
     recalled = target.recall(listing.from_version)
-    another = is_another_table(
-        recalled, listing.commits, _table_id(target.known), published.table_id if published else ""
-    )
+    another = is_another_table(recalled, listing.commits, _table_id(target.known), published)
     remembered = target.forgotten() if another else target
     witness = all_of_stores(lake, survey, remembered, listing.from_version, listing.newest_version)
     elsewhere = _coordinator_elsewhere(lake, published)

@@ -191,7 +191,7 @@ def _unclear(view: LogView, versions: list[int]) -> Finding:
     if any(is_uncompared(view, version) for version in versions):
         proof += ", or that a temp file holds the same bytes"
     missing = f"{verb(many, 'it has', 'they have')} no entry, and {proof}"
-    return undecided(f"Whether {named} written through the log store", missing, max(versions))
+    return undecided(f"Whether {named} written through the log store", missing, max(versions), sorted(versions))
 
 
 def _finding(view: LogView, version: int, count: int) -> Finding:

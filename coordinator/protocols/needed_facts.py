@@ -13,7 +13,7 @@ from coordinator.protocols.names import STAGED_FOLDERS, is_version, written_for
 from coordinator.protocols.overwritten import accepted_file, changed_versions, is_what_was_seen
 from coordinator.protocols.registrations import SeenCommit, seen_commits
 from coordinator.protocols.several_coordinators import accepting_registrations, is_split
-from coordinator.protocols.vanished import MOST_LOOKED_UP, vanished_versions
+from coordinator.protocols.vanished import MOST_LOOKED_UP, gone_versions
 from lake.delta.facts import LogObject, TableFacts
 from lake.delta.names import commit_name
 
@@ -183,7 +183,7 @@ def _names(view: LogView) -> Iterator[tuple[int, str]]:
         yield from ((commit.version, name) for name in _names_of_commit(view, commit))
     yield from ((version, commit_name(version)) for version in _between(view, max(accepted)))
     yield from ((version, copy.name) for version, copy in _copies_of_changed(view) if not copy.present)
-    yield from ((version, commit_name(version)) for version in vanished_versions(view)[:MOST_LOOKED_UP])
+    yield from ((version, commit_name(version)) for version in gone_versions(view)[:MOST_LOOKED_UP])
 
 
 def _between(view: LogView, accepted: int) -> range:

@@ -5,17 +5,18 @@ What was seen first stays: a fact that is known is never replaced, so that what 
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from coordinator.protocols.log_store_entries import own_domains
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import is_temp_of, is_version, same_place
 from coordinator.protocols.registrations import seen_commits
-from lake.delta.facts import Acceptance, LockDomain, LogObject, LogStoreEntry, Provenance, Registration
+from lake.delta.facts import Acceptance, LockDomain, LogObject, LogStoreEntry, Provenance, Registration, TableProtocol
 
 _OF_THE_FILE = ("digest", "in_commit_timestamp", "commit_timestamp")
 _SHOWN = ("copy_etag", "differs_etag")
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 MOST_RIVALS = 5
 """Acceptances of one version that are kept besides the first."""
 _OF_ITS_ACCEPTANCE = ("file_name", "accepted_size", "accepted_etag", "accepted_timestamp", "expire_time")
@@ -49,11 +50,18 @@ def remember(known: Provenance | None, seen: Provenance) -> Provenance:
     """
     if known is None:
         return seen
+    if known.abandoned_at is not None and _began_at(seen) <= known.abandoned_at:
+        return known
     both = _with_rivals(_with_acceptance(_with_file(known, seen), seen), seen)
     shown = {name: getattr(seen, name) for name in _SHOWN if getattr(seen, name) not in (None, getattr(both, name))}
     if seen.disputed and not both.disputed:
         shown["disputed"] = True
     return replace(both, **shown) if shown else both
+
+
+def _began_at(seen: Provenance) -> datetime:
+    """When the reading began that saw it; one that says nothing of it came before everything."""
+    return max((at for at in (seen.seen_at, seen.accepted_at) if at is not None), default=_LONG_AGO)
 
 
 def is_same_file(known: Provenance, size: int | None, etag: str | None) -> bool:
@@ -62,19 +70,26 @@ def is_same_file(known: Provenance, size: int | None, etag: str | None) -> bool:
 
 
 def is_another_table(
-    known: Mapping[int, Provenance], published: Mapping[int, LogObject], old_id: str, new_id: str
+    known: Mapping[int, Provenance], published: Mapping[int, LogObject], old_id: str, new: TableProtocol | None
 ) -> bool | None:
     """Whether the log at this place is that of another table than the known versions: dropped and made again.
 
     Another `metaData.id` and not one known file left says so; an id may also be changed by a commit of the same log.
+    Where the old one was never read, a table that was made after one of the known versions was seen is another one.
     None where an id is not known and no file of the log is a known one.
     """
     seen = {version: known[version] for version in published if version in known and known[version].seen_at}
     if not known or any(is_same_file(seen[v], published[v].size, published[v].etag) for v in seen):
         return False
-    if old_id and new_id:
-        return old_id != new_id
+    if old_id and new is not None and new.table_id:
+        return old_id != new.table_id
+    if new is not None and any(_was_before(seen[version], new.created_at) for version in seen):
+        return True
     return None if seen else False
+
+
+def _was_before(known: Provenance, created_at: datetime | None) -> bool:
+    return known.seen_at is not None and created_at is not None and known.seen_at < created_at
 
 
 def acceptances(view: LogView, around: Surroundings) -> Iterator[Provenance]:

@@ -6,15 +6,17 @@ that is missing from the table. Only the version's own end, or a published file 
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from coordinator.protocols.accepted_copies import accepted_look, is_published
 from coordinator.protocols.deadlines import moment_in_words
-from coordinator.protocols.judgement import MOST_FINDINGS, MOST_UNDECIDED
+from coordinator.protocols.judgement import MOST_FINDINGS, MOST_UNDECIDED, undecided
 from coordinator.protocols.log_store_entries import look_evidence
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_version
+from coordinator.protocols.vanished import may_be_given_up
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import counted, joined, thousands, version_list
+from coordinator.protocols.wording import counted, joined, thousands, verb, version_list
 from lake.delta.facts import Acceptance, Provenance
 
 _SAID = ("bytes-differ", "C4", "K4", "overwritten")
@@ -27,8 +29,15 @@ def remembered_findings(view: LogView, found: Sequence[Finding]) -> list[Finding
     known = [one for one in known if not view.is_cleaned(one.version)]
     twice, differs = _spoken_of(found, ("accepted-twice",)), _spoken_of(found, _SAID)
     of_two = [one for one in known if one.version not in twice and twice_accepted(view, one)]
+    again = [one for one in known if one.version not in twice | differs and accepted_again(view, one)]
+    lost = [one for one in again if not _may_all_be_given_up(view, one)]
     replaced = [one for one in known if one.version not in differs and _is_not_the_accepted(view, one)]
-    return [*_drawn_together(view, of_two, _twice), *_drawn_together(view, replaced, _not_the_accepted)]
+    return [
+        *_drawn_together(view, of_two, partial(_twice, of=twice_accepted)),
+        *_drawn_together(view, lost, partial(_twice, of=accepted_again)),
+        *_drawn_together(view, replaced, _not_the_accepted),
+        *_given_up_or_lost([one.version for one in again if one not in lost]),
+    ]
 
 
 def _drawn_together(
@@ -48,17 +57,47 @@ def _drawn_together(
 def twice_accepted(view: LogView, known: Provenance) -> tuple[Acceptance, ...]:
     """Acceptances of the version under locks that do not exclude each other; none where they are shown to be one.
 
-    One lock accepts a version again only after its item has gone: the published files tell whether that was a loss.
     Entries beside a coordinator's list may speak of the same commit.
     """
-    if not known.disputed or not known.rivals:
+    first, *rivals = known.acceptances or (None,)
+    others = [one for one in rivals if first and one.identity != first.identity]
+    return _unless_one_commit(view, known, others)
+
+
+def accepted_again(view: LogView, known: Provenance) -> tuple[Acceptance, ...]:
+    """Acceptances of a published version under one lock, the first of which has gone; none where all are published.
+
+    A lock accepts a version again only after its item has gone. Where the first commit was published by then, the files
+    tell whether it was lost.
+    """
+    first, *rivals = known.acceptances or (None,)
+    if known.version not in view.published or twice_accepted(view, known):
         return ()
-    first, *rivals = known.acceptances
-    others = [one for one in rivals if one.is_of_log_store == first.is_of_log_store and one.identity != first.identity]
+    return _unless_one_commit(view, known, [one for one in rivals if first and one.identity == first.identity])
+
+
+def _unless_one_commit(view: LogView, known: Provenance, others: Sequence[Acceptance]) -> tuple[Acceptance, ...]:
+    first = known.acceptances[0] if known.acceptances else None
+    others = [one for one in others if first and one.is_of_log_store == first.is_of_log_store]
+    if first is None or not others or not known.disputed:
+        return ()
     accepted = (first, *others)
-    if not others or all(is_published(view, known, one) for one in accepted):
-        return ()
-    return accepted
+    return () if all(is_published(view, known, one) for one in accepted) else accepted
+
+
+def _may_all_be_given_up(view: LogView, known: Provenance) -> bool:
+    """Whether each commit that is not the published one may have been given up by its writer."""
+    unpublished = [one for one in accepted_again(view, known) if is_published(view, known, one) is not True]
+    return all(may_be_given_up(one) for one in unpublished)
+
+
+def _given_up_or_lost(versions: Sequence[int]) -> Iterator[Finding]:
+    if versions:
+        many = len(versions)
+        named = f"{verb(many, 'version', 'versions')} {version_list(versions)}"
+        entry = verb(many, "its entry was gone before it was", "their entries were gone before they were")
+        missing = f"{entry} complete, and delta-rs, which wrote {verb(many, 'it', 'them')}, removes what it gives up"
+        yield undecided(f"Whether a first commit of {named} was lost", missing, versions[-1], versions)
 
 
 def _spoken_of(found: Iterable[Finding], codes: Sequence[str]) -> set[int]:
@@ -71,10 +110,11 @@ def _is_not_the_accepted(view: LogView, known: Provenance) -> bool:
     return file is not None and known.is_accepted and not known.disputed and known.differs_etag == file.etag
 
 
-def _twice(view: LogView, known: Provenance) -> Finding:
-    accepted, version = twice_accepted(view, known), known.version
+def _twice(view: LogView, known: Provenance, of: Callable[[LogView, Provenance], tuple[Acceptance, ...]]) -> Finding:
+    accepted, version = of(view, known), known.version
     names = _names(accepted)
-    told = [f"under {name} (seen {_when(one)})" for name, one in zip(names, accepted, strict=True)]
+    word = "as" if _is_one_lock(accepted) else "under"
+    told = [f"{word} {name} (seen {_when(one)})" for name, one in zip(names, accepted, strict=True)]
     held = [is_published(view, known, one) for one in accepted]
     return Finding(
         "accepted-twice",
@@ -93,8 +133,14 @@ def _twice(view: LogView, known: Provenance) -> Finding:
 
 
 def _names(accepted: Sequence[Acceptance]) -> list[str]:
+    if _is_one_lock(accepted):
+        return [one.file_name or one.lock_domain for one in accepted]
     several = len({one.store for one in accepted}) > 1
     return [one.store if several else one.lock_domain for one in accepted]
+
+
+def _is_one_lock(accepted: Sequence[Acceptance]) -> bool:
+    return len({one.identity for one in accepted}) == 1
 
 
 def _when(one: Acceptance) -> str:

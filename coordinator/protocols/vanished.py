@@ -1,15 +1,23 @@
-"""Versions that were published, and are gone from the end of the log although no item speaks of them any more.
+"""Versions that were published or accepted, and are gone from the end of the log although no item speaks of them now.
 
 A gap is seen in the log itself, and a lost file of which an item speaks has a state. What is gone from the end leaves
 a shorter log that looks whole: readers see an older table, and the next writer commits another version of the number.
+
+A commit counts from its acceptance on, published or not: TTL takes finished entries whatever became of their files, and
+takes no others. Only delta-rs removes the entry of a commit that it gives up, before it is complete
+(`S3DynamoDbLogStore::abort_commit_entry`): whether that became of an entry of such a writer, nothing left tells.
 """
 
-from coordinator.protocols.judgement import Judgement
+from collections.abc import Iterable, Sequence
+
+from coordinator.protocols.absence import commit_files
+from coordinator.protocols.judgement import Judgement, undecided
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.names import is_version
+from coordinator.protocols.names import is_moved_temp, is_version
 from coordinator.protocols.overwritten import first_evidence, spoken_of, survivors_of
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import thousands, verb, version_list
+from coordinator.protocols.wording import runs_of, thousands, verb, version_list
+from lake.delta.facts import Acceptance, Provenance
 from lake.delta.names import commit_name
 
 MOST_LOOKED_UP = 20
@@ -17,32 +25,60 @@ MOST_LOOKED_UP = 20
 
 
 def judge_vanished(view: LogView) -> Judgement:
-    """One finding for all of them, once each that is to be looked up was."""
-    versions = vanished_versions(view)
-    if not versions or any(commit_name(version) not in view.facts.heads for version in versions[:MOST_LOOKED_UP]):
+    """One finding for all that are lost, and one for those that may be, once each that is to be looked up was."""
+    gone = gone_versions(view)
+    if not gone or any(commit_name(version) not in view.facts.heads for version in gone[:MOST_LOOKED_UP]):
         return Judgement()
-    return Judgement(findings=(_finding(view, versions),))
+    lost = vanished_versions(view)
+    unclear = [version for version in gone if version not in lost]
+    return Judgement(
+        findings=(*([_finding(view, lost)] if lost else []), *([_given_up_or_lost(unclear)] if unclear else []))
+    )
 
 
-def vanished_versions(view: LogView) -> tuple[int, ...]:
-    """Versions above the end of the log that were seen published, ascending; none where there is no log at all."""
+def gone_versions(view: LogView) -> tuple[int, ...]:
+    """Versions above the end of the log that were seen, ascending; none where there is no log at all."""
     if view.newest is None:
         return ()
     known, named = view.facts.provenance, spoken_of(view)
-    above = (version for version in sorted(known) if version > view.newest and version not in named)
-    return tuple(version for version in above if is_version(version) and known[version].seen_at is not None)
+    above = (known[version] for version in sorted(known) if version > view.newest and version not in named)
+    return tuple(one.version for one in above if is_version(one.version) and _was_there(view, one))
 
 
-def _finding(view: LogView, versions: tuple[int, ...]) -> Finding:
+def vanished_versions(view: LogView) -> tuple[int, ...]:
+    """Those of them that were published, or accepted for good."""
+    known = view.facts.provenance
+    return tuple(version for version in gone_versions(view) if known[version].seen_at or _is_lost(known[version]))
+
+
+def may_be_given_up(one: Acceptance) -> bool:
+    """Whether its writer may have removed the entry itself: delta-rs does, as long as it is not complete."""
+    return one.file_name is not None and is_moved_temp(one.file_name) and one.expire_time is None
+
+
+def _was_there(view: LogView, known: Provenance) -> bool:
+    """Whether it was published, or accepted by an item that would be seen if it still were."""
+    return known.seen_at is not None or (known.is_accepted and _are_items_read(view))
+
+
+def _are_items_read(view: LogView) -> bool:
+    return not (view.facts.unread_stores or view.unread("entries") or view.unread("registrations"))
+
+
+def _is_lost(known: Provenance) -> bool:
+    return any(not may_be_given_up(one) for one in known.acceptances)
+
+
+def _finding(view: LogView, versions: Sequence[int]) -> Finding:
     many, newest = len(versions), view.newest or 0
-    kept = {version: survivors_of(view, view.facts.provenance[version]) for version in versions[:MOST_LOOKED_UP]}
+    known = [view.facts.provenance[version] for version in versions]
+    kept = {one.version: survivors_of(view, one) for one in known[:MOST_LOOKED_UP]}
     return Finding(
         "vanished",
         Severity.CRITICAL,
         State.UNSAFE,
-        f"{verb(many, 'Version', 'Versions')} {version_list(versions)} {verb(many, 'was', 'were')} published and "
-        f"{verb(many, 'is', 'are')} gone, and no item names {verb(many, 'it', 'them')} any more. Readers silently see "
-        f"{thousands(newest)}.",
+        f"{verb(many, 'Version', 'Versions')} {version_list(versions)} {_what_happened(known)}, and no item names "
+        f"{verb(many, 'it', 'them')} any more. Readers silently see {thousands(newest)}.",
         versions[-1],
         f"The next writer commits another version {thousands(newest + 1)}, and the rows of the first one stay lost. "
         "Stop the writers and bring the files back, unless the log was rewound on purpose.",
@@ -54,4 +90,23 @@ def _finding(view: LogView, versions: tuple[int, ...]) -> Finding:
             ],
             "count": many,
         },
+        absent=commit_files(runs_of(versions)),
     )
+
+
+def _what_happened(known: Sequence[Provenance]) -> str:
+    were = verb(len(known), "was", "were")
+    if all(one.seen_at for one in known):
+        return f"{were} published and {verb(len(known), 'is', 'are')} gone"
+    if not any(one.seen_at for one in known):
+        return f"{were} accepted and {were} never seen published"
+    return "were published or accepted and are gone"
+
+
+def _given_up_or_lost(versions: Iterable[int]) -> Finding:
+    kept = list(versions)
+    many = len(kept)
+    named = f"{verb(many, 'version', 'versions')} {version_list(kept)} {verb(many, 'was', 'were')}"
+    entry = verb(many, "its entry was gone before it was", "their entries were gone before they were")
+    missing = f"{entry} complete, and delta-rs, which wrote {verb(many, 'it', 'them')}, removes what it gives up"
+    return undecided(f"Whether {named} lost", missing, kept[-1], kept)

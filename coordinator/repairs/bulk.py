@@ -9,6 +9,7 @@ from changes.calls import Sending
 from changes.execution import CallOutcome, execute
 from changes.plan import ChangePlan
 from coordinator.models import DeltaTable
+from coordinator.own_records import records_for
 from coordinator.repairs.call_steps import log_call
 from coordinator.repairs.carrying_out import AuditSnapshots, conclude
 from coordinator.repairs.fresh import FreshPlans, plan_anew
@@ -155,7 +156,7 @@ def _carry_out(context: JobContext, table: DeltaTable, plan: ChangePlan, fresh: 
     outcome: AuditOutcome = "failed"
     detail = "Interrupted."
     try:
-        execution = execute(plan.calls, Sending(lake), on_call)
+        execution = execute(plan.calls, Sending(lake, records=records_for(context, table.connection)), on_call)
         conclusion = conclude(table.connection, lake, plan, fresh, execution)
         if conclusion.verdict is not None:
             snapshots.note_table(conclusion.verdict)

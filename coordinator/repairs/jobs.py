@@ -9,6 +9,7 @@ from changes.documents import plan_document, refusal_document
 from changes.execution import execute
 from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_writable, connection_of
 from changes.plan import ChangePlan
+from coordinator.own_records import records_for
 from coordinator.repairs.bulk import repair_tables
 from coordinator.repairs.call_steps import CallSteps
 from coordinator.repairs.carrying_out import AuditSnapshots, conclude, read_and_plan
@@ -70,7 +71,8 @@ def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Ch
     snapshots = AuditSnapshots.of(plan, fresh)
     context.result(before=snapshots.before, after=snapshots.after, aws_request_ids=snapshots.request_ids)
     with CallSteps(context, plan, snapshots) as steps:
-        execution = execute(plan.calls, Sending(lake, check_cancelled=context.check_cancelled), steps)
+        sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
+        execution = execute(plan.calls, sending, steps)
     with context.step("Read the table again") as step:
         conclusion = conclude(connection, lake, plan, fresh, execution)
         step.detail = conclusion.now

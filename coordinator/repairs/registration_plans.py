@@ -9,6 +9,7 @@ from coordinator.protocols.registrations import element_problems
 from coordinator.protocols.survivors import was_named
 from coordinator.protocols.wording import counted, thousands, verb, version_list
 from coordinator.repairs.object_calls import RequireAbsent, SaveAside
+from coordinator.repairs.record_calls import Abandon
 from coordinator.repairs.rescue import rescued_object, rescued_registration
 from coordinator.repairs.staged_files import MOST_CANDIDATES, staged_above
 from coordinator.repairs.table_under_repair import TableUnderRepair
@@ -82,7 +83,7 @@ def kept_above(table: TableUnderRepair, repair: str, goal: int) -> tuple[tuple[C
     """
     above, beside = staged_above(table.view, goal), _contested(table, goal)
     absent = RequireAbsent(table.place.bucket, (table.published_key(goal + 1),))
-    lost = [version for version in table.given.facts.provenance if version > goal]
+    lost = [known.version for known in table.given.facts.provenance.values() if known.version > goal and known.is_known]
     if not above and not beside and not lost:
         return (absent,), ""
     folder = table.rescue_folder(repair, goal)
@@ -97,7 +98,8 @@ def kept_above(table: TableUnderRepair, repair: str, goal: int) -> tuple[tuple[C
     if beside:
         many = counted(len(beside), "staged file")
         whats.append(f"an accepted commit {thousands(goal)}: {many} of it may hold it, and not {goal}.json")
-    return (*saved, absent), "; ".join(whats)
+    given_up = (Abandon(table.given.facts.uri, tuple(sorted(lost))),) if lost else ()
+    return (*saved, absent, *given_up), "; ".join(whats)
 
 
 def _contested(table: TableUnderRepair, goal: int) -> list[LogObject]:

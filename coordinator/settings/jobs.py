@@ -3,19 +3,18 @@
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils import timezone
 
-from changes.calls import Answer, Result, Sending, Stop, already, done
+from changes.calls import Result, Sending
 from changes.documents import OutcomeDocument, call_document, outcome_document, plan_document, refusal_document
 from changes.execution import CallOutcome, Execution, execute
 from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_name, check_writable, connection_of
 from changes.plan import ChangePlan, Refusal
 from coordinator.models import Bucket, CommitStore
 from coordinator.observation.settings_of_aws import observe_bucket_now, observe_store_now
-from coordinator.settings import ttl_ticks
+from coordinator.own_records import records_for
 from coordinator.settings.gate import LOSING_VERB, PLAN_KIND, VERBS
 from coordinator.settings.permission_checks import check_all
 from coordinator.settings.planning import plan_now
@@ -130,34 +129,13 @@ def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Ch
         pause=lambda: _pause(context),
         check_cancelled=context.check_cancelled,
         remember=remember,
-        records=RecordsOf(connection, context.job.requested_by_name),
+        records=records_for(context, connection),
     )
     with context.step(plan.title) as step:
         execution = execute(plan.calls, sending, note)
         step.detail = execution.outcomes[-1].sentence
         step.state = "failed" if execution.end else "done"
     return execution
-
-
-@dataclass(frozen=True)
-class RecordsOf:
-    """Levee's own records of one connection, as the calls change them; `by` is who asked."""
-
-    connection: Connection
-    by: str
-
-    def list_store(self, name: str, kind: str) -> Answer:
-        _, is_new = CommitStore.objects.get_or_create(connection=self.connection, name=name, defaults={"kind": kind})
-        sentence = f"{name} is listed among the commit stores."
-        return done(sentence) if is_new else already(sentence)
-
-    def begin_ttl_migration(self, store: str, attribute: str) -> Answer:
-        found = CommitStore.objects.filter(connection=self.connection, name=store).first()
-        if found is None:
-            raise Stop(f"{store} is no commit store that Levee knows any more: nothing was begun.")
-        if ttl_ticks.begin(found, attribute, self.by, timezone.now()) is None:
-            return already(f"TTL of {store} is being moved already.")
-        return done("Begun: Levee looks every minute and says on the store's page where it is.")
 
 
 def _confirmed(context: JobContext, made: ChangePlan | Refusal) -> ChangePlan:

@@ -161,7 +161,7 @@ class Acceptance:
     """An item of a commit store that was seen to accept a version, with the file it named; None is not known.
 
     The fields are those of `Provenance`, `etag`, `size` and `timestamp` of the accepted file. `differs_etag` is the
-    ETag of the published file that was shown to be of another commit.
+    ETag of the published file that was shown to be of another commit. An `expire_time` says that it was completed.
     """
 
     store: str
@@ -173,6 +173,7 @@ class Acceptance:
     timestamp: int | None = None
     accepted_at: datetime | None = None
     differs_etag: str | None = None
+    expire_time: int | None = None
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -207,6 +208,8 @@ class Provenance:
     epoch seconds), `accepted_at` (when the first reading began that found the item). `disputed` says that another item
     accepted the version with another file: then neither file may be taken for the only accepted one; `rivals` are those
     other acceptances. `differs_etag` is as in `Acceptance`, of the first one. Timestamps are epoch milliseconds.
+
+    `abandoned_at` is when an admin gave up whatever had been accepted as the version: nothing from before is kept.
     """
 
     version: int
@@ -230,6 +233,7 @@ class Provenance:
     disputed: bool = False
     differs_etag: str | None = None
     rivals: tuple[Acceptance, ...] = ()
+    abandoned_at: datetime | None = None
 
     @property
     def acceptances(self) -> tuple[Acceptance, ...]:
@@ -246,8 +250,14 @@ class Provenance:
             self.accepted_timestamp,
             self.accepted_at,
             self.differs_etag,
+            self.expire_time,
         )
         return (first, *self.rivals)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the version was seen at all, published or accepted, since it was last given up."""
+        return self.seen_at is not None or self.is_accepted
 
     @property
     def is_accepted(self) -> bool:

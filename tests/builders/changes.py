@@ -12,7 +12,7 @@ def execute_plan(
     plan: ChangePlan, lake: Any, *, on_call: Callable[[int, CallOutcome], None] | None = None, **sending: Any
 ) -> Execution:
     """Make the plan's calls on a lake, or on what stands for one; `sending` is what `Sending` takes besides."""
-    return execute(plan.calls, Sending(lake, **sending), on_call)
+    return execute(plan.calls, Sending(lake, **{"records": NO_RECORDS, **sending}), on_call)
 
 
 class NoRecords:
@@ -22,6 +22,9 @@ class NoRecords:
         return done("")
 
     def begin_ttl_migration(self, store: str, attribute: str) -> Answer:
+        return done("")
+
+    def abandon(self, uri: str, versions: tuple[int, ...]) -> Answer:
         return done("")
 
 

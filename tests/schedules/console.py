@@ -15,6 +15,7 @@ from coordinator.coordination.confirmed import checks_of
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import Bucket, CommitStore, DeltaTable, TableFinding, Watch
 from coordinator.observation.passes import observe_connection
+from coordinator.own_records import RecordsOf
 from coordinator.protocols.verdict import Severity, State
 from coordinator.repairs.fresh import plan_anew
 from coordinator.settings import actions as settings
@@ -133,7 +134,7 @@ class Console:
                 plans = [one for one in plan_anew(self.connection, lake, TABLE).plans if losing or not one.can_lose]
                 if not plans:
                     return stopped
-                end = carry_out(plans[0], lake).end
+                end = carry_out(plans[0], lake, records=RecordsOf(self.connection, self.person.name)).end
                 if end is not None:
                     stopped.append(f"{plans[0].title} stopped: {end.sentence}")
         return [*stopped, f"after {MOST_REPAIRS} repairs this is still planned: {plans[0].title}"]

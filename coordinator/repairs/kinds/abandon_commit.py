@@ -16,6 +16,7 @@ from coordinator.repairs.entry_plans import (
 )
 from coordinator.repairs.item_calls import DeleteEntry
 from coordinator.repairs.object_calls import RequireAbsent, RequireEmpty
+from coordinator.repairs.record_calls import Abandon
 from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
 
 NAME = "abandon-commit"
@@ -40,6 +41,7 @@ def abandon_commit(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOr
             (
                 saved_entry(table, seen.entry, NAME),
                 empty if finding.code == "C10" else absent,
+                Abandon(table.given.facts.uri, (version,)),
                 _deletion(seen),
             ),
             (

@@ -10,7 +10,15 @@ from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.observation.saving import save_readings
 from coordinator.observation.second_look import read_table
 from lake.delta.uri import TableUri
-from tests.builders.delta import UUID, checkpoint_bytes, commit_bytes, commit_info, first_commit_bytes
+from tests.builders.delta import (
+    UUID,
+    checkpoint_bytes,
+    commit_bytes,
+    commit_info,
+    first_commit_bytes,
+    metadata,
+    protocol,
+)
 
 ORDERS = "sales/orders"
 
@@ -161,6 +169,22 @@ def test_a_table_made_again_takes_nothing_over(written, observe):
         (1, None, None),
     ]
     assert not DeltaTable.objects.get().store_identities.exists()
+
+
+def test_a_table_made_again_after_one_whose_metadata_was_never_readable_takes_nothing_over(written, observe):
+    for version in range(3):
+        written.commit(ORDERS, version, commit_bytes(commit_info("MERGE")))
+    observe()
+    made = metadata("another")
+    made["metaData"]["createdTime"] = int(time.time() * 1_000) + 1
+    written.commit(ORDERS, 0, commit_bytes(commit_info("CREATE TABLE"), protocol(), made))
+    for version in (1, 2):
+        written.commit(ORDERS, version, commit_bytes(commit_info("DELETE")))
+
+    observe()
+    observe()
+
+    assert DeltaTable.objects.get().state == "healthy", DeltaTable.objects.get().summary
 
 
 def test_a_table_of_which_it_is_not_known_whether_it_is_the_same_keeps_what_was_seen(written, observe):

@@ -168,6 +168,42 @@ def test_a_newest_version_that_is_lost_after_its_entry_has_expired_is_found(writ
     assert "Version 3 was published and is gone" in table.summary
 
 
+@pytest.mark.parametrize("temp_file", ["kept", "lost"])
+def test_a_commit_that_was_never_seen_published_is_found_after_its_entry_has_expired(written, observe, temp_file):
+    written.table(ORDERS, commits=4, log_store=True)
+    written.pending(ORDERS, 4)
+    observe()
+    written.entry(ORDERS, 4)
+    if temp_file == "lost":
+        written.delete(log(f".tmp/{4:020d}.json.{UUID}"))
+    observe()
+    expire_entries(written)
+
+    observe()
+    observe()
+
+    assert open_findings() == [("vanished", 4)]
+    assert DeltaTable.objects.get().state == "unsafe"
+
+
+def test_a_commit_that_was_lost_unpublished_is_not_forgotten_when_its_lock_gives_the_version_again(written, observe):
+    written.table(ORDERS, commits=4, log_store=True)
+    written.pending(ORDERS, 4)
+    observe()
+    expire_entries(written)
+    other = f".tmp/{4:020d}.json.{'b' * 8}"
+    body = commit_bytes(commit_info("DELETE"))
+    written.put(log(other), body)
+    written.commit(ORDERS, 4, body)
+    written.entry(ORDERS, 4, tempPath={"S": other})
+
+    observe()
+    expire_entries(written)
+    observe()
+
+    assert open_findings() == [("accepted-twice", 4)]
+
+
 def test_a_log_that_was_rewound_and_grown_between_two_looks_is_the_same_table(written, observe):
     distinct(written, range(1, 8))
     written.commit(ORDERS, 0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.provenance import Surroundings, is_another_table, provenance_of, remember
-from lake.delta.facts import Provenance, TableFacts
+from lake.delta.facts import Provenance, TableFacts, TableProtocol
 from tests.builders.facts import (
     DAY,
     NOW,
@@ -21,6 +21,7 @@ from tests.builders.facts import (
     listing,
     log_object,
     log_store_facts,
+    protocol,
     provenance,
     registration,
     said,
@@ -251,6 +252,10 @@ def files(versions: range, etag: str = "e"):
     return {version: log_object(f"{version}.json", etag=etag) for version in versions}
 
 
+def named(table_id: str, created_at: datetime | None = None) -> TableProtocol:
+    return replace(protocol(), table_id=table_id, created_at=created_at)
+
+
 @pytest.mark.parametrize(
     ("what", "published", "new_id", "answer"),
     [
@@ -267,14 +272,27 @@ def files(versions: range, etag: str = "e"):
     ],
 )
 def test_a_table_made_again_in_its_place_is_another_table(what, published, new_id, answer) -> None:
-    assert is_another_table(OLD, published, "old", new_id) is answer, what
+    assert is_another_table(OLD, published, "old", named(new_id)) is answer, what
+
+
+@pytest.mark.parametrize(
+    ("created_at", "answer"),
+    [(NOW, True), (NOW - timedelta(days=1), None), (None, None)],
+    ids=["later", "earlier", "untold"],
+)
+def test_one_that_was_made_after_the_old_one_was_seen_is_another_whatever_its_id_was(created_at, answer) -> None:
+    assert is_another_table(OLD, files(range(4), "other"), "", named("new", created_at)) is answer
+
+
+def test_a_log_that_is_only_read_later_is_no_other_table() -> None:
+    assert is_another_table(OLD, files(range(4)), "", named("new", NOW)) is False
 
 
 def test_a_first_commit_that_was_only_seen_accepted_is_no_sign_of_another_table() -> None:
     waiting = {0: replace(provenance(0, store="delta_log"), seen_at=None, size=None, etag=None)}
 
-    assert is_another_table(waiting, files(range(1), "other"), "", "new") is False
+    assert is_another_table(waiting, files(range(1), "other"), "", named("new")) is False
 
 
 def test_nothing_known_is_no_other_table() -> None:
-    assert is_another_table({}, files(range(4)), "old", "new") is False
+    assert is_another_table({}, files(range(4)), "old", named("new")) is False

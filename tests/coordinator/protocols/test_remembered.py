@@ -119,13 +119,51 @@ def test_log_clean_up_ends_it() -> None:
     assert "accepted-twice" not in {one.code for one in diagnose(log_store_facts(cleaned, seen=seen)).findings}
 
 
-def test_one_lock_that_accepted_a_version_anew_after_its_entry_had_gone_is_no_second_lock() -> None:
-    first = log_store_facts(listing(range(3), temp=[A]), entry(3, temp=A, complete=False))
-    again = log_store_facts(log((B, "ea")), entry(3, temp=B), copies={B: True}, seen=remembered(first))
-    known = remembered(again)
+def accepted_anew(first: str, again: str, **read: object) -> TableFacts:
+    """One lock accepted version 3 twice, the second time after its first entry had gone; that one is published."""
+    before = log_store_facts(listing(range(3), temp=[first]), entry(3, temp=first, complete=False))
+    after = log_store_facts(log((again, "eb"), published="eb"), entry(3, temp=again), seen=remembered(before), **read)
+    return replace(after, provenance=by_version(remembered(after)))
 
-    assert [one.disputed for one in known if one.version == 3] == [True]
-    assert "accepted-twice" not in {one.code for one in diagnose(replace(again, provenance=by_version(known))).findings}
+
+def test_one_lock_that_accepted_a_version_anew_has_lost_the_first_commit() -> None:
+    (found,) = (one for one in diagnose(accepted_anew(A, B)).findings if one.code == "accepted-twice")
+
+    assert (found.version, found.state) == (3, State.UNSAFE)
+    assert f"as {A} (seen " in found.summary
+    assert f"as {B} (seen " in found.summary
+    assert "3.json is that of " + B in found.summary
+
+
+def test_it_stands_after_the_second_entry_has_gone_too() -> None:
+    later = log_store_facts(log((B, "eb"), published="eb"), seen=accepted_anew(A, B).provenance.values())
+
+    assert "accepted-twice" in {one.code for one in diagnose(later).findings}
+
+
+def test_one_lock_that_accepted_the_same_bytes_again_has_lost_nothing() -> None:
+    facts = log_store_facts(log((A, "ea"), (B, "eb")), entry(3, temp=B), copies={A: True, B: True})
+    first = provenance(3, store=STORE, file_name=A, accepted_etag="ea")
+
+    again = replace(facts, provenance=by_version(remembered(replace(facts, provenance={3: first}))))
+    assert "accepted-twice" not in {one.code for one in diagnose(again).findings}
+
+
+def test_a_commit_of_delta_rs_that_it_may_have_given_up_is_undecided() -> None:
+    first, again = (f"_commit_{name}-7f7e-4c5e-9d57-1d2b5f0a9c11.json.tmp" for name in ("8f0a3b0c", "9f0a3b0c"))
+    found = {one.code: one for one in diagnose(accepted_anew(first, again)).findings}
+
+    assert "accepted-twice" not in found
+    assert found["undecided"].summary == (
+        "Whether a first commit of version 3 was lost cannot be decided: its entry was gone before it was complete, "
+        "and delta-rs, which wrote it, removes what it gives up."
+    )
+
+
+def test_a_commit_of_spark_is_not_one_that_delta_rs_gave_up() -> None:
+    again = "_commit_8f0a3b0c-7f7e-4c5e-9d57-1d2b5f0a9c11.json.tmp"
+
+    assert "accepted-twice" in {one.code for one in diagnose(accepted_anew(A, again)).findings}
 
 
 def test_a_file_that_is_left_of_two_accepted_ones_does_not_make_the_published_one_a_replaced_one() -> None:

@@ -1,6 +1,7 @@
 """Versions that are gone from the end of the log, which then looks whole."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -9,8 +10,12 @@ from coordinator.protocols.log_view import LogView
 from coordinator.protocols.needed_facts import wanted_heads
 from coordinator.protocols.vanished import MOST_LOOKED_UP, judge_vanished
 from coordinator.protocols.verdict import Finding, Severity, State
-from lake.delta.facts import Mechanism, TableFacts
+from lake.delta.facts import Mechanism, Provenance, ReadingProblem, TableFacts
 from tests.builders.facts import (
+    COORDINATOR,
+    NOW,
+    STORE,
+    TABLE_ID,
     commit_name,
     coordinated_facts,
     entry,
@@ -22,6 +27,9 @@ from tests.builders.facts import (
     table_facts,
     temp_name,
 )
+
+DELTA_RS = "_commit_8f0a3b0c-7f7e-4c5e-9d57-1d2b5f0a9c11.json.tmp"
+EXPIRES = 1_700_000_000
 
 
 def looked_up(facts: TableFacts, *found: int) -> TableFacts:
@@ -61,10 +69,72 @@ def test_a_file_that_has_come_back_meanwhile_is_not_gone() -> None:
     assert diagnose(facts).published_version == 5
 
 
-def test_a_version_that_was_only_accepted_was_never_published() -> None:
-    waiting = replace(provenance(5, store="delta_log"), seen_at=None)
+def accepted(version: int, name: str = "", **known: Any) -> Provenance:
+    """A version that an entry was seen to accept, and that was never seen published."""
+    file = name or temp_name(version)
+    return provenance(version, store=STORE, file_name=file, seen_at=None, size=None, etag=None, **known)
 
-    assert vanished(looked_up(table_facts(listing(range(5)), seen=[waiting]))) == []
+
+@pytest.mark.parametrize("expires", [None, EXPIRES])
+def test_a_version_that_was_accepted_and_never_seen_published_is_lost_all_the_same(expires: int | None) -> None:
+    (found,) = vanished(looked_up(table_facts(listing(range(5)), seen=[accepted(5, expire_time=expires)])))
+
+    assert (found.severity, found.state, found.version) == (Severity.CRITICAL, State.UNSAFE, 5)
+    assert found.summary == (
+        "Version 5 was accepted and was never seen published, and no item names it any more. Readers silently see 4."
+    )
+
+
+def test_one_that_a_coordinator_accepted_is_lost_with_its_registration() -> None:
+    seen = provenance(5, store=COORDINATOR, seen_at=None, size=None, etag=None)
+    (found,) = vanished(looked_up(table_facts(listing(range(5)), seen=[replace(seen, lock_domain=TABLE_ID)])))
+
+    assert found.versions == range(5, 6)
+
+
+def test_published_and_accepted_ones_are_told_together() -> None:
+    facts = looked_up(table_facts(listing(range(5)), seen=[provenance(5), accepted(6)]))
+
+    assert "Versions 5 to 6 were published or accepted and are gone" in vanished(facts)[0].summary
+
+
+@pytest.mark.parametrize("of", ["entries", "registrations"])
+def test_while_items_cannot_be_read_an_accepted_version_may_still_be_named(of: str) -> None:
+    unread = [ReadingProblem(of, "AccessDenied")]
+
+    assert vanished(looked_up(table_facts(listing(range(5)), seen=[accepted(5)], problems=unread))) == []
+    assert vanished(looked_up(table_facts(listing(range(5)), seen=[accepted(5)], unread_stores=unread))) == []
+
+
+def test_what_an_admin_gave_up_is_not_lost_again() -> None:
+    given_up = Provenance(5, abandoned_at=NOW)
+
+    assert vanished(looked_up(table_facts(listing(range(5)), seen=[given_up]))) == []
+
+
+def test_the_temp_file_of_an_accepted_version_is_a_last_copy() -> None:
+    temp = log_object(temp_name(5))
+    facts = looked_up(log_store_facts(listing(range(5), temp=[temp]), entry(4), seen=[accepted(5)]))
+    (found,) = (one for one in diagnose(facts).findings if one.code == "vanished")
+
+    assert [one["file"] for one in found.evidence["last_copies"]] == [temp.name]
+
+
+def test_an_entry_that_delta_rs_may_have_given_up_is_undecided() -> None:
+    facts = looked_up(table_facts(listing(range(5)), seen=[accepted(5, DELTA_RS)]))
+    (found,) = vanished(facts)
+
+    assert (found.code, found.severity, found.state) == ("undecided", Severity.WARNING, State.NOT_CHECKED)
+    assert found.summary == (
+        "Whether version 5 was lost cannot be decided: its entry was gone before it was complete, and delta-rs, "
+        "which wrote it, removes what it gives up."
+    )
+
+
+def test_one_that_delta_rs_had_completed_is_lost() -> None:
+    (found,) = vanished(looked_up(table_facts(listing(range(5)), seen=[accepted(5, DELTA_RS, expire_time=EXPIRES)])))
+
+    assert found.code == "vanished"
 
 
 def test_while_an_entry_names_it_a_lost_file_has_its_state() -> None:

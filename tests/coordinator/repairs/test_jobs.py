@@ -1,13 +1,14 @@
 """Repairs as jobs: planned, confirmed, carried out, and proven by reading the table again."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
 
 from changes.gate import NameNotTyped, PlanNeeded
 from coordinator import actions
-from coordinator.models import TableFinding
+from coordinator.models import ProvenanceRow, TableFinding
+from coordinator.own_records import RecordsOf
 from coordinator.repairs.offers import offers_of
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
@@ -397,3 +398,44 @@ def test_backfill_all_leaves_tables_of_log_stores_alone(console: Console) -> Non
 
     assert sorted(states_of(job)) == ["done", "nothing_to_do"]
     assert console.item(ROOT, 3)["complete"] == {"S": "false"}
+
+
+def test_an_abandoned_commit_is_not_found_lost_afterwards(console: Console) -> None:
+    table = console.lost()
+    plan = console.plan(table, "abandon-commit")
+
+    job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
+    console.observe()
+
+    assert (job.state, job.error_text) == ("succeeded", "")
+    table.refresh_from_db()
+    assert table.state == "healthy", table.summary
+
+
+def test_an_abandonment_that_is_stopped_before_the_entry_goes_leaves_it_known(console: Console) -> None:
+    table = console.lost()
+    job = console.repair(table, console.plan(table, "abandon-commit"), by=actor(Role.ADMIN), confirm=table.name)
+    RecordsOf(console.connection, "admin").abandon(table.uri, (3,))
+
+    console.observe()
+
+    known = ProvenanceRow.objects.get(table=table, version=3)
+    assert known.file_name
+    assert console.run(job).state == "succeeded"
+    table.refresh_from_db()
+    assert table.state == "healthy", table.summary
+
+
+def test_a_look_that_began_before_the_abandonment_brings_nothing_back(console: Console, monkeypatch) -> None:
+    table = console.lost()
+    key = {"tablePath": {"S": console.lake.uri(table.prefix)}, "fileName": {"S": FILE.rpartition("/")[2]}}
+    with monkeypatch.context() as patched:
+        patched.setattr("coordinator.own_records.timezone.now", lambda: datetime.now(UTC) + timedelta(minutes=5))
+        RecordsOf(console.connection, "admin").abandon(table.uri, (3,))
+
+    console.observe()
+    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
+    console.observe()
+
+    table.refresh_from_db()
+    assert table.state == "healthy", table.summary

@@ -98,9 +98,9 @@ PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
         "C10",
         log_store_facts(listing(()), entry(0, complete=False)),
         "abandon-commit",
-        ["SaveAside", "RequireEmpty", "DeleteEntry"],
+        ["SaveAside", "RequireEmpty", "Abandon", "DeleteEntry"],
     ),
-    ("C11", unrecoverable(), "abandon-commit", ["SaveAside", "RequireAbsent", "DeleteEntry"]),
+    ("C11", unrecoverable(), "abandon-commit", ["SaveAside", "RequireAbsent", "Abandon", "DeleteEntry"]),
     (
         "C1",
         log_store_facts(

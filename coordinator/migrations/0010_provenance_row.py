@@ -3,7 +3,7 @@ from django.db import migrations
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("coordinator", "0008_facts_that_outlive_items"),
+        ("coordinator", "0009_abandoned_versions"),
     ]
 
     operations = [
