@@ -209,6 +209,16 @@ def vanishing_scenes() -> Iterator[Scene]:
     others = standing(("spark", spark, 0), ("ttl", expire, 0))
     turns = beside(alone("ttl", NEWEST + 1), (Turn("spark", 2),))
     yield Scene("newest file of yesterday lost", old_past, after(lose(published(NEWEST)), others), turns)
+    unseen = after(old_past, lose(published(NEWEST)))
+    yield Scene("newest file of yesterday lost before the first look", unseen, others, turns)
+    without_temp = after(unseen, lambda world: lose(temp_of(world, NEWEST))(world))
+    yield Scene("newest commit of yesterday lost before the first look", without_temp, others, turns)
+
+
+def temp_of(world: World, version: int) -> str:
+    """The key of the temp file that the entry of a version names."""
+    entry = next(one for one in world.lake.items(LOG_STORE) if one["fileName"]["S"] == f"{version:020d}.json")
+    return LOG + entry["tempPath"]["S"]
 
 
 LOSSES = tuple(loss_scenes())

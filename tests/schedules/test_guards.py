@@ -13,7 +13,7 @@ from coordinator.coordination import carrying_out
 from coordinator.coordination.checks import Operation
 from coordinator.observation import passes, witnesses
 from coordinator.observation.reading import read_once
-from coordinator.protocols import log_store_items
+from coordinator.protocols import log_store_items, remembered, vanished
 from coordinator.repairs import carrying_out as repairs
 from coordinator.repairs import jobs
 from coordinator.repairs.item_calls import entry_key
@@ -23,7 +23,8 @@ from tests.schedules import gate, test_coordination, test_looks, test_repairs
 from tests.schedules import guarded_scenes as scenes
 from tests.schedules.exploring import Theatre, require_none
 from tests.schedules.expressions import placeholders
-from tests.schedules.scenes import TO_THE_END, Scene, Turn
+from tests.schedules.log_store import expire
+from tests.schedules.scenes import TO_THE_END, Scene, Turn, standing
 from tests.schedules.wire import answer
 
 Patch = pytest.MonkeyPatch
@@ -51,6 +52,10 @@ def scene(name: str, actor: str, effects: int = TO_THE_END) -> Scene:
     known = (*test_looks.SOUND, *test_looks.UNSOUND, *test_coordination.dropping_scenes())
     found = next(one for one in known if one.name == name)
     return replace(found, turns=((Turn(actor, effects),),))
+
+
+def explore_told(theatre: Theatre, scene: Scene) -> Iterator[str]:
+    return test_looks.explore(theatre, scene, test_looks.tell_of_it)
 
 
 # Taken away from the requests, as if Levee had never sent them
@@ -145,6 +150,7 @@ def without_quiet_time(patch: Patch) -> None:
 FAST = scene("spark before its first change", "spark")
 FOREIGN = "foreign writer, spark after put entry"
 PENDING = "spark after put entry"
+LOST_UNSEEN = scene("newest commit of yesterday lost before the first look", "ttl")
 GUARDS: Mapping[str, Guard] = {
     "If-None-Match of a publication": Guard(unconditionally("s3:Put"), scene(FOREIGN, "foreign")),
     "condition of a completion": Guard(unconditionally("dynamodb:UpdateItem"), scenes.READER_WITHOUT_TTL),
@@ -159,6 +165,16 @@ GUARDS: Mapping[str, Guard] = {
     "backfilled before cleared": Guard(backwards, scene("coordinated after register commit", "clean-up")),
     "quiet time": Guard(without_quiet_time, scene("spark after put temp", "spark", 1)),
     "what may name a file, read before its deletion": Guard(unheeded, scenes.SLOW, at="(dynamodb:GetItem)"),
+    "a commit counts from its acceptance on": Guard(
+        lambda patch: patch.setattr(vanished, "_was_there", lambda view, known: known.seen_at is not None),
+        replace(LOST_UNSEEN, play=standing(("ttl", expire, 0))),
+        explore_told,
+    ),
+    "a version that one lock accepts again": Guard(
+        lambda patch: patch.setattr(remembered, "accepted_again", lambda view, known: ()),
+        replace(LOST_UNSEEN, turns=((Turn("ttl"), Turn("spark")),)),
+        explore_told,
+    ),
     "proof after a repair": Guard(
         lambda patch: patch.setattr(repairs, "unproven", lambda *_: None),
         scenes.OVERWRITTEN_AT_ONCE,
