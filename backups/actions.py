@@ -14,7 +14,7 @@ from backups.models import ACTIVE, CopyJob, Plan, Run, RunStage, RunState, Stage
 from backups.outcomes import OVER
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
-from dashboard.audit.log import Outcome, record
+from dashboard.audit.log import AuditOutcome, record
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs import lifecycle as jobs
 
@@ -202,7 +202,7 @@ def _record(
     *,
     before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
-    outcome: Outcome = "done",
+    outcome: AuditOutcome = "done",
     detail: str = "",
 ) -> None:
     record(

@@ -6,11 +6,13 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 
 from backups.models import ACTIVE, Plan, Run, RunState
-from dashboard.alerts.problems import Kind, Problem, Severity
+from dashboard.alerts.problems import Problem, ProblemKind, ProblemSeverity
 
-LATE_INVENTORY = Kind("late-inventory", "A backup waits for its inventory", "hours", threshold=12, least=1, most=720)
-FAILED_RUN = Kind("failed-backup", "A backup failed or left gaps", "count", threshold=1, least=1, most=1)
-OVER_OBJECTIVE = Kind("backup-age", "A backup is older than its objective", "hours", threshold=0, most=720)
+LATE_INVENTORY = ProblemKind(
+    "late-inventory", "A backup waits for its inventory", "hours", threshold=12, least=1, most=720
+)
+FAILED_RUN = ProblemKind("failed-backup", "A backup failed or left gaps", "count", threshold=1, least=1, most=1)
+OVER_OBJECTIVE = ProblemKind("backup-age", "A backup is older than its objective", "hours", threshold=0, most=720)
 KINDS = (LATE_INVENTORY, FAILED_RUN, OVER_OBJECTIVE)
 _HOUR = timedelta(hours=1)
 _SAFE = (RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS)
@@ -96,10 +98,10 @@ def _runs() -> QuerySet[Run]:
 
 
 def _problem(
-    kind: Kind,
+    kind: ProblemKind,
     plan: Plan,
     subject: str,
-    severity: Severity,
+    severity: ProblemSeverity,
     measure: float,
     headline: str,
     since: datetime,

@@ -38,7 +38,7 @@ class DayRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RunLine:
     """One of several runs of a day, drawn as a line of the cell."""
 
     y: float
@@ -54,7 +54,7 @@ class Cell:
     kind: str
     title: str
     url: str
-    lines: tuple[Line, ...] = ()
+    lines: tuple[RunLine, ...] = ()
     label: str = ""
     is_today: bool = False
 
@@ -121,12 +121,12 @@ def _cell(place: int, day: date, by_day: Mapping[date, list[DayRun]], due: set[d
     return Cell(x, kind, title, url, _lines(runs), label, is_today)
 
 
-def _lines(runs: Sequence[DayRun]) -> tuple[Line, ...]:
+def _lines(runs: Sequence[DayRun]) -> tuple[RunLine, ...]:
     """The newest six, evenly over the height of a cell."""
     shown = sorted(runs, key=lambda run: run.at)[-MOST_LINES:]
     pitch = (CELL + GAP) / len(shown)
     height = round(pitch - GAP, 2)
-    return tuple(Line(round(place * pitch, 2), height, _css(run.state)) for place, run in enumerate(shown))
+    return tuple(RunLine(round(place * pitch, 2), height, _css(run.state)) for place, run in enumerate(shown))
 
 
 def _css(state: str) -> str:

@@ -10,7 +10,7 @@ from backups.cron import ScheduleError, parse_schedule
 from backups.models import ACTIVE, Plan
 from dashboard.connections.models import Connection
 from dashboard.declaration.reading import Field, pattern, read_table
-from dashboard.declaration.sections import Item, Section
+from dashboard.declaration.sections import DeclaredItem, Section
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _S3_URI = re.compile(r"s3[an]?://[^/\s]+(/.*)?")
@@ -106,20 +106,20 @@ class PlanSection(Section):
     refers_to = ("connection", "vault_connection")
     fields = _PLAN_FIELDS
 
-    def read_table(self, place: str, table: object) -> Item:
+    def read_table(self, place: str, table: object) -> DeclaredItem:
         values = read_table(place, table, self.fields)
         values["vault_connection"] = values["vault_connection"] or values["connection"]
         keep = read_table(f"{place}.keep", values["keep"], _KEEP_FIELDS)
         values["keep"] = {period: count for period, count in keep.items() if count}
-        return Item(values["name"], values, place)
+        return DeclaredItem(values["name"], values, place)
 
     def rows(self) -> QuerySet[Plan]:
         return Plan.objects.select_related("connection", "vault_connection").order_by("name")
 
-    def item_of(self, row: Plan) -> Item:
-        return Item(row.name, {key: _stored(row, key) for key in self.fields}, "")
+    def item_of(self, row: Plan) -> DeclaredItem:
+        return DeclaredItem(row.name, {key: _stored(row, key) for key in self.fields}, "")
 
-    def save(self, item: Item, row: Plan | None) -> None:
+    def save(self, item: DeclaredItem, row: Plan | None) -> None:
         values = dict(item.values)
         for key in self.refers_to:
             values[key] = Connection.objects.get(name=values[key])

@@ -24,14 +24,14 @@ class PlaceUnfit(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class InventoryOptions:
     """What a person chooses: the files' format and how often S3 lists the bucket."""
 
     format: str = "Parquet"
     frequency: str = "Daily"
 
 
-def configuration_of(plan: Plan, choice: Choice) -> InventoryConfiguration:
+def configuration_of(plan: Plan, choice: InventoryOptions) -> InventoryConfiguration:
     """The configuration whose deliveries the plan would find. Raises PlaceUnfit.
 
     S3 delivers under PREFIX/SOURCE-BUCKET/ID/ (User Guide, "Locating your inventory list"), so the end of the plan's
@@ -98,7 +98,7 @@ def _wanted(params: Mapping[str, Any]) -> tuple[Plan, InventoryConfiguration]:
     if plan is None:
         raise JobFailed("NoSuchPlan", "The plan has been removed: nothing was changed.")
     try:
-        return plan, configuration_of(plan, Choice(str(params["format"]), str(params["frequency"])))
+        return plan, configuration_of(plan, InventoryOptions(str(params["format"]), str(params["frequency"])))
     except PlaceUnfit as error:
         raise JobFailed("PlaceUnfit", str(error)) from error
 

@@ -9,9 +9,9 @@ from backups.advancing import CANCEL_KIND
 from backups.models import Plan, Run, RunState
 from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.driver import advance, note_failed_start
-from backups.runs.ports import Engine, Pipeline
+from backups.runs.ports import CopyEngine, Pipeline
 from backups.runs.spark_pipeline import SparkEngine, SparkPipeline
-from backups.runs.work import Answer, Done, Waiting, Work
+from backups.runs.work import Done, StageAnswer, Waiting, Work
 from dashboard.connections.access import lake_access
 from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.registry import job_kind
@@ -60,14 +60,14 @@ def _advance(context: JobContext, *, has_spark: bool) -> str:
         return _sentence(advance(work))
 
 
-def parts(run: Run, context: JobContext, vault: Lake) -> tuple[Pipeline, dict[str, Engine]]:
+def parts(run: Run, context: JobContext, vault: Lake) -> tuple[Pipeline, dict[str, CopyEngine]]:
     """The pipeline and the engines of a run."""
     spark = SparkPipeline(run.plan, vault, context)
     batch = BatchOperations(vault, lake_access(run.plan.vault_connection))
     return spark, {Plan.Engine.SPARK: SparkEngine(spark), Plan.Engine.S3_BATCH: S3BatchEngine(batch)}
 
 
-def _sentence(answer: Answer) -> str:
+def _sentence(answer: StageAnswer) -> str:
     if isinstance(answer, Waiting):
         return answer.sentence
     return answer.detail if isinstance(answer, Done) else "The next stage runs on the other queue."

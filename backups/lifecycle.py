@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from backups.models import ACTIVE, Run, RunStage, RunState, Stage
+from backups.models import ACTIVE, Run, RunStage, RunState, Stage, StageState
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import record
 from dashboard.jobs.models import Job
@@ -86,7 +86,7 @@ def next_stage(run_id: UUID, job: Job, done: Stage, detail: str) -> bool:
     with transaction.atomic():
         won = _won(held.update(stage=following, failed_attempts=0, error_code=""))
         if won:
-            close_stage(run_id, done, RunStage.State.DONE, detail)
+            close_stage(run_id, done, StageState.DONE, detail)
     return won
 
 
@@ -94,10 +94,10 @@ def open_stage(run_id: UUID, job: Job, stage: Stage) -> None:
     """Show that a stage is worked on, while the job holds its run; its beginning is that of the first time."""
     rows = RunStage.objects.filter(run_id=run_id, run__worker=job, name=stage)
     rows.filter(started_at=None).update(started_at=timezone.now())
-    rows.update(state=RunStage.State.RUNNING)
+    rows.update(state=StageState.RUNNING)
 
 
-def close_stage(run_id: UUID, stage: str, state: RunStage.State, detail: str = "") -> None:
+def close_stage(run_id: UUID, stage: str, state: StageState, detail: str = "") -> None:
     more = {"detail": detail} if detail else {}
     RunStage.objects.filter(run_id=run_id, name=stage).update(state=state, finished_at=timezone.now(), **more)
 

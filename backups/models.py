@@ -72,19 +72,20 @@ class DueRun(models.Model):
         return f"{self.plan_id} at {self.next_at:%Y-%m-%d %H:%M}"
 
 
+class InventoryState(models.TextChoices):
+    ARRIVED = "arrived"
+    REFUSED = "refused"
+
+
 class Inventory(models.Model):
     """One delivery of S3 Inventory that was looked at for a plan: taken or refused, and why."""
-
-    class State(models.TextChoices):
-        ARRIVED = "arrived"
-        REFUSED = "refused"
 
     plan = models.ForeignKey(Plan, on_delete=models.CASCADE, related_name="inventories")
     name = models.CharField(max_length=32, help_text="The dated folder: 2026-11-19T00-00Z")
     manifest_bucket = models.CharField(max_length=63)
     manifest_key = models.CharField(max_length=1100)
     created_at = models.DateTimeField(null=True, help_text="When S3 began the scan")
-    state = models.CharField(max_length=16, choices=State.choices)
+    state = models.CharField(max_length=16, choices=InventoryState.choices)
     reason = models.TextField(blank=True, help_text="Why it was refused: one sentence")
     format = models.CharField(max_length=8, blank=True)
     files = models.PositiveIntegerField(default=0)
@@ -209,21 +210,22 @@ class Run(models.Model):
         return {outcome.value: getattr(self, outcome.value) for outcome in Outcome}
 
 
+class StageState(models.TextChoices):
+    NEXT = "next"
+    RUNNING = "running"
+    WAITING = "waiting"
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
 class RunStage(models.Model):
     """One stage of a run as a person sees it: five rows, made with the run."""
-
-    class State(models.TextChoices):
-        NEXT = "next"
-        RUNNING = "running"
-        WAITING = "waiting"
-        DONE = "done"
-        FAILED = "failed"
-        SKIPPED = "skipped"
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="stages")
     number = models.PositiveSmallIntegerField()
     name = models.CharField(max_length=16, choices=Stage.choices)
-    state = models.CharField(max_length=8, choices=State.choices, default=State.NEXT)
+    state = models.CharField(max_length=8, choices=StageState.choices, default=StageState.NEXT)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     done = models.BigIntegerField(default=0)

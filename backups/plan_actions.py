@@ -75,7 +75,7 @@ def ask_for_preflight(actor: Actor, plan: Plan) -> Job:
 
 
 def ask_for_inventory(
-    actor: Actor, plan: Plan, choice: inventory_setup.Choice, *, replace: bool = False, enqueue: bool = True
+    actor: Actor, plan: Plan, choice: inventory_setup.InventoryOptions, *, replace: bool = False, enqueue: bool = True
 ) -> Job:
     """Put the plan's inventory configuration on its source; `replace` one of the same id that says something else.
 

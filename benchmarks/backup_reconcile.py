@@ -70,8 +70,18 @@ def slots_of(spark: Any, params: Mapping[str, Any]) -> int:
 
 def levee_reconciliation(spark: Any, params: Mapping[str, Any]) -> Counts:
     """What the job does once the destination is listed, and it is known how many tasks run at once."""
-    from lake.spark.backups.places import Place, access_of
-    from lake.spark.backups.settling import PLANNED, REPORTED, THERE, Read, Settling, parts_for, reads_of, sizes_of
+    from lake.backup.locations import BucketPrefix
+    from lake.spark.backups.places import access_of
+    from lake.spark.backups.settling import (
+        PLANNED,
+        REPORTED,
+        THERE,
+        Settling,
+        ShareOfKind,
+        parts_for,
+        reads_of,
+        sizes_of,
+    )
     from lake.spark.backups.tasks import shares_of
     from lake.spark.backups.tuning import bulk_settings
     from lake.spark.jobs.backup_reconcile import groups_of
@@ -81,9 +91,9 @@ def levee_reconciliation(spark: Any, params: Mapping[str, Any]) -> Counts:
     report = f"{home}/report.csv"
     with bulk_settings(spark):
         [size] = sizes_of(access, BUCKET, [report])
-        reads = [Read(REPORTED, share) for share in shares_of(BUCKET, report, size)]
+        reads = [ShareOfKind(REPORTED, share) for share in shares_of(BUCKET, report, size)]
         reads += [read for kind, file in files.items() for read in reads_of(access, kind, BUCKET, [file])]
-        kept = Place(BUCKET, "reconciled/outcomes/")
+        kept = BucketPrefix(BUCKET, "reconciled/outcomes/")
         parts = parts_for(params["rows"], params["slots"])
         groups = groups_of(spark, Settling(access, SOURCE, kept, datetime.fromisoformat(BEGAN), "", parts), reads)
     return _counts((group["outcome"], group["code"], group["objects"], group["bytes"]) for group in groups)

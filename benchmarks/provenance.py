@@ -33,7 +33,7 @@ def main() -> None:
     with _console():
         print(f"{'1,000 versions':32} {'KiB':>8} {'ms to store':>12}")
         for number, (name, kind) in enumerate(kinds.items()):
-            _print(name, "coordinator_provenance", partial(_store, number, kind))
+            _print(name, "coordinator_provenancerow", partial(_store, number, kind))
         _print("their commits, for comparison", "coordinator_commit", _store_commits)
 
 
@@ -100,10 +100,10 @@ def _store(number: int, kind: Callable[[int], Provenance]) -> None:
 
     from coordinator.observation.provenance_rows import save_provenance
     from coordinator.observation.reading import Reading
-    from coordinator.observation.targets import Target
+    from coordinator.observation.targets import TableTarget
     from lake.delta.uri import TableUri
 
-    target = Target(TableUri.parse(f"{ROOT}{number}"))
+    target = TableTarget(TableUri.parse(f"{ROOT}{number}"))
     reading = Reading(target, SEEN_AT, learned=tuple(kind(version) for version in range(VERSIONS)))
     with transaction.atomic():
         save_provenance([(_table(number), reading)])

@@ -5,7 +5,7 @@ from typing import TypedDict
 
 from changes.calls import Call
 from changes.execution import CallOutcome
-from changes.plan import Plan, Refusal
+from changes.plan import ChangePlan, Refusal
 
 
 class CallDocument(TypedDict):
@@ -26,7 +26,7 @@ class OutcomeDocument(CallDocument):
 
 
 class SubjectDocument(TypedDict):
-    """What a change is about (`changes.plan.Plan`); `version` is None and `code` "" for what repairs no finding."""
+    """What a change is about, as in `ChangePlan`; `version` is None and `code` "" for what repairs no finding."""
 
     kind: str
     subject: str
@@ -59,7 +59,7 @@ class RefusalDocument(SubjectDocument):
     asks: str
 
 
-def plan_document(plan: Plan) -> PlanDocument:
+def plan_document(plan: ChangePlan) -> PlanDocument:
     return {
         **_subject(plan),
         "digest": plan.digest,
@@ -98,7 +98,7 @@ def outcome_document(outcome: CallOutcome) -> OutcomeDocument:
     }
 
 
-def _subject(thing: Plan | Refusal) -> SubjectDocument:
+def _subject(thing: ChangePlan | Refusal) -> SubjectDocument:
     return {
         "kind": thing.kind,
         "subject": thing.subject,

@@ -17,7 +17,7 @@ class Equivalents:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ChangePlan:
     """One change: `calls` are exactly what will be sent, in this order.
 
     `kind` names the change, `subject` the table, store or bucket that it is about; a repair is also about the finding
@@ -61,7 +61,7 @@ class Plan:
         """The name of the folder that copies go to before anything is lost; "" for a plan that saves nothing."""
         return next((call.rescue_folder for call in self.calls if call.rescue_folder), "")
 
-    def saving_under(self, folder: str) -> "Plan":
+    def saving_under(self, folder: str) -> "ChangePlan":
         """The same plan with its copies in a rescue folder of another name, such as that of the plan that was shown."""
         return replace(self, calls=tuple(call.saving_under(folder) for call in self.calls))
 
@@ -70,7 +70,7 @@ class Plan:
 class Refusal:
     """A change that must not be made now, and the `reason` in one sentence; `asks` names the choice that it waits for.
 
-    `why` is a short word for it: "nothing-to-do" where everything is as asked for already. The rest is as in `Plan`.
+    `why` is a short word for it: "nothing-to-do" where all is as asked for already. The rest is as in `ChangePlan`.
     """
 
     kind: str

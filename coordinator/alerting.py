@@ -17,20 +17,24 @@ from coordinator.protocols.deadlines import WARNED_BEFORE
 from coordinator.protocols.verdict import State
 from coordinator.repairs.no_button import NO_BUTTON
 from coordinator.repairs.offers import offers_of, without_repair
-from dashboard.alerts.problems import Kind, Problem, Severity
+from dashboard.alerts.problems import Problem, ProblemKind, ProblemSeverity
 
-FINDING = Kind("table-finding", "A table is in trouble", "minutes", threshold=5, most=10_080)
-PENDING = Kind("pending-commit", "A commit is pending", "minutes", threshold=15, least=1, most=10_080)
-UNBACKFILLED = Kind("unbackfilled-commit", "A commit is not backfilled", "minutes", threshold=60, least=1, most=10_080)
-SETTING = Kind("setting-finding", "A store or bucket is set up dangerously", "count", threshold=1, least=1, most=1)
-HAZARD = Kind(
+FINDING = ProblemKind("table-finding", "A table is in trouble", "minutes", threshold=5, most=10_080)
+PENDING = ProblemKind("pending-commit", "A commit is pending", "minutes", threshold=15, least=1, most=10_080)
+UNBACKFILLED = ProblemKind(
+    "unbackfilled-commit", "A commit is not backfilled", "minutes", threshold=60, least=1, most=10_080
+)
+SETTING = ProblemKind(
+    "setting-finding", "A store or bucket is set up dangerously", "count", threshold=1, least=1, most=1
+)
+HAZARD = ProblemKind(
     "lifecycle-hazard", "A lifecycle rule will delete what is needed", "days", threshold=14, most=365, is_countdown=True
 )
-LATE = Kind("observation-late", "The lake was not looked at", "minutes", threshold=15, least=1, most=1_440)
+LATE = ProblemKind("observation-late", "The lake was not looked at", "minutes", threshold=15, least=1, most=1_440)
 KINDS = (FINDING, PENDING, UNBACKFILLED, SETTING, HAZARD, LATE)
 # Waiting commits have kinds of their own, with their own time to wait.
 _WAITING = (State.PENDING, State.UNBACKFILLED, State.HEALTHY)
-_SEVERITIES: Mapping[str, Severity] = {
+_SEVERITIES: Mapping[str, ProblemSeverity] = {
     State.BLOCKED: "critical", State.UNSAFE: "critical", State.ATTENTION: "warning"
 }  # fmt: skip
 
@@ -183,7 +187,7 @@ def _of_settings(thing: CommitStore | Bucket, what: str, path: str, now: datetim
         )
 
 
-def _severity_of_setting(state: str, bites_at: datetime | None, now: datetime) -> Severity | None:
+def _severity_of_setting(state: str, bites_at: datetime | None, now: datetime) -> ProblemSeverity | None:
     """None for what is no problem. A far deadline is none, and still told by a rule that looks further ahead."""
     is_far = bites_at is not None and bites_at - now > WARNED_BEFORE
     return _SEVERITIES.get(state) or ("info" if is_far else None)
@@ -195,5 +199,5 @@ def _evidence(evidence: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     return [(key.replace("_", " ").capitalize(), str(value)[:300]) for key, value in plain[:6]]
 
 
-def _severity(word: str) -> Severity:
+def _severity(word: str) -> ProblemSeverity:
     return "critical" if word == "critical" else "info" if word == "info" else "warning"

@@ -38,7 +38,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class VersionColumn:
     """One version: its file above, its entry below, and what the pointer reads."""
 
     version: int
@@ -81,7 +81,7 @@ class Timeline:
     """The newest versions in two lanes; `water` is where publishing has come to, None when nothing waits."""
 
     width: int
-    columns: tuple[Column, ...]
+    columns: tuple[VersionColumn, ...]
     labels: tuple[Label, ...]
     ticks: tuple[Tick, ...]
     water: int | None
@@ -134,11 +134,11 @@ def timeline(rows: Sequence[VersionRow], *, published: int | None, has_store: bo
     )
 
 
-def _column(row: VersionRow, x: int, has_store: bool) -> Column:
+def _column(row: VersionRow, x: int, has_store: bool) -> VersionColumn:
     shapes = _file_shapes(row, x)
     if has_store:
         shapes += _entry_shapes(row, x)
-    return Column(version=row.version, title=f"Version {row.version:,}: {row.meaning}", x=x, shapes=shapes)
+    return VersionColumn(version=row.version, title=f"Version {row.version:,}: {row.meaning}", x=x, shapes=shapes)
 
 
 def _file_shapes(row: VersionRow, x: int) -> tuple[Shape, ...]:

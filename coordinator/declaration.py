@@ -8,7 +8,7 @@ from coordinator.models import Bucket, CommitStore, DeltaTable, Watch
 from coordinator.observation.surveys import LONGEST_BUCKET, table_uri
 from dashboard.connections.models import Connection
 from dashboard.declaration.reading import Field, pattern, read_table
-from dashboard.declaration.sections import Item, Section
+from dashboard.declaration.sections import DeclaredItem, Section
 from lake.delta.uri import TableUri
 
 _STORE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
@@ -43,19 +43,19 @@ class WatchSection(Section):
         "uri": Field(str, required=True, check=_uri_complaint, longest=1_100),
     }
 
-    def read_table(self, place: str, table: object) -> Item:
+    def read_table(self, place: str, table: object) -> DeclaredItem:
         values = read_table(place, table, self.fields)
         uri = watch_uri(values["uri"])
-        return Item(f"{values['connection']}/{uri}", {"connection": values["connection"], "uri": uri}, place)
+        return DeclaredItem(f"{values['connection']}/{uri}", {"connection": values["connection"], "uri": uri}, place)
 
     def rows(self) -> QuerySet[Watch]:
         return Watch.objects.select_related("connection").order_by("connection__name", "uri")
 
-    def item_of(self, row: Watch) -> Item:
+    def item_of(self, row: Watch) -> DeclaredItem:
         connection = row.connection.name
-        return Item(f"{connection}/{row.uri}", {"connection": connection, "uri": row.uri}, "")
+        return DeclaredItem(f"{connection}/{row.uri}", {"connection": connection, "uri": row.uri}, "")
 
-    def save(self, item: Item, row: Watch | None) -> None:
+    def save(self, item: DeclaredItem, row: Watch | None) -> None:
         _save(row or Watch(), item)
 
     def why_kept(self, row: Watch) -> str:
@@ -89,18 +89,18 @@ class StoreSection(Section):
         ),
     }
 
-    def read_table(self, place: str, table: object) -> Item:
+    def read_table(self, place: str, table: object) -> DeclaredItem:
         values = read_table(place, table, self.fields)
-        return Item(f"{values['connection']}/{values['name']}", values, place)
+        return DeclaredItem(f"{values['connection']}/{values['name']}", values, place)
 
     def rows(self) -> QuerySet[CommitStore]:
         return CommitStore.objects.select_related("connection").order_by("connection__name", "name")
 
-    def item_of(self, row: CommitStore) -> Item:
+    def item_of(self, row: CommitStore) -> DeclaredItem:
         values = {"connection": row.connection.name, "name": row.name, "kind": row.kind}
-        return Item(f"{row.connection.name}/{row.name}", values, "")
+        return DeclaredItem(f"{row.connection.name}/{row.name}", values, "")
 
-    def save(self, item: Item, row: CommitStore | None) -> None:
+    def save(self, item: DeclaredItem, row: CommitStore | None) -> None:
         _save(row or CommitStore(), item)
 
     def why_kept(self, row: CommitStore) -> str:
@@ -131,7 +131,7 @@ def _stores_of(table: DeltaTable) -> set[str]:
     return {domain.store for domain in table.domains}
 
 
-def _save(row: Model, item: Item) -> None:
+def _save(row: Model, item: DeclaredItem) -> None:
     values = {**item.values, "connection": Connection.objects.get(name=item.values["connection"])}
     for key, value in values.items():
         setattr(row, key, value)

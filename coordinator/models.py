@@ -233,7 +233,7 @@ class StoreIdentity(models.Model):
         return f"{self.lock_domain} in {self.store}"
 
 
-class Provenance(models.Model):
+class ProvenanceRow(models.Model):
     """What was seen of one version of a table when it was seen first: lake.delta.facts.Provenance, field by field.
 
     Commit and Entry are what is there now and go with it; this row stays as it was first written, and only facts that

@@ -3,18 +3,12 @@
 import re
 from dataclasses import dataclass
 
+from lake.backup.locations import BucketPrefix
+
 UNKNOWN_SOURCE, UNKNOWN_VAULT = "SOURCE_ACCOUNT_ID", "BACKUP_ACCOUNT_ID"
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::(\d{12}):(?:role|user)/.+")
 _WILD = {"$": "${$}", "*": "${*}", "?": "${?}"}
 _ESCAPED = re.compile(r"\$\{([$*?])\}")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A part of a bucket. `bucket` may hold "{date}", for a bucket per snapshot; `prefix` is empty or ends in "/"."""
-
-    bucket: str
-    prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +22,10 @@ class PlanNames:
     plan: str
     partition: str
     region: str
-    source: Place
-    destination: Place
-    evidence: Place
-    inventory: Place | None
+    source: BucketPrefix
+    destination: BucketPrefix
+    evidence: BucketPrefix
+    inventory: BucketPrefix | None
     source_account: str = UNKNOWN_SOURCE
     vault_account: str = UNKNOWN_VAULT
     role_name: str = ""
@@ -66,15 +60,15 @@ class PlanNames:
         accounts = tuple(one for one in (self.source_account, self.vault_account) if not one.isdecimal())
         return accounts + (("{date}",) if "{date}" in self.destination.bucket else ())
 
-    def own_arns(self, place: Place) -> tuple[str, str]:
+    def own_arns(self, place: BucketPrefix) -> tuple[str, str]:
         """A bucket and all in it as the bucket's own policy names them: a date in its name stays to be filled in."""
         arn = f"arn:{self.partition}:s3:::{place.bucket}"
         return arn, f"{arn}/*"
 
-    def bucket_arn(self, place: Place) -> str:
+    def bucket_arn(self, place: BucketPrefix) -> str:
         return f"arn:{self.partition}:s3:::{bucket_pattern(place.bucket)}"
 
-    def object_arn(self, place: Place, below: str = "") -> str:
+    def object_arn(self, place: BucketPrefix, below: str = "") -> str:
         """All objects under a place, and under `below` in it."""
         return f"{self.bucket_arn(place)}/{literal(place.prefix + below)}*"
 
@@ -92,13 +86,13 @@ def bucket_pattern(bucket: str) -> str:
     return literal(bucket).replace("{date}", "*")
 
 
-def place_of(arn: str) -> Place | None:
+def place_of(arn: str) -> BucketPrefix | None:
     """The place that an ARN of S3 names, for asking about it; None for another ARN, or for buckets of many names."""
     service, _, name = arn.partition(":::")
     bucket, _, key = name.partition("/")
     if not service.endswith(":s3") or "*" in bucket:
         return None
-    return Place(bucket, _ESCAPED.sub(r"\1", key.removesuffix("*")))
+    return BucketPrefix(bucket, _ESCAPED.sub(r"\1", key.removesuffix("*")))
 
 
 def account_of(role_arn: str) -> str:

@@ -1,14 +1,8 @@
 """The names of a stored plan, for its policies."""
 
 from backups.models import Plan
-from backups.policies.names import (
-    UNKNOWN_SOURCE,
-    UNKNOWN_VAULT,
-    Place,
-    PlanNames,
-    account_of,
-    partition_of,
-)
+from backups.policies.names import UNKNOWN_SOURCE, UNKNOWN_VAULT, PlanNames, account_of, partition_of
+from lake.backup.locations import BucketPrefix
 
 EVIDENCE_FOLDER = "_levee/"
 LONGEST_ROLE_NAME = 64
@@ -24,7 +18,7 @@ def names_of(plan: Plan) -> PlanNames:
         region=plan.vault_connection.region,
         source=place_of_uri(plan.source),
         destination=destination,
-        evidence=place_of_uri(plan.evidence) if plan.evidence else Place(destination.bucket, EVIDENCE_FOLDER),
+        evidence=place_of_uri(plan.evidence) if plan.evidence else BucketPrefix(destination.bucket, EVIDENCE_FOLDER),
         inventory=place_of_uri(plan.inventory) if plan.inventory else None,
         source_account=account_of(source_role) or UNKNOWN_SOURCE,
         vault_account=account_of(vault_role) or account_of(plan.role_arn) or UNKNOWN_VAULT,
@@ -38,8 +32,8 @@ def names_of(plan: Plan) -> PlanNames:
     )
 
 
-def place_of_uri(uri: str) -> Place:
+def place_of_uri(uri: str) -> BucketPrefix:
     """Bucket and prefix of an s3a URI as a plan holds it; a dated bucket keeps its {date}."""
     _, _, rest = uri.partition("://")
     bucket, _, key = rest.partition("/")
-    return Place(bucket, f"{key.rstrip('/')}/" if key.rstrip("/") else "")
+    return BucketPrefix(bucket, f"{key.rstrip('/')}/" if key.rstrip("/") else "")

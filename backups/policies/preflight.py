@@ -13,10 +13,11 @@ from uuid import uuid4
 
 from backups.policies.bucket_policy import verdict
 from backups.policies.documents import PolicyDocument, policy_documents
-from backups.policies.names import Place, PlanNames, place_of
+from backups.policies.names import PlanNames, place_of
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.aws.identity import caller, simulate
+from lake.backup.locations import BucketPrefix
 
 PROBE_FOLDER = "_levee_permission_check/"
 # What S3 says where the permission is there and something else is not.
@@ -35,7 +36,7 @@ _REACHED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class PolicyCheck:
     """One right of one principal. `held` is "yes", "no" or "unknown"; `how` "asked", "tried", "simulated" or "read"."""
 
     policy: str
@@ -54,7 +55,7 @@ def check_plan(
     vault: Lake,
     progress: Callable[[int, int | None], None] = lambda done, total: None,
     check_cancelled: Callable[[], None] = lambda: None,
-) -> tuple[Check, ...]:
+) -> tuple[PolicyCheck, ...]:
     """Every right that the plan's policies grant. No single refusal ends it; AwsError only without credentials."""
     lakes = {"source": source, "vault": vault}
     askers = {account: _Asker(lake, *_identity(lake)) for account, lake in lakes.items()}
@@ -66,16 +67,16 @@ def check_plan(
         key = (policy.kind, policy.account, who, action, resource)
         if key not in known:
             known[key] = _found(policy, who, action, resource, askers[policy.account])
-        found.append(Check(policy.code, policy.account, who, action, resource, *known[key]))
+        found.append(PolicyCheck(policy.code, policy.account, who, action, resource, *known[key]))
         progress(done, len(wanted))
     return tuple(found)
 
 
-def as_documents(checks: tuple[Check, ...]) -> list[dict[str, Any]]:
+def as_documents(checks: tuple[PolicyCheck, ...]) -> list[dict[str, Any]]:
     return [asdict(one) for one in checks]
 
 
-def sentence(checks: tuple[Check, ...]) -> str:
+def sentence(checks: tuple[PolicyCheck, ...]) -> str:
     """What came out, to be read out: how many are held, and the first that is missing."""
     held = [one.held for one in checks]
     counts = f"{held.count('yes'):,} of {len(held):,} permissions are there"
@@ -187,25 +188,25 @@ def _read_policy(lake: Lake, bucket: str, who: str, action: str, resource: str) 
     return held, "read", reason
 
 
-def _key(place: Place) -> tuple[str, str]:
+def _key(place: BucketPrefix) -> tuple[str, str]:
     """A key in that place which nobody uses."""
     return place.bucket, f"{place.prefix}{PROBE_FOLDER}{uuid4()}"
 
 
-def _list(lake: Lake, place: Place) -> object:
+def _list(lake: Lake, place: BucketPrefix) -> object:
     return next(iter(lake.s3.list(place.bucket, PROBE_FOLDER, max_keys=1)), None)
 
 
-def _of_object(operation: str, query: dict[str, str], lake: Lake, place: Place, method: str = "GET") -> object:
+def _of_object(operation: str, query: dict[str, str], lake: Lake, place: BucketPrefix, method: str = "GET") -> object:
     bucket, key = _key(place)
     return lake.s3.ask(operation, bucket, key, method=method, query=query, target=f"s3://{bucket}/{key}")
 
 
-def _of_bucket(operation: str, query: dict[str, str], lake: Lake, place: Place) -> object:
+def _of_bucket(operation: str, query: dict[str, str], lake: Lake, place: BucketPrefix) -> object:
     return lake.s3.ask(operation, place.bucket, "", query=query, target=f"s3://{place.bucket}")
 
 
-def _put(lake: Lake, place: Place) -> object:
+def _put(lake: Lake, place: BucketPrefix) -> object:
     """If-Match of an object that is not there: S3 writes nothing and says NoSuchKey.
 
     An endpoint that does not know the condition writes an empty object, which is deleted again.
@@ -216,7 +217,7 @@ def _put(lake: Lake, place: Place) -> object:
     return lake.s3.delete(bucket, key, etag=answer.headers.get("etag", "").strip('"'))
 
 
-def _tag(lake: Lake, place: Place) -> object:
+def _tag(lake: Lake, place: BucketPrefix) -> object:
     bucket, key = _key(place)
     body = b"<Tagging><TagSet/></Tagging>"
     target = f"s3://{bucket}/{key}"
@@ -231,7 +232,7 @@ def _listed(value: object) -> list[Any]:
 
 _VERSION = {"versionId": "null"}
 _UPLOAD = {"uploadId": "levee-permission-check"}
-Probe = Callable[[Lake, Place], object]
+Probe = Callable[[Lake, BucketPrefix], object]
 _READS: dict[str, Probe] = {
     "s3:ListBucket": _list,
     "s3:GetObject": partial(_of_object, "s3:GetObject", {}),

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from backups.charts import DAYS, DayRun, Gauge, Strip, gauge, strip
 from backups.cron import Schedule, ScheduleError, parse_schedule
-from backups.models import ACTIVE, Inventory, Plan, Run, RunState
+from backups.models import ACTIVE, InventoryState, Plan, Run, RunState
 from backups.queries.rows import Fact, Headline, age_text, run_label, run_url
 from dashboard.connections.models import Connection
 from dashboard.web.text import file_size, thousands
@@ -243,7 +243,7 @@ def _gap_fact(complete: Run | None) -> Fact:
 def _inventory_fact(plan: Plan, now: datetime) -> Fact:
     if not plan.inventory:
         return Fact("Inventory", "Not used", "the source is listed")
-    newest = plan.inventories.filter(state=Inventory.State.ARRIVED).first()
+    newest = plan.inventories.filter(state=InventoryState.ARRIVED).first()
     if newest is None:
         return Fact("Next inventory", "None seen yet", "the first can take 48 h")
     due = (newest.created_at or newest.checked_at) + timedelta(days=1)

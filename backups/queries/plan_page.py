@@ -29,7 +29,7 @@ _ACCOUNTS = {"source": "Source account", "vault": "Backup account"}
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class PermissionRow:
     """One permission as the list shows it."""
 
     state: str
@@ -42,13 +42,13 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class Preflight:
+class PermissionReport:
     """The last check of permissions: what is missing or not known, missing first, and what is held."""
 
     job: Job
     checked_at: datetime | None
-    open_ticks: tuple[Tick, ...]
-    held_ticks: tuple[Tick, ...]
+    open_ticks: tuple[PermissionRow, ...]
+    held_ticks: tuple[PermissionRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def settings_of(plan: Plan) -> tuple[Fact, ...]:
     return (*facts, Fact("Told", ", ".join(map(str, plan.notify)) or "Nobody by name", "besides the alert rules"))
 
 
-def last_preflight(plan: Plan) -> Preflight | None:
+def last_preflight(plan: Plan) -> PermissionReport | None:
     job = (
         Job.objects.filter(kind=PREFLIGHT_KIND, target_type="plan", target_id=str(plan.pk))
         .order_by("-created_at")
@@ -114,14 +114,14 @@ def last_preflight(plan: Plan) -> Preflight | None:
     checks = [one for one in result.get("checks") or [] if isinstance(one, dict)]
     by_held = {held: tuple(_tick(one) for one in checks if one.get("held") == held) for held in _HELD}
     checked_at = parse_datetime(str(result.get("checked_at") or ""))
-    return Preflight(job, checked_at, by_held["no"] + by_held["unknown"], by_held["yes"])
+    return PermissionReport(job, checked_at, by_held["no"] + by_held["unknown"], by_held["yes"])
 
 
 def inventory_set_up(plan: Plan) -> InventorySetUp:
     """What setting up the plan's inventory would put where, and the last job that did."""
     job = Job.objects.filter(kind=inventory_setup.KIND, target_type="plan", target_id=str(plan.pk)).first()
     try:
-        wanted = inventory_setup.configuration_of(plan, inventory_setup.Choice())
+        wanted = inventory_setup.configuration_of(plan, inventory_setup.InventoryOptions())
     except inventory_setup.PlaceUnfit as reason:
         return InventorySetUp(job, "", "", str(reason))
     return InventorySetUp(job, wanted.id, names_of(plan).source.bucket, "")
@@ -143,9 +143,9 @@ def _policy(policy: PolicyDocument, form: str) -> PolicyView:
     return PolicyView(policy.code, policy.title, policy.why, policy.account, policy.target, merge_note(policy), text)
 
 
-def _tick(check: dict[str, Any]) -> Tick:
+def _tick(check: dict[str, Any]) -> PermissionRow:
     held = str(check.get("held"))
-    return Tick(
+    return PermissionRow(
         _HELD.get(held, "not_checked"),
         _HELD_WORDS.get(held, "Not known"),
         str(check.get("action", "")),

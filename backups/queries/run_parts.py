@@ -71,7 +71,7 @@ class CopyJobRow:
 
 
 @dataclass(frozen=True, slots=True)
-class TableRow:
+class RunTableRow:
     """One table: objects to be copied, those there already, and the size of all of it; None is not known."""
 
     name: str
@@ -104,24 +104,24 @@ def copy_job_rows(run: Run) -> list[CopyJobRow]:
     return [_copy_job_row(job) for job in run.copy_jobs.all()]
 
 
-def table_rows(run: Run) -> list[TableRow]:
+def table_rows(run: Run) -> list[RunTableRow]:
     """The largest tables by what is to be copied of them, and the rest in one row."""
     found = run.tables.get("largest") if isinstance(run.tables, dict) else None
     rows = [row for one in found if (row := _table_row(one, run))] if isinstance(found, list) else []
     rows.sort(key=lambda row: -row.objects)
     rest = run.objects_planned - sum(row.objects for row in rows)
     if rows and rest > 0:
-        rows.append(TableRow("All others", rest, _share(rest, run), None, None))
+        rows.append(RunTableRow("All others", rest, _share(rest, run), None, None))
     return rows
 
 
-def _table_row(one: object, run: Run) -> TableRow | None:
+def _table_row(one: object, run: Run) -> RunTableRow | None:
     if not isinstance(one, dict) or not one.get("table"):
         return None
     lanes = [_whole(one.get(lane)) for lane in LANES if lane != "archived"]
     number = sum(lane for lane in lanes if lane is not None)
     there = _whole(one.get("already_there"))
-    return TableRow(str(one["table"]), number, _share(number, run), there, _whole(one.get("bytes")))
+    return RunTableRow(str(one["table"]), number, _share(number, run), there, _whole(one.get("bytes")))
 
 
 def _whole(number: object) -> int | None:
@@ -129,7 +129,7 @@ def _whole(number: object) -> int | None:
 
 
 def _bill_line(line: dict[str, Any]) -> BillLine:
-    """As `prices.Line` stores it: `count` of single things, `price` in USD for one `unit` of them."""
+    """As `prices.CostItem` stores it: `count` of single things, `price` in USD for one `unit` of them."""
     count, price = line.get("count"), line.get("price")
     words = f"${price} per {line.get('unit') or 'one'}" if _is_number(price) else ""
     shown = thousands(count) if isinstance(count, int) else ""

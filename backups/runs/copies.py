@@ -4,8 +4,10 @@ from django.utils import timezone
 
 from backups.models import CopyJob
 from backups.policies.of_plan import names_of
-from backups.runs.ports import Copying, CopyStatus, Manifest, Place, place_of
+from backups.runs.ports import Copying, CopyStatus, place_of
 from backups.runs.work import GivenUp, Work, until_of
+from lake.backup.batch_manifest import Manifest
+from lake.backup.locations import BucketPrefix
 
 
 def copying_of(row: CopyJob) -> Copying:
@@ -28,7 +30,7 @@ def copying_of(row: CopyJob) -> Copying:
     )
 
 
-def report_of(row: CopyJob) -> Place:
+def report_of(row: CopyJob) -> BucketPrefix:
     """Where the engine writes the report of a copy job."""
     return place_of(row.run.folder).below(row.report_prefix)
 

@@ -9,16 +9,16 @@ from django.db import transaction
 from django.utils import timezone
 
 from backups import lifecycle
-from backups.models import Run, RunStage, RunState, Stage
+from backups.models import Run, RunState, Stage, StageState
 from backups.runs.causes import cure_of
 from backups.runs.stages import copying, cost_gate, inventory, manifest, reconcile
-from backups.runs.work import Answer, Done, Elsewhere, GivenUp, RunFailed, Waiting, Work
+from backups.runs.work import Done, Elsewhere, GivenUp, RunFailed, StageAnswer, Waiting, Work
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
 from dashboard.jobs.execution import first_sentence
 from lake.aws.errors import AwsError
 
 MOST_FAILED_ATTEMPTS = 5
-STAGES: dict[Stage, Callable[[Work], Answer]] = {
+STAGES: dict[Stage, Callable[[Work], StageAnswer]] = {
     Stage.INVENTORY: inventory.advance,
     Stage.MANIFEST: manifest.advance,
     Stage.COST_GATE: cost_gate.advance,
@@ -27,7 +27,7 @@ STAGES: dict[Stage, Callable[[Work], Answer]] = {
 }
 
 
-def advance(work: Work) -> Answer:
+def advance(work: Work) -> StageAnswer:
     """Go on until the run waits, belongs to the other queue, or is finished (Done). Releases the run in the end.
 
     Raises what a stage raised, after the run has kept it: it is tried again later, the sixth failure in a row ends it.
@@ -52,7 +52,7 @@ def advance(work: Work) -> Answer:
         lifecycle.release(work.run.pk, work.context.job, later)
 
 
-def _go(work: Work) -> Answer:
+def _go(work: Work) -> StageAnswer:
     while True:
         run = work.run
         run.refresh_from_db()
@@ -69,7 +69,7 @@ def _go(work: Work) -> Answer:
             return answer
 
 
-def _stage(work: Work, stage: Stage) -> Answer:
+def _stage(work: Work, stage: Stage) -> StageAnswer:
     lifecycle.open_stage(work.run.pk, work.context.job, stage)
     with work.context.step(stage.label) as step:
         answer = STAGES[stage](work)
@@ -79,7 +79,7 @@ def _stage(work: Work, stage: Stage) -> Answer:
             step.detail, step.state = answer.sentence, "waiting"
     if isinstance(answer, Waiting) and work.run.state != RunState.WAITING_FOR_APPROVAL:
         work.save(sentence=answer.sentence, failed_attempts=0, error_code="")
-        work.show(stage, state=RunStage.State.WAITING, detail=answer.sentence)
+        work.show(stage, state=StageState.WAITING, detail=answer.sentence)
     if isinstance(answer, Done) and stage != Stage.RECONCILE:
         _close(work, stage, answer.detail)
     return answer
@@ -93,7 +93,7 @@ def _close(work: Work, stage: Stage, detail: str) -> None:
             raise GivenUp
 
 
-def _cancel(work: Work) -> Answer:
+def _cancel(work: Work) -> StageAnswer:
     answer = copying.cancel(work)
     if isinstance(answer, Done):
         with transaction.atomic():
@@ -116,13 +116,13 @@ def _end_failed(run: Run, context: JobContext, code: str, sentence: str) -> None
     with transaction.atomic():
         if lifecycle.move(run.pk, RunState.FAILED, job=context.job, sentence=sentence, error_code=code[:128]):
             stage = Stage(Run.objects.values_list("stage", flat=True).get(pk=run.pk))
-            lifecycle.close_stage(run.pk, stage, RunStage.State.FAILED, sentence)
+            lifecycle.close_stage(run.pk, stage, StageState.FAILED, sentence)
             _skip_the_rest(run)
 
 
 def _skip_the_rest(run: Run) -> None:
-    waiting = (RunStage.State.NEXT, RunStage.State.WAITING, RunStage.State.RUNNING)
-    run.stages.filter(state__in=waiting).update(state=RunStage.State.SKIPPED)
+    waiting = (StageState.NEXT, StageState.WAITING, StageState.RUNNING)
+    run.stages.filter(state__in=waiting).update(state=StageState.SKIPPED)
 
 
 def note_failed_start(run: Run, context: JobContext, error: Exception) -> None:
@@ -143,5 +143,5 @@ def _note_failed_attempt(run: Run, context: JobContext, error: Exception, fail: 
     minutes = 1 << (failed_attempts - 1)
     again = f"{sentence} Tried again in {minutes} minute{'s' if minutes > 1 else ''}."
     if lifecycle.save(run.pk, context.job, failed_attempts=failed_attempts, sentence=again, error_code=code[:128]):
-        lifecycle.show_stage(run.pk, context.job, Stage(run.stage), state=RunStage.State.WAITING, detail=again)
+        lifecycle.show_stage(run.pk, context.job, Stage(run.stage), state=StageState.WAITING, detail=again)
     return 60.0 * minutes

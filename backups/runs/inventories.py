@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from backups.runs.ports import Place
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.backup.inventory_manifest import InventoryManifest, InventoryPart, read_manifest, verify_part
+from lake.backup.locations import BucketPrefix
 from lake.backup.objects import FileUnreadable
 
 _FOLDER = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\dZ")
@@ -44,7 +44,7 @@ class VerifiedInventory:
     bytes: int
 
 
-def deliveries(s3: S3, place: Place) -> list[Delivery]:
+def deliveries(s3: S3, place: BucketPrefix) -> list[Delivery]:
     """What has arrived under an inventory's place, newest first, at most the newest few."""
     folders: list[str] = []
     for page in s3.list(place.bucket, place.prefix, delimiter="/"):
@@ -55,7 +55,7 @@ def deliveries(s3: S3, place: Place) -> list[Delivery]:
 
 
 def verify(
-    s3: S3, delivery: Delivery, source: Place, progress: Callable[[int, int], None] = lambda done, total: None
+    s3: S3, delivery: Delivery, source: BucketPrefix, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> VerifiedInventory:
     """Check manifest and files by size and MD5; `progress` is told bytes. Raises InventoryRefused or AwsError."""
     try:
@@ -64,7 +64,9 @@ def verify(
         raise InventoryRefused(f"Inventory {delivery.name} cannot be trusted: {error}") from error
 
 
-def _verify(s3: S3, delivery: Delivery, source: Place, progress: Callable[[int, int], None]) -> VerifiedInventory:
+def _verify(
+    s3: S3, delivery: Delivery, source: BucketPrefix, progress: Callable[[int, int], None]
+) -> VerifiedInventory:
     manifest = _manifest(s3, delivery, source)
     missing = [name for column, name in NEEDED.items() if column not in manifest.columns]
     if missing:
@@ -80,7 +82,7 @@ def _last(prefix: str) -> str:
     return prefix.rstrip("/").rpartition("/")[2]
 
 
-def _manifest(s3: S3, delivery: Delivery, source: Place) -> InventoryManifest:
+def _manifest(s3: S3, delivery: Delivery, source: BucketPrefix) -> InventoryManifest:
     checksum = s3.get(delivery.bucket, f"{delivery.manifest_key.removesuffix('json')}checksum").data
     try:
         body = s3.get(delivery.bucket, delivery.manifest_key).data

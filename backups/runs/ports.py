@@ -5,28 +5,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from lake.backup.batch_manifest import Manifest
+from lake.backup.locations import BucketPrefix
+
 Lane = Literal["copy", "multipart"]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A part of a bucket; `prefix` is empty or ends in "/"."""
-
-    bucket: str
-    prefix: str = ""
-
-    @property
-    def uri(self) -> str:
-        return f"s3a://{self.bucket}/{self.prefix}"
-
-    def below(self, path: str) -> "Place":
-        return Place(self.bucket, f"{self.prefix}{path}")
-
-
-def place_of(uri: str) -> Place:
+def place_of(uri: str) -> BucketPrefix:
     """The place that an s3a:// URI names; its prefix gets the final slash that it lacks."""
     bucket, _, prefix = uri.partition("://")[2].partition("/")
-    return Place(bucket, f"{prefix}/" if prefix and not prefix.endswith("/") else prefix)
+    return BucketPrefix(bucket, f"{prefix}/" if prefix and not prefix.endswith("/") else prefix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +26,9 @@ class Wanted:
     """
 
     run: str
-    source: Place
-    destination: Place
-    folder: Place
+    source: BucketPrefix
+    destination: BucketPrefix
+    folder: BucketPrefix
     inventory_bucket: str
     inventory_manifest: str
     cut_off: datetime
@@ -51,18 +39,6 @@ class Wanted:
     encryption_key: str = ""
     retry: Mapping[str, Any] = field(default_factory=dict)
     pool: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """One file in the CSV form that S3 Batch Operations reads, pinned by its ETag."""
-
-    lane: str
-    bucket: str
-    key: str
-    etag: str
-    objects: int
-    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +72,13 @@ class Reports:
     speaks of is then unknown.
     """
 
-    places: tuple[Place, ...] = ()
+    places: tuple[BucketPrefix, ...] = ()
     files: tuple[ReportFile, ...] = ()
     doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class UnsafeObjects:
     """Objects that are not safe, by one cause; `examples` are a few keys."""
 
     outcome: str
@@ -120,7 +96,7 @@ class Reconciled:
     listed: int
     counts: Mapping[str, int]
     bytes_copied: int
-    groups: tuple[Group, ...]
+    groups: tuple[UnsafeObjects, ...]
     retry: Mapping[str, Any]
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -135,9 +111,9 @@ class Copying:
     token: str
     title: str
     manifest: Manifest
-    destination: Place
-    source: Place
-    report: Place
+    destination: BucketPrefix
+    source: BucketPrefix
+    report: BucketPrefix
     role_arn: str
     storage_class: str
     encryption_key: str
@@ -181,7 +157,7 @@ class Pipeline(Protocol):
         ...
 
 
-class Engine(Protocol):
+class CopyEngine(Protocol):
     """Copies what a manifest names and writes a report in the form of S3 Batch Operations.
 
     `create` is idempotent by the token and copies nothing; `begin` lets it copy; `look` says where it stands, and may

@@ -25,7 +25,7 @@ KEYS_A_LISTING = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CostItem:
     """One item of an estimate; `usd` is count times price, not rounded."""
 
     item: str
@@ -44,7 +44,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Workload:
     """What is to be paid for. Objects of the lanes, the bytes of the large ones, keys listed at the destination."""
 
     batch_jobs: int
@@ -57,7 +57,7 @@ class Work:
     uses_kms: bool
 
 
-def lines(work: Work, prices: Mapping[str, str]) -> tuple[Line, ...]:
+def lines(work: Workload, prices: Mapping[str, str]) -> tuple[CostItem, ...]:
     """The items of an estimate, those of no count left out."""
     known = {**LIST_PRICES, **prices}
 
@@ -68,12 +68,12 @@ def lines(work: Work, prices: Mapping[str, str]) -> tuple[Line, ...]:
     # UploadPartCopy per part, and one request each to begin and to complete an upload.
     parts = -(-work.large_bytes // PART_BYTES) + 2 * work.large
     found = (
-        Line("Batch jobs", work.batch_jobs, "job", price("batch_job"), 1),
-        Line("Objects of batch jobs", work.batch_objects, "million objects", price("batch_million_objects"), 10**6),
-        Line("Copies", work.copies, "thousand requests", copying, 1000),
-        Line("Parts of large objects", parts, "thousand requests", copying, 1000),
-        Line("Listing", -(-work.listed // KEYS_A_LISTING), "thousand requests", price("list_thousand"), 1000),
-        Line(
+        CostItem("Batch jobs", work.batch_jobs, "job", price("batch_job"), 1),
+        CostItem("Objects of batch jobs", work.batch_objects, "million objects", price("batch_million_objects"), 10**6),
+        CostItem("Copies", work.copies, "thousand requests", copying, 1000),
+        CostItem("Parts of large objects", parts, "thousand requests", copying, 1000),
+        CostItem("Listing", -(-work.listed // KEYS_A_LISTING), "thousand requests", price("list_thousand"), 1000),
+        CostItem(
             "Keys of KMS",
             2 * (work.copies + work.large) if work.uses_kms else 0,
             "ten thousand requests",
@@ -84,7 +84,7 @@ def lines(work: Work, prices: Mapping[str, str]) -> tuple[Line, ...]:
     return tuple(line for line in found if line.count)
 
 
-def total(items: Iterable[Line]) -> Decimal:
+def total(items: Iterable[CostItem]) -> Decimal:
     """The sum in whole cents."""
     return sum((line.usd for line in items), Decimal(0)).quantize(Decimal("0.01"), ROUND_HALF_UP)
 

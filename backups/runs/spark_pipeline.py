@@ -8,11 +8,12 @@ from typing import Any
 from django.conf import settings
 
 from backups.models import Plan
-from backups.runs.ports import Copying, CopyStatus, Group, Manifest, Planned, Reconciled, Reports, Wanted
+from backups.runs.ports import Copying, CopyStatus, Planned, Reconciled, Reports, UnsafeObjects, Wanted
 from backups.runs.work import RunFailed
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
 from dashboard.spark.warm import spark
 from lake.aws.access import Lake
+from lake.backup.batch_manifest import Manifest
 from lake.spark.errors import SparkRefused
 from lake.spark.messages import SparkJob, SparkProgress
 
@@ -60,7 +61,7 @@ class SparkPipeline:
             listed=int(said["listed"]),
             counts={str(name): int(count) for name, count in said["counts"].items()},
             bytes_copied=int(said["bytes_copied"]),
-            groups=tuple(Group(**{**one, "examples": tuple(one["examples"])}) for one in said["groups"]),
+            groups=tuple(UnsafeObjects(**{**one, "examples": tuple(one["examples"])}) for one in said["groups"]),
             retry=said.get("retry", {}),
             facts=said.get("facts", {}),
         )

@@ -7,9 +7,11 @@ from typing import Any
 
 from backups import lifecycle
 from backups.models import Run, Stage
-from backups.runs.ports import Engine, Manifest, Pipeline, Place, Planned, Wanted, place_of
+from backups.runs.ports import CopyEngine, Pipeline, Planned, Wanted, place_of
 from dashboard.jobs.context import JobContext
 from lake.aws.access import Lake
+from lake.backup.batch_manifest import Manifest
+from lake.backup.locations import BucketPrefix
 
 
 class RunFailed(Exception):
@@ -44,18 +46,18 @@ class Elsewhere:
     """The next thing to do belongs to the other queue."""
 
 
-Answer = Done | Waiting | Elsewhere
+StageAnswer = Done | Waiting | Elsewhere
 
 
 @dataclass(slots=True)
 class Work:
-    """One run in the hands of one job."""
+    """One run, as the job that acquired it works on it."""
 
     run: Run
     context: JobContext
     vault: Lake
     pipeline: Pipeline
-    engines: Mapping[str, Engine]
+    engines: Mapping[str, CopyEngine]
     has_spark: bool
     now: Callable[[], datetime]
 
@@ -75,7 +77,7 @@ class Work:
         lifecycle.show_stage(self.run.pk, self.context.job, stage, **fields)
 
     @property
-    def folder(self) -> Place:
+    def folder(self) -> BucketPrefix:
         return place_of(self.run.folder)
 
     def wanted(self) -> Wanted:

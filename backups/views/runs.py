@@ -31,7 +31,7 @@ _SUM = re.compile(r"[0-9]{1,10}\.[0-9]{2}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class RunAction:
     """One thing a person may do: what it does, its button, and why it is not to be had."""
 
     title: str
@@ -147,7 +147,7 @@ def _act(request: HttpRequest, run_id: UUID, act: Callable[[Actor, Run], object]
     return redirect("backup-run", found.pk)
 
 
-def _acts(found: Run, actor: Actor) -> list[Act]:
+def _acts(found: Run, actor: Actor) -> list[RunAction]:
     if found.state == RunState.WAITING_FOR_APPROVAL:
         return _decisions(found, _why_not(actor, found, "backup.approve"), _why_not(actor, found, "backup.cancel"))
     if found.is_finished:
@@ -156,27 +156,33 @@ def _acts(found: Run, actor: Actor) -> list[Act]:
     why_not = (
         "It is being cancelled." if found.state == RunState.CANCELLING else _why_not(actor, found, "backup.cancel")
     )
-    cancelling = Act("Cancel the run", stop, reverse("backup-run-cancel", args=[found.pk]), "Cancel this run", why_not)
+    cancelling = RunAction(
+        "Cancel the run", stop, reverse("backup-run-cancel", args=[found.pk]), "Cancel this run", why_not
+    )
     return [*_priority(found, actor), cancelling]
 
 
-def _priority(found: Run, actor: Actor) -> list[Act]:
+def _priority(found: Run, actor: Actor) -> list[RunAction]:
     under_way = actions.copy_jobs_with_priority(found)
     if not under_way:
         return []
     does = "S3 lets the jobs of a higher priority go first, and pauses others meanwhile."
     url, now = reverse("backup-run-priority", args=[found.pk]), under_way[0].priority
-    return [Act("Priority at AWS", does, url, "Set the priority", _why_not(actor, found, "backup.run"), number=now)]
+    return [
+        RunAction("Priority at AWS", does, url, "Set the priority", _why_not(actor, found, "backup.run"), number=now)
+    ]
 
 
-def _decisions(found: Run, why_not: str, why_not_reject: str) -> list[Act]:
+def _decisions(found: Run, why_not: str, why_not_reject: str) -> list[RunAction]:
     estimate = found.estimate_usd
     does = f"Copies {objects(found.objects_planned)}, {file_size(found.bytes_planned)}. Source tables are only read."
     fields = (("estimate", str(estimate)),) if estimate is not None else ()
     button = f"Approve ${estimate:,.2f}" if estimate is not None else "Approve this run"
     return [
-        Act("Approve the run", does, reverse("backup-run-approve", args=[found.pk]), button, why_not, True, fields),
-        Act(
+        RunAction(
+            "Approve the run", does, reverse("backup-run-approve", args=[found.pk]), button, why_not, True, fields
+        ),
+        RunAction(
             "Reject",
             "Copies nothing and ends this run. The next one is started by the schedule, or by hand.",
             reverse("backup-run-reject", args=[found.pk]),
@@ -186,13 +192,13 @@ def _decisions(found: Run, why_not: str, why_not_reject: str) -> list[Act]:
     ]
 
 
-def _retry(found: Run, why_not: str) -> Act:
+def _retry(found: Run, why_not: str) -> RunAction:
     does = (
         f"Starts a run for the {thousands(found.worth_retry)} left over that another try may bring. "
         "What is at the destination already is not copied again."
     )
     url = reverse("backup-run-retry", args=[found.pk])
-    return Act("Try again", does, url, f"Retry {objects(found.worth_retry)}", why_not, is_primary=True)
+    return RunAction("Try again", does, url, f"Retry {objects(found.worth_retry)}", why_not, is_primary=True)
 
 
 def _why_not(actor: Actor, found: Run, verb: str) -> str:

@@ -9,7 +9,7 @@ from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import DeltaTable
 from coordinator.repairs.bulk import TableOutcome, TableState, table_by_table
 from dashboard.accounts.actor import Actor
-from dashboard.audit.log import Outcome, record
+from dashboard.audit.log import AuditOutcome, record
 from dashboard.connections.access import EndpointNotAllowed, lake_access
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
@@ -55,7 +55,7 @@ def _one_table(context: JobContext, operation: Operation, number: int) -> TableO
 
 
 def _record(context: JobContext, table: DeltaTable, results: dict[str, Any], state: TableState, sentence: str) -> None:
-    outcomes: dict[TableState, Outcome] = {TableState.DONE: "done", TableState.REFUSED: "refused"}
+    outcomes: dict[TableState, AuditOutcome] = {TableState.DONE: "done", TableState.REFUSED: "refused"}
     record(
         Actor.worker(context.job.requested_by_name, context.job.requested_by),
         audit_action(context.job.kind),

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from changes.calls import Sending
 from changes.execution import execute
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.coordination.checks import Check, Operation, Preflight, differing, preflight_document
 from coordinator.coordination.features import LEFT_BEHIND, features_of
 from coordinator.coordination.left_registrations import left_by, removal_of
@@ -219,7 +219,7 @@ def _what_now(
         return f"The table could not be read again ({error}): observe it before anything else."
 
 
-def _remove(lake: Lake, plan: Plan | None, progress: ActProgress, keep: Keep) -> str:
+def _remove(lake: Lake, plan: ChangePlan | None, progress: ActProgress, keep: Keep) -> str:
     """Remove what the act itself left, if it is still as it was read; the sentence of the call, "" where it stays."""
     if plan is None:
         return ""

@@ -13,7 +13,7 @@ from coordinator.coordination.features import IN_COMMIT_TIMESTAMP, VACUUM_CHECK
 from lake.delta.facts import Mechanism
 
 
-class Read(StrEnum):
+class ReadSupport(StrEnum):
     """What a reader gets. STALE: published commits only, so that accepted ones are missing without a word."""
 
     FRESH = "Reads fresh"
@@ -22,7 +22,7 @@ class Read(StrEnum):
     UNKNOWN = "Not known"
 
 
-class Write(StrEnum):
+class WriteSupport(StrEnum):
     """What a writer does. NEVER: it can be done, and loses commits or breaks the table."""
 
     YES = "Writes"
@@ -32,13 +32,13 @@ class Write(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class EngineSupport:
     """One row: an engine and its versions beside one table."""
 
     name: str
     versions: str
-    read: Read
-    write: Write
+    read: ReadSupport
+    write: WriteSupport
     reason: str
     mark: str
 
@@ -55,22 +55,26 @@ _DELTALAKE_WRITES = _DELTALAKE_READS | {
 }
 
 
-def matrix(mechanism: Mechanism, reader_features: Iterable[str], writer_features: Iterable[str]) -> tuple[Engine, ...]:
+def matrix(
+    mechanism: Mechanism, reader_features: Iterable[str], writer_features: Iterable[str]
+) -> tuple[EngineSupport, ...]:
     """Every engine that something is known of, for a table of this mechanism and these features."""
     readers, writers = frozenset(reader_features), frozenset(writer_features)
     rows = _ROWS.get(mechanism, ())
     return tuple(_with_features(row, readers, writers) for row in rows)
 
 
-def _with_features(row: Engine, readers: frozenset[str], writers: frozenset[str]) -> Engine:
+def _with_features(row: EngineSupport, readers: frozenset[str], writers: frozenset[str]) -> EngineSupport:
     """deltalake names what it supports; of other engines the features of each release are not settled here."""
     if row.name != engines.DELTALAKE:
         return row
     unread, unwritten = sorted(readers - _DELTALAKE_READS), sorted((readers | writers) - _DELTALAKE_WRITES)
-    if unread and row.read is not Read.REFUSED:
-        row = replace(row, read=Read.REFUSED, reason=f"{row.reason} It lacks the reader feature {unread[0]}.")
-    if unwritten and row.write is Write.YES:
-        row = replace(row, write=Write.REFUSED, reason=f"{row.reason} It lacks the writer feature {unwritten[0]}.")
+    if unread and row.read is not ReadSupport.REFUSED:
+        row = replace(row, read=ReadSupport.REFUSED, reason=f"{row.reason} It lacks the reader feature {unread[0]}.")
+    if unwritten and row.write is WriteSupport.YES:
+        row = replace(
+            row, write=WriteSupport.REFUSED, reason=f"{row.reason} It lacks the writer feature {unwritten[0]}."
+        )
     return row
 
 
@@ -86,140 +90,142 @@ def leftovers_in_words(features: Iterable[str]) -> tuple[str, ...]:
 
 _SPARK = engines.SPARK
 _COORDINATED = (
-    Engine(
+    EngineSupport(
         _SPARK,
         "Delta 4.0.0 to 4.4.0",
-        Read.FRESH,
-        Write.YES,
+        ReadSupport.FRESH,
+        WriteSupport.YES,
         "Asks the coordinator at each refresh and commits through it. Staged files lie in _staged_commits.",
         "verified (4.0.1 and 4.4.0; the releases between them by source)",
     ),
-    Engine(
+    EngineSupport(
         _SPARK,
         "Delta 3.3.0 to 3.3.3",
-        Read.FRESH,
-        Write.NEVER,
+        ReadSupport.FRESH,
+        WriteSupport.NEVER,
         "Knows the coordinator, but stages in _commits: beside a writer of 4.x each looks for unbackfilled commits in "
         "the wrong folder. Alone, without any 4.x session, it may write.",
         "source",
     ),
-    Engine(
+    EngineSupport(
         _SPARK,
         "Delta 3.2 and older",
-        Read.UNKNOWN,
-        Write.REFUSED,
+        ReadSupport.UNKNOWN,
+        WriteSupport.REFUSED,
         "Does not know the writer feature coordinatedCommits-preview, which began with 3.3.0.",
         "source",
     ),
-    Engine(
+    EngineSupport(
         _SPARK,
         "with spark.databricks.delta.v2.enableMode=STRICT (4.1 and newer)",
-        Read.REFUSED,
-        Write.REFUSED,
+        ReadSupport.REFUSED,
+        WriteSupport.REFUSED,
         "STRICT routes everything to Delta Kernel, which does not know coordinatedCommits-preview: leave it at AUTO.",
         "source",
     ),
-    Engine(
+    EngineSupport(
         engines.DELTALAKE,
         "1.6.0, 1.6.1 and newer",
-        Read.REFUSED,
-        Write.NEVER,
+        ReadSupport.REFUSED,
+        WriteSupport.NEVER,
         "Opens the table, and answers version and files from published commits alone; reading rows and writing is "
         "refused. vacuum, create_checkpoint and cleanup_metadata do not look at the protocol: a full vacuum deletes "
         "files that only unbackfilled commits name.",
         "verified (1.6.0 and 1.6.6)",
     ),
     *(
-        Engine(name, "all", Read.STALE, Write.REFUSED, engines.NO_COORDINATOR, "inferred")
+        EngineSupport(name, "all", ReadSupport.STALE, WriteSupport.REFUSED, engines.NO_COORDINATOR, "inferred")
         for name in (engines.TRINO, engines.ATHENA, engines.DATABRICKS)
     ),
-    Engine(engines.FLINK, "all", Read.UNKNOWN, Write.UNKNOWN, engines.NOTHING_KNOWN, "open"),
+    EngineSupport(engines.FLINK, "all", ReadSupport.UNKNOWN, WriteSupport.UNKNOWN, engines.NOTHING_KNOWN, "open"),
 )
 _LOG_STORE = (
-    Engine(
+    EngineSupport(
         _SPARK,
         "Delta 2.2.0 to 4.4.0, with S3DynamoDBLogStore",
-        Read.FRESH,
-        Write.YES,
+        ReadSupport.FRESH,
+        WriteSupport.YES,
         "Every session needs the class, the same DynamoDB table and region, and the same spelling of the path: "
         "s3:// and s3a:// do not exclude each other.",
         "verified (4.0.1 and 4.4.0; the releases between them by source)",
     ),
-    Engine(
+    EngineSupport(
         _SPARK,
         "Delta 1.2.0 to 2.1.0, with S3DynamoDBLogStore",
-        Read.FRESH,
-        Write.NEVER,
+        ReadSupport.FRESH,
+        WriteSupport.NEVER,
         "Up to 2.1.0 a slow second writer can overwrite a commit whose item is gone already (issue 1410).",
         "source",
     ),
-    Engine(
+    EngineSupport(
         _SPARK,
         "any release without S3DynamoDBLogStore",
-        Read.STALE,
-        Write.NEVER,
+        ReadSupport.STALE,
+        WriteSupport.NEVER,
         "Takes no lock and finishes no pending commit: a writer of the log store can overwrite its commit file.",
         "source",
     ),
-    Engine(
+    EngineSupport(
         engines.DELTALAKE,
         "1.6.0 with AWS_S3_LOCKING_PROVIDER=dynamodb",
-        Read.FRESH,
-        Write.YES,
+        ReadSupport.FRESH,
+        WriteSupport.YES,
         "Writes entries that Spark can read and finishes Spark's, where the path is spelled alike. 1.6.0 is the last "
         "release with it.",
         "verified on an emulator; fresh reading inferred",
     ),
-    Engine(
+    EngineSupport(
         engines.DELTALAKE,
         "1.6.1 and newer",
-        Read.STALE,
-        Write.NEVER,
+        ReadSupport.STALE,
+        WriteSupport.NEVER,
         "Ignores the locking provider and commits without an entry, so that Spark can overwrite its commit.",
         "verified (1.6.6)",
     ),
     *(
-        Engine(name, "all", Read.STALE, Write.NEVER, engines.NO_LOCK, "inferred")
+        EngineSupport(name, "all", ReadSupport.STALE, WriteSupport.NEVER, engines.NO_LOCK, "inferred")
         for name in (engines.TRINO, engines.ATHENA, engines.DATABRICKS)
     ),
-    Engine(engines.FLINK, "all", Read.UNKNOWN, Write.UNKNOWN, engines.NOTHING_KNOWN, "open"),
+    EngineSupport(engines.FLINK, "all", ReadSupport.UNKNOWN, WriteSupport.UNKNOWN, engines.NOTHING_KNOWN, "open"),
 )
 _SINGLE_DRIVER = (
-    Engine(
+    EngineSupport(
         _SPARK,
         "every release",
-        Read.FRESH,
-        Write.YES,
+        ReadSupport.FRESH,
+        WriteSupport.YES,
         "From one driver at a time. Two drivers at once can both win a version, and one's rows are gone.",
         "verified (hadoop-aws 3.5.0)",
     ),
-    Engine(
+    EngineSupport(
         engines.DELTALAKE,
         "1.6.0, 1.6.1 and newer",
-        Read.FRESH,
-        Write.YES,
+        ReadSupport.FRESH,
+        WriteSupport.YES,
         "Commits by conditional put and keeps its own writers apart; never beside a Spark writer, whose create "
         "overwrites.",
         "verified (1.6.6)",
     ),
     *(
-        Engine(name, "all", Read.FRESH, Write.UNKNOWN, engines.ALONE, "inferred")
+        EngineSupport(name, "all", ReadSupport.FRESH, WriteSupport.UNKNOWN, engines.ALONE, "inferred")
         for name in (engines.TRINO, engines.ATHENA, engines.DATABRICKS)
     ),
-    Engine(engines.FLINK, "all", Read.UNKNOWN, Write.UNKNOWN, engines.NOTHING_KNOWN, "open"),
+    EngineSupport(engines.FLINK, "all", ReadSupport.UNKNOWN, WriteSupport.UNKNOWN, engines.NOTHING_KNOWN, "open"),
 )
 _CATALOG = (
-    Engine(_SPARK, "Delta 4.0.1 to 4.4.0", Read.FRESH, Write.YES, "Through the catalogue alone.", "source"),
-    Engine(
+    EngineSupport(
+        _SPARK, "Delta 4.0.1 to 4.4.0", ReadSupport.FRESH, WriteSupport.YES, "Through the catalogue alone.", "source"
+    ),
+    EngineSupport(
         engines.DELTALAKE,
         "1.6.0, 1.6.1 and newer",
-        Read.REFUSED,
-        Write.REFUSED,
+        ReadSupport.REFUSED,
+        WriteSupport.REFUSED,
         "Loading fails: it wants the newest version from the catalogue.",
         "verified (1.6.6)",
     ),
     *(
-        Engine(name, "all", Read.UNKNOWN, Write.UNKNOWN, engines.NOTHING_KNOWN, "open")
+        EngineSupport(name, "all", ReadSupport.UNKNOWN, WriteSupport.UNKNOWN, engines.NOTHING_KNOWN, "open")
         for name in (engines.TRINO, engines.ATHENA, engines.DATABRICKS, engines.FLINK)
     ),
 )

@@ -8,7 +8,7 @@ one registration, and that no request for it is under way any more.
 from dataclasses import dataclass
 from typing import Any
 
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.situation import Situation
 from coordinator.protocols.wording import joined, thousands, verb
@@ -78,7 +78,7 @@ def left_by(operation: Operation, before: Situation, after: Situation) -> Left:
     return Left(stores.pop() if certain else "", new, unseen=store.name if store and not store.kind else "")
 
 
-def removal_of(left: Left, after: Situation, outcome: SparkOutcome | None) -> Plan | None:
+def removal_of(left: Left, after: Situation, outcome: SparkOutcome | None) -> ChangePlan | None:
     """The plan that removes it, None where it is not certain that it is the act's own and that nothing can name it."""
     if after.repair is None or len(left.registrations) != 1 or not _met_another_commit(outcome):
         return None
@@ -87,7 +87,7 @@ def removal_of(left: Left, after: Situation, outcome: SparkOutcome | None) -> Pl
         return None
     title = f"Remove registration {registration.table_id}"
     calls = (removal(table, registration),)
-    return Plan("remove-orphans", after.uri, title, calls, ("Deletes no file.",), "K0")
+    return ChangePlan("remove-orphans", after.uri, title, calls, ("Deletes no file.",), "K0")
 
 
 def _met_another_commit(outcome: SparkOutcome | None) -> bool:

@@ -13,7 +13,7 @@ NOTE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MigrationStep:
     """`by` is Levee or You."""
 
     by: str
@@ -21,35 +21,35 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class MigrationPath:
     """One way out of a mechanism. `operation` is what Levee has a button for, None where it has none."""
 
     title: str
     source: Mechanism
-    steps: tuple[Step, ...]
+    steps: tuple[MigrationStep, ...]
     operation: Operation | None = None
     note: str = ""
 
 
-def moves_from(mechanism: Mechanism) -> tuple[Move, ...]:
+def moves_from(mechanism: Mechanism) -> tuple[MigrationPath, ...]:
     """The moves that begin where a table is."""
     return tuple(move for move in MOVES if move.source is mechanism)
 
 
-def _left_waiting() -> Step:
+def _left_waiting() -> MigrationStep:
     return _you("Publish what is accepted and waits. After a drop that was cut short: backfill first, then finish it.")
 
 
-def _you(text: str) -> Step:
-    return Step("You", text)
+def _you(text: str) -> MigrationStep:
+    return MigrationStep("You", text)
 
 
-def _levee(text: str) -> Step:
-    return Step("Levee", text)
+def _levee(text: str) -> MigrationStep:
+    return MigrationStep("Levee", text)
 
 
 MOVES = (
-    Move(
+    MigrationPath(
         "Single driver to log store",
         Mechanism.SINGLE_DRIVER,
         (
@@ -62,7 +62,7 @@ MOVES = (
         ),
         note="Nothing is committed to the table: the log store lives in the writers' settings.",
     ),
-    Move(
+    MigrationPath(
         "Single driver to coordinated commits",
         Mechanism.SINGLE_DRIVER,
         (
@@ -73,7 +73,7 @@ MOVES = (
         ),
         operation=Operation.ENABLE,
     ),
-    Move(
+    MigrationPath(
         "Log store to coordinated commits",
         Mechanism.LOG_STORE,
         (
@@ -84,7 +84,7 @@ MOVES = (
         ),
         operation=Operation.ENABLE,
     ),
-    Move(
+    MigrationPath(
         "Coordinated commits to log store",
         Mechanism.COORDINATED_COMMITS,
         (
@@ -95,7 +95,7 @@ MOVES = (
         ),
         operation=Operation.DROP,
     ),
-    Move(
+    MigrationPath(
         "Coordinated commits to catalog-managed",
         Mechanism.COORDINATED_COMMITS,
         (

@@ -10,13 +10,13 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.coordination.checks import Operation
-from coordinator.coordination.situation import RecentWriter, Situation, SparkFacts, StoreFacts
+from coordinator.coordination.situation import DescribedStore, RecentWriter, Situation, SparkFacts
 from coordinator.models import Commit, CommitStore, DeltaTable
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.observation.surveys import Survey
-from coordinator.observation.targets import Target
+from coordinator.observation.targets import TableTarget
 from coordinator.protocols.coordinator_conf import aws_endpoint, read_conf
 from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.planning import plan_repairs
@@ -128,7 +128,7 @@ def _surroundings(
     )
 
 
-def _survey_and_target(connection: Connection, lake: Lake, uri: TableUri) -> tuple[Survey, Target]:
+def _survey_and_target(connection: Connection, lake: Lake, uri: TableUri) -> tuple[Survey, TableTarget]:
     return survey_for_one_table(connection, lake), target_of(connection, uri)
 
 
@@ -137,7 +137,7 @@ def _with_table(bare: Situation, repair: RepairFacts, table: DeltaTable | None) 
     return replace(
         bare,
         repair=repair,
-        plans=tuple(one for one in made if isinstance(one, Plan)),
+        plans=tuple(one for one in made if isinstance(one, ChangePlan)),
         writers=_writers(repair.facts, table),
         lock_domains=repair.lock_domains,
         log_store=_log_store(repair, table),
@@ -159,7 +159,7 @@ def _named_store(facts: TableFacts) -> str:
 
 def _described(
     connection: Connection, lake: Lake, pool: ThreadPoolExecutor, name: str
-) -> Callable[[], StoreFacts | None]:
+) -> Callable[[], DescribedStore | None]:
     """Ask DynamoDB for its description of a table in another thread; what is returned waits for the answer."""
     if not name:
         return lambda: None
@@ -167,11 +167,11 @@ def _described(
     kind = declared.kind if declared else ""
     asking = pool.submit(lake.dynamodb.describe, name)
 
-    def answer() -> StoreFacts:
+    def answer() -> DescribedStore:
         try:
-            return StoreFacts(name, kind, asdict(asking.result()))
+            return DescribedStore(name, kind, asdict(asking.result()))
         except AwsError as error:
-            return StoreFacts(name, kind, error=str(error))
+            return DescribedStore(name, kind, error=str(error))
 
     return answer
 

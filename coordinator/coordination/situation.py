@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.coordination.checks import Operation
 from coordinator.repairs.facts import RepairFacts
 from lake.delta.facts import LockDomain, TableFacts, TableProtocol
 
 
 @dataclass(frozen=True, slots=True)
-class StoreFacts:
+class DescribedStore:
     """A DynamoDB table as asked just now. `kind` is as declared, "" where it is not; `error` where it was refused."""
 
     name: str
@@ -59,9 +59,9 @@ class Situation:
     endpoint: str
     own_endpoint: bool = False
     bucket_region: str = ""
-    store: StoreFacts | None = None
+    store: DescribedStore | None = None
     repair: RepairFacts | None = None
-    plans: tuple[Plan, ...] = ()
+    plans: tuple[ChangePlan, ...] = ()
     error: str = ""
     spark: SparkFacts = field(default_factory=SparkFacts)
     writers: tuple[RecentWriter, ...] = ()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from coordinator.coordination.checks import Check, Operation, failed, ok, warning
 from coordinator.coordination.places import store_name_problem
-from coordinator.coordination.situation import Situation, StoreFacts
+from coordinator.coordination.situation import DescribedStore, Situation
 from coordinator.protocols.coordinator_conf import endpoint_mismatch, read_conf
 from coordinator.protocols.stores import AT_WORK, COMMIT_COORDINATOR
 from lake.delta.coordinator_items import expected_keys
@@ -30,7 +30,7 @@ def store_check(situation: Situation) -> Check:
     return ok(name, f"{store.name} is ACTIVE, and its key is tableId.")
 
 
-def _unfit(store: StoreFacts) -> str:
+def _unfit(store: DescribedStore) -> str:
     facts = store.description or {}
     keys = tuple(tuple(key) for key in facts.get("key_schema") or ())
     if keys != expected_keys():

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.coordination.checks import Check, Operation, failed, ok, warning
 from coordinator.coordination.features import COORDINATED, LEFT_BEHIND, features_of, is_catalog_managed, unknown
 from coordinator.coordination.places import location_of, path_of_entries, path_problem
@@ -131,7 +131,7 @@ def _blocks(finding: Finding) -> bool:
     return finding.state in (*_UNDONE, State.PENDING, State.UNBACKFILLED) and finding.code != "foreign-writer"
 
 
-def backfills_of(situation: Situation) -> tuple[Plan, ...]:
+def backfills_of(situation: Situation) -> tuple[ChangePlan, ...]:
     """What a drop does first, oldest version first."""
     plans = [plan for plan in situation.plans if plan.kind in BACKFILLS and not plan.can_lose]
     return tuple(sorted(plans, key=lambda plan: -1 if plan.version is None else plan.version))

@@ -5,15 +5,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from coordinator.observation.targets import Target
+from coordinator.observation.targets import TableTarget
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.aws.s3 import ObjectBody
-from lake.delta.actions import Commit, read_commit
+from lake.delta.actions import CommitActions, read_commit
 from lake.delta.checkpoint import read_checkpoint_state
 from lake.delta.checksum import Checksum, read_checksum
 from lake.delta.coordinator_properties import coordinator_store_name, coordinator_table_id
-from lake.delta.facts import CommitInfo, LogListing, LogObject, Problem, Registration, TableProtocol
+from lake.delta.facts import CommitInfo, LogListing, LogObject, ReadingProblem, Registration, TableProtocol
 from lake.delta.names import commit_name
 from lake.delta.replay import HoldsState, ProtocolReads, fold_protocol, plan_protocol_reads, plan_staged_reads
 from lake.delta.state import MetadataAction, ProtocolAction, StateParts
@@ -45,12 +45,12 @@ class LogReader:
     `has_moved` tells that a file had gone which the listing holds: the log was cleaned up meanwhile, or damaged.
     """
 
-    def __init__(self, lake: Lake, target: Target, listing: LogListing) -> None:
-        self.problems: list[Problem] = []
+    def __init__(self, lake: Lake, target: TableTarget, listing: LogListing) -> None:
+        self.problems: list[ReadingProblem] = []
         self._lake = lake
         self._target = target
         self._listing = listing
-        self._commits: dict[str, Commit | None] = {}
+        self._commits: dict[str, CommitActions | None] = {}
         self._parts_read: list[HoldsState] = []
         self.partly_read: set[int] = set()
         self.has_moved = False
@@ -163,18 +163,20 @@ class LogReader:
             if not error.is_missing:
                 raise
             self.has_moved = True
-            state = StateParts(-1, problems=(Problem(found.name, "It was listed, and has gone since."),))
+            state = StateParts(-1, problems=(ReadingProblem(found.name, "It was listed, and has gone since."),))
         self.problems += state.problems
         return state
 
-    def _commit(self, version: int, name: str, size: int | None) -> Commit | None:
+    def _commit(self, version: int, name: str, size: int | None) -> CommitActions | None:
         if name not in self._commits:
             found = self._get(name)
             data = _whole_lines(found)
             self.has_moved |= data is None and size is not None
             if data is not None and size is not None and len(data) < size:
                 self.partly_read.add(version)
-                self.problems.append(Problem(name, f"Only the first {len(data):,} of its {size:,} bytes were read."))
+                self.problems.append(
+                    ReadingProblem(name, f"Only the first {len(data):,} of its {size:,} bytes were read.")
+                )
             commit = read_commit(version, data, name=name) if data is not None else None
             if commit is not None and found is not None:
                 commit = replace(commit, info=replace(commit.info, etag=found.etag, digest=_digest(found)))

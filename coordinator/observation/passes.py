@@ -18,7 +18,7 @@ from coordinator.observation.settings_of_aws import judge_bucket_again, observe_
 from coordinator.observation.storable import clean_text
 from coordinator.observation.stores import survey_for_one_table, survey_stores
 from coordinator.observation.surveys import Survey, table_uri
-from coordinator.observation.targets import Target, TargetBook, known_tables
+from coordinator.observation.targets import TableTarget, TargetBook, known_tables
 from coordinator.observation.workers import Workers
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
@@ -118,13 +118,13 @@ def observe_one_table(connection: Connection, lake: Lake, uri: TableUri) -> Read
     return reading
 
 
-def target_of(connection: Connection, uri: TableUri) -> Target:
+def target_of(connection: Connection, uri: TableUri) -> TableTarget:
     """Return what a reading of one table starts from, known or not."""
     known = known_tables(DeltaTable.objects.filter(connection=connection, bucket=uri.bucket, prefix=uri.key))
     found, elsewhere = known.get((uri.bucket, uri.key)), held_elsewhere_of(connection, uri)
     if found is None:
-        return Target(uri, elsewhere=elsewhere)
-    return Target(uri, found, elsewhere=elsewhere, recall=partial(recall_provenance, found.id))
+        return TableTarget(uri, elsewhere=elsewhere)
+    return TableTarget(uri, found, elsewhere=elsewhere, recall=partial(recall_provenance, found.id))
 
 
 def _targets(connection: Connection, lake: Lake, survey: Survey, workers: Workers) -> tuple[TargetBook, list[str]]:
@@ -162,14 +162,14 @@ def _note_watch(watch: Watch, code: str, text: str) -> None:
 
 
 def _read_all(
-    lake: Lake, survey: Survey, targets: Sequence[Target], workers: Workers, looks: SecondLooks, *, in_full: bool
+    lake: Lake, survey: Survey, targets: Sequence[TableTarget], workers: Workers, looks: SecondLooks, *, in_full: bool
 ) -> Iterator[Reading]:
     waiting = (_remembering(target, workers) for target in targets)
     read = partial(read_table, lake, survey, in_full=in_full, looks=looks)
     return workers.each(read, lambda: next(waiting, None))
 
 
-def _remembering(target: Target, workers: Workers) -> Target:
+def _remembering(target: TableTarget, workers: Workers) -> TableTarget:
     """The target with what is known of its versions, which the thread that runs the pass looks up when it is wanted."""
     if target.known is None:
         return target

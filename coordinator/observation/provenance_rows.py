@@ -5,7 +5,7 @@ from dataclasses import asdict, fields, replace
 from datetime import datetime
 from typing import Any
 
-from coordinator.models import DeltaTable, Provenance, StoreIdentity
+from coordinator.models import DeltaTable, ProvenanceRow, StoreIdentity
 from coordinator.observation.reading import Reading
 from coordinator.observation.storable import make_storable
 from coordinator.protocols.deadlines import read_moment
@@ -27,13 +27,13 @@ Identities = Mapping[tuple[int, str, str, str], StoreIdentity]
 
 def recall_provenance(table_id: int, from_version: int) -> dict[int, facts.Provenance]:
     """What is known of a table's versions from that one on."""
-    rows = Provenance.objects.filter(table=table_id, version__gte=from_version)
+    rows = ProvenanceRow.objects.filter(table=table_id, version__gte=from_version)
     return {row.version: _fact(row) for row in rows.select_related("identity").iterator()}
 
 
 def seen_of_version(table_id: int, version: int) -> facts.Provenance | None:
     """What is known of one version of a table."""
-    row = Provenance.objects.filter(table=table_id, version=version).select_related("identity").first()
+    row = ProvenanceRow.objects.filter(table=table_id, version=version).select_related("identity").first()
     return _fact(row) if row else None
 
 
@@ -52,8 +52,8 @@ def save_provenance(pairs: Sequence[tuple[DeltaTable, Reading]]) -> None:
         for table, one in learned
         if (table.pk, one.version) in held
     ]
-    Provenance.objects.bulk_create(new, ignore_conflicts=True, batch_size=_BATCH)
-    Provenance.objects.bulk_create(
+    ProvenanceRow.objects.bulk_create(new, ignore_conflicts=True, batch_size=_BATCH)
+    ProvenanceRow.objects.bulk_create(
         fuller, update_conflicts=True, update_fields=_FIELDS, unique_fields=["table", "version"], batch_size=_BATCH
     )
     for table, reading in pairs:
@@ -67,7 +67,7 @@ def abandon_versions(table: DeltaTable, versions: Sequence[int], now: datetime) 
     """
     gone = [facts.Provenance(version, abandoned_at=now) for version in versions]
     rows = [_row(table, one, {}) for one in gone]
-    Provenance.objects.bulk_create(
+    ProvenanceRow.objects.bulk_create(
         rows, update_conflicts=True, update_fields=_FIELDS, unique_fields=["table", "version"], batch_size=_BATCH
     )
 
@@ -75,7 +75,7 @@ def abandon_versions(table: DeltaTable, versions: Sequence[int], now: datetime) 
 def _forget(tables: Sequence[DeltaTable]) -> None:
     """Let go of another table that stood at this place before."""
     if tables:
-        Provenance.objects.filter(table__in=tables).delete()
+        ProvenanceRow.objects.filter(table__in=tables).delete()
         StoreIdentity.objects.filter(table__in=tables).delete()
 
 
@@ -108,18 +108,18 @@ def _identity(table: DeltaTable, one: facts.Provenance) -> StoreIdentity:
     return row
 
 
-def _row(table: DeltaTable, one: facts.Provenance, identities: Identities) -> Provenance:
+def _row(table: DeltaTable, one: facts.Provenance, identities: Identities) -> ProvenanceRow:
     identity = identities.get((table.pk, one.store or "", one.region or "", one.lock_domain or ""))
     values: dict[str, Any] = {name: getattr(one, name) for name in _PLAIN}
     values |= {name: getattr(one, name) or "" for name in _TEXTS}
     values |= {name: _THE_ETAG for name in _MOSTLY_THE_ETAG if values[name] and values[name] == values["etag"]}
     rivals = [_stored_rival(rival) for rival in one.rivals] or None
-    row = Provenance(table=table, identity=identity, rivals=rivals, **values)
+    row = ProvenanceRow(table=table, identity=identity, rivals=rivals, **values)
     make_storable(row)
     return row
 
 
-def _fact(row: Provenance) -> facts.Provenance:
+def _fact(row: ProvenanceRow) -> facts.Provenance:
     values: dict[str, Any] = {name: getattr(row, name) for name in _PLAIN}
     values |= {name: getattr(row, name) or None for name in _TEXTS}
     values |= {name: values["etag"] for name in _MOSTLY_THE_ETAG if values[name] == _THE_ETAG}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from coordinator.observation.failures import Failure, failure_of
 from coordinator.observation.logfiles import LogReader
 from coordinator.observation.surveys import Survey, coordinator_of
-from coordinator.observation.targets import KnownTable, Target
+from coordinator.observation.targets import KnownTable, TableTarget
 from coordinator.observation.witnesses import (
     DomainEntries,
     StoreWitness,
@@ -47,8 +47,8 @@ from lake.delta.facts import (
     LogListing,
     LogStoreEntry,
     Mechanism,
-    Problem,
     Provenance,
+    ReadingProblem,
     TableFacts,
     TableProtocol,
 )
@@ -74,7 +74,7 @@ class Reading:
     this table. `has_moved` tells that a listed file had gone before it was read.
     """
 
-    target: Target
+    target: TableTarget
     observed_at: datetime
     unchanged: bool = False
     error: Failure | None = None
@@ -107,7 +107,7 @@ class Reading:
         )
 
 
-def read_once(lake: Lake, survey: Survey, target: Target, *, in_full: bool) -> Reading:
+def read_once(lake: Lake, survey: Survey, target: TableTarget, *, in_full: bool) -> Reading:
     """Look at one table; whatever goes wrong with it is part of the reading, not an exception.
 
     One look can miss what is written meanwhile: `second_look.read_table` is what others call.
@@ -119,7 +119,7 @@ def read_once(lake: Lake, survey: Survey, target: Target, *, in_full: bool) -> R
         return Reading(target, now, error=failure_of(error, f"Reading {target.uri.s3a}"))
 
 
-def _read(lake: Lake, survey: Survey, target: Target, now: datetime, *, in_full: bool) -> Reading:
+def _read(lake: Lake, survey: Survey, target: TableTarget, now: datetime, *, in_full: bool) -> Reading:
     known = target.known
     if known is None or known.published_version is None or in_full or _is_due(known, now):
         return _read_whole(lake, survey, target, now)
@@ -128,13 +128,13 @@ def _read(lake: Lake, survey: Survey, target: Target, now: datetime, *, in_full:
     return _look(lake, survey, target, known, known.published_version, now)
 
 
-def _look_for_its_return(lake: Lake, survey: Survey, target: Target, known: KnownTable, now: datetime) -> Reading:
+def _look_for_its_return(lake: Lake, survey: Survey, target: TableTarget, known: KnownTable, now: datetime) -> Reading:
     if not list_whole_log(lake, target) and newest_of_stores(lake, survey, target, known).is_empty:
         return Reading(target, now, unchanged=True)
     return _read_whole(lake, survey, target, now)
 
 
-def _look(lake: Lake, survey: Survey, target: Target, known: KnownTable, newest: int, now: datetime) -> Reading:
+def _look(lake: Lake, survey: Survey, target: TableTarget, known: KnownTable, newest: int, now: datetime) -> Reading:
     from_version = tail_start(newest)
     witness = newest_of_stores(lake, survey, target, known)
     if store_is_unknown(known) and any(domain.entries for domain in witness.domains.values()):
@@ -154,7 +154,7 @@ def _look(lake: Lake, survey: Survey, target: Target, known: KnownTable, newest:
     return reading if is_told else _read_whole(lake, survey, target, now)
 
 
-def _read_whole(lake: Lake, survey: Survey, target: Target, now: datetime) -> Reading:
+def _read_whole(lake: Lake, survey: Survey, target: TableTarget, now: datetime) -> Reading:
     objects = list_whole_log(lake, target)
     listing = read_listing(objects, target.uri.log_key, from_version=0, folders_listed=True)
     return _judge(lake, survey, target, listing, objects, now, whole_log=True)
@@ -168,7 +168,7 @@ def _reaches(known: KnownTable, from_version: int) -> bool:
 def _judge(
     lake: Lake,
     survey: Survey,
-    target: Target,
+    target: TableTarget,
     listing: LogListing,
     objects: tuple[ObjectSummary, ...],
     now: datetime,
@@ -238,12 +238,12 @@ def _table_id(known: KnownTable | None) -> str:
 def _recalling(facts: TableFacts, recalled: Mapping[int, Provenance], another: bool | None) -> TableFacts:
     """The facts with what was known before, unless it is another table's or may be."""
     if another is None:
-        problem = Problem("metaData.id", "Without it this table is not told from another one made in its place.")
+        problem = ReadingProblem("metaData.id", "Without it this table is not told from another one made in its place.")
         return replace(facts, problems=(*facts.problems, problem))
     return facts if another else replace(facts, provenance=recalled)
 
 
-def _provenance(facts: TableFacts, target: Target, lake: Lake, another: bool | None) -> Mapping[int, Provenance]:
+def _provenance(facts: TableFacts, target: TableTarget, lake: Lake, another: bool | None) -> Mapping[int, Provenance]:
     """What is known after this reading; nothing where it is not known which table this is."""
     if another is None:
         return {}
@@ -269,25 +269,25 @@ def _with_named_registration(
     return read_named_registration(lake, witness, survey, coordinator_store_name(protocol.properties), table_id)
 
 
-def _coordinator_elsewhere(lake: Lake, protocol: TableProtocol | None) -> tuple[Problem, ...]:
+def _coordinator_elsewhere(lake: Lake, protocol: TableProtocol | None) -> tuple[ReadingProblem, ...]:
     """An item of the same name in another DynamoDB than the coordinator's would say what is not so."""
     if decide_mechanism(protocol, has_entries=False) is not Mechanism.COORDINATED_COMMITS or protocol is None:
         return ()
     why = coordinator_elsewhere(protocol.properties, lake.dynamodb.origin, lake.dynamodb.region)
-    return (Problem("registrations", why),) if why else ()
+    return (ReadingProblem("registrations", why),) if why else ()
 
 
-def _has_or_had_entries(target: Target, witness: StoreWitness) -> bool:
+def _has_or_had_entries(target: TableTarget, witness: StoreWitness) -> bool:
     """Entries expire a day after their commit, so that a quiet table of a log store has none."""
     return any(domain.entries for domain in witness.domains.values()) or bool(_lock_domains(target, witness))
 
 
-def _lock_domains(target: Target, witness: StoreWitness) -> tuple[LockDomain, ...]:
+def _lock_domains(target: TableTarget, witness: StoreWitness) -> tuple[LockDomain, ...]:
     known = target.known.lock_domains if target.known else ()
     return tuple(sorted({*known, *(domain for domain, held in witness.domains.items() if held.entries)}))
 
 
-def _store_name(target: Target, facts: TableFacts, witness: StoreWitness) -> str:
+def _store_name(target: TableTarget, facts: TableFacts, witness: StoreWitness) -> str:
     if facts.mechanism is Mechanism.COORDINATED_COMMITS and facts.protocol is not None:
         return coordinator_store_name(facts.protocol.properties)
     if facts.mechanism is Mechanism.LOG_STORE:
@@ -315,13 +315,15 @@ def _with_missing_facts(facts: TableFacts, reader: LogReader) -> TableFacts:
 
 def _store_problems(
     mechanism: Mechanism, has_entries: bool, survey: Survey, witness: StoreWitness
-) -> tuple[Problem, ...]:
+) -> tuple[ReadingProblem, ...]:
     """Stores that could not be read matter to a table of which no store is known: one of them may hold its entries."""
     homeless = mechanism in {Mechanism.SINGLE_DRIVER, Mechanism.UNKNOWN} or (
         mechanism is Mechanism.LOG_STORE and not has_entries
     )
     failed = (
-        [Problem(f"DynamoDB table {store.name}", str(store.error)) for store in survey.failed()] if homeless else []
+        [ReadingProblem(f"DynamoDB table {store.name}", str(store.error)) for store in survey.failed()]
+        if homeless
+        else []
     )
     asked = [problem for problem in witness.problems if homeless or not problem.place.startswith("DynamoDB")]
     return tuple(dict.fromkeys((*asked, *failed)))
@@ -342,7 +344,7 @@ def _fingerprint_of_next_look(
     asked: tuple[LockDomain, ...],
     survey: Survey,
     objects: tuple[ObjectSummary, ...],
-    target: Target,
+    target: TableTarget,
 ) -> str:
     if verdict.published_version is None:
         return ""

@@ -9,7 +9,7 @@ from threading import Lock
 
 from coordinator.observation.reading import Reading, read_once
 from coordinator.observation.surveys import CoordinatorSurvey, Place, Survey
-from coordinator.observation.targets import Target
+from coordinator.observation.targets import TableTarget
 from coordinator.observation.witnesses import read_registration_of
 from coordinator.protocols.absence import Missed, doubtful, missed, withhold
 from lake.aws.access import Lake
@@ -40,7 +40,7 @@ class SecondLooks:
 
 
 def read_table(
-    lake: Lake, survey: Survey, target: Target, *, in_full: bool = False, looks: SecondLooks | None = None
+    lake: Lake, survey: Survey, target: TableTarget, *, in_full: bool = False, looks: SecondLooks | None = None
 ) -> Reading:
     """Look at one table, and again where a critical finding rests on an absence that no earlier look has seen, or where
     the log was cleaned up under the look.
@@ -60,7 +60,7 @@ def read_table(
     return _settled(second, (*second.missed_before, *missed(first.verdict.findings)), MOVED)
 
 
-def _look_again(lake: Lake, survey: Survey, target: Target) -> Reading | str:
+def _look_again(lake: Lake, survey: Survey, target: TableTarget) -> Reading | str:
     """The second look, or the sentence that says why there is none."""
     try:
         anew = _afresh(lake, survey, target.place)

@@ -77,7 +77,7 @@ def recall_nothing(from_version: int) -> Mapping[int, Provenance]:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TableTarget:
     """One table to look at in a pass; `known` is None for a table seen for the first time.
 
     `elsewhere` is what other connections hold of it in stores that this one does not reach.
@@ -92,13 +92,13 @@ class Target:
     def place(self) -> tuple[str, str]:
         return self.uri.bucket, self.uri.key
 
-    def following(self, listing: LogListing) -> "Target":
+    def following(self, listing: LogListing) -> "TableTarget":
         """The same table for reading its log on, or from its beginning where that does not go on from what is known."""
         if self.known is None or self.known.stands_in(listing):
             return self
         return replace(self, known=replace(self.known, published_version=None, protocol=None))
 
-    def forgotten(self) -> "Target":
+    def forgotten(self) -> "TableTarget":
         """The same place without what another table left there: only for a log that is proven to be another one's."""
         if self.known is None:
             return self
@@ -112,12 +112,12 @@ class TargetBook:
 
     known: Mapping[tuple[str, str], KnownTable]
     elsewhere: Mapping[tuple[str, str], tuple[HeldElsewhere, ...]] = field(default_factory=dict)
-    targets: dict[tuple[str, str], Target] = field(default_factory=dict)
+    targets: dict[tuple[str, str], TableTarget] = field(default_factory=dict)
 
     def add(self, uri: TableUri) -> None:
         place = (uri.bucket, uri.key)
         if place not in self.targets:
-            self.targets[place] = Target(uri, self.known.get(place), self.elsewhere.get(place, ()))
+            self.targets[place] = TableTarget(uri, self.known.get(place), self.elsewhere.get(place, ()))
 
     def add_known(self) -> None:
         """Every table the database holds is looked at, so that one that vanished is noticed."""

@@ -14,12 +14,12 @@ from coordinator.observation.surveys import (
     read_partition,
     speaks_of,
 )
-from coordinator.observation.targets import KnownTable, Target
+from coordinator.observation.targets import KnownTable, TableTarget
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.aws.s3 import ObjectSummary
 from lake.delta.coordinator_items import read_registration
-from lake.delta.facts import HeldElsewhere, LockDomain, LogStoreEntry, Mechanism, Problem, Registration
+from lake.delta.facts import HeldElsewhere, LockDomain, LogStoreEntry, Mechanism, ReadingProblem, Registration
 from lake.delta.names import commit_name
 
 TAIL = 10
@@ -44,8 +44,8 @@ class StoreWitness:
 
     domains: Mapping[LockDomain, DomainEntries]
     registrations: tuple[Registration, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    unread: tuple[Problem, ...] = ()
+    problems: tuple[ReadingProblem, ...] = ()
+    unread: tuple[ReadingProblem, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -57,20 +57,20 @@ def tail_start(newest_version: int) -> int:
     return max(0, newest_version - TAIL)
 
 
-def list_tail(lake: Lake, target: Target, from_version: int) -> tuple[ObjectSummary, ...]:
+def list_tail(lake: Lake, target: TableTarget, from_version: int) -> tuple[ObjectSummary, ...]:
     """List the log from `from_version` on, one request while fewer than 1,000 objects follow. Raises AwsError."""
     log_key = target.uri.log_key
     pages = lake.s3.list(target.uri.bucket, log_key, start_after=f"{log_key}{from_version:020d}", delimiter="/")
     return tuple(found for page in pages for found in page.objects)
 
 
-def list_whole_log(lake: Lake, target: Target) -> tuple[ObjectSummary, ...]:
+def list_whole_log(lake: Lake, target: TableTarget) -> tuple[ObjectSummary, ...]:
     """List everything under `_delta_log/`, its folders included. Raises AwsError."""
     pages = lake.s3.list(target.uri.bucket, target.uri.log_key)
     return tuple(found for page in pages for found in page.objects)
 
 
-def newest_of_stores(lake: Lake, survey: Survey, target: Target, known: KnownTable) -> StoreWitness:
+def newest_of_stores(lake: Lake, survey: Survey, target: TableTarget, known: KnownTable) -> StoreWitness:
     """Read the newest entry of each lock domain or the registration the table names: one request for each store.
 
     What the pass scanned is taken from the scan. Raises AwsError.
@@ -115,7 +115,9 @@ def _raise_if_its_own(error: AwsError, store: str, known: KnownTable | None) -> 
         raise error
 
 
-def all_of_stores(lake: Lake, survey: Survey, target: Target, from_version: int, published: int | None) -> StoreWitness:
+def all_of_stores(
+    lake: Lake, survey: Survey, target: TableTarget, from_version: int, published: int | None
+) -> StoreWitness:
     """Read entries from `from_version` on in every log store. Raises AwsError where one of the table's own refuses.
 
     The log was listed up to `published` before this: what the pass scanned earlier than that is read on.
@@ -143,8 +145,8 @@ def may_hold_items(error: AwsError) -> bool:
     return not (error.is_missing or error.code == WRONG_KEYS)
 
 
-def _refusal(store: str, error: AwsError) -> Problem:
-    return Problem(f"DynamoDB table {store}", str(error))
+def _refusal(store: str, error: AwsError) -> ReadingProblem:
+    return ReadingProblem(f"DynamoDB table {store}", str(error))
 
 
 def read_named_registration(
@@ -159,7 +161,7 @@ def read_named_registration(
     if coordinator is None:
         place = "registrations"
         reason = f"The table names the DynamoDB table {store or 'of no name'} as its coordinator's: declare it."
-        return replace(witness, problems=(*witness.problems, Problem(place, reason)))
+        return replace(witness, problems=(*witness.problems, ReadingProblem(place, reason)))
     named = read_registration_of(lake, store, table_id)
     return replace(witness, registrations=(*others, *([named] if named else [])))
 
@@ -201,7 +203,7 @@ def in_tail(found: ObjectSummary, log_key: str, from_version: int) -> bool:
 
 
 def _entries_of(
-    lake: Lake, store: LogStoreSurvey, target: Target, from_version: int, published: int | None
+    lake: Lake, store: LogStoreSurvey, target: TableTarget, from_version: int, published: int | None
 ) -> dict[LockDomain, DomainEntries]:
     if store.partitions is not None:
         return _scanned(store, target, lambda path, partition: _read_on(lake, store.name, path, partition, published))
@@ -215,7 +217,7 @@ def _entries_of(
     return found
 
 
-def _paths_to_ask(store: LogStoreSurvey, target: Target, *, whole: bool) -> list[str]:
+def _paths_to_ask(store: LogStoreSurvey, target: TableTarget, *, whole: bool) -> list[str]:
     """The paths that are known, and with the whole log every other one under which the table may be held."""
     paths = target.known.paths_in(store.name) if target.known else []
     return [*paths, *(path for path in target.uri.table_paths() if whole and path not in paths)]
@@ -224,7 +226,9 @@ def _paths_to_ask(store: LogStoreSurvey, target: Target, *, whole: bool) -> list
 ReadOn = Callable[[str, Partition], tuple[LogStoreEntry, ...]]
 
 
-def _scanned(store: LogStoreSurvey, target: Target, read_on: ReadOn | None = None) -> dict[LockDomain, DomainEntries]:
+def _scanned(
+    store: LogStoreSurvey, target: TableTarget, read_on: ReadOn | None = None
+) -> dict[LockDomain, DomainEntries]:
     found: dict[LockDomain, DomainEntries] = {}
     for path, partition in (store.partitions or {}).get(target.place, {}).items():
         entries = read_on(path, partition) if read_on else partition.entries
@@ -254,7 +258,7 @@ def _domain(partition: Partition, entries: tuple[LogStoreEntry, ...], from_versi
     return DomainEntries(entries, first)
 
 
-def _scanned_registrations(survey: Survey, target: Target) -> tuple[Registration, ...]:
+def _scanned_registrations(survey: Survey, target: TableTarget) -> tuple[Registration, ...]:
     return tuple(
         registration
         for store in survey.coordinators
@@ -263,7 +267,9 @@ def _scanned_registrations(survey: Survey, target: Target) -> tuple[Registration
     )
 
 
-def _known_registrations(lake: Lake, survey: Survey, target: Target, known: KnownTable) -> tuple[Registration, ...]:
+def _known_registrations(
+    lake: Lake, survey: Survey, target: TableTarget, known: KnownTable
+) -> tuple[Registration, ...]:
     found = _scanned_registrations(survey, target)
     store = survey.coordinator(known.store_name)
     if known.mechanism is not Mechanism.COORDINATED_COMMITS or store is None or store.registrations is not None:

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from coordinator.protocols.log_view import LogView, Look
+from coordinator.protocols.log_view import LogView, ObjectPresence
 from coordinator.protocols.names import is_temp_of, staged_file_version
 from coordinator.protocols.provenance import is_same_file
 from lake.delta.facts import Acceptance, LogObject, Provenance
 
 
-def accepted_look(view: LogView, version: int, name: str | None) -> Look | None:
+def accepted_look(view: LogView, version: int, name: str | None) -> ObjectPresence | None:
     """The temp or staged file that an item named; None where the name cannot be one of this version."""
     if name is None:
         return None

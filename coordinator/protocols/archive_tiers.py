@@ -16,8 +16,8 @@ from coordinator.protocols.lifecycle import (
     INTELLIGENT_TIERING,
     LONGEST_DAYS,
     SMALL,
-    Act,
-    Rule,
+    LifecycleAction,
+    LifecycleRule,
     filter_terms,
     listed,
     mapping,
@@ -39,7 +39,7 @@ class ArchiveTiers:
     """
 
     name: str
-    scope: Rule
+    scope: LifecycleRule
     days: int
     tier: str
     unclear: str = ""
@@ -60,10 +60,10 @@ def _read(configuration: Mapping[str, Any]) -> ArchiveTiers | None:
     tiers = [(tier.get("Days"), tier.get("AccessTier")) for tier in map(mapping, listed(configuration.get("Tierings")))]
     known = [(days, str(tier)) for days, tier in tiers if isinstance(days, int) and 0 <= days <= LONGEST_DAYS]
     days, tier = min(known, default=(0, ""))
-    scope = Rule(
+    scope = LifecycleRule(
         name,
         prefix if isinstance(prefix, str) else "",
-        (Act(days, None, archives=True, least_size=SMALL),) if known else (),
+        (LifecycleAction(days, None, archives=True, least_size=SMALL),) if known else (),
         conditions=tuple(f"tagged {tag}" for tag in tags),
         tags=tags,
         kind="Intelligent-Tiering configuration",
@@ -86,7 +86,7 @@ class Fall:
     at: datetime | None = None
 
 
-def tier_falls(tiers: ArchiveTiers, rules: Sequence[Rule], tables: Sequence[TableInBucket]) -> list[Fall]:
+def tier_falls(tiers: ArchiveTiers, rules: Sequence[LifecycleRule], tables: Sequence[TableInBucket]) -> list[Fall]:
     """`tables` are those of which the configuration can match a key; `rules` those that move files into the class."""
     found: list[Fall] = []
     for table in tables if tiers.scope.acts else ():
@@ -97,7 +97,7 @@ def tier_falls(tiers: ArchiveTiers, rules: Sequence[Rule], tables: Sequence[Tabl
     return found
 
 
-def _fall_of_log(tiers: ArchiveTiers, rules: Sequence[Rule], table: TableInBucket) -> Fall | None:
+def _fall_of_log(tiers: ArchiveTiers, rules: Sequence[LifecycleRule], table: TableInBucket) -> Fall | None:
     """By the real classes and sizes of the log's files."""
     if table.log_sizes is None:
         return Fall(table, AtRisk.LOG, is_known=False)
@@ -108,7 +108,7 @@ def _fall_of_log(tiers: ArchiveTiers, rules: Sequence[Rule], table: TableInBucke
     return Fall(table, AtRisk.LOG, is_known=False) if unnamed else None
 
 
-def _moments(tiers: ArchiveTiers, rules: Sequence[Rule], table: TableInBucket) -> Iterator[datetime]:
+def _moments(tiers: ArchiveTiers, rules: Sequence[LifecycleRule], table: TableInBucket) -> Iterator[datetime]:
     for one in table.log_sizes or ():
         if one.most < SMALL:
             continue
@@ -122,7 +122,7 @@ def _moments(tiers: ArchiveTiers, rules: Sequence[Rule], table: TableInBucket) -
                 yield from (later for at in moved for later in _later(at, tiers.days))
 
 
-def _fall_of_data(tiers: ArchiveTiers, rules: Sequence[Rule], table: TableInBucket) -> Fall:
+def _fall_of_data(tiers: ArchiveTiers, rules: Sequence[LifecycleRule], table: TableInBucket) -> Fall:
     """The classes of data files are not known; a rule that moves them into the class decides it."""
     moving = [rule for rule in rules if not rule.conditions and matters_to_data(rule, table)]
     if not moving:

@@ -25,7 +25,7 @@ from coordinator.protocols.assessment import (
 from coordinator.protocols.bucket_tables import TableInBucket, TablesByPrefix
 from coordinator.protocols.deadlines import AtRisk, Deadline, moment_in_words, next_change, soonest_first
 from coordinator.protocols.judgement import GRACE_SECONDS, worst_first
-from coordinator.protocols.lifecycle import Rule, read_rules
+from coordinator.protocols.lifecycle import LifecycleRule, read_rules
 from coordinator.protocols.published_reach import published_deadlines, published_findings, reach_of
 from coordinator.protocols.rule_troubles import rule_troubles
 from coordinator.protocols.verdict import Finding, Severity, State
@@ -104,11 +104,13 @@ def _unread(facts: Mapping[str, Any]) -> list[Finding]:
     return [unread_finding(fact, why) for fact, why in (absent | unread_facts(facts)).items()]
 
 
-def _of_rules(rules: Sequence[Rule], tables: TablesByPrefix, now: datetime, keeps_versions: bool) -> list[_Part]:
+def _of_rules(
+    rules: Sequence[LifecycleRule], tables: TablesByPrefix, now: datetime, keeps_versions: bool
+) -> list[_Part]:
     return [_of_rule(rule, tables.reached_by(rule.prefix), now, keeps_versions) for rule in rules]
 
 
-def _of_rule(rule: Rule, reached: Sequence[TableInBucket], now: datetime, keeps_versions: bool) -> _Part:
+def _of_rule(rule: LifecycleRule, reached: Sequence[TableInBucket], now: datetime, keeps_versions: bool) -> _Part:
     """The worst that the rule does, over the tables it reaches."""
     if not reached or (not rule.acts and not rule.deletes_old_versions):
         return _Part()
@@ -129,7 +131,7 @@ def _of_rule(rule: Rule, reached: Sequence[TableInBucket], now: datetime, keeps_
 
 
 def _of_tiers(
-    tiers: Sequence[ArchiveTiers], rules: Sequence[Rule], tables: TablesByPrefix, now: datetime
+    tiers: Sequence[ArchiveTiers], rules: Sequence[LifecycleRule], tables: TablesByPrefix, now: datetime
 ) -> list[_Part]:
     moving = [rule for rule in rules if rule.tiers]
     found = []
@@ -167,7 +169,10 @@ def _judge_again_at(deadlines: Sequence[Deadline], tables: Iterable[TableInBucke
 
 
 def _all_is_well(
-    rules: Sequence[Rule], tiers: Sequence[ArchiveTiers], tables: Sequence[TableInBucket], deadlines: Sequence[Deadline]
+    rules: Sequence[LifecycleRule],
+    tiers: Sequence[ArchiveTiers],
+    tables: Sequence[TableInBucket],
+    deadlines: Sequence[Deadline],
 ) -> str:
     """What was compared with what, and no more: rules in force, tables as known, and the first date that is to come."""
     if not tables:
@@ -183,7 +188,7 @@ def _all_is_well(
     )
 
 
-def _in_force(rules: Sequence[Rule], tiers: Sequence[ArchiveTiers]) -> str:
+def _in_force(rules: Sequence[LifecycleRule], tiers: Sequence[ArchiveTiers]) -> str:
     told = [counted(len(rules), "lifecycle rule")] if rules or not tiers else []
     return joined([*told, *([counted(len(tiers), "archive configuration")] if tiers else [])])
 

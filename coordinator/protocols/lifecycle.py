@@ -26,7 +26,7 @@ _TERMS = frozenset({"Prefix", "Tag", "Tags", "And", "ObjectSizeGreaterThan", "Ob
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class LifecycleAction:
     """What a rule does to current objects: after `days`, or from `date` on. `archives` moves instead of deleting.
 
     Objects smaller than `least_size` bytes are left alone.
@@ -65,7 +65,7 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class LifecycleRule:
     """One enabled rule. `conditions` are what an object has to be besides its prefix, in words.
 
     `over` and `under` are its limits of size in bytes, both exclusive; `tags` are the tags it asks for, as "key=value".
@@ -76,13 +76,13 @@ class Rule:
 
     name: str
     prefix: str
-    acts: tuple[Act, ...]
+    acts: tuple[LifecycleAction, ...]
     conditions: tuple[str, ...] = ()
     deletes_old_versions: bool = False
     over: int | None = None
     under: int | None = None
     tags: tuple[str, ...] = ()
-    tiers: tuple[Act, ...] = ()
+    tiers: tuple[LifecycleAction, ...] = ()
     old_versions_days: int | None = None
     unclear: tuple[str, ...] = ()
     kind: str = "Rule"
@@ -108,7 +108,7 @@ class Rule:
         """Whether its filter limits the size of objects."""
         return self.over is not None or self.under is not None
 
-    def fits(self, act: Act, least: int, most: int) -> bool:
+    def fits(self, act: LifecycleAction, least: int, most: int) -> bool:
         """Whether an object of a size from `least` to `most` bytes can be of the size that the act takes."""
         if self.over is not None and most <= self.over:
             return False
@@ -117,7 +117,7 @@ class Rule:
         return most >= act.least_size
 
 
-def read_rules(rules: Iterable[object], least_size_moved: str = "") -> tuple[Rule, ...]:
+def read_rules(rules: Iterable[object], least_size_moved: str = "") -> tuple[LifecycleRule, ...]:
     """The enabled rules; what is no rule is left out.
 
     `least_size_moved` is the bucket's word for the least size of transitions (lake.aws.buckets.BucketDescription).
@@ -147,7 +147,7 @@ def ends_unfinished_uploads(rule: object) -> bool:
     return isinstance(days, int) and whole
 
 
-def read_rule(rule: object, least_size_moved: str = "") -> Rule | None:
+def read_rule(rule: object, least_size_moved: str = "") -> LifecycleRule | None:
     """One rule, enabled or not; None for what is no rule."""
     return _rule(rule, least_size_moved) if isinstance(rule, Mapping) else None
 
@@ -172,7 +172,7 @@ def tags_of(terms: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(f"{tag.get('Key')}={tag.get('Value')}" for tag in tags if isinstance(tag, Mapping))
 
 
-def _rule(rule: Mapping[str, Any], least_size_moved: str = "") -> Rule:
+def _rule(rule: Mapping[str, Any], least_size_moved: str = "") -> LifecycleRule:
     terms = _terms(rule)
     prefix = terms.get("Prefix")
     if prefix is None:
@@ -182,7 +182,7 @@ def _rule(rule: Mapping[str, Any], least_size_moved: str = "") -> Rule:
     # A size in the filter stands in place of the bucket's least size for transitions.
     is_sized = over is not None or under is not None
     small = SMALL if least_size_moved == _NO_SMALL_ONES and not is_sized else 0
-    return Rule(
+    return LifecycleRule(
         name=_name(rule),
         prefix=prefix if isinstance(prefix, str) else "",
         acts=tuple(_acts(rule, small)),
@@ -220,14 +220,14 @@ def _life_of_old_versions(terms: Mapping[str, Any]) -> int | None:
     return days if isinstance(days, int) and 0 <= days <= LONGEST_DAYS and not kept else None
 
 
-def _acts(rule: Mapping[str, Any], least_size_moved: int) -> list[Act]:
+def _acts(rule: Mapping[str, Any], least_size_moved: int) -> list[LifecycleAction]:
     expires = _act(mapping(rule.get("Expiration")))
     return [*([expires] if expires else []), *_moves(rule, ARCHIVES, least_size_moved, archives=True)]
 
 
 def _moves(
     rule: Mapping[str, Any], classes: frozenset[str], least_size: int, *, archives: bool = False
-) -> Iterator[Act]:
+) -> Iterator[LifecycleAction]:
     for move in _transitions(rule):
         if move.get("StorageClass") in classes and (act := _act(move, archives=archives, least_size=least_size)):
             yield act
@@ -237,11 +237,11 @@ def _transitions(rule: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [mapping(move) for move in [*listed(rule.get("Transitions")), rule.get("Transition")]]
 
 
-def _act(terms: Mapping[str, Any], *, archives: bool = False, least_size: int = 0) -> Act | None:
+def _act(terms: Mapping[str, Any], *, archives: bool = False, least_size: int = 0) -> LifecycleAction | None:
     days, date = terms.get("Days"), _date(terms.get("Date"))
     if isinstance(days, int) and 0 <= days <= LONGEST_DAYS:
-        return Act(days, None, archives, least_size)
-    return Act(None, date, archives, least_size) if date else None
+        return LifecycleAction(days, None, archives, least_size)
+    return LifecycleAction(None, date, archives, least_size) if date else None
 
 
 def _unclear(rule: Mapping[str, Any], terms: Mapping[str, Any], prefix: object) -> Iterator[str]:

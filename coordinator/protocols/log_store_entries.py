@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from coordinator.protocols.judgement import MOST_FINDINGS, malformed
-from coordinator.protocols.log_view import LogView, Look
+from coordinator.protocols.log_view import LogView, ObjectPresence
 from coordinator.protocols.names import is_entry_of, is_temp_of, is_version, names_place
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import thousands
@@ -20,8 +20,8 @@ class SeenEntry:
     domain: LockDomain
     entry: LogStoreEntry
     version: int
-    file: Look
-    temp: Look | None
+    file: ObjectPresence
+    temp: ObjectPresence | None
     newest: bool
 
     @property
@@ -48,7 +48,7 @@ class SeenEntry:
         return {"store": self.domain.store, "dynamodb": item, "s3": [look_evidence(look) for look in looks]}
 
 
-def look_evidence(look: Look) -> dict[str, object]:
+def look_evidence(look: ObjectPresence) -> dict[str, object]:
     """One object as JSON: its name, whether it is there, its size in bytes and when it was written."""
     written = look.modified_at.isoformat() if look.modified_at else None
     return {"name": look.name, "present": look.present, "size": look.size, "modified_at": written}

@@ -14,13 +14,13 @@ from coordinator.protocols.names import (
     temp_file_version,
     written_for,
 )
-from lake.delta.facts import CommitInfo, LogObject, Problem, TableFacts
+from lake.delta.facts import CommitInfo, LogObject, ReadingProblem, TableFacts
 from lake.delta.names import NameKind, commit_name, parse_name
 from lake.delta.replay import usable_checkpoint
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ObjectPresence:
     """One object: `present` is None where nobody looked; `name` is relative to `_delta_log/`."""
 
     name: str
@@ -96,38 +96,38 @@ class LogView:
             return False
         return None if log.from_version or log.temp_files is None or log.staged is None else True
 
-    def file(self, version: int) -> Look:
+    def file(self, version: int) -> ObjectPresence:
         """The published file of a version."""
         name = commit_name(version)
         if version in self.published:
-            return Look(name, True, self.published[version])
+            return ObjectPresence(name, True, self.published[version])
         if name in self.facts.heads or version >= self.facts.listing.from_version:
-            return Look(name, False)
-        return Look(name, None)
+            return ObjectPresence(name, False)
+        return ObjectPresence(name, None)
 
     def info(self, version: int) -> CommitInfo | None:
         """What the published file of a version says of itself; None where it was not read, or is another by now."""
         info, file = self.facts.commit_infos.get(version), self.published.get(version)
         return info if info is not None and file is not None and info.etag == file.etag else None
 
-    def temp(self, name: str) -> Look:
+    def temp(self, name: str) -> ObjectPresence:
         """A temp file, by the name its entry gives."""
         if name in self.facts.heads:
-            return Look(name, self.facts.heads[name] is not None, self.facts.heads[name])
+            return ObjectPresence(name, self.facts.heads[name] is not None, self.facts.heads[name])
         found = self._temp_files.get(name)
         if found is not None:
-            return Look(name, True, found)
-        return Look(name, None if self.facts.listing.temp_files is None else False)
+            return ObjectPresence(name, True, found)
+        return ObjectPresence(name, None if self.facts.listing.temp_files is None else False)
 
-    def staged(self, file_name: str) -> Look:
+    def staged(self, file_name: str) -> ObjectPresence:
         """A staged file in whichever of the two folders holds it; the first folder's name where neither does."""
         names = [f"{folder}/{file_name}" for folder in STAGED_FOLDERS]
         for name in names:
             found = self.facts.heads[name] if name in self.facts.heads else self._staged_files.get(name)
             if found is not None:
-                return Look(name, True, found)
+                return ObjectPresence(name, True, found)
         looked_at_all = self.facts.listing.staged is not None or all(name in self.facts.heads for name in names)
-        return Look(names[0], False if looked_at_all else None)
+        return ObjectPresence(names[0], False if looked_at_all else None)
 
     def staged_of(self, version: int) -> tuple[LogObject, ...]:
         """Every staged file of a version, in either folder."""
@@ -153,7 +153,7 @@ class LogView:
         """Seconds between a moment and the observation."""
         return (self.facts.observed_at - moment).total_seconds() if moment else None
 
-    def equal(self, version: int, one: Look, other: Look) -> bool | None:
+    def equal(self, version: int, one: ObjectPresence, other: ObjectPresence) -> bool | None:
         """Whether the published file of a version and an accepted copy hold the same bytes; None: not compared."""
         if one.object and other.object and one.object.size != other.object.size:
             return False
@@ -195,7 +195,7 @@ class LogView:
                 found.setdefault(version, set()).add(self.is_copy(file))
         return found
 
-    def unread(self, what: str) -> Problem | None:
+    def unread(self, what: str) -> ReadingProblem | None:
         """The problem that kept a whole fact (listing, entries, registrations, protocol) from being read."""
         return next((p for p in self.facts.problems if p.place == what or p.place.startswith(f"{what} ")), None)
 

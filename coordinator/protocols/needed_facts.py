@@ -7,7 +7,7 @@ from itertools import islice
 from coordinator.protocols.foreign_writers import untimed_versions
 from coordinator.protocols.lock_domains import contested_versions, domains_in_use
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
-from coordinator.protocols.log_view import LogView, Look
+from coordinator.protocols.log_view import LogView, ObjectPresence
 from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.names import STAGED_FOLDERS, is_version, written_for
 from coordinator.protocols.overwritten import accepted_file, changed_versions, is_what_was_seen
@@ -147,7 +147,7 @@ def _doubtful_entries(view: LogView) -> Iterator[tuple[int, int, LogObject]]:
             yield 1, one.version, file
 
 
-def _is_compared(view: LogView, version: int, copy: Look, file: Look) -> bool:
+def _is_compared(view: LogView, version: int, copy: ObjectPresence, file: ObjectPresence) -> bool:
     """Whether the bytes are known to be equal, or to differ at a known place; other sizes alone do not tell where."""
     equal = view.equal(version, copy, file)
     return equal is True or (equal is False and copy.name in view.facts.equal_bytes)
@@ -195,7 +195,7 @@ def _between(view: LogView, accepted: int) -> range:
     return range(start, accepted) if accepted - start <= MOST_BETWEEN else range(0)
 
 
-def _copies_of_changed(view: LogView) -> Iterator[tuple[int, Look]]:
+def _copies_of_changed(view: LogView) -> Iterator[tuple[int, ObjectPresence]]:
     """The accepted file of each version whose published file was put again, newest first."""
     for version in reversed(changed_versions(view)):
         copy = accepted_file(view, view.facts.provenance[version])
@@ -214,7 +214,7 @@ def _names_of_entry(view: LogView, seen: SeenEntry, *, is_contested: bool) -> It
         yield seen.file.name
 
 
-def _matters(file: Look, complete: bool | None) -> bool:
+def _matters(file: ObjectPresence, complete: bool | None) -> bool:
     """Whether the temp file decides anything: it does unless the entry is complete and its file is there."""
     return not (complete and file.present)
 

@@ -9,7 +9,7 @@ size, then the MD5 of the bytes, then the times in commitInfo; where none of the
 from coordinator.protocols.accepted_copies import accepted_look, is_published
 from coordinator.protocols.judgement import MOST_FINDINGS, Judgement, undecided
 from coordinator.protocols.log_store_entries import look_evidence, own_domains
-from coordinator.protocols.log_view import LogView, Look
+from coordinator.protocols.log_view import LogView, ObjectPresence
 from coordinator.protocols.provenance import is_same_file
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import thousands, verb, version_list
@@ -72,7 +72,7 @@ def proven_copies(view: LogView) -> dict[int, str]:
     return {version: view.published[version].etag for version in equal}
 
 
-def accepted_file(view: LogView, known: Provenance) -> Look | None:
+def accepted_file(view: LogView, known: Provenance) -> ObjectPresence | None:
     """The temp or staged file that was accepted as the version; None where none is known, or more than one was."""
     return None if known.disputed else accepted_look(view, known.version, known.file_name)
 

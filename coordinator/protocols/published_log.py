@@ -7,7 +7,7 @@ from coordinator.protocols.judgement import MOST_FINDINGS, Judgement
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, run_list, thousands, verb
-from lake.delta.facts import Mechanism, Problem
+from lake.delta.facts import Mechanism, ReadingProblem
 
 WHOLE_FACTS = ("listing", "entries", "registrations", "protocol", "DynamoDB")
 """First words of places that mean a fact was not read at all; any other place is one object, item or attribute."""
@@ -151,7 +151,7 @@ def _problems(view: LogView) -> list[Finding]:
     return findings
 
 
-def _unreadable(problems: list[Problem], state: State, code: str) -> Finding:
+def _unreadable(problems: list[ReadingProblem], state: State, code: str) -> Finding:
     first = problems[0]
     more = f" {counted(len(problems) - 1, 'more place')} could not be read." if len(problems) > 1 else ""
     return Finding(

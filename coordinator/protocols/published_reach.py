@@ -8,7 +8,7 @@ from string import digits
 from coordinator.protocols.assessment import note
 from coordinator.protocols.bucket_tables import TableInBucket
 from coordinator.protocols.deadlines import AtRisk, Deadline, moment_in_words
-from coordinator.protocols.lifecycle import Act, Rule
+from coordinator.protocols.lifecycle import LifecycleAction, LifecycleRule
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, joined, thousands
 from lake.delta.names import SIDECAR_FOLDER
@@ -24,7 +24,7 @@ class Hit:
     """
 
     table: TableInBucket
-    act: Act
+    act: LifecycleAction
     is_certain: bool
     at: datetime | None
 
@@ -38,7 +38,7 @@ class Reach:
     spared: tuple[TableInBucket, ...]
 
 
-def reach_of(rule: Rule, tables: Sequence[TableInBucket]) -> Reach:
+def reach_of(rule: LifecycleRule, tables: Sequence[TableInBucket]) -> Reach:
     """`tables` are those of which the rule can match a key."""
     logs, spared = [], []
     in_logs = [table for table in tables if matters_to_log(rule, table)]
@@ -50,7 +50,7 @@ def reach_of(rule: Rule, tables: Sequence[TableInBucket]) -> Reach:
     return Reach(tuple(logs), tuple(data), tuple(spared))
 
 
-def matters_to_log(rule: Rule, table: TableInBucket) -> bool:
+def matters_to_log(rule: LifecycleRule, table: TableInBucket) -> bool:
     """Whether the rule can match commits, checkpoints or sidecars: their names begin with a version, or in a folder."""
     if not rule.is_within(table.log):
         return rule.reaches(table.log)
@@ -58,12 +58,12 @@ def matters_to_log(rule: Rule, table: TableInBucket) -> bool:
     return not within or within[0] in digits or SIDECAR_FOLDER.startswith(within) or within.startswith(SIDECAR_FOLDER)
 
 
-def matters_to_data(rule: Rule, table: TableInBucket) -> bool:
+def matters_to_data(rule: LifecycleRule, table: TableInBucket) -> bool:
     """Whether the rule can match files of the table outside its log."""
     return rule.reaches(table.root) and not rule.is_within(table.log.rstrip("/"))
 
 
-def _of_log(rule: Rule, act: Act, table: TableInBucket) -> Hit | None:
+def _of_log(rule: LifecycleRule, act: LifecycleAction, table: TableInBucket) -> Hit | None:
     ranges = table.log_sizes
     if ranges is not None and (rule.is_sized or act.least_size):
         taken = [one for one in ranges if rule.fits(act, one.least, one.most)]
@@ -74,20 +74,20 @@ def _of_log(rule: Rule, act: Act, table: TableInBucket) -> Hit | None:
     return Hit(table, act, not rule.is_sized, at)
 
 
-def _of_data(rule: Rule, act: Act, table: TableInBucket) -> Hit:
+def _of_data(rule: LifecycleRule, act: LifecycleAction, table: TableInBucket) -> Hit:
     """The oldest commit stands for the data: a data file is written before the commit that names it."""
     at = act.bites_at(table.oldest_log_at) if table.oldest_log_at else None
     return Hit(table, act, not rule.is_sized, at)
 
 
-def published_deadlines(rule: Rule, reach: Reach) -> list[Deadline]:
+def published_deadlines(rule: LifecycleRule, reach: Reach) -> list[Deadline]:
     """The first moment for logs and that for data, each with what the rule makes of the bucket."""
     state = _state(rule, reach)
     pairs = ((AtRisk.LOG, reach.logs), (AtRisk.DATA, reach.data))
     return [_deadline(rule, what, hits, state) for what, hits in pairs if hits]
 
 
-def _deadline(rule: Rule, what: AtRisk, hits: Sequence[Hit], state: State) -> Deadline:
+def _deadline(rule: LifecycleRule, what: AtRisk, hits: Sequence[Hit], state: State) -> Deadline:
     first = min(hits, key=lambda hit: (hit.at is None, hit.at.timestamp() if hit.at else 0))
     return Deadline(
         first.at,
@@ -101,25 +101,25 @@ def _deadline(rule: Rule, what: AtRisk, hits: Sequence[Hit], state: State) -> De
     )
 
 
-def _open_question(rule: Rule, hits: Sequence[Hit]) -> str:
+def _open_question(rule: LifecycleRule, hits: Sequence[Hit]) -> str:
     """The conditions of which nothing tells whether the files meet them."""
     sizes = () if any(hit.is_certain for hit in hits) else rule.conditions[len(rule.tags) :]
     return joined([*(f"tagged {tag}" for tag in rule.tags), *sizes])
 
 
-def _state(rule: Rule, reach: Reach) -> State:
+def _state(rule: LifecycleRule, reach: Reach) -> State:
     certain = any(hit.is_certain for hit in (*reach.logs, *reach.data))
     return State.UNSAFE if certain and not rule.tags else State.ATTENTION
 
 
-def published_findings(rule: Rule, reach: Reach, now: datetime) -> list[Finding]:
+def published_findings(rule: LifecycleRule, reach: Reach, now: datetime) -> list[Finding]:
     """A rule on commits, checkpoints or data files: what it takes is still part of the table."""
     if reach.logs or reach.data:
         return [_reaches(rule, reach, now)]
     return [_spares(rule, reach.spared)] if reach.spared else []
 
 
-def _reaches(rule: Rule, reach: Reach, now: datetime) -> Finding:
+def _reaches(rule: LifecycleRule, reach: Reach, now: datetime) -> Finding:
     logs, data = _tables(reach.logs), _tables(reach.data)
     parts = [
         f"the log of {counted(len(logs), 'table')}" if logs else "",
@@ -147,7 +147,7 @@ def _reaches(rule: Rule, reach: Reach, now: datetime) -> Finding:
     )
 
 
-def _only(rule: Rule, reach: Reach) -> str:
+def _only(rule: LifecycleRule, reach: Reach) -> str:
     """The conditions, and which of them nothing decides."""
     if not rule.conditions:
         return ""
@@ -165,7 +165,7 @@ def _tables(hits: Sequence[Hit]) -> list[str]:
     return list(dict.fromkeys(hit.table.prefix for hit in hits))
 
 
-def _spares(rule: Rule, tables: Sequence[TableInBucket]) -> Finding:
+def _spares(rule: LifecycleRule, tables: Sequence[TableInBucket]) -> Finding:
     sizes = [one for table in tables for one in table.log_sizes or ()]
     span = (
         f" They have {thousands(min(one.least for one in sizes))} to {thousands(max(one.most for one in sizes))} B."

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from coordinator.protocols.log_view import LogView, Look
+from coordinator.protocols.log_view import LogView, ObjectPresence
 from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import is_version, same_place, staged_file_version
 from coordinator.protocols.wording import runs_of
@@ -18,8 +18,8 @@ class SeenCommit:
 
     commit: CoordinatorCommit
     version: int
-    file: Look
-    staged: Look | None
+    file: ObjectPresence
+    staged: ObjectPresence | None
 
     @property
     def size_differs(self) -> bool:
@@ -52,7 +52,7 @@ def seen_commits(view: LogView, registration: Registration) -> list[SeenCommit]:
     ]
 
 
-def _staged(view: LogView, commit: CoordinatorCommit) -> Look | None:
+def _staged(view: LogView, commit: CoordinatorCommit) -> ObjectPresence | None:
     if "/" in commit.file_name or staged_file_version(commit.file_name) != commit.version:
         return None
     return view.staged(commit.file_name)

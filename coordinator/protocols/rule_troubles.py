@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from coordinator.protocols.assessment import note
 from coordinator.protocols.bucket_tables import TableInBucket, TablesByPrefix, cuts_of
-from coordinator.protocols.lifecycle import Rule, ends_unfinished_uploads, unclear_rules
+from coordinator.protocols.lifecycle import LifecycleRule, ends_unfinished_uploads, unclear_rules
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, thousands
 
@@ -15,7 +15,7 @@ FEW_RULES_LEFT = 50
 
 
 def rule_troubles(
-    raw: Sequence[object], rules: Sequence[Rule], bucket: str, tables: Sequence[TableInBucket]
+    raw: Sequence[object], rules: Sequence[LifecycleRule], bucket: str, tables: Sequence[TableInBucket]
 ) -> list[Finding]:
     """`raw` are all rules as read, `rules` those in force; `bucket` is the bucket's name, "" where it is not known."""
     return [
@@ -42,7 +42,7 @@ def _unclear(raw: Iterable[object]) -> list[Finding]:
     ]
 
 
-def _misplaced(rules: Iterable[Rule], bucket: str, tables: TablesByPrefix) -> list[Finding]:
+def _misplaced(rules: Iterable[LifecycleRule], bucket: str, tables: TablesByPrefix) -> list[Finding]:
     """Rules whose prefix no key of a table can begin with, though it was meant to."""
     found = []
     for rule in rules:
@@ -73,7 +73,7 @@ def _meant(prefix: str, bucket: str) -> str:
     return prefix.lstrip("/")
 
 
-def _unread_tables(rules: Iterable[Rule], tables: Iterable[TableInBucket]) -> list[Finding]:
+def _unread_tables(rules: Iterable[LifecycleRule], tables: Iterable[TableInBucket]) -> list[Finding]:
     """Tables whose temp or staged files a rule takes, and of which it is not known whether a commit waits in them."""
     by_prefix = TablesByPrefix(table for table in tables if not table.is_read)
     unread = {
@@ -98,7 +98,7 @@ def _unread_tables(rules: Iterable[Rule], tables: Iterable[TableInBucket]) -> li
     ]
 
 
-def _temp_rules(rules: Sequence[Rule], tables: Sequence[TableInBucket]) -> list[Finding]:
+def _temp_rules(rules: Sequence[LifecycleRule], tables: Sequence[TableInBucket]) -> list[Finding]:
     """Whether finished temp files ever leave by a rule; nobody else deletes them."""
     if not tables:
         return []

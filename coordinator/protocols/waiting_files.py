@@ -6,7 +6,7 @@ from datetime import datetime
 from coordinator.protocols.assessment import note
 from coordinator.protocols.bucket_tables import LostFile, TableInBucket, WaitingFile
 from coordinator.protocols.deadlines import AtRisk, Deadline, moment_in_words, state_before
-from coordinator.protocols.lifecycle import Act, Rule
+from coordinator.protocols.lifecycle import LifecycleAction, LifecycleRule
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, joined, thousands
 
@@ -18,7 +18,7 @@ STAYS = " Versioning is on: what is deleted stays as an old version until a rule
 """Said where a deletion can be undone for a while."""
 
 
-def waiting_deadlines(rule: Rule, tables: Sequence[TableInBucket], now: datetime) -> list[Deadline]:
+def waiting_deadlines(rule: LifecycleRule, tables: Sequence[TableInBucket], now: datetime) -> list[Deadline]:
     """One for each waiting file that the rule takes; `at` is None where the file's age is not known.
 
     A commit that may still be in its writer's hands is graded healthy: a healthy table always has one.
@@ -31,13 +31,13 @@ def waiting_deadlines(rule: Rule, tables: Sequence[TableInBucket], now: datetime
     ]
 
 
-def _takes(rule: Rule, act: Act, table: TableInBucket, waiting: WaitingFile) -> bool:
+def _takes(rule: LifecycleRule, act: LifecycleAction, table: TableInBucket, waiting: WaitingFile) -> bool:
     if not any(rule.matches(place) for place in table.places_of([waiting.file])):
         return False
     return waiting.size is None or rule.fits(act, waiting.size, waiting.size)
 
 
-def _deadline(rule: Rule, table: TableInBucket, waiting: WaitingFile, now: datetime) -> Deadline:
+def _deadline(rule: LifecycleRule, table: TableInBucket, waiting: WaitingFile, now: datetime) -> Deadline:
     acts = [act for act in rule.acts if _takes(rule, act, table, waiting)]
     bites = [(waiting.written_at and act.bites_at(waiting.written_at), act) for act in acts]
     dated = [(at, act) for at, act in bites if at]
@@ -66,11 +66,11 @@ def _graded(waiting: WaitingFile, at: datetime | None, now: datetime) -> State:
     return State.ATTENTION if state is State.UNSAFE and not waiting.is_certain else state
 
 
-def lost_deadlines(rule: Rule, tables: Sequence[TableInBucket], now: datetime) -> list[Deadline]:
+def lost_deadlines(rule: LifecycleRule, tables: Sequence[TableInBucket], now: datetime) -> list[Deadline]:
     """When an old version of a lost file goes at the latest, where versioning kept one; what is over is left out."""
     if rule.old_versions_days is None:
         return []
-    act = Act(rule.old_versions_days, None)
+    act = LifecycleAction(rule.old_versions_days, None)
     return [
         Deadline(
             at,
@@ -89,13 +89,13 @@ def lost_deadlines(rule: Rule, tables: Sequence[TableInBucket], now: datetime) -
     ]
 
 
-def _reached(rule: Rule, table: TableInBucket, lost: LostFile) -> str:
+def _reached(rule: LifecycleRule, table: TableInBucket, lost: LostFile) -> str:
     """The first of the lost files whose key the rule matches, "" for none."""
     return next((file for file in lost.files if rule.matches(table.log + file)), "")
 
 
 def waiting_findings(
-    rule: Rule, deadlines: Sequence[Deadline], *, reaches_log: bool, keeps_versions: bool
+    rule: LifecycleRule, deadlines: Sequence[Deadline], *, reaches_log: bool, keeps_versions: bool
 ) -> list[Finding]:
     """A rule on files that hold unpublished commits, by the deadline that comes first.
 
@@ -118,7 +118,9 @@ def _first(deadlines: Sequence[Deadline]) -> Deadline:
     return min(deadlines, key=lambda one: one.at.timestamp() if one.at else 0)
 
 
-def _takes_unpublished(rule: Rule, deadlines: Sequence[Deadline], state: State, *, keeps_versions: bool) -> Finding:
+def _takes_unpublished(
+    rule: LifecycleRule, deadlines: Sequence[Deadline], state: State, *, keeps_versions: bool
+) -> Finding:
     first = _first(deadlines)
     others = len({one.table for one in deadlines}) - 1
     more = f" and of {counted(others, 'other table')}" if others else ""
@@ -147,7 +149,7 @@ _MEANS = {
 }
 
 
-def _would_take(rule: Rule, first: Deadline) -> Finding:
+def _would_take(rule: LifecycleRule, first: Deadline) -> Finding:
     """Most commits are published within seconds, so that one waits is no trouble of the bucket until 14 days before."""
     verb = "delete" if first.does == "deletes" else "archive"
     if first.what is AtRisk.LAST_COPY:
@@ -167,7 +169,7 @@ def _would_take(rule: Rule, first: Deadline) -> Finding:
     )
 
 
-def _of_unknown_age(rule: Rule, deadlines: Sequence[Deadline]) -> Finding:
+def _of_unknown_age(rule: LifecycleRule, deadlines: Sequence[Deadline]) -> Finding:
     first = deadlines[0]
     return Finding(
         "lifecycle-date-unknown",
@@ -180,7 +182,7 @@ def _of_unknown_age(rule: Rule, deadlines: Sequence[Deadline]) -> Finding:
     )
 
 
-def lost_findings(rule: Rule, deadlines: Sequence[Deadline]) -> list[Finding]:
+def lost_findings(rule: LifecycleRule, deadlines: Sequence[Deadline]) -> list[Finding]:
     """A rule on old versions, where one of them may be the last that is left of an accepted commit."""
     if not deadlines:
         return []
@@ -197,7 +199,7 @@ def lost_findings(rule: Rule, deadlines: Sequence[Deadline]) -> list[Finding]:
     return [Finding("lifecycle-takes-old-version", severity, first.state, summary, meaning=meaning, evidence=evidence)]
 
 
-def short_findings(rule: Rule, tables: Sequence[TableInBucket]) -> list[Finding]:
+def short_findings(rule: LifecycleRule, tables: Sequence[TableInBucket]) -> list[Finding]:
     """A rule that leaves a stopped writer's commit less time than somebody needs to notice it."""
     held = any(rule.reaches(folder) for table in tables for folder in table.held)
     is_short = any(act.date or (act.days is not None and act.days < SHORTEST_TEMP_DAYS) for act in rule.acts)
@@ -217,7 +219,7 @@ def short_findings(rule: Rule, tables: Sequence[TableInBucket]) -> list[Finding]
     ]
 
 
-def _evidence(rule: Rule, deadline: Deadline) -> dict[str, object]:
+def _evidence(rule: LifecycleRule, deadline: Deadline) -> dict[str, object]:
     return {
         "rule": rule.name,
         "prefix": rule.prefix,

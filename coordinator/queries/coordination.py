@@ -15,7 +15,7 @@ from coordinator.coordination.jobs import change_of
 from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.statement import statement_of
 from coordinator.models import DeltaTable
-from coordinator.queries.coordination_ahead import Change, changes, commits_of
+from coordinator.queries.coordination_ahead import TableChange, changes, commits_of
 from coordinator.queries.table_list import TableFilter, filtered
 from dashboard.jobs.models import Job
 from lake.delta.facts import Mechanism
@@ -57,7 +57,7 @@ class ChecksView:
     led_to: Job | None
     command: str
     statement: str
-    changes: list[Change]
+    changes: list[TableChange]
     first: int | None
     last: int | None
 

@@ -15,7 +15,7 @@ ASKED = "asked for once the drop is made; Delta may refuse"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TableChange:
     """One row; `note` stands below `after`."""
 
     what: str
@@ -33,7 +33,7 @@ def commits_of(operation: Operation) -> int:
     return {Operation.ENABLE: 1, Operation.DROP: 2, Operation.CREATE: 1, Operation.LEFTOVERS: 1}[operation]
 
 
-def changes(change: CoordinationRequest, checked: Mapping[str, Any], table: DeltaTable | None) -> list[Change]:
+def changes(change: CoordinationRequest, checked: Mapping[str, Any], table: DeltaTable | None) -> list[TableChange]:
     """Before and after; empty for a new table, which has no before, and for one that is gone."""
     if table is None or change.operation is Operation.CREATE:
         return []
@@ -44,7 +44,7 @@ def changes(change: CoordinationRequest, checked: Mapping[str, Any], table: Delt
             rows = _dropped(change, table)
         case _:
             rows = _removed(change, table)
-    return [*rows, Change("Data files", "as they are", "as they are"), _history(change.operation, checked)]
+    return [*rows, TableChange("Data files", "as they are", "as they are"), _history(change.operation, checked)]
 
 
 def plain_commits(table: DeltaTable) -> str:
@@ -55,50 +55,50 @@ def plain_commits(table: DeltaTable) -> str:
     return "a log store" if table.lock_domains else "S3 alone"
 
 
-def _enabled(checked: Mapping[str, Any], table: DeltaTable) -> Iterator[Change]:
-    yield Change("Commits through", plain_commits(table), f"coordinator {checked['store']}")
+def _enabled(checked: Mapping[str, Any], table: DeltaTable) -> Iterator[TableChange]:
+    yield TableChange("Commits through", plain_commits(table), f"coordinator {checked['store']}")
     notes = {VACUUM_CHECK: REFUSED_BY, COORDINATED: "", IN_COMMIT_TIMESTAMP: "every writer has to keep them"}
     for feature in BROUGHT:
-        yield Change(feature, _named(table, feature), "in the protocol", notes[feature])
-    yield Change("Protocol", _protocol(table), "reader 3, writer 7", "stays there after a drop")
-    yield Change("Coordinator item", "none in force", "a new one, accepting")
+        yield TableChange(feature, _named(table, feature), "in the protocol", notes[feature])
+    yield TableChange("Protocol", _protocol(table), "reader 3, writer 7", "stays there after a drop")
+    yield TableChange("Coordinator item", "none in force", "a new one, accepting")
 
 
-def _dropped(change: CoordinationRequest, table: DeltaTable) -> Iterator[Change]:
+def _dropped(change: CoordinationRequest, table: DeltaTable) -> Iterator[TableChange]:
     coordinated = table.mechanism == Mechanism.COORDINATED_COMMITS
     through = f"coordinator {table.store.name}" if coordinated and table.store else plain_commits(table)
-    yield Change("Commits through", through, _after_drop(table))
-    yield Change(COORDINATED, _named(table, COORDINATED), "removed")
+    yield TableChange("Commits through", through, _after_drop(table))
+    yield TableChange(COORDINATED, _named(table, COORDINATED), "removed")
     yield from _leftovers(change, table)
-    yield Change("Protocol", _protocol(table), _protocol(table))
+    yield TableChange("Protocol", _protocol(table), _protocol(table))
     item = "accepting" if coordinated else "not accepting"
-    yield Change("Coordinator item", item, "not accepting, kept", "sessions that are open still read it")
+    yield TableChange("Coordinator item", item, "not accepting, kept", "sessions that are open still read it")
 
 
-def _removed(change: CoordinationRequest, table: DeltaTable) -> Iterator[Change]:
+def _removed(change: CoordinationRequest, table: DeltaTable) -> Iterator[TableChange]:
     yield from _leftovers(change, table)
-    yield Change("Protocol", _protocol(table), _protocol(table), "its numbers may fall with the last feature")
+    yield TableChange("Protocol", _protocol(table), _protocol(table), "its numbers may fall with the last feature")
 
 
-def _leftovers(change: CoordinationRequest, table: DeltaTable) -> Iterator[Change]:
+def _leftovers(change: CoordinationRequest, table: DeltaTable) -> Iterator[TableChange]:
     for feature in LEFT_BEHIND:
         now = _named(table, feature)
         if feature in change.remove_features:
             note = ASKED if change.operation is Operation.DROP else "Delta may refuse"
-            yield Change(feature, now, "removed, where Delta allows it", note)
+            yield TableChange(feature, now, "removed, where Delta allows it", note)
         else:
-            yield Change(feature, now, now, REFUSED_BY if feature == VACUUM_CHECK else "")
+            yield TableChange(feature, now, now, REFUSED_BY if feature == VACUUM_CHECK else "")
 
 
 def _after_drop(table: DeltaTable) -> str:
     return "the log store it had before" if table.lock_domains else "S3 alone"
 
 
-def _history(operation: Operation, checked: Mapping[str, Any]) -> Change:
+def _history(operation: Operation, checked: Mapping[str, Any]) -> TableChange:
     version, more = checked.get("version"), commits_of(operation)
     if not isinstance(version, int):
-        return Change("Newest version", "unknown", f"{more} more")
-    return Change("Newest version", f"{version:,}", f"{version + more:,}")
+        return TableChange("Newest version", "unknown", f"{more} more")
+    return TableChange("Newest version", f"{version:,}", f"{version + more:,}")
 
 
 def _named(table: DeltaTable, feature: str) -> str:

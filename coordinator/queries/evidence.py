@@ -43,7 +43,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class WitnessStatement:
     """What one witness says, with a remark below."""
 
     parts: tuple[Part, ...]
@@ -55,8 +55,8 @@ class EvidenceRow:
     """One fact, as DynamoDB and as S3 have it."""
 
     fact: str
-    dynamodb: Said
-    s3: Said
+    dynamodb: WitnessStatement
+    s3: WitnessStatement
     together: Mark
 
 
@@ -106,7 +106,9 @@ def _lock_domains(versions: Sequence[VersionRow]) -> list[EvidenceRow]:
     told = [f"{path} in {names[store]}" if len(names) > 1 else path for store, path in held]
     together = Mark(f"{len(held)} locks", "s-unsafe", "crit", differs=True)
     return [
-        EvidenceRow("Lock domains", Said(tuple(Part(one, code=True) for one in told)), _words("one table"), together)
+        EvidenceRow(
+            "Lock domains", WitnessStatement(tuple(Part(one, code=True) for one in told)), _words("one table"), together
+        )
     ]
 
 
@@ -170,10 +172,10 @@ def _registration_row(item: Mapping[str, Any], table: DeltaTable) -> EvidenceRow
     version, newest = item.get("table_version"), table.published_version
     known = isinstance(version, int)
     note = "accepts commits" if item.get("accepting_commits") else "accepts no commits"
-    said = Said((Part("tableVersion ="), Part(f"{version:,}" if known else "Unknown", code=True)), note)
+    said = WitnessStatement((Part("tableVersion ="), Part(f"{version:,}" if known else "Unknown", code=True)), note)
     file = _words("no commit file")
     if newest is not None:
-        file = Said((Part("newest file"), Part(commit_file(newest), code=True)))
+        file = WitnessStatement((Part("newest file"), Part(commit_file(newest), code=True)))
     several = len(table.registrations) > 1
     label = f"Registration {str(item.get('table_id', ''))[:8]}" if several else "Registration"
     return EvidenceRow(label, said, file, _together(version, newest))
@@ -203,25 +205,25 @@ def _single(row: VersionRow, table: DeltaTable) -> EvidenceRow:
     return EvidenceRow(f"Commit {row.version:,}", said, _file(row), ONE_WITNESS)
 
 
-def _file(row: VersionRow) -> Said:
+def _file(row: VersionRow) -> WitnessStatement:
     name = Part(commit_file(row.version), code=True)
     if not row.file_present:
-        return Said((name, Part("absent", strong=True)))
+        return WitnessStatement((name, Part("absent", strong=True)))
     size = row.commit.size if row.commit else None
-    return Said((name, Part(f"{size:,} B" if size is not None else "size unknown")))
+    return WitnessStatement((name, Part(f"{size:,} B" if size is not None else "size unknown")))
 
 
-def _said_complete(entry: Entry, *, strong: bool = False, note: str = "") -> Said:
+def _said_complete(entry: Entry, *, strong: bool = False, note: str = "") -> WitnessStatement:
     value = "Unknown" if entry.complete is None else f'"{str(entry.complete).lower()}"'
-    return Said((Part("complete ="), Part(value, code=True, strong=strong)), note)
+    return WitnessStatement((Part("complete ="), Part(value, code=True, strong=strong)), note)
 
 
-def _words(text: str, *, note: str = "", strong: bool = False) -> Said:
-    return Said((Part(text, strong=strong),), note)
+def _words(text: str, *, note: str = "", strong: bool = False) -> WitnessStatement:
+    return WitnessStatement((Part(text, strong=strong),), note)
 
 
-def _code(text: str) -> Said:
-    return Said((Part(text, code=True),))
+def _code(text: str) -> WitnessStatement:
+    return WitnessStatement((Part(text, code=True),))
 
 
 def _mark(state: VersionState, word: str | None = None) -> Mark:

@@ -70,14 +70,14 @@ class PairedRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Lifecycle:
+class BucketRules:
     """All rules of a bucket, those that act on something a table needs first, by when they first do."""
 
     view: LifecycleView
     rules: tuple[PairedRule, ...]
 
 
-def paired(view: LifecycleView, rows: Sequence[RuleRow]) -> Lifecycle:
+def paired(view: LifecycleView, rows: Sequence[RuleRow]) -> BucketRules:
     """Rules as read beside what each reaches: the reaches come in the order of the rules that could be read."""
     reaches = list(view.rules)
     found = []
@@ -86,7 +86,7 @@ def paired(view: LifecycleView, rows: Sequence[RuleRow]) -> Lifecycle:
         found.append(PairedRule(row, reaches.pop(0) if fits else None))
     never = datetime.max.replace(tzinfo=UTC)
     found.sort(key=lambda one: (one.reach.first_bites_at or never) if one.reach else never)
-    return Lifecycle(view, tuple(found))
+    return BucketRules(view, tuple(found))
 
 
 def finding_lines(facts: Mapping[str, Any]) -> list[FindingLine]:

@@ -111,7 +111,7 @@ class TableRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadingAge:
     """How old the reading of a connection is, and what stopped the newest one, if anything did."""
 
     connection: Connection
@@ -198,7 +198,7 @@ def export_rows(chosen: TableFilter, sort: Sort) -> Iterator[dict[str, Any]]:
         after = page.next_after
 
 
-def readings(connection: str = "") -> list[Reading]:
+def readings(connection: str = "") -> list[ReadingAge]:
     """The newest finished pass of each connection, in one query."""
     finished = ObservationPass.objects.filter(connection=OuterRef("pk"), finished_at__isnull=False)
     newest = finished.order_by("-started_at")
@@ -207,10 +207,10 @@ def readings(connection: str = "") -> list[Reading]:
     )
     if connection:
         connections = connections.filter(name=connection)
-    return [Reading(found, found.finished_at, found.error_text or "") for found in connections]
+    return [ReadingAge(found, found.finished_at, found.error_text or "") for found in connections]
 
 
-def oldest_reading(found: Sequence[Reading]) -> datetime | None:
+def oldest_reading(found: Sequence[ReadingAge]) -> datetime | None:
     """A page is as old as the oldest reading on it."""
     return min((reading.finished_at for reading in found if reading.finished_at), default=None)
 

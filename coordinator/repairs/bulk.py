@@ -7,14 +7,14 @@ from typing import Any
 
 from changes.calls import Sending
 from changes.execution import CallOutcome, execute
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.models import DeltaTable
 from coordinator.own_records import records_for
 from coordinator.repairs.call_steps import log_call
 from coordinator.repairs.carrying_out import AuditSnapshots, conclude
 from coordinator.repairs.fresh import FreshPlans, plan_anew
 from dashboard.accounts.actor import Actor
-from dashboard.audit.log import Outcome, record
+from dashboard.audit.log import AuditOutcome, record
 from dashboard.connections.access import EndpointNotAllowed, lake_access
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
@@ -122,7 +122,7 @@ def _repaired(context: JobContext, table: DeltaTable, repairs: tuple[str, ...]) 
     return TableState.FAILED, f"{_list(done)} More than {MOST_PLANS} plans: run it again for the rest."
 
 
-def _wanted(fresh: FreshPlans, repairs: tuple[str, ...]) -> list[Plan]:
+def _wanted(fresh: FreshPlans, repairs: tuple[str, ...]) -> list[ChangePlan]:
     wanted = [plan for plan in fresh.plans if plan.kind in repairs and not plan.can_lose]
     return sorted(wanted, key=lambda plan: -1 if plan.version is None else plan.version)
 
@@ -140,11 +140,11 @@ def _closing(
     return (TableState.DONE, _list(done)) if done else (TableState.NOTHING, fresh.verdict.summary)
 
 
-def _losing(fresh: FreshPlans, repairs: tuple[str, ...]) -> list[Plan]:
+def _losing(fresh: FreshPlans, repairs: tuple[str, ...]) -> list[ChangePlan]:
     return [plan for plan in fresh.plans if plan.kind in repairs and plan.can_lose]
 
 
-def _carry_out(context: JobContext, table: DeltaTable, plan: Plan, fresh: FreshPlans, lake: Lake) -> None:
+def _carry_out(context: JobContext, table: DeltaTable, plan: ChangePlan, fresh: FreshPlans, lake: Lake) -> None:
     """Carry out one plan and write it to the audit log of its table; raises what a single repair raises."""
     context.log(f"{table.uri}: {plan.title}", step="table")
     snapshots = AuditSnapshots.of(plan, fresh)
@@ -153,7 +153,7 @@ def _carry_out(context: JobContext, table: DeltaTable, plan: Plan, fresh: FreshP
         snapshots.note_call(outcome)
         log_call(context, place, outcome)
 
-    outcome: Outcome = "failed"
+    outcome: AuditOutcome = "failed"
     detail = "Interrupted."
     try:
         execution = execute(plan.calls, Sending(lake, records=records_for(context, table.connection)), on_call)
@@ -185,7 +185,7 @@ def _carry_out(context: JobContext, table: DeltaTable, plan: Plan, fresh: FreshP
         )
 
 
-def _key(plan: Plan) -> tuple[str, str, int | None]:
+def _key(plan: ChangePlan) -> tuple[str, str, int | None]:
     return plan.kind, plan.code, plan.version
 
 

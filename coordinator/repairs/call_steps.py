@@ -6,7 +6,7 @@ from typing import Self
 
 from changes.calls import Result
 from changes.execution import CallOutcome
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.repairs.carrying_out import AuditSnapshots
 from dashboard.jobs.context import JobContext, Step
 
@@ -16,7 +16,7 @@ STATES = {Result.DONE: "done", Result.ALREADY: "done", Result.STOPPED: "stopped"
 class CallSteps:
     """Hears each call's outcome: closes its step, writes its log line, keeps it for the audit log, begins the next."""
 
-    def __init__(self, context: JobContext, plan: Plan, snapshots: AuditSnapshots) -> None:
+    def __init__(self, context: JobContext, plan: ChangePlan, snapshots: AuditSnapshots) -> None:
         self._context = context
         self._plan = plan
         self._snapshots = snapshots

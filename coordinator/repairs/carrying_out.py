@@ -7,7 +7,7 @@ from changes.calls import Result
 from changes.documents import call_document, outcome_document
 from changes.execution import CallOutcome, Execution
 from changes.gate import BEFORE_ANY_CHANGE
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.observation.passes import observe_one_table
 from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
@@ -40,7 +40,7 @@ class AuditSnapshots:
     request_ids: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, plan: Plan, fresh: FreshPlans) -> "AuditSnapshots":
+    def of(cls, plan: ChangePlan, fresh: FreshPlans) -> "AuditSnapshots":
         """Begin with the table as it was read for the plan."""
         finding = fresh.finding_of(plan)
         calls = [call_document(call) for call in plan.calls]
@@ -80,7 +80,9 @@ class Conclusion:
         return self.verdict.summary if self.verdict else ""
 
 
-def conclude(connection: Connection, lake: Lake, plan: Plan, fresh: FreshPlans, execution: Execution) -> Conclusion:
+def conclude(
+    connection: Connection, lake: Lake, plan: ChangePlan, fresh: FreshPlans, execution: Execution
+) -> Conclusion:
     """Read and store the table again, and judge by it: proven, overtaken, or failed.
 
     It has failed where a call ended it that nobody overtook, where the table cannot be read, where the finding stands
@@ -98,7 +100,7 @@ def conclude(connection: Connection, lake: Lake, plan: Plan, fresh: FreshPlans, 
     return Conclusion(reading.verdict, unproven(plan, fresh, reading.verdict))
 
 
-def unproven(plan: Plan, fresh: FreshPlans, verdict: Verdict) -> JobFailed | None:
+def unproven(plan: ChangePlan, fresh: FreshPlans, verdict: Verdict) -> JobFailed | None:
     """What is wrong after every call was made: the finding stands or may stand, or a new one was left behind."""
     still = still_wrong(plan, fresh, verdict)
     if still is not None:
@@ -110,7 +112,7 @@ def unproven(plan: Plan, fresh: FreshPlans, verdict: Verdict) -> JobFailed | Non
 
 
 def _ended(
-    connection: Connection, lake: Lake, plan: Plan, fresh: FreshPlans, execution: Execution, end: CallOutcome
+    connection: Connection, lake: Lake, plan: ChangePlan, fresh: FreshPlans, execution: Execution, end: CallOutcome
 ) -> Conclusion:
     """A repair that one of its calls has ended."""
     try:
@@ -133,7 +135,7 @@ def _where(execution: Execution, end: CallOutcome) -> str:
     return " ".join(part for part in (f"{place}: {end.sentence}", in_words(told)) if part)
 
 
-def still_wrong(plan: Plan, fresh: FreshPlans, verdict: Verdict) -> Finding | None:
+def still_wrong(plan: ChangePlan, fresh: FreshPlans, verdict: Verdict) -> Finding | None:
     """The repaired finding if it still stands, else one about the same version that was not there before.
 
     A finding that only notes something counts as resolved where it no longer names the repair, or counts fewer files

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from coordinator.protocols.verdict import Finding
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair
 
-Planner = Callable[[TableUnderRepair, Finding], Iterator[Outcome]]
+Planner = Callable[[TableUnderRepair, Finding], Iterator[PlanOrRefusal]]
 """Plans and refusals of one finding: of the repair itself, and of what somebody may think of instead. Pure."""
 Wants = Callable[[TableUnderRepair, Finding], Iterator[str]]
 """Files that planning needs in full, relative to `_delta_log/`."""

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from changes.documents import call_document
-from changes.plan import Plan, Refusal
+from changes.plan import ChangePlan, Refusal
 from coordinator.models import DeltaTable
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.protocols.mechanism import registration_id
@@ -32,10 +32,10 @@ class Subject:
     version: int | None
 
     @classmethod
-    def of(cls, thing: Plan | Refusal) -> "Subject":
+    def of(cls, thing: ChangePlan | Refusal) -> "Subject":
         return cls(thing.kind, thing.code, thing.version)
 
-    def is_of(self, thing: Plan | Refusal) -> bool:
+    def is_of(self, thing: ChangePlan | Refusal) -> bool:
         return self == Subject.of(thing)
 
     @property
@@ -48,7 +48,7 @@ class FreshPlans:
     """A table as just read, and what may and may not be done about it."""
 
     verdict: Verdict
-    plans: tuple[Plan, ...]
+    plans: tuple[ChangePlan, ...]
     refusals: tuple[Refusal, ...]
     path_scheme: str = ""
 
@@ -57,10 +57,10 @@ class FreshPlans:
         """Whether all was read and nothing is being checked, so that no plan is refused for a gap in what is known."""
         return not self.verdict.withheld and all(one.code != "not-read" for one in self.verdict.findings)
 
-    def plan_of(self, subject: Subject) -> Plan | None:
+    def plan_of(self, subject: Subject) -> ChangePlan | None:
         return next((plan for plan in self.plans if subject.is_of(plan)), None)
 
-    def finding_of(self, thing: Plan | Subject) -> Finding | None:
+    def finding_of(self, thing: ChangePlan | Subject) -> Finding | None:
         findings = self.verdict.findings
         return next((one for one in findings if (one.code, one.version) == (thing.code, thing.version)), None)
 
@@ -77,7 +77,7 @@ def plan_anew(
     made = plan_repairs(with_known_paths(connection, uri, replace(facts, path_scheme=path_scheme)))
     return FreshPlans(
         facts.verdict,
-        tuple(one for one in made if isinstance(one, Plan)),
+        tuple(one for one in made if isinstance(one, ChangePlan)),
         tuple(one for one in made if isinstance(one, Refusal)),
         path_scheme,
     )

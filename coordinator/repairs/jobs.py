@@ -8,7 +8,7 @@ from changes.calls import Sending
 from changes.documents import plan_document, refusal_document
 from changes.execution import execute
 from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_writable, connection_of
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.own_records import records_for
 from coordinator.repairs.bulk import repair_tables
 from coordinator.repairs.call_steps import CallSteps
@@ -66,7 +66,7 @@ def _plan_anew(context: JobContext, connection: Connection, lake: Lake) -> Fresh
     return plan_anew(connection, lake, uri, context.params.get("path_scheme", ""))
 
 
-def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Plan, fresh: FreshPlans) -> str:
+def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: ChangePlan, fresh: FreshPlans) -> str:
     """Make the calls, prove them, and return what the table is now, as one sentence."""
     snapshots = AuditSnapshots.of(plan, fresh)
     context.result(before=snapshots.before, after=snapshots.after, aws_request_ids=snapshots.request_ids)
@@ -96,7 +96,7 @@ def repair_many(context: JobContext) -> str:
     return repair_tables(context)
 
 
-def _confirmed(context: JobContext, subject: Subject, fresh: FreshPlans) -> Plan:
+def _confirmed(context: JobContext, subject: Subject, fresh: FreshPlans) -> ChangePlan:
     """The plan of now, saving where the confirmed one said; raises what it came to if it is another one."""
     shown = _shown(context, subject)
     plan = fresh.plan_of(subject)

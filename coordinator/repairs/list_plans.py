@@ -12,7 +12,7 @@ from coordinator.repairs.item_calls import ClearCommits
 from coordinator.repairs.object_calls import Publish, RequireEqual, SaveAside
 from coordinator.repairs.rescue import rescued_registration
 from coordinator.repairs.staged_files import waiting_commits
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair
 from coordinator.repairs.wanted import neighbours
 from coordinator.repairs.wire_form import in_order
 from lake.delta.facts import Registration
@@ -77,7 +77,7 @@ def kept_item(table: TableUnderRepair, repair: str, registration: Registration, 
     return SaveAside(table.place.bucket, key, item=item)
 
 
-def no_lowering(table: TableUnderRepair, finding: Finding) -> Outcome:
+def no_lowering(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
     return table.refuse(
         finding,
         "raise-coordinator-version",

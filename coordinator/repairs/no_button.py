@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import thousands
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair
 
 NO_BUTTON: Mapping[str, tuple[str, str, str]] = {
     "K7": (
@@ -118,7 +118,7 @@ NO_BUTTON: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-def refuse(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def refuse(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """Why a finding of one of these codes has no repair."""
     repair, title, reason = NO_BUTTON[finding.code]
     version = thousands(finding.version) if finding.version is not None else "it"

@@ -11,7 +11,7 @@ from typing import Any
 from changes.calls import Result
 from changes.execution import CallOutcome, Execution
 from changes.gate import BEFORE_ANY_CHANGE
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.protocols.verdict import State, Verdict
 from coordinator.repairs.fresh import FreshPlans, Subject
 
@@ -54,7 +54,7 @@ class Overtaking:
         }
 
 
-def was_overtaken(plan: Plan, execution: Execution, again: FreshPlans) -> bool:
+def was_overtaken(plan: ChangePlan, execution: Execution, again: FreshPlans) -> bool:
     """Whether the call that stopped would not be planned again; `again` was read after it had stopped."""
     end = execution.end
     if end is None or end.result is not Result.STOPPED or again.verdict.withheld:
@@ -63,7 +63,7 @@ def was_overtaken(plan: Plan, execution: Execution, again: FreshPlans) -> bool:
     return now is None or end.call not in now.saving_under(plan.rescue_folder).calls
 
 
-def overtaken_at(plan: Plan, execution: Execution, end: CallOutcome, again: FreshPlans) -> Overtaking:
+def overtaken_at(plan: ChangePlan, execution: Execution, end: CallOutcome, again: FreshPlans) -> Overtaking:
     """What there is to tell of an execution that `end` has ended."""
     subject = Subject.of(plan)
     return Overtaking(

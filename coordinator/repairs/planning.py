@@ -1,16 +1,16 @@
 """Which repairs a table's findings allow, and which they do not: pure, from facts that were read for it."""
 
-from changes.plan import Plan, Refusal
+from changes.plan import ChangePlan, Refusal
 from coordinator.protocols.verdict import Finding, Verdict
 from coordinator.repairs.declaration import Repair
 from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.kinds import REPAIRS
 from coordinator.repairs.no_button import NO_BUTTON, refuse
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair
 from lake.delta.facts import TableFacts
 
 
-def plan_repairs(given: RepairFacts) -> tuple[Plan | Refusal, ...]:
+def plan_repairs(given: RepairFacts) -> tuple[ChangePlan | Refusal, ...]:
     """The plans and refusals of every finding, worst finding first. Pure; raises nothing, whatever was read.
 
     No two share kind, code and version.
@@ -20,14 +20,14 @@ def plan_repairs(given: RepairFacts) -> tuple[Plan | Refusal, ...]:
         _ = table.place
     except ValueError:
         return ()
-    made: dict[tuple[str, str, int | None], Outcome] = {}
+    made: dict[tuple[str, str, int | None], PlanOrRefusal] = {}
     for finding in given.verdict.findings:
         for outcome in outcomes_of(table, finding):
             made.setdefault((outcome.kind, outcome.code, outcome.version), outcome)
     return tuple(made.values())
 
 
-def outcomes_of(table: TableUnderRepair, finding: Finding) -> tuple[Outcome, ...]:
+def outcomes_of(table: TableUnderRepair, finding: Finding) -> tuple[PlanOrRefusal, ...]:
     """The plans and refusals of one finding. Raises ValueError where the table's URI names no place on S3."""
     made = [one for repair in repairs_of(finding) for one in repair.planners[finding.code](table, finding)]
     return (*made, *(refuse(table, finding) if finding.code in NO_BUTTON else ()))

@@ -7,7 +7,7 @@ that is refused even so would be refused whatever they hold, and no button may p
 from collections.abc import Mapping
 from dataclasses import replace
 
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.protocols.registrations import seen_commits
 from coordinator.protocols.verdict import Finding, Verdict
 from coordinator.repairs.facts import FileCheck, RepairFacts
@@ -43,12 +43,12 @@ def _possible(table: TableUnderRepair, finding: Finding) -> Finding:
     except ValueError:  # the table's URI names no place, so that nothing can be planned for it
         outcomes = ()
     # What waits for a choice alone is offered: the page of the plan asks for it.
-    planned = {one.kind for one in outcomes if isinstance(one, Plan) or one.asks}
+    planned = {one.kind for one in outcomes if isinstance(one, ChangePlan) or one.asks}
     offered = tuple(name for name in named if name in planned)
     reasons = {
         one.kind: one.reason
         for one in outcomes
-        if not isinstance(one, Plan) and one.kind in named and one.kind not in planned
+        if not isinstance(one, ChangePlan) and one.kind in named and one.kind not in planned
     }
     evidence = {**finding.evidence, REFUSED: reasons} if reasons else finding.evidence
     return replace(finding, repairs=offered, evidence=evidence)

@@ -7,7 +7,7 @@ from datetime import datetime
 from coordinator.observation.reading import Reading
 from coordinator.observation.second_look import read_table
 from coordinator.observation.surveys import Survey, coordinator_of
-from coordinator.observation.targets import Target
+from coordinator.observation.targets import TableTarget
 from coordinator.protocols.verdict import Verdict
 from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.file_checks import check_file
@@ -29,7 +29,7 @@ def forget(reading: Reading) -> None:
     """Keep nothing."""
 
 
-def read_for_repair(lake: Lake, survey: Survey, target: Target, now: datetime, keep: Keep = forget) -> RepairFacts:
+def read_for_repair(lake: Lake, survey: Survey, target: TableTarget, now: datetime, keep: Keep = forget) -> RepairFacts:
     """Read the whole log, the items and the wanted files of one table. Raises AwsError.
 
     The log stores of `survey` should not have been scanned (`partitions` None), so that entries are read after the
@@ -49,7 +49,7 @@ def read_for_repair(lake: Lake, survey: Survey, target: Target, now: datetime, k
 
 
 def _read_items(
-    lake: Lake, survey: Survey, target: Target, now: datetime
+    lake: Lake, survey: Survey, target: TableTarget, now: datetime
 ) -> tuple[Reading, TableFacts, Mapping[tuple[str, str], Item]]:
     reading = read_table(lake, survey, target, in_full=True)
     if reading.facts is None or reading.verdict is None:
@@ -71,7 +71,7 @@ def _cause(reading: Reading) -> Exception:
     return AwsError("MalformedAnswer", f"{reading.target.uri.s3a} was not read in full")
 
 
-def _sibling_paths(survey: Survey, target: Target, facts: TableFacts) -> tuple[str, ...]:
+def _sibling_paths(survey: Survey, target: TableTarget, facts: TableFacts) -> tuple[str, ...]:
     """Paths of the other tables that the coordinator of this one holds."""
     store = survey.coordinator(coordinator_of(survey, facts.protocol))
     held = (store.registrations or {}) if store else {}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from changes.calls import Call
-from changes.plan import Plan, Refusal
+from changes.plan import ChangePlan, Refusal
 from coordinator.protocols.absence import being_checked
 from coordinator.protocols.lock_domains import domains_in_use
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
@@ -24,7 +24,7 @@ from lake.delta.facts import LockDomain, LogObject, Mechanism, Registration
 from lake.delta.names import checksum_name, commit_name
 from lake.delta.uri import TableUri
 
-Outcome = Plan | Refusal
+PlanOrRefusal = ChangePlan | Refusal
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
@@ -208,9 +208,9 @@ class TableUnderRepair:
         consequences: Iterable[str],
         loses: str = "",
         asks: str = "",
-    ) -> Plan:
+    ) -> ChangePlan:
         """`loses` names what can be lost; then items and objects are saved aside by the first calls."""
-        return Plan(
+        return ChangePlan(
             repair,
             self.given.facts.uri,
             title,

@@ -49,7 +49,7 @@ COORDINATOR_COSTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class CommitRate:
     """Commits as seen: how many in the last day, and how many in the busiest minute of it."""
 
     commits: int
@@ -89,17 +89,17 @@ class CapacityAdvice:
     assumptions: tuple[str, ...]
 
 
-def count_commits(moments: Sequence[datetime], tables: int, now: datetime) -> Observed:
+def count_commits(moments: Sequence[datetime], tables: int, now: datetime) -> CommitRate:
     """Count commits of the last day; `moments` are of any age and in any order."""
     recent = [moment for moment in moments if now - WINDOW <= moment <= now]
     minutes: dict[int, int] = {}
     for moment in recent:
         minute = int(moment.timestamp() // 60)
         minutes[minute] = minutes.get(minute, 0) + 1
-    return Observed(len(recent), max(minutes.values(), default=0), tables)
+    return CommitRate(len(recent), max(minutes.values(), default=0), tables)
 
 
-def advise(kind: str, observed: Observed, provision: Provision) -> CapacityAdvice:
+def advise(kind: str, observed: CommitRate, provision: Provision) -> CapacityAdvice:
     """Needed units for the busiest minute seen, with half as much again for bursts within it."""
     costs = LOG_STORE_COSTS if kind == LOG_STORE else COORDINATOR_COSTS
     rate = observed.busiest_minute / 60
@@ -140,7 +140,7 @@ def _short_of(provision: Provision, reads: int, writes: int) -> str:
     return joined(short)
 
 
-def _sentence(observed: Observed, provision: Provision, reads: int, writes: int, short: str) -> str:
+def _sentence(observed: CommitRate, provision: Provision, reads: int, writes: int, short: str) -> str:
     throttles = _throttles(provision)
     if observed.commits == 0:
         return f"No commit of the last day was seen, so nothing is said of what it needs.{throttles}"

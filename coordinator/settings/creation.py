@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from changes.calls import Call
-from changes.plan import Equivalents, Plan, Refusal
+from changes.plan import ChangePlan, Equivalents, Refusal
 from coordinator.protocols.stores import LOG_STORE, TTL_ATTRIBUTE
 from coordinator.settings.equivalents import cloudformation_table, dynamodb_cli, terraform_table
 from coordinator.settings.requests import CreateStore
@@ -21,7 +21,7 @@ from coordinator.settings.store_calls import (
 from coordinator.settings.store_facts import (
     EXPECTED_KEYS,
     NOUNS,
-    Fact,
+    SettingValue,
     StoreFacts,
     differing,
     keys_in_words,
@@ -33,7 +33,7 @@ DELTA_UNITS = 5
 """Read and write units that both of Delta's clients give a table which they create themselves."""
 
 
-def plan_creation(change: CreateStore, facts: StoreFacts) -> Plan | Refusal:
+def plan_creation(change: CreateStore, facts: StoreFacts) -> ChangePlan | Refusal:
     """A table of that name which is there already is finished if it is what the request would have made, and empty."""
     found = facts.description
     if found is not None and (reason := _why_not_ours(change, facts, found)):
@@ -41,7 +41,7 @@ def plan_creation(change: CreateStore, facts: StoreFacts) -> Plan | Refusal:
     calls = _calls(change, facts.arn)
     if found is not None and facts.kind == change.kind and all(_holds(found, call) for call in calls):
         return _refuse(change, "nothing-to-do", f"{change.name} exists already, just as asked for.")
-    return Plan(
+    return ChangePlan(
         kind=change.ACT,
         subject=change.name,
         title=f"Create the {NOUNS[change.kind]} {change.name}",
@@ -143,7 +143,7 @@ def create_request(change: CreateStore) -> dict[str, Any]:
     return request
 
 
-def _birth_facts(change: CreateStore) -> tuple[tuple[str, Fact], ...]:
+def _birth_facts(change: CreateStore) -> tuple[tuple[str, SettingValue], ...]:
     """Settings that CreateTable gives, by which a table that a broken-off job left is recognised."""
     return (*capacity_facts(change.capacity), *((("encryption", ""),) if not change.encryption else ()))
 

@@ -38,7 +38,7 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class PolicyStatement:
     """Actions on resources, as one statement of a policy."""
 
     actions: tuple[str, ...]
@@ -51,7 +51,7 @@ class FeaturePolicy:
 
     feature: str
     title: str
-    grants: tuple[Grant, ...]
+    grants: tuple[PolicyStatement, ...]
 
     @property
     def document(self) -> dict[str, Any]:
@@ -71,42 +71,50 @@ def feature_policies(names: Names) -> tuple[FeaturePolicy, ...]:
             "repair-log-store",
             "Repair tables of a log store",
             (
-                Grant(("dynamodb:UpdateItem", "dynamodb:DeleteItem"), logs),
-                Grant(("s3:PutObject", "s3:DeleteObject"), names.object_arns),
+                PolicyStatement(("dynamodb:UpdateItem", "dynamodb:DeleteItem"), logs),
+                PolicyStatement(("s3:PutObject", "s3:DeleteObject"), names.object_arns),
             ),
         ),
         FeaturePolicy(
             "repair-coordinator",
             "Backfill and repair coordinated tables",
             (
-                Grant(("dynamodb:UpdateItem", "dynamodb:PutItem", "dynamodb:DeleteItem"), coordinators),
-                Grant(("s3:PutObject", "s3:DeleteObject"), names.object_arns if coordinators else ()),
+                PolicyStatement(("dynamodb:UpdateItem", "dynamodb:PutItem", "dynamodb:DeleteItem"), coordinators),
+                PolicyStatement(("s3:PutObject", "s3:DeleteObject"), names.object_arns if coordinators else ()),
             ),
         ),
-        FeaturePolicy("change-stores", "Change commit stores", (Grant(_STORE_CHANGES, stores),)),
+        FeaturePolicy("change-stores", "Change commit stores", (PolicyStatement(_STORE_CHANGES, stores),)),
         FeaturePolicy(
             "create-stores",
             "Create commit stores",
-            (Grant(("dynamodb:CreateTable", "dynamodb:TagResource", *_STORE_CHANGES[1:]), names.store_arns(("*",))),),
+            (
+                PolicyStatement(
+                    ("dynamodb:CreateTable", "dynamodb:TagResource", *_STORE_CHANGES[1:]), names.store_arns(("*",))
+                ),
+            ),
         ),
         FeaturePolicy(
             "change-lifecycle",
             "Change lifecycle rules",
-            (Grant(("s3:GetLifecycleConfiguration", "s3:PutLifecycleConfiguration"), names.bucket_arns),),
+            (PolicyStatement(("s3:GetLifecycleConfiguration", "s3:PutLifecycleConfiguration"), names.bucket_arns),),
         ),
         FeaturePolicy(
             "sweep",
             "Sweep finished temp files",
             (
-                Grant(("s3:ListBucket",), names.bucket_arns),
-                Grant(("s3:DeleteObject", "s3:GetObject"), names.object_arns),
-                Grant(("dynamodb:GetItem",), logs),
+                PolicyStatement(("s3:ListBucket",), names.bucket_arns),
+                PolicyStatement(("s3:DeleteObject", "s3:GetObject"), names.object_arns),
+                PolicyStatement(("dynamodb:GetItem",), logs),
             ),
         ),
         FeaturePolicy(
-            "load", "See throttles and peaks", (Grant(("cloudwatch:GetMetricData",), ("*",) if stores else ()),)
+            "load",
+            "See throttles and peaks",
+            (PolicyStatement(("cloudwatch:GetMetricData",), ("*",) if stores else ()),),
         ),
-        FeaturePolicy("check-permissions", "Check permissions", (Grant(("iam:SimulatePrincipalPolicy",), ("*",)),)),
+        FeaturePolicy(
+            "check-permissions", "Check permissions", (PolicyStatement(("iam:SimulatePrincipalPolicy",), ("*",)),)
+        ),
     )
     return tuple(kept for one in features if (kept := _without_empty(one)).grants)
 
@@ -114,9 +122,9 @@ def feature_policies(names: Names) -> tuple[FeaturePolicy, ...]:
 _STORE_CHANGES = ("dynamodb:UpdateTable", "dynamodb:UpdateTimeToLive", "dynamodb:UpdateContinuousBackups")
 
 
-def _observe(names: Names, stores: tuple[str, ...]) -> tuple[Grant, ...]:
+def _observe(names: Names, stores: tuple[str, ...]) -> tuple[PolicyStatement, ...]:
     return (
-        Grant(
+        PolicyStatement(
             (
                 "s3:ListBucket",
                 "s3:GetBucketVersioning",
@@ -126,8 +134,8 @@ def _observe(names: Names, stores: tuple[str, ...]) -> tuple[Grant, ...]:
             ),
             names.bucket_arns,
         ),
-        Grant(("s3:GetObject",), names.object_arns),
-        Grant(
+        PolicyStatement(("s3:GetObject",), names.object_arns),
+        PolicyStatement(
             (
                 "dynamodb:DescribeTable",
                 "dynamodb:DescribeTimeToLive",

@@ -11,7 +11,7 @@ from changes.calls import Result, Sending
 from changes.documents import OutcomeDocument, call_document, outcome_document, plan_document, refusal_document
 from changes.execution import CallOutcome, Execution, execute
 from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_name, check_writable, connection_of
-from changes.plan import Plan, Refusal
+from changes.plan import ChangePlan, Refusal
 from coordinator.models import Bucket, CommitStore
 from coordinator.observation.settings_of_aws import observe_bucket_now, observe_store_now
 from coordinator.own_records import records_for
@@ -103,7 +103,7 @@ def _apply(context: JobContext) -> str:
     return _closing(plan, execution)
 
 
-def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Plan) -> Execution:
+def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: ChangePlan) -> Execution:
     documents: list[OutcomeDocument] = []
     ids: list[str] = []
     counts: Counter[str] = Counter()
@@ -138,7 +138,7 @@ def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Pl
     return execution
 
 
-def _confirmed(context: JobContext, made: Plan | Refusal) -> Plan:
+def _confirmed(context: JobContext, made: ChangePlan | Refusal) -> ChangePlan:
     if isinstance(made, Refusal):
         raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {made.reason}")
     if made.digest != context.params["digest"]:
@@ -157,7 +157,7 @@ def _observe(connection: Connection, lake: Lake, change: ChangeRequest) -> str:
     return observe_bucket_now(bucket, lake, now) if bucket else ""
 
 
-def _closing(plan: Plan, execution: Execution) -> str:
+def _closing(plan: ChangePlan, execution: Execution) -> str:
     end = execution.end
     if end is None:
         return f"{plan.title}: done. {execution.outcomes[-1].sentence}"

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
-from changes.plan import Plan, Refusal
+from changes.plan import ChangePlan, Refusal
 from coordinator.protocols.deadlines import moment_in_words
-from coordinator.protocols.lifecycle import Act, is_on_temp_files
+from coordinator.protocols.lifecycle import LifecycleAction, is_on_temp_files
 from coordinator.protocols.rule_troubles import MOST_RULES
 from coordinator.protocols.waiting_files import SHORTEST_TEMP_DAYS
 from coordinator.protocols.wording import DAY, counted, thousands
@@ -56,7 +56,7 @@ class BucketFacts:
     longest_commits: Mapping[str, float] = field(default_factory=dict)
 
 
-def plan_lifecycle(change: LifecycleChange, facts: BucketFacts, now: datetime) -> Plan | Refusal:
+def plan_lifecycle(change: LifecycleChange, facts: BucketFacts, now: datetime) -> ChangePlan | Refusal:
     """The one write that makes the change, or why nothing may be done."""
     code, reason = _why_not(facts)
     if reason or facts.lifecycle is None:
@@ -115,7 +115,9 @@ def _why_not(facts: BucketFacts) -> tuple[str, str]:
     return "", ""
 
 
-def _set_temp_rule(change: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, now: datetime) -> Plan | Refusal:
+def _set_temp_rule(
+    change: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, now: datetime
+) -> ChangePlan | Refusal:
     folder = temp_prefix(change.prefix)
     least = least_days(facts.longest_commits.get(change.prefix, 0))
     if change.days < least:
@@ -130,7 +132,7 @@ def _set_temp_rule(change: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle
             change, "no-table", f"Levee knows no Delta table at s3://{facts.bucket}/{change.prefix}: observe it first."
         )
     oldest = facts.tables[change.prefix]
-    bites = Act(change.days, None).bites_at(oldest) if oldest else None
+    bites = LifecycleAction(change.days, None).bites_at(oldest) if oldest else None
     if oldest and (bites is None or bites - now <= timedelta(days=1)):
         return _refuse(
             change,
@@ -141,7 +143,7 @@ def _set_temp_rule(change: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle
     return _put_temp_rule(change, facts, lifecycle, folder)
 
 
-def _put_temp_rule(change: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, folder: str) -> Plan | Refusal:
+def _put_temp_rule(change: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, folder: str) -> ChangePlan | Refusal:
     standing = rule_of(lifecycle, change.prefix)
     own = temp_rule_id(change.prefix)
     versioned = facts.versioning in ("Enabled", "Suspended")
@@ -188,7 +190,7 @@ def _put_temp_rule(change: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle
 def _waiting(change: SetTempRule, facts: BucketFacts) -> list[str]:
     """When the rule would take the oldest commit that waits now."""
     oldest = facts.tables.get(change.prefix)
-    bites = Act(change.days, None).bites_at(oldest) if oldest else None
+    bites = LifecycleAction(change.days, None).bites_at(oldest) if oldest else None
     if oldest is None or bites is None:
         return []
     return [
@@ -197,7 +199,7 @@ def _waiting(change: SetTempRule, facts: BucketFacts) -> list[str]:
     ]
 
 
-def _remove_temp_rule(change: RemoveTempRule, facts: BucketFacts, lifecycle: Lifecycle) -> Plan | Refusal:
+def _remove_temp_rule(change: RemoveTempRule, facts: BucketFacts, lifecycle: Lifecycle) -> ChangePlan | Refusal:
     found = [rule for rule in lifecycle.rules if rule.id == change.rule]
     if not found:
         return _refuse(change, "nothing-to-do", f"{facts.bucket} has no rule {change.rule}.")
@@ -219,7 +221,7 @@ def _remove_temp_rule(change: RemoveTempRule, facts: BucketFacts, lifecycle: Lif
     return _plan(change, facts, title, lifecycle, merged, change.rule, "", says, told)
 
 
-def _set_multipart_rule(change: SetMultipartRule, facts: BucketFacts, lifecycle: Lifecycle) -> Plan | Refusal:
+def _set_multipart_rule(change: SetMultipartRule, facts: BucketFacts, lifecycle: Lifecycle) -> ChangePlan | Refusal:
     other = next((rule.id for rule in lifecycle.rules if rule.id != MULTIPART_RULE_ID and ends_uploads(rule)), None)
     if other is not None:
         named = f"Rule {other}" if other else "A rule without a name"
@@ -298,12 +300,12 @@ def _plan(
     xml: str,
     says: str,
     consequences: list[str],
-) -> Plan:
+) -> ChangePlan:
     owner = facts.account if facts.owned else ""
     call = WriteLifecycle(facts.bucket, rule_id, xml, lifecycle.digest, says, not merged.rules, owner)
     rules = [rule_json(rule) for rule in merged.rules]
     changed = next((one for one in rules if one.get("ID") == rule_id), {}) if xml else {}
-    return Plan(
+    return ChangePlan(
         kind=change.ACT,
         subject=change.bucket,
         title=title,

@@ -39,7 +39,7 @@ _REACHED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Permission:
+class PermissionCheck:
     """One action on one resource. `held` is "yes", "no" or "unknown"; `how` "asked", "tried", "simulated" or ""."""
 
     feature: str
@@ -91,14 +91,14 @@ def check_all(
         for resource in grant.resources
         for action in grant.actions
     ]
-    known: dict[tuple[str, str], Permission] = {}
+    known: dict[tuple[str, str], PermissionCheck] = {}
     found = []
     for done, (feature, action, resource) in enumerate(pairs, start=1):
         check_cancelled()
         if (action, resource) not in known:
             known[action, resource] = _check(feature, action, resource, lake, simulation)
         one = known[action, resource]
-        found.append(asdict(Permission(feature, action, resource, one.held, one.how, one.reason)))
+        found.append(asdict(PermissionCheck(feature, action, resource, one.held, one.how, one.reason)))
         progress(done, len(pairs))
     return {"identity": identity.arn if identity else "", "permissions": found}
 
@@ -117,22 +117,24 @@ class Simulation:
                 raise
             self._why_not = f"Who the connection is, is not known: {error}"
 
-    def judge(self, feature: str, action: str, resource: str) -> Permission:
+    def judge(self, feature: str, action: str, resource: str) -> PermissionCheck:
         if self._why_not or self.identity is None:
-            return Permission(feature, action, resource, "unknown", "", self._why_not)
+            return PermissionCheck(feature, action, resource, "unknown", "", self._why_not)
         try:
             found = simulate(self._lake.services, self.identity.principal, [action], resource)
         except AwsError as error:
             self._why_not = f"It cannot be found out without making a change, and IAM does not simulate it: {error}"
-            return Permission(feature, action, resource, "unknown", "", self._why_not)
+            return PermissionCheck(feature, action, resource, "unknown", "", self._why_not)
         decision = found.get(action, "")
         if decision == "allowed":
-            return Permission(feature, action, resource, "yes", "simulated")
+            return PermissionCheck(feature, action, resource, "yes", "simulated")
         denied = {"explicitDeny": "A policy denies it.", "implicitDeny": "No policy allows it."}.get(decision)
-        return Permission(feature, action, resource, "no" if denied else "unknown", "simulated", denied or decision)
+        return PermissionCheck(
+            feature, action, resource, "no" if denied else "unknown", "simulated", denied or decision
+        )
 
 
-def _check(feature: str, action: str, resource: str, lake: Lake, simulation: Simulation) -> Permission:
+def _check(feature: str, action: str, resource: str, lake: Lake, simulation: Simulation) -> PermissionCheck:
     name = resource.partition(":table/")[2] or resource.rpartition(":::")[2]
     how = "asked"
     probe = _READS.get(action)
@@ -144,13 +146,13 @@ def _check(feature: str, action: str, resource: str, lake: Lake, simulation: Sim
         probe(lake, name)
     except AwsError as error:
         if error.is_access_denied:
-            return Permission(feature, action, resource, "no", how, str(error))
+            return PermissionCheck(feature, action, resource, "no", how, str(error))
         if error.code not in _REACHED:
-            return Permission(feature, action, resource, "unknown", how, str(error))
+            return PermissionCheck(feature, action, resource, "unknown", how, str(error))
         # A table that is not there says nothing of a permission on it.
         if error.code == "ResourceNotFoundException":
-            return Permission(feature, action, resource, "unknown", how, str(error))
-    return Permission(feature, action, resource, "yes", how)
+            return PermissionCheck(feature, action, resource, "unknown", how, str(error))
+    return PermissionCheck(feature, action, resource, "yes", how)
 
 
 def _object(name: str) -> tuple[str, str]:

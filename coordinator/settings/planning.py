@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
-from changes.plan import Plan, Refusal
+from changes.plan import ChangePlan, Refusal
 from coordinator.settings.lifecycle_plans import plan_lifecycle
 from coordinator.settings.reading import account_of, read_bucket, read_store
 from coordinator.settings.requests import ChangeRequest, RemoveTempRule, SetMultipartRule, SetTempRule, Sweep
@@ -20,7 +20,7 @@ def plan_now(
     change: ChangeRequest,
     now: datetime,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Plan | Refusal:
+) -> ChangePlan | Refusal:
     """Read and plan; nothing is changed. Raises AwsError where the store or bucket cannot be read at all."""
     if isinstance(change, Sweep):
         return plan_sweep(change, connection, lake, now, progress)

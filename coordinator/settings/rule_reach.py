@@ -7,7 +7,7 @@ from typing import Any
 
 from coordinator.protocols.bucket_tables import TableInBucket
 from coordinator.protocols.deadlines import Deadline
-from coordinator.protocols.lifecycle import Rule, ends_unfinished_uploads, is_on_temp_files, read_rule
+from coordinator.protocols.lifecycle import LifecycleRule, ends_unfinished_uploads, is_on_temp_files, read_rule
 from coordinator.protocols.published_reach import (
     bite_in_words,
     matters_to_data,
@@ -112,14 +112,14 @@ def forecast(count: int, without_rule: int) -> RuleForecast:
     return RuleForecast(needed, False, told)
 
 
-def _served(rules: Sequence[Rule], tables: Sequence[TableInBucket]) -> int:
+def _served(rules: Sequence[LifecycleRule], tables: Sequence[TableInBucket]) -> int:
     """Tables whose temp files leave by a rule without other conditions."""
     sweeping = [rule for rule in rules if not rule.conditions and any(not act.archives for act in rule.acts)]
     prefixes = {rule.prefix for rule in sweeping}
     return sum(any(table.held[0][:end] in prefixes for end in range(len(table.held[0]) + 1)) for table in tables)
 
 
-def _reach(raw: Mapping[str, Any], rule: Rule, tables: Sequence[TableInBucket], now: datetime) -> RuleReach:
+def _reach(raw: Mapping[str, Any], rule: LifecycleRule, tables: Sequence[TableInBucket], now: datetime) -> RuleReach:
     reached = [table for table in tables if rule.reaches(table.root)]
     touches = {kind: [table for table in reached if _touches(rule, table, kind)] for kind in (LOG, TEMP, STAGED, DATA)}
     kinds = tuple(kind for kind, touched in touches.items() if touched)
@@ -142,7 +142,7 @@ def _reach(raw: Mapping[str, Any], rule: Rule, tables: Sequence[TableInBucket], 
     )
 
 
-def _touches(rule: Rule, table: TableInBucket, kind: str) -> bool:
+def _touches(rule: LifecycleRule, table: TableInBucket, kind: str) -> bool:
     temp, *staged = table.held
     if kind == TEMP:
         return rule.reaches(temp)
@@ -151,13 +151,13 @@ def _touches(rule: Rule, table: TableInBucket, kind: str) -> bool:
     return matters_to_data(rule, table) if kind == DATA else matters_to_log(rule, table)
 
 
-def _deadlines(rule: Rule, reached: Sequence[TableInBucket], now: datetime) -> list[Deadline]:
+def _deadlines(rule: LifecycleRule, reached: Sequence[TableInBucket], now: datetime) -> list[Deadline]:
     """When it takes a log or data file, or the file of a commit that waits unpublished."""
     return [*published_deadlines(rule, reach_of(rule, reached)), *waiting_deadlines(rule, reached, now)]
 
 
 def _sentence(
-    rule: Rule,
+    rule: LifecycleRule,
     enabled: bool,
     touches: Mapping[str, Sequence[TableInBucket]],
     bites_at: datetime | None,

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 from changes.calls import Answer, LakeCall, Permission, Result, Sending, Stop, already, done
 from coordinator.protocols.wording import thousands
 from coordinator.settings.requests import Capacity
-from coordinator.settings.store_facts import Fact, differing
+from coordinator.settings.store_facts import SettingValue, differing
 from lake.aws.errors import AwsError
 
 if TYPE_CHECKING:
     from lake.aws.access import Lake
     from lake.aws.dynamodb import StoreDescription
 
-ACTIVE: tuple[str, Fact] = ("status", "ACTIVE")
+ACTIVE: tuple[str, SettingValue] = ("status", "ACTIVE")
 TTL_ON = ("ENABLING", "ENABLED")
 TTL_OFF = ("DISABLING", "DISABLED")
 SETTLE_LOOKS = 60
 """How often a change is looked for, a `pause` apart: creating a table takes about ten seconds."""
 
-Facts = tuple[tuple[str, Fact], ...]
+Facts = tuple[tuple[str, SettingValue], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ def capacity_in_words(capacity: Capacity) -> str:
     return f"provisioned with {thousands(capacity.read)} read and {thousands(capacity.write)} write units a second"
 
 
-def _fact_in_words(name: str, value: Fact) -> str:
+def _fact_in_words(name: str, value: SettingValue) -> str:
     if name == "status" and value == "":
         return "no table of this name exists"
     values = value if isinstance(value, tuple) else (value,)

@@ -8,7 +8,7 @@ from coordinator.settings.capacity import CapacityAdvice
 from lake.aws.dynamodb import StoreDescription
 from lake.delta import coordinator_items, log_store
 
-Fact = str | int | bool | None | tuple[object, ...]
+SettingValue = str | int | bool | None | tuple[object, ...]
 """What a setting of a DynamoDB table is; of several values any will do."""
 
 EXPECTED_KEYS = {LOG_STORE: log_store.expected_keys(), "commit_coordinator": coordinator_items.expected_keys()}
@@ -80,7 +80,7 @@ def keys_in_words(keys: tuple[tuple[str, str, str], ...]) -> str:
     return joined([f"{kind} {name} ({letter})" for name, kind, letter in keys]) or "none"
 
 
-def differing(found: StoreDescription | None, wanted: tuple[tuple[str, Fact], ...]) -> str:
+def differing(found: StoreDescription | None, wanted: tuple[tuple[str, SettingValue], ...]) -> str:
     """The first of these facts that does not hold, in words; "" where all do. An absent table has status ""."""
     for name, value in wanted:
         actual = getattr(found, name) if found is not None else ("" if name == "status" else None)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from changes.calls import Call
-from changes.plan import Equivalents, Plan, Refusal
+from changes.plan import ChangePlan, Equivalents, Refusal
 from coordinator.protocols.stores import COMMIT_COORDINATOR, TTL_ATTRIBUTE
 from coordinator.protocols.wording import counted, joined, thousands, verb
 from coordinator.settings.creation import plan_creation
@@ -33,13 +33,13 @@ from coordinator.settings.store_calls import (
     ttl_call,
     ttl_request,
 )
-from coordinator.settings.store_facts import Fact, StoreFacts, why_not_changed
+from coordinator.settings.store_facts import SettingValue, StoreFacts, why_not_changed
 from lake.aws.dynamodb import StoreDescription
 
 StoreChange = CreateStore | ChangeCapacity | ChangeProtection | ChangeRecovery | EnableTtl | MigrateTtl | DisableTtl
 
 
-def plan_store(change: StoreChange, facts: StoreFacts) -> Plan | Refusal:
+def plan_store(change: StoreChange, facts: StoreFacts) -> ChangePlan | Refusal:
     """The calls that make the change on the table as it is, or why nothing may be done."""
     if isinstance(change, CreateStore):
         return plan_creation(change, facts)
@@ -63,7 +63,7 @@ def plan_store(change: StoreChange, facts: StoreFacts) -> Plan | Refusal:
     assert_never(change)
 
 
-def _capacity(change: ChangeCapacity, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
+def _capacity(change: ChangeCapacity, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
     wanted = change.capacity
     if indexes := [*found.global_indexes, *found.local_indexes]:
         return _refuse(
@@ -72,7 +72,7 @@ def _capacity(change: ChangeCapacity, facts: StoreFacts, found: StoreDescription
             f"{change.name} has {'the index' if len(indexes) == 1 else 'the indexes'} {joined(indexes)}, which no "
             "writer makes and which have a capacity of their own: change its capacity where they are kept.",
         )
-    has: tuple[tuple[str, Fact], ...] = (("billing", found.billing),)
+    has: tuple[tuple[str, SettingValue], ...] = (("billing", found.billing),)
     if found.billing == "provisioned":
         has += (("read_capacity", found.read_capacity), ("write_capacity", found.write_capacity))
     will = capacity_facts(wanted)
@@ -110,7 +110,7 @@ def _of_capacity(wanted: Capacity, facts: StoreFacts) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _protection(change: ChangeProtection, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
+def _protection(change: ChangeProtection, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
     word = "on" if change.on else "off"
     if found.deletion_protection == change.on:
         return _refuse(change, "nothing-to-do", f"Deletion protection of {change.name} is {word} already.")
@@ -128,7 +128,7 @@ def _protection(change: ChangeProtection, facts: StoreFacts, found: StoreDescrip
     return _plan(change, facts, title, (call,), (told,), {"deletion_protection": change.on}, danger)
 
 
-def _recovery(change: ChangeRecovery, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
+def _recovery(change: ChangeRecovery, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
     word = "on" if change.on else "off"
     if found.point_in_time_recovery is None:
         return _refuse(
@@ -152,7 +152,7 @@ def _recovery(change: ChangeRecovery, facts: StoreFacts, found: StoreDescription
     return _plan(change, facts, title, (call,), (told,) if change.on else (), {"recovery": change.on}, danger)
 
 
-def _enable_ttl(change: EnableTtl, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
+def _enable_ttl(change: EnableTtl, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
     if reason := _why_no_ttl(change, facts, found):
         return reason
     status, attribute = found.ttl_status, found.ttl_attribute
@@ -185,7 +185,7 @@ def _enable_ttl(change: EnableTtl, facts: StoreFacts, found: StoreDescription) -
     return _plan(change, facts, title, (call,), tuple(told), {"ttl": (TTL_ATTRIBUTE, True)})
 
 
-def _migrate_ttl(change: MigrateTtl, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
+def _migrate_ttl(change: MigrateTtl, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
     if reason := _why_no_ttl(change, facts, found):
         return reason
     attribute = found.ttl_attribute or ""
@@ -221,10 +221,10 @@ def _migrate_ttl(change: MigrateTtl, facts: StoreFacts, found: StoreDescription)
         f"# Apply with ttl.enabled = false first, and with this an hour later.\n{terraform_table(settings)}",
         f"# Deploy with Enabled: false first, and with this an hour later.\n{cloudformation_table(settings)}",
     )
-    return Plan(change.ACT, change.name, title, calls, told, conditions=_conditions(facts), equivalents=texts)
+    return ChangePlan(change.ACT, change.name, title, calls, told, conditions=_conditions(facts), equivalents=texts)
 
 
-def _disable_ttl(change: DisableTtl, facts: StoreFacts, found: StoreDescription) -> Plan | Refusal:
+def _disable_ttl(change: DisableTtl, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
     if facts.is_migrating:
         return _under_way(change)
     if found.ttl_status in TTL_OFF:
@@ -283,14 +283,14 @@ def _plan(
     consequences: tuple[str, ...],
     settings: Mapping[str, Any],
     danger: str = "",
-) -> Plan:
+) -> ChangePlan:
     table = {"name": change.name, **settings}
     texts = Equivalents(
         dynamodb_cli([(call.verb, json.loads(call.request)) for call in calls], facts.region),
         terraform_table(table),
         cloudformation_table(table),
     )
-    return Plan(
+    return ChangePlan(
         change.ACT,
         change.name,
         title,

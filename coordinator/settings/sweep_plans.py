@@ -7,7 +7,7 @@ from functools import partial
 
 from django.db.models import QuerySet
 
-from changes.plan import Equivalents, Plan, Refusal
+from changes.plan import ChangePlan, Equivalents, Refusal
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.observation.elsewhere import held_elsewhere
 from coordinator.observation.provenance_rows import seen_of_version
@@ -29,7 +29,7 @@ def plan_sweep(
     lake: Lake,
     now: datetime,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Plan | Refusal:
+) -> ChangePlan | Refusal:
     """Judge every old temp file of the tables; `progress` hears how many of them are done, and may raise.
 
     Raises AwsError.
@@ -95,7 +95,7 @@ def _plan(
     lake: Lake,
     progress: Callable[[int, int], None],
     left_out: Sequence[str],
-) -> Plan | Refusal:
+) -> ChangePlan | Refusal:
     whole = Tally()
     with_files = []
     for number, call in enumerate(calls, start=1):
@@ -110,7 +110,7 @@ def _plan(
             f"{counted(len(calls), 'table')} looked at: no finished temp file is that old. {' '.join(kept)}".strip()
         )
         return _refuse(change, "nothing-to-do", reason)
-    return Plan(
+    return ChangePlan(
         kind=change.ACT,
         subject=change.bucket,
         title=f"Sweep finished temp files of {counted(len(with_files[:MOST_TABLES]), 'table')} in {change.bucket}",

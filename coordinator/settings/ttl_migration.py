@@ -30,7 +30,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class TtlStep:
     """What to do: `send` switches TTL on ("enable") or off ("disable"), "" just waits.
 
     `phase` is the next one, reached once what is sent was taken; `detail` says where it is; `wait` is how long until
@@ -44,7 +44,7 @@ class Move:
     wait: timedelta = LOOK_EVERY
 
 
-def next_move(phase: Phase, from_attribute: str, seen: Seen, *, settled: bool = True) -> Move:
+def next_move(phase: Phase, from_attribute: str, seen: Seen, *, settled: bool = True) -> TtlStep:
     """Decide from the phase and from what is seen, so that a move that was made and not noted is not made again.
 
     `settled` is false just after a change, while DynamoDB may still describe what was before.
@@ -52,30 +52,30 @@ def next_move(phase: Phase, from_attribute: str, seen: Seen, *, settled: bool = 
     if seen.table_status != "ACTIVE":
         return _table_is_away(phase, seen)
     if seen.ttl_status is None:
-        return Move(phase, "DynamoDB does not say how TTL stands: asked again in a minute.")
+        return TtlStep(phase, "DynamoDB does not say how TTL stands: asked again in a minute.")
     if seen.ttl_attribute == TTL_ATTRIBUTE and seen.ttl_status in ("ENABLED", "ENABLING"):
         return _on_expire_time(seen)
     if seen.ttl_status == "DISABLING":
         if phase is Phase.WAITING_ON:
             return _somebody("switched TTL off")
         detail = "TTL is being switched off; DynamoDB takes up to an hour for that."
-        return Move(Phase.WAITING_OFF, detail)
+        return TtlStep(Phase.WAITING_OFF, detail)
     if seen.ttl_status == "DISABLED":
         if phase is Phase.WAITING_ON:
-            return _somebody("switched TTL off") if settled else Move(phase, _NOT_SHOWN)
+            return _somebody("switched TTL off") if settled else TtlStep(phase, _NOT_SHOWN)
         detail = f"TTL on {TTL_ATTRIBUTE} was asked for; DynamoDB takes up to an hour for it."
-        return Move(Phase.WAITING_ON, detail, "enable", TTL_ATTRIBUTE)
+        return TtlStep(Phase.WAITING_ON, detail, "enable", TTL_ATTRIBUTE)
     if phase is Phase.WAITING_OFF and seen.ttl_attribute == from_attribute and not settled:
-        return Move(phase, _NOT_SHOWN)
+        return TtlStep(phase, _NOT_SHOWN)
     return _on_another(phase, from_attribute, seen)
 
 
-def after_refusal(phase: Phase, send: str, error: AwsError, now: datetime) -> Move:
+def after_refusal(phase: Phase, send: str, error: AwsError, now: datetime) -> TtlStep:
     """The move where DynamoDB refused to switch: it waits where that may pass, and fails where it will not."""
     said = str(error).rstrip(".")
     word = "off" if send == "disable" else f"on, by {TTL_ATTRIBUTE}"
     if error.is_access_denied or error.code in _REFUSED_FOR_GOOD:
-        return Move(Phase.FAILED, f"TTL could not be switched {word}: {said}.")
+        return TtlStep(Phase.FAILED, f"TTL could not be switched {word}: {said}.")
     waiting = Phase.DISABLING if send == "disable" else Phase.ENABLING
     at = now + ASK_AGAIN
     if error.code == "ValidationException":
@@ -83,36 +83,40 @@ def after_refusal(phase: Phase, send: str, error: AwsError, now: datetime) -> Mo
             f"DynamoDB takes one change of TTL in about an hour and refuses to switch it {word} yet: asked again at "
             f"{at:%H:%M} UTC. It said: {error.message.rstrip('.')}."
         )
-        return Move(waiting, detail, wait=ASK_AGAIN)
-    return Move(
+        return TtlStep(waiting, detail, wait=ASK_AGAIN)
+    return TtlStep(
         waiting, f"TTL could not be switched {word} yet, and is tried again at {at:%H:%M} UTC: {said}.", wait=ASK_AGAIN
     )
 
 
-def _table_is_away(phase: Phase, seen: Seen) -> Move:
+def _table_is_away(phase: Phase, seen: Seen) -> TtlStep:
     if seen.table_status in ("", "DELETING", "ARCHIVED"):
-        return Move(Phase.FAILED, "The DynamoDB table is gone: nothing is left to move.")
-    return Move(phase, f"DynamoDB says {seen.table_status} of the table: waits until it is ACTIVE.")
+        return TtlStep(Phase.FAILED, "The DynamoDB table is gone: nothing is left to move.")
+    return TtlStep(phase, f"DynamoDB says {seen.table_status} of the table: waits until it is ACTIVE.")
 
 
-def _on_expire_time(seen: Seen) -> Move:
+def _on_expire_time(seen: Seen) -> TtlStep:
     if seen.ttl_status == "ENABLED":
-        return Move(Phase.DONE, f"TTL is on {TTL_ATTRIBUTE}, read back from DynamoDB.")
-    return Move(Phase.WAITING_ON, f"TTL on {TTL_ATTRIBUTE} is being switched on, which takes DynamoDB up to an hour.")
+        return TtlStep(Phase.DONE, f"TTL is on {TTL_ATTRIBUTE}, read back from DynamoDB.")
+    return TtlStep(
+        Phase.WAITING_ON, f"TTL on {TTL_ATTRIBUTE} is being switched on, which takes DynamoDB up to an hour."
+    )
 
 
-def _on_another(phase: Phase, from_attribute: str, seen: Seen) -> Move:
+def _on_another(phase: Phase, from_attribute: str, seen: Seen) -> TtlStep:
     if seen.ttl_status == "ENABLING":
-        return Move(phase, f"DynamoDB is still switching TTL on by {seen.ttl_attribute}: waits until that is over.")
+        return TtlStep(phase, f"DynamoDB is still switching TTL on by {seen.ttl_attribute}: waits until that is over.")
     if seen.ttl_status != "ENABLED":
-        return Move(phase, f"DynamoDB says {seen.ttl_status} of TTL: asked again in a minute.")
+        return TtlStep(phase, f"DynamoDB says {seen.ttl_status} of TTL: asked again in a minute.")
     if phase is not Phase.DISABLING:
         return _somebody(f"switched TTL on again, by {seen.ttl_attribute}")
     if from_attribute and seen.ttl_attribute != from_attribute:
         return _somebody(f"moved TTL to {seen.ttl_attribute}")
     detail = f"TTL on {seen.ttl_attribute} was asked to end; DynamoDB takes up to an hour for that."
-    return Move(Phase.WAITING_OFF, detail, "disable", seen.ttl_attribute)
+    return TtlStep(Phase.WAITING_OFF, detail, "disable", seen.ttl_attribute)
 
 
-def _somebody(did: str) -> Move:
-    return Move(Phase.FAILED, f"Somebody {did} meanwhile: nothing more is changed. Look at the store, then plan again.")
+def _somebody(did: str) -> TtlStep:
+    return TtlStep(
+        Phase.FAILED, f"Somebody {did} meanwhile: nothing more is changed. Look at the store, then plan again."
+    )

@@ -15,9 +15,9 @@ from coordinator.settings.ttl_migration import (
     GIVE_UP,
     LOOK_EVERY,
     SETTLES_IN,
-    Move,
     Phase,
     Seen,
+    TtlStep,
     after_refusal,
     next_move,
 )
@@ -81,15 +81,18 @@ def carry_on(migration: TtlMigration, now: datetime) -> bool:
     migration.refresh_from_db()
     connection = migration.store.connection
     if is_read_only(connection):
-        move = Move(Phase.FAILED, f"The connection {connection.name} is read-only now: nothing more is changed.")
+        move = TtlStep(Phase.FAILED, f"The connection {connection.name} is read-only now: nothing more is changed.")
         return _note(migration, lease, move, now, ())
     try:
         with open_lake(lake_access(connection)) as lake:
             move, ids = _make(migration, lake, now)
     except (AwsError, EndpointNotAllowed) as error:
-        move, ids = Move(Phase(migration.phase), f"DynamoDB could not be asked, tried again in a minute: {error}"), ()
+        move, ids = (
+            TtlStep(Phase(migration.phase), f"DynamoDB could not be asked, tried again in a minute: {error}"),
+            (),
+        )
     if now - migration.started_at > GIVE_UP and move.phase not in TtlMigration.ENDED:
-        move = Move(Phase.FAILED, f"Given up after a day. Last: {move.detail}")
+        move = TtlStep(Phase.FAILED, f"Given up after a day. Last: {move.detail}")
     return _note(migration, lease, move, now, ids)
 
 
@@ -99,7 +102,7 @@ def _take(migration: TtlMigration, now: datetime, lease: datetime) -> bool:
     return due.update(leased_until=lease) == 1
 
 
-def _make(migration: TtlMigration, lake: Lake, now: datetime) -> tuple[Move, tuple[str, ...]]:
+def _make(migration: TtlMigration, lake: Lake, now: datetime) -> tuple[TtlStep, tuple[str, ...]]:
     phase, name = Phase(migration.phase), migration.store.name
     settled = now - migration.phase_at > SETTLES_IN
     move = next_move(phase, migration.from_attribute, _seen(lake, name), settled=settled)
@@ -123,7 +126,7 @@ def _seen(lake: Lake, name: str) -> Seen:
     return Seen(found.status, found.ttl_status, found.ttl_attribute or "")
 
 
-def _note(migration: TtlMigration, lease: datetime, move: Move, now: datetime, ids: tuple[str, ...]) -> bool:
+def _note(migration: TtlMigration, lease: datetime, move: TtlStep, now: datetime, ids: tuple[str, ...]) -> bool:
     """Write the move down if the lease is still held; a phase that began or ended goes into the audit log."""
     ended = move.phase in TtlMigration.ENDED
     moved = move.phase != migration.phase
@@ -143,7 +146,7 @@ def _note(migration: TtlMigration, lease: datetime, move: Move, now: datetime, i
     return bool(changed)
 
 
-def _audit(migration: TtlMigration, move: Move, ids: tuple[str, ...]) -> None:
+def _audit(migration: TtlMigration, move: TtlStep, ids: tuple[str, ...]) -> None:
     record(
         Actor.worker(migration.requested_by_name, None),
         "store.change",

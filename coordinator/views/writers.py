@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from coordinator.coordination.compatibility import Read, Write, leftovers_in_words, matrix
+from coordinator.coordination.compatibility import ReadSupport, WriteSupport, leftovers_in_words, matrix
 from coordinator.coordination.conf_documents import conf_document
 from coordinator.coordination.moves import NOTE, moves_from
 from coordinator.coordination.releases import RELEASES, release_named
@@ -19,16 +19,16 @@ from coordinator.queries.table_list import MECHANISM_WORDS
 from lake.delta.facts import Mechanism
 
 READ_LOOKS = {
-    Read.FRESH: "healthy",
-    Read.STALE: "attention",
-    Read.REFUSED: "cancelled",
-    Read.UNKNOWN: "not_checked",
+    ReadSupport.FRESH: "healthy",
+    ReadSupport.STALE: "attention",
+    ReadSupport.REFUSED: "cancelled",
+    ReadSupport.UNKNOWN: "not_checked",
 }
 WRITE_LOOKS = {
-    Write.YES: "healthy",
-    Write.REFUSED: "cancelled",
-    Write.NEVER: "unsafe",
-    Write.UNKNOWN: "not_checked",
+    WriteSupport.YES: "healthy",
+    WriteSupport.REFUSED: "cancelled",
+    WriteSupport.NEVER: "unsafe",
+    WriteSupport.UNKNOWN: "not_checked",
 }
 """The state whose shape and tone each answer is shown with."""
 
@@ -61,8 +61,8 @@ def compatibility(request: HttpRequest, table_id: int) -> HttpResponse:
     rows = matrix(mechanism, table.reader_features, table.writer_features)
     context = {
         "engines": [(row, READ_LOOKS[row.read], WRITE_LOOKS[row.write]) for row in rows],
-        "stale": sum(row.read is Read.STALE for row in rows),
-        "never": sum(row.write is Write.NEVER for row in rows),
+        "stale": sum(row.read is ReadSupport.STALE for row in rows),
+        "never": sum(row.write is WriteSupport.NEVER for row in rows),
         "leftovers": () if coordinated else leftovers_in_words(table.features),
         "moves": moves_from(mechanism),
         "note": NOTE,

@@ -16,7 +16,7 @@ _KEPT = "_levee_access"
 
 
 @dataclass(frozen=True)
-class Access:
+class UserAccess:
     """`role` holds everywhere, `grants` on the connections of these numbers; the higher of the two counts."""
 
     role: Role | None = None
@@ -33,22 +33,22 @@ class Access:
         return None if self.role is not None else frozenset(self.grants)
 
 
-def read_access(user: Any) -> Access:
+def read_access(user: Any) -> UserAccess:
     """Ask the database, once, what a person may now; a stranger or a disabled person may nothing."""
     if user is None or not user.is_active or user.pk is None:
-        return Access(role_of(user))
+        return UserAccess(role_of(user))
     held = User.objects.filter(pk=user.pk).values_list("groups__name", "grants__connection_id", "grants__role")
     groups = {group for group, _, _ in held}
     role = Role.ADMIN if user.is_superuser else highest(role for role in Role if role.value in groups)
-    return Access(role, {connection: Role(granted) for _, connection, granted in held if granted})
+    return UserAccess(role, {connection: Role(granted) for _, connection, granted in held if granted})
 
 
-def access_of(request: HttpRequest) -> Access:
+def access_of(request: HttpRequest) -> UserAccess:
     """Return what the person of this request may, read once for all that the request asks."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
-        return Access()
-    kept: tuple[int, Access] | None = getattr(request, _KEPT, None)
+        return UserAccess()
+    kept: tuple[int, UserAccess] | None = getattr(request, _KEPT, None)
     if kept is None or kept[0] != user.pk:
         kept = (user.pk, read_access(user))
         setattr(request, _KEPT, kept)

@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from dashboard.accounts.access import Access, access_of, read_access
+from dashboard.accounts.access import UserAccess, access_of, read_access
 from dashboard.accounts.roles import FRESH_FOR, PERMISSIONS, Role
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Actor:
     proved_at: datetime | None = None
     """When the person last typed their password; None: never in this session."""
 
-    known: Access | None = field(default=None, compare=False, repr=False)
+    known: UserAccess | None = field(default=None, compare=False, repr=False)
     """What the person may, where it has been read already."""
 
     @classmethod
@@ -74,7 +74,7 @@ class Actor:
         return Role.ADMIN if self.source in {"command", "schedule"} else self._access.role
 
     @cached_property
-    def _access(self) -> Access:
+    def _access(self) -> UserAccess:
         return self.known if self.known is not None else read_access(self.user)
 
     def may(self, verb: str, connection: "Connection | None" = None) -> bool:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
-from dashboard.alerts.models import Alert, Message, Recipient, Rule
+from dashboard.alerts.models import Alert, AlertState, Message, MessageState, Recipient, RecipientKind, Rule
 from dashboard.alerts.outbox import destinations_of, new_message_id
 from dashboard.audit.log import record
 from dashboard.connections.models import Connection
@@ -48,7 +48,7 @@ def acknowledge(actor: Actor, alert: Alert, reason: str, until: datetime) -> Non
     now = timezone.now()
     with transaction.atomic():
         won = Alert.objects.filter(pk=alert.pk, resolved_at=None).update(
-            state=Alert.State.ACKNOWLEDGED,
+            state=AlertState.ACKNOWLEDGED,
             acknowledged_by=actor.name[:150],
             acknowledged_at=now,
             acknowledged_until=min(until, now + LONGEST),
@@ -63,8 +63,8 @@ def reopen(actor: Actor, alert: Alert) -> None:
     """Take an acknowledgement back."""
     require(actor, ACKNOWLEDGE, target=alert.headline, connection=alert.connection)
     with transaction.atomic():
-        won = Alert.objects.filter(pk=alert.pk, state=Alert.State.ACKNOWLEDGED, resolved_at=None).update(
-            state=Alert.State.OPEN, acknowledged_until=None, unattended_since=timezone.now()
+        won = Alert.objects.filter(pk=alert.pk, state=AlertState.ACKNOWLEDGED, resolved_at=None).update(
+            state=AlertState.OPEN, acknowledged_until=None, unattended_since=timezone.now()
         )
         if not won:
             raise NotNow("This alert is not acknowledged.")
@@ -137,11 +137,11 @@ def send_test(actor: Actor, recipient: Recipient) -> int:
 def send_again(actor: Actor, message: Message) -> None:
     """Let a message that was given up, or of which nobody knows, wait for another try. Raises NotNow for others."""
     require(actor, MANAGE, target=message.subject)
-    stuck = (Message.State.FAILED, Message.State.UNKNOWN)
+    stuck = (MessageState.FAILED, MessageState.UNKNOWN)
     now = timezone.now()
     with transaction.atomic():
         won = Message.objects.filter(pk=message.pk, state__in=stuck).update(
-            state=Message.State.WAITING, due_at=now, created_at=now, finished_at=None, handed_over_at=None
+            state=MessageState.WAITING, due_at=now, created_at=now, finished_at=None, handed_over_at=None
         )
         if not won:
             raise NotNow("Only a message that was given up, or of which nobody knows, is sent again.")
@@ -152,7 +152,7 @@ def set_own_mails(actor: Actor, user: User, *, wanted: bool) -> None:
     """Let a person stop their own mails, or have them again."""
     with transaction.atomic():
         recipient, _ = Recipient.objects.get_or_create(
-            user=user, kind=Recipient.Kind.PERSON, defaults={"name": user.get_username()[:100]}
+            user=user, kind=RecipientKind.PERSON, defaults={"name": user.get_username()[:100]}
         )
         Recipient.objects.filter(pk=recipient.pk).update(is_stopped=not wanted)
         _record(actor, "account.mails", "person", user.pk, user.get_username(), after={"mails": wanted})

@@ -3,14 +3,14 @@
 from django.conf import settings
 
 from dashboard.alerts import webhook
-from dashboard.alerts.delivery import Transport
+from dashboard.alerts.delivery import MessageTransport
 from dashboard.alerts.mail_server import MailServer
 from dashboard.alerts.outbox import MAIL
 
 
-def transports() -> dict[str, Transport]:
+def transports() -> dict[str, MessageTransport]:
     """Return what carries each channel; what is not set up is left out, and its messages wait."""
-    found: dict[str, Transport] = {}
+    found: dict[str, MessageTransport] = {}
     if url := smtp_url():
         found[MAIL] = MailServer.parse(url).carry
     if settings.WEBHOOK_ORIGINS:

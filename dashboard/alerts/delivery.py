@@ -13,7 +13,7 @@ from typing import Protocol
 
 from django.db.models import F, QuerySet
 
-from dashboard.alerts.models import Message, Recipient
+from dashboard.alerts.models import Message, MessageState, Recipient
 
 LONGEST_PAUSE = timedelta(hours=1)
 GIVES_UP_AFTER = timedelta(days=3)
@@ -35,7 +35,7 @@ class PerhapsSent(Exception):
     """The line broke after the message was handed over and before the answer came."""
 
 
-class Transport(Protocol):
+class MessageTransport(Protocol):
     """Carries messages of one channel. Calls `handed_over` right before the other side may take it, then waits for the
     answer. Raises NotSent or PerhapsSent."""
 
@@ -45,29 +45,29 @@ class Transport(Protocol):
 Render = Callable[[Message, datetime], None]
 
 
-def deliver_due(now: datetime, transports: Mapping[str, Transport], render: Render) -> int:
+def deliver_due(now: datetime, transports: Mapping[str, MessageTransport], render: Render) -> int:
     """Send every message that is due; returns how many were sent. Channels without a transport wait."""
     recover(now)
-    due = Message.objects.filter(state=Message.State.WAITING, due_at__lte=now, channel__in=list(transports))
+    due = Message.objects.filter(state=MessageState.WAITING, due_at__lte=now, channel__in=list(transports))
     keys = list(due.order_by("due_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
     return sum(_deliver(key, now, transports, render) for key in keys)
 
 
 def recover(now: datetime) -> None:
     """Take up what a process left behind: what was not handed over waits again, the rest is unknown."""
-    left = Message.objects.filter(state=Message.State.SENDING, claimed_at__lt=now - CLAIM_LASTS)
-    left.filter(handed_over_at=None).update(state=Message.State.WAITING, due_at=now)
+    left = Message.objects.filter(state=MessageState.SENDING, claimed_at__lt=now - CLAIM_LASTS)
+    left.filter(handed_over_at=None).update(state=MessageState.WAITING, due_at=now)
     left.filter(handed_over_at__isnull=False).update(
-        state=Message.State.UNKNOWN, finished_at=now, error="The process that sent it ended before the answer came."
+        state=MessageState.UNKNOWN, finished_at=now, error="The process that sent it ended before the answer came."
     )
 
 
-def _deliver(key: int, now: datetime, transports: Mapping[str, Transport], render: Render) -> bool:
-    waiting = Message.objects.filter(pk=key, state=Message.State.WAITING)
-    if not waiting.update(state=Message.State.SENDING, claimed_at=now, handed_over_at=None, attempts=F("attempts") + 1):
+def _deliver(key: int, now: datetime, transports: Mapping[str, MessageTransport], render: Render) -> bool:
+    waiting = Message.objects.filter(pk=key, state=MessageState.WAITING)
+    if not waiting.update(state=MessageState.SENDING, claimed_at=now, handed_over_at=None, attempts=F("attempts") + 1):
         return False
     message = Message.objects.select_related("alert__rule", "alert__connection", "recipient").get(pk=key)
-    mine = Message.objects.filter(pk=key, state=Message.State.SENDING, claimed_at=now)
+    mine = Message.objects.filter(pk=key, state=MessageState.SENDING, claimed_at=now)
     try:
         render(message, now)
         mine.update(subject=message.subject, text=message.text, html=message.html)
@@ -76,14 +76,14 @@ def _deliver(key: int, now: datetime, transports: Mapping[str, Transport], rende
         _postpone(message, now, str(reason), is_final=reason.is_final)
         return False
     except PerhapsSent as reason:
-        mine.update(state=Message.State.UNKNOWN, finished_at=now, error=str(reason)[:1000])
+        mine.update(state=MessageState.UNKNOWN, finished_at=now, error=str(reason)[:1000])
         _note(message, error=str(reason))
         return False
     except Exception as error:
         logger.exception("Message %s could not be sent", key)
         _postpone(message, now, f"{type(error).__name__}: {error}", is_final=False)
         return False
-    mine.update(state=Message.State.SENT, finished_at=now, error="")
+    mine.update(state=MessageState.SENT, finished_at=now, error="")
     _note(message, sent_at=now)
     return True
 
@@ -95,11 +95,11 @@ def _hand_over(mine: "QuerySet[Message]", now: datetime) -> None:
 
 def _postpone(message: Message, now: datetime, reason: str, *, is_final: bool) -> None:
     """Let the message wait for its next try, or give it up."""
-    mine = Message.objects.filter(pk=message.pk, state=Message.State.SENDING, claimed_at=message.claimed_at)
+    mine = Message.objects.filter(pk=message.pk, state=MessageState.SENDING, claimed_at=message.claimed_at)
     if is_final or now - message.created_at >= GIVES_UP_AFTER:
-        mine.update(state=Message.State.FAILED, finished_at=now, error=reason[:1000])
+        mine.update(state=MessageState.FAILED, finished_at=now, error=reason[:1000])
     else:
-        mine.update(state=Message.State.WAITING, due_at=now + pause(message.attempts), error=reason[:1000])
+        mine.update(state=MessageState.WAITING, due_at=now + pause(message.attempts), error=reason[:1000])
     _note(message, error=reason)
 
 

@@ -12,11 +12,11 @@ from dashboard.alerts.models import Alert, Message, Recipient
 from dashboard.alerts.outbox import destinations_of, new_message_id
 
 LISTED = 25
-Section = Callable[[datetime, datetime], str]
-_sections: dict[str, Section] = {}
+DigestSection = Callable[[datetime, datetime], str]
+_sections: dict[str, DigestSection] = {}
 
 
-def register_section(name: str, section: Section) -> None:
+def register_section(name: str, section: DigestSection) -> None:
     """Let an app say its own in each digest: plain text of what happened between two moments, "" for nothing."""
     _sections[name] = section
 

@@ -13,9 +13,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 
 from dashboard.alerts import outbox
-from dashboard.alerts.matching import Group, groups_of
-from dashboard.alerts.models import Alert, Member, Message, Rule
-from dashboard.alerts.problems import SEVERITIES, Look, Problem, look, worst
+from dashboard.alerts.matching import ProblemGroup, groups_of
+from dashboard.alerts.models import Alert, AlertState, Member, Message, MessageState, Rule
+from dashboard.alerts.problems import SEVERITIES, Problem, ProblemReport, look, worst
 
 SETTLES_AFTER = timedelta(minutes=5)
 """An alert is over when none of its problems was seen for this long: what flickers is one alert."""
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class EvaluationCounts:
     """What one evaluation did, in numbers; `failed` are the kinds whose source raised."""
 
     opened: int
@@ -36,7 +36,7 @@ class Outcome:
     failed: dict[str, str]
 
 
-def evaluate(now: datetime) -> Outcome:
+def evaluate(now: datetime) -> EvaluationCounts:
     """Compare what is wrong with what is open, and queue what people are to be told."""
     seen = look(now)
     for kind, reason in seen.failed.items():
@@ -46,10 +46,10 @@ def evaluate(now: datetime) -> Outcome:
     opened = sum(_open_or_refresh(group, now) for group in groups)
     resolved = _settle(groups, seen, now)
     _end_acknowledgements(now)
-    return Outcome(opened, resolved, _remind(now), _escalate(now), dict(seen.failed))
+    return EvaluationCounts(opened, resolved, _remind(now), _escalate(now), dict(seen.failed))
 
 
-def _open_or_refresh(group: Group, now: datetime) -> bool:
+def _open_or_refresh(group: ProblemGroup, now: datetime) -> bool:
     alert = Alert.objects.filter(rule=group.rule, cause=group.cause, resolved_at=None).first()
     if alert is None:
         return _open(group, now)
@@ -57,7 +57,7 @@ def _open_or_refresh(group: Group, now: datetime) -> bool:
     return False
 
 
-def _open(group: Group, now: datetime) -> bool:
+def _open(group: ProblemGroup, now: datetime) -> bool:
     before = Alert.objects.filter(rule=group.rule, cause=group.cause, resolved_at__gte=now - RETURNS_WITHIN).first()
     first = group.first
     alert = Alert(
@@ -82,7 +82,7 @@ def _open(group: Group, now: datetime) -> bool:
     return True
 
 
-def _refresh(alert: Alert, group: Group, now: datetime) -> None:
+def _refresh(alert: Alert, group: ProblemGroup, now: datetime) -> None:
     """Bring texts and members up to date; worse than it was is told at once."""
     is_worse = SEVERITIES.index(group.severity) > SEVERITIES.index(worst([alert.severity]))
     with transaction.atomic():
@@ -91,7 +91,7 @@ def _refresh(alert: Alert, group: Group, now: datetime) -> None:
             return
         _refresh_members(alert, group.problems, now)
         if is_worse:
-            Alert.objects.filter(pk=alert.pk).update(state=Alert.State.OPEN, acknowledged_until=None, told_at=now)
+            Alert.objects.filter(pk=alert.pk).update(state=AlertState.OPEN, acknowledged_until=None, told_at=now)
             alert.refresh_from_db()
             outbox.queue(alert, Message.Reason.WORSE, SEVERITIES.index(group.severity), now)
 
@@ -108,7 +108,7 @@ def _refresh_members(alert: Alert, problems: Sequence[Problem], now: datetime) -
             alert.members.filter(key__in=keys[start : start + 500]).update(gone_at=gone_at)
 
 
-def _settle(groups: Sequence[Group], seen: Look, now: datetime) -> int:
+def _settle(groups: Sequence[ProblemGroup], seen: ProblemReport, now: datetime) -> int:
     """End the alerts whose problems are gone for long enough; returns how many. A source that failed ends none."""
     present = {(group.rule.pk, group.cause) for group in groups}
     ended = 0
@@ -125,13 +125,13 @@ def _settle(groups: Sequence[Group], seen: Look, now: datetime) -> int:
 def _resolve(alert: Alert, now: datetime) -> bool:
     with transaction.atomic():
         won = Alert.objects.filter(pk=alert.pk, resolved_at=None, quiet_since=alert.quiet_since).update(
-            state=Alert.State.RESOLVED, resolved_at=now
+            state=AlertState.RESOLVED, resolved_at=now
         )
         if won:
             alert.members.filter(gone_at=None).update(gone_at=now)
             # Who has not heard of it yet need not hear of it any more.
-            waiting = alert.messages.filter(state=Message.State.WAITING)
-            waiting.update(state=Message.State.DROPPED, finished_at=now, error="It was over before this was due.")
+            waiting = alert.messages.filter(state=MessageState.WAITING)
+            waiting.update(state=MessageState.DROPPED, finished_at=now, error="It was over before this was due.")
             alert.refresh_from_db()
             outbox.queue(alert, Message.Reason.RESOLVED, 1, now)
     return bool(won)
@@ -139,12 +139,12 @@ def _resolve(alert: Alert, now: datetime) -> bool:
 
 def _end_acknowledgements(now: datetime) -> None:
     """An acknowledgement that has ended leaves its alert open, and due for a reminder."""
-    over = Q(state=Alert.State.ACKNOWLEDGED, acknowledged_until__lte=now, resolved_at=None)
+    over = Q(state=AlertState.ACKNOWLEDGED, acknowledged_until__lte=now, resolved_at=None)
     for alert in Alert.objects.filter(over):
         with transaction.atomic():
             until = alert.acknowledged_until
             won = Alert.objects.filter(over, pk=alert.pk, acknowledged_until=until).update(
-                state=Alert.State.OPEN, told_at=now, unattended_since=now, reminders=F("reminders") + 1
+                state=AlertState.OPEN, told_at=now, unattended_since=now, reminders=F("reminders") + 1
             )
             if won:
                 alert.refresh_from_db()
@@ -154,12 +154,12 @@ def _end_acknowledgements(now: datetime) -> None:
 def _remind(now: datetime) -> int:
     """Remind of what is open, is still seen and was last told of a rule's `remind_hours` ago; returns of how many."""
     told = 0
-    open_alerts = Alert.objects.filter(state=Alert.State.OPEN, quiet_since=None, rule__remind_hours__gt=0)
+    open_alerts = Alert.objects.filter(state=AlertState.OPEN, quiet_since=None, rule__remind_hours__gt=0)
     for alert in open_alerts.select_related("rule"):
         if alert.rule is None or now - alert.told_at < timedelta(hours=alert.rule.remind_hours):
             continue
         with transaction.atomic():
-            won = Alert.objects.filter(pk=alert.pk, state=Alert.State.OPEN, told_at=alert.told_at).update(
+            won = Alert.objects.filter(pk=alert.pk, state=AlertState.OPEN, told_at=alert.told_at).update(
                 told_at=now, reminders=F("reminders") + 1
             )
             if won:
@@ -173,13 +173,13 @@ def _escalate(now: datetime) -> int:
     """Tell others of what nobody has taken up for a rule's `escalate_hours`; returns of how many. Once an alert."""
     told = 0
     waiting = Alert.objects.filter(
-        state=Alert.State.OPEN, escalated_at=None, quiet_since=None, rule__escalate_hours__gt=0
+        state=AlertState.OPEN, escalated_at=None, quiet_since=None, rule__escalate_hours__gt=0
     )
     for alert in waiting.select_related("rule"):
         if alert.rule is None or now - alert.unattended_since < timedelta(hours=alert.rule.escalate_hours):
             continue
         with transaction.atomic():
-            won = Alert.objects.filter(pk=alert.pk, state=Alert.State.OPEN, escalated_at=None).update(
+            won = Alert.objects.filter(pk=alert.pk, state=AlertState.OPEN, escalated_at=None).update(
                 escalated_at=now, told_at=now
             )
             if won:
@@ -189,7 +189,7 @@ def _escalate(now: datetime) -> int:
     return told
 
 
-def _texts(group: Group, now: datetime) -> dict[str, object]:
+def _texts(group: ProblemGroup, now: datetime) -> dict[str, object]:
     first = group.first
     return {
         "severity": group.severity,

@@ -9,8 +9,8 @@ from django.core.validators import validate_email
 from django.utils import timezone
 
 from dashboard.alerts.actions import RuleValues
-from dashboard.alerts.models import Recipient, Rule
-from dashboard.alerts.problems import SEVERITIES, Kind, kind_named, kinds
+from dashboard.alerts.models import Recipient, RecipientKind, Rule
+from dashboard.alerts.problems import SEVERITIES, ProblemKind, kind_named, kinds
 from dashboard.alerts.webhook import NotAllowedThere, check_url
 from dashboard.connections.models import Connection
 
@@ -52,7 +52,7 @@ class RuleForm(forms.Form):
         Recipient.objects.all(), required=False, widget=forms.CheckboxSelectMultiple
     )
 
-    def __init__(self, *args: Any, kind: Kind, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, kind: ProblemKind, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.kind = kind
 
@@ -117,7 +117,7 @@ class RecipientForm(forms.Form):
     """Somebody or something to be told."""
 
     name = forms.CharField(max_length=100)
-    kind = forms.ChoiceField(choices=Recipient.Kind.choices, widget=_SELECT)
+    kind = forms.ChoiceField(choices=RecipientKind.choices, widget=_SELECT)
     user = forms.ModelChoiceField(
         User.objects.filter(is_active=True).order_by("username"), required=False, widget=_SELECT
     )
@@ -131,18 +131,18 @@ class RecipientForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         kind, address = cleaned.get("kind"), str(cleaned.get("address") or "").strip()
-        if kind == Recipient.Kind.PERSON:
+        if kind == RecipientKind.PERSON:
             if cleaned.get("user") is None:
                 self.add_error("user", "Say which person.")
             address = ""
-        elif kind == Recipient.Kind.ADDRESS:
+        elif kind == RecipientKind.ADDRESS:
             _check_mail_address(self, address)
         else:
             _check_webhook(self, address)
         return {**cleaned, "address": address, "digest": cleaned.get("digest") or Recipient.Digest.NEVER}
 
 
-def rule_kind(name: str) -> Kind | None:
+def rule_kind(name: str) -> ProblemKind | None:
     """Return a kind that a rule may be of."""
     return kind_named(name) if name in {kind.name for kind in kinds()} else None
 

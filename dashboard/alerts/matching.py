@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dashboard.alerts.models import Rule
-from dashboard.alerts.problems import SEVERITIES, Problem, Severity, kind_named, unique, worst
+from dashboard.alerts.problems import SEVERITIES, Problem, ProblemSeverity, kind_named, unique, worst
 
 LONGEST_CAUSE = 200
 
 
 @dataclass(frozen=True)
-class Group:
+class ProblemGroup:
     """Every problem of one cause under one rule, worst and oldest first."""
 
     rule: Rule
@@ -19,7 +19,7 @@ class Group:
     problems: tuple[Problem, ...]
 
     @property
-    def severity(self) -> Severity:
+    def severity(self) -> ProblemSeverity:
         return worst(problem.severity for problem in self.problems)
 
     @property
@@ -38,7 +38,7 @@ class Group:
         return f"{self.first.headline[:340]} And {others:,} {'other' if others == 1 else 'others'} of the same cause."
 
 
-def groups_of(problems: Iterable[Problem], rules: Sequence[Rule]) -> list[Group]:
+def groups_of(problems: Iterable[Problem], rules: Sequence[Rule]) -> list[ProblemGroup]:
     """Give each problem to the narrowest rule of its kind, leave out what stays below it, and group the rest."""
     grouped: dict[tuple[int, str], list[Problem]] = defaultdict(list)
     by_pk = {rule.pk: rule for rule in rules}
@@ -47,7 +47,8 @@ def groups_of(problems: Iterable[Problem], rules: Sequence[Rule]) -> list[Group]
         if rule is not None and is_told(problem, rule):
             grouped[rule.pk, problem.cause[:LONGEST_CAUSE]].append(problem)
     return [
-        Group(by_pk[pk], cause, tuple(sorted(members, key=_worst_first))) for (pk, cause), members in grouped.items()
+        ProblemGroup(by_pk[pk], cause, tuple(sorted(members, key=_worst_first)))
+        for (pk, cause), members in grouped.items()
     ]
 
 
@@ -73,7 +74,7 @@ def is_told(problem: Problem, rule: Rule) -> bool:
     return rule.is_enabled and kind is not None and grave and kind.reaches(problem.measure, rule.threshold)
 
 
-def _severity(word: str) -> Severity:
+def _severity(word: str) -> ProblemSeverity:
     return next((severity for severity in SEVERITIES if severity == word), "info")
 
 

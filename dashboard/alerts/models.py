@@ -16,14 +16,15 @@ def shown_place(address: str) -> str:
     return f"{scheme}://{re.split('[/?#]', rest, maxsplit=1)[0]}/…" if separator else address
 
 
+class RecipientKind(models.TextChoices):
+    PERSON = "person", "a person of the console"
+    ADDRESS = "address", "an address"
+    WEBHOOK = "webhook", "a signed webhook"
+    SLACK = "slack", "a Slack-compatible webhook"
+
+
 class Recipient(models.Model):
     """An address, a person or an endpoint that is told."""
-
-    class Kind(models.TextChoices):
-        PERSON = "person", "a person of the console"
-        ADDRESS = "address", "an address"
-        WEBHOOK = "webhook", "a signed webhook"
-        SLACK = "slack", "a Slack-compatible webhook"
 
     class Digest(models.TextChoices):
         NEVER = "never", "no digest"
@@ -31,7 +32,7 @@ class Recipient(models.Model):
         WEEKLY = "weekly", "a digest every Monday"
 
     name = models.CharField(max_length=100, unique=True)
-    kind = models.CharField(max_length=16, choices=Kind.choices)
+    kind = models.CharField(max_length=16, choices=RecipientKind.choices)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="recipients"
     )
@@ -83,19 +84,20 @@ class Rule(models.Model):
         return (bool(self.plan), len(self.prefix), self.connection_id is not None)
 
 
+class AlertState(models.TextChoices):
+    OPEN = "open", "open"
+    ACKNOWLEDGED = "acknowledged", "acknowledged"
+    RESOLVED = "resolved", "resolved"
+
+
 class Alert(models.Model):
     """One cause of one rule, from the first problem to the last. `open` until acknowledged or over."""
-
-    class State(models.TextChoices):
-        OPEN = "open", "open"
-        ACKNOWLEDGED = "acknowledged", "acknowledged"
-        RESOLVED = "resolved", "resolved"
 
     rule = models.ForeignKey(Rule, null=True, on_delete=models.SET_NULL, related_name="alerts")
     kind = models.CharField(max_length=40)
     cause = models.CharField(max_length=200)
     connection = models.ForeignKey("connections.Connection", null=True, on_delete=models.SET_NULL)
-    state = models.CharField(max_length=16, choices=State.choices, default=State.OPEN)
+    state = models.CharField(max_length=16, choices=AlertState.choices, default=AlertState.OPEN)
     severity = models.CharField(max_length=16)
     headline = models.CharField(max_length=400)
     meaning = models.TextField(blank=True)
@@ -157,6 +159,15 @@ class Member(models.Model):
         return self.headline
 
 
+class MessageState(models.TextChoices):
+    WAITING = "waiting", "waiting"
+    SENDING = "sending", "being sent"
+    SENT = "sent", "sent"
+    DROPPED = "dropped", "not needed any more"
+    FAILED = "failed", "given up"
+    UNKNOWN = "unknown", "perhaps sent"
+
+
 class Message(models.Model):
     """One message to one recipient, and what became of it. A row is queued once: the constraint says so."""
 
@@ -169,21 +180,13 @@ class Message(models.Model):
         DIGEST = "digest", "digest"
         TEST = "test", "test"
 
-    class State(models.TextChoices):
-        WAITING = "waiting", "waiting"
-        SENDING = "sending", "being sent"
-        SENT = "sent", "sent"
-        DROPPED = "dropped", "not needed any more"
-        FAILED = "failed", "given up"
-        UNKNOWN = "unknown", "perhaps sent"
-
     alert = models.ForeignKey(Alert, null=True, on_delete=models.CASCADE, related_name="messages")
     reason = models.CharField(max_length=16, choices=Reason.choices)
     number = models.CharField(max_length=40, help_text="tells the messages of one reason apart: 1, 2, or a date")
     recipient = models.ForeignKey(Recipient, null=True, on_delete=models.SET_NULL, related_name="messages")
     channel = models.CharField(max_length=16, help_text="mail, webhook, slack")
     address = models.CharField(max_length=500)
-    state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
+    state = models.CharField(max_length=16, choices=MessageState.choices, default=MessageState.WAITING)
     created_at = models.DateTimeField()
     due_at = models.DateTimeField(db_index=True)
     attempts = models.PositiveIntegerField(default=0)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 
 from dashboard.accounts.roles import Role
-from dashboard.alerts.models import Alert, Message, Recipient, Rule
+from dashboard.alerts.models import Alert, Message, MessageState, Recipient, RecipientKind, Rule
 
 MAIL = "mail"
 
@@ -55,7 +55,7 @@ def destinations(alert: Alert, reason: Message.Reason) -> list[Destination]:
     An end goes to whoever heard of the beginning.
     """
     if reason is Message.Reason.RESOLVED:
-        told = alert.messages.exclude(state=Message.State.DROPPED).select_related("recipient").order_by("pk")
+        told = alert.messages.exclude(state=MessageState.DROPPED).select_related("recipient").order_by("pk")
         return _once(Destination(message.channel, message.address, message.recipient) for message in told)
     named = _named(alert)
     if alert.rule is None:
@@ -90,10 +90,10 @@ def quiet_end(rule: Rule, now: datetime) -> datetime | None:
 
 def destinations_of(recipient: Recipient) -> list[Destination]:
     """Return where a recipient is told; nowhere for a person without an address."""
-    if recipient.kind == Recipient.Kind.PERSON:
+    if recipient.kind == RecipientKind.PERSON:
         user = recipient.user
         return [Destination(MAIL, user.email, recipient)] if user and user.is_active and user.email else []
-    channel = MAIL if recipient.kind == Recipient.Kind.ADDRESS else str(recipient.kind)
+    channel = MAIL if recipient.kind == RecipientKind.ADDRESS else str(recipient.kind)
     return [Destination(channel, recipient.address, recipient)]
 
 

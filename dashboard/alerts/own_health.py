@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 from django.db.models import Exists, OuterRef, Q
 from django.urls import reverse
 
-from dashboard.alerts.models import Message
-from dashboard.alerts.problems import Kind, Problem
+from dashboard.alerts.models import Message, MessageState
+from dashboard.alerts.problems import Problem, ProblemKind
 from dashboard.jobs.beats import last_signs
 from dashboard.jobs.models import Job, JobState
 
-WORKER = Kind("worker-silent", "A worker does not answer", "minutes", threshold=3, least=1, most=1_440)
-QUEUE = Kind("queue-grows", "Jobs wait for a worker", "count", threshold=50, least=1, most=100_000)
-MAIL = Kind("mail-stuck", "Messages cannot be sent", "minutes", threshold=15, least=1, most=10_080)
-JOB = Kind("job-failed", "A job that somebody asked for has failed", "count", threshold=1, least=1, most=1)
+WORKER = ProblemKind("worker-silent", "A worker does not answer", "minutes", threshold=3, least=1, most=1_440)
+QUEUE = ProblemKind("queue-grows", "Jobs wait for a worker", "count", threshold=50, least=1, most=100_000)
+MAIL = ProblemKind("mail-stuck", "Messages cannot be sent", "minutes", threshold=15, least=1, most=10_080)
+JOB = ProblemKind("job-failed", "A job that somebody asked for has failed", "count", threshold=1, least=1, most=1)
 KINDS = (WORKER, QUEUE, MAIL, JOB)
 
 NEVER = timedelta(days=365)
@@ -78,7 +78,7 @@ def long_queues(now: datetime) -> Iterator[Problem]:
 
 def stuck_messages(now: datetime) -> Iterator[Problem]:
     """Messages that are due and were not sent, or of which nobody knows."""
-    waiting = Message.objects.filter(state__in=(Message.State.WAITING, Message.State.SENDING), due_at__lt=now)
+    waiting = Message.objects.filter(state__in=(MessageState.WAITING, MessageState.SENDING), due_at__lt=now)
     oldest = waiting.order_by("created_at").first()
     if oldest is not None:
         yield Problem(

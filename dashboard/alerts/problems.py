@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-Severity = Literal["info", "warning", "critical"]
+ProblemSeverity = Literal["info", "warning", "critical"]
 Unit = Literal["minutes", "hours", "days", "count"]
-SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
+SEVERITIES: tuple[ProblemSeverity, ...] = ("info", "warning", "critical")
 
 
 @dataclass(frozen=True)
-class Kind:
+class ProblemKind:
     """One sort of problem. A rule of this kind tells of a problem whose measure reaches the threshold.
 
     `unit` is what measure and threshold count; where `is_countdown`, a smaller measure is worse (days left), else a
@@ -44,7 +44,7 @@ class Problem:
     kind: str
     key: str
     cause: str
-    severity: Severity
+    severity: ProblemSeverity
     measure: float
     headline: str
     since: datetime
@@ -67,34 +67,34 @@ Source = Callable[[datetime], Iterable[Problem]]
 
 
 @dataclass(frozen=True)
-class Look:
+class ProblemReport:
     """What all sources said at one time; `failed` names the kinds of those that raised, with the reason."""
 
     problems: tuple[Problem, ...]
     failed: dict[str, str] = field(default_factory=dict)
 
 
-_kinds: dict[str, Kind] = {}
+_kinds: dict[str, ProblemKind] = {}
 _sources: dict[str, tuple[tuple[str, ...], Source]] = {}
 
 
-def register_source(name: str, source: Source, *kinds: Kind) -> None:
+def register_source(name: str, source: Source, *kinds: ProblemKind) -> None:
     """Add a source and the kinds it yields; the same name again replaces it."""
     _kinds.update({kind.name: kind for kind in kinds})
     _sources[name] = (tuple(kind.name for kind in kinds), source)
 
 
-def kind_named(name: str) -> Kind | None:
+def kind_named(name: str) -> ProblemKind | None:
     """Return the kind, or None for one that no app of this release registers."""
     return _kinds.get(name)
 
 
-def kinds() -> tuple[Kind, ...]:
+def kinds() -> tuple[ProblemKind, ...]:
     """Return every kind, by name."""
     return tuple(_kinds[name] for name in sorted(_kinds))
 
 
-def look(now: datetime) -> Look:
+def look(now: datetime) -> ProblemReport:
     """Ask every source. One that raises keeps the alerts of its kinds as they are, and is told of by its kinds."""
     problems: list[Problem] = []
     failed: dict[str, str] = {}
@@ -103,10 +103,10 @@ def look(now: datetime) -> Look:
             problems.extend(source(now))
         except Exception as error:  # noqa: BLE001 - a broken source must not silence the others
             failed.update(dict.fromkeys(kind_names, f"{type(error).__name__}: {error}"))
-    return Look(tuple(problems), failed)
+    return ProblemReport(tuple(problems), failed)
 
 
-def worst(severities: Iterable[str]) -> Severity:
+def worst(severities: Iterable[str]) -> ProblemSeverity:
     """Return the worst of some severities, info of none."""
     present = set(severities)
     return next((severity for severity in reversed(SEVERITIES) if severity in present), "info")

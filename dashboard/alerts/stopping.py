@@ -7,7 +7,7 @@ from django.db import transaction
 from django.urls import reverse
 
 from dashboard.accounts.actor import Actor
-from dashboard.alerts.models import Message, Recipient
+from dashboard.alerts.models import Message, Recipient, RecipientKind
 from dashboard.alerts.outbox import MAIL
 from dashboard.audit.log import record
 
@@ -31,16 +31,16 @@ def address_of(token: str) -> str | None:
 def stop_mails(actor: Actor, address: str) -> bool:
     """Stop mails to an address: of the recipients that have it, and of the people. False: nobody has it any more."""
     with transaction.atomic():
-        stopped = Recipient.objects.filter(kind=Recipient.Kind.ADDRESS, address__iexact=address).update(is_stopped=True)
+        stopped = Recipient.objects.filter(kind=RecipientKind.ADDRESS, address__iexact=address).update(is_stopped=True)
         for user in User.objects.filter(email__iexact=address):
             recipient, _ = Recipient.objects.get_or_create(
-                user=user, kind=Recipient.Kind.PERSON, defaults={"name": user.get_username()[:100]}
+                user=user, kind=RecipientKind.PERSON, defaults={"name": user.get_username()[:100]}
             )
             stopped += Recipient.objects.filter(pk=recipient.pk).update(is_stopped=True)
         if not stopped and Message.objects.filter(channel=MAIL, address__iexact=address).exists():
             # Named by a plan, and by no list of its own: from now on by one that says no.
             Recipient.objects.create(
-                name=f"{address[:80]}, no mails", kind=Recipient.Kind.ADDRESS, address=address, is_stopped=True
+                name=f"{address[:80]}, no mails", kind=RecipientKind.ADDRESS, address=address, is_stopped=True
             )
             stopped = 1
         if stopped:

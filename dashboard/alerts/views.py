@@ -14,10 +14,10 @@ from dashboard.accounts.sessions import person_of
 from dashboard.alerts import actions, queries, stopping
 from dashboard.alerts.channels import transports
 from dashboard.alerts.forms import AcknowledgeForm
-from dashboard.alerts.models import Alert, Message, Recipient
+from dashboard.alerts.models import Alert, AlertState, Message, MessageState, Recipient
 from dashboard.web.paging import choose_size
 
-STATES = ("active", *Alert.State.values)
+STATES = ("active", *AlertState.values)
 
 
 @require_safe
@@ -82,9 +82,9 @@ def messages_sent(request: HttpRequest) -> HttpResponse:
     """List every message, newest first; ?state narrows. Context of `alerts/messages.html`: `page`, `wanted`, `states`,
     `channels` (what is set up)."""
     given = request.GET.get("state", "")
-    wanted = given if given in Message.State.values else ""
+    wanted = given if given in MessageState.values else ""
     page = queries.message_page(wanted, request.GET.get("after", ""), choose_size(request.GET.get("size", "")))
-    context = {"page": page, "wanted": wanted, "states": Message.State.choices, "channels": sorted(transports())}
+    context = {"page": page, "wanted": wanted, "states": MessageState.choices, "channels": sorted(transports())}
     return render(request, "alerts/messages.html", context)
 
 
@@ -92,7 +92,7 @@ def messages_sent(request: HttpRequest) -> HttpResponse:
 def message(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a message as it was sent. Context of `alerts/message.html`: `message`, `can_send_again`."""
     found = get_object_or_404(Message.objects.select_related("alert", "recipient"), pk=pk)
-    stuck = found.state in {Message.State.FAILED, Message.State.UNKNOWN}
+    stuck = found.state in {MessageState.FAILED, MessageState.UNKNOWN}
     may = Actor.from_request(request).may(actions.MANAGE)
     return render(request, "alerts/message.html", {"message": found, "can_send_again": stuck and may})
 

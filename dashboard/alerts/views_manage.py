@@ -12,7 +12,7 @@ from dashboard.accounts.gate import require
 from dashboard.alerts import actions, queries
 from dashboard.alerts.forms import NewRuleForm, RecipientForm, RuleForm, rule_kind
 from dashboard.alerts.models import Recipient, Rule
-from dashboard.alerts.problems import Kind, kind_named, kinds
+from dashboard.alerts.problems import ProblemKind, kind_named, kinds
 
 
 @require_safe
@@ -116,7 +116,7 @@ def _is_default(rule: Rule) -> bool:
     return rule.narrowness == (False, 0, False)
 
 
-def _rule_page(request: HttpRequest, form: RuleForm, kind: Kind, rule: Rule | None) -> HttpResponse:
+def _rule_page(request: HttpRequest, form: RuleForm, kind: ProblemKind, rule: Rule | None) -> HttpResponse:
     context = {
         "form": form,
         "kind": kind,

@@ -30,7 +30,7 @@ UNSEALED_AFTER = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ChainVerification:
     """What `verify` found: how many seals hold, the newest seal, and one sentence per break, first break first."""
 
     sealed: int
@@ -77,7 +77,7 @@ def seal_new_entries() -> int:
     return len(entries)
 
 
-def verify(expected_head: str = "") -> Verdict:
+def verify(expected_head: str = "") -> ChainVerification:
     """Recompute every seal; `expected_head` is a seal written down elsewhere that the chain has to hold.
 
     A chain cut off at its end is whole again for whoever looks at it alone: only a seal kept elsewhere tells.
@@ -96,7 +96,7 @@ def verify(expected_head: str = "") -> Verdict:
     unsealed = AuditEntry.objects.exclude(pk__in=AuditSeal.objects.values("entry"))
     if late := unsealed.filter(at__lt=timezone.now() - UNSEALED_AFTER).order_by("pk").first():
         breaks.append(f"Entry {late.pk} of {late.at:%Y-%m-%d %H:%M} UTC has no seal: is the scheduler running?")
-    return Verdict(sealed, previous if sealed else "", unsealed.count(), tuple(breaks))
+    return ChainVerification(sealed, previous if sealed else "", unsealed.count(), tuple(breaks))
 
 
 def _complaint(place: int, seal: AuditSeal, entry: AuditEntry | None, previous: str) -> str:

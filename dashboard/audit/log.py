@@ -10,7 +10,7 @@ from django.utils import timezone
 from dashboard.audit.chain import seal_new_entries
 from dashboard.audit.models import AuditEntry
 
-Outcome = Literal["requested", "done", "overtaken", "refused", "failed"]
+AuditOutcome = Literal["requested", "done", "overtaken", "refused", "failed"]
 
 
 class Doer(Protocol):
@@ -39,7 +39,7 @@ def record(
     target_label: str = "",
     before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
-    outcome: Outcome = "done",
+    outcome: AuditOutcome = "done",
     detail: str = "",
     job: Model | None = None,
     aws_request_ids: Sequence[str] = (),

@@ -10,7 +10,7 @@ from dashboard.connections.access import is_allowed
 from dashboard.connections.held import is_read_anew, words_of
 from dashboard.connections.models import Connection
 from dashboard.declaration.reading import DeclarationError, Field, pattern, read_table
-from dashboard.declaration.sections import CONNECTIONS, Item, Section, sections
+from dashboard.declaration.sections import CONNECTIONS, DeclaredItem, Section, sections
 from dashboard.jobs.models import ACTIVE, Job
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -44,30 +44,30 @@ class ConnectionSection(Section):
         "read_only": Field(bool, default=False),
     }
 
-    def read(self, written: object) -> tuple[Item, ...]:
+    def read(self, written: object) -> tuple[DeclaredItem, ...]:
         if not isinstance(written, dict):
             raise DeclarationError("connections is no table: write [connections.NAME].")
         return tuple(self.read_table(name, table) for name, table in written.items())
 
-    def read_table(self, place: str, table: object) -> Item:
+    def read_table(self, place: str, table: object) -> DeclaredItem:
         """`place` is the connection's name."""
         if not _NAME.fullmatch(place):
             raise DeclarationError(
                 f"connections.{place}: a name is 1 to 64 letters, digits, dots, dashes or underscores."
             )
         values = read_table(f"connections.{place}", table, self.fields)
-        return Item(place, {"name": place, **values}, f"connections.{place}")
+        return DeclaredItem(place, {"name": place, **values}, f"connections.{place}")
 
     def rows(self) -> QuerySet[Connection]:
         return Connection.objects.order_by("name")
 
-    def item_of(self, row: Connection) -> Item:
-        return Item(row.name, {key: getattr(row, key) for key in ("name", *self.fields)}, row.name)
+    def item_of(self, row: Connection) -> DeclaredItem:
+        return DeclaredItem(row.name, {key: getattr(row, key) for key in ("name", *self.fields)}, row.name)
 
-    def save(self, item: Item, row: Connection | None) -> None:
+    def save(self, item: DeclaredItem, row: Connection | None) -> None:
         Connection.objects.update_or_create(name=item.name, defaults=dict(item.values))
 
-    def written(self, items: Sequence[Item]) -> Mapping[str, Any]:
+    def written(self, items: Sequence[DeclaredItem]) -> Mapping[str, Any]:
         return {item.name: self.table_of(item) for item in items}
 
     def why_kept(self, row: Connection) -> str:

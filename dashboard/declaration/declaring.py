@@ -6,7 +6,14 @@ from django.db import transaction
 
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import record
-from dashboard.declaration.differences import Declaration, Difference, Step, difference, stored_items, why_named
+from dashboard.declaration.differences import (
+    Declaration,
+    Difference,
+    PlannedChange,
+    difference,
+    stored_items,
+    why_named,
+)
 from dashboard.declaration.reading import DeclarationError
 from dashboard.declaration.sections import CONNECTIONS
 
@@ -41,7 +48,7 @@ def store(declared: Declaration, *, prune: bool = False) -> Difference:
     return found
 
 
-def _remove(step: Step) -> None:
+def _remove(step: PlannedChange) -> None:
     """Hold the row and look once more: whoever begins to refer to it after that is refused by the database."""
     row = step.section.model._default_manager.select_for_update().filter(pk=step.row.pk).first()
     if row is None:
@@ -51,7 +58,7 @@ def _remove(step: Step) -> None:
     step.section.remove(row)
 
 
-def _why_kept(step: Step, row: Any) -> str:
+def _why_kept(step: PlannedChange, row: Any) -> str:
     """As when it was compared; what names a connection has gone before it by now."""
     named = why_named(step.change.name, stored_items) if step.section.key == CONNECTIONS else ""
     return named or step.section.why_kept(row)

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dashboard.declaration.reading import DeclarationError, require_once
-from dashboard.declaration.sections import CONNECTIONS, Item, Section, Values, sections
+from dashboard.declaration.sections import CONNECTIONS, DeclaredItem, Section, Values, sections
 from dashboard.web.text import one_line
 
-Declaration = Mapping[str, tuple[Item, ...]]
+Declaration = Mapping[str, tuple[DeclaredItem, ...]]
 """What a file declares by the keys of its sections; a key that the file does not have is not there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class DeclaredChange:
     """One difference between the declaration and what is stored.
 
     `before` is None for something new, `after` for something that goes.
@@ -52,12 +52,12 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlannedChange:
     """A change with what carries it out: the section, the item to store and the row that is there."""
 
     section: Section
-    change: Change
-    item: Item | None = None
+    change: DeclaredChange
+    item: DeclaredItem | None = None
     row: Any = None
 
 
@@ -65,11 +65,11 @@ class Step:
 class Difference:
     """Steps in the order in which they are taken, and what stays although the file does not name it."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PlannedChange, ...] = ()
     kept: tuple[Kept, ...] = ()
 
     @property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[DeclaredChange, ...]:
         return tuple(step.change for step in self.steps)
 
 
@@ -105,13 +105,15 @@ class _Stored:
         self.section = section
         self.rows = {section.item_of(row).name: row for row in section.rows()}
 
-    def steps(self, items: tuple[Item, ...]) -> Iterator[Step]:
+    def steps(self, items: tuple[DeclaredItem, ...]) -> Iterator[PlannedChange]:
         """Say what storing the items would add or change."""
         for item in items:
             row = self.rows.get(item.name)
             before = None if row is None else self.section.item_of(row).values
             if before != item.values:
-                yield Step(self.section, Change(self.section.what, item.name, before, item.values), item, row)
+                yield PlannedChange(
+                    self.section, DeclaredChange(self.section.what, item.name, before, item.values), item, row
+                )
 
 
 @dataclass(slots=True)
@@ -120,7 +122,7 @@ class _Removal:
 
     declared: Declaration
     stored: Mapping[str, _Stored]
-    steps: list[Step] = field(default_factory=list)
+    steps: list[PlannedChange] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
 
     def look_at(self, section: Section) -> None:
@@ -134,9 +136,11 @@ class _Removal:
         if why := user or section.why_kept(row):
             self.kept.append(Kept(section.what, name, why))
             return
-        self.steps.append(Step(section, Change(section.what, name, section.item_of(row).values, None), row=row))
+        self.steps.append(
+            PlannedChange(section, DeclaredChange(section.what, name, section.item_of(row).values, None), row=row)
+        )
 
-    def _left(self, section: Section) -> Iterator[Item]:
+    def _left(self, section: Section) -> Iterator[DeclaredItem]:
         """What there will be once all that is declared is stored and all that goes has gone."""
         going = {(step.section.key, step.change.name) for step in self.steps}
         declared = self.declared.get(section.key, ())
@@ -147,7 +151,7 @@ class _Removal:
                 yield section.item_of(row)
 
 
-def why_named(connection: str, left: Callable[[Section], Iterable[Item]]) -> str:
+def why_named(connection: str, left: Callable[[Section], Iterable[DeclaredItem]]) -> str:
     """Say which thing names the connection among those that are left of each section, "" where none does."""
     for section in sections():
         for item in left(section):
@@ -156,7 +160,7 @@ def why_named(connection: str, left: Callable[[Section], Iterable[Item]]) -> str
     return ""
 
 
-def stored_items(section: Section) -> Iterator[Item]:
+def stored_items(section: Section) -> Iterator[DeclaredItem]:
     """Everything of the section that is stored."""
     return map(section.item_of, section.rows())
 
@@ -170,7 +174,7 @@ def _require_connections(declared: Declaration) -> None:
                 _require_connection(item, key, names)
 
 
-def _require_connection(item: Item, key: str, names: set[str]) -> None:
+def _require_connection(item: DeclaredItem, key: str, names: set[str]) -> None:
     if (named := item.values[key]) not in names:
         raise DeclarationError(
             f"{item.place}.{key} names {named!r}, which is not declared: "

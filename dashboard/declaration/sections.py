@@ -14,7 +14,7 @@ CONNECTIONS = "connections"
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class DeclaredItem:
     """One thing that a file declares: what it is called, its values with defaults filled in, and where it stands."""
 
     name: str
@@ -36,7 +36,7 @@ class Section(ABC):
     fields: ClassVar[Mapping[str, Field]]
 
     @abstractmethod
-    def read_table(self, place: str, table: object) -> Item:
+    def read_table(self, place: str, table: object) -> DeclaredItem:
         """Read one table of the section. Raises DeclarationError naming the place and the key."""
 
     @abstractmethod
@@ -44,11 +44,11 @@ class Section(ABC):
         """Everything of this sort that is stored, with its connections; in an order that stays."""
 
     @abstractmethod
-    def item_of(self, row: Any) -> Item:
+    def item_of(self, row: Any) -> DeclaredItem:
         """A stored row as a file would declare it, under the same name."""
 
     @abstractmethod
-    def save(self, item: Item, row: Any) -> None:
+    def save(self, item: DeclaredItem, row: Any) -> None:
         """Store the item in `row`; None: in a new one."""
 
     @abstractmethod
@@ -59,15 +59,15 @@ class Section(ABC):
         """Remove a row that nothing keeps."""
         row.delete()
 
-    def read(self, written: object) -> tuple[Item, ...]:
+    def read(self, written: object) -> tuple[DeclaredItem, ...]:
         """Read what the file has under `key`. Raises DeclarationError with the exact place."""
         return tuple(self.read_table(place, table) for place, table in read_list(self.key, written))
 
-    def written(self, items: Sequence[Item]) -> Any:
+    def written(self, items: Sequence[DeclaredItem]) -> Any:
         """What the file has under `key` when it declares these items."""
         return [self.table_of(item) for item in items]
 
-    def table_of(self, item: Item) -> dict[str, Any]:
+    def table_of(self, item: DeclaredItem) -> dict[str, Any]:
         """The item's keys in the file; what is as it is by default is left out."""
         return {key: item.values[key] for key, field in self.fields.items() if item.values[key] != field.default}
 

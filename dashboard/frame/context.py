@@ -15,7 +15,7 @@ from dashboard.accounts.roles import PERMISSIONS, Role
 from dashboard.accounts.scope import WHOLE_CONSOLE, connections_of, current_connection, visible
 from dashboard.connections.models import Connection
 from dashboard.web.navigation import GROUPS, NavCount, NavItem, registered
-from dashboard.web.states import LAKE, Look, look_of
+from dashboard.web.states import LAKE, StateStyle, look_of
 
 THEMES = ("light", "dark")
 
@@ -31,7 +31,7 @@ class NavEntry:
     count: NavCount | None
 
     @property
-    def look(self) -> Look | None:
+    def look(self) -> StateStyle | None:
         return look_of(self.count.state) if self.count else None
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
-from dashboard.audit.log import Outcome, record
+from dashboard.audit.log import AuditOutcome, record
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs import lifecycle
@@ -190,7 +190,9 @@ def _standing(draft: Job) -> Job | None:
     return None if active and lose_if_silent(active, timezone.now()) else active
 
 
-def _record_request(actor: Actor, kind: JobKind, job: Job, *, outcome: Outcome = "requested", detail: str = "") -> None:
+def _record_request(
+    actor: Actor, kind: JobKind, job: Job, *, outcome: AuditOutcome = "requested", detail: str = ""
+) -> None:
     """The schedule's looks at the lake are in the list of jobs; the audit log keeps what somebody asked for."""
     if actor.source == "schedule":
         return

@@ -9,7 +9,7 @@ from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection
 
 from dashboard.accounts.actor import Actor
-from dashboard.audit.log import Outcome, record
+from dashboard.audit.log import AuditOutcome, record
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs import lifecycle
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed, JobInterrupted, JobOvertaken
@@ -18,7 +18,7 @@ from dashboard.jobs.registry import changes_lake, kind_named
 from lake.aws.errors import AwsError
 
 HEARTBEAT_SECONDS = 10.0
-OUTCOMES: Mapping[str, Outcome] = {JobState.SUCCEEDED: "done", JobState.OVERTAKEN: "overtaken"}
+OUTCOMES: Mapping[str, AuditOutcome] = {JobState.SUCCEEDED: "done", JobState.OVERTAKEN: "overtaken"}
 """What the audit log says of a job that ended so; every other end is failed."""
 
 logger = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dashboard.jobs.context import JobContext
 
-Run = Callable[["JobContext"], str]
+JobFunction = Callable[["JobContext"], str]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class JobKind:
     name: str
     queue: str
     verb: str
-    run: Run
+    run: JobFunction
     changes_lake: bool = True
 
     @property
@@ -39,13 +39,15 @@ class UnknownKind(LookupError):
 _kinds: dict[str, JobKind] = {}
 
 
-def job_kind(name: str, *, queue: str = "default", verb: str = "", changes_lake: bool = True) -> Callable[[Run], Run]:
+def job_kind(
+    name: str, *, queue: str = "default", verb: str = "", changes_lake: bool = True
+) -> Callable[[JobFunction], JobFunction]:
     """Register the decorated function as the work of a kind; it returns the job's final sentence.
 
     A kind changes the lake unless it says that it does not: a forgotten word refuses too much, never too little.
     """
 
-    def register(run: Run) -> Run:
+    def register(run: JobFunction) -> JobFunction:
         known = _kinds.get(name)
         if known and (known.run.__module__, known.run.__qualname__) != (run.__module__, run.__qualname__):
             raise ValueError(f"Two functions claim jobs of the kind {name!r}.")

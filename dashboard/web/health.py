@@ -12,9 +12,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 PING_SECONDS = 2
-Check = Callable[[datetime], bool]
+HealthCheck = Callable[[datetime], bool]
 
-_checks: dict[str, Check] = {}
+_checks: dict[str, HealthCheck] = {}
 
 
 @require_safe
@@ -38,7 +38,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     return JsonResponse(answers, status=200 if all(answers.values()) else 503)
 
 
-def ready_when(name: str, check: Check) -> None:
+def ready_when(name: str, check: HealthCheck) -> None:
     """Add a part to /readyz: `check` gets the time and says whether that part is well."""
     _checks[name] = check
 

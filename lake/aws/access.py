@@ -16,7 +16,7 @@ from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.aws.services import Services
 from lake.aws.transport import Transport
-from lake.aws.wire import Credentials, RetryPolicy, Wire
+from lake.aws.wire import CredentialSource, RetryPolicy, Wire
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Lake:
         services: Services,
         requests: RequestCount,
         transport: Transport,
-        credentials: Credentials,
+        credentials: CredentialSource,
     ) -> None:
         self.s3 = s3
         self.dynamodb = dynamodb
@@ -95,7 +95,7 @@ def open_lake(access: Access, *, parallel: int = 32, retry_policy: RetryPolicy |
     return Lake(S3(wire, endpoints, access.region), dynamodb, services, requests, transport, credentials)
 
 
-def _own_credentials(access: Access, session: botocore.session.Session) -> Credentials:
+def _own_credentials(access: Access, session: botocore.session.Session) -> CredentialSource:
     if access.static_credentials:
         return StaticCredentials(*access.static_credentials)
     return ChainCredentials(session)

@@ -25,7 +25,7 @@ REQUEST_ID_HEADERS = ("x-amz-request-id", "x-amzn-requestid", "x-amzn-request-id
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AwsResponse:
     """One HTTP answer, its body read to the end. Header names match in any case."""
 
     status: int
@@ -33,7 +33,7 @@ class Answer:
     body: bytes
 
 
-def read_error(answer: Answer, operation: str, target: str) -> AwsError:
+def read_error(answer: AwsResponse, operation: str, target: str) -> AwsError:
     """The error that an answer outside 2xx stands for."""
     code, message = _code_and_message(answer)
     code = code or CODES_BY_STATUS.get(answer.status, f"HTTP{answer.status}")
@@ -42,12 +42,12 @@ def read_error(answer: Answer, operation: str, target: str) -> AwsError:
     return AwsError(code, message, request_id(answer), operation, permission, target)
 
 
-def malformed(answer: Answer, reason: str, operation: str, target: str) -> AwsError:
+def malformed(answer: AwsResponse, reason: str, operation: str, target: str) -> AwsError:
     """The error for an answer with a good status whose body cannot be read."""
     return AwsError("MalformedAnswer", reason, request_id(answer), operation, "", target)
 
 
-def request_id(answer: Answer) -> str:
+def request_id(answer: AwsResponse) -> str:
     for name in REQUEST_ID_HEADERS:
         if answer.headers.get(name):
             return answer.headers[name]
@@ -64,7 +64,7 @@ def _is_xml(body: bytes) -> bool:
     return body.lstrip()[:1] == b"<"
 
 
-def _code_and_message(answer: Answer) -> tuple[str, str]:
+def _code_and_message(answer: AwsResponse) -> tuple[str, str]:
     if _is_xml(answer.body):
         return xml_text(answer.body, b"Code"), xml_text(answer.body, b"Message")
     code = answer.headers.get("x-amzn-errortype", "")

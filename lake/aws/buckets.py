@@ -11,7 +11,7 @@ import botocore.session
 import orjson
 
 from lake.aws.access import Lake
-from lake.aws.answers import Answer, malformed
+from lake.aws.answers import AwsResponse, malformed
 from lake.aws.errors import AwsError
 
 # What S3 answers where a bucket simply has no such configuration.
@@ -135,7 +135,7 @@ def _read(lake: Lake, name: str, operation: str, subresource: str) -> dict[str, 
     return _parse(answer, operation, target)
 
 
-def _parse(answer: Answer, operation: str, target: str) -> dict[str, Any]:
+def _parse(answer: AwsResponse, operation: str, target: str) -> dict[str, Any]:
     if not answer.body:
         raise malformed(answer, "the answer is empty", f"s3:{operation}", target)
     shape = _s3_model().operation_model(operation).output_shape

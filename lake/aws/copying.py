@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape, unescape
 from urllib.parse import quote, urlencode
 
-from lake.aws.answers import Answer, malformed, read_error, xml_text
+from lake.aws.answers import AwsResponse, malformed, read_error, xml_text
 from lake.aws.errors import AwsError
 from lake.aws.list_page import bare_etag
 from lake.aws.s3 import S3
@@ -161,7 +161,7 @@ def _tags(s3: S3, copy: Copy, target: str) -> str:
     return urlencode([(unescape(key), unescape(value)) for key, value in found], quote_via=quote)
 
 
-def _copied_etag(answer: Answer, operation: str, copy: Copy) -> str:
+def _copied_etag(answer: AwsResponse, operation: str, copy: Copy) -> str:
     etag = bare_etag(xml_text(answer.body, b"ETag"))
     if etag:
         return etag

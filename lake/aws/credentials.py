@@ -9,7 +9,7 @@ import botocore.session
 from botocore.exceptions import BotoCoreError
 
 from lake.aws.answers import malformed, read_error, xml_text
-from lake.aws.endpoints import Place
+from lake.aws.endpoints import RequestUrl
 from lake.aws.errors import AwsError
 from lake.aws.wire import Request, Wire
 
@@ -75,7 +75,7 @@ class RoleCredentials:
         self._request = Request(
             operation="sts:AssumeRole",
             target=role_arn,
-            place=Place(origin, "/"),
+            place=RequestUrl(origin, "/"),
             region=region,
             method="POST",
             headers={"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"},

@@ -6,9 +6,9 @@ from typing import Any
 
 import orjson
 
-from lake.aws.answers import Answer, malformed, read_error, request_id
+from lake.aws.answers import AwsResponse, malformed, read_error, request_id
 from lake.aws.counting import RequestCount
-from lake.aws.endpoints import Place
+from lake.aws.endpoints import RequestUrl
 from lake.aws.errors import AwsError
 from lake.aws.parallel import merge
 from lake.aws.store_description import StoreDescription, describe_store
@@ -35,7 +35,7 @@ class DynamoDB:
         self._wire = wire
         self.origin = origin
         self.region = region
-        self._place = Place(origin, "/")
+        self._place = RequestUrl(origin, "/")
         self._requests = requests
 
     def get_item(self, table: str, key: Item) -> Item | None:
@@ -208,7 +208,7 @@ class DynamoDB:
             self._requests.add_read_units(float(consumed.get("CapacityUnits", 0)))
 
 
-def _json_object(answer: Answer, operation: str, target: str) -> dict[str, Any]:
+def _json_object(answer: AwsResponse, operation: str, target: str) -> dict[str, Any]:
     try:
         said = orjson.loads(answer.body)
     except orjson.JSONDecodeError as error:

@@ -16,7 +16,7 @@ HOST_LABEL = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RequestUrl:
     """Where one request goes: `origin` is scheme, host and port; `path` is percent-encoded and begins with "/"."""
 
     origin: str
@@ -55,14 +55,14 @@ class Endpoints:
         found = _amazons_own().construct_endpoint(service, region) or {}
         return str((found.get("credentialScope") or {}).get("region") or region)
 
-    def bucket(self, bucket: str, key: str, region: str) -> Place:
+    def bucket(self, bucket: str, key: str, region: str) -> RequestUrl:
         """Path style on endpoints of one's own and for names that are no host label, else virtual-host style."""
         origin = self.origin("s3", region)
         path = "/" + quote(key, safe="/-_.~")
         if not self._custom["s3"] and HOST_LABEL.fullmatch(bucket):
             scheme, _, host = origin.partition("://")
-            return Place(f"{scheme}://{bucket}.{host}", path)
-        return Place(origin, f"/{quote(bucket, safe='-_.~')}{path if key else ''}")
+            return RequestUrl(f"{scheme}://{bucket}.{host}", path)
+        return RequestUrl(origin, f"/{quote(bucket, safe='-_.~')}{path if key else ''}")
 
 
 @cache

@@ -9,7 +9,7 @@ from base64 import b64encode
 from dataclasses import dataclass
 
 from lake.aws.access import Lake
-from lake.aws.answers import Answer, malformed, request_id
+from lake.aws.answers import AwsResponse, malformed, request_id
 from lake.aws.errors import AwsError
 
 MINIMUM_SIZE_HEADER = "x-amz-transition-default-minimum-object-size"
@@ -89,7 +89,7 @@ def write_lifecycle(lake: Lake, bucket: str, lifecycle: Lifecycle, *, owner: str
     return request_id(_send(lake, bucket, "s3:PutBucketLifecycleConfiguration", "PUT", headers, body))
 
 
-def _send(lake: Lake, bucket: str, operation: str, method: str, headers: dict[str, str], body: bytes) -> Answer:
+def _send(lake: Lake, bucket: str, operation: str, method: str, headers: dict[str, str], body: bytes) -> AwsResponse:
     return lake.s3.ask(
         operation,
         bucket,

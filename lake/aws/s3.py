@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from lake.aws.answers import Answer, malformed, read_error, request_id, xml_text
+from lake.aws.answers import AwsResponse, malformed, read_error, request_id, xml_text
 from lake.aws.endpoints import Endpoints
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ListingError, ListPage, ObjectSummary, bare_etag, read_list_page
@@ -182,7 +182,7 @@ class S3:
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
-    ) -> Answer:
+    ) -> AwsResponse:
         """One S3 request, in the bucket's own region. Raises AwsError for every answer outside 2xx."""
         _check_names(operation, bucket, key, target, query or {})
         region = self.region_of(bucket)
@@ -210,7 +210,7 @@ class S3:
         """The region in which the bucket last answered; that of the connection before it was asked."""
         return self._regions.get(bucket, self._region)
 
-    def _follow(self, request: Request, bucket: str, key: str, named: str) -> Answer:
+    def _follow(self, request: Request, bucket: str, key: str, named: str) -> AwsResponse:
         place = self._endpoints.bucket(bucket, key, named)
         answer = self._wire.send(replace(request, place=place, region=named))
         again = _named_region(answer)
@@ -242,12 +242,12 @@ def _range(first: int | None, last: int | None) -> str:
     return f"bytes={first or 0}-{'' if last is None else last}"
 
 
-def _whole_size(answer: Answer) -> int:
+def _whole_size(answer: AwsResponse) -> int:
     ranged = CONTENT_RANGE.fullmatch(answer.headers.get("content-range", ""))
     return int(ranged.group(1)) if ranged else len(answer.body)
 
 
-def _modified_at(answer: Answer, operation: str, target: str) -> datetime:
+def _modified_at(answer: AwsResponse, operation: str, target: str) -> datetime:
     try:
         return parsedate_to_datetime(answer.headers["last-modified"]).astimezone(UTC)
     except (KeyError, ValueError, OverflowError) as error:
@@ -269,7 +269,7 @@ def _conditions_unsupported(error: AwsError, header: str) -> AwsError:
     return AwsError("ConditionsUnsupported", message, error.request_id, error.operation, "", error.target)
 
 
-def _named_region(answer: Answer) -> str:
+def _named_region(answer: AwsResponse) -> str:
     """The region that an answer of the wrong one names; HEAD answers name it in a header alone."""
     if answer.status not in WRONG_REGION_STATUSES:
         return ""
@@ -277,7 +277,7 @@ def _named_region(answer: Answer) -> str:
     return named if REGION_NAME.fullmatch(named) else ""
 
 
-def _wrong_region(answer: Answer, request: Request, again: str) -> AwsError:
+def _wrong_region(answer: AwsResponse, request: Request, again: str) -> AwsError:
     error = read_error(answer, request.operation, request.target)
     message = (
         f"{request.region} refers to another region, and that one to {again}; "
@@ -286,7 +286,7 @@ def _wrong_region(answer: Answer, request: Request, again: str) -> AwsError:
     return AwsError("WrongRegion", message, error.request_id, request.operation, "", request.target)
 
 
-def _redirected(answer: Answer, operation: str, target: str, asked: str) -> AwsError:
+def _redirected(answer: AwsResponse, operation: str, target: str, asked: str) -> AwsError:
     error = read_error(answer, operation, target)
     elsewhere = answer.headers.get("location", "") or xml_text(answer.body, b"Endpoint") or "an unnamed endpoint"
     message = f"{asked} refers to {elsewhere}, and without another region's name that is not followed"

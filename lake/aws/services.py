@@ -9,7 +9,7 @@ import botocore.parsers
 import botocore.session
 
 from lake.aws.answers import malformed, read_error
-from lake.aws.endpoints import Endpoints, Place
+from lake.aws.endpoints import Endpoints, RequestUrl
 from lake.aws.wire import Request, Wire
 
 _MODELS = {"sts": "sts", "iam": "iam", "monitoring": "cloudwatch"}
@@ -35,7 +35,7 @@ class Services:
         request = Request(
             operation=f"{service}:{operation}",
             target=target,
-            place=Place(self._endpoints.origin(service, self._region), "/"),
+            place=RequestUrl(self._endpoints.origin(service, self._region), "/"),
             region=region,
             method="POST",
             headers={"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"},

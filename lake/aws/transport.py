@@ -10,7 +10,7 @@ from botocore.httpsession import get_cert_path
 from botocore.utils import get_environ_proxies
 from urllib3 import exceptions
 
-from lake.aws.answers import Answer
+from lake.aws.answers import AwsResponse
 
 MOST_HOSTS = 64
 
@@ -43,7 +43,7 @@ class Transport:
         self._proxies: dict[str, str] = {}
         self._lock = threading.Lock()
 
-    def send(self, method: str, origin: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    def send(self, method: str, origin: str, target: str, headers: Mapping[str, str], body: bytes) -> AwsResponse:
         """Send one request. `target` is path and query, sent exactly as given. Raises UnreachableError."""
         try:
             # The pool is asked for the bare target: the manager would resolve "." and ".." in keys.
@@ -61,7 +61,7 @@ class Transport:
             )
         except exceptions.HTTPError as error:
             raise self._unreachable(error) from error
-        return Answer(response.status, response.headers, response.data)
+        return AwsResponse(response.status, response.headers, response.data)
 
     def close(self) -> None:
         for manager in (self._direct, *self._proxied.values()):

@@ -11,9 +11,9 @@ from urllib.parse import quote
 from botocore.auth import S3SigV4Auth, SigV4Auth
 from botocore.awsrequest import AWSRequest
 
-from lake.aws.answers import Answer, read_error
+from lake.aws.answers import AwsResponse, read_error
 from lake.aws.counting import RequestCount
-from lake.aws.endpoints import Place
+from lake.aws.endpoints import RequestUrl
 from lake.aws.errors import AwsError
 from lake.aws.transport import Transport, UnreachableError
 
@@ -54,7 +54,7 @@ class Request:
 
     operation: str
     target: str
-    place: Place
+    place: RequestUrl
     region: str
     method: str = "GET"
     query: tuple[tuple[str, str], ...] = ()
@@ -73,7 +73,7 @@ class Request:
         return f"{self.place.path}?{'&'.join(pairs)}"
 
 
-class Credentials(Protocol):
+class CredentialSource(Protocol):
     """Where the keys of a request come from; may refresh them."""
 
     def frozen(self) -> Any:
@@ -89,14 +89,14 @@ class Wire:
     """
 
     def __init__(
-        self, transport: Transport, credentials: Credentials, requests: RequestCount, retry_policy: RetryPolicy
+        self, transport: Transport, credentials: CredentialSource, requests: RequestCount, retry_policy: RetryPolicy
     ) -> None:
         self._transport = transport
         self._credentials = credentials
         self._requests = requests
         self._retry_policy = retry_policy
 
-    def send(self, request: Request) -> Answer:
+    def send(self, request: Request) -> AwsResponse:
         """The answer, after retries. Raises AwsError where none came or no credentials are at hand."""
         started = time.monotonic()
         for attempt in count(1):
@@ -113,7 +113,7 @@ class Wire:
             self._pause(attempt)
         raise AssertionError("unreachable")
 
-    def _attempt(self, request: Request) -> Answer:
+    def _attempt(self, request: Request) -> AwsResponse:
         headers = self._sign(request)
         self._requests.add_request(request.operation)
         return self._transport.send(request.method, request.place.origin, request.path_and_query, headers, request.body)
@@ -129,7 +129,7 @@ class Wire:
         signer(self._credentials.frozen(), request.service, request.region).add_auth(unsigned)
         return dict(unsigned.headers.items())
 
-    def _attempts_for(self, answer: Answer, request: Request) -> int:
+    def _attempts_for(self, answer: AwsResponse, request: Request) -> int:
         if answer.status < 400:
             return 1
         error = read_error(answer, request.operation, request.target)

@@ -5,6 +5,8 @@ No header, one object a line, keys URL-encoded (S3 User Guide, "Specifying a man
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from lake.backup.objects import FileUnreadable, ManifestObject, decoded_key
 
@@ -12,6 +14,24 @@ FORMAT = "S3BatchOperations_CSV_20180820"
 FIELDS = ("Bucket", "Key")
 FIELDS_WITH_VERSIONS = ("Bucket", "Key", "VersionId")
 KNOWN_FIELDS = frozenset({*FIELDS_WITH_VERSIONS, "Ignore"})
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One manifest as an object of S3, pinned by its ETag, with how many objects of how many bytes it names.
+
+    `lane` says how they are copied.
+    """
+
+    lane: str
+    bucket: str
+    key: str
+    etag: str
+    objects: int
+    bytes: int
+
+    def document(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 def read_lines(lines: Iterable[str], fields: Sequence[str] = FIELDS) -> Iterator[ManifestObject]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from lake.delta.facts import CommitInfo, Problem
+from lake.delta.facts import CommitInfo, ReadingProblem
 from lake.delta.names import commit_name
 from lake.delta.state import MetadataAction, ProtocolAction, StateReader, as_long, as_text
 
@@ -15,17 +15,17 @@ MOST_PROBLEMS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class CommitActions:
     """What one commit file says; `protocol` and `metadata` are None in a commit that changes neither."""
 
     version: int
     info: CommitInfo
     protocol: ProtocolAction | None = None
     metadata: MetadataAction | None = None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ReadingProblem, ...] = ()
 
 
-def read_commit(version: int, data: bytes, *, name: str = "") -> Commit:
+def read_commit(version: int, data: bytes, *, name: str = "") -> CommitActions:
     """Read a whole commit file. Never raises: a line that cannot be read becomes a problem and is not counted.
 
     `name` is the object's name relative to `_delta_log/` where it is not `<version>.json` (a staged commit, a temp
@@ -38,7 +38,7 @@ def read_commit(version: int, data: bytes, *, name: str = "") -> Commit:
     return reader.commit()
 
 
-def read_commit_head(version: int, data: bytes, *, name: str = "") -> Commit:
+def read_commit_head(version: int, data: bytes, *, name: str = "") -> CommitActions:
     """Read the first line of a commit of which only the beginning was fetched; counts cover that line alone.
 
     A first line that is longer than `data` is a problem that says how many bytes were not enough.
@@ -65,7 +65,7 @@ class _CommitReader:
     def __init__(self, version: int, name: str) -> None:
         self.version = version
         self.name = name
-        self.problems: list[Problem] = []
+        self.problems: list[ReadingProblem] = []
         self.unnamed_problems = 0
         self.lines = self.added = self.removed = 0
         self.info: dict[str, Any] = {}
@@ -92,14 +92,14 @@ class _CommitReader:
     def note(self, where: str, reason: str) -> None:
         """Remember a problem; beyond MOST_PROBLEMS they are only counted."""
         if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(Problem(self.name + where, reason))
+            self.problems.append(ReadingProblem(self.name + where, reason))
         else:
             self.unnamed_problems += 1
 
-    def commit(self) -> Commit:
+    def commit(self) -> CommitActions:
         """All that was read so far."""
         if self.unnamed_problems:
-            self.problems.append(Problem(self.name, f"{self.unnamed_problems} further problems are not listed."))
+            self.problems.append(ReadingProblem(self.name, f"{self.unnamed_problems} further problems are not listed."))
         info = CommitInfo(
             version=self.version,
             operation=as_text(self.info.get("operation")),
@@ -111,7 +111,7 @@ class _CommitReader:
             lines=self.lines,
             transaction=as_text(self.info.get("txnId")),
         )
-        return Commit(self.version, info, self.protocol, self.metadata, tuple(self.problems))
+        return CommitActions(self.version, info, self.protocol, self.metadata, tuple(self.problems))
 
     def _is_file(self, number: int, content: object) -> bool:
         if type(content) is dict and type(content.get("path")) is str:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from lake.delta.actions import read_commit
-from lake.delta.facts import Problem
+from lake.delta.facts import ReadingProblem
 from lake.delta.names import parse_name
 from lake.delta.ranged_file import PieceMissingError, RangedFile
 from lake.delta.state import MetadataAction, ProtocolAction, StateParts, StateReader
@@ -143,4 +143,4 @@ def _last(column: Any) -> Any:
 
 
 def _problem(version: int, name: str, reason: str) -> StateParts:
-    return StateParts(version, problems=(Problem(name, reason),))
+    return StateParts(version, problems=(ReadingProblem(name, reason),))

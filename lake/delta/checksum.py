@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from lake.delta.facts import Problem
+from lake.delta.facts import ReadingProblem
 from lake.delta.names import checksum_name
 from lake.delta.state import MetadataAction, ProtocolAction, StateReader, as_long, as_text
 
@@ -25,7 +25,7 @@ class Checksum:
     num_files: int | None = None
     in_commit_timestamp: int | None = None
     transaction: str = ""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ReadingProblem, ...] = ()
 
 
 def read_checksum(version: int, data: bytes) -> Checksum:
@@ -34,9 +34,9 @@ def read_checksum(version: int, data: bytes) -> Checksum:
     try:
         content = orjson.loads(data)
     except orjson.JSONDecodeError:
-        return Checksum(version, problems=(Problem(name, "The file is not whole JSON; it may be cut off."),))
+        return Checksum(version, problems=(ReadingProblem(name, "The file is not whole JSON; it may be cut off."),))
     if not isinstance(content, dict):
-        return Checksum(version, problems=(Problem(name, "The file is not a JSON object."),))
+        return Checksum(version, problems=(ReadingProblem(name, "The file is not a JSON object."),))
     return _checksum(version, content, StateReader(name))
 
 
@@ -60,6 +60,6 @@ def _count(content: dict[str, Any], name: str, reader: StateReader) -> int | Non
     value = content.get(name)
     number = as_long(value)
     if value is not None and (number is None or number < 0):
-        reader.problems.append(Problem(reader.place, f"{name} is not a whole number from 0 to 2^63 - 1."))
+        reader.problems.append(ReadingProblem(reader.place, f"{name} is not a whole number from 0 to 2^63 - 1."))
         return None
     return number

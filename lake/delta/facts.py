@@ -270,7 +270,7 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ReadingProblem:
     """Something that could not be read: `place` is the exact object, item or attribute, `reason` one sentence."""
 
     place: str
@@ -328,8 +328,8 @@ class TableFacts:
     equal_bytes: Mapping[str, bool] = field(default_factory=dict)
     first_differences: Mapping[str, int] = field(default_factory=dict)
     copies: Mapping[str, bool] = field(default_factory=dict)
-    problems: tuple[Problem, ...] = ()
-    unread_stores: tuple[Problem, ...] = ()
+    problems: tuple[ReadingProblem, ...] = ()
+    unread_stores: tuple[ReadingProblem, ...] = ()
     elsewhere: tuple[HeldElsewhere, ...] = ()
     region: str = ""
     ttl_seconds: int = 86_400

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from lake.delta.facts import LogListing, LogObject, Problem, Registration, TableProtocol
+from lake.delta.facts import LogListing, LogObject, ReadingProblem, Registration, TableProtocol
 from lake.delta.names import STAGED_FOLDERS, NameKind, commit_name, parse_name
 from lake.delta.state import MetadataAction, ProtocolAction
 
@@ -42,7 +42,7 @@ class ProtocolReads:
     checksum: LogObject | None = None
     checkpoint: tuple[LogObject, ...] = ()
     commits: tuple[tuple[int, LogObject], ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ReadingProblem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class StagedReads:
     """The accepted, unpublished commits that follow the newest published version without a gap, ascending."""
 
     commits: tuple[StagedRead, ...]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ReadingProblem, ...] = ()
 
 
 def plan_protocol_reads(
@@ -198,22 +198,22 @@ def _run(commits: Mapping[int, LogObject], first: int) -> list[int]:
     return run
 
 
-def _unknown_beginning(listing: LogListing, anchor: _Anchor | None) -> list[Problem]:
+def _unknown_beginning(listing: LogListing, anchor: _Anchor | None) -> list[ReadingProblem]:
     if anchor is not None or listing.from_version == 0:
         return []
     reason = "The listing begins here and holds no checkpoint and no .crc; list from version 0 to know the state."
-    return [Problem(commit_name(listing.from_version), reason)]
+    return [ReadingProblem(commit_name(listing.from_version), reason)]
 
 
-def _hole_problems(listing: LogListing, checkpoint: int | None) -> list[Problem]:
+def _hole_problems(listing: LogListing, checkpoint: int | None) -> list[ReadingProblem]:
     """Gaps above the newest checkpoint, where Delta's readers begin; older ones harm nobody but time travellers."""
     start = listing.from_version if checkpoint is None else max(listing.from_version, checkpoint + 1)
-    problems: list[Problem] = []
+    problems: list[ReadingProblem] = []
     for version in sorted(version for version in listing.commits if version >= start):
         if version > start:
             missing = f"Version {start} is" if version == start + 1 else f"Versions {start} to {version - 1} are"
             problems.append(
-                Problem(
+                ReadingProblem(
                     commit_name(start), f"{missing} missing before version {version}; Delta reads no log with a gap."
                 )
             )
@@ -221,9 +221,9 @@ def _hole_problems(listing: LogListing, checkpoint: int | None) -> list[Problem]
     return problems[:MOST_HOLES]
 
 
-def _limit_problem(first: int, most_commits: int) -> Problem:
+def _limit_problem(first: int, most_commits: int) -> ReadingProblem:
     reason = f"More than {most_commits} commits follow without a checkpoint; the state is read after that many."
-    return Problem(commit_name(first), reason)
+    return ReadingProblem(commit_name(first), reason)
 
 
 def _staged_names(listing: LogListing, file_name: str) -> tuple[str, ...]:
@@ -232,5 +232,7 @@ def _staged_names(listing: LogListing, file_name: str) -> tuple[str, ...]:
     return tuple(name for name in names if name in listed) or names
 
 
-def _staged_problem(version: int, what: str) -> Problem:
-    return Problem(commit_name(version), f"Version {version} {what}; accepted commits from there on cannot be read.")
+def _staged_problem(version: int, what: str) -> ReadingProblem:
+    return ReadingProblem(
+        commit_name(version), f"Version {version} {what}; accepted commits from there on cannot be read."
+    )

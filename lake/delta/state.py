@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from lake.delta.facts import Problem
+from lake.delta.facts import ReadingProblem
 from lake.delta.names import MAX_VERSION
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -44,7 +44,7 @@ class StateParts:
     version: int
     protocol: ProtocolAction | None = None
     metadata: MetadataAction | None = None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ReadingProblem, ...] = ()
 
 
 def as_long(value: object) -> int | None:
@@ -64,7 +64,7 @@ class StateReader:
 
     def __init__(self, place: str) -> None:
         self.place = place
-        self.problems: list[Problem] = []
+        self.problems: list[ReadingProblem] = []
 
     def protocol(self, value: object) -> ProtocolAction | None:
         """A decoded `protocol`; None, with a problem, where its versions cannot be read."""
@@ -130,7 +130,7 @@ class StateReader:
         return None
 
     def _note(self, reason: str) -> None:
-        self.problems.append(Problem(self.place, reason))
+        self.problems.append(ReadingProblem(self.place, reason))
 
 
 def _is_text_pair(pair: object) -> bool:

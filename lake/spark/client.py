@@ -11,7 +11,7 @@ from lake.spark import archive
 from lake.spark.child import Child
 from lake.spark.errors import SparkRefused, describe
 from lake.spark.jars import JarsError, fetch
-from lake.spark.messages import Json, SparkError, SparkJob, SparkOutcome, SparkProgress, SparkStep, State
+from lake.spark.messages import Json, SparkError, SparkJob, SparkJobState, SparkOutcome, SparkProgress, SparkStep
 from lake.spark.settings import WorkerSettings, require_log_store_class
 
 START_SECONDS = 180.0
@@ -19,7 +19,7 @@ JOB_SECONDS = 3600.0
 TICK_SECONDS = 0.25
 
 Progress = Callable[[SparkProgress], None]
-Check = Callable[[], None]
+CancelCheck = Callable[[], None]
 
 
 def _ignore(progress: SparkProgress) -> None: ...
@@ -61,7 +61,7 @@ class SparkWorker:
         child = self._child
         return child.pid if child is not None and child.alive else None
 
-    def start(self, on_progress: Progress = _ignore, *, check: Check = _go_on) -> SparkOutcome:
+    def start(self, on_progress: Progress = _ignore, *, check: CancelCheck = _go_on) -> SparkOutcome:
         """Start Spark where it is not warm, up to START_SECONDS; the outcome's `result` names Spark's version."""
         with self._turn:
             return _Attempt(self, on_progress, check).start()
@@ -71,7 +71,7 @@ class SparkWorker:
         job: SparkJob,
         on_progress: Progress = _ignore,
         *,
-        check: Check = _go_on,
+        check: CancelCheck = _go_on,
         timeout_seconds: float = JOB_SECONDS,
     ) -> SparkOutcome:
         """Run a job, starting Spark first where it is not warm; the job has `timeout_seconds` from when it begins.
@@ -106,7 +106,7 @@ class _Cancelled(Exception):
 class _Attempt:
     """One call of `start` or `run`: keeps the steps and the times, and turns whatever happens into an outcome."""
 
-    def __init__(self, worker: SparkWorker, on_progress: Progress, check: Check) -> None:
+    def __init__(self, worker: SparkWorker, on_progress: Progress, check: CancelCheck) -> None:
         self.worker = worker
         self.on_progress = on_progress
         self.check = check
@@ -243,11 +243,11 @@ class _Attempt:
     def _say(self, progress: SparkProgress) -> None:
         self.on_progress(progress)
 
-    def _ended(self, state: State, error: SparkError) -> SparkOutcome:
+    def _ended(self, state: SparkJobState, error: SparkError) -> SparkOutcome:
         self.worker._drop()
         return self._outcome(state, {}, error)
 
-    def _outcome(self, state: State, result: dict[str, Any], error: SparkError | None = None) -> SparkOutcome:
+    def _outcome(self, state: SparkJobState, result: dict[str, Any], error: SparkError | None = None) -> SparkOutcome:
         self._end_step()
         seconds = time.monotonic() - self.began_at
         return SparkOutcome(state, self.began, result, error, tuple(self.steps), seconds)

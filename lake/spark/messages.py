@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-State = Literal["done", "failed", "cancelled", "lost"]
+SparkJobState = Literal["done", "failed", "cancelled", "lost"]
 Json = dict[str, Any]
 
 
@@ -56,7 +56,7 @@ class SparkOutcome:
     A job that began and was cancelled or lost may have made its commit or not: look at the table.
     """
 
-    state: State
+    state: SparkJobState
     began: bool
     result: Mapping[str, Any]
     error: SparkError | None

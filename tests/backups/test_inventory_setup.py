@@ -6,7 +6,7 @@ import uuid
 import pytest
 from django.core.management import call_command
 
-from backups.inventory_setup import KIND, Choice, PlaceUnfit, configuration_of, differences
+from backups.inventory_setup import KIND, InventoryOptions, PlaceUnfit, configuration_of, differences
 from backups.plan_actions import ask_for_inventory
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
@@ -49,12 +49,12 @@ def bucket_of(plan) -> str:
     return plan.source.split("/")[2]
 
 
-def set_up(plan, choice=Choice(), **options) -> Job:  # noqa: B008 - frozen
+def set_up(plan, choice=InventoryOptions(), **options) -> Job:  # noqa: B008 - frozen
     return ask_for_inventory(Actor.command(), plan, choice, enqueue=False, **options)
 
 
 def test_the_place_of_the_plan_says_where_s3_delivers(plan):
-    wanted = configuration_of(plan, Choice("ORC", "Weekly"))
+    wanted = configuration_of(plan, InventoryOptions("ORC", "Weekly"))
 
     assert (wanted.id, wanted.destination_prefix, wanted.prefix) == ("levee-warehouse", "daily", "warehouse/")
     assert wanted.destination_bucket.startswith("lists-")
@@ -66,16 +66,16 @@ def test_the_place_of_the_plan_says_where_s3_delivers(plan):
 def test_a_place_where_s3_would_not_deliver_is_refused_with_one_that_fits(place):
     plan = make_plan(inventory=place)
     with pytest.raises(PlaceUnfit, match=r"for example to s3a://lists/lake/levee-warehouse-daily/"):
-        configuration_of(plan, Choice())
+        configuration_of(plan, InventoryOptions())
 
 
 def test_a_plan_that_lists_its_source_has_no_configuration():
     with pytest.raises(PlaceUnfit, match="name the place of an inventory"):
-        configuration_of(make_plan(), Choice())
+        configuration_of(make_plan(), InventoryOptions())
 
 
 def test_more_columns_than_are_needed_are_no_difference(plan):
-    wanted = configuration_of(plan, Choice())
+    wanted = configuration_of(plan, InventoryOptions())
     found = InventoryConfiguration(**{**as_dict(wanted), "fields": (*wanted.fields, "ObjectOwner")})
 
     assert differences(found, wanted) == ()
@@ -91,7 +91,7 @@ def test_the_configuration_is_put_and_read_again(plan):
 
     assert job.state == "succeeded", job.error_text
     assert "the first list can take 48 hours" in job.message
-    assert differences(stored(plan), configuration_of(plan, Choice())) == ()
+    assert differences(stored(plan), configuration_of(plan, InventoryOptions())) == ()
     entry = AuditEntry.objects.filter(action="backup.plan").latest("id")
     assert entry.after["id"] == "levee-warehouse"
 
@@ -102,7 +102,7 @@ def test_one_that_is_right_stays_as_it_is(plan):
 
 
 def test_another_of_the_same_id_stays_unless_it_is_to_be_replaced(plan):
-    set_up(plan, Choice("CSV"))
+    set_up(plan, InventoryOptions("CSV"))
 
     refused = set_up(plan)
     assert refused.state == "failed"

@@ -5,11 +5,11 @@ from typing import Any
 
 from changes.calls import Answer, Sending, done
 from changes.execution import CallOutcome, Execution, execute
-from changes.plan import Plan
+from changes.plan import ChangePlan
 
 
 def execute_plan(
-    plan: Plan, lake: Any, *, on_call: Callable[[int, CallOutcome], None] | None = None, **sending: Any
+    plan: ChangePlan, lake: Any, *, on_call: Callable[[int, CallOutcome], None] | None = None, **sending: Any
 ) -> Execution:
     """Make the plan's calls on a lake, or on what stands for one; `sending` is what `Sending` takes besides."""
     return execute(plan.calls, Sending(lake, **{"records": NO_RECORDS, **sending}), on_call)

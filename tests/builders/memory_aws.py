@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from lake.aws.access import Lake
-from lake.aws.answers import Answer
+from lake.aws.answers import AwsResponse
 from lake.aws.counting import RequestCount
 from lake.aws.dynamodb import DynamoDB
 from lake.aws.endpoints import Endpoints
@@ -86,26 +86,26 @@ class MemoryAws:
 
     # What is asked of it
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: Request) -> AwsResponse:
         """One request, after the hook; a scan asks from several threads."""
         with self._one_at_a_time:
             return self._answer(request)
 
-    def _answer(self, request: Request) -> Answer:
+    def _answer(self, request: Request) -> AwsResponse:
         operation = request.operation.partition(":")[2]
         call = Call(operation, request.body.decode() or request.target)
         self.calls.append(call)
         self.before(call)
         if self.refused(call):
-            return Answer(403, {}, b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>")
+            return AwsResponse(403, {}, b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>")
         match operation:
             case "ListObjectsV2":
                 return self._list(dict(request.query))
             case "GetObject" | "HeadObject":
                 return self._object(request)
-        return Answer(200, {}, json.dumps(self._items(operation, json.loads(request.body))).encode())
+        return AwsResponse(200, {}, json.dumps(self._items(operation, json.loads(request.body))).encode())
 
-    def _list(self, query: dict[str, str]) -> Answer:
+    def _list(self, query: dict[str, str]) -> AwsResponse:
         prefix, after = query.get("prefix", ""), query.get("continuation-token") or query.get("start-after", "")
         found, folders = [], []
         for key in sorted(self.objects):
@@ -125,7 +125,7 @@ class MemoryAws:
             f"<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>{str(more).lower()}</IsTruncated>"
             f"{token}{body}</ListBucketResult>"
         )
-        return Answer(200, {}, text.encode())
+        return AwsResponse(200, {}, text.encode())
 
     def _contents(self, key: str) -> str:
         found = self.objects[key]
@@ -135,19 +135,19 @@ class MemoryAws:
             f"<ETag>&quot;{found.etag}&quot;</ETag><Size>{len(found.data)}</Size></Contents>"
         )
 
-    def _object(self, request: Request) -> Answer:
+    def _object(self, request: Request) -> AwsResponse:
         found = self.objects.get(request.target.removeprefix(f"s3://{BUCKET}/"))
         if found is None:
-            return Answer(404, {}, b"<Error><Code>NoSuchKey</Code><Message>absent</Message></Error>")
+            return AwsResponse(404, {}, b"<Error><Code>NoSuchKey</Code><Message>absent</Message></Error>")
         headers = {"etag": f'"{found.etag}"', "last-modified": found.modified_at.strftime(HTTP_TIME)}
         if request.method == "HEAD":
-            return Answer(200, {**headers, "content-length": str(len(found.data))}, b"")
+            return AwsResponse(200, {**headers, "content-length": str(len(found.data))}, b"")
         wanted = request.headers.get("Range", "").removeprefix("bytes=")
         if not wanted:
-            return Answer(200, headers, found.data)
+            return AwsResponse(200, headers, found.data)
         first, _, last = wanted.rpartition("-")
         data = found.data[int(first) : int(last) + 1] if first else found.data[-int(last) :]
-        return Answer(206, {**headers, "content-range": f"bytes 0-0/{len(found.data)}"}, data)
+        return AwsResponse(206, {**headers, "content-range": f"bytes 0-0/{len(found.data)}"}, data)
 
     def _items(self, operation: str, body: Item) -> Item:
         if operation == "BatchGetItem":
@@ -184,7 +184,7 @@ class _Wire:
     def __init__(self, aws: MemoryAws) -> None:
         self._aws = aws
 
-    def send(self, request: Request) -> Answer:
+    def send(self, request: Request) -> AwsResponse:
         return self._aws.answer(request)
 
     def close(self) -> None: ...

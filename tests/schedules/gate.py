@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lake.aws.answers import Answer
+from lake.aws.answers import AwsResponse
 from lake.aws.transport import UnreachableError
 from tests.schedules.clock import Clock
 from tests.schedules.lake import MemoryLake
@@ -43,7 +43,7 @@ class Gate:
     """Whether the `fact` held at each request since Levee's last write: what a proof can have read."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def send(self, method: str, origin: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    def send(self, method: str, origin: str, target: str, headers: Mapping[str, str], body: bytes) -> AwsResponse:
         with self._lock:
             operation = operation_of(method, target, headers)
             self._note(operation)
@@ -66,7 +66,7 @@ class Gate:
     def close(self) -> None:
         """Nothing is open."""
 
-    def _watched(self, operation: str, send: Callable[[], Answer]) -> Answer:
+    def _watched(self, operation: str, send: Callable[[], AwsResponse]) -> AwsResponse:
         if operation not in WRITES:
             return send()
         ledger, lake = self.world.ledger, self.world.lake

@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape
 
 from urllib3 import HTTPHeaderDict
 
-from lake.aws.answers import Answer
+from lake.aws.answers import AwsResponse
 from tests.schedules.expressions import InvalidExpression, key_range, placeholders
 from tests.schedules.lake import MemoryLake, Refused, Stored, Table
 
@@ -50,7 +50,7 @@ def operation_of(method: str, target: str, headers: Mapping[str, str]) -> str:
     return "s3:List" if "list-type" in query else f"s3:{method.title()}"
 
 
-def answer(lake: MemoryLake, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
+def answer(lake: MemoryLake, method: str, target: str, headers: Mapping[str, str], body: bytes) -> AwsResponse:
     """Do what one request asks for."""
     named = _header(headers, "x-amz-target")
     try:
@@ -67,7 +67,7 @@ def answer(lake: MemoryLake, method: str, target: str, headers: Mapping[str, str
 # S3
 
 
-def _objects(lake: MemoryLake, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
+def _objects(lake: MemoryLake, method: str, target: str, headers: Mapping[str, str], body: bytes) -> AwsResponse:
     parts = urlsplit(target)
     _, bucket, *rest = parts.path.split("/", 2)
     bucket, key = unquote(bucket), unquote(rest[0]) if rest else ""
@@ -98,7 +98,7 @@ def _put(lake: MemoryLake, bucket: str, key: str, headers: Mapping[str, str], bo
     return lake.put(bucket, key, body, if_absent=condition == "*")
 
 
-def _read(found: Stored, span: str) -> Answer:
+def _read(found: Stored, span: str) -> AwsResponse:
     if not span:
         return _answer(200, found.data, _headers(found))
     asked = re.fullmatch(r"bytes=(\d*)-(\d*)", span)
@@ -118,7 +118,7 @@ def _headers(found: Stored) -> dict[str, str]:
     return {"ETag": f'"{found.etag}"', "Last-Modified": format_datetime(found.modified_at, usegmt=True)}
 
 
-def _bucket(lake: MemoryLake, method: str, bucket: str, query: Query) -> Answer:
+def _bucket(lake: MemoryLake, method: str, bucket: str, query: Query) -> AwsResponse:
     next(lake.keys(bucket), "")
     if method != "GET":
         raise UnknownRequestError(f"{method} of a bucket")
@@ -172,7 +172,7 @@ def _row(key: str, found: Stored) -> str:
     )
 
 
-def _error(method: str, refused: Refused) -> Answer:
+def _error(method: str, refused: Refused) -> AwsResponse:
     text = f"<Error><Code>{refused.code}</Code><Message>{escape(refused.message)}</Message></Error>"
     return _answer(refused.status, b"" if method == "HEAD" else text.encode())
 
@@ -323,12 +323,12 @@ OPERATIONS: Mapping[str, Callable[[MemoryLake, dict[str, Any]], dict[str, Any]]]
 }
 
 
-def _json(status: int, said: dict[str, Any]) -> Answer:
+def _json(status: int, said: dict[str, Any]) -> AwsResponse:
     return _answer(status, json.dumps(said).encode(), {"Content-Type": "application/x-amz-json-1.0"})
 
 
-def _answer(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> Answer:
-    return Answer(status, HTTPHeaderDict({"x-amz-request-id": "R0", **(headers or {})}), body)
+def _answer(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> AwsResponse:
+    return AwsResponse(status, HTTPHeaderDict({"x-amz-request-id": "R0", **(headers or {})}), body)
 
 
 def _header(headers: Mapping[str, str], name: str) -> str:

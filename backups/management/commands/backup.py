@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 from backups import actions
 from backups.advancing import advance_here
 from backups.documents import Document, plan_document, run_document, run_summary
-from backups.inventory_setup import FORMATS, FREQUENCIES, Choice, PlaceUnfit
+from backups.inventory_setup import FORMATS, FREQUENCIES, InventoryOptions, PlaceUnfit
 from backups.models import ACTIVE, Plan, Run, RunState
 from backups.plan_actions import ask_for_inventory
 from dashboard.accounts.actor import Actor
@@ -132,7 +132,7 @@ class Command(JsonCommand):
         advance_here(run, self.note)
 
     def _inventory(self, plan: str, format: str, frequency: str, replace: bool, enqueue: bool, **_: Any) -> None:
-        found, choice = _plan_named(plan), Choice(format, frequency)
+        found, choice = _plan_named(plan), InventoryOptions(format, frequency)
         try:
             job = ask_for_inventory(Actor.command(), found, choice, replace=replace, enqueue=enqueue)
         except PlaceUnfit as error:

@@ -10,12 +10,12 @@ from backups.outcomes import OVER
 from backups.runs import prices
 from backups.runs.copies import copying_of, store_status
 from backups.runs.stages.cost_gate import work_of
-from backups.runs.work import Answer, Done, Elsewhere, Waiting, Work
+from backups.runs.work import Done, Elsewhere, StageAnswer, Waiting, Work
 
 WAIT_SECONDS = 30.0
 
 
-def advance(work: Work) -> Answer:
+def advance(work: Work) -> StageAnswer:
     for row in work.run.copy_jobs.filter(engine=Plan.Engine.S3_BATCH):
         _follow(work, row)
     if not work.has_spark and any(not row.is_over for row in work.run.copy_jobs.filter(engine=Plan.Engine.SPARK)):
@@ -25,7 +25,7 @@ def advance(work: Work) -> Answer:
     return _summary(work)
 
 
-def cancel(work: Work) -> Answer:
+def cancel(work: Work) -> StageAnswer:
     """Ask every copy job to end and wait until each has."""
     waiting = 0
     work.run.copy_jobs.filter(engine=Plan.Engine.SPARK).exclude(status__in=OVER).update(status="Cancelled")
@@ -59,7 +59,7 @@ def _follow(work: Work, row: CopyJob) -> None:
     store_status(work, row, status)
 
 
-def _summary(work: Work) -> Answer:
+def _summary(work: Work) -> StageAnswer:
     rows = list(work.run.copy_jobs.all())
     done = sum(row.done + row.failed for row in rows)
     total = work.run.copy_jobs.aggregate(total=Sum("total"))["total"] or 0

@@ -7,16 +7,17 @@ from django.conf import settings
 from django.db import transaction
 
 from backups import lifecycle
-from backups.models import CopyJob, Plan, Run, RunStage, RunState, Stage
+from backups.models import CopyJob, Plan, Run, RunState, Stage, StageState
 from backups.runs import prices
 from backups.runs.copies import copying_of, store_status
-from backups.runs.ports import Engine, Manifest
-from backups.runs.work import Answer, Done, GivenUp, RunFailed, Waiting, Work, manifests_of
+from backups.runs.ports import CopyEngine
+from backups.runs.work import Done, GivenUp, RunFailed, StageAnswer, Waiting, Work, manifests_of
+from lake.backup.batch_manifest import Manifest
 
 WAIT_SECONDS = 15.0
 
 
-def advance(work: Work) -> Answer:
+def advance(work: Work) -> StageAnswer:
     run = work.run
     if run.approved_at is not None:
         return Done(f"{run.approved_by_name} approved ${run.estimate_usd}.")
@@ -32,12 +33,12 @@ def advance(work: Work) -> Answer:
     return _ask(work, estimate, ceiling)
 
 
-def work_of(run: Run) -> prices.Work:
+def work_of(run: Run) -> prices.Workload:
     """What the manifests of a run cost."""
     manifests = manifests_of(run)
     batch = [one for one in manifests if engine_of(run.plan, one) == Plan.Engine.S3_BATCH]
     large = [one for one in manifests if one.lane == "multipart"]
-    return prices.Work(
+    return prices.Workload(
         batch_jobs=len(batch),
         batch_objects=sum(one.objects for one in batch),
         copies=sum(one.objects for one in manifests if one.lane != "multipart"),
@@ -84,7 +85,7 @@ def _refusal(row: CopyJob) -> RunFailed:
     return RunFailed("CopyJobRefused", f"Copy job {row.number} ended before it began: {said}. {cure}")
 
 
-def _engine(work: Work, row: CopyJob) -> Engine:
+def _engine(work: Work, row: CopyJob) -> CopyEngine:
     engine = work.engines.get(row.engine)
     if engine is None:
         raise RunFailed("NoSuchEngine", f"This release has no engine {row.engine!r}: set the plan's engine to spark.")
@@ -115,6 +116,6 @@ def _ask(work: Work, estimate: Decimal, ceiling: Decimal) -> Waiting:
     with transaction.atomic():
         if not lifecycle.move(work.run.pk, RunState.WAITING_FOR_APPROVAL, job=work.context.job, sentence=sentence):
             raise GivenUp
-        work.show(Stage.COST_GATE, state=RunStage.State.WAITING, detail=sentence)
+        work.show(Stage.COST_GATE, state=StageState.WAITING, detail=sentence)
     work.run.state = RunState.WAITING_FOR_APPROVAL
     return Waiting(0, sentence)

@@ -3,17 +3,18 @@
 from datetime import timedelta
 
 from backups import lifecycle
-from backups.models import Inventory, Plan, Run, RunState, Stage
+from backups.models import Inventory, InventoryState, Plan, Run, RunState, Stage
 from backups.runs.buckets import ensure_bucket
 from backups.runs.inventories import Delivery, InventoryRefused, VerifiedInventory, deliveries, verify
-from backups.runs.ports import Place, place_of
-from backups.runs.work import Answer, Done, GivenUp, RunFailed, Waiting, Work
+from backups.runs.ports import place_of
+from backups.runs.work import Done, GivenUp, RunFailed, StageAnswer, Waiting, Work
+from lake.backup.locations import BucketPrefix
 
 WAIT_SECONDS = 60.0
 DATE = "{date}"
 
 
-def advance(work: Work) -> Answer:
+def advance(work: Work) -> StageAnswer:
     run, plan = work.run, work.run.plan
     if run.retry_of is not None:
         return _begin(work, run.retry_of.inventory, run.retry_of, "Takes what an earlier run left to be tried again.")
@@ -23,7 +24,7 @@ def advance(work: Work) -> Answer:
     if isinstance(found, Waiting):
         return found
     row = _looked_at(work, found)
-    if row.state == Inventory.State.REFUSED or row.created_at is None:
+    if row.state == InventoryState.REFUSED or row.created_at is None:
         return Waiting(WAIT_SECONDS, f"{row.reason} Waits until it is whole, or for the next one.")
     run.inventory_bucket, run.inventory_manifest = row.manifest_bucket, row.manifest_key
     run.cut_off = row.created_at - timedelta(hours=plan.minimum_lag_hours)
@@ -50,7 +51,7 @@ def _newest_used(run: Run) -> str:
 def _looked_at(work: Work, delivery: Delivery) -> Inventory:
     """Verify a delivery once; one that was refused is looked at again, since parts may arrive late."""
     plan = work.run.plan
-    known = plan.inventories.filter(name=delivery.name, state=Inventory.State.ARRIVED).first()
+    known = plan.inventories.filter(name=delivery.name, state=InventoryState.ARRIVED).first()
     if known is not None:
         return known
     work.say(f"Verifies inventory {delivery.name}.")
@@ -71,7 +72,7 @@ def _remember(work: Work, plan: Plan, delivery: Delivery, verified: VerifiedInve
     facts = {
         "manifest_bucket": delivery.bucket,
         "manifest_key": delivery.manifest_key,
-        "state": Inventory.State.ARRIVED if verified else Inventory.State.REFUSED,
+        "state": InventoryState.ARRIVED if verified else InventoryState.REFUSED,
         "reason": reason,
         "checked_at": work.now(),
     }
@@ -113,11 +114,11 @@ def _begin(work: Work, inventory: str, earlier: Run | None, detail: str) -> Done
     return Done(detail)
 
 
-def _root(place: Place) -> Place:
-    return Place(place.bucket)
+def _root(place: BucketPrefix) -> BucketPrefix:
+    return BucketPrefix(place.bucket)
 
 
-def _check_apart(source: Place, destination: Place) -> None:
+def _check_apart(source: BucketPrefix, destination: BucketPrefix) -> None:
     """A backup into its own source would copy its copies."""
     if source.bucket != destination.bucket:
         return

@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from backups.models import Stage
-from backups.runs.work import Answer, Done, Elsewhere, RunFailed, Work, as_fields
+from backups.runs.work import Done, Elsewhere, RunFailed, StageAnswer, Work, as_fields
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 
 
-def advance(work: Work) -> Answer:
+def advance(work: Work) -> StageAnswer:
     if not work.has_spark:
         return Elsewhere()
     work.say("Works out what is to be copied.")

@@ -5,15 +5,15 @@ from datetime import datetime
 from django.db import transaction
 
 from backups import lifecycle
-from backups.models import FailureGroup, Plan, Run, RunStage, RunState, Stage
+from backups.models import FailureGroup, Plan, Run, RunState, Stage, StageState
 from backups.outcomes import GAPS, WORTH_RETRY, Outcome
 from backups.runs.causes import cause_of
 from backups.runs.ports import Reconciled, Reports
 from backups.runs.reports import reports_of
-from backups.runs.work import Answer, Done, Elsewhere, GivenUp, RunFailed, Work
+from backups.runs.work import Done, Elsewhere, GivenUp, RunFailed, StageAnswer, Work
 
 
-def advance(work: Work) -> Answer:
+def advance(work: Work) -> StageAnswer:
     if not work.has_spark:
         return Elsewhere()
     work.say("Verifies the reports by their MD5s, and compares them and the manifests with the destination.")
@@ -85,6 +85,6 @@ def _store(work: Work, found: Reconciled, counts: dict[Outcome, int], reports: R
         )
         for group in found.groups
     )
-    lifecycle.close_stage(run.pk, Stage.RECONCILE, RunStage.State.DONE, sentence)
+    lifecycle.close_stage(run.pk, Stage.RECONCILE, StageState.DONE, sentence)
     run.state = state
     return Done(sentence)

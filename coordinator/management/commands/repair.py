@@ -52,7 +52,9 @@ class Command(JsonCommand):
             raise UsageError("--enqueue hands the work to the workers: it goes with --apply.")
         named = connection_named(options["connection"]) if options["connection"] else None
         table = find_table(options["uri"], named)
-        chosen = Choice(table, options["finding"], options["of_version"], options["confirm"], options["path_scheme"])
+        chosen = ChosenRepairs(
+            table, options["finding"], options["of_version"], options["confirm"], options["path_scheme"]
+        )
         plans, refusals = chosen.look()
         jobs: list[Job] = []
         if options["apply"]:
@@ -73,14 +75,14 @@ class Command(JsonCommand):
         if any(_left_something(job) for job in jobs):
             raise Failed("Not everything was repaired: see above and `levee job ID`.")
 
-    def _apply(self, chosen: "Choice", plans: list[Document], *, enqueue: bool) -> list[Job]:
+    def _apply(self, chosen: "ChosenRepairs", plans: list[Document], *, enqueue: bool) -> list[Job]:
         try:
             return chosen.enqueue(plans) if enqueue else list(chosen.repair())
         except ChangeRefused as refusal:
             raise Failed(str(refusal)) from refusal
 
 
-class Choice:
+class ChosenRepairs:
     """The repairs of one table that the arguments choose."""
 
     def __init__(

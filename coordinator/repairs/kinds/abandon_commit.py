@@ -17,12 +17,12 @@ from coordinator.repairs.entry_plans import (
 from coordinator.repairs.item_calls import DeleteEntry
 from coordinator.repairs.object_calls import RequireAbsent, RequireEmpty
 from coordinator.repairs.record_calls import Abandon
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
 
 NAME = "abandon-commit"
 
 
-def abandon_commit(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def abandon_commit(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """C11 and C10: remove an entry that cannot be recovered. The commit is lost by it."""
     version = version_of(finding)
     title = f"Abandon commit {thousands(version)}"

@@ -20,13 +20,13 @@ from coordinator.repairs.registration_plans import (
 )
 from coordinator.repairs.seen_before import doubt, why_contradicted
 from coordinator.repairs.staged_files import waiting_commits
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
 from lake.delta.facts import Registration
 
 NAME = "backfill"
 
 
-def backfill(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def backfill(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """K3: publish every listed commit in order, then clear the list as it was read."""
     title = "Backfill"
     registration, reason = listing_registration(table, finding)

@@ -14,13 +14,13 @@ from coordinator.repairs.list_plans import (
     why_not_equal,
 )
 from coordinator.repairs.registration_plans import why_not_rest_on
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
 from lake.delta.facts import Registration
 
 NAME = "clear-entries"
 
 
-def clear_entries(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def clear_entries(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """K4: compare each published file with its staged one, then clear the list as it was read."""
     title = "Clear the list"
     registration, reason = listing_registration(table, finding)

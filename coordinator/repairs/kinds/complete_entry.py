@@ -14,7 +14,7 @@ from coordinator.repairs.entry_plans import (
     why_not_touch,
 )
 from coordinator.repairs.object_calls import RequireEqual
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
 
 NAME = "complete-entry"
 
@@ -23,7 +23,7 @@ MOST_COMPLETED = 200
 """Stale entries that one plan completes; the next plan takes the rest."""
 
 
-def complete_entry(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def complete_entry(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """C4: mark the entry complete after both files were compared."""
     if finding.evidence.get("bytes_equal") is False and not finding.repairs:
         yield from bytes_differ(table, finding)
@@ -47,7 +47,7 @@ def complete_entry(table: TableUnderRepair, finding: Finding) -> Iterator[Outcom
     )
 
 
-def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """C9: the same for incomplete entries below the newest, each after its own comparison."""
     title = "Complete stale entries"
     stale = [one for one in table.entries if one.entry.complete is False and not one.newest and not _is_pending(one)]
@@ -72,7 +72,7 @@ def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> Iterato
     yield table.plan(finding, NAME, title, calls, consequences)
 
 
-def bytes_differ(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def bytes_differ(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """Two writers won one version, one of them by an entry."""
     if finding.code == "bytes-differ" and "dynamodb" not in finding.evidence:
         return

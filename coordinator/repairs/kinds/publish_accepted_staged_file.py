@@ -17,14 +17,14 @@ from coordinator.repairs.registration_plans import (
 )
 from coordinator.repairs.seen_before import was_accepted, was_published, why_contradicted
 from coordinator.repairs.staged_files import MOST_CANDIDATES
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
 from coordinator.repairs.wanted import checksum_of, neighbours
 from lake.delta.facts import Registration
 
 NAME = "publish-accepted-staged-file"
 
 
-def publish_accepted_staged_file(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def publish_accepted_staged_file(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """K6: the accepted staged file has the in-commit timestamp that the registration holds.
 
     A rival may have the same one: it is the later of the clock and the time of the version below plus one, so that all
@@ -52,7 +52,7 @@ def _why_not_alone(finding: Finding) -> str:
 
 def _publication(
     table: TableUnderRepair, finding: Finding, title: str, file: FileCheck, registration: Registration, version: int
-) -> Outcome:
+) -> PlanOrRefusal:
     calls = copied_and_compared(table, file, version)
     told = f"Readers see version {thousands(version)} again, and writers stop retrying it. Deletes nothing."
     repair = NAME

@@ -15,12 +15,12 @@ from coordinator.repairs.entry_plans import (
     version_of,
     why_not_publish,
 )
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
 
 NAME = "publish-commit"
 
 
-def publish_commit(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def publish_commit(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """C2 and leftovers above a gap: publish from the temp file, then complete. The entry is never deleted."""
     version = version_of(finding)
     title = f"Publish commit {thousands(version)}"

@@ -16,13 +16,13 @@ from coordinator.repairs.registration_plans import (
     why_no_goal,
     why_not_rest_on,
 )
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
 from lake.delta.facts import Registration
 
 NAME = "raise-coordinator-version"
 
 
-def raise_version(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def raise_version(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """K9: raise `tableVersion` to the newest version to which the log leads without a gap."""
     registration = current_registration(table)
     goal = table.newest_contiguous()

@@ -19,12 +19,12 @@ from coordinator.repairs.registration_plans import (
     why_no_goal,
 )
 from coordinator.repairs.spelling import PATH_SCHEME, spelling_of
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
 
 NAME = "re-register"
 
 
-def register_again(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def register_again(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """K8: put the registration back with the newest version to which the log leads without a gap."""
     goal = table.newest_contiguous()
     title = f"Register again at version {thousands(goal)}" if goal is not None else "Register again"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from changes.calls import Call
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.names import is_version, staged_file_version, temp_file_version, written_for
 from coordinator.protocols.registrations import element_problems
@@ -21,7 +21,7 @@ from coordinator.repairs.registration_plans import (
     current_registration,
 )
 from coordinator.repairs.rescue import rescued_object
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
 from coordinator.repairs.wanted import checksum_of
 from lake.delta.facts import LockDomain, LogObject, Registration
 from lake.delta.names import commit_name
@@ -33,7 +33,7 @@ MOST_DELETED = 300
 """Files that one plan deletes; the next plan takes the rest."""
 
 
-def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """C1: temp files that were never accepted; where none is proven, those that may be the last copy of a commit."""
     orphans = temp_orphans(table, table.written_at)
     domains = table.lock_domains
@@ -51,7 +51,7 @@ def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[Out
     yield _never_published(table, finding)
 
 
-def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """K2: staged files of backfilled versions that hold other bytes than the accepted ones."""
     registration = current_registration(table)
     orphans = staged_orphans(table)
@@ -72,7 +72,7 @@ def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[O
     yield _never_published(table, finding)
 
 
-def keep_last_copies(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def keep_last_copies(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """A published file that differs from what was accepted: its temp or staged files may be all that is left of it."""
     if "dynamodb" in finding.evidence:
         return
@@ -93,7 +93,7 @@ def _removal(
     orphans: Sequence[tuple[LogObject, Fate]],
     deletion: Callable[[LogObject], DeleteOrphan],
     uncompared: int = 0,
-) -> Plan:
+) -> ChangePlan:
     """Delete what is proven; the rest by a plan of its own, once nothing proven is left, after a copy was kept."""
     proven = [file for file, fate in orphans if fate.may_go]
     files = proven or [file for file, _ in orphans]
@@ -150,7 +150,7 @@ def _what_may_go(orphans: Sequence[tuple[LogObject, Fate]]) -> str:
     return f"an accepted commit of version {version_list(versions)}: one of these files may be its last copy"
 
 
-def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """K0: registrations of upgrades that have lost their race for certain."""
     found = orphans(table)
     gone = [one for one in found if is_lost_upgrade(table, one)]
@@ -275,7 +275,7 @@ def _deletion(
     return DeleteOrphan(table.place.bucket, table.key(file.name), file.etag, file.size, store, entry, registration)
 
 
-def _never_published(table: TableUnderRepair, finding: Finding) -> Outcome:
+def _never_published(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
     return table.refuse(
         finding,
         "publish-commit",

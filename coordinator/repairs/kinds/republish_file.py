@@ -16,7 +16,7 @@ from coordinator.repairs.entry_plans import (
     why_not_publish,
 )
 from coordinator.repairs.following import why_not_following
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
 
 NAME = "republish-file"
 
@@ -25,7 +25,7 @@ MOST_REPUBLISHED = 100
 """Lost files that one plan puts back; each is read in full before."""
 
 
-def republish_file(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def republish_file(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """C6: put the lost files back from the temp files that the entries name, oldest first. C7 has none left."""
     taken = republished(finding)
     title = f"Republish {taken[0]}.json" + (f" to {taken[-1]}.json" if len(taken) > 1 else "")
@@ -72,7 +72,7 @@ def _after_republishing(finding: Finding, taken: range) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def lost_for_good(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def lost_for_good(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     """C7: neither file is left."""
     version = version_of(finding)
     yield table.refuse(
@@ -85,7 +85,7 @@ def lost_for_good(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome
     yield _no_deletion_of_complete_entry(table, finding, version)
 
 
-def _no_deletion_of_complete_entry(table: TableUnderRepair, finding: Finding, version: int) -> Outcome:
+def _no_deletion_of_complete_entry(table: TableUnderRepair, finding: Finding, version: int) -> PlanOrRefusal:
     return table.refuse(
         finding,
         "abandon-commit",

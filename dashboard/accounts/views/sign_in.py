@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.accounts.actor import PROVED_AT, Actor
 from dashboard.accounts.forms import PasswordForm, SignInForm
-from dashboard.audit.log import Outcome, record
+from dashboard.audit.log import AuditOutcome, record
 
 SIGN_IN = "account.sign_in"
 PROVE = "account.prove"
@@ -87,7 +87,7 @@ def prove(request: HttpRequest) -> HttpResponse:
         proved = form.is_valid()
         detail = "" if proved else " ".join(str(error) for error in form["password"].errors)
         actor = Actor.from_request(request)
-        outcome: Outcome = "done" if proved else "refused"
+        outcome: AuditOutcome = "done" if proved else "refused"
         record(actor, PROVE, target_type="person", target_label=actor.name, outcome=outcome, detail=detail)
         if proved:
             request.session[PROVED_AT] = timezone.now().isoformat()

@@ -17,9 +17,10 @@ from lake.aws.copying import Copy, copy_in_parts, copy_object
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
+from lake.backup.locations import BucketPrefix
 from lake.spark.backups.encoding import percent_encoded
 from lake.spark.backups.key_ranges import KeyRange, rows_within
-from lake.spark.backups.places import THREADS, Place, s3_of
+from lake.spark.backups.places import THREADS, s3_of
 from lake.spark.backups.stored import parquet_batches
 from lake.spark.backups.tasks import Batches, Share
 
@@ -51,8 +52,8 @@ class Orders:
     access: Access
     planned: Share
     source: str
-    destination: Place
-    results: Place
+    destination: BucketPrefix
+    results: BucketPrefix
     storage_class: str = ""
     encryption_key: str = ""
     in_parts: bool = False
@@ -84,7 +85,7 @@ def _copied(s3: S3, orders: Orders, planned: Any) -> Iterator[Row]:
             yield from pool.map(_one, [(orders, s3, pace, row, row["key"] in there) for row in rows])
 
 
-def right_ones(s3: S3, destination: Place, rows: list[dict[str, Any]]) -> set[str]:
+def right_ones(s3: S3, destination: BucketPrefix, rows: list[dict[str, Any]]) -> set[str]:
     """The keys, of rows sorted by key, that the destination has with size and ETag.
 
     One listing from the first key on tells of a thousand. Where the destination holds much in between, each object

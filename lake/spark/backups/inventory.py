@@ -38,7 +38,7 @@ VERSIONS = ("is_latest", "is_delete_marker")
 
 
 @dataclass(frozen=True, slots=True)
-class Inventory:
+class InventoryFiles:
     """The files of one delivery, or of a listing in the same form; `names` are the columns of CSV in their order."""
 
     place: str
@@ -55,7 +55,7 @@ class Inventory:
         return [share for bucket, key, size in self.files for share in shares_of(bucket, key, size)]
 
 
-def read_inventory(access: Access, bucket: str, manifest_key: str, prefix: str) -> Inventory:
+def read_inventory(access: Access, bucket: str, manifest_key: str, prefix: str) -> InventoryFiles:
     """The inventory of a manifest.json, of which objects below `prefix` are wanted; SparkRefused where it is none."""
     place = f"s3://{bucket}/{manifest_key}"
     with whole(bucket, manifest_key):
@@ -73,7 +73,7 @@ def read_inventory(access: Access, bucket: str, manifest_key: str, prefix: str) 
         except FileUnreadable as error:
             raise SparkRefused(f"{place} is no manifest of an inventory: {error}") from error
         _require_columns(NEEDED, names, place)
-    return Inventory(place, kind, files, prefix, names)
+    return InventoryFiles(place, kind, files, prefix, names)
 
 
 def _manifest(body: bytes, place: str) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def _manifest(body: bytes, place: str) -> dict[str, Any]:
 
 
 def inventory_batches(
-    access: Access, inventory: Inventory, shares: Sequence[Share], columns: Sequence[str] = COLUMNS
+    access: Access, inventory: InventoryFiles, shares: Sequence[Share], columns: Sequence[str] = COLUMNS
 ) -> Batches:
     """The newest objects of `shares` below the prefix: `columns`, optional ones null where the inventory lacks them.
 
@@ -103,7 +103,7 @@ def inventory_batches(
             yield _objects(rows, inventory, columns)
 
 
-def _stored(access: Access, inventory: Inventory, share: Share, columns: Sequence[str]) -> Batches:
+def _stored(access: Access, inventory: InventoryFiles, share: Share, columns: Sequence[str]) -> Batches:
     if inventory.kind == "CSV":
         return csv_batches(access, share, inventory.names)
     return (parquet_batches if inventory.kind == "PARQUET" else orc_batches)(access, share, columns)
@@ -118,7 +118,7 @@ def _require_columns(wanted: Iterable[str], held: Sequence[str], place: str) -> 
         )
 
 
-def _objects(rows: Any, inventory: Inventory, columns: Sequence[str]) -> Any:
+def _objects(rows: Any, inventory: InventoryFiles, columns: Sequence[str]) -> Any:
     place = inventory.place
     if "is_latest" in rows.schema.names:
         rows = rows.filter(_known(_flags(rows["is_latest"], "IsLatest", place), "IsLatest", place))
@@ -133,7 +133,7 @@ def _objects(rows: Any, inventory: Inventory, columns: Sequence[str]) -> Any:
     return pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
-def _keys(texts: Any, inventory: Inventory) -> Any:
+def _keys(texts: Any, inventory: InventoryFiles) -> Any:
     if inventory.kind != "CSV":
         return _cast(texts, pa.string(), "Key", inventory.place)
     try:

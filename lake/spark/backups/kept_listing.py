@@ -8,15 +8,16 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from lake.aws.access import Access
-from lake.spark.backups.inventory import STORED, Inventory
-from lake.spark.backups.places import Place, s3_of
-from lake.spark.backups.tasks import Batches, Stage
+from lake.backup.locations import BucketPrefix
+from lake.spark.backups.inventory import STORED, InventoryFiles
+from lake.spark.backups.places import s3_of
+from lake.spark.backups.tasks import Batches, BatchStep
 
 FILES = "key string, bytes bigint"
 MOST_OBJECTS = 500_000
 
 
-def keep_listing(access: Access, folder: Place) -> Stage:
+def keep_listing(access: Access, folder: BucketPrefix) -> BatchStep:
     """The stage that writes rows of OBJECTS below `folder`, and tells of the files (FILES), each of many objects."""
 
     def write(batches: Batches) -> Batches:
@@ -32,13 +33,13 @@ def keep_listing(access: Access, folder: Place) -> Stage:
     return write
 
 
-def kept_inventory(files: Any, folder: Place) -> Inventory:
+def kept_inventory(files: Any, folder: BucketPrefix) -> InventoryFiles:
     """The inventory that those FILES are; only those count that a task which ended well has told of."""
     told = files.collect()
-    return Inventory(folder.uri(), "PARQUET", tuple((folder.bucket, row["key"], row["bytes"]) for row in told))
+    return InventoryFiles(folder.uri, "PARQUET", tuple((folder.bucket, row["key"], row["bytes"]) for row in told))
 
 
-def _put(access: Access, folder: Place, batches: list[Any]) -> Any:
+def _put(access: Access, folder: BucketPrefix, batches: list[Any]) -> Any:
     rows = pa.Table.from_batches(batches)
     body, key = io.BytesIO(), f"{folder.prefix}{uuid.uuid4().hex}.parquet"
     names = [STORED.get(name, name) for name in rows.schema.names]

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.spark.backups.tasks import Batches, Stage
+from lake.spark.backups.tasks import Batches, BatchStep
 
 ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
 ARCHIVE_TIERS = ("ARCHIVE", "DEEP_ARCHIVE", "ARCHIVE_ACCESS", "DEEP_ARCHIVE_ACCESS")
@@ -15,7 +15,7 @@ LANES = ("copy", "multipart")
 """The lanes that have manifests; others are archived, too_new and already_there."""
 
 
-def with_lanes(cut_off: datetime, limit: int) -> Stage:
+def with_lanes(cut_off: datetime, limit: int) -> BatchStep:
     """Replace `storage_class` and `access_tier` by `lane`; archived goes before too_new, as it has to be restored."""
 
     def add(batches: Batches) -> Batches:

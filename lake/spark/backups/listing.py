@@ -8,9 +8,10 @@ import pyarrow as pa
 
 from lake.aws.access import Access
 from lake.aws.list_page import ObjectSummary
+from lake.backup.locations import BucketPrefix
 from lake.delta.state import EPOCH
-from lake.spark.backups.places import THREADS, Place, s3_of
-from lake.spark.backups.tasks import Batches, Stage, then
+from lake.spark.backups.places import THREADS, s3_of
+from lake.spark.backups.tasks import Batches, BatchStep, then
 
 SCHEMA = "bucket string, prefix string, key string, size bigint, etag string, modified_at timestamp"
 """A row is an object, or, with a null `key`, a prefix whose objects are still to be listed."""
@@ -22,7 +23,9 @@ SPLITS = 2
 """How many folder levels are opened before whole prefixes are listed by a task each."""
 
 
-def listed(spark: Any, access: Access, place: Place, *stages: Stage, parallel: int, schema: str = OBJECTS) -> Any:
+def listed(
+    spark: Any, access: Access, place: BucketPrefix, *stages: BatchStep, parallel: int, schema: str = OBJECTS
+) -> Any:
     """All objects of a place (OBJECTS), none where it is empty; or the rows of `schema` that `stages` make of them.
 
     The stages run in the processes that list.
@@ -52,7 +55,7 @@ def _listing(access: Access) -> Callable[[Batches], Batches]:
     return expand
 
 
-def heads(access: Access, bucket: str) -> Stage:
+def heads(access: Access, bucket: str) -> BatchStep:
     """Ask for each `key` anew (OBJECTS); one that is gone has size 0, an empty etag and the oldest time."""
 
     def ask(batches: Batches) -> Batches:

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from typing import Any
@@ -12,10 +12,12 @@ import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
 from lake.aws.access import Access
+from lake.backup.batch_manifest import Manifest
+from lake.backup.locations import BucketPrefix
 from lake.spark.backups.encoding import percent_encoded
 from lake.spark.backups.keys import decoded
 from lake.spark.backups.lanes import LANES
-from lake.spark.backups.places import Place, s3_of
+from lake.spark.backups.places import s3_of
 from lake.spark.backups.tasks import Batches, Share, run_tasks
 
 MOST_OBJECTS = 1_000_000
@@ -25,21 +27,6 @@ ROW_GROUP = 100_000
 SUFFIX, BESIDE = ".csv", ".parquet"
 
 _MANIFEST = "lane string, key string, etag string, objects bigint, bytes bigint"
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """One object that names what to copy: bucket and key, URL-encoded, a line each (S3BatchOperations_CSV_20180820)."""
-
-    lane: str
-    bucket: str
-    key: str
-    etag: str
-    objects: int
-    bytes: int
-
-    def document(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +44,13 @@ class PlannedFile:
 
 
 def write_manifests(
-    spark: Any, access: Access, bucket: str, files: Sequence[PlannedFile], folder: Place, *, most: int = MOST_OBJECTS
+    spark: Any,
+    access: Access,
+    bucket: str,
+    files: Sequence[PlannedFile],
+    folder: BucketPrefix,
+    *,
+    most: int = MOST_OBJECTS,
 ) -> list[Manifest]:
     """The manifests of the objects of `bucket` that `files` in the bucket of `folder` name, by lane and key.
 
@@ -81,7 +74,7 @@ def _sibling(key: str) -> str:
     return f"{key.removesuffix(BESIDE)}{SUFFIX}"
 
 
-def write_manifest_of(rows: Any, access: Access, bucket: str, folder: Place, lane: str) -> Manifest | None:
+def write_manifest_of(rows: Any, access: Access, bucket: str, folder: BucketPrefix, lane: str) -> Manifest | None:
     """Write the one manifest of all `rows`, which have `key` and `size`; None for no rows."""
 
     def write(batches: Batches) -> Batches:
@@ -111,7 +104,7 @@ def _bins(files: Iterable[PlannedFile], most: int) -> list[list[PlannedFile]]:
     return bins
 
 
-def _write_manifest(access: Access, bucket: str, folder: Place, files: Sequence[PlannedFile]) -> Batches:
+def _write_manifest(access: Access, bucket: str, folder: BucketPrefix, files: Sequence[PlannedFile]) -> Batches:
     """Write one manifest of what S3 holds of some planned files of one lane."""
     s3 = s3_of(access)
     text, beside = BytesIO(), BytesIO()
@@ -136,7 +129,13 @@ def add_lines(text: BytesIO, bucket: str, keys: Any) -> None:
 
 
 def _put_manifest(
-    access: Access, folder: Place, lane: str, text: BytesIO, objects: int, size: int, beside: BytesIO | None = None
+    access: Access,
+    folder: BucketPrefix,
+    lane: str,
+    text: BytesIO,
+    objects: int,
+    size: int,
+    beside: BytesIO | None = None,
 ) -> Any:
     name = f"{folder.prefix}{lane}-{uuid.uuid4().hex}"
     s3 = s3_of(access)

@@ -1,13 +1,13 @@
 """Places of a job's parameters, and how Python on driver and executors reaches the S3 of this session."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from lake.aws.access import Access, Lake, open_lake
 from lake.aws.s3 import S3
 from lake.aws.wire import RetryPolicy
+from lake.backup.locations import BucketPrefix
 from lake.spark.errors import SparkRefused
 
 THREADS = 64
@@ -18,24 +18,13 @@ RETRY_POLICY = RetryPolicy(read=300.0)
 _S3A = "spark.hadoop.fs.s3a.endpoint"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A part of a bucket; `prefix` is empty or ends in "/"."""
-
-    bucket: str
-    prefix: str = ""
-
-    def uri(self, path: str = "") -> str:
-        return f"s3a://{self.bucket}/{self.prefix}{path}"
-
-
-def place(params: Mapping[str, Any], name: str) -> Place:
+def place(params: Mapping[str, Any], name: str) -> BucketPrefix:
     """Read a parameter {"bucket", "prefix"}; SparkRefused where it is none."""
     given = params.get(name)
     if not isinstance(given, Mapping) or not given.get("bucket"):
         raise SparkRefused(f"The job's parameter {name!r} names no bucket.")
     prefix = str(given.get("prefix") or "")
-    return Place(str(given["bucket"]), f"{prefix}/" if prefix and not prefix.endswith("/") else prefix)
+    return BucketPrefix(str(given["bucket"]), f"{prefix}/" if prefix and not prefix.endswith("/") else prefix)
 
 
 def access_of(spark: Any) -> Access:

@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from lake.aws.access import Access
+from lake.backup.locations import BucketPrefix
 from lake.spark.backups.lanes import LANES
 from lake.spark.backups.manifests import BESIDE, MOST_BYTES, MOST_OBJECTS, ROW_GROUP, SUFFIX, PlannedFile, add_lines
-from lake.spark.backups.places import Place, s3_of
-from lake.spark.backups.tasks import Batches, Stage
+from lake.spark.backups.places import s3_of
+from lake.spark.backups.tasks import Batches, BatchStep
 
 LEAST_OBJECTS = 250_000
 """A file of fewer shares its manifest with others, as each manifest is a job of its own."""
@@ -35,11 +36,11 @@ class Planning:
 
     access: Access
     source: str
-    folder: Place
+    folder: BucketPrefix
     most: int = MOST_OBJECTS
 
 
-def write_planned(planning: Planning) -> Stage:
+def write_planned(planning: Planning) -> BatchStep:
     """The stage that writes rows of PLANNED, a file or more for each lane, and tells of them (WRITTEN)."""
 
     def write(batches: Batches) -> Batches:
@@ -58,10 +59,10 @@ def write_planned(planning: Planning) -> Stage:
     return write
 
 
-def kept(rows: Any, folder: Place) -> Any:
+def kept(rows: Any, folder: BucketPrefix) -> Any:
     """The rows of WRITTEN, worked out once and kept below `folder`."""
-    rows.write.parquet(folder.uri())
-    return rows.sparkSession.read.schema(WRITTEN).parquet(folder.uri())
+    rows.write.parquet(folder.uri)
+    return rows.sparkSession.read.schema(WRITTEN).parquet(folder.uri)
 
 
 def planned_files(written: Any) -> list[PlannedFile]:

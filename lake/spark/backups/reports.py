@@ -22,8 +22,9 @@ from pyarrow import csv as arrow_csv
 
 from lake.aws.access import Access
 from lake.aws.s3 import S3, ObjectBody
+from lake.backup.locations import BucketPrefix
 from lake.spark.backups.encoding import percent_decoded
-from lake.spark.backups.places import Place, s3_of
+from lake.spark.backups.places import s3_of
 from lake.spark.backups.stored import whole
 from lake.spark.backups.tasks import Batches, Share, shares_of
 from lake.spark.errors import SparkRefused
@@ -50,7 +51,7 @@ def file_shares(files: Iterable[Mapping[str, Any]]) -> list[Share]:
     ]
 
 
-def report_shares(access: Access, places: list[Place]) -> list[Share]:
+def report_shares(access: Access, places: list[BucketPrefix]) -> list[Share]:
     """The result files of all reports below `places`, in shares: a job has few, whatever the number of its objects."""
     s3 = s3_of(access)
     return [

@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Any
 
+from lake.backup.locations import BucketPrefix
 from lake.spark.backups.keys import is_log, same
 from lake.spark.backups.live import ACTIONS, Logs, file_actions
-from lake.spark.backups.places import Place
 
 LEFT_OUT = "left_out"
 MOST_EXAMPLES = 20
@@ -110,12 +110,14 @@ def _last(actions: Any) -> Any:
     return files.groupBy("table", "name", "vector_id").agg(sql.max(whole).alias("last"))
 
 
-def live_only(objects: Any, roots: Any, logs: Logs, folder: Place, *, parallel: int) -> tuple[Any, dict[str, Any]]:
+def live_only(
+    objects: Any, roots: Any, logs: Logs, folder: BucketPrefix, *, parallel: int
+) -> tuple[Any, dict[str, Any]]:
     """Read the logs of the tables of `roots`, keep below `folder` what they say, and apply `leave_out`.
 
     Gives the objects, and for people `unread` tables and `references` to files by absolute paths.
     """
-    spark, said, unread = objects.sparkSession, folder.uri("actions/"), folder.uri("unread/")
+    spark, said, unread = objects.sparkSession, folder.below("actions/").uri, folder.below("unread/").uri
     # Asked for once, however often the rows are read afterwards.
     file_actions(roots, logs, parallel=parallel).write.parquet(said)
     actions = spark.read.schema(ACTIONS).parquet(said)

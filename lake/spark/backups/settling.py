@@ -19,12 +19,13 @@ from pyarrow import parquet
 
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
+from lake.backup.locations import BucketPrefix
 from lake.spark.backups.exchange import BLOBS, conformed, divided, together
 from lake.spark.backups.outcomes import SAFE, side_by_side, with_outcomes
-from lake.spark.backups.places import THREADS, Place, s3_of
+from lake.spark.backups.places import THREADS, s3_of
 from lake.spark.backups.reports import report_batches, reported_schema
 from lake.spark.backups.stored import open_object, parquet_batches, whole
-from lake.spark.backups.tasks import Batches, Share, Stage, balanced, run_tasks, shares_of
+from lake.spark.backups.tasks import Batches, BatchStep, Share, balanced, run_tasks, shares_of
 from lake.spark.backups.tuning import ROWS_PER_PARTITION
 from lake.spark.backups.workers import keep_modules
 from lake.spark.errors import SparkRefused
@@ -40,7 +41,7 @@ COUNTED = "outcome string, code string, table string, objects bigint, bytes bigi
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ShareOfKind:
     """A share of a file whose rows are of that kind."""
 
     kind: str
@@ -53,7 +54,7 @@ class Settling:
 
     access: Access
     source_bucket: str
-    kept: Place
+    kept: BucketPrefix
     began: datetime
     encryption_key: str
     parts: int
@@ -101,13 +102,13 @@ def rows_of(access: Access, bucket: str, keys: Sequence[str]) -> int:
     return sum(_at_once(rows, keys))
 
 
-def reads_of(access: Access, kind: str, bucket: str, keys: Sequence[str]) -> list[Read]:
+def reads_of(access: Access, kind: str, bucket: str, keys: Sequence[str]) -> list[ShareOfKind]:
     """What is to be read of Parquet files that hold rows of that kind."""
     sized = zip(keys, sizes_of(access, bucket, keys), strict=True)
-    return [Read(kind, share) for key, size in sized for share in shares_of(bucket, key, size)]
+    return [ShareOfKind(kind, share) for key, size in sized for share in shares_of(bucket, key, size)]
 
 
-def keys_below(access: Access, place: Place) -> list[str]:
+def keys_below(access: Access, place: BucketPrefix) -> list[str]:
     """The keys of the Parquet files below a place. SparkRefused where there is none."""
     pages = s3_of(access).list(place.bucket, place.prefix)
     keys = [found.key for page in pages for found in page.objects if found.key.endswith(".parquet")]
@@ -116,17 +117,17 @@ def keys_below(access: Access, place: Place) -> list[str]:
     return keys
 
 
-def reading(settling: Settling) -> Callable[[Sequence[Read]], Batches]:
+def reading(settling: Settling) -> Callable[[Sequence[ShareOfKind]], Batches]:
     """Read what is to be read, as rows of BLOBS; those of one kind in common pieces."""
 
-    def read(works: Sequence[Read]) -> Batches:
+    def read(works: Sequence[ShareOfKind]) -> Batches:
         for kind, same in groupby(sorted(works, key=attrgetter("kind")), key=attrgetter("kind")):
             yield from divided(kind, (rows for work in same for rows in _rows(settling, work)), settling.parts)
 
     return read
 
 
-def listing(settling: Settling, destination: Place) -> Stage:
+def listing(settling: Settling, destination: BucketPrefix) -> BatchStep:
     """From objects of the destination, as a listing gives them, to rows of BLOBS by the keys of the source."""
 
     def divide(batches: Batches) -> Batches:
@@ -135,14 +136,14 @@ def listing(settling: Settling, destination: Place) -> Stage:
     return divide
 
 
-def _by_source_keys(batches: Batches, destination: Place) -> Batches:
+def _by_source_keys(batches: Batches, destination: BucketPrefix) -> Batches:
     schema = schemas()[THERE]
     for batch in batches:
         keys = pc.utf8_slice_codeunits(batch.column("key"), len(destination.prefix))
         yield conformed(batch.set_column(batch.schema.get_field_index("key"), "key", keys), schema)
 
 
-def _rows(settling: Settling, work: Read) -> Batches:
+def _rows(settling: Settling, work: ShareOfKind) -> Batches:
     if work.kind == REPORTED:
         yield from report_batches(settling.access, work.share, settling.source_bucket)
         return
@@ -159,7 +160,7 @@ def _proofs(batch: Any) -> Any:
     return batch.filter(pc.and_(is_safe, is_other))
 
 
-def settle(spark: Any, settling: Settling, reads: Sequence[Read], others: Any | None = None) -> Any:
+def settle(spark: Any, settling: Settling, reads: Sequence[ShareOfKind], others: Any | None = None) -> Any:
     """Write one outcome for each planned object, and count them: a row for each outcome and code. Best with EXCHANGE.
 
     `reads` are files, and `others`, if given, rows of BLOBS besides. Outcomes are a Parquet file for each part below
@@ -183,7 +184,7 @@ def settle(spark: Any, settling: Settling, reads: Sequence[Read], others: Any | 
     )
 
 
-def settled_parts(settling: Settling) -> Stage:
+def settled_parts(settling: Settling) -> BatchStep:
     """From the rows of BLOBS of one part to rows of COUNTED, once its outcomes are written; nothing of no objects."""
 
     def settle_part(batches: Batches) -> Batches:
@@ -216,7 +217,7 @@ def settled(rows: Mapping[str, Any], settling: Settling) -> Any:
     return told.select(list(KEPT)).append_column("destination_etag", other)
 
 
-def put_once(access: Access, kept: Place, part: int, outcomes: Any) -> Any:
+def put_once(access: Access, kept: BucketPrefix, part: int, outcomes: Any) -> Any:
     """Write the outcomes of a part, and return what its file holds.
 
     A part that is done again, as its first answer was lost, is written already: what is there counts, and nothing

@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from lake.aws.access import Access
-from lake.spark.backups.places import Place, s3_of
-from lake.spark.backups.tasks import Batches, Stage
+from lake.backup.locations import BucketPrefix
+from lake.spark.backups.places import s3_of
+from lake.spark.backups.tasks import Batches, BatchStep
 
 ROOT_COUNTS = "root string, objects bigint"
 """How many objects were seen in the log of a table; those of no log have a null root."""
@@ -52,7 +53,7 @@ def count_roots(batches: Batches) -> Batches:
     )
 
 
-def keep_roots(counts: Any, access: Access, folder: Place) -> Roots:
+def keep_roots(counts: Any, access: Access, folder: BucketPrefix) -> Roots:
     """Write the roots, as many as there are tables, below `folder`; `counts` are rows of ROOT_COUNTS of all tasks."""
     from pyspark.sql import functions as sql
 
@@ -71,7 +72,7 @@ def keep_roots(counts: Any, access: Access, folder: Place) -> Roots:
     return Roots(folder.bucket, *kept) if kept else Roots(folder.bucket, "", 0, 0)
 
 
-def with_tables(access: Access, roots: Roots) -> Stage:
+def with_tables(access: Access, roots: Roots) -> BatchStep:
     """Add `table`, the prefix of the innermost Delta table around each key ("" at the bucket's root), null outside."""
 
     def add(batches: Batches) -> Batches:

@@ -16,7 +16,7 @@ SHARE_BYTES = 16 * 1024**2
 
 Work = TypeVar("Work")
 Batches = Iterator[Any]
-Stage = Callable[[Batches], Batches]
+BatchStep = Callable[[Batches], Batches]
 """From Arrow record batches to Arrow record batches; runs on the executors, so it holds nothing of the session."""
 
 
@@ -64,7 +64,7 @@ def run_tasks(spark: Any, works: Sequence[Work], do: Callable[[Work], Batches], 
     return spark.range(0, len(works), 1, max(1, len(works))).mapInArrow(each, schema)
 
 
-def then(first: Callable[[Work], Batches], *stages: Stage) -> Callable[[Work], Batches]:
+def then(first: Callable[[Work], Batches], *stages: BatchStep) -> Callable[[Work], Batches]:
     """One stage after the other, batch by batch, within one process."""
 
     def run(work: Work) -> Batches:

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from lake.aws.copying import PART_BYTES
+from lake.backup.locations import BucketPrefix
 from lake.spark.backups.copying import COUNTED, Orders, copying
 from lake.spark.backups.key_ranges import key_ranges
 from lake.spark.backups.manifests import planned_beside
-from lake.spark.backups.places import Place, access_of, place, slots
+from lake.spark.backups.places import access_of, place, slots
 from lake.spark.backups.stored import parquet_batches
 from lake.spark.backups.tasks import run_tasks
 from lake.spark.errors import SparkRefused
@@ -68,6 +69,6 @@ def _manifest(params: Mapping[str, Any]) -> Mapping[str, Any]:
     return manifest
 
 
-def _results(params: Mapping[str, Any]) -> Place:
+def _results(params: Mapping[str, Any]) -> BucketPrefix:
     below = place(params, "report")
-    return Place(below.bucket, f"{below.prefix}job-{text(params, 'token')}/results/")
+    return BucketPrefix(below.bucket, f"{below.prefix}job-{text(params, 'token')}/results/")

@@ -10,16 +10,17 @@ from typing import Any
 
 from lake.aws.access import Access
 from lake.aws.copying import COPY_LIMIT
+from lake.backup.locations import BucketPrefix
 from lake.delta.live_files import CLOCKS_APART
 from lake.delta.state import EPOCH
 from lake.spark.backups.difference import without_pool
-from lake.spark.backups.inventory import COLUMNS, Inventory, inventory_batches, read_inventory
+from lake.spark.backups.inventory import COLUMNS, InventoryFiles, inventory_batches, read_inventory
 from lake.spark.backups.kept_listing import FILES, keep_listing, kept_inventory
 from lake.spark.backups.lanes import LANES, with_lanes
 from lake.spark.backups.listing import heads, listed
 from lake.spark.backups.live import Logs
 from lake.spark.backups.manifests import MOST_OBJECTS, PlannedFile, read_manifest, write_manifests
-from lake.spark.backups.places import Place, access_of, place, slots
+from lake.spark.backups.places import access_of, place, slots
 from lake.spark.backups.planned import PLANNED, WRITTEN, Planning, kept, planned_files, write_planned
 from lake.spark.backups.room import require_room
 from lake.spark.backups.selection import LEFT_OUT, live_only
@@ -44,14 +45,14 @@ class _Work:
 
     spark: Any
     access: Access
-    source: Place
-    destination: Place
-    folder: Place
+    source: BucketPrefix
+    destination: BucketPrefix
+    folder: BucketPrefix
     attempt: str
     parallel: int
 
-    def below(self, name: str) -> Place:
-        return Place(self.folder.bucket, f"{self.folder.prefix}{name}/{self.attempt}/")
+    def below(self, name: str) -> BucketPrefix:
+        return BucketPrefix(self.folder.bucket, f"{self.folder.prefix}{name}/{self.attempt}/")
 
 
 def job(params: Mapping[str, Any]) -> SparkJob:
@@ -137,7 +138,7 @@ def _plan(work: _Work, params: Mapping[str, Any], report: Report) -> dict[str, A
 def _written(
     work: _Work,
     params: Mapping[str, Any],
-    source: Inventory,
+    source: InventoryFiles,
     roots: Roots,
     planning: Planning,
     began: datetime,
@@ -168,7 +169,7 @@ def _written(
     return selected.coalesce(tasks).mapInArrow(write_planned(planning), WRITTEN), told_live
 
 
-def _few(work: _Work, source: Inventory) -> list[list[Share]]:
+def _few(work: _Work, source: InventoryFiles) -> list[list[Share]]:
     return balanced(source.shares, work.parallel * TASKS_PER_SLOT, attrgetter("bytes"))
 
 
@@ -179,7 +180,7 @@ def _tasks(objects: int, parallel: int) -> int:
     return max(1, wanted, min(rounds, objects // LEAST_OBJECTS))
 
 
-def _source(work: _Work, params: Mapping[str, Any]) -> Inventory:
+def _source(work: _Work, params: Mapping[str, Any]) -> InventoryFiles:
     """The inventory that is named, or one of our own: of a listing, or of the objects of a manifest asked for anew."""
     retry, manifest = params.get("retry") or {}, str(params.get("inventory_manifest") or "")
     if manifest and not retry:
@@ -193,7 +194,7 @@ def _source(work: _Work, params: Mapping[str, Any]) -> Inventory:
     return kept_inventory(found, folder)
 
 
-def _reading(work: _Work, source: Inventory, columns: Sequence[str]) -> Callable[[list[Share]], Batches]:
+def _reading(work: _Work, source: InventoryFiles, columns: Sequence[str]) -> Callable[[list[Share]], Batches]:
     return partial(inventory_batches, work.access, source, columns=columns)
 
 
@@ -208,7 +209,7 @@ def _pool(work: _Work, params: Mapping[str, Any]) -> Any:
         own = own.where(sql.col("pool_key").startswith(work.source.prefix))
     if not params.get("pool"):
         return own
-    proved = work.spark.read.parquet(place(params, "pool").uri()).where(
+    proved = work.spark.read.parquet(place(params, "pool").uri).where(
         sql.col("outcome").isin("copied", "already_there") & (sql.col("etag") != sql.col("destination_etag"))
     )
     held = own.join(

@@ -6,19 +6,20 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lake.aws.access import Access
+from lake.backup.locations import BucketPrefix
 from lake.spark.backups.exchange import BLOBS
 from lake.spark.backups.listing import listed
 from lake.spark.backups.manifests import write_manifest_of
 from lake.spark.backups.outcomes import OUTCOMES, SAFE, WORTH_RETRY
-from lake.spark.backups.places import Place, access_of, place, slots
+from lake.spark.backups.places import access_of, place, slots
 from lake.spark.backups.reports import file_shares, report_shares
 from lake.spark.backups.room import require_room
 from lake.spark.backups.settling import (
     PLANNED,
     PROVED,
     REPORTED,
-    Read,
     Settling,
+    ShareOfKind,
     keys_below,
     listing,
     parts_for,
@@ -67,7 +68,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
         settling = Settling(
             access,
             place(params, "source").bucket,
-            Place(folder.bucket, f"{folder.prefix}reconciled/{attempt}/"),
+            BucketPrefix(folder.bucket, f"{folder.prefix}reconciled/{attempt}/"),
             _began(facts),
             str(params.get("encryption_key") or ""),
             parts_for(objects, parallel),
@@ -93,7 +94,9 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
     }
 
 
-def groups_of(spark: Any, settling: Settling, reads: list[Read], others: Any | None = None) -> list[dict[str, Any]]:
+def groups_of(
+    spark: Any, settling: Settling, reads: list[ShareOfKind], others: Any | None = None
+) -> list[dict[str, Any]]:
     """Settle all; then objects, bytes and tables by outcome and code, the largest first, with examples."""
     with set_while(spark, EXCHANGE):
         groups = [row.asDict() for row in settle(spark, settling, reads, others).collect()]
@@ -134,11 +137,11 @@ def _objects(access: Access, facts: Mapping[str, Any]) -> int:
     return rows_of(access, facts["planned"]["bucket"], facts["planned"]["files"]) if told is None else int(told)
 
 
-def _reads(access: Access, facts: Mapping[str, Any], params: Mapping[str, Any]) -> list[Read]:
+def _reads(access: Access, facts: Mapping[str, Any], params: Mapping[str, Any]) -> list[ShareOfKind]:
     """All files to be read: planned objects but those left out, reports, and what was proved before."""
     places = [place({"reports": one}, "reports") for one in params.get("reports") or ()]
     shares = [*report_shares(access, places), *file_shares(params.get("report_files") or ())]
-    reads = [Read(REPORTED, share) for share in shares]
+    reads = [ShareOfKind(REPORTED, share) for share in shares]
     reads += reads_of(access, PLANNED, facts["planned"]["bucket"], facts["planned"]["files"])
     if facts.get("pool"):
         pool = place(facts, "pool")
@@ -147,7 +150,7 @@ def _reads(access: Access, facts: Mapping[str, Any], params: Mapping[str, Any]) 
 
 
 def _retry(
-    spark: Any, kept: Place, groups: list[dict[str, Any]], params: Mapping[str, Any], attempt: str
+    spark: Any, kept: BucketPrefix, groups: list[dict[str, Any]], params: Mapping[str, Any], attempt: str
 ) -> dict[str, Any]:
     """Write one manifest of all that is worth another attempt; {} where nothing is."""
     from pyspark.sql import functions as sql
@@ -156,7 +159,7 @@ def _retry(
     if not count:
         return {}
     folder = place(params, "folder")
-    again = Place(folder.bucket, f"{folder.prefix}retry/{attempt}/")
-    rows = spark.read.parquet(kept.uri()).where(sql.col("outcome").isin(*WORTH_RETRY))
+    again = BucketPrefix(folder.bucket, f"{folder.prefix}retry/{attempt}/")
+    rows = spark.read.parquet(kept.uri).where(sql.col("outcome").isin(*WORTH_RETRY))
     written = write_manifest_of(rows, access_of(spark), place(params, "source").bucket, again, "copy")
     return {"bucket": again.bucket, "key": written.key, "objects": count} if written else {}

@@ -16,9 +16,9 @@ from lake.spark.jobs import (
 )
 from lake.spark.jobs.report import Report
 
-Run = Callable[[Any, Mapping[str, Any], Report], dict[str, Any]]
+SparkJobFunction = Callable[[Any, Mapping[str, Any], Report], dict[str, Any]]
 
-JOBS: dict[str, Run] = {
+JOBS: dict[str, SparkJobFunction] = {
     append_probe.KIND: append_probe.run,
     backup_copy.KIND: backup_copy.run,
     backup_plan.KIND: backup_plan.run,

@@ -3,17 +3,18 @@
 from dataclasses import replace
 from typing import Any
 
-from backups.policies.names import Place, PlanNames
+from backups.policies.names import PlanNames
+from lake.backup.locations import BucketPrefix
 
 SOURCE_ACCOUNT, VAULT_ACCOUNT = "111111111111", "222222222222"
 NAMES = PlanNames(
     plan="warehouse-daily",
     partition="aws",
     region="eu-west-1",
-    source=Place("acme-lake", "warehouse/"),
-    destination=Place("acme-vault", "pool/"),
-    evidence=Place("acme-evidence", "levee/"),
-    inventory=Place("acme-manifests", "acme-lake/daily/"),
+    source=BucketPrefix("acme-lake", "warehouse/"),
+    destination=BucketPrefix("acme-vault", "pool/"),
+    evidence=BucketPrefix("acme-evidence", "levee/"),
+    inventory=BucketPrefix("acme-manifests", "acme-lake/daily/"),
     source_account=SOURCE_ACCOUNT,
     vault_account=VAULT_ACCOUNT,
     role_name="levee-batch",

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from backups.policies.documents import PolicyDocument, policy_documents
-from backups.policies.names import UNKNOWN_SOURCE, UNKNOWN_VAULT, Place, account_of, literal, partition_of, place_of
+from backups.policies.names import UNKNOWN_SOURCE, UNKNOWN_VAULT, account_of, literal, partition_of, place_of
+from lake.backup.locations import BucketPrefix
 from tests.backups.policies.plans import NAMES, names
 
 KEY = "arn:aws:kms:eu-west-1:222222222222:key/1"
@@ -107,7 +108,7 @@ def test_a_copier_that_is_not_known_by_name_is_not_denied_with_its_whole_account
 
 
 def test_a_bucket_for_each_date_is_a_pattern_for_roles_and_a_blank_in_its_own_policy():
-    dated = names(destination=Place("acme-{date}", "pool/"))
+    dated = names(destination=BucketPrefix("acme-{date}", "pool/"))
     found = by_code(policy_documents(dated))
     assert ("s3:PutObject", "arn:aws:s3:::acme-*/pool/*") in granted(found["batch-role"])
     assert ("s3:CreateBucket", "arn:aws:s3:::acme-*") in granted(found["levee-vault"])
@@ -123,8 +124,8 @@ def test_accounts_that_are_not_known_are_words_to_replace():
 
 @pytest.mark.parametrize("prefix", ["a*b/", "what?/", "${aws:username}/", "plain/"])
 def test_letters_that_mean_something_to_iam_are_taken_as_they_are(prefix):
-    arn = names(source=Place("lake", prefix)).object_arn(Place("lake", prefix))
-    assert place_of(arn) == Place("lake", prefix)
+    arn = names(source=BucketPrefix("lake", prefix)).object_arn(BucketPrefix("lake", prefix))
+    assert place_of(arn) == BucketPrefix("lake", prefix)
     assert "*" not in arn.removesuffix("*").replace("${*}", "")
     assert literal(prefix) in arn
 

@@ -9,11 +9,13 @@ import pytest
 
 from backups.policies.documents import policy_documents
 from backups.policies.forms import as_cli, as_json, as_terraform, merge_note
-from backups.policies.names import Place
+from lake.backup.locations import BucketPrefix
 from tests.backups.policies.plans import NAMES, names
 
 KEY = "arn:aws:kms:eu-west-1:222222222222:key/1"
-HOSTILE = names(source=Place("lake", 'it\'s "a" $(touch x) ${path}/%{if}/ü\\/'), source_key=KEY, destination_key=KEY)
+HOSTILE = names(
+    source=BucketPrefix("lake", 'it\'s "a" $(touch x) ${path}/%{if}/ü\\/'), source_key=KEY, destination_key=KEY
+)
 ALL = policy_documents(HOSTILE)
 SAME = pytest.mark.parametrize("policy", ALL, ids=[one.code for one in ALL])
 
@@ -77,7 +79,7 @@ def test_what_would_replace_a_policy_says_so():
 
 def test_a_dated_bucket_says_that_each_date_needs_it():
     [policy] = [
-        one for one in policy_documents(names(destination=Place("v-{date}"))) if one.code == "destination-bucket"
+        one for one in policy_documents(names(destination=BucketPrefix("v-{date}"))) if one.code == "destination-bucket"
     ]
     assert "each date" in merge_note(policy)
     assert merge_note(policy_documents(NAMES)[0]) == ""

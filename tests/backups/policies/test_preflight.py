@@ -8,10 +8,10 @@ import pytest
 
 from backups.policies import preflight
 from backups.policies.documents import policy_documents
-from backups.policies.names import Place
 from backups.policies.preflight import check_plan, sentence
 from lake.aws.errors import IAM_ACTIONS, AwsError
 from lake.aws.identity import Identity
+from lake.backup.locations import BucketPrefix
 from tests.backups.policies.plans import NAMES, SOURCE_ACCOUNT, VAULT_ACCOUNT, names
 
 LEVEE = {"source": NAMES.levee_source, "vault": NAMES.levee_vault}
@@ -167,7 +167,7 @@ def test_an_expired_role_is_one_refusal_for_the_whole(world, monkeypatch):
 
 
 def test_a_bucket_of_a_date_is_not_asked_for_before_it_exists(world):
-    dated = names(destination=Place("acme-{date}"))
+    dated = names(destination=BucketPrefix("acme-{date}"))
     found = check(world, dated)
     assert not [
         one for one in found if one.resource.startswith("arn:aws:s3:::acme-*") and one.how in {"asked", "tried"}

@@ -14,16 +14,14 @@ from backups.models import Plan, Run
 from backups.outcomes import SAFE, WORTH_RETRY
 from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.ports import (
+    CopyEngine,
     Copying,
     CopyStatus,
-    Engine,
-    Group,
-    Manifest,
     Pipeline,
-    Place,
     Planned,
     Reconciled,
     Reports,
+    UnsafeObjects,
     Wanted,
 )
 from dashboard.connections.access import lake_access
@@ -32,8 +30,9 @@ from lake.aws.batch_operations import BatchOperations
 from lake.aws.copying import Copy, copy_object
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
-from lake.backup.batch_manifest import read_lines
+from lake.backup.batch_manifest import Manifest, read_lines
 from lake.backup.completion_report import write_results
+from lake.backup.locations import BucketPrefix
 from lake.backup.objects import ManifestObject, TaskResult
 from tests.builders.batch import read_results, write_lines
 
@@ -41,19 +40,19 @@ RESULTS = re.compile(r"/results/[^/]+\.csv$")
 Objects = dict[str, ObjectSummary]
 
 
-def parts(run: Run, context: object, vault: Lake) -> tuple[Pipeline, dict[str, Engine]]:
+def parts(run: Run, context: object, vault: Lake) -> tuple[Pipeline, dict[str, CopyEngine]]:
     """Take the place of backups.jobs.parts: S3 Batch Operations as they are, and everything else in plain Python."""
     batch = BatchOperations(vault, lake_access(run.plan.vault_connection))
     return PlainPipeline(vault), {Plan.Engine.SPARK: PlainEngine(vault), Plan.Engine.S3_BATCH: S3BatchEngine(batch)}
 
 
-def objects_at(lake: Lake, place: Place) -> Objects:
+def objects_at(lake: Lake, place: BucketPrefix) -> Objects:
     """What lies at a place, by its key below the place's prefix."""
     pages = lake.s3.list(place.bucket, place.prefix)
     return {found.key.removeprefix(place.prefix): found for page in pages for found in page.objects}
 
 
-def results_at(lake: Lake, place: Place) -> list[TaskResult]:
+def results_at(lake: Lake, place: BucketPrefix) -> list[TaskResult]:
     """The rows of the reports below a place."""
     keys = [key for key in objects_at(lake, place) if RESULTS.search(key)]
     texts = [lake.s3.get(place.bucket, place.prefix + key).data.decode() for key in keys]
@@ -95,7 +94,7 @@ class PlainPipeline:
         self._lake = lake
 
     def plan(self, wanted: Wanted) -> Planned:
-        source = objects_at(self._lake, Place(wanted.source.bucket))
+        source = objects_at(self._lake, BucketPrefix(wanted.source.bucket))
         chosen = (
             wanted.retry["keys"] if wanted.retry else [key for key in source if key.startswith(wanted.source.prefix)]
         )
@@ -133,7 +132,7 @@ class PlainPipeline:
         for (outcome, _), keys in found.items():
             counts[outcome] = counts.get(outcome, 0) + len(keys)
         groups = tuple(
-            Group(outcome, code, len(keys), 0, 1, tuple(keys[:3]))
+            UnsafeObjects(outcome, code, len(keys), 0, 1, tuple(keys[:3]))
             for (outcome, code), keys in found.items()
             if outcome not in SAFE
         )

@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from backups.runs.prices import PART_BYTES, Work, lines, total
+from backups.runs.prices import PART_BYTES, Workload, lines, total
 
 MILLION = 10**6
-NOTHING = Work(0, 0, 0, 0, 0, 0, "", uses_kms=False)
+NOTHING = Workload(0, 0, 0, 0, 0, 0, "", uses_kms=False)
 
 
 @pytest.mark.parametrize(("storage_class", "usd"), [("", "6.25"), ("STANDARD_IA", "11.25"), ("DEEP_ARCHIVE", "51.25")])

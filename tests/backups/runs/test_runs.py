@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from backups import actions
-from backups.models import Run, RunStage
+from backups.models import Run, StageState
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
 from dashboard.audit.models import AuditEntry
@@ -257,7 +257,7 @@ def test_six_failed_attempts_in_a_row_end_the_run_with_the_reason(world):
 
     assert (run.state, run.error_code) == ("failed", "SparkGone")
     assert "Spark ended by itself." in run.sentence
-    assert run.stages.get(name="manifest").state == RunStage.State.FAILED
+    assert run.stages.get(name="manifest").state == StageState.FAILED
 
 
 def test_a_destination_inside_the_source_is_refused(world):

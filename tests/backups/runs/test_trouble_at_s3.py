@@ -13,12 +13,12 @@ import pytest
 from backups import actions
 from backups.advancing import advance_here
 from backups.models import Plan, Run
-from backups.runs.ports import Manifest
 from backups.runs.spark_pipeline import SparkPipeline
 from backups.runs.work import RunFailed
 from dashboard.accounts.actor import Actor
 from lake.aws.access import open_lake
 from lake.aws.batch_operations import BatchOperations
+from lake.backup.batch_manifest import Manifest
 from tests.backups.runs.ground import KEYS, ROLE, Ground, counts
 from tests.backups.runs.plain import PlainPipeline
 from tests.backups.runs.world import start

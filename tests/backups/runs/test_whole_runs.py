@@ -11,10 +11,11 @@ import pytest
 
 from backups.advancing import advance_here
 from backups.runs import spark_pipeline
-from backups.runs.ports import Place, Reports
+from backups.runs.ports import Reports
 from backups.runs.spark_pipeline import SparkPipeline
 from lake.aws.access import open_lake
 from lake.aws.copying import Copy, copy_in_parts
+from lake.backup.locations import BucketPrefix
 from tests.backups.runs import plain
 from tests.backups.runs.ground import Ground, counts, share_session
 from tests.backups.runs.world import start
@@ -75,8 +76,8 @@ def test_ten_thousand_objects_go_through_s3_with_large_archived_and_hostile_ones
     [group] = run.failures.all()
     assert (group.outcome, sorted(group.examples)) == ("archived", ["t/cold-1", "t/cold-2"])
     with open_lake(ground.access) as lake:
-        there = plain.objects_at(lake, Place(ground.vault, "pool/"))
-        sizes = {key: found.size for key, found in plain.objects_at(lake, Place(ground.source)).items()}
+        there = plain.objects_at(lake, BucketPrefix(ground.vault, "pool/"))
+        sizes = {key: found.size for key, found in plain.objects_at(lake, BucketPrefix(ground.source)).items()}
     assert {key: found.size for key, found in there.items()} == {
         key: size for key, size in sizes.items() if not key.startswith("t/cold")
     }
@@ -128,8 +129,8 @@ def damage(ground: Ground, chance: random.Random) -> None:
 
 def expected(ground: Ground, reports: Reports) -> dict[str, tuple[str, str]]:
     with open_lake(ground.access) as lake:
-        source = plain.objects_at(lake, Place(ground.source))
-        there = plain.objects_at(lake, Place(ground.vault, "pool/"))
+        source = plain.objects_at(lake, BucketPrefix(ground.source))
+        there = plain.objects_at(lake, BucketPrefix(ground.vault, "pool/"))
         told = plain.told_by(lake, reports)
     return {
         key: plain.outcome_of(found.size, found.etag, told.get(key), there.get(key)) for key, found in source.items()

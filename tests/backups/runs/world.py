@@ -16,7 +16,7 @@ from backups import jobs, lifecycle
 from backups.actions import start_run
 from backups.models import Plan, Run
 from backups.runs.batch_engine import S3BatchEngine
-from backups.runs.ports import Copying, CopyStatus, Group, Manifest, Planned, Reconciled, Reports, Wanted
+from backups.runs.ports import Copying, CopyStatus, Planned, Reconciled, Reports, UnsafeObjects, Wanted
 from backups.tasks import advance_runs
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
@@ -26,6 +26,7 @@ from dashboard.jobs.reaper import lose_silent
 from lake.aws.batch_operations import CopyRequest, JobStatus
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ListPage, ObjectSummary
+from lake.backup.batch_manifest import Manifest
 
 NOW = datetime(2026, 11, 20, 10, tzinfo=UTC)
 
@@ -151,7 +152,7 @@ class MemoryPipeline:
         for key, outcome in outcomes.items():
             by_outcome.setdefault(outcome, []).append(key)
         groups = tuple(
-            Group(outcome, "", len(keys), 0, 1, tuple(keys[:3]))
+            UnsafeObjects(outcome, "", len(keys), 0, 1, tuple(keys[:3]))
             for outcome, keys in by_outcome.items()
             if outcome not in {"copied", "already_there"}
         )

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.coordination.checks import Operation
-from coordinator.coordination.situation import RecentWriter, Situation, SparkFacts, StoreFacts
+from coordinator.coordination.situation import DescribedStore, RecentWriter, Situation, SparkFacts
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.planning import plan_repairs
@@ -43,9 +43,9 @@ def log_store(**changes: Any) -> TableFacts:
     return log_store_facts(listing(), *(entry(version, **changes) for version in range(4)))
 
 
-def store(**changes: Any) -> StoreFacts:
+def store(**changes: Any) -> DescribedStore:
     facts = {"name": "commits", "kind": "commit_coordinator", "description": description()} | changes
-    return StoreFacts(**facts)
+    return DescribedStore(**facts)
 
 
 def description(**changes: Any) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def situation(operation: Operation, facts: TableFacts | None = None, **changes: 
         "endpoint": ENDPOINT,
         "store": store(),
         "repair": repair,
-        "plans": tuple(one for one in plan_repairs(repair) if isinstance(one, Plan)),
+        "plans": tuple(one for one in plan_repairs(repair) if isinstance(one, ChangePlan)),
         "writers": (RecentWriter("Apache-Spark/4.2.0 Delta-Lake/4.4.0", 3),),
         "lock_domains": domains,
         "log_store": "delta_log" if any(facts.entries.values()) else "",

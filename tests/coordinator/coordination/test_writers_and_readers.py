@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from coordinator.coordination import engines
-from coordinator.coordination.compatibility import Read, Write, leftovers_in_words, matrix
+from coordinator.coordination.compatibility import ReadSupport, WriteSupport, leftovers_in_words, matrix
 from coordinator.coordination.moves import MOVES, moves_from
 from coordinator.coordination.pasting import cluster_conf, pyspark, spark_submit
 from coordinator.coordination.releases import RELEASES, release_named
@@ -91,19 +91,19 @@ def row(mechanism: Mechanism, name: str, version: str, features: tuple[str, ...]
 @pytest.mark.parametrize(
     ("mechanism", "name", "version", "read", "write"),
     [
-        (Mechanism.COORDINATED_COMMITS, engines.SPARK, "4.4.0", Read.FRESH, Write.YES),
-        (Mechanism.COORDINATED_COMMITS, engines.SPARK, "3.3.0", Read.FRESH, Write.NEVER),
-        (Mechanism.COORDINATED_COMMITS, engines.DELTALAKE, "1.6.1", Read.REFUSED, Write.NEVER),
-        (Mechanism.COORDINATED_COMMITS, engines.TRINO, "all", Read.STALE, Write.REFUSED),
-        (Mechanism.LOG_STORE, engines.SPARK, "without", Read.STALE, Write.NEVER),
-        (Mechanism.LOG_STORE, engines.DELTALAKE, "1.6.0 with", Read.FRESH, Write.YES),
-        (Mechanism.LOG_STORE, engines.DELTALAKE, "1.6.1", Read.STALE, Write.NEVER),
-        (Mechanism.LOG_STORE, engines.ATHENA, "all", Read.STALE, Write.NEVER),
-        (Mechanism.SINGLE_DRIVER, engines.SPARK, "every", Read.FRESH, Write.YES),
-        (Mechanism.CATALOG_MANAGED, engines.DELTALAKE, "1.6.1", Read.REFUSED, Write.REFUSED),
+        (Mechanism.COORDINATED_COMMITS, engines.SPARK, "4.4.0", ReadSupport.FRESH, WriteSupport.YES),
+        (Mechanism.COORDINATED_COMMITS, engines.SPARK, "3.3.0", ReadSupport.FRESH, WriteSupport.NEVER),
+        (Mechanism.COORDINATED_COMMITS, engines.DELTALAKE, "1.6.1", ReadSupport.REFUSED, WriteSupport.NEVER),
+        (Mechanism.COORDINATED_COMMITS, engines.TRINO, "all", ReadSupport.STALE, WriteSupport.REFUSED),
+        (Mechanism.LOG_STORE, engines.SPARK, "without", ReadSupport.STALE, WriteSupport.NEVER),
+        (Mechanism.LOG_STORE, engines.DELTALAKE, "1.6.0 with", ReadSupport.FRESH, WriteSupport.YES),
+        (Mechanism.LOG_STORE, engines.DELTALAKE, "1.6.1", ReadSupport.STALE, WriteSupport.NEVER),
+        (Mechanism.LOG_STORE, engines.ATHENA, "all", ReadSupport.STALE, WriteSupport.NEVER),
+        (Mechanism.SINGLE_DRIVER, engines.SPARK, "every", ReadSupport.FRESH, WriteSupport.YES),
+        (Mechanism.CATALOG_MANAGED, engines.DELTALAKE, "1.6.1", ReadSupport.REFUSED, WriteSupport.REFUSED),
     ],
 )
-def test_the_matrix(mechanism: Mechanism, name: str, version: str, read: Read, write: Write) -> None:
+def test_the_matrix(mechanism: Mechanism, name: str, version: str, read: ReadSupport, write: WriteSupport) -> None:
     found = row(mechanism, name, version)
 
     assert (found.read, found.write) == (read, write)
@@ -112,7 +112,7 @@ def test_the_matrix(mechanism: Mechanism, name: str, version: str, read: Read, w
 def test_a_feature_that_deltalake_lacks_shuts_it_out() -> None:
     found = row(Mechanism.SINGLE_DRIVER, engines.DELTALAKE, "1.6.1", ("vacuumProtocolCheck",))
 
-    assert (found.read, found.write) == (Read.REFUSED, Write.REFUSED)
+    assert (found.read, found.write) == (ReadSupport.REFUSED, WriteSupport.REFUSED)
     assert "vacuumProtocolCheck" in found.reason
 
 

@@ -15,7 +15,7 @@ from coordinator.observation.settings_of_aws import SETTINGS_EVERY, judge_by_clo
 from dashboard.alerts.evaluation import evaluate
 from dashboard.alerts.models import Alert
 from dashboard.alerts.problems import Problem
-from lake.aws.answers import Answer
+from lake.aws.answers import AwsResponse
 from tests.builders.lake import make_bucket, make_entry, make_finding, make_pending, make_table
 from tests.coordinator.settings.denying import Gate
 
@@ -39,7 +39,7 @@ def larger_than(monkeypatch):
             "<Expiration><Days>30</Days></Expiration></Rule>"
         )
         body = f"<LifecycleConfiguration>{rule}</LifecycleConfiguration>".encode()
-        Gate().install(monkeypatch).answers["s3:GetBucketLifecycleConfiguration"] = Answer(200, {}, body)
+        Gate().install(monkeypatch).answers["s3:GetBucketLifecycleConfiguration"] = AwsResponse(200, {}, body)
 
     return answer
 
@@ -186,7 +186,7 @@ def test_the_classes_of_a_real_listing_decide_what_an_archive_tier_takes(
     written, observe, monkeypatch, storage_class, state
 ):
     gate = Gate().install(monkeypatch)
-    gate.answers["s3:ListBucketIntelligentTieringConfigurations"] = Answer(200, {}, TIERS)
+    gate.answers["s3:ListBucketIntelligentTieringConfigurations"] = AwsResponse(200, {}, TIERS)
     written.table("sales/orders", commits=2)
     key = f"sales/orders/_delta_log/{1:020d}.checkpoint.parquet"
     written.s3.put_object(Bucket=written.bucket, Key=key, Body=bytes(200_000), StorageClass=storage_class)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import boto3
 import pytest
 
-from changes.plan import Plan, Refusal
+from changes.plan import ChangePlan, Refusal
 from coordinator.models import CommitStore, DeltaTable, Watch
 from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of
 from coordinator.observation.passes import observe_connection, survey_for_one_table, target_of
@@ -40,7 +40,7 @@ class Region:
         observe_connection(self.connection, self.lake, threads=2, in_full=True)
         return DeltaTable.objects.get(connection=self.connection)
 
-    def plans(self) -> list[Plan]:
+    def plans(self) -> list[ChangePlan]:
         uri = TableUri.parse(self.written.uri(ROOT))
         facts = read_for_repair(
             self.lake,
@@ -48,7 +48,7 @@ class Region:
             target_of(self.connection, uri),
             datetime.now(UTC),
         )
-        return [one for one in plan_repairs(facts) if isinstance(one, Plan)]
+        return [one for one in plan_repairs(facts) if isinstance(one, ChangePlan)]
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from coordinator.observation.reading import Reading, read_once
 from coordinator.observation.second_look import read_table
 from coordinator.observation.surveys import LogStoreSurvey, Survey, scan_coordinator, scan_log_store
-from coordinator.observation.targets import Target
+from coordinator.observation.targets import TableTarget
 from coordinator.protocols.needed_facts import MOST_LOOKUPS
 from coordinator.protocols.verdict import Severity, State
 from lake.aws.access import Lake
@@ -66,7 +66,7 @@ class Scene:
 
     def look(self, read: Callable[..., Reading], *, scanned: bool = True) -> Reading:
         lake = self.aws.lake()
-        target = Target(TableUri.parse(self.written.uri(ROOT)))
+        target = TableTarget(TableUri.parse(self.written.uri(ROOT)))
         reading = read(lake, self.survey(lake, scanned=scanned), target, in_full=True)
         assert reading.verdict is not None, reading.error
         return reading

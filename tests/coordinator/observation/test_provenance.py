@@ -5,7 +5,7 @@ import time
 import pytest
 from django.db import IntegrityError
 
-from coordinator.models import DeltaTable, Provenance, StoreIdentity, TableFinding
+from coordinator.models import DeltaTable, ProvenanceRow, StoreIdentity, TableFinding
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.observation.saving import save_readings
 from coordinator.observation.second_look import read_table
@@ -23,8 +23,8 @@ from tests.builders.delta import (
 ORDERS = "sales/orders"
 
 
-def seen(version: int) -> Provenance:
-    return Provenance.objects.select_related("identity").get(version=version)
+def seen(version: int) -> ProvenanceRow:
+    return ProvenanceRow.objects.select_related("identity").get(version=version)
 
 
 def log(name: str) -> str:
@@ -54,20 +54,20 @@ def test_every_version_is_kept_with_its_file_and_its_acceptance(written, observe
     assert (waiting.seen_at, waiting.size, waiting.file_name) == (None, None, f".tmp/{3:020d}.json.{UUID}")
     assert waiting.accepted_size == len(commit_bytes(commit_info()))
     assert waiting.accepted_etag
-    assert Provenance.objects.count() == 4
+    assert ProvenanceRow.objects.count() == 4
 
 
 def test_what_was_seen_first_stays_through_later_passes(written, observe):
     written.table(ORDERS, commits=3, log_store=True)
     observe()
-    before = list(Provenance.objects.order_by("version").values())
+    before = list(ProvenanceRow.objects.order_by("version").values())
     drop_entries(written, 0, 1, 2)
     written.commit(ORDERS, 1, commit_bytes(commit_info("MERGE")))
 
     observe(in_full=True)
     observe(in_full=True)
 
-    assert list(Provenance.objects.order_by("version").values()) == before
+    assert list(ProvenanceRow.objects.order_by("version").values()) == before
 
 
 def test_publication_is_added_to_an_acceptance_seen_before(written, observe):
@@ -126,7 +126,7 @@ def test_log_clean_up_lets_go_of_what_it_takes(written, observe):
 
     observe(in_full=True)
 
-    assert sorted(Provenance.objects.values_list("version", flat=True)) == list(range(20, 30))
+    assert sorted(ProvenanceRow.objects.values_list("version", flat=True)) == list(range(20, 30))
 
 
 def test_clean_up_keeps_what_an_item_still_names(written, observe):
@@ -139,7 +139,7 @@ def test_clean_up_keeps_what_an_item_still_names(written, observe):
 
     observe(in_full=True)
 
-    assert sorted(Provenance.objects.values_list("version", flat=True)) == [2, 4, 5]
+    assert sorted(ProvenanceRow.objects.values_list("version", flat=True)) == [2, 4, 5]
 
 
 def test_versions_that_vanish_without_a_checkpoint_are_kept(written, observe):
@@ -150,7 +150,7 @@ def test_versions_that_vanish_without_a_checkpoint_are_kept(written, observe):
 
     observe(in_full=True)
 
-    assert Provenance.objects.count() == 6
+    assert ProvenanceRow.objects.count() == 6
 
 
 def test_a_table_made_again_takes_nothing_over(written, observe):
@@ -164,7 +164,7 @@ def test_a_table_made_again_takes_nothing_over(written, observe):
 
     observe()
 
-    assert sorted(Provenance.objects.values_list("version", "identity", "absent_at")) == [
+    assert sorted(ProvenanceRow.objects.values_list("version", "identity", "absent_at")) == [
         (0, None, None),
         (1, None, None),
     ]
@@ -190,13 +190,13 @@ def test_a_table_made_again_after_one_whose_metadata_was_never_readable_takes_no
 def test_a_table_of_which_it_is_not_known_whether_it_is_the_same_keeps_what_was_seen(written, observe):
     written.table(ORDERS, commits=3)
     observe()
-    before = list(Provenance.objects.order_by("version").values())
+    before = list(ProvenanceRow.objects.order_by("version").values())
     for version in range(3):
         written.commit(ORDERS, version, commit_bytes(commit_info("MERGE")))
 
     observe()
 
-    assert list(Provenance.objects.order_by("version").values()) == before
+    assert list(ProvenanceRow.objects.order_by("version").values()) == before
     assert any(problem["place"] == "metaData.id" for problem in DeltaTable.objects.get().problems)
 
 
@@ -219,7 +219,7 @@ def test_each_version_has_one_row(written, observe):
     table = DeltaTable.objects.get()
 
     with pytest.raises(IntegrityError):
-        Provenance.objects.create(table=table, version=0)
+        ProvenanceRow.objects.create(table=table, version=0)
 
 
 def test_two_first_readings_keep_what_the_first_one_saw(written, connection, lake):
@@ -230,11 +230,11 @@ def test_two_first_readings_keep_what_the_first_one_saw(written, connection, lak
     written.commit(ORDERS, 2, commit_bytes(commit_info("MERGE")))
     second = read_table(lake, survey, target, in_full=True)
     save_readings(connection, [first])
-    before = list(Provenance.objects.order_by("version").values())
+    before = list(ProvenanceRow.objects.order_by("version").values())
 
     save_readings(connection, [second])
 
-    assert list(Provenance.objects.order_by("version").values()) == before
+    assert list(ProvenanceRow.objects.order_by("version").values()) == before
 
 
 def test_versions_are_recalled_from_the_one_that_is_asked_for(written, observe, connection):
@@ -253,7 +253,7 @@ def test_what_was_seen_goes_with_its_table(written, observe, connection):
 
     connection.delete()
 
-    assert not Provenance.objects.exists()
+    assert not ProvenanceRow.objects.exists()
     assert not StoreIdentity.objects.exists()
 
 

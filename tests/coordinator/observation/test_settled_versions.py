@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from coordinator.models import Commit, DeltaTable, Provenance, TableFinding
+from coordinator.models import Commit, DeltaTable, ProvenanceRow, TableFinding
 from coordinator.repairs.fresh import plan_anew
 from lake.delta.uri import TableUri
 from tests.builders.changes import execute_plan
@@ -114,7 +114,7 @@ def test_the_same_bytes_with_an_etag_of_another_kind_are_no_overwriting(written,
     put_in_parts(written, 2, commit_body(2))
     observe_guarded()
     assert open_findings() == []
-    kept = Provenance.objects.get(version=2)
+    kept = ProvenanceRow.objects.get(version=2)
     assert kept.copy_etag.endswith("-1")
     assert kept.etag != kept.copy_etag
 
@@ -256,7 +256,7 @@ def test_a_file_that_levee_republished_is_no_foreign_commit_once_its_entry_has_e
     lost_and_repaired(written, connection, lake)
     expire_entries(written)
     if not seen_before:
-        Provenance.objects.all().delete()
+        ProvenanceRow.objects.all().delete()
 
     observe(in_full=True)
 
@@ -267,7 +267,7 @@ def test_a_file_that_levee_republished_is_no_foreign_commit_once_its_entry_has_e
 def test_a_log_that_was_restored_has_no_foreign_commits(written, observe):
     written.table(ORDERS, commits=30, log_store=True)
     observe()
-    Provenance.objects.all().delete()
+    ProvenanceRow.objects.all().delete()
     expire_entries(written)
     for version in range(30):
         written.delete(file(version))
@@ -345,7 +345,7 @@ def test_a_quick_locked_writer_is_no_foreign_one(written, observe):
     observe()
 
     assert open_findings() == []
-    assert Provenance.objects.exclude(identity=None).count() == 9
+    assert ProvenanceRow.objects.exclude(identity=None).count() == 9
 
 
 @pytest.mark.parametrize("in_parts", [False, True])

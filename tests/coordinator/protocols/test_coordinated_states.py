@@ -4,7 +4,7 @@ import pytest
 
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.verdict import Finding, Severity, State, Verdict
-from lake.delta.facts import Mechanism, Problem, TableFacts
+from lake.delta.facts import Mechanism, ReadingProblem, TableFacts
 from tests.builders.facts import (
     DAY,
     coordinated_facts,
@@ -336,7 +336,7 @@ def test_metadata_without_a_table_id_names_the_missing_fact() -> None:
 
 
 def test_registrations_that_could_not_be_read_are_not_missing() -> None:
-    problem = Problem("registrations of commits", "AccessDenied on dynamodb:GetItem.")
+    problem = ReadingProblem("registrations of commits", "AccessDenied on dynamodb:GetItem.")
     verdict = diagnose(coordinated_facts(listing(), problems=[problem]))
 
     assert (codes(verdict), verdict.state) == (["not-read"], State.NOT_CHECKED)

@@ -8,7 +8,7 @@ import pytest
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.judgement import MOST_FINDINGS
 from coordinator.protocols.verdict import Severity, State, Verdict
-from lake.delta.facts import LockDomain, LogListing, Mechanism, Problem, TableFacts
+from lake.delta.facts import LockDomain, LogListing, Mechanism, ReadingProblem, TableFacts
 from tests.builders.facts import (
     DAY,
     NOW,
@@ -205,7 +205,7 @@ def test_a_partial_listing_says_nothing_of_what_came_before() -> None:
 
 
 def test_parts_that_could_not_be_read_are_named() -> None:
-    problem = Problem("00000000000000000002.json line 3", "The line is no JSON.")
+    problem = ReadingProblem("00000000000000000002.json line 3", "The line is no JSON.")
     verdict = diagnose(table_facts(listing(), problems=[problem]))
 
     assert verdict.summary == "00000000000000000002.json line 3 could not be read: The line is no JSON."
@@ -213,7 +213,7 @@ def test_parts_that_could_not_be_read_are_named() -> None:
 
 
 def test_a_fact_that_could_not_be_read_is_not_checked() -> None:
-    problem = Problem("entries of delta_log", "AccessDenied on dynamodb:Query.")
+    problem = ReadingProblem("entries of delta_log", "AccessDenied on dynamodb:Query.")
     facts = replace(log_store_facts(listing()), problems=(problem,))
 
     assert (codes(diagnose(facts)), diagnose(facts).state) == (["not-read"], State.NOT_CHECKED)

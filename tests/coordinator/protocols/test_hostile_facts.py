@@ -17,8 +17,8 @@ from lake.delta.facts import (
     LogObject,
     LogStoreEntry,
     Mechanism,
-    Problem,
     Provenance,
+    ReadingProblem,
     Registration,
     TableFacts,
 )
@@ -129,7 +129,9 @@ def facts(draw: st.DrawFn) -> TableFacts:
         protocol=draw(st.sampled_from([None, protocol(), coordinated_protocol(), coordinated_protocol("")])),
         heads=draw(st.dictionaries(looked_up, st.one_of(st.none(), objects), max_size=4)),
         equal_bytes=draw(st.dictionaries(names, st.booleans(), max_size=3)),
-        problems=draw(st.lists(st.builds(Problem, st.text(max_size=12), st.text(max_size=12)), max_size=2).map(tuple)),
+        problems=draw(
+            st.lists(st.builds(ReadingProblem, st.text(max_size=12), st.text(max_size=12)), max_size=2).map(tuple)
+        ),
         ttl_seconds=draw(st.sampled_from([0, 60, 86_400])),
         provenance={one.version: one for one in draw(st.lists(seen_before, max_size=5))},
     )

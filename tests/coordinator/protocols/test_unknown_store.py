@@ -4,7 +4,7 @@ import pytest
 
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.verdict import Finding, Severity, State, Verdict
-from lake.delta.facts import LogObject, Mechanism, Problem
+from lake.delta.facts import LogObject, Mechanism, ReadingProblem
 from tests.builders.facts import DAY, entry, listing, log_object, table_facts, temp_name
 
 SPARK, RUST = "Apache-Spark/4.2.0 Delta-Lake/4.4.0", "delta-rs:py-1.6.6"
@@ -99,7 +99,7 @@ def test_the_first_commit_of_a_table_waits_where_nothing_is_published() -> None:
 
 @pytest.mark.parametrize("place", ["entries", "DynamoDB table log", "listing"])
 def test_nothing_is_said_of_entries_where_a_store_could_not_be_read(place: str) -> None:
-    verdict = verdict_of(old(3), problems=[Problem(place, "not authorised.")])
+    verdict = verdict_of(old(3), problems=[ReadingProblem(place, "not authorised.")])
 
     assert {one.code for one in verdict.findings} == {"not-read"}
 

@@ -10,7 +10,7 @@ from coordinator.protocols.log_view import LogView
 from coordinator.protocols.needed_facts import wanted_heads
 from coordinator.protocols.vanished import MOST_LOOKED_UP, judge_vanished
 from coordinator.protocols.verdict import Finding, Severity, State
-from lake.delta.facts import Mechanism, Problem, Provenance, TableFacts
+from lake.delta.facts import Mechanism, Provenance, ReadingProblem, TableFacts
 from tests.builders.facts import (
     COORDINATOR,
     NOW,
@@ -100,7 +100,7 @@ def test_published_and_accepted_ones_are_told_together() -> None:
 
 @pytest.mark.parametrize("of", ["entries", "registrations"])
 def test_while_items_cannot_be_read_an_accepted_version_may_still_be_named(of: str) -> None:
-    unread = [Problem(of, "AccessDenied")]
+    unread = [ReadingProblem(of, "AccessDenied")]
 
     assert vanished(looked_up(table_facts(listing(range(5)), seen=[accepted(5)], problems=unread))) == []
     assert vanished(looked_up(table_facts(listing(range(5)), seen=[accepted(5)], unread_stores=unread))) == []

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from changes.execution import Execution
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.needed_facts import wanted_comparisons, wanted_copies, wanted_heads
 from coordinator.repairs.facts import FileCheck, RepairFacts
@@ -134,10 +134,10 @@ class History:
                 self.execute_plan(plan)
                 return
 
-    def plans(self) -> list[Plan]:
-        return [one for one in plan_repairs(self.read()) if isinstance(one, Plan)]
+    def plans(self) -> list[ChangePlan]:
+        return [one for one in plan_repairs(self.read()) if isinstance(one, ChangePlan)]
 
-    def execute_plan(self, plan: Plan) -> Execution:
+    def execute_plan(self, plan: ChangePlan) -> Execution:
         return execute_plan(plan, self.lake, now=lambda: self.lake.now.timestamp())
 
     def read(self) -> RepairFacts:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from changes.plan import Plan, Refusal
+from changes.plan import ChangePlan, Refusal
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.planning import plan_repairs, wanted_files
@@ -67,12 +67,12 @@ def repair_facts(
     return RepairFacts(facts, verdict, lock_domains, coordinator, raw, found, registered_path=URI)
 
 
-def made(facts: TableFacts, **options: Any) -> tuple[Plan | Refusal, ...]:
+def made(facts: TableFacts, **options: Any) -> tuple[ChangePlan | Refusal, ...]:
     return plan_repairs(repair_facts(facts, **options))
 
 
-def plans(facts: TableFacts, **options: Any) -> dict[str, Plan]:
-    return {one.kind: one for one in made(facts, **options) if isinstance(one, Plan)}
+def plans(facts: TableFacts, **options: Any) -> dict[str, ChangePlan]:
+    return {one.kind: one for one in made(facts, **options) if isinstance(one, ChangePlan)}
 
 
 def refusals(facts: TableFacts, **options: Any) -> dict[str, str]:
@@ -84,7 +84,7 @@ def refusals(facts: TableFacts, **options: Any) -> dict[str, str]:
     return found
 
 
-def kinds(plan: Plan) -> list[str]:
+def kinds(plan: ChangePlan) -> list[str]:
     return [type(call).__name__ for call in plan.calls]
 
 

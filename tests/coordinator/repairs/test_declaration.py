@@ -8,7 +8,7 @@ from changes.calls import Answer, LakeCall, Permission, Sending, done
 from coordinator.protocols.verdict import Finding
 from coordinator.repairs.declaration import Many, Repair
 from coordinator.repairs.kinds import REPAIRS
-from coordinator.repairs.table_under_repair import Outcome, TableUnderRepair
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs.models import JobState
@@ -43,7 +43,7 @@ class Mark(LakeCall):
         return done("The mark was put.")
 
 
-def plan_mark(table: TableUnderRepair, finding: Finding) -> Iterator[Outcome]:
+def plan_mark(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
     yield table.plan(finding, "mark-table", "Mark the table", (Mark(table.place.bucket),), ("Nobody minds.",))
 
 

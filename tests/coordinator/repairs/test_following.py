@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.repairs.facts import FileCheck
 from lake.delta.facts import LogObject, Provenance
 from tests.builders.facts import (
@@ -35,7 +35,7 @@ def plan(
     expires: int = SOON,
     files: Mapping[str, FileCheck] | None = None,
     more: Iterable[int] = (),
-) -> Plan:
+) -> ChangePlan:
     """The plan for version 4, lost an hour or longer ago: its temp file is `age` seconds old, 3.json `lower_age`."""
     lost = [log_object(temp_name(version), age=age, etag=f"t{version}") for version in (4, *more)]
     log = listing(range(4), age=lower_age, temp=[*lost, *temps])
@@ -43,7 +43,7 @@ def plan(
     checks = {name: replace(file(name), etag=f"t{name[24]}") for name in (LOST, NEXT)}
     checks |= {commit_name(3): file(commit_name(3))}
     outcomes = made(log_store_facts(log, *entries, seen=seen), files=checks | dict(files or {}))
-    return next(one for one in outcomes if isinstance(one, Plan) and one.kind == "republish-file")
+    return next(one for one in outcomes if isinstance(one, ChangePlan) and one.kind == "republish-file")
 
 
 def test_a_file_written_after_the_version_below_it_is_put_back() -> None:
@@ -127,7 +127,7 @@ def test_each_file_of_a_run_has_to_follow_the_one_before() -> None:
     facts = log_store_facts(log, entry(3), entry(4), entry(5))
     checks = {name: replace(file(name), etag=f"t{name[24]}") for name in (LOST, NEXT)}
     [found] = [one for one in made(facts, files=checks | {commit_name(3): file(commit_name(3))})
-               if isinstance(one, Plan) and one.kind == "republish-file"]  # fmt: skip
+               if isinstance(one, ChangePlan) and one.kind == "republish-file"]  # fmt: skip
 
     assert found.danger.startswith(f"the order of the commits: {NEXT} was written")
     assert not plan(HOUR, more=[5]).can_lose

@@ -2,7 +2,7 @@
 
 from hypothesis import given, settings
 
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.repairs import item_calls, object_calls, orphan_calls
 from coordinator.repairs.facts import FileCheck, RepairFacts
@@ -25,7 +25,7 @@ def repair_facts(read: TableFacts) -> RepairFacts:
 @given(facts())
 def test_planning_answers_and_stays_within_the_table(read):
     for outcome in plan_repairs(repair_facts(read)):
-        if not isinstance(outcome, Plan):
+        if not isinstance(outcome, ChangePlan):
             assert outcome.reason
             continue
         assert outcome.calls

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from changes.gate import NameNotTyped, PlanNeeded
 from coordinator import actions
-from coordinator.models import Provenance, TableFinding
+from coordinator.models import ProvenanceRow, TableFinding
 from coordinator.own_records import RecordsOf
 from coordinator.repairs.offers import offers_of
 from dashboard.accounts.actor import Actor
@@ -419,7 +419,7 @@ def test_an_abandonment_that_is_stopped_before_the_entry_goes_leaves_it_known(co
 
     console.observe()
 
-    known = Provenance.objects.get(table=table, version=3)
+    known = ProvenanceRow.objects.get(table=table, version=3)
     assert known.file_name
     assert console.run(job).state == "succeeded"
     table.refresh_from_db()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.repairs import object_calls, orphan_calls
 from lake.delta.facts import (
     Acceptance,
@@ -68,7 +68,7 @@ def test_orphans_are_removed_in_bounded_plans():
     assert "700 more" in " ".join(plan.consequences)
 
 
-def deleted(plan: Plan) -> set[str]:
+def deleted(plan: ChangePlan) -> set[str]:
     """The files that a plan deletes, relative to the log."""
     found = {call.key.partition("_delta_log/")[2] for call in plan.calls if isinstance(call, orphan_calls.DeleteOrphan)}
     assert found

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from changes.plan import Plan, Refusal
+from changes.plan import ChangePlan, Refusal
 from coordinator.repairs import item_calls, object_calls
 from coordinator.repairs.kinds.republish_file import MOST_REPUBLISHED
 from coordinator.repairs.planning import plan_repairs
 from lake.delta.facts import (
     LogStoreEntry,
     Mechanism,
-    Problem,
+    ReadingProblem,
     Registration,
     TableFacts,
 )
@@ -260,7 +260,7 @@ REFUSED: list[tuple[str, TableFacts, dict[str, Any], str, str]] = [
      {}, "publish-commit", "only one of them can be right"),
     ("C2: coordinator accepted it",
      replace(pending(), registrations=(registration(4, accepting=False),)), {}, "publish-commit", "as well"),
-    ("C2: entries unread", replace(pending(), problems=(Problem("DynamoDB table other", "denied"),)), {},
+    ("C2: entries unread", replace(pending(), problems=(ReadingProblem("DynamoDB table other", "denied"),)), {},
      "publish-commit", "nothing is planned"),
     ("C4: bytes differ",
      log_store_facts(listing(temp=[temp_name(3)]), entry(3, complete=False), equal_bytes={3: False}), {},
@@ -297,7 +297,7 @@ REFUSED: list[tuple[str, TableFacts, dict[str, Any], str, str]] = [
      "only one of them can be right"),
     ("C11: two log stores", replace(unrecoverable(), entries={**unrecoverable().entries, OTHER_DOMAIN: (entry(2),)}),
      {}, "abandon-commit", "which writers hold the version is not certain"),
-    ("C2: a store unread", replace(pending(), unread_stores=(Problem("DynamoDB table eu", "denied"),)), {},
+    ("C2: a store unread", replace(pending(), unread_stores=(ReadingProblem("DynamoDB table eu", "denied"),)), {},
      "publish-commit", "may lie there: denied"),
     ("C2: another region", replace(pending(), elsewhere=(ELSEWHERE,)), {}, "publish-commit",
      "delta_log in us-east-1 as well, where this connection does not look"),
@@ -440,7 +440,7 @@ def test_a_registration_whose_item_changed_while_it_was_read_stays():
     outcomes = plan_repairs(replace(given, raw_registrations={}))
 
     assert "changed while it was read" in next(one.reason for one in outcomes if isinstance(one, Refusal))
-    assert not any(isinstance(one, Plan) for one in outcomes)
+    assert not any(isinstance(one, ChangePlan) for one in outcomes)
 
 
 def test_a_registration_is_removed_as_it_was_read():
@@ -508,7 +508,7 @@ def test_a_leftover_registration_is_deleted_from_its_own_table():
     facts = coordinated_facts(listing(age=2 * DAY), registration(3), leftover)
     raw = {("commits_eu", "other"): {"commits": {"L": []}}}
     given = replace(repair_facts(facts), raw_registrations=raw)
-    [call] = next(one for one in plan_repairs(given) if isinstance(one, Plan)).calls
+    [call] = next(one for one in plan_repairs(given) if isinstance(one, ChangePlan)).calls
 
     assert call == item_calls.DeleteRegistration("commits_eu", "other", URI, 2)
 

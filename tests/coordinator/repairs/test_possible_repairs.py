@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.models import TableFinding
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.verdict import State, Verdict
@@ -46,7 +46,7 @@ def offered(verdict: Verdict) -> set[Offer]:
 
 def planned(given_facts: RepairFacts) -> set[Offer]:
     """What is planned of what the diagnosis names."""
-    made = {(one.code, one.version, one.kind) for one in plan_repairs(given_facts) if isinstance(one, Plan)}
+    made = {(one.code, one.version, one.kind) for one in plan_repairs(given_facts) if isinstance(one, ChangePlan)}
     return made & offered(diagnose(given_facts.facts))
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.models import CommitStore
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.protocols.verdict import State
@@ -44,8 +44,8 @@ def coordinator(connection, written) -> str:
     return name
 
 
-def plans(facts) -> dict[str, Plan]:
-    return {one.kind: one for one in plan_repairs(facts) if isinstance(one, Plan)}
+def plans(facts) -> dict[str, ChangePlan]:
+    return {one.kind: one for one in plan_repairs(facts) if isinstance(one, ChangePlan)}
 
 
 def test_a_pending_commits_temp_file_is_read_in_full(written, read):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from changes.plan import Plan, Refusal
+from changes.plan import ChangePlan, Refusal
 from coordinator.models import DeltaTable
 from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.fresh import with_known_paths
@@ -54,7 +54,7 @@ def spelled(given: RepairFacts) -> Spelling:
     return spelling_of(TableUnderRepair(given))
 
 
-def outcome(given: RepairFacts) -> Plan | Refusal:
+def outcome(given: RepairFacts) -> ChangePlan | Refusal:
     return next(one for one in plan_repairs(given) if one.kind == "re-register")
 
 
@@ -73,7 +73,7 @@ SHOWN = {
 def test_a_registration_made_again_is_spelled_as_its_witness_shows(given, because):
     plan = outcome(given)
 
-    assert isinstance(plan, Plan), plan
+    assert isinstance(plan, ChangePlan), plan
     assert plan.calls[-1].item["path"] == {"S": S3}
     assert any(f"Its path is {S3}." in one and because in one for one in plan.consequences)
     assert plan.asks == "path-scheme"
@@ -118,7 +118,7 @@ def test_a_slash_at_the_end_of_an_entrys_path_is_none_of_a_registration():
 def test_another_path_is_another_plan():
     plans = [outcome(lost(path_scheme=scheme)) for scheme in ("s3", "s3a")]
 
-    assert len({plan.digest for plan in plans if isinstance(plan, Plan)}) == 2
+    assert len({plan.digest for plan in plans if isinstance(plan, ChangePlan)}) == 2
 
 
 def test_another_reason_to_refuse_comes_before_the_choice():

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.repairs import item_calls, object_calls, orphan_calls
 from coordinator.repairs.planning import plan_repairs
 from coordinator.settings.sweep import SweepTable, Tally, sweep_table
@@ -34,15 +34,15 @@ broken_lakes = settings(
 )
 
 
-def plans_of(broken: BrokenLake) -> list[Plan]:
-    return [one for one in plan_repairs(broken.read()) if isinstance(one, Plan)]
+def plans_of(broken: BrokenLake) -> list[ChangePlan]:
+    return [one for one in plan_repairs(broken.read()) if isinstance(one, ChangePlan)]
 
 
-def carry_out(plan: Plan, lake: MemoryLake) -> None:
+def carry_out(plan: ChangePlan, lake: MemoryLake) -> None:
     execute_plan(plan, lake, now=lambda: NOW.timestamp())
 
 
-def check_plan(broken: BrokenLake, plan: Plan) -> None:
+def check_plan(broken: BrokenLake, plan: ChangePlan) -> None:
     """Carry one plan out on a lake of its own, and ask the oracle."""
     after = deepcopy(broken)
     carry_out(plan, after.lake)
@@ -125,7 +125,7 @@ def test_every_deletion_without_a_word_names_its_proof() -> None:
     assert {"survivor", "named", "compared", "completed", "cleared"} <= set(seen)
 
 
-def proven(plan: Plan) -> Iterator[str]:
+def proven(plan: ChangePlan) -> Iterator[str]:
     compared = {(call.one, call.other) for call in plan.calls if isinstance(call, object_calls.RequireEqual)}
     for call in plan.calls:
         match call:

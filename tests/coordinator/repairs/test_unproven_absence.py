@@ -7,8 +7,8 @@ import pytest
 
 from changes.calls import Answer, Result
 from changes.execution import CallOutcome, Execution
-from changes.plan import Plan, Refusal
-from coordinator.observation.targets import Target
+from changes.plan import ChangePlan, Refusal
+from coordinator.observation.targets import TableTarget
 from coordinator.protocols.absence import missed, withhold
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.verdict import Verdict
@@ -40,13 +40,13 @@ def once(facts: TableFacts) -> RepairFacts:
 
 
 def plans_of(given: RepairFacts) -> list[str]:
-    return [one.kind for one in plan_repairs(given) if isinstance(one, Plan)]
+    return [one.kind for one in plan_repairs(given) if isinstance(one, ChangePlan)]
 
 
 def read(scene: Scene) -> RepairFacts:
     """Read the scene's table for a repair."""
     lake = scene.aws.lake()
-    target = Target(TableUri.parse(scene.written.uri(ROOT)))
+    target = TableTarget(TableUri.parse(scene.written.uri(ROOT)))
     return read_for_repair(lake, scene.survey(lake, scanned=False), target, datetime.now(UTC))
 
 
@@ -91,7 +91,7 @@ def verdicts() -> tuple[Verdict, Verdict]:
 
 
 def test_a_repair_is_not_proven_while_its_finding_is_being_checked() -> None:
-    [plan] = [one for one in plan_repairs(repair_facts(UNRECOVERABLE)) if isinstance(one, Plan)]
+    [plan] = [one for one in plan_repairs(repair_facts(UNRECOVERABLE)) if isinstance(one, ChangePlan)]
     once_seen, twice_seen = verdicts()
     fresh = FreshPlans(twice_seen, (plan,), ())
 
@@ -103,7 +103,7 @@ def test_a_repair_is_not_proven_while_its_finding_is_being_checked() -> None:
 
 
 def test_a_repair_is_proven_although_another_commit_is_being_checked() -> None:
-    [plan] = [one for one in plan_repairs(repair_facts(UNRECOVERABLE)) if isinstance(one, Plan)]
+    [plan] = [one for one in plan_repairs(repair_facts(UNRECOVERABLE)) if isinstance(one, ChangePlan)]
     hole = diagnose(log_store_facts(listing([0, 2]), entry(2)))
     afterwards = withhold(hole, (), "It was refused.")
 
@@ -113,7 +113,7 @@ def test_a_repair_is_proven_although_another_commit_is_being_checked() -> None:
 
 
 def test_a_repair_that_stopped_is_not_called_overtaken_by_what_is_being_checked() -> None:
-    [plan] = [one for one in plan_repairs(repair_facts(UNRECOVERABLE)) if isinstance(one, Plan)]
+    [plan] = [one for one in plan_repairs(repair_facts(UNRECOVERABLE)) if isinstance(one, ChangePlan)]
     stopped = Execution(plan.calls, (CallOutcome(plan.calls[0], Answer(Result.STOPPED, "It changed.")),))
     once_seen, twice_seen = (FreshPlans(verdict, (), ()) for verdict in verdicts())
 

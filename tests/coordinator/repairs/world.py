@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from changes.calls import Call
 from changes.execution import CallOutcome
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from lake.aws.errors import AwsError
 from tests.builders.changes import execute_plan
 from tests.builders.delta import UUID
@@ -167,8 +167,8 @@ def refusal(code: str) -> Callable[[], None]:
     return act
 
 
-def plan_of(*calls: Call) -> Plan:
-    return Plan("publish-commit", URI, "Publish", calls, code="C2", version=7)
+def plan_of(*calls: Call) -> ChangePlan:
+    return ChangePlan("publish-commit", URI, "Publish", calls, code="C2", version=7)
 
 
 def make(call: Call, lake: Any) -> CallOutcome:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lake.aws.answers import Answer
+from lake.aws.answers import AwsResponse
 from lake.aws.errors import IAM_ACTIONS
 from lake.aws.wire import Request, Wire
 
@@ -15,7 +15,7 @@ class Gate:
     """`deny` names operations ("dynamodb:UpdateTable"); `before` is called with each request that goes through."""
 
     denied: set[str] = field(default_factory=set)
-    answers: dict[str, Answer] = field(default_factory=dict)
+    answers: dict[str, AwsResponse] = field(default_factory=dict)
     sent: list[str] = field(default_factory=list)
     before: Callable[[Request], None] = lambda request: None
 
@@ -28,7 +28,7 @@ class Gate:
     def install(self, monkeypatch) -> "Gate":
         real = Wire.send
 
-        def send(wire: Wire, request: Request) -> Answer:
+        def send(wire: Wire, request: Request) -> AwsResponse:
             self.sent.append(request.operation)
             if request.operation in self.denied:
                 message = (
@@ -44,8 +44,8 @@ class Gate:
         return self
 
 
-def refusal(operation: str, status: int, code: str, message: str) -> Answer:
+def refusal(operation: str, status: int, code: str, message: str) -> AwsResponse:
     if operation.startswith("dynamodb:"):
         code = "AccessDeniedException" if code == "AccessDenied" else code
-        return Answer(status, {}, f'{{"__type": "x#{code}", "message": "{message}"}}'.encode())
-    return Answer(status, {}, f"<Error><Code>{code}</Code><Message>{message}</Message></Error>".encode())
+        return AwsResponse(status, {}, f'{{"__type": "x#{code}", "message": "{message}"}}'.encode())
+    return AwsResponse(status, {}, f"<Error><Code>{code}</Code><Message>{message}</Message></Error>".encode())

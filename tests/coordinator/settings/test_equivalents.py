@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.settings.creation import plan_creation
 from coordinator.settings.equivalents import hcl, lifecycle_equivalents
 from coordinator.settings.equivalents import yaml as yaml_text
@@ -37,15 +37,15 @@ def facts(name: str, **changes) -> StoreFacts:
     return StoreFacts(name, "eu-west-1", described, "log_store")
 
 
-def planned(change, **state) -> Plan:
+def planned(change, **state) -> ChangePlan:
     plan = plan_store(change, facts(change.name, **state))
-    assert isinstance(plan, Plan), plan
+    assert isinstance(plan, ChangePlan), plan
     return plan
 
 
-def created(change: CreateStore) -> Plan:
+def created(change: CreateStore) -> ChangePlan:
     plan = plan_creation(change, StoreFacts(change.name, "eu-west-1", None))
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, ChangePlan)
     return plan
 
 

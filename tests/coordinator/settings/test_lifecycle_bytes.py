@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from changes.calls import Result, Sending
 from changes.execution import make
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.settings.lifecycle_plans import BucketFacts, plan_lifecycle, temp_rule_id
 from coordinator.settings.requests import RemoveTempRule, SetMultipartRule, SetTempRule
-from lake.aws.answers import Answer
+from lake.aws.answers import AwsResponse
 from lake.aws.errors import AwsError
 from lake.aws.lifecycle import MINIMUM_SIZE_HEADER, Lifecycle, read_lifecycle, split_rules
 from tests.coordinator.settings.rules import configurations
@@ -34,24 +34,24 @@ class ByteBucket:
     def s3(self) -> "ByteBucket":
         return self
 
-    def ask(self, operation, bucket, key, *, target, method="GET", query=None, headers=None, body=b"") -> Answer:
+    def ask(self, operation, bucket, key, *, target, method="GET", query=None, headers=None, body=b"") -> AwsResponse:
         assert query == {"lifecycle": ""}
         if method == "GET" and not self.body:
             raise AwsError("NoSuchLifecycleConfiguration", "none")
         if method == "GET":
-            return Answer(200, {MINIMUM_SIZE_HEADER: self.size}, self.body)
+            return AwsResponse(200, {MINIMUM_SIZE_HEADER: self.size}, self.body)
         self.puts.append(body)
         self.body, self.size = body, (headers or {}).get(MINIMUM_SIZE_HEADER, "reset")
         if self.lose:
             raise AwsError("ConnectionFailed", "no answer")
-        return Answer(200, {}, b"")
+        return AwsResponse(200, {}, b"")
 
 
 def applied(world: ByteBucket, change) -> Result | None:
     """Plan from what the bucket holds and make the call; None where the plan is refused."""
     facts = BucketFacts("b", "eu-west-1", read_lifecycle(world, "b"), tables={"t": None})
     plan = plan_lifecycle(change, facts, NOW)
-    if not isinstance(plan, Plan):
+    if not isinstance(plan, ChangePlan):
         return None
     [call] = plan.calls
     return make(call, Sending(world)).result
@@ -93,7 +93,7 @@ def test_added_changed_and_removed_again_leaves_the_bytes_of_before(made):
 def test_a_configuration_of_somebody_else_is_never_overwritten(shown, standing):
     facts = BucketFacts("b", "eu-west-1", Lifecycle(split_rules(shown[0])), tables={"t": None})
     plan = plan_lifecycle(SetTempRule("b", "t", 3), facts, NOW)
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, ChangePlan)
     world = ByteBucket(standing[0])
 
     outcome = make(plan.calls[0], Sending(world))

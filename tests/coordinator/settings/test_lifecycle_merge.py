@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from changes.plan import Plan
+from changes.plan import ChangePlan
 from coordinator.settings.lifecycle_merge import (
     difference,
     multipart_rule_xml,
@@ -80,7 +80,7 @@ def test_a_plan_merges_into_any_rules_and_back_out_again(made, word, days):
         SetTempRule("b", prefix, days), BucketFacts("b", "eu-west-1", before, tables={prefix: None}), NOW
     )
 
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, ChangePlan)
     [call] = plan.calls
     merged = with_rule(before, call.rule)
     assert sorted(rule.xml for rule in merged.rules if rule.id != call.rule_id) == sorted(
@@ -136,14 +136,14 @@ def test_a_rule_as_deltas_documentation_writes_it_is_changed_and_not_doubled():
 
     plan = plan_lifecycle(SetTempRule("b", "sales/orders", 7), facts, NOW)
 
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, ChangePlan)
     assert plan.calls[0].rule == OFFICIAL.xml.replace("<Days>1<", "<Days>7<")
 
 
 def test_a_rule_as_deltas_documentation_writes_it_may_be_removed():
     facts = BucketFacts("b", "eu-west-1", Lifecycle((OFFICIAL,)), tables={"sales/orders": None})
 
-    assert isinstance(plan_lifecycle(RemoveTempRule("b", "theirs"), facts, NOW), Plan)
+    assert isinstance(plan_lifecycle(RemoveTempRule("b", "theirs"), facts, NOW), ChangePlan)
 
 
 @pytest.mark.parametrize("prefix", ["sales/orders/_delta_log/.tm", "sales/orders/_delta_log/", "sales/x.tmp/", ".tmp"])
@@ -151,9 +151,9 @@ def test_a_rule_on_more_than_temp_files_is_not_taken_for_one(prefix):
     wider = parse_rule(temp_rule_xml("theirs", prefix, 9, old_form=False, versioned=False))
     facts = BucketFacts("b", "eu-west-1", Lifecycle((wider,)), tables={"sales/orders": None})
 
-    assert not isinstance(plan_lifecycle(RemoveTempRule("b", "theirs"), facts, NOW), Plan)
+    assert not isinstance(plan_lifecycle(RemoveTempRule("b", "theirs"), facts, NOW), ChangePlan)
     plan = plan_lifecycle(SetTempRule("b", "sales/orders", 7), facts, NOW)
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, ChangePlan)
     assert plan.calls[0].rule_id == temp_rule_id("sales/orders")
 
 
@@ -163,7 +163,7 @@ def test_a_plan_says_when_the_rule_would_take_the_commit_that_waits_now():
 
     plan = plan_lifecycle(SetTempRule("b", "sales/orders", 7), facts, NOW)
 
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, ChangePlan)
     assert (
         "One waits since 19 Nov 2026 06:30 UTC: the rule takes its only copy at 27 Nov 2026 00:00 UTC, unless it is "
         "published before."
@@ -175,8 +175,8 @@ def test_a_temp_rule_outlives_the_longest_commit(seconds, days):
     assert least_days(seconds) == days
     facts = BucketFacts("b", "eu-west-1", Lifecycle(), tables={"t": None}, longest_commits={"t": seconds})
 
-    assert isinstance(plan_lifecycle(SetTempRule("b", "t", days), facts, NOW), Plan)
-    assert not isinstance(plan_lifecycle(SetTempRule("b", "t", days - 1), facts, NOW), Plan)
+    assert isinstance(plan_lifecycle(SetTempRule("b", "t", days), facts, NOW), ChangePlan)
+    assert not isinstance(plan_lifecycle(SetTempRule("b", "t", days - 1), facts, NOW), ChangePlan)
 
 
 @pytest.mark.parametrize(("old_form", "holds"), [(True, "<Prefix>"), (False, "<Filter><Prefix>")])
@@ -186,7 +186,7 @@ def test_a_new_rule_takes_the_form_that_the_others_have(old_form, holds):
 
     plan = plan_lifecycle(SetTempRule("b", "t"), facts, NOW)
 
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, ChangePlan)
     assert f"</ID>{holds}t/_delta_log/.tmp/" in plan.calls[0].rule
 
 

@@ -7,7 +7,7 @@ import boto3
 import pytest
 
 from changes.calls import Result
-from changes.plan import Plan, Refusal
+from changes.plan import ChangePlan, Refusal
 from coordinator.settings import capacity
 from coordinator.settings.creation import create_request, plan_creation
 from coordinator.settings.requests import Capacity, ChangeCapacity, CreateStore, DisableTtl, EnableTtl
@@ -45,8 +45,8 @@ def facts(local, name: str, kind: str = "log_store") -> StoreFacts:
     return StoreFacts(name, "us-east-1", describe(local, name), kind)
 
 
-def carried_out(local, plan: Plan | Refusal) -> list[Result]:
-    assert isinstance(plan, Plan), plan
+def carried_out(local, plan: ChangePlan | Refusal) -> list[Result]:
+    assert isinstance(plan, ChangePlan), plan
     return [outcome.result for outcome in execute_plan(plan, local, records=NO_RECORDS).outcomes]
 
 
@@ -182,6 +182,6 @@ def test_the_body_of_each_call_is_one_that_dynamodb_reads(local, client, name):
     made(client, name, "log_store")
     plan = plan_store(ChangeCapacity(name, Capacity(9, 9)), facts(local, name))
 
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, ChangePlan)
     client.update_table(**json.loads(plan.calls[0].request))
     assert local.dynamodb.describe(name).write_capacity == 9

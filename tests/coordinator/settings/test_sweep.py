@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from coordinator.models import CommitStore, DeltaTable, Provenance
+from coordinator.models import CommitStore, DeltaTable, ProvenanceRow
 from coordinator.settings import sweep, sweep_reading
 from coordinator.settings.requests import Sweep
 from coordinator.settings.sweep import FINISHED, SweepTable
@@ -95,7 +95,7 @@ def test_a_version_cleaned_out_of_the_log_keeps_its_temp_file(swept, lately):
 
 def forget_entry(console, version: int) -> None:
     """TTL took it, and nobody had looked before."""
-    Provenance.objects.all().delete()
+    ProvenanceRow.objects.all().delete()
     take_entry(console, version)
 
 

@@ -7,7 +7,7 @@ import pytest
 from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, Entry
 from coordinator.observation.settings_of_aws import _ttl_since
 from coordinator.protocols.bucket_tables import TableInBucket, WaitingFile
-from coordinator.settings.capacity import Observed, Provision, advise, count_commits
+from coordinator.settings.capacity import CommitRate, Provision, advise, count_commits
 from coordinator.settings.rule_reach import forecast, view_of_rules
 from coordinator.settings.views_of import capacity_advice, expiry_facts, lifecycle_view
 from dashboard.connections.models import Connection
@@ -38,7 +38,7 @@ def table_of(store: CommitStore) -> DeltaTable:
 
 
 def test_needed_units_follow_from_the_busiest_minute():
-    advice = advise("log_store", Observed(commits=5_000, busiest_minute=120, tables=3), Provision(False, 5, 5, 0, 0))
+    advice = advise("log_store", CommitRate(commits=5_000, busiest_minute=120, tables=3), Provision(False, 5, 5, 0, 0))
 
     assert (advice.needed_read, advice.needed_write) == (9, 6)
     assert advice.short_of == "reads and writes"
@@ -46,20 +46,20 @@ def test_needed_units_follow_from_the_busiest_minute():
 
 
 def test_a_coordinator_needs_half_units_for_its_reads():
-    advice = advise("commit_coordinator", Observed(600, 60, 1), Provision(False, 5, 5, 0, 0))
+    advice = advise("commit_coordinator", CommitRate(600, 60, 1), Provision(False, 5, 5, 0, 0))
 
     assert (advice.needed_read, advice.needed_write, advice.short_of) == (3, 3, "")
 
 
 def test_throttles_say_that_it_is_too_little_whatever_was_counted():
-    advice = advise("log_store", Observed(60, 1, 1), Provision(False, 5, 5, 0, 1_204))
+    advice = advise("log_store", CommitRate(60, 1, 1), Provision(False, 5, 5, 0, 1_204))
 
     assert advice.short_of == "writes"
     assert "1,204 writes were throttled in the last day" in advice.sentence
 
 
 def test_nothing_is_said_without_commits_nor_of_throttles_without_cloudwatch():
-    advice = advise("log_store", Observed(0, 0, 4), Provision(False, 5, 5))
+    advice = advise("log_store", CommitRate(0, 0, 4), Provision(False, 5, 5))
 
     assert (advice.needed_read, advice.short_of) == (None, "")
     assert "CloudWatch was not read" in advice.sentence
@@ -68,7 +68,7 @@ def test_nothing_is_said_without_commits_nor_of_throttles_without_cloudwatch():
 def test_commits_are_counted_by_the_minute_and_the_day():
     moments = [NOW - timedelta(seconds=one) for one in (1, 2, 3)] + [NOW - timedelta(hours=5), NOW - 2 * DAY]
 
-    assert count_commits(moments, 2, NOW) == Observed(4, 3, 2)
+    assert count_commits(moments, 2, NOW) == CommitRate(4, 3, 2)
 
 
 def test_advice_reads_the_commits_of_the_stores_tables(store):

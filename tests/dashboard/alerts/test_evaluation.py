@@ -115,7 +115,7 @@ def test_a_source_that_fails_ends_nothing(lake: World, ops: Any) -> None:
 
 def test_a_source_that_fails_silences_no_other(lake: World, ops: Any) -> None:
     lake.problems = [problem()]
-    registry.register_source("broken", lambda now: 1 / 0, registry.Kind("other", "Other", "count", 0))
+    registry.register_source("broken", lambda now: 1 / 0, registry.ProblemKind("other", "Other", "count", 0))
     lake.tick()
     assert len(lake.received) == 1
 

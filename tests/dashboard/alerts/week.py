@@ -8,13 +8,13 @@ from typing import Any
 
 from dashboard.alerts import problems as registry
 from dashboard.alerts.delivery import NotSent, deliver_due
-from dashboard.alerts.evaluation import Outcome, evaluate
+from dashboard.alerts.evaluation import EvaluationCounts, evaluate
 from dashboard.alerts.models import Message, Recipient, Rule
-from dashboard.alerts.problems import Kind, Problem
+from dashboard.alerts.problems import Problem, ProblemKind
 
 MONDAY = datetime(2026, 11, 16, 8, 0, tzinfo=UTC)
-PENDING = Kind("pending", "A commit is pending", "minutes", threshold=10)
-BITE = Kind("bite", "A lifecycle rule will bite", "days", threshold=14, is_countdown=True)
+PENDING = ProblemKind("pending", "A commit is pending", "minutes", threshold=10)
+BITE = ProblemKind("bite", "A lifecycle rule will bite", "days", threshold=14, is_countdown=True)
 
 
 def problem(key: str = "orders", **changes: Any) -> Problem:
@@ -56,7 +56,7 @@ class World:
             raise ConnectionError("Redis is gone")
         return list(self.problems)
 
-    def tick(self, *, minutes: float = 1, beats: int = 1) -> Outcome:
+    def tick(self, *, minutes: float = 1, beats: int = 1) -> EvaluationCounts:
         """Move the clock and let so many beats look and send."""
         self.now += timedelta(minutes=minutes)
         outcomes = [evaluate(self.now) for _ in range(beats)]

@@ -32,7 +32,7 @@ def test_an_untouched_log_holds() -> None:
 
 
 def test_an_empty_log_holds() -> None:
-    assert verify() == chain.Verdict(0, "", 0, ())
+    assert verify() == chain.ChainVerification(0, "", 0, ())
 
 
 def test_sealing_twice_seals_once() -> None:
@@ -123,4 +123,4 @@ def test_two_who_seal_at_once_make_one_chain(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(chain, "_unsealed", overtaken)
     assert seal_new_entries() == 0
-    assert verify() == chain.Verdict(20, AuditSeal.objects.get(place=20).seal, 0, ())
+    assert verify() == chain.ChainVerification(20, AuditSeal.objects.get(place=20).seal, 0, ())

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lake.delta.actions import MOST_PROBLEMS, read_commit, read_commit_head
-from lake.delta.facts import CommitInfo, Problem
+from lake.delta.facts import CommitInfo, ReadingProblem
 from lake.delta.names import commit_name
 from lake.delta.state import MetadataAction, ProtocolAction
 from tests.builders.delta import EPOCH_MS, UUID, add, commit_bytes, commit_info, metadata, protocol, remove
@@ -140,7 +140,7 @@ def test_nul_characters_are_replaced_because_no_database_stores_them():
 def test_problems_of_a_file_that_is_no_commit_are_counted_not_listed():
     found = read_commit(7, b"no\n" * 1_000).problems
     assert len(found) == MOST_PROBLEMS + 1
-    assert found[-1] == Problem(NAME, "980 further problems are not listed.")
+    assert found[-1] == ReadingProblem(NAME, "980 further problems are not listed.")
 
 
 def test_the_head_of_a_commit_gives_its_in_commit_timestamp():
@@ -155,7 +155,7 @@ def test_a_head_may_be_the_whole_file():
 
 def test_a_head_that_ends_within_the_first_line_says_how_many_bytes_were_too_few():
     [problem] = read_commit_head(7, commit_bytes()[:40]).problems
-    assert problem == Problem(
+    assert problem == ReadingProblem(
         f"{NAME} line 1", "The first line is not whole in the first 40 bytes; read more of the file."
     )
 

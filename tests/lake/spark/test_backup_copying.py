@@ -8,7 +8,8 @@ import pytest
 
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
-from lake.spark.backups.places import Place, s3_of
+from lake.backup.locations import BucketPrefix
+from lake.spark.backups.places import s3_of
 from lake.spark.backups.tasks import Share
 from lake.spark.errors import SparkRefused
 from sandbox.client import REGION, Client
@@ -35,7 +36,13 @@ def orders(client: Client) -> "Orders":
     bucket = f"backup-copying-{next(numbers)}"
     client.create_bucket(bucket)
     access = Access(REGION, endpoint_url=client.origin)
-    return Orders(access, Share(bucket, "planned.parquet", 0), bucket, Place(bucket, "to/"), Place(bucket, "report/"))
+    return Orders(
+        access,
+        Share(bucket, "planned.parquet", 0),
+        bucket,
+        BucketPrefix(bucket, "to/"),
+        BucketPrefix(bucket, "report/"),
+    )
 
 
 def plan(client: Client, orders: "Orders", keys: list[str], *, put: bool = True) -> None:
@@ -66,7 +73,7 @@ def reported(orders: "Orders") -> list[dict[str, Any]]:
 
 @pytest.fixture
 def job(orders: "Orders") -> "Orders":
-    return replace(orders, results=Place(orders.source, "job-1/results/"))
+    return replace(orders, results=BucketPrefix(orders.source, "job-1/results/"))
 
 
 def test_hostile_keys_are_copied_and_reported_as_they_are(client: Client, job: "Orders") -> None:
@@ -147,7 +154,7 @@ def test_a_listing_tells_of_objects_however_many_pages_they_take(
 
 def test_where_the_destination_cannot_be_listed_all_are_copied(client: Client, job: "Orders") -> None:
     plan(client, job, ["a"])
-    gone = replace(job, destination=Place("no-such-bucket-of-this-test", ""))
+    gone = replace(job, destination=BucketPrefix("no-such-bucket-of-this-test", ""))
     assert right_ones(s3_of(job.access), gone.destination, [{"key": "a", "size": 1, "etag": "e"}]) == set()
     assert copy(gone) == (0, 1)
     assert [row["code"] for row in reported(job)] == ["NoSuchBucket"]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from lake.aws.access import Access
+from lake.backup.locations import BucketPrefix
 from lake.spark.backups import tasks
-from lake.spark.backups.places import Place
 from lake.spark.backups.tasks import balanced
 from lake.spark.errors import SparkRefused
 from sandbox.client import REGION, Client
@@ -18,7 +18,7 @@ from tests.lazily import lazily
 pa = lazily("pyarrow")
 parquet = lazily("pyarrow.parquet")
 report_shares = lazily("lake.spark.backups.reports", "report_shares")
-Read = lazily("lake.spark.backups.settling", "Read")
+ShareOfKind = lazily("lake.spark.backups.settling", "ShareOfKind")
 Settling = lazily("lake.spark.backups.settling", "Settling")
 keys_below = lazily("lake.spark.backups.settling", "keys_below")
 listing = lazily("lake.spark.backups.settling", "listing")
@@ -49,7 +49,7 @@ def settling(client: Client) -> "Settling":
     bucket = f"backup-settling-{next(numbers)}"
     client.create_bucket(bucket)
     access = Access(REGION, endpoint_url=client.origin)
-    return Settling(access, "acme-lake", Place(bucket, "outcomes/"), BEGAN, "", 5)
+    return Settling(access, "acme-lake", BucketPrefix(bucket, "outcomes/"), BEGAN, "", 5)
 
 
 def write(client: Client, settling: "Settling", name: str, rows: Rows, schema: "pa.Schema", **how: Any) -> None:
@@ -58,7 +58,7 @@ def write(client: Client, settling: "Settling", name: str, rows: Rows, schema: "
     client.put(settling.kept.bucket, name, body.getvalue())
 
 
-def plant(client: Client, settling: "Settling", keys: list[str]) -> "list[Read]":
+def plant(client: Client, settling: "Settling", keys: list[str]) -> "list[ShareOfKind]":
     """Plan and report `keys`; the destination has all but each third, which the report says are gone."""
     objects = [
         {"key": key, "size": len(key), "etag": "e", "modified_at": NEW, "table": f"t{number % 2}", "lane": "copy"}
@@ -73,15 +73,15 @@ def plant(client: Client, settling: "Settling", keys: list[str]) -> "list[Read]"
             if n % 2 == file
         ]
         client.put(settling.kept.bucket, f"report/job-1/results/{file}.csv", "".join(lines).encode())
-    shares = report_shares(settling.access, [Place(settling.kept.bucket, "report/")])
-    return [Read(REPORTED, share) for share in shares] + [
+    shares = report_shares(settling.access, [BucketPrefix(settling.kept.bucket, "report/")])
+    return [ShareOfKind(REPORTED, share) for share in shares] + [
         read
         for kind in (PLANNED, THERE)
         for read in reads_of(settling.access, kind, settling.kept.bucket, [f"{kind}.parquet"])
     ]
 
 
-def run(settling: "Settling", reads: "list[Read]") -> Rows:
+def run(settling: "Settling", reads: "list[ShareOfKind]") -> Rows:
     """The rows that count, as Spark would have them of its tasks."""
     parts: dict[int, list[pa.RecordBatch]] = {}
     for work in balanced(reads, 3, lambda read: read.share.bytes):
@@ -155,7 +155,7 @@ def test_a_listing_is_as_good_as_a_file_of_it(client: Client, settling: "Settlin
     keys = [*HOSTILE, "t/x"]
     reads = [read for read in plant(client, settling, keys) if read.kind != THERE]
     objects = [{"key": f"pöol/{key}", "size": len(key), "etag": "e", "modified_at": NEW} for key in keys]
-    stage = listing(settling, Place("vault", "pöol/"))
+    stage = listing(settling, BucketPrefix("vault", "pöol/"))
     listed = [pa.RecordBatch.from_pylist([row], schemas()[THERE]) for row in objects]
     parts: dict[int, list[pa.RecordBatch]] = {}
     for blob in (*stage(iter(listed)), *reading(settling)(reads)):
@@ -188,7 +188,7 @@ def test_what_an_earlier_reconciliation_proved_counts(client: Client, settling: 
     ]
     write(client, settling, "pool/part-0.parquet", earlier, pool)
     bucket = settling.kept.bucket
-    pooled = keys_below(settling.access, Place(bucket, "pool/"))
+    pooled = keys_below(settling.access, BucketPrefix(bucket, "pool/"))
     files = ((PLANNED, ["planned.parquet"]), (THERE, ["there.parquet"]), (PROVED, pooled))
     run(settling, [read for kind, keys in files for read in reads_of(settling.access, kind, bucket, keys)])
     told = {row["key"]: (row["outcome"], row["code"]) for row in outcomes(client, settling)}
@@ -224,7 +224,7 @@ def test_files_that_are_missing_or_not_whole_are_refused_by_name(client: Client,
         with pytest.raises(SparkRefused, match=f"s3://{bucket}/gone.parquet is not there"):
             ask(settling.access, PLANNED, bucket, ["gone.parquet"])
     with pytest.raises(SparkRefused, match=f"s3://{bucket}/pool/ is not there"):
-        keys_below(settling.access, Place(bucket, "pool/"))
+        keys_below(settling.access, BucketPrefix(bucket, "pool/"))
     client.put(bucket, "planned.parquet", client.get(bucket, "planned.parquet")[:-9])
     with pytest.raises(SparkRefused, match=r"planned.parquet cannot be read"):
         run(settling, reads)

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from dashboard.accounts.actor import Actor
 from dashboard.alerts.actions import NotNow, acknowledge
-from dashboard.alerts.models import Alert
+from dashboard.alerts.models import Alert, AlertState
 from dashboard.alerts.queries import alerts, as_document
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
 
@@ -22,7 +22,7 @@ class Command(JsonCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--state", default="active", choices=("active", *Alert.State.values))
+        parser.add_argument("--state", default="active", choices=("active", *AlertState.values))
         parser.add_argument("--limit", type=int, default=50, help="how many; 50 by default")
         parser.add_argument("--acknowledge", type=int, metavar="ALERT", help="the number of the alert to silence")
         parser.add_argument("--reason", default="", help="why it may be silent")

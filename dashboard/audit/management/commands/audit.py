@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from dashboard.audit.chain import Verdict, verify
+from dashboard.audit.chain import ChainVerification, verify
 from dashboard.audit.models import AuditEntry
 from dashboard.audit.queries import OUTCOMES, AuditFilter, as_document, audit_page, export_rows
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
@@ -57,7 +57,7 @@ class Command(JsonCommand):
             raise Failed(f"The audit log does not hold: {verdict.breaks[0]}")
 
 
-def _as_sentences(verdict: Verdict) -> list[str]:
+def _as_sentences(verdict: ChainVerification) -> list[str]:
     held = f"{verdict.sealed:,} entries hold, {verdict.unsealed:,} are not sealed yet."
     kept = [f"Newest seal: {verdict.head}. Keep it elsewhere: --head finds it again."] if verdict.head else []
     return [held, *kept, *verdict.breaks]
