@@ -38,7 +38,7 @@ def abandon_commit(table: TableUnderRepair, finding: Finding) -> Iterator[Outcom
             NAME,
             title,
             (
-                saved_entry(table, seen.entry, NAME),
+                saved_entry(table, seen, NAME),
                 empty if finding.code == "C10" else absent,
                 _deletion(seen),
             ),
