@@ -1,0 +1,264 @@
+"""When a copy is not put back, or only on an admin's word: what could let anybody see another state of the table."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from coordinator.models import DeltaTable
+from tests.builders.delta import EPOCH_MS, UUID, commit_bytes, commit_info, registration_item
+from tests.coordinator.repairs.console import Console
+from tests.coordinator.rescue import saved
+
+pytestmark = pytest.mark.django_db
+LOG = f"{saved.ORDERS}/_delta_log"
+OTHERS = f"{saved.ORDERS}/_levee_rescue/20261120T094207Z-abandon-commit-3"
+
+
+@pytest.fixture(autouse=True)
+def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    saved.let_young_count_as_old(monkeypatch)
+
+
+def reason(console: Console, table: DeltaTable, kind: str = "entry") -> str:
+    copy = saved.only_copy(console, table, kind)
+    return str(saved.refusal(console, table, copy["id"])["reason"])
+
+
+# Entries
+
+
+def test_an_entry_is_put_back_by_an_admin_alone_since_it_takes_its_version_again(console: Console) -> None:
+    table, entry = saved.abandoned(console)
+    plan = saved.plan(console, table, saved.only_copy(console, table, "entry")["id"])
+
+    temp = entry["tempPath"]["S"]
+    assert plan["can_lose"]
+    assert plan["danger"] == f"every read and write of the table, which fail from then on until {temp} is brought back"
+
+
+def test_an_entry_whose_file_is_back_says_that_it_will_be_published(console: Console) -> None:
+    table, entry = saved.abandoned(console)
+    console.lake.put(f"{LOG}/{entry['tempPath']['S']}", commit_bytes(commit_info()))
+
+    plan = saved.plan(console, table, saved.only_copy(console, table, "entry")["id"])
+
+    assert "whoever reads or writes next publishes" in plan["danger"]
+
+
+def test_an_entry_whose_file_is_no_whole_commit_is_refused(console: Console) -> None:
+    table, entry = saved.abandoned(console)
+    console.lake.put(f"{LOG}/{entry['tempPath']['S']}", b'{"add":{"path"')
+
+    assert "is no whole commit" in reason(console, table)
+
+
+def test_an_entry_is_refused_where_the_log_went_on_without_it(console: Console) -> None:
+    table, _ = saved.abandoned(console)
+    console.lake.commit(saved.ORDERS, 3, commit_bytes(commit_info()))
+
+    assert "The log went on without this entry" in reason(console, table)
+
+
+def test_an_entry_is_refused_where_a_checkpoint_alone_shows_that_the_log_went_on(console: Console) -> None:
+    table, _ = saved.abandoned(console)
+    console.lake.put(f"{LOG}/{3:020d}.crc", b"{}")
+
+    assert "The log went on without this entry" in reason(console, table)
+
+
+def test_an_entry_is_refused_where_its_version_was_seen_and_lost_since(console: Console) -> None:
+    table, _ = saved.abandoned(console)
+    console.lake.commit(saved.ORDERS, 3, commit_bytes(commit_info()))
+    console.observed(saved.ORDERS)
+    console.lake.delete(f"{LOG}/{3:020d}.json")
+    console.observed(saved.ORDERS)
+
+    assert "The log went on without this entry" in reason(console, table)
+
+
+def test_an_entry_is_refused_where_the_log_has_lost_what_was_below_it(console: Console) -> None:
+    table, _ = saved.abandoned(console)
+    console.lake.delete(f"{LOG}/{2:020d}.json")
+    console.observed(saved.ORDERS)
+    console.observed(saved.ORDERS)
+
+    assert reason(console, table)
+    assert console.item(saved.ORDERS, 3) == {}
+
+
+def test_an_entry_that_another_writer_put_since_is_never_overwritten(console: Console) -> None:
+    table, entry = saved.abandoned(console)
+    rival = {**entry, "tempPath": {"S": f".tmp/{3:020d}.json.rival"}}
+    console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=rival)
+
+    assert "nothing is ever overwritten" in reason(console, table)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"complete": {"S": "true"}, "expireTime": {"N": "1"}}, "The entry is complete"),
+        ({"fileName": {"S": f"{5:020d}.json"}, "tempPath": {"S": f".tmp/{5:020d}.json.a"}}, "does not end at 4"),
+    ],
+)
+def test_an_entry_that_readers_would_take_otherwise_is_refused(
+    console: Console, changed: dict[str, Any], why: str
+) -> None:
+    table, entry = saved.abandoned(console)
+    document = {"levee_rescue": 1, "dynamodb_table": console.lake.log_store, "item": {**entry, **changed}}
+    console.lake.put(f"{OTHERS}/x.item.json", json.dumps(document).encode())
+    copy = f"s3a://{console.lake.bucket}/{OTHERS}/x.item.json"
+
+    assert why in saved.refusal(console, table, copy)["reason"]
+
+
+def test_an_entry_of_a_table_that_was_at_the_path_before_is_refused(console: Console) -> None:
+    table, _ = saved.abandoned(console)
+    made_later = {"metaData": {"id": UUID, "createdTime": int(time.time() * 1_000) + 60_000, "configuration": {}}}
+    console.lake.put(f"{LOG}/{2:020d}.json", commit_bytes(commit_info(), made_later))
+    console.observed(saved.ORDERS)
+
+    assert "was made after the copy was saved" in reason(console, table)
+
+
+def test_an_entry_goes_to_no_other_dynamodb_table_than_a_log_store_of_the_connection(console: Console) -> None:
+    table, entry = saved.abandoned(console)
+    document = {"levee_rescue": 1, "dynamodb_table": "payroll", "item": entry}
+    console.lake.put(f"{OTHERS}/x.item.json", json.dumps(document).encode())
+
+    refused = saved.refusal(console, table, f"s3a://{console.lake.bucket}/{OTHERS}/x.item.json")
+
+    assert refused["reason"] == "payroll is not a log store of this connection."
+
+
+def test_a_copy_of_an_earlier_release_goes_where_the_tables_other_entries_are(console: Console) -> None:
+    table, entry = saved.abandoned(console)
+    console.lake.put(f"{OTHERS}/{entry['tempPath']['S'][5:]}.item.json", json.dumps(entry).encode())
+    copy = f"s3a://{console.lake.bucket}/{OTHERS}/{entry['tempPath']['S'][5:]}.item.json"
+
+    job = saved.restored(console, table, copy)
+
+    assert (job.state, job.error_text) == ("succeeded", "")
+    assert console.item(saved.ORDERS, 3) == entry
+
+
+# Files
+
+
+def test_a_file_that_no_item_names_is_put_back_by_an_operator(console: Console) -> None:
+    table, _, _ = saved.removed_temp_file(console)
+
+    assert not saved.plan(console, table, saved.only_copy(console, table, "temp-file")["id"])["can_lose"]
+
+
+def test_a_file_that_an_entry_names_by_now_needs_an_admin(console: Console) -> None:
+    table, key, _ = saved.removed_temp_file(console)
+    console.lake.entry(saved.ORDERS, 3, complete={"S": "false"}, tempPath={"S": key.removeprefix(f"{LOG}/")})
+    console.observed(saved.ORDERS)
+    console.observed(saved.ORDERS)
+
+    plan = saved.plan(console, table, saved.only_copy(console, table, "temp-file")["id"])
+
+    assert plan["can_lose"]
+    assert plan["danger"].startswith("what readers see of version 3: the entry ")
+
+
+def test_a_named_file_that_is_no_whole_commit_is_refused(console: Console) -> None:
+    table, key, _ = saved.removed_temp_file(console)
+    copy = saved.only_copy(console, table, "temp-file")["id"]
+    console.lake.entry(saved.ORDERS, 3, complete={"S": "false"}, tempPath={"S": key.removeprefix(f"{LOG}/")})
+    console.lake.put(copy.removeprefix(f"s3a://{console.lake.bucket}/"), b"other bytes")
+    console.observed(saved.ORDERS)
+    console.observed(saved.ORDERS)
+
+    assert "is no whole commit" in saved.refusal(console, table, copy)["reason"]
+
+
+def test_a_file_that_a_registration_lists_needs_an_admin_and_the_size_that_was_accepted(console: Console) -> None:
+    table, key, data = saved.contended(console)
+    copy = saved.only_copy(console, table, "staged-file")["id"]
+
+    _list(console, key, len(data))
+    assert saved.plan(console, table, copy)["can_lose"]
+    _list(console, key, len(data) + 1)
+    assert "The coordinator accepted" in saved.refusal(console, table, copy)["reason"]
+
+
+def _list(console: Console, key: str, size: int) -> None:
+    [item] = saved.registrations(console)
+    element = registration_item(2, (2,))["commits"]["L"][0]["M"]
+    element |= {"fsName": {"S": key.rpartition("/")[2]}, "fsLength": {"N": str(size)}}
+    listed = {**item, "commits": {"L": [{"M": element}]}}
+    console.lake.dynamodb.put_item(TableName=f"commits-{console.lake.bucket}", Item=listed)
+    console.observed(saved.TELEMETRY)
+    console.observed(saved.TELEMETRY)
+
+
+def test_other_bytes_under_the_key_of_a_file_are_never_overwritten(console: Console) -> None:
+    table, key, _ = saved.removed_temp_file(console)
+    console.lake.put(key, b"a writer's")
+
+    assert "nothing is ever overwritten" in reason(console, table, "temp-file")
+    assert console.bytes_of(key) == b"a writer's"
+
+
+# Registrations
+
+
+def test_a_registration_that_is_there_and_went_on_is_never_overwritten(console: Console) -> None:
+    table, item = saved.unpublished_by_mistake(console)
+    newer = {**item, "tableVersion": {"N": "9"}}
+    console.lake.dynamodb.put_item(TableName=f"commits-{console.lake.bucket}", Item=newer)
+    console.observed(saved.TELEMETRY)
+    console.observed(saved.TELEMETRY)
+
+    assert "nothing is ever overwritten" in reason(console, table, "registration")
+    assert saved.registrations(console) == [newer]
+
+
+def test_a_registration_is_put_back_by_an_admin_alone(console: Console) -> None:
+    table, _ = saved.unpublished_by_mistake(console)
+    saved.lose_registration(console)
+
+    plan = saved.plan(console, table, saved.only_copy(console, table, "registration")["id"])
+
+    assert plan["danger"].startswith("every commit from 4 on that the lost registration had accepted")
+
+
+def test_a_registration_is_refused_where_the_log_went_on_without_it(console: Console) -> None:
+    table, _ = saved.unpublished_by_mistake(console)
+    saved.lose_registration(console)
+    console.lake.commit(saved.TELEMETRY, 4, commit_bytes(commit_info(in_commit_timestamp=EPOCH_MS + 4)))
+
+    assert "knows no version after 3" in reason(console, table, "registration")
+
+
+def test_a_registration_is_refused_where_it_accepted_another_commit_than_the_published_one(console: Console) -> None:
+    table, _ = saved.unpublished_by_mistake(console)
+    saved.lose_registration(console)
+    console.lake.put(
+        f"{saved.TELEMETRY}/_delta_log/{3:020d}.json", commit_bytes(commit_info(in_commit_timestamp=EPOCH_MS + 77))
+    )
+
+    assert "is not the commit that the registration accepted" in reason(console, table, "registration")
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"tableVersion": {"N": "5"}}, "version 4, which is neither published nor in its list"),
+        ({"tableId": {"S": "another"}}, "does not name registration another"),
+        ({"schemaVersion": {"N": "2"}}, "schemaVersion is 2"),
+    ],
+)
+def test_a_registration_that_would_not_fit_is_refused(console: Console, changed: dict[str, Any], why: str) -> None:
+    table, item = saved.unpublished_by_mistake(console)
+    saved.lose_registration(console)
+    folder = f"{saved.TELEMETRY}/_levee_rescue/20991120T094207Z-publish-accepted-staged-file-3"
+    document = {"levee_rescue": 1, "dynamodb_table": f"commits-{console.lake.bucket}", "item": {**item, **changed}}
+    console.lake.put(f"{folder}/registration-x.item.json", json.dumps(document).encode())
+
+    copy = f"s3a://{console.lake.bucket}/{folder}/registration-x.item.json"
+    assert why in saved.refusal(console, table, copy)["reason"]
