@@ -35,11 +35,3 @@ class RestoreFacts:
     store: str = ""
     found: Mapping[str, Mapping[str, Any]] | None = None
     log_stores: tuple[str, ...] = ()
-
-    @property
-    def too_early(self) -> str:
-        """Why the copy is of a table that was at this path before this one; "" where nothing says so."""
-        protocol = self.table.given.facts.protocol
-        if protocol is None or protocol.created_at is None or protocol.created_at <= self.copy.saved_at:
-            return ""
-        return "The table at this path was made after the copy was saved: the copy is of another table."

@@ -8,9 +8,11 @@ from coordinator.repairs.item_calls import RequireNoEntry
 from coordinator.repairs.object_calls import RequireAbsent
 from coordinator.repairs.restore_calls import RestoreItem
 from coordinator.repairs.seen_before import why_contradicted
+from coordinator.repairs.table_under_repair import moment_of
 from coordinator.rescue.facts import RestoreFacts
 from coordinator.rescue.wording import NOTHING_TO_DO, Planned, Refused, refused_first
 from lake.delta.facts import LockDomain, LogStoreEntry, Mechanism
+from lake.delta.names import commit_name
 
 
 def plan_entry(given: RestoreFacts) -> Planned | Refused:
@@ -58,7 +60,6 @@ def _why_not(given: RestoreFacts, entry: LogStoreEntry, version: int) -> Iterato
         yield Refused("The entry is there already, and equal.", NOTHING_TO_DO)
     elif given.found is not None:
         yield "The entry exists and says something else than its copy, and nothing is ever overwritten."
-    yield given.too_early
     yield table.why_nothing()
     yield table.why_not_alone()
     if entry.complete is not False:
@@ -67,6 +68,7 @@ def _why_not(given: RestoreFacts, entry: LogStoreEntry, version: int) -> Iterato
         yield "A commit coordinator gives the versions of this table away now."
     yield _why_went_on(given, version)
     yield _why_not_next(given, version)
+    yield _why_another_table(given, version)
     yield from _why_not_temp(given, entry, version)
 
 
@@ -86,6 +88,14 @@ def _why_not_next(given: RestoreFacts, version: int) -> str:
     if given.table.view.base != version - 1:
         below = thousands(max(0, version - 1))
         return f"The published log does not end at {below}: bring the files in between back first."
+    return ""
+
+
+def _why_another_table(given: RestoreFacts, version: int) -> str:
+    """Whether the commit below is younger than the copy: entries outlive a table that was dropped by hand."""
+    below = given.table.check(commit_name(version - 1)) if version else None
+    if below is not None and moment_of(below.timestamp) > given.copy.saved_at:
+        return f"{version - 1}.json was written after the copy was saved: the copy is of a table that was here before."
     return ""
 
 

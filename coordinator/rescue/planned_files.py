@@ -43,7 +43,6 @@ def _why_not(given: RestoreFacts, file: SavedFile, namers: tuple[str, ...]) -> I
         yield f"{name} exists with other bytes than the copy has, and nothing is ever overwritten."
     if file.size > MOST_BYTES:
         yield f"The copy has {file.size:,} B; one PUT takes no more than {MOST_BYTES:,}."
-    yield given.too_early
     yield given.table.why_nothing()
     if given.copy.kind is Kind.TEMP_FILE:
         yield given.table.why_not_alone()

@@ -42,7 +42,6 @@ def _why_not(given: RestoreFacts, registration: Registration, version: int) -> I
         yield Refused("The registration is there already, and equal.", NOTHING_TO_DO)
     elif given.found is not None:
         yield "The registration exists and says something else than its copy, and nothing is ever overwritten."
-    yield given.too_early
     yield table.why_nothing()
     if registration_id(table.given.facts.protocol) != registration.table_id:
         yield f"The newest metadata does not name registration {registration.table_id}."
