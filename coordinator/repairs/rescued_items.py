@@ -4,6 +4,7 @@ Copies of earlier releases hold the bare item; where it belongs is then told by 
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ MOST_BYTES = 4 * 2**20
 DEEPEST = 32
 """Levels of maps and lists that DynamoDB takes."""
 
+_TABLE = re.compile(r"[A-Za-z0-9_.-]{0,255}")
 _TEXTS = frozenset({"S", "N", "B"})
 _SETS = frozenset({"SS", "NS", "BS"})
 
@@ -56,7 +58,7 @@ def _parts(found: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     if found["levee_rescue"] != FORMAT:
         raise ValueError(f"It is of a format that this release does not know; it knows {FORMAT}.")
     table, item = found.get("dynamodb_table"), found.get("item")
-    if not isinstance(table, str) or not isinstance(item, dict):
+    if not isinstance(table, str) or not _TABLE.fullmatch(table) or not isinstance(item, dict):
         raise ValueError("It names no DynamoDB table, or holds no item.")
     return table, item
 

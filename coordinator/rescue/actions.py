@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from changes.gate import confirmation, permitted, require_name
 from coordinator.models import DeltaTable
+from coordinator.observation.storable import clean_text
 from coordinator.rescue.confirmed import LIST_KIND, PLAN_KIND, RESTORE_KIND, confirmed_plan
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
@@ -40,6 +41,7 @@ def list_all_copies(actor: Actor, connection: Connection, tables: Sequence[Delta
 
 def plan_copy(actor: Actor, table: DeltaTable, copy: str, *, here: bool = False) -> Job:
     """Plan to put one copy back, by its id; changes nothing. Raises NotAllowed; JobBusy while another is planned."""
+    copy = clean_text(copy)
     job = ask(
         actor,
         PLAN_KIND,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TypedDict
 
+from coordinator.observation.storable import clean_text
 from coordinator.repairs.rescued_items import MOST_BYTES
 from coordinator.rescue.copies import Copy, copy_id, is_marker, read_name, rescue_prefix
 from coordinator.rescue.kept_items import Kept, read_item
@@ -110,14 +111,14 @@ def _readable(copy: Copy, summary: ObjectSummary, version: int | None, goes_to: 
         "repair": copy.repair,
         "version": version,
         "bytes": summary.size,
-        "goes_to": goes_to,
+        "goes_to": clean_text(goes_to),
         "unreadable": "",
     }
 
 
 def _unreadable(place: TableUri, summary: ObjectSummary, reason: str) -> CopyDocument:
     return {
-        "id": copy_id(place.bucket, summary.key),
+        "id": clean_text(copy_id(place.bucket, summary.key)),
         "table": place.s3a,
         "kind": None,
         "saved_at": None,
@@ -125,5 +126,5 @@ def _unreadable(place: TableUri, summary: ObjectSummary, reason: str) -> CopyDoc
         "version": None,
         "bytes": summary.size,
         "goes_to": "",
-        "unreadable": reason,
+        "unreadable": clean_text(reason),
     }

@@ -32,7 +32,8 @@ def test_a_copy_that_was_replaced_since_the_plan_is_not_put_back(world, port, re
     world.put(call.source, replaced)
 
     assert make(call, port).result is Result.STOPPED
-    assert temp_key(7) not in world.keys()
+    keys = world.keys()
+    assert temp_key(7) not in keys
 
 
 def test_a_copy_that_has_gone_stops_it(world, port):

@@ -1,0 +1,120 @@
+"""Saved copies of a table, and putting one back. Nothing here reads the lake: jobs list, plan and put back."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from changes.gate import NameNotTyped
+from coordinator.models import DeltaTable
+from coordinator.queries import rescue as queries
+from coordinator.queries import table_page
+from coordinator.rescue import actions
+from coordinator.rescue.confirmed import plan_jobs
+from coordinator.views.observe import SeeOther
+from dashboard.accounts.actor import Actor
+from dashboard.connections.writable import ChangeRefused, why_not_writable
+from dashboard.jobs.actions import JobBusy
+
+POLL_SECONDS = 2
+_LONGEST_ID = 1_200
+_LONGEST = 64
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def copies(request: HttpRequest, table_id: int) -> HttpResponse:
+    """What the last listing found; POST has the rescue folder listed anew."""
+    table = _table(table_id)
+    if request.method == "POST":
+        actions.list_copies_of(Actor.from_request(request), table)
+        return SeeOther(reverse("table-rescue", args=[table.pk]))
+    return render(request, "coordinator/table_rescue.html", _list_context(request, table))
+
+
+@require_POST
+def plan(request: HttpRequest, table_id: int) -> HttpResponse:
+    """Have it planned to put one copy back, then show the plan."""
+    table = _table(table_id)
+    try:
+        job = actions.plan_copy(Actor.from_request(request), table, request.POST.get("copy", "")[:_LONGEST_ID])
+    except JobBusy as busy:
+        context = _list_context(request, table) | {"refused": str(busy), "busy": busy.job}
+        return render(request, "coordinator/table_rescue.html", context, status=409)
+    return SeeOther(reverse("table-rescue-copy", args=[table.pk, job.pk]))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def confirm(request: HttpRequest, table_id: int, job_id: UUID) -> HttpResponse:
+    """Show one plan, call by call; POST carries it out if the digest that was shown is still that of a fresh plan."""
+    table = _table(table_id)
+    view = queries.restore_view(table, get_object_or_404(plan_jobs(table), pk=job_id))
+    if request.method == "POST":
+        return _carry_out(request, table, view)
+    template = "coordinator/rescue_plan.html"
+    named = f"{template}#rescue" if getattr(request, "htmx", False) else template
+    return render(request, named, _plan_context(request, table, view))
+
+
+def _carry_out(request: HttpRequest, table: DeltaTable, view: queries.RestoreView) -> HttpResponse:
+    try:
+        job = actions.restore_copy(
+            Actor.from_request(request),
+            table,
+            view.copy,
+            request.POST.get("digest", "")[:_LONGEST],
+            confirm=request.POST.get("confirm", "")[:600],
+            reason=request.POST.get("reason", ""),
+        )
+    except (ChangeRefused, JobBusy) as refusal:
+        context = _plan_context(request, table, view) | {
+            "refused": str(refusal),
+            "busy": refusal.job if isinstance(refusal, JobBusy) else None,
+            "name_error": str(refusal) if isinstance(refusal, NameNotTyped) else "",
+            "reason": request.POST.get("reason", ""),
+        }
+        status = 422 if isinstance(refusal, NameNotTyped) else 409
+        return render(request, "coordinator/rescue_plan.html", context, status=status)
+    return SeeOther(reverse("job", args=[job.pk]))
+
+
+def _list_context(request: HttpRequest, table: DeltaTable) -> dict[str, Any]:
+    found = queries.copy_list(table)
+    return {
+        "table": table,
+        "tab": "rescue",
+        "counts": table_page.tab_counts(table),
+        "mechanism": table_page.mechanism_word(table),
+        "worst_state": table.state,
+        "found": found,
+        "poll_seconds": POLL_SECONDS if found.under_way else None,
+        "may_plan": Actor.from_request(request).may("table.plan-repair", table.connection),
+    }
+
+
+def _plan_context(request: HttpRequest, table: DeltaTable, view: queries.RestoreView) -> dict[str, Any]:
+    actor = Actor.from_request(request)
+    return {
+        "table": table,
+        "view": view,
+        "address": reverse("table-rescue-copy", args=[table.pk, view.job.pk]),
+        "poll_seconds": None if view.is_ready else POLL_SECONDS,
+        "why_not": _why_not(actor, table, loses=bool(view.plan and view.plan["can_lose"])),
+        "may_plan": actor.may("table.plan-repair", table.connection),
+        "worst_state": table.state,
+    }
+
+
+def _why_not(actor: Actor, table: DeltaTable, *, loses: bool) -> str:
+    """Why this person has no button here, "" where there is one."""
+    if refusal := why_not_writable(table.connection):
+        return refusal
+    if loses and not actor.may("table.repair-losing", table.connection):
+        return "Lets readers or writers see another state: needs the admin role."
+    return "" if actor.may("table.repair", table.connection) else "Needs the operator role."
+
+
+def _table(table_id: int) -> DeltaTable:
+    return get_object_or_404(table_page.head(table_id))
