@@ -11,8 +11,8 @@ from django.utils.dateparse import parse_datetime
 
 from changes.gate import LASTS_IN_WORDS, is_too_old, read_at
 from coordinator.models import DeltaTable
-from coordinator.rescue.confirmed import ShownPlan, list_jobs
-from coordinator.rescue.copies import Kind
+from coordinator.rescue.confirmed import ShownRestore, list_jobs
+from coordinator.rescue.copies import CopyKind
 from dashboard.jobs.models import ACTIVE, Job, JobState
 
 
@@ -66,7 +66,7 @@ def copy_list(table: DeltaTable) -> CopyList:
 
 def _row(document: Mapping[str, Any]) -> CopyRow:
     with suppress(ValueError):
-        return CopyRow(document, Kind(document["kind"]).words.capitalize(), _moment(document))
+        return CopyRow(document, CopyKind(document["kind"]).words.capitalize(), _moment(document))
     return CopyRow(document, str(document["kind"]), _moment(document))
 
 
@@ -103,7 +103,7 @@ class RestoreView:
 def restore_view(table: DeltaTable, job: Job) -> RestoreView:
     plan = job.result.get("plan") or None
     copy = str(job.params.get("copy", ""))
-    led_to = Job.objects.filter(idempotency_key=ShownPlan(job, plan).restore_key).first() if plan else None
+    led_to = Job.objects.filter(idempotency_key=ShownRestore(job, plan).restore_key).first() if plan else None
     return RestoreView(
         job=job,
         copy=copy,

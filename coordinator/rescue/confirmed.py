@@ -17,7 +17,7 @@ RESTORE_KIND = "restore-rescue"
 
 
 @dataclass(frozen=True, slots=True)
-class ShownPlan:
+class ShownRestore:
     """A plan as a job made it: its document (`changes.documents`) and the job."""
 
     job: Job
@@ -39,14 +39,14 @@ def plan_jobs(table: DeltaTable) -> "QuerySet[Job]":
     return _jobs(table, PLAN_KIND)
 
 
-def confirmed_plan(table: DeltaTable, copy: str, digest: str) -> ShownPlan:
+def confirmed_plan(table: DeltaTable, copy: str, digest: str) -> ShownRestore:
     """The newest plan of that copy and digest; raises PlanNeeded where none was made in the last 15 minutes."""
     since = timezone.now() - LASTS
     for job in plan_jobs(table).filter(state=JobState.SUCCEEDED, created_at__gte=since):
         plan = job.result.get("plan")
         is_same = plan and job.params.get("copy") == copy and plan["digest"] == digest
         if is_same and not is_too_old(read_at(job)):
-            return ShownPlan(job, plan)
+            return ShownRestore(job, plan)
     raise PlanNeeded
 
 

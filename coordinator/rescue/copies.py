@@ -17,7 +17,7 @@ _LONGEST_KEY = 1_024
 _ID = re.compile(rf"(s3[an]?://[^/]+)/((?:.*/)?){FOLDER}(.+)", re.DOTALL)
 
 
-class Kind(StrEnum):
+class CopyKind(StrEnum):
     """What a copy is of."""
 
     TEMP_FILE = "temp-file"
@@ -27,7 +27,7 @@ class Kind(StrEnum):
 
     @property
     def is_item(self) -> bool:
-        return self in (Kind.ENTRY, Kind.REGISTRATION)
+        return self in (CopyKind.ENTRY, CopyKind.REGISTRATION)
 
     @property
     def words(self) -> str:
@@ -35,15 +35,15 @@ class Kind(StrEnum):
 
 
 _WORDS = {
-    Kind.TEMP_FILE: "temp file",
-    Kind.STAGED_FILE: "staged file",
-    Kind.ENTRY: "log store entry",
-    Kind.REGISTRATION: "registration",
+    CopyKind.TEMP_FILE: "temp file",
+    CopyKind.STAGED_FILE: "staged file",
+    CopyKind.ENTRY: "log store entry",
+    CopyKind.REGISTRATION: "registration",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class SavedCopy:
     """A copy by its name: `key` is its whole S3 key, `repair` saved it for `version` (None: for none) at `saved_at`.
 
     `name` is that of a saved file, relative to `_delta_log/`; "" of an item, whose copy says itself what it is.
@@ -51,7 +51,7 @@ class Copy:
 
     place: TableUri
     key: str
-    kind: Kind
+    kind: CopyKind
     saved_at: datetime
     repair: str
     version: int | None
@@ -91,7 +91,7 @@ def is_marker(key: str) -> bool:
     return key.endswith(("/", "_$folder$"))
 
 
-def read_name(place: TableUri, key: str) -> Copy:
+def read_name(place: TableUri, key: str) -> SavedCopy:
     """Take the key of an object under the rescue folder of a table apart.
 
     Raises ValueError with the sentence that says why it is no copy that could be put back.
@@ -107,29 +107,29 @@ def read_name(place: TableUri, key: str) -> Copy:
         raise ValueError("Its folder is not named as Levee names one: moment, repair and version.")
     kind, file = _kind_of(name)
     version = written_for(file) if file else int(saved[3]) if saved[3] else None
-    return Copy(place, key, kind, _moment(saved[1]), saved[2], version, file)
+    return SavedCopy(place, key, kind, _moment(saved[1]), saved[2], version, file)
 
 
-def _kind_of(name: str) -> tuple[Kind, str]:
+def _kind_of(name: str) -> tuple[CopyKind, str]:
     """What an object in the folder of a repair is, and the name within the log that a file had."""
     if name.startswith("_delta_log/"):
         file = name.removeprefix("_delta_log/")
         return _kind_of_file(file), file
     if "/" in name or not name.endswith(_ITEM_END) or name == _ITEM_END:
         raise ValueError("Levee saves files of the log and items; its name is of neither.")
-    return (Kind.REGISTRATION if name.startswith(_REGISTRATION) else Kind.ENTRY), ""
+    return (CopyKind.REGISTRATION if name.startswith(_REGISTRATION) else CopyKind.ENTRY), ""
 
 
-def _kind_of_file(file: str) -> Kind:
+def _kind_of_file(file: str) -> CopyKind:
     parsed = parse_name(file)
     if parsed.kind in (NameKind.COMMIT, NameKind.CHECKSUM, NameKind.COMPACTED, NameKind.LAST_CHECKPOINT):
         raise ValueError("Readers follow a file of that name, and no repair takes one away: it was put here otherwise.")
     if parsed.version is None or not parsed.unique:
         raise ValueError("It is named as neither a temp file nor a staged file of a version.")
     if parsed.kind is NameKind.TEMP:
-        return Kind.TEMP_FILE
+        return CopyKind.TEMP_FILE
     if parsed.kind is NameKind.STAGED and file.partition("/")[0] in STAGED_FOLDERS:
-        return Kind.STAGED_FILE
+        return CopyKind.STAGED_FILE
     raise ValueError("It is named as neither a temp file nor a staged file of a version.")
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from coordinator.repairs.table_under_repair import TableUnderRepair
-from coordinator.rescue.copies import Copy
-from coordinator.rescue.kept_items import Kept
+from coordinator.rescue.copies import SavedCopy
+from coordinator.rescue.kept_items import SavedItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class RestoreFacts:
     """
 
     table: TableUnderRepair
-    copy: Copy
+    copy: SavedCopy
     why_unreadable: str = ""
     file: SavedFile | None = None
     there: str | None = None
-    kept: Kept | None = None
+    kept: SavedItem | None = None
     store: str = ""
     found: Mapping[str, Mapping[str, Any]] | None = None
     log_stores: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from coordinator.protocols.wording import counted
 from coordinator.repairs.call_steps import CallSteps
 from coordinator.repairs.carrying_out import Images
 from coordinator.rescue.confirmed import LIST_KIND, PLAN_KIND, RESTORE_KIND
-from coordinator.rescue.copies import Copy, place_of_copy, read_name
+from coordinator.rescue.copies import SavedCopy, place_of_copy, read_name
 from coordinator.rescue.listing import CopyDocument, list_copies
 from coordinator.rescue.planning import unreadable
 from coordinator.rescue.proving import conclude, overtaken_before
@@ -105,7 +105,7 @@ def _plan_now(connection: Connection, lake: Lake, params: dict[str, Any]) -> Pla
     return plan_copy(connection, lake, copy, keep)
 
 
-def _copy_of(params: dict[str, Any]) -> Copy:
+def _copy_of(params: dict[str, Any]) -> SavedCopy:
     """The copy that the job is about. Raises ValueError where its id names none of the table's."""
     place, key = place_of_copy(params["copy"])
     if place.s3a != params["uri"]:

@@ -7,14 +7,14 @@ from typing import Any
 from coordinator.protocols.names import is_entry_of, is_version, same_place
 from coordinator.protocols.registrations import element_problems
 from coordinator.repairs.rescued_items import read_kept
-from coordinator.rescue.copies import Copy, Kind
+from coordinator.rescue.copies import CopyKind, SavedCopy
 from lake.delta.coordinator_items import read_registration
 from lake.delta.facts import LogStoreEntry, Registration
 from lake.delta.log_store import read_entry
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SavedItem:
     """An item in wire form, and what it says. One of `entry` and `registration` is not None.
 
     `table` is the DynamoDB table that it is from, "" where its copy, of an earlier release, does not say.
@@ -43,12 +43,12 @@ class Kept:
         return f"registration {self.registration.table_id if self.registration else ''}"
 
 
-def read_item(copy: Copy, data: bytes) -> Kept:
+def read_item(copy: SavedCopy, data: bytes) -> SavedItem:
     """The item of a copy. Raises ValueError with the sentence that says why it is not one of this table."""
     kept = read_kept(data)
-    if copy.kind is Kind.ENTRY:
-        return Kept(kept.table, kept.item, entry=_entry(kept.item, copy.place.s3a))
-    return Kept(kept.table, kept.item, registration=_registration(kept.item, kept.table, copy.place.s3a))
+    if copy.kind is CopyKind.ENTRY:
+        return SavedItem(kept.table, kept.item, entry=_entry(kept.item, copy.place.s3a))
+    return SavedItem(kept.table, kept.item, registration=_registration(kept.item, kept.table, copy.place.s3a))
 
 
 def _entry(item: Mapping[str, Mapping[str, Any]], uri: str) -> LogStoreEntry:

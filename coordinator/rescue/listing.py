@@ -5,8 +5,8 @@ from typing import TypedDict
 
 from coordinator.observation.storable import clean_text
 from coordinator.repairs.rescued_items import MOST_BYTES
-from coordinator.rescue.copies import Copy, copy_id, is_marker, read_name, rescue_prefix
-from coordinator.rescue.kept_items import Kept, read_item
+from coordinator.rescue.copies import SavedCopy, copy_id, is_marker, read_name, rescue_prefix
+from coordinator.rescue.kept_items import SavedItem, read_item
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
@@ -75,7 +75,7 @@ def _summaries(lake: Lake, place: TableUri) -> Iterator[ObjectSummary]:
         yield from page.objects
 
 
-def _document(lake: Lake, copy: Copy, summary: ObjectSummary) -> CopyDocument:
+def _document(lake: Lake, copy: SavedCopy, summary: ObjectSummary) -> CopyDocument:
     if not copy.kind.is_item:
         return _readable(copy, summary, copy.version, f"s3a://{copy.place.bucket}/{copy.goal}")
     try:
@@ -85,7 +85,7 @@ def _document(lake: Lake, copy: Copy, summary: ObjectSummary) -> CopyDocument:
     return _readable(copy, summary, kept.version, _goes_to(kept))
 
 
-def kept_bytes(lake: Lake, copy: Copy, size: int) -> bytes:
+def kept_bytes(lake: Lake, copy: SavedCopy, size: int) -> bytes:
     """The bytes of an item's copy. Raises ValueError where it cannot be one, AwsError."""
     if size > MOST_BYTES:
         raise ValueError(f"It has {size:,} B, more than any item has.")
@@ -97,12 +97,12 @@ def kept_bytes(lake: Lake, copy: Copy, size: int) -> bytes:
         raise
 
 
-def _goes_to(kept: Kept) -> str:
+def _goes_to(kept: SavedItem) -> str:
     where = kept.table or "the DynamoDB table that holds the table's other items"
     return f"{kept.name}, in {where}"
 
 
-def _readable(copy: Copy, summary: ObjectSummary, version: int | None, goes_to: str) -> CopyDocument:
+def _readable(copy: SavedCopy, summary: ObjectSummary, version: int | None, goes_to: str) -> CopyDocument:
     return {
         "id": copy.id,
         "table": copy.place.s3a,

@@ -10,15 +10,15 @@ from coordinator.repairs.restore_calls import RestoreItem
 from coordinator.repairs.seen_before import why_contradicted
 from coordinator.repairs.table_under_repair import moment_of
 from coordinator.rescue.facts import RestoreFacts
-from coordinator.rescue.wording import NOTHING_TO_DO, Planned, Refused, refused_first
+from coordinator.rescue.wording import NOTHING_TO_DO, NotRestorable, RestoreCalls, refused_first
 from lake.delta.facts import LockDomain, LogStoreEntry, Mechanism
 from lake.delta.names import commit_name
 
 
-def plan_entry(given: RestoreFacts) -> Planned | Refused:
+def plan_entry(given: RestoreFacts) -> RestoreCalls | NotRestorable:
     kept = given.kept
     if kept is None or kept.entry is None or kept.entry.version is None:
-        return Refused("The copy was not read.")
+        return NotRestorable("The copy was not read.")
     entry, version = kept.entry, kept.entry.version
     refused = refused_first(_why_not(given, entry, version))
     if refused is not None:
@@ -26,7 +26,9 @@ def plan_entry(given: RestoreFacts) -> Planned | Refused:
     table = given.table
     absent = RequireAbsent(table.place.bucket, (table.published_key(version),))
     put = RestoreItem(given.store, kept.key_names, kept.item)
-    return Planned((*_not_elsewhere(given, entry), absent, put), _consequences(version), _danger(given, entry, version))
+    return RestoreCalls(
+        (*_not_elsewhere(given, entry), absent, put), _consequences(version), _danger(given, entry, version)
+    )
 
 
 def _not_elsewhere(given: RestoreFacts, entry: LogStoreEntry) -> tuple[Call, ...]:
@@ -50,14 +52,14 @@ def _danger(given: RestoreFacts, entry: LogStoreEntry, version: int) -> str:
     return f"every read and write of the table, which fail from then on until {temp.name} is brought back"
 
 
-def _why_not(given: RestoreFacts, entry: LogStoreEntry, version: int) -> Iterator[Refused | str]:
+def _why_not(given: RestoreFacts, entry: LogStoreEntry, version: int) -> Iterator[NotRestorable | str]:
     table, kept = given.table, given.kept
     if not given.store:
         yield "The copy does not say from which DynamoDB table it is, and no entry of this table was seen in any."
     elif given.store not in given.log_stores:
         yield f"{given.store} is not a log store of this connection."
     if kept is not None and given.found == kept.item:
-        yield Refused("The entry is there already, and equal.", NOTHING_TO_DO)
+        yield NotRestorable("The entry is there already, and equal.", NOTHING_TO_DO)
     elif given.found is not None:
         yield "The entry exists and says something else than its copy, and nothing is ever overwritten."
     yield table.why_nothing()

@@ -8,17 +8,17 @@ from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.object_calls import MOST_BYTES
 from coordinator.repairs.restore_calls import RestoreObject
 from coordinator.repairs.seen_before import why_contradicted
-from coordinator.rescue.copies import Kind
+from coordinator.rescue.copies import CopyKind
 from coordinator.rescue.facts import RestoreFacts, SavedFile
-from coordinator.rescue.wording import NOTHING_TO_DO, Planned, Refused, refused_first
+from coordinator.rescue.wording import NOTHING_TO_DO, NotRestorable, RestoreCalls, refused_first
 
 INERT = "No item names it, so no reader and no writer sees a difference. What it was removed for may be found again."
 
 
-def plan_file(given: RestoreFacts) -> Planned | Refused:
+def plan_file(given: RestoreFacts) -> RestoreCalls | NotRestorable:
     file = given.file
     if file is None:
-        return Refused("The copy was not read.")
+        return NotRestorable("The copy was not read.")
     namers = tuple(_namers(given))
     refused = refused_first(_why_not(given, file, namers))
     if refused is not None:
@@ -26,25 +26,25 @@ def plan_file(given: RestoreFacts) -> Planned | Refused:
     copy = given.copy
     call = RestoreObject(copy.place.bucket, copy.key, copy.goal, file.size, file.sha256)
     if not namers:
-        return Planned((call,), (INERT,))
+        return RestoreCalls((call,), (INERT,))
     version = thousands(copy.version or 0)
-    return Planned(
+    return RestoreCalls(
         (call,),
         (f"Whoever reads or writes the table next may publish its bytes as version {version}.",),
         f"what readers see of version {version}: {joined(namers)} names this file, or may",
     )
 
 
-def _why_not(given: RestoreFacts, file: SavedFile, namers: tuple[str, ...]) -> Iterator[Refused | str]:
+def _why_not(given: RestoreFacts, file: SavedFile, namers: tuple[str, ...]) -> Iterator[NotRestorable | str]:
     name = given.copy.name
     if given.there == file.sha256:
-        yield Refused(f"{name} is there already, and its bytes equal those of the copy.", NOTHING_TO_DO)
+        yield NotRestorable(f"{name} is there already, and its bytes equal those of the copy.", NOTHING_TO_DO)
     elif given.there is not None:
         yield f"{name} exists with other bytes than the copy has, and nothing is ever overwritten."
     if file.size > MOST_BYTES:
         yield f"The copy has {file.size:,} B; one PUT takes no more than {MOST_BYTES:,}."
     yield given.table.why_nothing()
-    if given.copy.kind is Kind.TEMP_FILE:
+    if given.copy.kind is CopyKind.TEMP_FILE:
         yield given.table.why_not_alone()
     if namers:
         yield from _why_not_named(given, file)
@@ -67,7 +67,7 @@ def _why_not_named(given: RestoreFacts, file: SavedFile) -> Iterator[str]:
 
 def _namers(given: RestoreFacts) -> Iterator[str]:
     """The items that name the file, or may, as a sentence names them."""
-    return _entries(given) if given.copy.kind is Kind.TEMP_FILE else _registrations(given)
+    return _entries(given) if given.copy.kind is CopyKind.TEMP_FILE else _registrations(given)
 
 
 def _entries(given: RestoreFacts) -> Iterator[str]:

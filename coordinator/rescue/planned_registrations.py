@@ -10,15 +10,15 @@ from coordinator.repairs.object_calls import RequireAbsent
 from coordinator.repairs.registration_plans import FOLLOWING, SCHEMA_VERSION, commit_time
 from coordinator.repairs.restore_calls import RestoreItem
 from coordinator.rescue.facts import RestoreFacts
-from coordinator.rescue.wording import NOTHING_TO_DO, Planned, Refused, refused_first
+from coordinator.rescue.wording import NOTHING_TO_DO, NotRestorable, RestoreCalls, refused_first
 from lake.delta.facts import Registration
 from lake.delta.names import MAX_VERSION
 
 
-def plan_registration(given: RestoreFacts) -> Planned | Refused:
+def plan_registration(given: RestoreFacts) -> RestoreCalls | NotRestorable:
     kept = given.kept
     if kept is None or kept.registration is None or kept.registration.table_version is None:
-        return Refused("The copy was not read.")
+        return NotRestorable("The copy was not read.")
     registration, version = kept.registration, kept.registration.table_version
     refused = refused_first(_why_not(given, registration, version))
     if refused is not None:
@@ -27,19 +27,19 @@ def plan_registration(given: RestoreFacts) -> Planned | Refused:
     absent = RequireAbsent(table.place.bucket, (table.published_key(version + 1),))
     put = RestoreItem(given.store, kept.key_names, kept.item)
     following = thousands(version + 1)
-    return Planned(
+    return RestoreCalls(
         (absent, put),
         (f"Reads work again, and writers continue with version {following}.", FOLLOWING),
         f"every commit from {following} on that the lost registration had accepted after it was saved",
     )
 
 
-def _why_not(given: RestoreFacts, registration: Registration, version: int) -> Iterator[Refused | str]:
+def _why_not(given: RestoreFacts, registration: Registration, version: int) -> Iterator[NotRestorable | str]:
     table, kept = given.table, given.kept
     if not given.store or given.store != table.given.coordinator:
         yield "The table's properties do not name the DynamoDB table that the registration is from."
     if kept is not None and given.found == kept.item:
-        yield Refused("The registration is there already, and equal.", NOTHING_TO_DO)
+        yield NotRestorable("The registration is there already, and equal.", NOTHING_TO_DO)
     elif given.found is not None:
         yield "The registration exists and says something else than its copy, and nothing is ever overwritten."
     yield table.why_nothing()

@@ -2,20 +2,20 @@
 
 from changes.calls import Call
 from changes.plan import Plan, Refusal
-from coordinator.rescue.copies import Kind
+from coordinator.rescue.copies import CopyKind
 from coordinator.rescue.facts import RestoreFacts
 from coordinator.rescue.planned_entries import plan_entry
 from coordinator.rescue.planned_files import plan_file
 from coordinator.rescue.planned_registrations import plan_registration
-from coordinator.rescue.wording import KIND, NOTHING_TO_DO, Planned, title_of
+from coordinator.rescue.wording import KIND, RestoreCalls, title_of
 
 UNREADABLE = "unreadable"
 
 PLANNERS = {
-    Kind.TEMP_FILE: plan_file,
-    Kind.STAGED_FILE: plan_file,
-    Kind.ENTRY: plan_entry,
-    Kind.REGISTRATION: plan_registration,
+    CopyKind.TEMP_FILE: plan_file,
+    CopyKind.STAGED_FILE: plan_file,
+    CopyKind.ENTRY: plan_entry,
+    CopyKind.REGISTRATION: plan_registration,
 }
 
 
@@ -24,7 +24,7 @@ def plan_restore(given: RestoreFacts) -> Plan | Refusal:
     if given.why_unreadable:
         return refuse(given, given.why_unreadable, UNREADABLE)
     made = PLANNERS[given.copy.kind](given)
-    if isinstance(made, Planned):
+    if isinstance(made, RestoreCalls):
         return _plan(given, made.calls, made.consequences, made.danger)
     return refuse(given, made.reason, made.why)
 
@@ -37,11 +37,6 @@ def refuse(given: RestoreFacts, reason: str, why: str = "") -> Refusal:
 def unreadable(uri: str, reason: str) -> Refusal:
     """The refusal of what is no copy of the table at all."""
     return Refusal(KIND, uri, reason, UNREADABLE, "Put a copy back")
-
-
-def is_nothing_to_do(refusal: Refusal) -> bool:
-    """Whether what the copy holds is there already."""
-    return refusal.why == NOTHING_TO_DO
 
 
 def _plan(given: RestoreFacts, calls: tuple[Call, ...], consequences: tuple[str, ...], danger: str) -> Plan:

@@ -16,9 +16,9 @@ from coordinator.repairs.object_calls import MOST_BYTES
 from coordinator.repairs.reading import forget, read_for_repair
 from coordinator.repairs.table_under_repair import TableUnderRepair
 from coordinator.repairs.wire_form import in_order
-from coordinator.rescue.copies import Copy
+from coordinator.rescue.copies import SavedCopy
 from coordinator.rescue.facts import RestoreFacts, SavedFile
-from coordinator.rescue.kept_items import Kept, read_item
+from coordinator.rescue.kept_items import SavedItem, read_item
 from coordinator.rescue.listing import kept_bytes
 from coordinator.rescue.planning import plan_restore
 from dashboard.connections.models import Connection
@@ -30,7 +30,7 @@ ABSENT = "The copy is not there any more."
 
 
 def plan_copy(
-    connection: Connection, lake: Lake, copy: Copy, keep: Callable[[Reading], object] = forget
+    connection: Connection, lake: Lake, copy: SavedCopy, keep: Callable[[Reading], object] = forget
 ) -> Plan | Refusal:
     """Read the table, the copy and its goal strongly consistently, and plan; `keep` is given the reading.
 
@@ -42,7 +42,7 @@ def plan_copy(
     return plan_restore(read(lake, survey, facts, copy))
 
 
-def _read_file(lake: Lake, survey: Survey, facts: RepairFacts, copy: Copy) -> RestoreFacts:
+def _read_file(lake: Lake, survey: Survey, facts: RepairFacts, copy: SavedCopy) -> RestoreFacts:
     summary = lake.s3.head(copy.place.bucket, copy.key)
     if summary is None:
         return RestoreFacts(TableUnderRepair(facts), copy, ABSENT)
@@ -61,7 +61,7 @@ def _read_file(lake: Lake, survey: Survey, facts: RepairFacts, copy: Copy) -> Re
     )
 
 
-def _read_item(lake: Lake, survey: Survey, facts: RepairFacts, copy: Copy) -> RestoreFacts:
+def _read_item(lake: Lake, survey: Survey, facts: RepairFacts, copy: SavedCopy) -> RestoreFacts:
     summary = lake.s3.head(copy.place.bucket, copy.key)
     if summary is None:
         return RestoreFacts(TableUnderRepair(facts), copy, ABSENT)
@@ -82,7 +82,7 @@ def _read_item(lake: Lake, survey: Survey, facts: RepairFacts, copy: Copy) -> Re
     )
 
 
-def _store_of(facts: RepairFacts, kept: Kept) -> str:
+def _store_of(facts: RepairFacts, kept: SavedItem) -> str:
     """The DynamoDB table of an item whose copy does not say: the one that holds, or held, the others of its lock."""
     if kept.entry is None:
         return facts.coordinator
@@ -90,7 +90,7 @@ def _store_of(facts: RepairFacts, kept: Kept) -> str:
     return stores.pop() if len(stores) == 1 else ""
 
 
-def _found(lake: Lake, survey: Survey, store: str, kept: Kept) -> dict[str, dict[str, object]] | None:
+def _found(lake: Lake, survey: Survey, store: str, kept: SavedItem) -> dict[str, dict[str, object]] | None:
     """What is under the item's key, in a DynamoDB table of this connection."""
     ours = survey.log_stores if kept.entry is not None else survey.coordinators
     if all(one.name != store for one in ours):
@@ -99,14 +99,14 @@ def _found(lake: Lake, survey: Survey, store: str, kept: Kept) -> dict[str, dict
     return None if item is None else in_order(item)
 
 
-def _checks(lake: Lake, facts: RepairFacts, copy: Copy, kept: Kept) -> Iterator[tuple[str, FileCheck | None]]:
+def _checks(lake: Lake, facts: RepairFacts, copy: SavedCopy, kept: SavedItem) -> Iterator[tuple[str, FileCheck | None]]:
     """The files that tell whether the item still fits: what an entry names, and the commits around its version."""
     if kept.entry is not None and kept.entry.temp_path:
         yield kept.entry.temp_path, _check(lake, copy, kept.entry.temp_path)
     yield from _neighbours(lake, facts, copy, kept.version).items()
 
 
-def _neighbours(lake: Lake, facts: RepairFacts, copy: Copy, version: int | None) -> dict[str, FileCheck | None]:
+def _neighbours(lake: Lake, facts: RepairFacts, copy: SavedCopy, version: int | None) -> dict[str, FileCheck | None]:
     """The published files of a version and of those below and above it."""
     published = TableUnderRepair(facts).view.published
     around = () if version is None else (version - 1, version, version + 1)
@@ -114,7 +114,7 @@ def _neighbours(lake: Lake, facts: RepairFacts, copy: Copy, version: int | None)
     return {name: _check(lake, copy, name) for name in names}
 
 
-def _check(lake: Lake, copy: Copy, name: str) -> FileCheck | None:
+def _check(lake: Lake, copy: SavedCopy, name: str) -> FileCheck | None:
     try:
         body = lake.s3.get(copy.place.bucket, copy.place.log_key + name)
     except AwsError as error:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from changes.calls import Call
 from coordinator.protocols.wording import thousands
-from coordinator.rescue.copies import Copy
+from coordinator.rescue.copies import SavedCopy
 
 KIND = "restore-copy"
 """The name of the change, in plans, digests and documents."""
@@ -14,7 +14,7 @@ NOTHING_TO_DO = "nothing-to-do"
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class RestoreCalls:
     """The calls of a plan with its words; `danger` is what readers or writers may meet by it, "" for nothing."""
 
     calls: tuple[Call, ...]
@@ -23,19 +23,19 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class NotRestorable:
     """Why there is no plan; `why` is a short word for it."""
 
     reason: str
     why: str = ""
 
 
-def refused_first(reasons: Iterable[Refused | str]) -> Refused | None:
+def refused_first(reasons: Iterable[NotRestorable | str]) -> NotRestorable | None:
     """The first reason that holds, None where none does; a bare sentence, "" for none, is a reason without a word."""
     found = next((one for one in reasons if one), None)
-    return Refused(found) if isinstance(found, str) else found
+    return NotRestorable(found) if isinstance(found, str) else found
 
 
-def title_of(copy: Copy) -> str:
+def title_of(copy: SavedCopy) -> str:
     of = "" if copy.version is None else f" of {thousands(copy.version)}"
     return f"Put the {copy.kind.words}{of} back"

@@ -83,6 +83,11 @@ def feature_policies(names: Names) -> tuple[FeaturePolicy, ...]:
                 Grant(("s3:PutObject", "s3:DeleteObject"), names.object_arns if coordinators else ()),
             ),
         ),
+        FeaturePolicy(
+            "restore-copies",
+            "Put saved copies back",
+            (Grant(("dynamodb:PutItem",), stores), Grant(("s3:PutObject",), names.object_arns)),
+        ),
         FeaturePolicy("change-stores", "Change commit stores", (Grant(_STORE_CHANGES, stores),)),
         FeaturePolicy(
             "create-stores",

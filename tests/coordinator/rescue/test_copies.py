@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from coordinator.rescue.copies import Kind, place_of_copy, read_name
+from coordinator.rescue.copies import CopyKind, place_of_copy, read_name
 from lake.delta.uri import TableUri
 from tests.builders.delta import UUID
 
@@ -17,14 +17,14 @@ STAGED = f"_staged_commits/{7:020d}.{UUID}.json"
 @pytest.mark.parametrize(
     ("name", "kind", "goal"),
     [
-        (f"_delta_log/{TEMP}", Kind.TEMP_FILE, f"sales/orders/_delta_log/{TEMP}"),
-        (f"_delta_log/{STAGED}", Kind.STAGED_FILE, f"sales/orders/_delta_log/{STAGED}"),
-        (f"_delta_log/_commits/{7:020d}.{UUID}.json", Kind.STAGED_FILE, None),
-        (f"{7:020d}.json.{UUID}.item.json", Kind.ENTRY, None),
-        (f"registration-{UUID}.item.json", Kind.REGISTRATION, None),
+        (f"_delta_log/{TEMP}", CopyKind.TEMP_FILE, f"sales/orders/_delta_log/{TEMP}"),
+        (f"_delta_log/{STAGED}", CopyKind.STAGED_FILE, f"sales/orders/_delta_log/{STAGED}"),
+        (f"_delta_log/_commits/{7:020d}.{UUID}.json", CopyKind.STAGED_FILE, None),
+        (f"{7:020d}.json.{UUID}.item.json", CopyKind.ENTRY, None),
+        (f"registration-{UUID}.item.json", CopyKind.REGISTRATION, None),
     ],
 )
-def test_what_levee_saved_is_told_by_its_name(name: str, kind: Kind, goal: str | None) -> None:
+def test_what_levee_saved_is_told_by_its_name(name: str, kind: CopyKind, goal: str | None) -> None:
     copy = read_name(PLACE, f"{FOLDER}/{name}")
     assert (copy.kind, copy.repair, copy.version) == (kind, "remove-orphans", 7)
     assert copy.saved_at == datetime(2026, 11, 20, 9, 42, 7, tzinfo=UTC)
