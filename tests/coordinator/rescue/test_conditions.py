@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from coordinator.models import DeltaTable
+from coordinator.models import CommitStore, DeltaTable
 from tests.builders.delta import EPOCH_MS, commit_bytes, commit_info, registration_item
 from tests.coordinator.repairs.console import Console
 from tests.coordinator.rescue import saved
@@ -261,3 +261,47 @@ def test_a_registration_that_would_not_fit_is_refused(console: Console, changed:
 
     copy = f"s3a://{console.lake.bucket}/{folder}/registration-x.item.json"
     assert why in saved.refusal(console, table, copy)["reason"]
+
+
+def test_an_entry_is_refused_where_a_coordinator_gives_the_versions_away(console: Console) -> None:
+    table, _ = saved.abandoned(console)
+    store = console.lake.coordinator()
+    CommitStore.objects.create(connection=console.connection, name=store, kind="commit_coordinator")
+    item = registration_item(2, path={"S": console.lake.uri(saved.ORDERS)})
+    console.lake.dynamodb.put_item(TableName=store, Item=item)
+    console.observed(saved.ORDERS)
+    console.observed(saved.ORDERS)
+
+    assert reason(console, table) == "A commit coordinator gives the versions of this table away now."
+
+
+def test_a_registration_is_refused_where_a_checksum_alone_shows_that_the_log_went_on(console: Console) -> None:
+    table, _ = saved.unpublished_by_mistake(console)
+    saved.lose_registration(console)
+    console.lake.put(f"{saved.TELEMETRY}/_delta_log/{4:020d}.crc", b"{}")
+
+    assert "knows no version after 3" in reason(console, table, "registration")
+
+
+def test_a_registration_goes_to_no_other_dynamodb_table_than_the_one_of_the_properties(console: Console) -> None:
+    table, item = saved.unpublished_by_mistake(console)
+    saved.lose_registration(console)
+    copy = _kept(console, item, table="payroll")
+
+    assert "do not name the DynamoDB table" in saved.refusal(console, table, copy)["reason"]
+
+
+def test_a_registration_of_another_path_is_no_copy_of_the_table(console: Console) -> None:
+    table, item = saved.unpublished_by_mistake(console)
+    saved.lose_registration(console)
+    copy = _kept(console, {**item, "path": {"S": f"s3a://{console.lake.bucket}/ops/other"}})
+
+    assert saved.refusal(console, table, copy)["reason"] == "Its item is the registration of another table."
+
+
+def _kept(console: Console, item: dict[str, Any], table: str = "") -> str:
+    """A copy of a registration that somebody wrote; returns its id."""
+    key = f"{saved.TELEMETRY}/_levee_rescue/20991120T094207Z-raise-coordinator-version-3/registration-x.item.json"
+    store = table or f"commits-{console.lake.bucket}"
+    console.lake.put(key, json.dumps({"levee_rescue": 1, "dynamodb_table": store, "item": item}).encode())
+    return f"s3a://{console.lake.bucket}/{key}"

@@ -14,7 +14,7 @@ from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.writable import ChangeRefused, ConnectionReadOnly, ReadOnlyMode
 from dashboard.jobs.models import Job
-from tests.builders.delta import commit_bytes, commit_info
+from tests.builders.delta import EPOCH_MS, commit_bytes, commit_info
 from tests.builders.people import actor, person
 from tests.coordinator.repairs.console import Console
 from tests.coordinator.repairs.world import Meddled, refusal
@@ -264,6 +264,43 @@ def test_a_commit_that_is_published_between_reading_and_writing_stops_the_entry(
 
     assert job.state == "overtaken"
     assert console.item(saved.ORDERS, 3) == {}
+
+
+def test_a_commit_that_is_published_between_reading_and_writing_stops_the_registration(
+    console: Console, meddled: Any
+) -> None:
+    table, copy = a_registration(console)
+    job = saved.ask(table, copy, saved.plan(console, table, copy))
+    following = commit_bytes(commit_info(in_commit_timestamp=EPOCH_MS + 4))
+    meddled(lambda port: port.before("head", lambda: console.lake.commit(saved.TELEMETRY, 4, following)))
+
+    job = console.run(job)
+
+    assert job.state == "overtaken"
+    assert saved.registrations(console) == []
+
+
+def test_an_entry_that_another_lock_of_the_table_gave_away_meanwhile_stops_it(console: Console, meddled: Any) -> None:
+    table, entry = saved.abandoned(console)
+    copy = saved.only_copy(console, table, "entry")["id"]
+    other = {"S": console.lake.uri(saved.ORDERS).replace("s3a://", "s3://")}
+    older = {**entry, "tablePath": other, "fileName": {"S": f"{1:020d}.json"}, "complete": {"S": "true"}}
+    older |= {"tempPath": {"S": f".tmp/{1:020d}.json.other"}, "expireTime": {"N": "1999999999"}}
+    _put(console, older)
+    console.observed(saved.ORDERS)
+    console.observed(saved.ORDERS)
+    job = saved.ask(table, copy, saved.plan(console, table, copy))
+    meddled(lambda port: port.at(0, lambda: _put(console, {**entry, "tablePath": other})))
+
+    job = console.run(job)
+
+    assert job.state == "overtaken"
+    assert "holds an entry of 3.json as well" in job.message
+    assert console.item(saved.ORDERS, 3) == {}
+
+
+def _put(console: Console, item: dict[str, Any]) -> None:
+    console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=item)
 
 
 @pytest.mark.parametrize("scene", SCENES)
