@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.names import is_version
 from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.object_calls import MOST_BYTES
@@ -86,8 +85,6 @@ def _registrations(given: RestoreFacts) -> Iterator[str]:
     for one in table.given.facts.registrations:
         if one.problems or any(commit.file_name == file_name for commit in one.commits):
             yield f"registration {one.table_id}"
-    if registration_id(table.given.facts.protocol) and not table.given.coordinator:
-        yield "a registration in a DynamoDB table that is not of this connection"
 
 
 def _listed(given: RestoreFacts) -> Iterator[int | None]:

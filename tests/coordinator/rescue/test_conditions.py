@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from coordinator.models import CommitStore, DeltaTable
+from coordinator.repairs.table_under_repair import TableUnderRepair
 from tests.builders.delta import EPOCH_MS, commit_bytes, commit_info, registration_item
 from tests.coordinator.repairs.console import Console
 from tests.coordinator.rescue import saved
@@ -305,3 +306,72 @@ def _kept(console: Console, item: dict[str, Any], table: str = "") -> str:
     store = table or f"commits-{console.lake.bucket}"
     console.lake.put(key, json.dumps({"levee_rescue": 1, "dynamodb_table": store, "item": item}).encode())
     return f"s3a://{console.lake.bucket}/{key}"
+
+
+# What holds for each kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("entry", "why_nothing"),
+        ("entry", "why_not_alone"),
+        ("temp-file", "why_nothing"),
+        ("temp-file", "why_not_alone"),
+        ("registration", "why_nothing"),
+    ],
+)
+def test_what_forbids_every_repair_of_the_table_forbids_this_too(
+    console: Console, monkeypatch: pytest.MonkeyPatch, kind: str, why: str
+) -> None:
+    make = {"entry": saved.abandoned, "temp-file": saved.removed_temp_file}.get(kind, saved.unpublished_by_mistake)
+    table = make(console)[0]
+    if kind == "registration":
+        saved.lose_registration(console)
+    monkeypatch.setattr(TableUnderRepair, why, lambda self: "It was not read whole.")
+
+    assert reason(console, table, kind) == "It was not read whole."
+
+
+def test_a_file_that_an_entry_of_an_unknown_store_may_name_needs_an_admin(console: Console) -> None:
+    table, _, _ = saved.removed_temp_file(console)
+    console.lake.dynamodb.delete_item(
+        TableName=console.lake.log_store,
+        Key={"tablePath": {"S": console.lake.uri(saved.ORDERS)}, "fileName": {"S": f"{2:020d}.json"}},
+    )
+    DeltaTable.objects.filter(pk=table.pk).update(lock_domains=[])
+
+    plan = saved.plan(console, table, saved.only_copy(console, table, "temp-file")["id"])
+
+    assert "an entry of a log store that is not known here" in plan["danger"]
+
+
+def test_a_staged_file_that_a_registration_out_of_reach_may_list_is_refused(console: Console) -> None:
+    table, _, _ = saved.contended(console)
+    CommitStore.objects.filter(name=f"commits-{console.lake.bucket}").delete()
+
+    assert "registrations could not be read" in reason(console, table, "staged-file")
+
+
+def test_a_named_file_whose_time_contradicts_its_neighbours_is_refused(console: Console) -> None:
+    table, key, data = saved.contended(console)
+    copy = saved.only_copy(console, table, "staged-file")["id"]
+    later = data.replace(str(EPOCH_MS + 2).encode(), str(EPOCH_MS + 9).encode())
+    console.lake.put(copy.removeprefix(f"s3a://{console.lake.bucket}/"), later)
+    _list(console, key, len(later))
+
+    assert "in-commit timestamp" in saved.refusal(console, table, copy)["reason"]
+
+
+def test_an_entry_whose_file_has_another_size_than_was_seen_is_refused(console: Console) -> None:
+    console.lake.table(saved.ORDERS, 3, log_store=True)
+    console.lake.pending(saved.ORDERS, 3)
+    table = console.observed(saved.ORDERS)
+    entry = console.item(saved.ORDERS, 3)
+    console.lake.delete(f"{LOG}/{entry['tempPath']['S']}")
+    console.observed(saved.ORDERS)
+    console.observed(saved.ORDERS)
+    saved.repaired(console, table, "abandon-commit")
+    console.lake.put(f"{LOG}/{entry['tempPath']['S']}", commit_bytes(commit_info("A_LONGER_OPERATION")))
+
+    assert "when it was accepted" in reason(console, table)
