@@ -12,6 +12,7 @@ class CoordinatorConfig(AppConfig):
         from coordinator.models import Bucket, DeltaTable, ObservationPass
         from coordinator.navigation import register_navigation
         from coordinator.repairs import jobs  # noqa: F401 - registers the kinds of jobs
+        from coordinator.rescue import jobs as rescue_jobs  # noqa: F401 - registers the kinds of jobs
         from coordinator.settings import jobs as settings_jobs  # noqa: F401 - registers the kinds of jobs
         from coordinator.visibility import register_owners
         from dashboard.alerts.problems import register_source

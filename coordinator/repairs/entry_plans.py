@@ -44,10 +44,11 @@ def doubt_about(table: TableUnderRepair, seen: SeenEntry) -> str:
     return doubt(table.given.facts.provenance.get(seen.version), check, seen.version) if check else ""
 
 
-def saved_entry(table: TableUnderRepair, entry: LogStoreEntry, repair: str) -> SaveAside:
+def saved_entry(table: TableUnderRepair, seen: SeenEntry, repair: str) -> SaveAside:
+    entry = seen.entry
     name = (entry.temp_path or entry.file_name).rpartition("/")[2]
     folder = table.rescue_folder(repair, entry.version)
-    return SaveAside(table.place.bucket, f"{folder}{name}.item.json", item=wire_entry(entry))
+    return SaveAside(table.place.bucket, f"{folder}{name}.item.json", item=wire_entry(entry), table=seen.domain.store)
 
 
 def wire_entry(entry: LogStoreEntry) -> Item:

@@ -1,6 +1,5 @@
 """Calls about objects: copies that overwrite nothing, and conditions on what is there. Keys are whole S3 keys."""
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from coordinator.protocols.names import STAGED_FOLDERS
 from coordinator.repairs.bytes_of import AbsentObject, first_difference, pieces_of_data, pieces_of_object
 from coordinator.repairs.keys_in_words import label, short
 from coordinator.repairs.rescue import folder_of, in_folder
+from coordinator.repairs.rescued_items import kept_document
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 
@@ -38,7 +38,8 @@ MD5 = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True, slots=True)
 class SaveAside(LakeCall):
-    """Keep a copy of what is about to go: an object (`source`), or an item as JSON, under the rescue prefix.
+    """Keep a copy of what is about to go: an object (`source`), or an item of a DynamoDB table (`item` of `table`) as
+    JSON, under the rescue prefix.
 
     PUT with If-None-Match:*; a copy of equal bytes that is there already counts as made.
     """
@@ -47,6 +48,7 @@ class SaveAside(LakeCall):
     key: str
     source: str = ""
     item: Item | None = None
+    table: str = ""
 
     @property
     def operation(self) -> str:
@@ -76,7 +78,7 @@ class SaveAside(LakeCall):
     def send(self, sending: Sending) -> Answer:
         what = label(self.source) if self.item is None else "the item"
         if self.item is not None:
-            data = item_document(self.item)
+            data = kept_document(self.table, self.item)
         else:
             source = sending.lake.s3.head(self.bucket, self.source)
             if source is None:
@@ -288,17 +290,6 @@ def compare(sending: Sending, bucket: str, one: str, other: str) -> None:
         raise Stop(f"{label(str(absent))} is not there, so that nothing can be compared: nothing was done.") from None
     if where is not None:
         raise Stop(f"{label(one)} and {label(other)} differ from byte {where:,} on: nothing was done.")
-
-
-def item_document(item: Item) -> bytes:
-    """An item in wire form as JSON, the same bytes for the same item."""
-    return (json.dumps(item, sort_keys=True, indent=2, default=_plain) + "\n").encode()
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} has no place in an item")
 
 
 def _looking(bucket: str) -> tuple[Permission, ...]:

@@ -93,7 +93,8 @@ def kept_above(table: TableUnderRepair, repair: str, goal: int) -> tuple[tuple[C
     registration = current_registration(table)
     item = table.raw(registration) if registration is not None else None
     if registration is not None and item is not None:
-        saved.append(SaveAside(bucket, rescued_registration(folder, registration.table_id), item=in_order(item)))
+        key = rescued_registration(folder, registration.table_id)
+        saved.append(SaveAside(bucket, key, item=in_order(item), table=registration.store))
     whats = [_what_goes(above, lost, goal)] if above or lost else []
     if beside:
         many = counted(len(beside), "staged file")

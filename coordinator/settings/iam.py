@@ -83,6 +83,11 @@ def feature_policies(names: Names) -> tuple[FeaturePolicy, ...]:
                 PolicyStatement(("s3:PutObject", "s3:DeleteObject"), names.object_arns if coordinators else ()),
             ),
         ),
+        FeaturePolicy(
+            "restore-copies",
+            "Put saved copies back",
+            (PolicyStatement(("dynamodb:PutItem",), stores), PolicyStatement(("s3:PutObject",), names.object_arns)),
+        ),
         FeaturePolicy("change-stores", "Change commit stores", (PolicyStatement(_STORE_CHANGES, stores),)),
         FeaturePolicy(
             "create-stores",

@@ -12,6 +12,7 @@ JOBS = {
     "coordinator/coordination/jobs.py",
     "coordinator/repairs/bulk.py",
     "coordinator/repairs/jobs.py",
+    "coordinator/rescue/jobs.py",
     "coordinator/tasks.py",
     "coordinator/settings/jobs.py",
 }

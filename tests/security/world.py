@@ -46,6 +46,27 @@ from tests.dashboard.jobs.builders import job
 
 PUBLISH = {"repair": "publish-commit", "code": "C2", "version": "42"}
 DIGEST = {"digest": "0" * 32}
+COPY = "s3a://lake/sales/orders/_levee_rescue/20261120T094207Z-abandon-commit-42/x.item.json"
+LISTED = {
+    "read_at": NOW.isoformat(),
+    "copies": [
+        {
+            "id": COPY,
+            "table": "s3a://lake/sales/orders",
+            "kind": kind,
+            "saved_at": "2026-11-20T09:42:07Z",
+            "repair": "abandon-commit",
+            "version": 42,
+            "bytes": 310,
+            "goes_to": "entry 42.json of s3a://lake/sales/orders, in delta_log",
+            "unreadable": "" if kind else "It is no JSON.",
+        }
+        for kind in ("entry", None)
+    ],
+    "left_out": 1,
+    "more": False,
+    "not_listed": [],
+}
 
 
 def named_job(kind: str, state: str, thing: Any, label: str, params: dict[str, Any], **fields: Any) -> Job:
@@ -119,6 +140,8 @@ class World:
         protect = {"wish": change_request_document(ChangeProtection(self.store.name, on=True))}
         self.jobs = {
             "table-repair": named_job("plan-repair", "succeeded", table, uri, {"uri": uri}),
+            "table-rescue": named_job("list-rescue", "succeeded", table, uri, {"tables": [table.pk]}, result=LISTED),
+            "table-rescue-copy": named_job("plan-rescue", "succeeded", table, uri, {"uri": uri, "copy": COPY}),
             "table-coordination-checks": named_job("check-coordination", "succeeded", table, uri, enable),
             "table-create-checks": named_job("check-coordination", "succeeded", table, "s3a://lake/new", create),
             "settings-plan": named_job("plan-upkeep", "succeeded", self.store, self.store.name, protect),
@@ -242,6 +265,8 @@ FORMS: dict[str, dict[str, Any]] = {
     "observe": {"connection": "lake"},
     "table-repairs": PUBLISH,
     "table-repair": PUBLISH | DIGEST,
+    "table-rescue-plan": {"copy": COPY},
+    "table-rescue-copy": DIGEST,
     "table-create-checks": DIGEST,
     "table-coordination": {"store": "commits"},
     "table-coordination-checks": DIGEST | {"stated": "yes"},

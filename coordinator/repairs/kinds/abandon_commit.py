@@ -39,7 +39,7 @@ def abandon_commit(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOr
             NAME,
             title,
             (
-                saved_entry(table, seen.entry, NAME),
+                saved_entry(table, seen, NAME),
                 empty if finding.code == "C10" else absent,
                 Abandon(table.given.facts.uri, (version,)),
                 _deletion(seen),

@@ -30,7 +30,7 @@ def publish_commit(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOr
         yield table.refuse(finding, NAME, title, reason)
     else:
         loses = doubt_about(table, seen)
-        kept = (saved_entry(table, seen.entry, NAME),) if loses else ()
+        kept = (saved_entry(table, seen, NAME),) if loses else ()
         yield table.plan(
             finding,
             NAME,

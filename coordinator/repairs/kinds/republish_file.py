@@ -42,7 +42,7 @@ def republish_file(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOr
         yield table.refuse(finding, NAME, title, reason)
     else:
         doubts = [(one, told) for one, told in zip(chosen, _doubts(table, chosen), strict=True) if told]
-        kept = [saved_entry(table, one.entry, NAME) for one, _ in doubts]
+        kept = [saved_entry(table, one, NAME) for one, _ in doubts]
         calls = [call for one in chosen for call in published_from(table, one)]
         loses = joined([told for _, told in doubts])
         consequences = _after_republishing(finding, taken)

@@ -1,5 +1,7 @@
 """One scene for each kind of call: `arrange` makes what its plan was made from, and returns it."""
 
+import hashlib
+
 from changes.calls import Call
 from coordinator.repairs.item_calls import (
     ClearCommits,
@@ -12,6 +14,7 @@ from coordinator.repairs.item_calls import (
 )
 from coordinator.repairs.object_calls import Publish, RequireAbsent, RequireEmpty, RequireEqual, SaveAside
 from coordinator.repairs.orphan_calls import DeleteOrphan
+from coordinator.repairs.restore_calls import RestoreItem, RestoreObject
 from tests.builders.delta import UUID, incomplete_item, registration_item
 from tests.coordinator.repairs.world import COMMIT, LOG, URI, World, commit_key, staged_key, temp_key
 
@@ -25,7 +28,7 @@ def save_object(world: World) -> SaveAside:
 
 
 def save_item(world: World) -> SaveAside:
-    return SaveAside(world.bucket, f"{RESCUE}item.json", item=incomplete_item(7, URI))
+    return SaveAside(world.bucket, f"{RESCUE}item.json", item=incomplete_item(7, URI), table=world.log_store)
 
 
 def publish(world: World) -> Publish:
@@ -103,10 +106,25 @@ def delete_staged_file(world: World) -> DeleteOrphan:
     return DeleteOrphan(world.bucket, staged_key(7), etag, len(COMMIT), world.coordinator, registration=UUID)
 
 
+def restore_object(world: World) -> RestoreObject:
+    copy = f"{RESCUE}_delta_log/.tmp/{7:020d}.json.{UUID}"
+    world.put(copy)
+    return RestoreObject(world.bucket, copy, temp_key(7), len(COMMIT), hashlib.sha256(COMMIT).hexdigest())
+
+
+def restore_entry(world: World) -> RestoreItem:
+    return RestoreItem(world.log_store, ("tablePath", "fileName"), incomplete_item(7, URI))
+
+
+def restore_registration(world: World) -> RestoreItem:
+    return RestoreItem(world.coordinator, ("tableId",), registration_item(7))
+
+
+RESTORE_SCENES = [restore_object, restore_entry, restore_registration]
 OBJECT_SCENES = [save_object, save_item, publish, delete_temp_file, delete_copied_file, delete_staged_file]
 ITEM_SCENES = [complete_entry, delete_entry, clear_commits, raise_version, register, delete_registration]
 REQUIREMENTS = [require_equal, require_absent, require_empty, require_no_entry]
-WRITING_SCENES = [*OBJECT_SCENES, *ITEM_SCENES]
+WRITING_SCENES = [*OBJECT_SCENES, *ITEM_SCENES, *RESTORE_SCENES]
 SCENES = [*WRITING_SCENES, *REQUIREMENTS]
 
 KINDS: frozenset[type[Call]] = frozenset(scene.__annotations__["return"] for scene in SCENES)

@@ -7,7 +7,8 @@ import pytest
 
 from changes.calls import Result
 from coordinator.repairs import bytes_of
-from coordinator.repairs.object_calls import MOST_BYTES, RequireEqual, SaveAside, item_document
+from coordinator.repairs.object_calls import MOST_BYTES, RequireEqual, SaveAside
+from coordinator.repairs.rescued_items import kept_document
 from tests.builders.delta import incomplete_item
 from tests.coordinator.repairs.scenes import (
     RESCUE,
@@ -215,14 +216,15 @@ def test_an_object_is_saved_as_it_is(world, port):
     assert world.read(f"{RESCUE}object") == COMMIT
 
 
-def test_an_item_is_saved_as_json_of_its_wire_form(world, port):
+def test_an_item_is_saved_in_wire_form_with_the_dynamodb_table_that_it_is_from(world, port):
     make(save_item(world), port)
-    assert json.loads(world.read(f"{RESCUE}item.json")) == incomplete_item(7, URI)
+    document = json.loads(world.read(f"{RESCUE}item.json"))
+    assert document == {"levee_rescue": 1, "dynamodb_table": world.log_store, "item": incomplete_item(7, URI)}
 
 
 def test_an_item_gives_the_same_bytes_whatever_the_order_of_its_attributes():
     item = incomplete_item(7, URI)
-    assert item_document(item) == item_document(dict(reversed(item.items())))
+    assert kept_document("delta_log", item) == kept_document("delta_log", dict(reversed(item.items())))
 
 
 def test_another_copy_under_the_rescue_name_stops_the_repair(world, port):
@@ -249,4 +251,4 @@ def test_what_was_saved_before_it_went_counts_as_saved(world, port):
 def test_a_hostile_item_is_saved(world, port):
     item = {"tablePath": {"S": "\ud800\n"}, "complete": {"BOOL": True}, "x": {"L": [{"M": {}}]}}
     make(SaveAside(world.bucket, f"{RESCUE}x", item=item), port)
-    assert json.loads(world.read(f"{RESCUE}x")) == item
+    assert json.loads(world.read(f"{RESCUE}x"))["item"] == item

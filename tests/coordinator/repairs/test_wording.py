@@ -3,7 +3,7 @@
 import pytest
 
 from changes.calls import Call
-from coordinator.repairs import item_calls, object_calls, orphan_calls
+from coordinator.repairs import item_calls, object_calls, orphan_calls, restore_calls
 from coordinator.repairs.keys_in_words import short
 from tests.builders.facts import TABLE_ID, URI, commit_name, staged_name, temp_name
 from tests.coordinator.repairs.scenes import KINDS
@@ -25,6 +25,19 @@ SAID: list[tuple[Call, str, str, str]] = [
         "s3:PutObject",
         "Keeps a copy of the item as JSON as orders/_levee_rescue/x/item.json.",
         "If-None-Match: *; equal bytes count as kept.",
+    ),
+    (
+        restore_calls.RestoreObject("lake", "orders/_levee_rescue/x/_delta_log/.tmp/y", TEMP, 4_212, "abc"),
+        "s3:GetObject, s3:PutObject",
+        "Copies the saved copy of .tmp/…1042.json.7f3c9b52 back to where it was, only if that key is absent, reads it "
+        "back and compares all 4,212 bytes.",
+        "If-None-Match: *; the copy still has the SHA-256 abc.",
+    ),
+    (
+        restore_calls.RestoreItem("commits", ("tableId",), ITEM),
+        "dynamodb:PutItem, dynamodb:GetItem",
+        f"Puts registration {TABLE_ID} back into commits, only if nothing is there, and reads it again.",
+        "attribute_not_exists(tableId)",
     ),
     (
         object_calls.RequireEqual("lake", TEMP, COMMIT),

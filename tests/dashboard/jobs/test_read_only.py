@@ -35,6 +35,7 @@ CHANGES = {
     "remove-leftover-feature",
     "repair",
     "repair-many",
+    "restore-rescue",
     "set-up-inventory",
 }
 READS = {
@@ -42,9 +43,11 @@ READS = {
     "backup-preflight",
     "check-coordination",
     "check-permissions",
+    "list-rescue",
     "observe",
     "observe-table",
     "plan-repair",
+    "plan-rescue",
     "plan-upkeep",
 }
 

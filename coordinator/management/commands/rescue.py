@@ -1,0 +1,184 @@
+"""`levee rescue`: what repairs saved aside, and putting a copy back."""
+
+import shlex
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from coordinator.lookup import connection_named, connections, find_table
+from coordinator.models import DeltaTable
+from coordinator.rescue.actions import list_all_copies, list_copies_of, plan_copy, restore_copy
+from coordinator.rescue.copies import place_of_copy
+from coordinator.rescue.wording import NOTHING_TO_DO
+from dashboard.accounts.actor import Actor
+from dashboard.commands import Failed, JsonCommand, UsageError, columns
+from dashboard.connections.models import Connection
+from dashboard.connections.writable import ChangeRefused
+from dashboard.jobs.models import Job, JobState
+
+Document = dict[str, Any]
+
+
+class Command(JsonCommand):
+    """List what was saved aside, or plan to put one copy back; needs neither server nor worker."""
+
+    help = "List what repairs saved aside, and put a copy back with --apply."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("verb", choices=["list", "restore"])
+        parser.add_argument(
+            "copy", nargs="?", metavar="ID", default="", help="restore: as `levee rescue list` prints it"
+        )
+        parser.add_argument("--table", metavar="URI", default="", help="list: only of this table")
+        parser.add_argument("--connection", metavar="NAME", help="only of this connection")
+        parser.add_argument("--apply", action="store_true", help="restore: carry out what is planned")
+        parser.add_argument(
+            "--confirm", metavar="NAME", default="", help="the table's name, where readers or writers may see a change"
+        )
+        parser.add_argument("--enqueue", action="store_true", help="with --apply: hand the work to the workers")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        _check(options)
+        named = connection_named(options["connection"]) if options["connection"] else None
+        if options["verb"] == "list":
+            self._list(options["table"], named)
+        else:
+            self._restore(options, named)
+
+    def _list(self, uri: str, named: Connection | None) -> None:
+        jobs = list(_listings(uri, named))
+        for job in jobs:
+            if job.state != JobState.SUCCEEDED:
+                raise Failed(job.error_text or job.message)
+        document = _list_document(jobs)
+        self.emit(document, list(_list_text(document)))
+        if document["not_listed"]:
+            raise Failed("Not every rescue folder could be listed: see above.")
+
+    def _restore(self, options: Document, named: Connection | None) -> None:
+        table = _table_of(options["copy"], named)
+        planned = plan_copy(Actor.command(), table, options["copy"], here=True)
+        if planned.state != JobState.SUCCEEDED:
+            raise Failed(f"{options['copy']} could not be read: {planned.error_text or planned.message}")
+        plan, refusal = planned.result["plan"], planned.result["refusal"]
+        job = _apply(table, plan, options) if options["apply"] and plan else None
+        document = {
+            "id": options["copy"],
+            "uri": table.uri,
+            "plan": plan,
+            "refusal": refusal,
+            "job": _job_document(job) if job else None,
+        }
+        self.emit(document, list(_restore_text(plan, refusal, job)))
+        if refusal and refusal["why"] != NOTHING_TO_DO:
+            raise Failed("Nothing was put back: see above.")
+        if job and job.is_finished and job.state != JobState.SUCCEEDED:
+            raise Failed(job.error_text or job.message)
+
+
+def _check(options: Document) -> None:
+    """Raise UsageError where the arguments do not go with the verb."""
+    is_list = options["verb"] == "list"
+    if is_list and (options["copy"] or options["apply"] or options["enqueue"] or options["confirm"]):
+        raise UsageError("`levee rescue list` lists; a copy is put back by `levee rescue restore ID`.")
+    if not is_list and not options["copy"]:
+        raise UsageError("Name the copy by its ID; `levee rescue list` prints it.")
+    if not is_list and options["table"]:
+        raise UsageError("--table goes with `levee rescue list`: the ID of a copy names its table.")
+    if options["enqueue"] and not options["apply"]:
+        raise UsageError("--enqueue hands the work to the workers: it goes with --apply.")
+
+
+def _listings(uri: str, named: Connection | None) -> Iterator[Job]:
+    """One job for the table, or one for each connection that has tables."""
+    if uri:
+        yield list_copies_of(Actor.command(), find_table(uri, named), here=True)
+        return
+    for connection in [named] if named else connections():
+        if tables := list(DeltaTable.objects.filter(connection=connection).order_by("uri")):
+            yield list_all_copies(Actor.command(), connection, tables, here=True)
+
+
+def _table_of(copy: str, named: Connection | None) -> DeltaTable:
+    try:
+        place, _ = place_of_copy(copy)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return find_table(place.s3a, named)
+
+
+def _apply(table: DeltaTable, plan: Document, options: Document) -> Job:
+    if plan["can_lose"] and options["confirm"].strip() != table.name:
+        raise UsageError(f"{plan['title']} can change {plan['danger']}: add --confirm {shlex.quote(table.name)}.")
+    try:
+        return restore_copy(
+            Actor.command(),
+            table,
+            options["copy"],
+            plan["digest"],
+            confirm=options["confirm"],
+            here=not options["enqueue"],
+        )
+    except ChangeRefused as refusal:
+        raise Failed(str(refusal)) from refusal
+
+
+def _list_document(jobs: Iterable[Job]) -> Document:
+    document: Document = {"copies": [], "left_out": 0, "more": False, "not_listed": []}
+    for job in jobs:
+        name = job.connection.name if job.connection else ""
+        document["copies"] += [{**one, "connection": name} for one in job.result["copies"]]
+        document["not_listed"] += [{**one, "connection": name} for one in job.result["not_listed"]]
+        document["left_out"] += job.result["left_out"]
+        document["more"] = document["more"] or job.result["more"]
+    return document
+
+
+def _list_text(document: Document) -> Iterator[str]:
+    for uri, found in groupby(document["copies"], key=lambda one: one["table"]):
+        yield from (uri, *columns(("SAVED", "WHAT", "VERSION", "REPAIR", "ID"), (_line(one) for one in found)), "")
+    for one in document["not_listed"]:
+        yield f"{one['table']} could not be listed: {one['reason']}"
+    if not document["copies"]:
+        yield "Nothing is saved aside."
+    if document["left_out"] or document["more"]:
+        yield f"{document['left_out']:,} more objects lie there and are not listed, the oldest ones."
+
+
+def _line(one: Document) -> tuple[object, ...]:
+    what = one["kind"] or f"unreadable: {one['unreadable']}"
+    return one["saved_at"], what, one["version"], one["repair"] or None, one["id"]
+
+
+def _restore_text(plan: Document | None, refusal: Document | None, job: Job | None) -> Iterator[str]:
+    if refusal:
+        yield f"{refusal['title']}: {refusal['reason']}"
+    if plan:
+        yield plan["title"]
+        for number, call in enumerate(plan["calls"], start=1):
+            yield f"  {number}. {call['says']}"
+            yield f"     {call['operation']}{', if ' + call['condition'] if call['condition'] else ''}"
+        yield from (f"  {sentence}" for sentence in plan["consequences"])
+        if plan["can_lose"]:
+            yield f"  CAN CHANGE: {plan['danger']}"
+    if job:
+        closing = f"queued as job {job.pk}" if not job.is_finished else job.error_text or job.message
+        yield from ("", f"{job.title}: {closing}")
+    elif plan:
+        yield from ("", "Nothing was changed. --apply carries it out.")
+
+
+def _job_document(job: Job) -> Document:
+    return {
+        "id": str(job.pk),
+        "title": job.title,
+        "state": job.state,
+        "message": job.message,
+        "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
+        "overtaken": job.result.get("overtaken"),
+        "calls": job.result.get("after", {}).get("calls", []),
+        "aws_request_ids": job.result.get("aws_request_ids", []),
+    }

@@ -1,0 +1,127 @@
+"""Saved copies of a table, and the plan to put one back, from what jobs have stored."""
+
+import shlex
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.urls import reverse
+from django.utils.dateparse import parse_datetime
+
+from changes.gate import read_at
+from changes.pages import PageSlots, PageWords, PlanPage
+from coordinator.models import DeltaTable
+from coordinator.rescue.confirmed import ShownRestore, list_jobs
+from coordinator.rescue.copies import CopyKind
+from dashboard.jobs.models import ACTIVE, Job, JobState
+
+
+@dataclass(frozen=True, slots=True)
+class CopyRow:
+    """One saved copy as the page lists it; `what` is the kind in words."""
+
+    document: Mapping[str, Any]
+    what: str
+    saved_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class CopyList:
+    """What the last listing found. `under_way` is one that has not ended, `failed` one that ended after it in error.
+
+    `unreadable` are objects beside the copies that are none. `left_out` were seen and are not shown; `more` says that
+    there are others still.
+    """
+
+    job: Job | None
+    under_way: Job | None
+    failed: Job | None
+    copies: tuple[CopyRow, ...]
+    unreadable: tuple[Mapping[str, Any], ...]
+    refused: str
+    left_out: int
+    more: bool
+    read_at: datetime | None
+
+
+def copy_list(table: DeltaTable) -> CopyList:
+    """Three queries, however many copies there are."""
+    jobs = list_jobs(table)
+    newest, last = jobs.first(), jobs.filter(state=JobState.SUCCEEDED).first()
+    found = list(last.result.get("copies", [])) if last else []
+    refused = last.result.get("not_listed", []) if last else []
+    ended_badly = newest is not None and newest != last and newest.is_finished
+    return CopyList(
+        job=last,
+        under_way=jobs.filter(state__in=ACTIVE).first(),
+        failed=newest if ended_badly else None,
+        copies=tuple(_row(one) for one in found if not one["unreadable"]),
+        unreadable=tuple(one for one in found if one["unreadable"]),
+        refused=str(refused[0]["reason"]) if refused else "",
+        left_out=int(last.result.get("left_out", 0)) if last else 0,
+        more=bool(last and last.result.get("more")),
+        read_at=read_at(last) if last else None,
+    )
+
+
+def _row(document: Mapping[str, Any]) -> CopyRow:
+    with suppress(ValueError):
+        return CopyRow(document, CopyKind(document["kind"]).words.capitalize(), _moment(document))
+    return CopyRow(document, str(document["kind"]), _moment(document))
+
+
+def _moment(document: Mapping[str, Any]) -> datetime | None:
+    try:
+        return parse_datetime(str(document["saved_at"]))
+    except ValueError:
+        return None
+
+
+WORDS = PageWords(
+    title="Put a copy back",
+    being_read="The table and the copy are being read.",
+    safe="This can be done now, and nothing is overwritten.",
+    refused="This copy must not be put back now.",
+    nothing="Nothing is to be put back.",
+    rest=("Read the table again", "What it is then is stored, and said by the job."),
+    danger="This can change {}.",
+    danger_means="Nothing is overwritten. Before the first call everything is read once more; if anything has moved, "
+    "nothing is sent.",
+    call_more="The item",
+)
+SLOTS = PageSlots(
+    crumbs="coordinator/parts/rescue_crumbs.html",
+    again="coordinator/parts/rescue_again.html",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestorePage(PlanPage):
+    """The page of a plan that puts one copy back."""
+
+    copy: str
+
+
+def restore_page(table: DeltaTable, job: Job) -> RestorePage:
+    plan, copy = job.result.get("plan") or None, str(job.params.get("copy", ""))
+    return RestorePage(
+        job=job,
+        plan=plan,
+        refusal=job.result.get("refusal") or None,
+        led_to=Job.objects.filter(idempotency_key=ShownRestore(job, plan).restore_key).first() if plan else None,
+        command=command_line(table, copy, loses=bool(plan and plan["can_lose"])),
+        name=table.name,
+        place=copy,
+        back=reverse("table-rescue", args=[table.pk]),
+        words=WORDS,
+        slots=SLOTS,
+        copy=copy,
+    )
+
+
+def command_line(table: DeltaTable, copy: str, *, loses: bool) -> str:
+    """The command that does the same."""
+    confirm = ["--confirm", table.name] if loses else []
+    return shlex.join(["levee", "rescue", "restore", copy, *confirm, "--apply"])

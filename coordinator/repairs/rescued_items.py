@@ -1,0 +1,79 @@
+"""The copy of an item as JSON: the item in wire form, and the DynamoDB table that it was read from.
+
+Copies of earlier releases hold the bare item; where it belongs is then told by the table's own lock domains.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from coordinator.repairs.wire_form import in_order
+
+FORMAT = 1
+MOST_BYTES = 4 * 2**20
+"""DynamoDB takes items of 400 KB; indented JSON of the smallest values is ten times as long."""
+DEEPEST = 32
+"""Levels of maps and lists that DynamoDB takes."""
+
+_TABLE = re.compile(r"[A-Za-z0-9_.-]{0,255}")
+_TEXTS = frozenset({"S", "N", "B"})
+_SETS = frozenset({"SS", "NS", "BS"})
+
+
+@dataclass(frozen=True, slots=True)
+class KeptItem:
+    """`table` is the DynamoDB table that the item was read from, "" where the copy does not say."""
+
+    table: str
+    item: Mapping[str, Mapping[str, Any]]
+
+
+def kept_document(table: str, item: Mapping[str, Mapping[str, Any]]) -> bytes:
+    """The copy of an item, the same bytes for the same item."""
+    document = {"levee_rescue": FORMAT, "dynamodb_table": table, "item": in_order(item)}
+    return (json.dumps(document, sort_keys=True, indent=2) + "\n").encode()
+
+
+def read_kept(data: bytes) -> KeptItem:
+    """Read a copy of this or an earlier release. Raises ValueError with the sentence that says what is wrong."""
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"It has {len(data):,} B, more than any item has.")
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("It is no JSON.") from error
+    if not isinstance(found, dict):
+        raise ValueError("It is no JSON object.")
+    table, item = _parts(found)
+    if not item or not all(_is_value(value, DEEPEST) for value in item.values()):
+        raise ValueError("It holds no item as DynamoDB writes it, with a type for each attribute.")
+    return KeptItem(table, in_order(item))
+
+
+def _parts(found: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    if "levee_rescue" not in found:
+        return "", found
+    if found["levee_rescue"] != FORMAT:
+        raise ValueError(f"It is of a format that this release does not know; it knows {FORMAT}.")
+    table, item = found.get("dynamodb_table"), found.get("item")
+    if not isinstance(table, str) or not _TABLE.fullmatch(table) or not isinstance(item, dict):
+        raise ValueError("It names no DynamoDB table, or holds no item.")
+    return table, item
+
+
+def _is_value(value: object, levels: int) -> bool:
+    """Whether it is one attribute value in wire form: exactly one type, and what that type holds."""
+    if not isinstance(value, dict) or len(value) != 1 or levels < 0:
+        return False
+    [(kind, content)] = value.items()
+    if kind in _TEXTS:
+        return isinstance(content, str)
+    if kind in _SETS:
+        return isinstance(content, list) and all(isinstance(one, str) for one in content)
+    if kind in ("BOOL", "NULL"):
+        return isinstance(content, bool)
+    if kind == "L":
+        return isinstance(content, list) and all(_is_value(one, levels - 1) for one in content)
+    return kind == "M" and isinstance(content, dict) and all(_is_value(one, levels - 1) for one in content.values())

@@ -1,0 +1,140 @@
+"""What lies under `_levee_rescue/`: a name taken apart, or why it is no copy that Levee saved. Pure."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from coordinator.protocols.names import STAGED_FOLDERS, written_for
+from coordinator.repairs.rescue import FOLDER
+from lake.delta.names import NameKind, parse_name
+from lake.delta.uri import TableUri
+
+_SAVED = re.compile(r"([0-9]{8}T[0-9]{6}Z)-([a-z]+(?:-[a-z]+)*)(?:-([0-9]{1,19}))?")
+_ITEM_END = ".item.json"
+_REGISTRATION = "registration-"
+_LONGEST_KEY = 1_024
+_ID = re.compile(rf"(s3[an]?://[^/]+)/((?:.*/)?){FOLDER}(.+)", re.DOTALL)
+
+
+class CopyKind(StrEnum):
+    """What a copy is of."""
+
+    TEMP_FILE = "temp-file"
+    STAGED_FILE = "staged-file"
+    ENTRY = "entry"
+    REGISTRATION = "registration"
+
+    @property
+    def is_item(self) -> bool:
+        return self in (CopyKind.ENTRY, CopyKind.REGISTRATION)
+
+    @property
+    def words(self) -> str:
+        return _WORDS[self]
+
+
+_WORDS = {
+    CopyKind.TEMP_FILE: "temp file",
+    CopyKind.STAGED_FILE: "staged file",
+    CopyKind.ENTRY: "log store entry",
+    CopyKind.REGISTRATION: "registration",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SavedCopy:
+    """A copy by its name: `key` is its whole S3 key, `repair` saved it for `version` (None: for none) at `saved_at`.
+
+    `name` is that of a saved file, relative to `_delta_log/`; "" of an item, whose copy says itself what it is.
+    """
+
+    place: TableUri
+    key: str
+    kind: CopyKind
+    saved_at: datetime
+    repair: str
+    version: int | None
+    name: str = ""
+
+    @property
+    def id(self) -> str:
+        return copy_id(self.place.bucket, self.key)
+
+    @property
+    def goal(self) -> str:
+        """The key that a saved file had."""
+        return self.place.log_key + self.name
+
+
+def copy_id(bucket: str, key: str) -> str:
+    """What names a copy everywhere: its own URI."""
+    return f"s3a://{bucket}/{key}"
+
+
+def rescue_prefix(place: TableUri) -> str:
+    """The key prefix, slash included, under which every copy of a table lies."""
+    return f"{place.key}/{FOLDER}" if place.key else FOLDER
+
+
+def place_of_copy(text: str) -> tuple[TableUri, str]:
+    """The table that a copy's id names, and the key of the copy. Raises ValueError where it names none."""
+    found = _ID.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} names no saved copy; `levee rescue list` prints the ID of each.")
+    place = TableUri.parse(f"{found[1]}/{found[2]}")
+    return place, rescue_prefix(place) + found[3]
+
+
+def is_marker(key: str) -> bool:
+    """Whether an object stands for a folder, as consoles and Hadoop make it."""
+    return key.endswith(("/", "_$folder$"))
+
+
+def read_name(place: TableUri, key: str) -> SavedCopy:
+    """Take the key of an object under the rescue folder of a table apart.
+
+    Raises ValueError with the sentence that says why it is no copy that could be put back.
+    """
+    prefix = rescue_prefix(place)
+    if not key.startswith(prefix):
+        raise ValueError("It does not lie in the rescue folder of this table.")
+    if not key.isprintable() or len(key.encode(errors="replace")) > _LONGEST_KEY:
+        raise ValueError("Its name holds characters that cannot be shown, or is longer than a key may be.")
+    folder, _, name = key.removeprefix(prefix).partition("/")
+    saved = _SAVED.fullmatch(folder)
+    if saved is None or not name:
+        raise ValueError("Its folder is not named as Levee names one: moment, repair and version.")
+    kind, file = _kind_of(name)
+    version = written_for(file) if file else int(saved[3]) if saved[3] else None
+    return SavedCopy(place, key, kind, _moment(saved[1]), saved[2], version, file)
+
+
+def _kind_of(name: str) -> tuple[CopyKind, str]:
+    """What an object in the folder of a repair is, and the name within the log that a file had."""
+    if name.startswith("_delta_log/"):
+        file = name.removeprefix("_delta_log/")
+        return _kind_of_file(file), file
+    if "/" in name or not name.endswith(_ITEM_END) or name == _ITEM_END:
+        raise ValueError("Levee saves files of the log and items; its name is of neither.")
+    return (CopyKind.REGISTRATION if name.startswith(_REGISTRATION) else CopyKind.ENTRY), ""
+
+
+def _kind_of_file(file: str) -> CopyKind:
+    parsed = parse_name(file)
+    if parsed.kind in (NameKind.COMMIT, NameKind.CHECKSUM, NameKind.COMPACTED, NameKind.LAST_CHECKPOINT):
+        raise ValueError("Readers follow a file of that name, and no repair takes one away: it was put here otherwise.")
+    if parsed.version is None or not parsed.unique:
+        raise ValueError("It is named as neither a temp file nor a staged file of a version.")
+    if parsed.kind is NameKind.TEMP:
+        return CopyKind.TEMP_FILE
+    if parsed.kind is NameKind.STAGED and file.partition("/")[0] in STAGED_FOLDERS:
+        return CopyKind.STAGED_FILE
+    raise ValueError("It is named as neither a temp file nor a staged file of a version.")
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        raise ValueError("Its folder begins with no moment that there can be.") from None

@@ -1,0 +1,113 @@
+"""Putting a log store entry back: it takes its version again, so only where nothing has taken it since."""
+
+from collections.abc import Iterator
+
+from changes.calls import Call
+from coordinator.protocols.wording import thousands
+from coordinator.repairs.item_calls import RequireNoEntry
+from coordinator.repairs.object_calls import RequireAbsent
+from coordinator.repairs.restore_calls import RestoreItem
+from coordinator.repairs.seen_before import why_contradicted
+from coordinator.repairs.table_under_repair import moment_of
+from coordinator.rescue.facts import RestoreFacts
+from coordinator.rescue.wording import NOTHING_TO_DO, NotRestorable, RestoreCalls, refused_first
+from lake.delta.facts import LockDomain, LogStoreEntry, Mechanism
+from lake.delta.names import commit_name
+
+
+def plan_entry(given: RestoreFacts) -> RestoreCalls | NotRestorable:
+    kept = given.kept
+    if kept is None or kept.entry is None or kept.entry.version is None:
+        return NotRestorable("The copy was not read.")
+    entry, version = kept.entry, kept.entry.version
+    refused = refused_first(_why_not(given, entry, version))
+    if refused is not None:
+        return refused
+    table = given.table
+    absent = RequireAbsent(table.place.bucket, (table.published_key(version),))
+    put = RestoreItem(given.store, kept.key_names, kept.item)
+    return RestoreCalls(
+        (*_not_elsewhere(given, entry), absent, put), _consequences(version), _danger(given, entry, version)
+    )
+
+
+def _not_elsewhere(given: RestoreFacts, entry: LogStoreEntry) -> tuple[Call, ...]:
+    """No other lock of the table may have given the version away since it was read."""
+    own = LockDomain(given.store, entry.table_path)
+    others = (domain for domain in given.table.lock_domains if domain != own)
+    return tuple(RequireNoEntry(one.store, one.path, entry.file_name) for one in others)
+
+
+def _consequences(version: int) -> tuple[str, ...]:
+    return (
+        f"Version {thousands(version)} is taken again: its writer may have written the same rows once more since.",
+        "Stop the writers of this table first.",
+    )
+
+
+def _danger(given: RestoreFacts, entry: LogStoreEntry, version: int) -> str:
+    temp = given.table.view.temp(entry.temp_path or "")
+    if temp.present:
+        return f"what readers see: whoever reads or writes next publishes {temp.name} as version {thousands(version)}"
+    return f"every read and write of the table, which fail from then on until {temp.name} is brought back"
+
+
+def _why_not(given: RestoreFacts, entry: LogStoreEntry, version: int) -> Iterator[NotRestorable | str]:
+    table, kept = given.table, given.kept
+    if not given.store:
+        yield "The copy does not say from which DynamoDB table it is, and no entry of this table was seen in any."
+    elif given.store not in given.log_stores:
+        yield f"{given.store} is not a log store of this connection."
+    if kept is not None and given.found == kept.item:
+        yield NotRestorable("The entry is there already, and equal.", NOTHING_TO_DO)
+    elif given.found is not None:
+        yield "The entry exists and says something else than its copy, and nothing is ever overwritten."
+    yield table.why_nothing()
+    yield table.why_not_alone()
+    if entry.complete is not False:
+        yield "The entry is complete, so its commit file is what counts; readers would not look at it."
+    if table.registrations or table.given.facts.mechanism is Mechanism.COORDINATED_COMMITS:
+        yield "A commit coordinator gives the versions of this table away now."
+    yield _why_went_on(given, version)
+    yield _why_not_next(given, version)
+    yield _why_another_table(given, version)
+    yield from _why_not_temp(given, entry, version)
+
+
+def _why_went_on(given: RestoreFacts, version: int) -> str:
+    """Why the table has a commit of this version, or a later one, without the entry."""
+    table = given.table
+    seen = table.given.facts.provenance
+    known = any(one > version or (one == version and seen[one].size is not None) for one in seen)
+    if table.newest_trace >= version or known:
+        return (
+            f"The log went on without this entry: version {thousands(version)}, or a later one, is there or was seen."
+        )
+    return ""
+
+
+def _why_not_next(given: RestoreFacts, version: int) -> str:
+    if given.table.view.base != version - 1:
+        below = thousands(max(0, version - 1))
+        return f"The published log does not end at {below}: bring the files in between back first."
+    return ""
+
+
+def _why_another_table(given: RestoreFacts, version: int) -> str:
+    """Whether the commit below is younger than the copy: entries outlive a table that was dropped by hand."""
+    below = given.table.check(commit_name(version - 1)) if version else None
+    if below is not None and moment_of(below.timestamp) > given.copy.saved_at:
+        return f"{version - 1}.json was written after the copy was saved: the copy is of a table that was here before."
+    return ""
+
+
+def _why_not_temp(given: RestoreFacts, entry: LogStoreEntry, version: int) -> Iterator[str]:
+    """Why what the entry names cannot be published, where it is there."""
+    table, name = given.table, entry.temp_path or ""
+    if table.view.temp(name).present is False:
+        return
+    yield table.why_not_copy(name)
+    check = table.check(name)
+    if check is not None:
+        yield why_contradicted(table.given.facts.provenance.get(version), check, version)
+    yield table.why_not_between(name, version)

@@ -1,0 +1,133 @@
+"""Reading what putting one copy back rests on: the table first, then the copy, then the place that it goes to."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from django.utils import timezone
+
+from changes.plan import ChangePlan, Refusal
+from coordinator.observation.passes import survey_for_one_table, target_of
+from coordinator.observation.reading import Reading
+from coordinator.observation.surveys import Survey
+from coordinator.repairs.facts import FileCheck, RepairFacts
+from coordinator.repairs.file_checks import check_file
+from coordinator.repairs.object_calls import MOST_BYTES
+from coordinator.repairs.reading import forget, read_for_repair
+from coordinator.repairs.table_under_repair import TableUnderRepair
+from coordinator.repairs.wire_form import in_order
+from coordinator.rescue.copies import SavedCopy
+from coordinator.rescue.facts import RestoreFacts, SavedFile
+from coordinator.rescue.kept_items import SavedItem, read_item
+from coordinator.rescue.listing import kept_bytes
+from coordinator.rescue.planning import plan_restore
+from dashboard.connections.models import Connection
+from lake.aws.access import Lake
+from lake.aws.errors import AwsError
+from lake.delta.names import commit_name
+
+ABSENT = "The copy is not there any more."
+
+
+def plan_copy(
+    connection: Connection, lake: Lake, copy: SavedCopy, keep: Callable[[Reading], object] = forget
+) -> ChangePlan | Refusal:
+    """Read the table, the copy and its goal strongly consistently, and plan; `keep` is given the reading.
+
+    Raises AwsError.
+    """
+    survey = survey_for_one_table(connection, lake)
+    facts = read_for_repair(lake, survey, target_of(connection, copy.place), timezone.now(), keep)
+    read = _read_item if copy.kind.is_item else _read_file
+    return plan_restore(read(lake, survey, facts, copy))
+
+
+def _read_file(lake: Lake, survey: Survey, facts: RepairFacts, copy: SavedCopy) -> RestoreFacts:
+    summary = lake.s3.head(copy.place.bucket, copy.key)
+    if summary is None:
+        return RestoreFacts(TableUnderRepair(facts), copy, ABSENT)
+    if summary.size > MOST_BYTES:
+        return RestoreFacts(TableUnderRepair(facts), copy, file=SavedFile(summary.size, ""))
+    data = _get(lake, copy.place.bucket, copy.key)
+    if data is None:
+        return RestoreFacts(TableUnderRepair(facts), copy, ABSENT)
+    there = _get(lake, copy.place.bucket, copy.goal)
+    checks = {copy.name: check_file(copy.name, data, summary.etag)} | _neighbours(lake, facts, copy, copy.version)
+    return RestoreFacts(
+        TableUnderRepair(replace(facts, files={**facts.files, **checks})),
+        copy,
+        file=SavedFile(len(data), hashlib.sha256(data).hexdigest()),
+        there=None if there is None else hashlib.sha256(there).hexdigest(),
+    )
+
+
+def _read_item(lake: Lake, survey: Survey, facts: RepairFacts, copy: SavedCopy) -> RestoreFacts:
+    summary = lake.s3.head(copy.place.bucket, copy.key)
+    if summary is None:
+        return RestoreFacts(TableUnderRepair(facts), copy, ABSENT)
+    try:
+        kept = read_item(copy, kept_bytes(lake, copy, summary.size))
+    except ValueError as reason:
+        return RestoreFacts(TableUnderRepair(facts), copy, str(reason))
+    store = kept.table or _store_of(facts, kept)
+    checks = dict(_checks(lake, facts, copy, kept))
+    found = _found(lake, survey, store, kept)
+    return RestoreFacts(
+        TableUnderRepair(replace(facts, files={**facts.files, **checks})),
+        copy,
+        kept=kept,
+        store=store,
+        found=found,
+        log_stores=tuple(one.name for one in survey.log_stores),
+    )
+
+
+def _store_of(facts: RepairFacts, kept: SavedItem) -> str:
+    """The DynamoDB table of an item whose copy does not say: the one that holds, or held, the others of its lock."""
+    if kept.entry is None:
+        return facts.coordinator
+    stores = {one.store for one in facts.lock_domains if one.path == kept.entry.table_path}
+    return stores.pop() if len(stores) == 1 else ""
+
+
+def _found(lake: Lake, survey: Survey, store: str, kept: SavedItem) -> dict[str, dict[str, object]] | None:
+    """What is under the item's key, in a DynamoDB table of this connection."""
+    ours = survey.log_stores if kept.entry is not None else survey.coordinators
+    if all(one.name != store for one in ours):
+        return None
+    item = lake.dynamodb.get_item(store, {name: dict(kept.item[name]) for name in kept.key_names})
+    return None if item is None else in_order(item)
+
+
+def _checks(lake: Lake, facts: RepairFacts, copy: SavedCopy, kept: SavedItem) -> Iterator[tuple[str, FileCheck | None]]:
+    """The files that tell whether the item still fits: what an entry names, and the commits around its version."""
+    if kept.entry is not None and kept.entry.temp_path:
+        yield kept.entry.temp_path, _check(lake, copy, kept.entry.temp_path)
+    yield from _neighbours(lake, facts, copy, kept.version).items()
+
+
+def _neighbours(lake: Lake, facts: RepairFacts, copy: SavedCopy, version: int | None) -> dict[str, FileCheck | None]:
+    """The published files of a version and of those below and above it."""
+    published = TableUnderRepair(facts).view.published
+    around = () if version is None else (version - 1, version, version + 1)
+    names = [commit_name(one) for one in around if one in published]
+    return {name: _check(lake, copy, name) for name in names}
+
+
+def _check(lake: Lake, copy: SavedCopy, name: str) -> FileCheck | None:
+    try:
+        body = lake.s3.get(copy.place.bucket, copy.place.log_key + name)
+    except AwsError as error:
+        if error.code == "NoSuchKey":
+            return None
+        raise
+    return check_file(name, body.data, body.etag)
+
+
+def _get(lake: Lake, bucket: str, key: str) -> bytes | None:
+    try:
+        return lake.s3.get(bucket, key).data
+    except AwsError as error:
+        if error.code == "NoSuchKey":
+            return None
+        raise

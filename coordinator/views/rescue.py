@@ -1,0 +1,99 @@
+"""Saved copies of a table, and putting one back. Nothing here reads the lake: jobs list, plan and put back."""
+
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from changes.pages import POLL_SECONDS, Confirmed, confirmed, plan_page
+from coordinator.models import DeltaTable
+from coordinator.queries import rescue as queries
+from coordinator.queries import table_page
+from coordinator.rescue import actions
+from coordinator.rescue.confirmed import plan_jobs
+from dashboard.accounts.actor import Actor
+from dashboard.connections.writable import why_not_writable
+from dashboard.jobs.actions import JobBusy
+from dashboard.jobs.models import Job
+from dashboard.web.answers import SeeOther
+
+_LONGEST_ID = 1_200
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def copies(request: HttpRequest, table_id: int) -> HttpResponse:
+    """What the last listing found; POST has the rescue folder listed anew."""
+    table = _table(table_id)
+    if request.method == "POST":
+        actions.list_copies_of(Actor.from_request(request), table)
+        return SeeOther(reverse("table-rescue", args=[table.pk]))
+    return render(request, "coordinator/table_rescue.html", _list_context(request, table))
+
+
+@require_POST
+def plan(request: HttpRequest, table_id: int) -> HttpResponse:
+    """Have it planned to put one copy back, then show the plan."""
+    table = _table(table_id)
+    try:
+        job = actions.plan_copy(Actor.from_request(request), table, request.POST.get("copy", "")[:_LONGEST_ID])
+    except JobBusy as busy:
+        context = _list_context(request, table) | {"refused": str(busy), "busy": busy.job}
+        return render(request, "coordinator/table_rescue.html", context, status=409)
+    return SeeOther(reverse("table-rescue-copy", args=[table.pk, job.pk]))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def confirm(request: HttpRequest, table_id: int, job_id: UUID) -> HttpResponse:
+    """Show one plan, call by call; POST carries it out if the digest that was shown is still that of a fresh plan."""
+    table = _table(table_id)
+    page = queries.restore_page(table, get_object_or_404(plan_jobs(table), pk=job_id))
+    context = _plan_context(request, table, page)
+    if request.method == "POST":
+        return confirmed(request, page, context, partial(_restore, Actor.from_request(request), table, page.copy))
+    return plan_page(request, page, context)
+
+
+def _restore(actor: Actor, table: DeltaTable, copy: str, sent: Confirmed) -> Job:
+    return actions.restore_copy(actor, table, copy, sent.digest, confirm=sent.confirm, reason=sent.reason)
+
+
+def _list_context(request: HttpRequest, table: DeltaTable) -> dict[str, Any]:
+    found = queries.copy_list(table)
+    return {
+        "table": table,
+        "tab": "rescue",
+        "counts": table_page.tab_counts(table),
+        "mechanism": table_page.mechanism_word(table),
+        "worst_state": table.state,
+        "found": found,
+        "poll_seconds": POLL_SECONDS if found.under_way else None,
+        "may_plan": Actor.from_request(request).may("table.plan-repair", table.connection),
+    }
+
+
+def _plan_context(request: HttpRequest, table: DeltaTable, page: queries.RestorePage) -> dict[str, Any]:
+    actor = Actor.from_request(request)
+    return {
+        "table": table,
+        "address": reverse("table-rescue-copy", args=[table.pk, page.job.pk]),
+        "why_not": _why_not(actor, table, loses=bool(page.plan and page.plan["can_lose"])),
+        "may_plan": actor.may("table.plan-repair", table.connection),
+        "worst_state": table.state,
+    }
+
+
+def _why_not(actor: Actor, table: DeltaTable, *, loses: bool) -> str:
+    """Why this person has no button here, "" where there is one."""
+    if refusal := why_not_writable(table.connection):
+        return refusal
+    if loses and not actor.may("table.repair-losing", table.connection):
+        return "Lets readers or writers see another state: needs the admin role."
+    return "" if actor.may("table.repair", table.connection) else "Needs the operator role."
+
+
+def _table(table_id: int) -> DeltaTable:
+    return get_object_or_404(table_page.head(table_id))

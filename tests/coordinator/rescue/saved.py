@@ -1,0 +1,142 @@
+"""Tables of which a repair has saved something aside, and what a person does with the copies."""
+
+from typing import Any
+
+import pytest
+
+from coordinator.models import DeltaTable, ProvenanceRow
+from coordinator.protocols import coordinated_commits, log_store_items
+from coordinator.repairs.kinds import remove_orphans
+from coordinator.rescue import actions
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.roles import Role
+from dashboard.jobs.models import Job
+from tests.builders.delta import EPOCH_MS, UUID, commit_bytes, commit_info
+from tests.builders.people import actor
+from tests.coordinator.repairs.console import Console
+
+ORDERS = "sales/orders"
+TELEMETRY = "ops/telemetry"
+
+
+def let_young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    """moto gives every object the time of now."""
+    for module in (remove_orphans, coordinated_commits, log_store_items):
+        monkeypatch.setattr(module, "QUIET_SECONDS", -1)
+
+
+def repaired(console: Console, table: DeltaTable, repair: str) -> Job:
+    """A repair with loss, carried out by an admin who typed the name."""
+    plan = console.plan(table, repair)
+    assert plan["can_lose"]
+    job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
+    assert (job.state, job.error_text) == ("succeeded", "")
+    return job
+
+
+def copies(console: Console, table: DeltaTable) -> list[dict[str, Any]]:
+    """What a fresh listing says of the table's rescue folder."""
+    job = console.run(actions.list_copies_of(actor(Role.OPERATOR), table))
+    assert job.state == "succeeded"
+    return list(job.result["copies"])
+
+
+def only_copy(console: Console, table: DeltaTable, kind: str) -> dict[str, Any]:
+    [found] = [one for one in copies(console, table) if one["kind"] == kind]
+    return found
+
+
+def planned(console: Console, table: DeltaTable, copy: str) -> Job:
+    job = console.run(actions.plan_copy(actor(Role.OPERATOR), table, copy))
+    assert (job.state, job.error_text) == ("succeeded", "")
+    return job
+
+
+def plan(console: Console, table: DeltaTable, copy: str) -> dict[str, Any]:
+    job = planned(console, table, copy)
+    assert job.result["plan"], job.result["refusal"]["reason"]
+    return dict(job.result["plan"])
+
+
+def refusal(console: Console, table: DeltaTable, copy: str) -> dict[str, Any]:
+    job = planned(console, table, copy)
+    assert job.result["plan"] is None
+    return dict(job.result["refusal"])
+
+
+def ask(table: DeltaTable, copy: str, made: dict[str, Any], by: Actor | None = None, confirm: str | None = None) -> Job:
+    """Confirm a plan, without running it."""
+    name = table.name if confirm is None else confirm
+    return actions.restore_copy(by or actor(Role.ADMIN), table, copy, made["digest"], confirm=name)
+
+
+def restored(console: Console, table: DeltaTable, copy: str) -> Job:
+    return console.run(ask(table, copy, plan(console, table, copy)))
+
+
+# What repairs leave behind
+
+
+def abandoned(console: Console) -> tuple[DeltaTable, dict[str, Any]]:
+    """A log store's table whose commit 3 was abandoned, and the entry that it had."""
+    table = console.lost(ORDERS)
+    entry = console.item(ORDERS, 3)
+    repaired(console, table, "abandon-commit")
+    return table, entry
+
+
+def removed_temp_file(console: Console) -> tuple[DeltaTable, str, bytes]:
+    """A table whose temp file of version 3, that no entry named, was removed; its key and bytes."""
+    console.lake.table(ORDERS, 3)
+    console.lake.entry(ORDERS, 2, expireTime={"N": "1999999999"})
+    key, data = f"{ORDERS}/_delta_log/.tmp/{3:020d}.json.{UUID}", commit_bytes(commit_info(), newline=True)
+    console.lake.put(key, data)
+    table = console.observed(ORDERS)
+    repaired(console, table, "remove-orphans")
+    return table, key, data
+
+
+def contended(console: Console) -> tuple[DeltaTable, str, bytes]:
+    """A coordinated table of whose version 2 a staged file was removed that nothing told from the winner's."""
+    console.coordinated(TELEMETRY, published=4, waiting=0)
+    info = commit_info(in_commit_timestamp=EPOCH_MS + 2)["commitInfo"]
+    log = f"{TELEMETRY}/_delta_log"
+    for key, name in (
+        (f"{log}/{2:020d}.json", "winner"),
+        (f"{log}/_staged_commits/{2:020d}.{UUID}.json", "winner"),
+        (f"{log}/_staged_commits/{2:020d}.rival.json", "rival"),
+    ):
+        console.lake.put(key, commit_bytes({"commitInfo": {**info, "txnId": name}}))
+    table = console.observed(TELEMETRY)
+    rival = f"{log}/_staged_commits/{2:020d}.rival.json"
+    data = console.bytes_of(rival)
+    repaired(console, table, "remove-orphans")
+    return table, rival, data
+
+
+def unpublished_by_mistake(console: Console) -> tuple[DeltaTable, dict[str, Any]]:
+    """A coordinated table whose accepted commit 3 was published from its only staged file, on an admin's word.
+
+    The item of before is saved aside.
+    """
+    table = console.coordinated(TELEMETRY, published=4, waiting=0)
+    store = f"commits-{console.lake.bucket}"
+    [item] = console.lake.dynamodb.scan(TableName=store)["Items"]
+    item = {**item, "tableTimestamp": {"N": str(EPOCH_MS + 3)}}
+    console.lake.dynamodb.put_item(TableName=store, Item=item)
+    console.lake.delete(f"{TELEMETRY}/_delta_log/{3:020d}.json")
+    ProvenanceRow.objects.all().delete()
+    console.observed(TELEMETRY)
+    console.observed(TELEMETRY)
+    repaired(console, table, "publish-accepted-staged-file")
+    return table, item
+
+
+def registrations(console: Console) -> list[dict[str, Any]]:
+    return list(console.lake.dynamodb.scan(TableName=f"commits-{console.lake.bucket}", ConsistentRead=True)["Items"])
+
+
+def lose_registration(console: Console) -> None:
+    store = f"commits-{console.lake.bucket}"
+    for item in registrations(console):
+        console.lake.dynamodb.delete_item(TableName=store, Key={"tableId": item["tableId"]})

@@ -1,0 +1,351 @@
+"""Putting a copy back as a job: confirmed by digest, refused where nothing may be changed, overtaken, and cut short."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from changes.gate import NameNotTyped, PlanNeeded
+from coordinator.rescue import actions, jobs
+from dashboard.accounts.gate import NotAllowed
+from dashboard.accounts.roles import Role
+from dashboard.audit.models import AuditEntry
+from dashboard.connections.writable import ChangeRefused, ConnectionReadOnly, ReadOnlyMode
+from dashboard.jobs.models import Job
+from tests.builders.delta import EPOCH_MS, commit_bytes, commit_info
+from tests.builders.people import actor, person
+from tests.coordinator.repairs.console import Console
+from tests.coordinator.repairs.world import Meddled, refusal
+from tests.coordinator.rescue import saved
+
+pytestmark = pytest.mark.django_db
+LOG = f"{saved.ORDERS}/_delta_log"
+Scene = Callable[[Console], tuple[Any, str]]
+
+
+@pytest.fixture(autouse=True)
+def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    saved.let_young_count_as_old(monkeypatch)
+
+
+def an_entry(console: Console) -> tuple[Any, str]:
+    table, _ = saved.abandoned(console)
+    return table, saved.only_copy(console, table, "entry")["id"]
+
+
+def a_temp_file(console: Console) -> tuple[Any, str]:
+    table, _, _ = saved.removed_temp_file(console)
+    return table, saved.only_copy(console, table, "temp-file")["id"]
+
+
+def a_registration(console: Console) -> tuple[Any, str]:
+    table, _ = saved.unpublished_by_mistake(console)
+    saved.lose_registration(console)
+    return table, saved.only_copy(console, table, "registration")["id"]
+
+
+SCENES: list[Scene] = [an_entry, a_temp_file, a_registration]
+
+
+def state(console: Console) -> Any:
+    return console.state()
+
+
+def test_planning_and_listing_change_nothing(console: Console) -> None:
+    table, copy = an_entry(console)
+    before = state(console)
+
+    saved.plan(console, table, copy)
+    saved.copies(console, table)
+
+    assert state(console) == before
+
+
+def test_a_viewer_may_neither_list_nor_plan_nor_put_back(console: Console) -> None:
+    table, copy = a_temp_file(console)
+    made = saved.plan(console, table, copy)
+    viewer = actor(Role.VIEWER)
+
+    for ask in (
+        lambda: actions.list_copies_of(viewer, table),
+        lambda: actions.list_all_copies(viewer, table.connection, [table]),
+        lambda: actions.plan_copy(viewer, table, copy),
+        lambda: saved.ask(table, copy, made, by=viewer),
+    ):
+        with pytest.raises(NotAllowed):
+            ask()
+
+
+def test_an_operator_puts_back_what_can_show_nobody_another_state(console: Console) -> None:
+    table, copy = a_temp_file(console)
+
+    job = console.run(saved.ask(table, copy, saved.plan(console, table, copy), by=actor(Role.OPERATOR), confirm=""))
+
+    assert (job.state, job.error_text) == ("succeeded", "")
+
+
+def test_what_can_lose_something_needs_an_admin_and_the_tables_name(console: Console) -> None:
+    table, copy = an_entry(console)
+    made = saved.plan(console, table, copy)
+
+    with pytest.raises(NotAllowed):
+        saved.ask(table, copy, made, by=actor(Role.OPERATOR))
+    for typed in ("", "sales", table.name.upper()):
+        with pytest.raises(NameNotTyped):
+            saved.ask(table, copy, made, confirm=typed)
+    assert not Job.objects.filter(kind="restore-rescue").exists()
+
+
+def test_the_worker_asks_again_whether_the_person_is_an_admin(console: Console) -> None:
+    table, copy = an_entry(console)
+    job = saved.ask(table, copy, saved.plan(console, table, copy))
+    person(Role.ADMIN).groups.clear()
+    before = state(console)
+
+    job = console.run(job)
+
+    assert (job.state, job.error_code) == ("failed", "NotAllowed")
+    assert state(console) == before
+
+
+def test_the_worker_asks_again_for_the_typed_name(console: Console) -> None:
+    table, copy = an_entry(console)
+    job = saved.ask(table, copy, saved.plan(console, table, copy))
+    Job.objects.filter(pk=job.pk).update(params={**job.params, "confirm": ""})
+
+    job = console.run(job)
+
+    assert (job.state, job.error_code) == ("failed", "NameNotTyped")
+    assert console.item(saved.ORDERS, 3) == {}
+
+
+@pytest.mark.parametrize("where", ["deployment", "connection"])
+def test_read_only_refuses_the_act_and_leaves_the_plan(console: Console, settings: Any, where: str) -> None:
+    table, copy = a_temp_file(console)
+    _make_read_only(table, settings, where)
+
+    made = saved.plan(console, table, copy)
+    with pytest.raises(ReadOnlyMode if where == "deployment" else ConnectionReadOnly):
+        saved.ask(table, copy, made)
+    assert AuditEntry.objects.filter(action="table.repair", outcome="refused", target_id=str(table.pk)).exists()
+
+
+@pytest.mark.parametrize("where", ["deployment", "connection"])
+def test_read_only_refuses_in_the_worker_too(console: Console, settings: Any, where: str) -> None:
+    table, copy = a_temp_file(console)
+    job = saved.ask(table, copy, saved.plan(console, table, copy))
+    _make_read_only(table, settings, where)
+    before = state(console)
+
+    job = console.run(job)
+
+    assert job.state == "failed"
+    assert state(console) == before
+
+
+def _make_read_only(table: Any, settings: Any, where: str) -> None:
+    settings.READ_ONLY = where == "deployment"
+    table.connection.read_only = where == "connection"
+    table.connection.save()
+
+
+def test_a_plan_lasts_15_minutes(console: Console) -> None:
+    table, copy = a_temp_file(console)
+    made = saved.plan(console, table, copy)
+    Job.objects.filter(kind="plan-rescue").update(created_at=timezone.now() - timedelta(minutes=16))
+
+    with pytest.raises(PlanNeeded):
+        saved.ask(table, copy, made)
+
+
+def test_a_digest_confirms_only_the_copy_that_it_was_shown_for(console: Console) -> None:
+    table, copy = a_temp_file(console)
+    made = saved.plan(console, table, copy)
+
+    with pytest.raises(PlanNeeded):
+        saved.ask(table, f"{copy}x", made)
+    with pytest.raises(PlanNeeded):
+        saved.ask(table, copy, {**made, "digest": "0" * 32})
+
+
+def test_the_same_plan_confirmed_twice_is_one_job(console: Console) -> None:
+    table, copy = a_temp_file(console)
+    made = saved.plan(console, table, copy)
+
+    first = saved.ask(table, copy, made)
+    console.run(first)
+
+    assert saved.ask(table, copy, made) == first
+
+
+# Rivals
+
+
+def test_a_writer_that_took_the_version_after_the_plan_keeps_it(console: Console) -> None:
+    table, copy = an_entry(console)
+    job = saved.ask(table, copy, saved.plan(console, table, copy))
+    console.lake.entry(saved.ORDERS, 3)
+    console.lake.commit(saved.ORDERS, 3, commit_bytes(commit_info()))
+    before = state(console)
+
+    job = console.run(job)
+
+    assert (job.state, job.error_code) == ("overtaken", "")
+    assert job.message.startswith("Stopped before any change: it is refused now: The entry exists and says something")
+    assert job.result["overtaken"]["written"] == []
+    assert state(console) == before
+
+
+def test_a_rival_that_wrote_the_key_after_the_plan_keeps_its_bytes(console: Console) -> None:
+    table, key, _ = saved.removed_temp_file(console)
+    copy = saved.only_copy(console, table, "temp-file")["id"]
+    job = saved.ask(table, copy, saved.plan(console, table, copy))
+    console.lake.put(key, b"a rival's")
+
+    job = console.run(job)
+
+    assert job.state == "overtaken"
+    assert console.bytes_of(key) == b"a rival's"
+
+
+def test_a_copy_that_was_replaced_after_the_plan_is_not_put_back(console: Console) -> None:
+    table, key, _ = saved.removed_temp_file(console)
+    copy = saved.only_copy(console, table, "temp-file")["id"]
+    job = saved.ask(table, copy, saved.plan(console, table, copy))
+    console.lake.put(copy.removeprefix(f"s3a://{console.lake.bucket}/"), b"others")
+
+    job = console.run(job)
+
+    assert (job.state, job.message) == (
+        "overtaken",
+        "Stopped before any change: what the plan rests on has changed since it was shown: plan it again.",
+    )
+    assert key not in {one for one, _ in console.state()[0]}
+
+
+@pytest.fixture
+def meddled(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Meddled], Any]], None]:
+    """Let something happen to the lake while the calls of a restore are made."""
+
+    def meddle(arrange: Callable[[Meddled], Any]) -> None:
+        real = jobs.execute
+
+        def execute(calls: Any, sending: Any, steps: Any) -> Any:
+            port = Meddled(sending.lake)
+            arrange(port)
+            return real(calls, type(sending)(port, check_cancelled=sending.check_cancelled), steps)
+
+        monkeypatch.setattr(jobs, "execute", execute)
+
+    return meddle
+
+
+def test_a_rival_that_takes_the_version_between_reading_and_writing_keeps_it(console: Console, meddled: Any) -> None:
+    table, copy = an_entry(console)
+    job = saved.ask(table, copy, saved.plan(console, table, copy))
+    meddled(lambda port: port.before("put_item", lambda: console.lake.entry(saved.ORDERS, 3)))
+
+    job = console.run(job)
+
+    assert job.state == "overtaken"
+    assert "it was left as it is" in job.message
+    assert console.item(saved.ORDERS, 3)["complete"] == {"S": "true"}
+
+
+def test_a_commit_that_is_published_between_reading_and_writing_stops_the_entry(console: Console, meddled: Any) -> None:
+    table, copy = an_entry(console)
+    job = saved.ask(table, copy, saved.plan(console, table, copy))
+    publish = lambda: console.lake.commit(saved.ORDERS, 3, commit_bytes(commit_info()))  # noqa: E731
+    meddled(lambda port: port.before("head", publish))
+
+    job = console.run(job)
+
+    assert job.state == "overtaken"
+    assert console.item(saved.ORDERS, 3) == {}
+
+
+def test_a_commit_that_is_published_between_reading_and_writing_stops_the_registration(
+    console: Console, meddled: Any
+) -> None:
+    table, copy = a_registration(console)
+    job = saved.ask(table, copy, saved.plan(console, table, copy))
+    following = commit_bytes(commit_info(in_commit_timestamp=EPOCH_MS + 4))
+    meddled(lambda port: port.before("head", lambda: console.lake.commit(saved.TELEMETRY, 4, following)))
+
+    job = console.run(job)
+
+    assert job.state == "overtaken"
+    assert saved.registrations(console) == []
+
+
+def test_an_entry_that_another_lock_of_the_table_gave_away_meanwhile_stops_it(console: Console, meddled: Any) -> None:
+    table, entry = saved.abandoned(console)
+    copy = saved.only_copy(console, table, "entry")["id"]
+    other = {"S": console.lake.uri(saved.ORDERS).replace("s3a://", "s3://")}
+    older = {**entry, "tablePath": other, "fileName": {"S": f"{1:020d}.json"}, "complete": {"S": "true"}}
+    older |= {"tempPath": {"S": f".tmp/{1:020d}.json.other"}, "expireTime": {"N": "1999999999"}}
+    _put(console, older)
+    console.observed(saved.ORDERS)
+    console.observed(saved.ORDERS)
+    job = saved.ask(table, copy, saved.plan(console, table, copy))
+    meddled(lambda port: port.at(0, lambda: _put(console, {**entry, "tablePath": other})))
+
+    job = console.run(job)
+
+    assert job.state == "overtaken"
+    assert "holds an entry of 3.json as well" in job.message
+    assert console.item(saved.ORDERS, 3) == {}
+
+
+def _put(console: Console, item: dict[str, Any]) -> None:
+    console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=item)
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_a_restore_that_fails_at_any_request_comes_to_its_end_when_asked_again(
+    console: Console, meddled: Any, monkeypatch: pytest.MonkeyPatch, scene: Scene
+) -> None:
+    table, copy = scene(console)
+    made, failures = saved.plan(console, table, copy), 0
+    real = jobs.execute
+    for number in range(12):
+        job = saved.ask(table, copy, made)
+        meddled(lambda port, number=number: port.at(number, refusal("InternalError")))
+        job = console.run(job)
+        monkeypatch.setattr(jobs, "execute", real)
+        if job.state == "succeeded":
+            break
+        failures += 1
+        assert (job.state, job.error_code) == ("failed", "InternalError")
+        again = saved.planned(console, table, copy)
+        if again.result["plan"] is None:
+            break
+        made = again.result["plan"]
+
+    assert failures
+    assert saved.refusal(console, table, copy)["why"] == "nothing-to-do"
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_a_restore_whose_answer_was_lost_is_there_when_asked_again(
+    console: Console, meddled: Any, scene: Scene
+) -> None:
+    table, copy = scene(console)
+    job = saved.ask(table, copy, saved.plan(console, table, copy))
+    lost = refusal("ConnectionFailed")
+    meddled(lambda port: port.after("put_item", lost).after("put_if_absent", lost))
+
+    job = console.run(job)
+
+    assert (job.state, job.error_code) == ("failed", "ConnectionFailed")
+    assert saved.refusal(console, table, copy)["why"] == "nothing-to-do"
+
+
+def test_a_refusal_is_recorded(console: Console) -> None:
+    table, copy = a_temp_file(console)
+    with pytest.raises(ChangeRefused):
+        saved.ask(table, copy, {"digest": "0" * 32})
+    refused = AuditEntry.objects.get(outcome="refused", action="table.repair")
+    assert (refused.actor_name, refused.target_id) == ("admin", str(table.pk))
