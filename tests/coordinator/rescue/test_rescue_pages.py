@@ -139,3 +139,13 @@ def test_no_sentence_is_said_twice(console: Console) -> None:
 
     for sentence in (*made["consequences"], made["danger"], *(call["says"] for call in made["calls"])):
         assert html.count(sentence) == 1, sentence
+
+
+def test_the_jobs_own_page_tells_each_call_and_what_became_of_it(console: Console) -> None:
+    table, _ = saved.abandoned(console)
+    job = saved.restored(console, table, saved.only_copy(console, table, "entry")["id"])
+
+    html = body(signed_in(Role.VIEWER).get(f"/jobs/{job.pk}/"))
+
+    assert f"Puts the entry of …3.json back into {console.lake.log_store}" in html
+    assert "The entry of …3.json was put back and read again." in html
