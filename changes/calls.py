@@ -72,7 +72,10 @@ class Records(Protocol):
         """Record that TTL of a log store is to move to expireTime."""
 
     def abandon(self, uri: str, versions: tuple[int, ...]) -> Answer:
-        """Forget what was seen to be accepted as these versions of a table; versions that nobody knew stay so."""
+        """Give up what was seen to be accepted as these versions of a table; versions that nobody knew stay so."""
+
+    def readmit(self, uri: str, version: int) -> Answer:
+        """Let count again what was given up of a version of a table; where nothing was, nothing changes."""
 
 
 def _nothing(*_: object) -> None:

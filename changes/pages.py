@@ -52,6 +52,7 @@ class PageSlots:
     fields: str = ""
     sections: str = ""
     beside: str = ""
+    aside: str = ""
     instead: str = ""
 
 

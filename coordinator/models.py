@@ -265,7 +265,7 @@ class ProvenanceRow(models.Model):
         max_length=64, blank=True, default="", help_text="Published file that was shown not to be the accepted one"
     )
     rivals = models.JSONField(null=True, help_text="lake.delta.facts.Acceptance of other items, as JSON; null: none")
-    abandoned_at = models.DateTimeField(null=True, help_text="When an admin gave up what had been accepted")
+    abandoned = models.JSONField(null=True, help_text="Acceptances that count no more, as JSON; null: none")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["table", "version"], name="provenance_once")]

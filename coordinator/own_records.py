@@ -1,5 +1,7 @@
 """Levee's own records, as the calls of a change write them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -7,8 +9,8 @@ from django.utils import timezone
 
 from changes.calls import Answer, Stop, already, done
 from coordinator.models import CommitStore, DeltaTable
-from coordinator.observation.provenance_rows import abandon_versions
-from coordinator.protocols.wording import version_list
+from coordinator.observation.provenance_rows import abandon_versions, readmit_version
+from coordinator.protocols.wording import thousands, version_list
 from coordinator.settings import ttl_ticks
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext
@@ -41,12 +43,22 @@ class RecordsOf:
         return done("Begun: Levee looks every minute and says on the store's page where it is.")
 
     def abandon(self, uri: str, versions: tuple[int, ...]) -> Answer:
+        with self._held(uri) as table:
+            abandon_versions(table, versions)
+        return done(f"What was seen to be accepted as {version_list(versions)} is given up.")
+
+    def readmit(self, uri: str, version: int) -> Answer:
+        with self._held(uri) as table:
+            readmit_version(table, version)
+        return done(f"Commit {thousands(version)} counts.")
+
+    @contextmanager
+    def _held(self, uri: str) -> Iterator[DeltaTable]:
+        """The table's row, which no other writer changes meanwhile. Raises Stop where there is none."""
         place = TableUri.parse(uri)
         with transaction.atomic():
             tables = DeltaTable.objects.select_for_update().filter(connection=self.connection)
             table = tables.filter(bucket=place.bucket, prefix=place.key).first()
             if table is None:
                 raise Stop(f"{uri} is no table that Levee knows any more: nothing was written.")
-            abandon_versions(table, versions, timezone.now())
-            tables.filter(pk=table.pk).update(fingerprint="")  # so that the next look reads what its items still name
-        return done(f"Whatever was seen to be accepted as {version_list(versions)} is given up.")
+            yield table

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField(
             model_name="provenance",
-            name="abandoned_at",
-            field=models.DateTimeField(help_text="When an admin gave up what had been accepted", null=True),
+            name="abandoned",
+            field=models.JSONField(help_text="Acceptances that count no more, as JSON; null: none", null=True),
         ),
     ]

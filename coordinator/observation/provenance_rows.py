@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
-from datetime import datetime
 from typing import Any
 
 from coordinator.models import DeltaTable, ProvenanceRow, StoreIdentity
@@ -10,7 +9,7 @@ from coordinator.observation.reading import Reading
 from coordinator.observation.storable import make_storable
 from coordinator.protocols.deadlines import read_moment
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.provenance import remember
+from coordinator.protocols.provenance import abandoned, readmitted, remember
 from lake.delta import facts
 
 _BATCH = 500
@@ -19,8 +18,9 @@ _TEXTS = ("etag", "digest", "copy_etag", "file_name", "accepted_etag", "differs_
 _MOSTLY_THE_ETAG = ("digest", "accepted_etag")
 _THE_ETAG = "="
 """Stands for the ETag in a column that mostly holds the same: without encryption by KMS both are MD5s of the bytes."""
-_PLAIN = tuple(one.name for one in fields(facts.Provenance) if one.name not in (*_IDENTITY, *_TEXTS, "rivals"))
-_FIELDS = [*(name for name in _PLAIN if name != "version"), *_TEXTS, "identity", "rivals"]
+_LISTS = ("rivals", "abandoned")
+_PLAIN = tuple(one.name for one in fields(facts.Provenance) if one.name not in (*_IDENTITY, *_TEXTS, *_LISTS))
+_FIELDS = [*(name for name in _PLAIN if name != "version"), *_TEXTS, *_LISTS, "identity"]
 
 Identities = Mapping[tuple[int, str, str, str], StoreIdentity]
 
@@ -60,15 +60,29 @@ def save_provenance(pairs: Sequence[tuple[DeltaTable, Reading]]) -> None:
         _prune(table, reading)
 
 
-def abandon_versions(table: DeltaTable, versions: Sequence[int], now: datetime) -> None:
-    """Give up all that is known of these versions; what a reading begun before `now` saw adds nothing to that.
+def abandon_versions(table: DeltaTable, versions: Sequence[int]) -> None:
+    """Give up all that is known of these versions but what was accepted as them, which then counts no more.
 
     The table's row has to be held meanwhile.
     """
-    gone = [facts.Provenance(version, abandoned_at=now) for version in versions]
-    rows = [_row(table, one, {}) for one in gone]
+    rows = table.provenance.filter(version__in=versions).select_related("identity")
+    _replace(table, [abandoned(_fact(row)) for row in rows])
+
+
+def readmit_version(table: DeltaTable, version: int) -> None:
+    """Let count again what was given up of a version. The table's row has to be held meanwhile."""
+    rows = table.provenance.filter(version=version).select_related("identity")
+    _replace(table, [readmitted(_fact(row)) for row in rows])
+
+
+def _replace(table: DeltaTable, known: Sequence[facts.Provenance]) -> None:
+    identities = _identities([(table, one) for one in known])
     ProvenanceRow.objects.bulk_create(
-        rows, update_conflicts=True, update_fields=_FIELDS, unique_fields=["table", "version"], batch_size=_BATCH
+        [_row(table, one, identities) for one in known],
+        update_conflicts=True,
+        update_fields=_FIELDS,
+        unique_fields=["table", "version"],
+        batch_size=_BATCH,
     )
 
 
@@ -113,8 +127,8 @@ def _row(table: DeltaTable, one: facts.Provenance, identities: Identities) -> Pr
     values: dict[str, Any] = {name: getattr(one, name) for name in _PLAIN}
     values |= {name: getattr(one, name) or "" for name in _TEXTS}
     values |= {name: _THE_ETAG for name in _MOSTLY_THE_ETAG if values[name] and values[name] == values["etag"]}
-    rivals = [_stored_rival(rival) for rival in one.rivals] or None
-    row = ProvenanceRow(table=table, identity=identity, rivals=rivals, **values)
+    values |= {name: [_stored(listed) for listed in getattr(one, name)] or None for name in _LISTS}
+    row = ProvenanceRow(table=table, identity=identity, **values)
     make_storable(row)
     return row
 
@@ -123,20 +137,20 @@ def _fact(row: ProvenanceRow) -> facts.Provenance:
     values: dict[str, Any] = {name: getattr(row, name) for name in _PLAIN}
     values |= {name: getattr(row, name) or None for name in _TEXTS}
     values |= {name: values["etag"] for name in _MOSTLY_THE_ETAG if values[name] == _THE_ETAG}
-    rivals = tuple(_read_rival(rival) for rival in row.rivals or ())
-    fact = facts.Provenance(**values, rivals=rivals)
+    values |= {name: tuple(_read(listed) for listed in getattr(row, name) or ()) for name in _LISTS}
+    fact = facts.Provenance(**values)
     if row.identity is None:
         return fact
     return replace(fact, **{name: getattr(row.identity, name) for name in _IDENTITY})
 
 
-def _stored_rival(rival: facts.Acceptance) -> dict[str, Any]:
+def _stored(rival: facts.Acceptance) -> dict[str, Any]:
     at = rival.accepted_at.isoformat() if rival.accepted_at else None
     stored = asdict(replace(rival, accepted_at=None)) | {"accepted_at": at}
     return {name: value for name, value in stored.items() if value is not None}
 
 
-def _read_rival(stored: Mapping[str, Any]) -> facts.Acceptance:
+def _read(stored: Mapping[str, Any]) -> facts.Acceptance:
     return facts.Acceptance(**{**stored, "accepted_at": read_moment(stored.get("accepted_at"))})
 
 

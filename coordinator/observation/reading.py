@@ -1,6 +1,6 @@
 """Reading one table: two requests where nothing has changed, otherwise all that diagnosis needs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -36,7 +36,7 @@ from coordinator.protocols.needed_facts import (
     wanted_infos,
 )
 from coordinator.protocols.overwritten import proven_copies
-from coordinator.protocols.provenance import Surroundings, is_another_table, provenance_of
+from coordinator.protocols.provenance import Surroundings, is_another_table, of_an_earlier_table, provenance_of
 from coordinator.protocols.verdict import State, Verdict
 from coordinator.repairs.possible import with_possible_repairs
 from lake.aws.access import Lake
@@ -49,6 +49,7 @@ from lake.delta.facts import (
     Mechanism,
     Provenance,
     ReadingProblem,
+    Registration,
     TableFacts,
     TableProtocol,
 )
@@ -69,7 +70,8 @@ class Reading:
     `listing` is the log as listed. `store_name` is the commit store through which
     the table's commits go, "" for none. `log_files` counts every object under `_delta_log/`. `partly_read` are
     versions whose file was too large to be read to its end. `recalled` is what was known of the listed versions before,
-    `learned` what is known of more or more of them now; `of_another_table` says that what is stored is not of this one.
+    `learned` what is known of more or more of them now; `of_another_table` says that what is stored is not of this one,
+    `is_unidentified` that nothing tells.
     `missed` is what this look did not see and a critical finding rests on, `missed_before` the same of the last look at
     this table. `has_moved` tells that a listed file had gone before it was read.
     """
@@ -90,6 +92,7 @@ class Reading:
     recalled: Mapping[int, Provenance] = field(default_factory=dict)
     learned: tuple[Provenance, ...] = ()
     of_another_table: bool = False
+    is_unidentified: bool = False
     missed: tuple[Missed, ...] = ()
     missed_before: tuple[Missed, ...] = ()
     has_moved: bool = False
@@ -202,6 +205,7 @@ def _judge(
         problems=(*reader.problems, *elsewhere, *_store_problems(mechanism, has_entries, survey, witness)),
         had_entries=bool(_lock_domains(remembered, witness)),
         unread_stores=witness.unread,
+        asked_stores=_asked(survey, witness, registrations),
         elsewhere=target.elsewhere,
         region=lake.dynamodb.region,
     )
@@ -226,9 +230,16 @@ def _judge(
         recalled=recalled,
         learned=tuple(one for version, one in facts.provenance.items() if one != recalled.get(version)),
         of_another_table=another is True,
+        is_unidentified=another is None,
         missed_before=remembered.known.missed if remembered.known else (),
         has_moved=reader.has_moved,
     )
+
+
+def _asked(survey: Survey, witness: StoreWitness, registrations: Iterable[Registration]) -> frozenset[str]:
+    """The stores that the pass knows, and those that only this table's metadata name."""
+    known = {store.name for store in survey.log_stores} | {store.name for store in survey.coordinators}
+    return frozenset(known | {domain.store for domain in witness.domains} | {one.store for one in registrations})
 
 
 def _table_id(known: KnownTable | None) -> str:
@@ -236,11 +247,14 @@ def _table_id(known: KnownTable | None) -> str:
 
 
 def _recalling(facts: TableFacts, recalled: Mapping[int, Provenance], another: bool | None) -> TableFacts:
-    """The facts with what was known before, unless it is another table's or may be."""
+    """The facts with what was known before, unless that may be another table's; of one that is, what it left behind."""
     if another is None:
         problem = ReadingProblem("metaData.id", "Without it this table is not told from another one made in its place.")
         return replace(facts, problems=(*facts.problems, problem))
-    return facts if another else replace(facts, provenance=recalled)
+    if not another:
+        return replace(facts, provenance=recalled)
+    left = (entry for entries in facts.entries.values() for entry in entries)
+    return replace(facts, provenance=of_an_earlier_table(recalled, left))
 
 
 def _provenance(facts: TableFacts, target: TableTarget, lake: Lake, another: bool | None) -> Mapping[int, Provenance]:

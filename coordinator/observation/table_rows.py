@@ -22,7 +22,7 @@ def fill(table: DeltaTable, reading: Reading, stores: dict[str, CommitStore]) ->
     elif reading.facts is not None and reading.verdict is not None:
         _fill_state(table, reading, reading.verdict)
         _fill_log(table, reading, reading.facts, reading.verdict, reading.listing or reading.facts.listing)
-        _fill_protocol(table, reading.facts)
+        _fill_protocol(table, reading.facts, is_identified=not reading.is_unidentified)
         table.store = stores.get(reading.store_name)
 
 
@@ -105,13 +105,16 @@ def _last_commit_at(facts: TableFacts, verdict: Verdict) -> datetime | None:
     return None
 
 
-def _fill_protocol(table: DeltaTable, facts: TableFacts) -> None:
+def _fill_protocol(table: DeltaTable, facts: TableFacts, *, is_identified: bool) -> None:
+    """An id that may be that of another table is not stored: it would be taken for the old one's at the next look."""
     protocol = facts.protocol
     if protocol is None:
         return
     table.protocol_version_read = protocol.version
     table.reader_version, table.writer_version = protocol.reader_version, protocol.writer_version
     table.reader_features, table.writer_features = list(protocol.reader_features), list(protocol.writer_features)
-    table.delta_id, table.delta_name = protocol.table_id, protocol.name
+    table.delta_name = protocol.name
+    if is_identified:
+        table.delta_id = protocol.table_id
     table.partition_columns = list(protocol.partition_columns)
     table.properties = dict(protocol.properties)

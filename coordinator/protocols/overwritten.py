@@ -10,10 +10,13 @@ from coordinator.protocols.accepted_copies import accepted_look, is_published
 from coordinator.protocols.judgement import MOST_FINDINGS, Judgement, undecided
 from coordinator.protocols.log_store_entries import look_evidence, own_domains
 from coordinator.protocols.log_view import LogView, ObjectPresence
+from coordinator.protocols.mechanism import registration_id
+from coordinator.protocols.names import same_place
 from coordinator.protocols.provenance import is_same_file
+from coordinator.protocols.several_coordinators import is_split
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import thousands, verb, version_list
-from lake.delta.facts import LogObject, Provenance
+from lake.delta.facts import LogObject, Provenance, Registration
 
 
 def judge_overwritten(view: LogView) -> Judgement:
@@ -128,11 +131,21 @@ def _contradicts(view: LogView, known: Provenance, file: LogObject) -> bool:
 
 
 def spoken_of(view: LogView) -> set[int]:
-    """Versions of which an item of a commit store speaks now."""
+    """Versions of which an item of a commit store speaks now, and which have a state by it."""
     versions = {entry.version for entries in own_domains(view).values() for entry in entries}
     for registration in view.facts.registrations:
-        versions |= {registration.table_version, *(commit.version for commit in registration.commits)}
+        versions |= {commit.version for commit in registration.commits}
+        if _accepts_here(view, registration):
+            versions.add(registration.table_version)
     return {version for version in versions if version is not None}
+
+
+def _accepts_here(view: LogView, registration: Registration) -> bool:
+    """Whether its `tableVersion` is a commit of this table: not of one that accepted nothing, or is left over."""
+    table_id = registration_id(view.facts.protocol)
+    if registration.has_accepted_commits is False or not same_place(registration.path, view.facts.uri):
+        return False
+    return registration.table_id == table_id or view.facts.protocol is None or is_split(view.facts)
 
 
 def _finding(view: LogView, version: int, count: int) -> Finding:

@@ -3,9 +3,9 @@
 What was seen first stays: a fact that is known is never replaced, so that what differs later can be told.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from coordinator.protocols.log_store_entries import own_domains
 from coordinator.protocols.log_view import LogView
@@ -16,7 +16,6 @@ from lake.delta.facts import Acceptance, LockDomain, LogObject, LogStoreEntry, P
 
 _OF_THE_FILE = ("digest", "in_commit_timestamp", "commit_timestamp")
 _SHOWN = ("copy_etag", "differs_etag")
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 MOST_RIVALS = 5
 """Acceptances of one version that are kept besides the first."""
 _OF_ITS_ACCEPTANCE = ("file_name", "accepted_size", "accepted_etag", "accepted_timestamp", "expire_time")
@@ -50,7 +49,7 @@ def remember(known: Provenance | None, seen: Provenance) -> Provenance:
     """
     if known is None:
         return seen
-    if known.abandoned_at is not None and _began_at(seen) <= known.abandoned_at:
+    if any(_is_same_acceptance(one, gone) for one in seen.acceptances[:1] for gone in known.abandoned):
         return known
     both = _with_rivals(_with_acceptance(_with_file(known, seen), seen), seen)
     shown = {name: getattr(seen, name) for name in _SHOWN if getattr(seen, name) not in (None, getattr(both, name))}
@@ -59,9 +58,42 @@ def remember(known: Provenance | None, seen: Provenance) -> Provenance:
     return replace(both, **shown) if shown else both
 
 
-def _began_at(seen: Provenance) -> datetime:
-    """When the reading began that saw it; one that says nothing of it came before everything."""
-    return max((at for at in (seen.seen_at, seen.accepted_at) if at is not None), default=_LONG_AGO)
+def abandoned(known: Provenance) -> Provenance:
+    """What is left of a version that is given up: what was accepted as it, so that its items add nothing again."""
+    return Provenance(known.version, abandoned=(*known.abandoned, *known.acceptances)[-MOST_RIVALS:])
+
+
+def readmitted(known: Provenance) -> Provenance:
+    """A version whose given up acceptance counts again; as it is where another one counts, or none was given up."""
+    if known.is_accepted or not known.abandoned:
+        return known
+    *others, last = known.abandoned
+    return replace(
+        known,
+        store=last.store,
+        region=last.region,
+        lock_domain=last.lock_domain,
+        file_name=last.file_name,
+        accepted_size=last.size,
+        accepted_etag=last.etag,
+        accepted_timestamp=last.timestamp,
+        expire_time=last.expire_time,
+        accepted_at=last.accepted_at,
+        abandoned=tuple(others),
+    )
+
+
+def of_an_earlier_table(known: Mapping[int, Provenance], entries: Iterable[LogStoreEntry]) -> dict[int, Provenance]:
+    """What the table that was made in its place takes over: entries that are left speak of no commit of it."""
+    left = {entry.version for entry in entries}
+    return {version: abandoned(one) for version, one in known.items() if version in left and one.is_accepted}
+
+
+def _is_same_acceptance(one: Acceptance, other: Acceptance) -> bool:
+    """Whether both are one item's word of one commit: each try of a writer has a file of its own name."""
+    if one.identity != other.identity or one.file_name != other.file_name:
+        return False
+    return one.file_name is not None or one.timestamp == other.timestamp
 
 
 def is_same_file(known: Provenance, size: int | None, etag: str | None) -> bool:
@@ -78,14 +110,15 @@ def is_another_table(
     Where the old one was never read, a table that was made after one of the known versions was seen is another one.
     None where an id is not known and no file of the log is a known one.
     """
-    seen = {version: known[version] for version in published if version in known and known[version].seen_at}
-    if not known or any(is_same_file(seen[v], published[v].size, published[v].etag) for v in seen):
+    seen = {version: one for version, one in known.items() if one.seen_at}
+    in_place = [version for version in seen if version in published]
+    if not known or any(is_same_file(seen[v], published[v].size, published[v].etag) for v in in_place):
         return False
     if old_id and new is not None and new.table_id:
         return old_id != new.table_id
-    if new is not None and any(_was_before(seen[version], new.created_at) for version in seen):
+    if new is not None and any(_was_before(one, new.created_at) for one in seen.values()):
         return True
-    return None if seen else False
+    return None if in_place else False
 
 
 def _was_before(known: Provenance, created_at: datetime | None) -> bool:
@@ -129,11 +162,9 @@ def _registrations(view: LogView) -> list[Registration]:
     """Every registration that has accepted commits of this place, first the one that the newest metadata names.
 
     Another one may have accepted the same versions as other commits (docs/decisions/008), and is removed by somebody
-    before long. A table that names none has left its coordinator, and its commits take another way.
+    before long. One that no metadata names any more has accepted at least the commit that says so.
     """
     table_id = registration_id(view.facts.protocol)
-    if table_id is None:
-        return []
     here = [one for one in view.facts.registrations if one.has_accepted_commits is True]
     here = [one for one in here if same_place(one.path, view.facts.uri)]
     return sorted(here, key=lambda one: (one.table_id != table_id, one.store, one.table_id))

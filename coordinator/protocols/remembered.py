@@ -86,8 +86,13 @@ def _unless_one_commit(view: LogView, known: Provenance, others: Sequence[Accept
 
 
 def _may_all_be_given_up(view: LogView, known: Provenance) -> bool:
-    """Whether each commit that is not the published one may have been given up by its writer."""
-    unpublished = [one for one in accepted_again(view, known) if is_published(view, known, one) is not True]
+    """Whether each commit that is not the published one may have been given up by its writer.
+
+    The last that the lock accepted is the published one, unless it is shown not to be.
+    """
+    *earlier, last = accepted_again(view, known)
+    unpublished = [one for one in earlier if is_published(view, known, one) is not True]
+    unpublished += [last] if is_published(view, known, last) is False else []
     return all(may_be_given_up(one) for one in unpublished)
 
 

@@ -16,7 +16,7 @@ from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_moved_temp, is_version
 from coordinator.protocols.overwritten import first_evidence, spoken_of, survivors_of
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import runs_of, thousands, verb, version_list
+from coordinator.protocols.wording import joined, runs_of, thousands, verb, version_list
 from lake.delta.facts import Acceptance, Provenance
 from lake.delta.names import commit_name
 
@@ -25,15 +25,16 @@ MOST_LOOKED_UP = 20
 
 
 def judge_vanished(view: LogView) -> Judgement:
-    """One finding for all that are lost, and one for those that may be, once each that is to be looked up was."""
+    """One finding for all that are lost, and others for those that may be, once each that is to be looked up was."""
     gone = gone_versions(view)
     if not gone or any(commit_name(version) not in view.facts.heads for version in gone[:MOST_LOOKED_UP]):
         return Judgement()
-    lost = vanished_versions(view)
-    unclear = [version for version in gone if version not in lost]
-    return Judgement(
-        findings=(*([_finding(view, lost)] if lost else []), *([_given_up_or_lost(unclear)] if unclear else []))
-    )
+    lost, known = vanished_versions(view), view.facts.provenance
+    unread = [version for version in gone if version not in lost and _unread_store(view, known[version])]
+    given_up = [version for version in gone if version not in (*lost, *unread)]
+    found = [_finding(view, lost)] if lost else []
+    found += [_unread(view, unread)] if unread else []
+    return Judgement(findings=(*found, *([_given_up_or_lost(given_up)] if given_up else [])))
 
 
 def gone_versions(view: LogView) -> tuple[int, ...]:
@@ -42,13 +43,13 @@ def gone_versions(view: LogView) -> tuple[int, ...]:
         return ()
     known, named = view.facts.provenance, spoken_of(view)
     above = (known[version] for version in sorted(known) if version > view.newest and version not in named)
-    return tuple(one.version for one in above if is_version(one.version) and _was_there(view, one))
+    return tuple(one.version for one in above if is_version(one.version) and one.is_known)
 
 
 def vanished_versions(view: LogView) -> tuple[int, ...]:
-    """Those of them that were published, or accepted for good."""
+    """Those of them that were published, or accepted for good by an item that would be seen if it still were."""
     known = view.facts.provenance
-    return tuple(version for version in gone_versions(view) if known[version].seen_at or _is_lost(known[version]))
+    return tuple(version for version in gone_versions(view) if _is_lost(view, known[version]))
 
 
 def may_be_given_up(one: Acceptance) -> bool:
@@ -56,17 +57,28 @@ def may_be_given_up(one: Acceptance) -> bool:
     return one.file_name is not None and is_moved_temp(one.file_name) and one.expire_time is None
 
 
-def _was_there(view: LogView, known: Provenance) -> bool:
-    """Whether it was published, or accepted by an item that would be seen if it still were."""
-    return known.seen_at is not None or (known.is_accepted and _are_items_read(view))
-
-
-def _are_items_read(view: LogView) -> bool:
-    return not (view.facts.unread_stores or view.unread("entries") or view.unread("registrations"))
-
-
-def _is_lost(known: Provenance) -> bool:
+def _is_lost(view: LogView, known: Provenance) -> bool:
+    if known.seen_at is not None:
+        return True
+    if _unread_store(view, known):
+        return False
     return any(not may_be_given_up(one) for one in known.acceptances)
+
+
+def _unread_store(view: LogView, known: Provenance) -> str:
+    """The store that accepted it and was not read this time: its item may stand there; "" where all were."""
+    return next((one.store for one in known.acceptances if not _was_read(view, one)), "")
+
+
+def _was_read(view: LogView, one: Acceptance) -> bool:
+    facts = view.facts
+    if view.unread("entries" if one.is_of_log_store else "registrations"):
+        return False
+    if facts.region and one.region and one.region != facts.region:
+        return False
+    if any(problem.place.endswith(f" {one.store}") for problem in facts.unread_stores):
+        return False
+    return facts.asked_stores is None or one.store in facts.asked_stores
 
 
 def _finding(view: LogView, versions: Sequence[int]) -> Finding:
@@ -101,6 +113,14 @@ def _what_happened(known: Sequence[Provenance]) -> str:
     if not any(one.seen_at for one in known):
         return f"{were} accepted and {were} never seen published"
     return "were published or accepted and are gone"
+
+
+def _unread(view: LogView, versions: Sequence[int]) -> Finding:
+    many = len(versions)
+    stores = dict.fromkeys(_unread_store(view, view.facts.provenance[version]) for version in versions)
+    named = f"{verb(many, 'version', 'versions')} {version_list(versions)} {verb(many, 'was', 'were')}"
+    missing = f"{joined(list(stores))}, which accepted {verb(many, 'it', 'them')}, was not read"
+    return undecided(f"Whether {named} lost", missing, versions[-1], versions)
 
 
 def _given_up_or_lost(versions: Iterable[int]) -> Finding:

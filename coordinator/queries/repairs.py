@@ -44,6 +44,7 @@ SLOTS = PageSlots(
     again="coordinator/parts/plan_again.html",
     fields="coordinator/parts/repair_fields.html",
     sections="coordinator/parts/refused_instead.html",
+    aside="coordinator/parts/repair_aside.html",
 )
 PATH_ASKED = "coordinator/parts/path_scheme.html"
 """The form that stands where a repair waits for how writers spell the table's path."""

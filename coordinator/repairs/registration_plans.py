@@ -83,7 +83,7 @@ def kept_above(table: TableUnderRepair, repair: str, goal: int) -> tuple[tuple[C
     """
     above, beside = staged_above(table.view, goal), _contested(table, goal)
     absent = RequireAbsent(table.place.bucket, (table.published_key(goal + 1),))
-    lost = [known.version for known in table.given.facts.provenance.values() if known.version > goal and known.is_known]
+    lost = _seen_above(table, goal)
     if not above and not beside and not lost:
         return (absent,), ""
     folder = table.rescue_folder(repair, goal)
@@ -99,8 +99,19 @@ def kept_above(table: TableUnderRepair, repair: str, goal: int) -> tuple[tuple[C
     if beside:
         many = counted(len(beside), "staged file")
         whats.append(f"an accepted commit {thousands(goal)}: {many} of it may hold it, and not {goal}.json")
-    given_up = (Abandon(table.given.facts.uri, tuple(sorted(lost))),) if lost else ()
-    return (*saved, absent, *given_up), "; ".join(whats)
+    return (*saved, absent), "; ".join(whats)
+
+
+def given_up_above(table: TableUnderRepair, goal: int) -> tuple[Call, ...]:
+    """What follows the call that decides: versions above the goal are lost from then on, and not before."""
+    lost = _seen_above(table, goal)
+    return (Abandon(table.given.facts.uri, lost),) if lost else ()
+
+
+def _seen_above(table: TableUnderRepair, goal: int) -> tuple[int, ...]:
+    """Versions above it that were seen before, ascending."""
+    known = table.given.facts.provenance.values()
+    return tuple(sorted(one.version for one in known if one.version > goal and one.is_known))
 
 
 def _contested(table: TableUnderRepair, goal: int) -> list[LogObject]:

@@ -12,6 +12,7 @@ from changes.plan import ChangePlan, Refusal
 from coordinator.models import DeltaTable
 from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
+from coordinator.own_records import records_for
 from coordinator.protocols.wording import counted
 from coordinator.repairs.call_steps import CallSteps
 from coordinator.repairs.carrying_out import AuditSnapshots
@@ -130,7 +131,8 @@ def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Ch
     snapshots.after["calls"] = []
     context.result(before=snapshots.before, after=snapshots.after, aws_request_ids=snapshots.request_ids)
     with CallSteps(context, plan, snapshots) as steps:
-        execution = execute(plan.calls, Sending(lake, check_cancelled=context.check_cancelled), steps)
+        sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
+        execution = execute(plan.calls, sending, steps)
     with context.step("Read the table again") as step:
         conclusion = conclude(connection, lake, plan, execution, lambda: _plan_now(connection, lake, context.params))
         step.detail = conclusion.now

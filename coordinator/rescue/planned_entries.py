@@ -1,17 +1,19 @@
 """Putting a log store entry back: it takes its version again, so only where nothing has taken it since."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from changes.calls import Call
+from coordinator.protocols.provenance import readmitted
 from coordinator.protocols.wording import thousands
 from coordinator.repairs.item_calls import RequireNoEntry
 from coordinator.repairs.object_calls import RequireAbsent
+from coordinator.repairs.record_calls import Readmit
 from coordinator.repairs.restore_calls import RestoreItem
 from coordinator.repairs.seen_before import why_contradicted
 from coordinator.repairs.table_under_repair import moment_of
 from coordinator.rescue.facts import RestoreFacts
 from coordinator.rescue.wording import NOTHING_TO_DO, NotRestorable, RestoreCalls, refused_first
-from lake.delta.facts import LockDomain, LogStoreEntry, Mechanism
+from lake.delta.facts import LockDomain, LogStoreEntry, Mechanism, Provenance
 from lake.delta.names import commit_name
 
 
@@ -26,9 +28,8 @@ def plan_entry(given: RestoreFacts) -> RestoreCalls | NotRestorable:
     table = given.table
     absent = RequireAbsent(table.place.bucket, (table.published_key(version),))
     put = RestoreItem(given.store, kept.key_names, kept.item)
-    return RestoreCalls(
-        (*_not_elsewhere(given, entry), absent, put), _consequences(version), _danger(given, entry, version)
-    )
+    calls = (*_not_elsewhere(given, entry), absent, put, Readmit(table.given.facts.uri, version))
+    return RestoreCalls(calls, _consequences(version), _danger(given, entry, version))
 
 
 def _not_elsewhere(given: RestoreFacts, entry: LogStoreEntry) -> tuple[Call, ...]:
@@ -78,12 +79,16 @@ def _why_went_on(given: RestoreFacts, version: int) -> str:
     """Why the table has a commit of this version, or a later one, without the entry."""
     table = given.table
     seen = table.given.facts.provenance
-    known = any(one > version or (one == version and seen[one].size is not None) for one in seen)
+    known = any(one.is_known and (one.version > version or one.size is not None) for one in _from(seen, version))
     if table.newest_trace >= version or known:
         return (
             f"The log went on without this entry: version {thousands(version)}, or a later one, is there or was seen."
         )
     return ""
+
+
+def _from(seen: Mapping[int, Provenance], version: int) -> Iterator[Provenance]:
+    return (one for one in seen.values() if one.version >= version)
 
 
 def _why_not_next(given: RestoreFacts, version: int) -> str:
@@ -109,5 +114,6 @@ def _why_not_temp(given: RestoreFacts, entry: LogStoreEntry, version: int) -> It
     yield table.why_not_copy(name)
     check = table.check(name)
     if check is not None:
-        yield why_contradicted(table.given.facts.provenance.get(version), check, version)
+        seen = table.given.facts.provenance.get(version)
+        yield why_contradicted(readmitted(seen) if seen else None, check, version)
     yield table.why_not_between(name, version)

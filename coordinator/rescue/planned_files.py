@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from coordinator.protocols.names import is_version
+from coordinator.protocols.provenance import readmitted
 from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.object_calls import MOST_BYTES
 from coordinator.repairs.restore_calls import RestoreObject
@@ -57,7 +58,8 @@ def _why_not_named(given: RestoreFacts, file: SavedFile) -> Iterator[str]:
     yield table.why_not_copy(copy.name)
     check = table.check(copy.name)
     if check is not None:
-        yield why_contradicted(table.given.facts.provenance.get(copy.version), check, copy.version)
+        seen = table.given.facts.provenance.get(copy.version)
+        yield why_contradicted(readmitted(seen) if seen else None, check, copy.version)
     yield table.why_not_between(copy.name, copy.version)
     for one in _listed(given):
         if one not in (None, file.size):

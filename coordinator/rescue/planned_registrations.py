@@ -57,7 +57,9 @@ def _why_not(given: RestoreFacts, registration: Registration, version: int) -> I
 
 def _why_went_on(given: RestoreFacts, version: int) -> str:
     table = given.table
-    if table.newest_trace > version or any(one > version for one in table.given.facts.provenance):
+    if table.newest_trace > version or any(
+        one.is_known and one.version > version for one in table.given.facts.provenance.values()
+    ):
         return (
             f"The log went on without this registration, which knows no version after {thousands(version)}: “Register "
             "again” makes one that does."

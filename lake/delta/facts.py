@@ -209,7 +209,8 @@ class Provenance:
     accepted the version with another file: then neither file may be taken for the only accepted one; `rivals` are those
     other acceptances. `differs_etag` is as in `Acceptance`, of the first one. Timestamps are epoch milliseconds.
 
-    `abandoned_at` is when an admin gave up whatever had been accepted as the version: nothing from before is kept.
+    `abandoned` are acceptances that count no more: an admin gave them up, or they were of a table that stood here
+    before. An item that still says one of them adds nothing.
     """
 
     version: int
@@ -233,7 +234,7 @@ class Provenance:
     disputed: bool = False
     differs_etag: str | None = None
     rivals: tuple[Acceptance, ...] = ()
-    abandoned_at: datetime | None = None
+    abandoned: tuple[Acceptance, ...] = ()
 
     @property
     def acceptances(self) -> tuple[Acceptance, ...]:
@@ -265,8 +266,8 @@ class Provenance:
         return self.store is not None
 
     def accepted(self, name: str) -> bool:
-        """Whether a temp or staged file, named relative to `_delta_log/`, is one that was accepted."""
-        return any(one.names(name) for one in self.acceptances)
+        """Whether a temp or staged file, named relative to `_delta_log/`, is one that was ever accepted."""
+        return any(one.names(name) for one in (*self.acceptances, *self.abandoned))
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +311,7 @@ class TableFacts:
     its version; a file that it does not name was not compared. `unread_stores` are commit stores of the connection that
     refused, and may hold items of the table all the same. `elsewhere` are entries that this reading could not reach;
     `region` is that of the stores it did.
+    `asked_stores` are the DynamoDB tables that were asked and answered, None where all that matter were.
     `ttl_seconds` is the longest entry life assumed. `provenance` is what earlier readings saw of the versions of this
     very table; a version that is not in it is seen for the first time.
     """
@@ -330,6 +332,7 @@ class TableFacts:
     copies: Mapping[str, bool] = field(default_factory=dict)
     problems: tuple[ReadingProblem, ...] = ()
     unread_stores: tuple[ReadingProblem, ...] = ()
+    asked_stores: frozenset[str] | None = None
     elsewhere: tuple[HeldElsewhere, ...] = ()
     region: str = ""
     ttl_seconds: int = 86_400

@@ -27,5 +27,8 @@ class NoRecords:
     def abandon(self, uri: str, versions: tuple[int, ...]) -> Answer:
         return done("")
 
+    def readmit(self, uri: str, version: int) -> Answer:
+        return done("")
+
 
 NO_RECORDS = NoRecords()

@@ -12,6 +12,7 @@ from coordinator.repairs.registration_plans import (
     commit_time,
     current_registration,
     files_of_goal,
+    given_up_above,
     kept_above,
     why_no_goal,
     why_not_rest_on,
@@ -45,7 +46,7 @@ def raise_version(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrR
         finding,
         NAME,
         title,
-        (*kept, call),
+        (*kept, call, *given_up_above(table, goal)),
         (f"Writers continue with version {thousands(goal + 1)}. Deletes nothing.", FOLLOWING),
         loses,
     )

@@ -15,6 +15,7 @@ from coordinator.repairs.registration_plans import (
     SCHEMA_VERSION,
     commit_time,
     files_of_goal,
+    given_up_above,
     kept_above,
     why_no_goal,
 )
@@ -53,7 +54,7 @@ def register_again(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOr
         finding,
         NAME,
         title,
-        (*kept, Register(table.given.coordinator, item)),
+        (*kept, Register(table.given.coordinator, item), *given_up_above(table, goal)),
         (
             f"Reads work again, and writers continue with version {thousands(goal + 1)}.",
             f"Its path is {spelling.path}. {spelling.because} Writers that spell it otherwise are refused.",

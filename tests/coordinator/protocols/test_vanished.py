@@ -8,12 +8,12 @@ import pytest
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.needed_facts import wanted_heads
+from coordinator.protocols.provenance import abandoned
 from coordinator.protocols.vanished import MOST_LOOKED_UP, judge_vanished
 from coordinator.protocols.verdict import Finding, Severity, State
 from lake.delta.facts import Mechanism, Provenance, ReadingProblem, TableFacts
 from tests.builders.facts import (
     COORDINATOR,
-    NOW,
     STORE,
     TABLE_ID,
     commit_name,
@@ -98,16 +98,36 @@ def test_published_and_accepted_ones_are_told_together() -> None:
     assert "Versions 5 to 6 were published or accepted and are gone" in vanished(facts)[0].summary
 
 
-@pytest.mark.parametrize("of", ["entries", "registrations"])
-def test_while_items_cannot_be_read_an_accepted_version_may_still_be_named(of: str) -> None:
-    unread = [ReadingProblem(of, "AccessDenied")]
+REFUSED = [ReadingProblem(f"DynamoDB table {STORE}", "AccessDenied")]
 
-    assert vanished(looked_up(table_facts(listing(range(5)), seen=[accepted(5)], problems=unread))) == []
-    assert vanished(looked_up(table_facts(listing(range(5)), seen=[accepted(5)], unread_stores=unread))) == []
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        {"problems": (ReadingProblem("entries", "AccessDenied"),)},
+        {"unread_stores": tuple(REFUSED)},
+        {"asked_stores": frozenset({"another"})},
+        {"region": "us-east-1"},
+    ],
+    ids=["entries unread", "store refused", "store not asked", "another region"],
+)
+def test_while_its_store_is_not_read_a_lost_commit_is_undecided(read: dict[str, Any]) -> None:
+    facts = looked_up(table_facts(listing(range(5)), seen=[accepted(5)]))
+    (found,) = vanished(replace(facts, **read))
+
+    assert (found.code, found.severity, found.state) == ("undecided", Severity.WARNING, State.NOT_CHECKED)
+    assert f"{STORE}, which accepted it, was not read" in found.summary
+
+
+def test_a_refusal_of_another_store_decides_nothing() -> None:
+    other = (ReadingProblem("DynamoDB table another", "AccessDenied"),)
+    facts = looked_up(table_facts(listing(range(5)), seen=[accepted(5)]))
+
+    assert [one.code for one in vanished(replace(facts, unread_stores=other))] == ["vanished"]
 
 
 def test_what_an_admin_gave_up_is_not_lost_again() -> None:
-    given_up = Provenance(5, abandoned_at=NOW)
+    given_up = abandoned(accepted(5))
 
     assert vanished(looked_up(table_facts(listing(range(5)), seen=[given_up]))) == []
 

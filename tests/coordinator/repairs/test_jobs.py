@@ -1,14 +1,15 @@
 """Repairs as jobs: planned, confirmed, carried out, and proven by reading the table again."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
+from changes.calls import Stop
 from changes.gate import NameNotTyped, PlanNeeded
 from coordinator import actions
-from coordinator.models import ProvenanceRow, TableFinding
-from coordinator.own_records import RecordsOf
+from coordinator.models import TableFinding
+from coordinator.repairs.item_calls import DeleteEntry, Register
 from coordinator.repairs.offers import offers_of
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
@@ -19,6 +20,7 @@ from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.context import JobCancelled, JobContext
 from dashboard.jobs.models import Job
 from dashboard.jobs.registry import kind_named
+from tests.builders.delta import EPOCH_MS, UUID, incomplete_item
 from tests.builders.people import actor, person
 from tests.builders.writers import log_store_writer
 from tests.coordinator.repairs.console import Console
@@ -412,30 +414,69 @@ def test_an_abandoned_commit_is_not_found_lost_afterwards(console: Console) -> N
     assert table.state == "healthy", table.summary
 
 
-def test_an_abandonment_that_is_stopped_before_the_entry_goes_leaves_it_known(console: Console) -> None:
-    table = console.lost()
-    job = console.repair(table, console.plan(table, "abandon-commit"), by=actor(Role.ADMIN), confirm=table.name)
-    RecordsOf(console.connection, "admin").abandon(table.uri, (3,))
+def test_a_look_between_giving_up_and_deleting_brings_nothing_back(console: Console, monkeypatch) -> None:
+    table, send = console.lost(), DeleteEntry.send
+    plan = console.plan(table, "abandon-commit")
 
+    def after_a_look(self, sending):
+        console.observe()
+        return send(self, sending)
+
+    monkeypatch.setattr(DeleteEntry, "send", after_a_look)
+    job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
     console.observe()
 
-    known = ProvenanceRow.objects.get(table=table, version=3)
-    assert known.file_name
-    assert console.run(job).state == "succeeded"
+    assert (job.state, job.error_text) == ("succeeded", "")
     table.refresh_from_db()
     assert table.state == "healthy", table.summary
 
 
-def test_a_look_that_began_before_the_abandonment_brings_nothing_back(console: Console, monkeypatch) -> None:
+def test_a_commit_of_the_version_that_is_accepted_later_counts(console: Console) -> None:
     table = console.lost()
-    key = {"tablePath": {"S": console.lake.uri(table.prefix)}, "fileName": {"S": FILE.rpartition("/")[2]}}
-    with monkeypatch.context() as patched:
-        patched.setattr("coordinator.own_records.timezone.now", lambda: datetime.now(UTC) + timedelta(minutes=5))
-        RecordsOf(console.connection, "admin").abandon(table.uri, (3,))
-
+    plan = console.plan(table, "abandon-commit")
+    console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
+    later = incomplete_item(3, console.lake.uri(table.prefix), tempPath={"S": f".tmp/{3:020d}.json.{'b' * 8}"})
+    console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=later)
     console.observe()
+    key = {name: later[name] for name in ("tablePath", "fileName")}
     console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
     console.observe()
 
+    assert TableFinding.objects.filter(table=table, resolved_at=None).values_list("code", flat=True)[0] == "vanished"
+
+
+def test_an_abandonment_that_stops_at_the_entry_says_what_it_wrote(console: Console, monkeypatch) -> None:
+    table = console.lost()
+    plan = console.plan(table, "abandon-commit")
+
+    def refused(self, sending):
+        raise Stop("The entry is another than the plan's.")
+
+    monkeypatch.setattr(DeleteEntry, "send", refused)
+    job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
+
+    assert "What was seen to be accepted as 3 is given up." in (job.error_text or job.message)
+
+
+def test_registering_again_that_is_refused_gives_nothing_up(console: Console, monkeypatch) -> None:
+    table = console.coordinated()
+    store = f"commits-{console.lake.bucket}"
+    item = console.lake.dynamodb.scan(TableName=store)["Items"][0]
+    console.lake.dynamodb.delete_item(TableName=store, Key={"tableId": item["tableId"]})
+    for version in (2, 3):
+        console.lake.delete(f"{table.prefix}/_delta_log/_staged_commits/{version:020d}.{UUID}.json")
+    console.observe()
+    plan = console.plan(table, "re-register")
+
+    def refused(self, sending):
+        raise Stop("AccessDenied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Register, "send", refused)
+        console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
+    back = {**item, "tableVersion": {"N": "1"}, "tableTimestamp": {"N": str(EPOCH_MS + 1)}, "commits": {"L": []}}
+    console.lake.dynamodb.put_item(TableName=store, Item=back)
+    console.observe()
+
     table.refresh_from_db()
-    assert table.state == "healthy", table.summary
+    assert table.state == "unsafe", table.summary

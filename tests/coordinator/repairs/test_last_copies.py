@@ -11,8 +11,9 @@ from coordinator.repairs.kinds import remove_orphans
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.jobs.models import Job
-from tests.builders.delta import EPOCH_MS, UUID, commit_bytes, commit_info, crc_bytes
+from tests.builders.delta import EPOCH_MS, UUID, add, commit_bytes, commit_info, crc_bytes, metadata, protocol
 from tests.builders.people import actor
+from tests.coordinator.observation.accepted_and_lost import ORDERS, accept, coordinated, log
 from tests.coordinator.repairs.console import Console
 
 pytestmark = pytest.mark.django_db
@@ -196,3 +197,23 @@ def test_a_temp_file_above_the_log_without_an_entry_is_kept_aside_before_it_goes
     assert last not in keys(console)
     [kept] = [key for key in keys(console) if f"/_levee_rescue/{plan['rescue_folder']}/" in key]
     assert console.bytes_of(kept) == b"accepted once"
+
+
+def test_the_staged_file_of_an_accepted_downgrade_is_not_deleted_unasked(console: Console) -> None:
+    written = console.lake
+    downgrade = commit_bytes(commit_info("DROP FEATURE", in_commit_timestamp=EPOCH_MS + 6), metadata(), protocol())
+    store, item = coordinated(written, console.connection)
+    accept(written, store, item, 6, downgrade, last=True)
+    console.observe()
+    written.dynamodb.put_item(TableName=store, Item=item)
+    console.observe()
+    body = commit_bytes(commit_info("WRITE", in_commit_timestamp=EPOCH_MS + 77), add("y"))
+    written.put(log(f"_staged_commits/{6:020d}.other.json"), body)
+    written.commit(ORDERS, 6, body)
+    again = {"tableVersion": {"N": "6"}, "tableTimestamp": {"N": str(EPOCH_MS + 77)}, "commits": {"L": []}}
+    written.dynamodb.put_item(TableName=store, Item={**item, **again})
+    console.observe()
+
+    plans = console.planned(console.table(ORDERS)).result["plans"]
+
+    assert not [plan for plan in plans if plan["kind"] == "remove-orphans" and not plan["can_lose"]]
