@@ -223,7 +223,8 @@ def temp_of(world: World, version: int) -> str:
 
 LOSSES = tuple(loss_scenes())
 """Something is gone that a repair brings back, or that nothing does."""
-BREACHES = (*breach_scenes(), *divided_scenes())
+DIVIDED = tuple(divided_scenes())
+BREACHES = (*breach_scenes(), *DIVIDED)
 """Something happens that no protocol allows: it is said, and no act of Levee's makes it worse."""
 SEEN_BEFORE = (*overwriting_scenes(), *vanishing_scenes())
 """Of what is wrong here the lake keeps no trace for long: only who has looked before can tell."""

@@ -7,18 +7,19 @@ from typing import Any
 
 import pytest
 
-from changes.calls import Call
+from changes.calls import Call, done
 from changes.execution import execute
 from coordinator.coordination import carrying_out
 from coordinator.coordination.checks import Operation
 from coordinator.observation import passes, witnesses
 from coordinator.observation.reading import read_once
-from coordinator.protocols import log_store_items, remembered, vanished
+from coordinator.protocols import log_store_items, remembered
 from coordinator.repairs import carrying_out as repairs
 from coordinator.repairs import jobs
-from coordinator.repairs.item_calls import entry_key
+from coordinator.repairs.item_calls import RequireNoEntry, entry_key
 from coordinator.repairs.kinds import remove_orphans
 from coordinator.repairs.orphan_calls import DeleteOrphan
+from lake.delta.facts import Provenance
 from tests.schedules import gate, test_coordination, test_looks, test_repairs
 from tests.schedules import guarded_scenes as scenes
 from tests.schedules.exploring import Theatre, require_none
@@ -166,7 +167,7 @@ GUARDS: Mapping[str, Guard] = {
     "quiet time": Guard(without_quiet_time, scene("spark after put temp", "spark", 1)),
     "what may name a file, read before its deletion": Guard(unheeded, scenes.SLOW, at="(dynamodb:GetItem)"),
     "a commit counts from its acceptance on": Guard(
-        lambda patch: patch.setattr(vanished, "_was_there", lambda view, known: known.seen_at is not None),
+        lambda patch: patch.setattr(Provenance, "is_known", property(lambda known: known.seen_at is not None)),
         replace(LOST_UNSEEN, play=standing(("ttl", expire, 0))),
         explore_told,
     ),
@@ -174,6 +175,11 @@ GUARDS: Mapping[str, Guard] = {
         lambda patch: patch.setattr(remembered, "accepted_again", lambda view, known: ()),
         replace(LOST_UNSEEN, turns=((Turn("ttl"), Turn("spark")),)),
         explore_told,
+    ),
+    "entries of other locks, read before a publication": Guard(
+        lambda patch: patch.setattr(RequireNoEntry, "send", lambda self, sending: done("")),
+        scene("writer of another store after put entry", "spark", 2),
+        at="(dynamodb:",
     ),
     "proof after a repair": Guard(
         lambda patch: patch.setattr(repairs, "unproven", lambda *_: None),
