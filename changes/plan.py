@@ -6,6 +6,9 @@ from dataclasses import dataclass, field, replace
 
 from changes.calls import Call
 
+NOTHING_TO_DO = "nothing-to-do"
+"""Why a change is refused where everything is as asked for already: no failure."""
+
 
 @dataclass(frozen=True, slots=True)
 class Equivalents:

@@ -4,13 +4,14 @@ With `here` the work is done in this process and the finished job returned; with
 """
 
 from collections.abc import Sequence
+from functools import partial
 
-from changes.gate import confirmation, permitted, require_name
+from changes.asking import WantedChange, ask_for
+from changes.gate import permitted
 from coordinator.models import DeltaTable
-from coordinator.repairs.confirmed import confirmed_plan
+from coordinator.repairs.confirmed import REPAIR_KEY, shown_plan
 from coordinator.repairs.fresh import Subject
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.gate import require
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, ask
 from dashboard.jobs.models import Job
@@ -70,33 +71,21 @@ def repair(
     `confirm` is the table's name as typed, for a plan that can lose something. Raises NotAllowed, ChangeRefused, and
     JobBusy while another repair of the table is under way. A refusal is in the audit log.
     """
-    with permitted(actor, "table.repair", _target(table), table.connection):
-        shown = confirmed_plan(table, Subject(repair, code, version), digest)
-        if shown.document["can_lose"]:
-            require(actor, "table.repair-losing", target=table.uri, connection=table.connection)
-            require_name(confirm, table.name, can_lose=True)
-    job = ask(
-        actor,
+    subject = Subject(repair, code, version)
+    wanted = WantedChange(
         "repair",
-        shown.document["title"],
-        here=here,
-        connection=table.connection,
-        target=_target(table),
-        params={
-            "uri": table.uri,
-            "name": table.name,
-            "repair": repair,
-            "code": code,
-            "version": version,
-            "path_scheme": shown.job.params.get("path_scheme", ""),
-            **confirmation(actor, shown.job, digest, confirm),
-        },
-        idempotency_key=shown.repair_key,
-        reason=reason,
+        "table.repair",
+        table.connection,
+        _target(table),
+        table.name,
+        "table.repair-losing",
+        REPAIR_KEY,
+        {"uri": table.uri, "name": table.name, "repair": repair, "code": code, "version": version},
+        carried=("path_scheme",),
     )
-    if job.params.get("digest") != digest:
-        raise JobBusy(job)
-    return job
+    return ask_for(
+        actor, wanted, partial(shown_plan, table, subject, digest), digest, confirm=confirm, reason=reason, here=here
+    )
 
 
 def repair_many(

@@ -3,61 +3,60 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.management.base import CommandParser
-
+from changes.commands import (
+    NOTHING_CHANGED,
+    ChangeCommand,
+    closing_in_words,
+    has_failed,
+    job_document,
+    or_failed,
+    plan_in_words,
+    require_planned,
+    require_read,
+)
 from changes.documents import PlanDocument, RefusalDocument
+from changes.plan import NOTHING_TO_DO
 from coordinator.queries.settings_plan import equivalents_of
 from coordinator.settings.actions import apply_change, plan_change
 from coordinator.settings.requests import ChangeInvalid, ChangeRequest, subject_name
 from dashboard.accounts.actor import Actor
-from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.commands import Failed, UsageError
 from dashboard.connections.models import Connection
-from dashboard.connections.writable import ChangeRefused
-from dashboard.jobs.models import Job, JobState
+from dashboard.jobs.models import Job
 
 Document = dict[str, Any]
-NOTHING_TO_DO = "nothing-to-do"
 
 
-class SettingsCommand(JsonCommand):
-    """Plans a change by a fresh reading; nothing is sent without `--apply`. Needs neither server nor worker."""
-
-    def add_change_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--apply", action="store_true", help="carry out what is planned")
-        parser.add_argument("--confirm", metavar="NAME", default="", help="the name, where a change cannot be undone")
-        parser.add_argument("--enqueue", action="store_true", help="with --apply: hand the work to the workers")
+class SettingsCommand(ChangeCommand):
+    """Plans a change of a store or a bucket."""
 
     def change(self, connection: Connection, change: ChangeRequest, options: Document) -> None:
         """Print the plan, or carry it out. Raises UsageError (2) or Failed (1)."""
-        if options["enqueue"] and not options["apply"]:
-            raise UsageError("--enqueue hands the work to the workers: it goes with --apply.")
-        planned = self._plan(connection, change)
+        self.check_change(options)
+        planned = _plan(connection, change)
         plan, refusal = planned.result["plan"], planned.result["refusal"]
-        job = self._apply(planned, change, options) if plan and options["apply"] else None
+        job = _apply(planned, change, options) if plan and options["apply"] else None
         self.emit(_document(planned, job), list(_as_text(plan, refusal, job, applied=options["apply"])))
-        if refusal and refusal["why"] != NOTHING_TO_DO:
-            raise Failed(f"Nothing was planned: {refusal['reason']}")
-        if job and job.is_finished and job.state != JobState.SUCCEEDED:
+        require_planned(refusal, f"Nothing was planned: {refusal['reason']}" if refusal else "")
+        if job and has_failed(job):
             raise Failed(f"The change was not made whole: see above and `levee job {job.pk}`.")
 
-    def _plan(self, connection: Connection, change: ChangeRequest) -> Job:
-        try:
-            planned = plan_change(Actor.command(), connection, change, here=True)
-        except ChangeInvalid as invalid:
-            raise UsageError(str(invalid)) from invalid
-        if planned.state != JobState.SUCCEEDED:
-            raise Failed(f"{subject_name(change)} could not be read: {planned.error_text or planned.message}")
-        return planned
 
-    def _apply(self, planned: Job, change: ChangeRequest, options: Document) -> Job:
-        plan = planned.result["plan"]
-        if plan["danger"] and options["confirm"].strip() != subject_name(change):
-            raise UsageError(f"{plan['danger']} Add --confirm {subject_name(change)}.")
-        confirmed = {"confirm": options["confirm"], "here": not options["enqueue"]}
-        try:
-            return apply_change(Actor.command(), planned, plan["digest"], **confirmed)
-        except ChangeRefused as refusal:
-            raise Failed(str(refusal)) from refusal
+def _plan(connection: Connection, change: ChangeRequest) -> Job:
+    try:
+        planned = plan_change(Actor.command(), connection, change, here=True)
+    except ChangeInvalid as invalid:
+        raise UsageError(str(invalid)) from invalid
+    require_read(planned, subject_name(change))
+    return planned
+
+
+def _apply(planned: Job, change: ChangeRequest, options: Document) -> Job:
+    plan, confirm = planned.result["plan"], options["confirm"]
+    if plan["danger"] and confirm.strip() != subject_name(change):
+        raise UsageError(f"{plan['danger']} Add --confirm {subject_name(change)}.")
+    with or_failed():
+        return apply_change(Actor.command(), planned, plan["digest"], confirm=confirm, here=not options["enqueue"])
 
 
 def _document(planned: Job, job: Job | None) -> Document:
@@ -74,15 +73,8 @@ def _document(planned: Job, job: Job | None) -> Document:
 def _job_document(job: Job | None) -> Document | None:
     if job is None:
         return None
-    return {
-        "id": str(job.pk),
-        "title": job.title,
-        "state": job.state,
-        "message": job.message,
-        "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
-        "outcomes": [{**one, "result": one["outcome"]} for one in job.result.get("outcomes", [])],
-        "aws_request_ids": job.result.get("aws_request_ids", []),
-    }
+    outcomes = [{**one, "result": one["outcome"]} for one in job.result.get("outcomes", [])]
+    return {**job_document(job), "outcomes": outcomes}
 
 
 def _as_text(
@@ -93,20 +85,14 @@ def _as_text(
     if plan:
         yield from _plan_lines(plan)
     if job:
-        yield from (
-            "",
-            f"{job.title}: queued as job {job.pk}" if not job.is_finished else job.error_text or job.message,
-        )
+        yield from ("", closing_in_words(job))
     elif plan and not applied:
-        yield from ("", "Nothing was changed. --apply carries it out.")
+        yield from ("", NOTHING_CHANGED)
 
 
 def _plan_lines(plan: PlanDocument) -> Iterator[str]:
     yield plan["title"]
-    for number, call in enumerate(plan["calls"], start=1):
-        yield f"  {number}. {call['says']}"
-        yield f"     {call['operation']}{', if ' + call['condition'] if call['condition'] else ''}"
-    yield from (f"  {sentence}" for sentence in plan["consequences"])
+    yield from plan_in_words(plan)
     for setting, delta, ours in plan["beside"]:
         yield f"  {setting}: {ours} (Delta would have made: {delta})"
     for title, text in equivalents_of(plan):

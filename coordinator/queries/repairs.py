@@ -10,10 +10,11 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.urls import reverse
 
+from changes.asking import ShownPlan
 from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.models import DeltaTable, TableFinding
 from coordinator.queries.table_list import TableFilter, filtered
-from coordinator.repairs.confirmed import ShownPlan
+from coordinator.repairs.confirmed import REPAIR_KEY
 from coordinator.repairs.fresh import Subject
 from coordinator.repairs.kinds import REPAIRS
 from coordinator.repairs.spelling import PATH_SCHEME
@@ -75,7 +76,7 @@ def repair_page(table: DeltaTable, job: Job, subject: Subject) -> RepairPage:
         job=job,
         plan=plan,
         refusal=refusal,
-        led_to=Job.objects.filter(idempotency_key=ShownPlan(job, plan).repair_key).first() if plan else None,
+        led_to=Job.objects.filter(idempotency_key=ShownPlan(job, plan).key(REPAIR_KEY)).first() if plan else None,
         command=command_line(table, subject, plan, path_scheme),
         name=table.name,
         place=table.uri,

@@ -10,10 +10,11 @@ from typing import Any
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 
+from changes.asking import ShownPlan
 from changes.gate import read_at
 from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.models import DeltaTable
-from coordinator.rescue.confirmed import ShownRestore, list_jobs
+from coordinator.rescue.confirmed import RESTORE_KIND, list_jobs
 from coordinator.rescue.copies import CopyKind
 from dashboard.jobs.models import ACTIVE, Job, JobState
 
@@ -110,7 +111,7 @@ def restore_page(table: DeltaTable, job: Job) -> RestorePage:
         job=job,
         plan=plan,
         refusal=job.result.get("refusal") or None,
-        led_to=Job.objects.filter(idempotency_key=ShownRestore(job, plan).restore_key).first() if plan else None,
+        led_to=Job.objects.filter(idempotency_key=ShownPlan(job, plan).key(RESTORE_KIND)).first() if plan else None,
         command=command_line(table, copy, loses=bool(plan and plan["can_lose"])),
         name=table.name,
         place=copy,

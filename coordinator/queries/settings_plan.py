@@ -10,11 +10,12 @@ from xml.etree import ElementTree
 from django.db.models import QuerySet
 from django.urls import reverse
 
+from changes.asking import ShownPlan
 from changes.documents import PlanDocument
 from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.lifecycle_rules import RuleRow, rule_rows
 from coordinator.models import Bucket, CommitStore
-from coordinator.settings.gate import PLAN_KIND
+from coordinator.settings.gate import PLAN_KEY, PLAN_KIND
 from coordinator.settings.requests import (
     Capacity,
     ChangeCapacity,
@@ -108,12 +109,11 @@ def planning_jobs() -> "QuerySet[Job]":
 def settings_page(job: Job, connection: Connection) -> SettingsPage:
     change = read_change_request(job.params["wish"])
     plan, name = job.result.get("plan"), subject_name(change)
-    key = f"upkeep:{job.pk}:{plan['digest']}" if plan else None
     return SettingsPage(
         job=job,
         plan=plan,
         refusal=job.result.get("refusal"),
-        led_to=Job.objects.filter(idempotency_key=key).first() if key else None,
+        led_to=Job.objects.filter(idempotency_key=ShownPlan(job, plan).key(PLAN_KEY)).first() if plan else None,
         command=command_line(change, connection, plan),
         name=name,
         place=f"{name} in {connection.name}, {connection.region}",

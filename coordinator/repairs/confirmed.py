@@ -1,28 +1,16 @@
-"""Finding the plan that somebody confirms: it has to be one that Levee made and showed, not long ago."""
+"""Finding the plan of a repair that somebody confirms: one that Levee made and showed, not long ago."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db.models import QuerySet
-from django.utils import timezone
 
-from changes.gate import LASTS, PlanNeeded, is_too_old, read_at
+from changes.asking import ShownPlan, newest_shown
 from coordinator.models import DeltaTable
 from coordinator.repairs.fresh import Subject
-from dashboard.jobs.models import Job, JobState
+from dashboard.jobs.models import Job
 
-
-@dataclass(frozen=True, slots=True)
-class ShownPlan:
-    """A plan as a job made it: its document (`changes.documents`) and the job."""
-
-    job: Job
-    document: dict[str, Any]
-
-    @property
-    def repair_key(self) -> str:
-        """Names the one repair that this plan may lead to: a second click finds the first job."""
-        return f"repair:{self.job.pk}:{self.document['digest']}"
+REPAIR_KEY = "repair"
 
 
 def plan_jobs(table: DeltaTable) -> "QuerySet[Job]":
@@ -30,12 +18,11 @@ def plan_jobs(table: DeltaTable) -> "QuerySet[Job]":
     return Job.objects.filter(kind="plan-repair", target_type="table", target_id=str(table.pk)).order_by("-created_at")
 
 
-def confirmed_plan(table: DeltaTable, subject: Subject, digest: str) -> ShownPlan:
-    """Return the newest plan of that digest; raises PlanNeeded where none was made in the last 15 minutes."""
-    since = timezone.now() - LASTS
-    for job in plan_jobs(table).filter(state=JobState.SUCCEEDED, created_at__gte=since):
-        for document in job.result.get("plans", []):
-            same = subject == Subject(document["kind"], document["code"], document["version"])
-            if same and document["digest"] == digest and not is_too_old(read_at(job)):
-                return ShownPlan(job, document)
-    raise PlanNeeded
+def shown_plan(table: DeltaTable, subject: Subject, digest: str) -> ShownPlan:
+    """The newest plan of that digest about the subject; raises PlanNeeded where none is young enough."""
+
+    def about_it(job: Job) -> Iterable[Mapping[str, Any]]:
+        plans = job.result.get("plans", [])
+        return (one for one in plans if subject == Subject(one["kind"], one["code"], one["version"]))
+
+    return newest_shown(plan_jobs(table), digest, about_it)

@@ -1,13 +1,13 @@
 """What an operator may do with saved copies. Pages and commands both call these."""
 
 from collections.abc import Sequence
+from functools import partial
 
-from changes.gate import confirmation, permitted, require_name
+from changes.asking import WantedChange, ask_for
 from coordinator.models import DeltaTable
 from coordinator.observation.storable import clean_text
-from coordinator.rescue.confirmed import LIST_KIND, PLAN_KIND, RESTORE_KIND, confirmed_plan
+from coordinator.rescue.confirmed import LIST_KIND, PLAN_KIND, RESTORE_KIND, shown_plan
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.gate import require
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, ask
 from dashboard.jobs.models import Job
@@ -72,30 +72,19 @@ def restore_copy(
     NotAllowed, ChangeRefused, and JobBusy while another copy of the table is being put back. A refusal is in the audit
     log.
     """
-    with permitted(actor, "table.repair", _target(table), table.connection):
-        shown = confirmed_plan(table, copy, digest)
-        if shown.document["can_lose"]:
-            require(actor, "table.repair-losing", target=table.uri, connection=table.connection)
-            require_name(confirm, table.name, can_lose=True)
-    job = ask(
-        actor,
+    wanted = WantedChange(
         RESTORE_KIND,
-        shown.document["title"],
-        here=here,
-        connection=table.connection,
-        target=_target(table),
-        params={
-            "uri": table.uri,
-            "name": table.name,
-            "copy": copy,
-            **confirmation(actor, shown.job, digest, confirm),
-        },
-        idempotency_key=shown.restore_key,
-        reason=reason,
+        "table.repair",
+        table.connection,
+        _target(table),
+        table.name,
+        "table.repair-losing",
+        RESTORE_KIND,
+        {"uri": table.uri, "name": table.name, "copy": copy},
     )
-    if job.params.get("digest") != digest:
-        raise JobBusy(job)
-    return job
+    return ask_for(
+        actor, wanted, partial(shown_plan, table, copy, digest), digest, confirm=confirm, reason=reason, here=here
+    )
 
 
 def _target(table: DeltaTable) -> Target:

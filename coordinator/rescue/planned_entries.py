@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from changes.calls import Call
+from changes.plan import NOTHING_TO_DO
 from coordinator.protocols.provenance import readmitted
 from coordinator.protocols.wording import thousands
 from coordinator.repairs.item_calls import RequireNoEntry
@@ -12,7 +13,7 @@ from coordinator.repairs.restore_calls import RestoreItem
 from coordinator.repairs.seen_before import why_contradicted
 from coordinator.repairs.table_under_repair import moment_of
 from coordinator.rescue.facts import RestoreFacts
-from coordinator.rescue.wording import NOTHING_TO_DO, NotRestorable, RestoreCalls, refused_first
+from coordinator.rescue.wording import NotRestorable, RestoreCalls, refused_first
 from lake.delta.facts import LockDomain, LogStoreEntry, Mechanism, Provenance
 from lake.delta.names import commit_name
 

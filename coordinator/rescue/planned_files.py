@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from changes.plan import NOTHING_TO_DO
 from coordinator.protocols.names import is_version
 from coordinator.protocols.provenance import readmitted
 from coordinator.protocols.wording import joined, thousands
@@ -10,7 +11,7 @@ from coordinator.repairs.restore_calls import RestoreObject
 from coordinator.repairs.seen_before import why_contradicted
 from coordinator.rescue.copies import CopyKind
 from coordinator.rescue.facts import RestoreFacts, SavedFile
-from coordinator.rescue.wording import NOTHING_TO_DO, NotRestorable, RestoreCalls, refused_first
+from coordinator.rescue.wording import NotRestorable, RestoreCalls, refused_first
 
 INERT = "No item names it, so no reader and no writer sees a difference. What it was removed for may be found again."
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from changes.plan import NOTHING_TO_DO
 from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.registrations import SeenCommit, seen_commits
 from coordinator.protocols.several_coordinators import accepting_registrations
@@ -10,7 +11,7 @@ from coordinator.repairs.object_calls import RequireAbsent
 from coordinator.repairs.registration_plans import FOLLOWING, SCHEMA_VERSION, commit_time
 from coordinator.repairs.restore_calls import RestoreItem
 from coordinator.rescue.facts import RestoreFacts
-from coordinator.rescue.wording import NOTHING_TO_DO, NotRestorable, RestoreCalls, refused_first
+from coordinator.rescue.wording import NotRestorable, RestoreCalls, refused_first
 from lake.delta.facts import Registration
 from lake.delta.names import MAX_VERSION
 

@@ -10,8 +10,6 @@ from coordinator.rescue.copies import SavedCopy
 KIND = "restore-copy"
 """The name of the change, in plans, digests and documents."""
 
-NOTHING_TO_DO = "nothing-to-do"
-
 
 @dataclass(frozen=True, slots=True)
 class RestoreCalls:

@@ -1,13 +1,15 @@
 """What an operator may do with commit stores and buckets. Pages and commands both call these."""
 
 import hashlib
+from functools import partial
 
 from django.utils import timezone
 
-from changes.gate import PlanNeeded, confirmation, permitted, require_name
+from changes.asking import WantedChange, ask_for
+from changes.gate import PlanNeeded
 from coordinator.models import Bucket, CommitStore, TtlMigration
 from coordinator.settings import ttl_ticks
-from coordinator.settings.gate import PLAN_KIND, confirmed, kind_of, losing_verb, verb_of
+from coordinator.settings.gate import LOSING_VERB, PLAN_KEY, PLAN_KIND, kind_of, shown_plan, verb_of
 from coordinator.settings.requests import (
     ChangeRequest,
     change_request_document,
@@ -47,27 +49,18 @@ def apply_change(
     if planned.kind != PLAN_KIND or connection is None:
         raise PlanNeeded
     change = read_change_request(planned.params["wish"])
-    target = _target(connection, change)
-    with permitted(actor, verb_of(change), target, connection):
-        document = confirmed(planned, digest)
-        if losing := losing_verb(document):
-            require(actor, losing, target=target.label, connection=connection)
-        if document["danger"]:
-            require_name(confirm, subject_name(change), can_lose=document["can_lose"])
-    job = ask(
-        actor,
+    wanted = WantedChange(
         kind_of(change),
-        document["title"],
-        here=here,
-        connection=connection,
-        target=target,
-        params={"wish": change_request_document(change), **confirmation(actor, planned, digest, confirm)},
-        idempotency_key=f"upkeep:{planned.pk}:{digest}",
-        reason=reason,
+        verb_of(change),
+        connection,
+        _target(connection, change),
+        subject_name(change),
+        LOSING_VERB,
+        PLAN_KEY,
+        {"wish": change_request_document(change)},
     )
-    if job.params.get("digest") != digest:
-        raise JobBusy(job)
-    return job
+    shown = partial(shown_plan, planned, digest)
+    return ask_for(actor, wanted, shown, digest, confirm=confirm, reason=reason, here=here)
 
 
 def check_permissions(actor: Actor, connection: Connection, *, here: bool = False) -> Job:

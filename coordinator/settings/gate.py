@@ -1,13 +1,12 @@
 """Which job carries a change out, which verb it needs, and the plan of it that somebody confirms."""
 
-from typing import cast
-
+from changes.asking import ShownPlan, newest_shown
 from changes.documents import PlanDocument
-from changes.gate import PlanNeeded, is_too_old, read_at
 from coordinator.settings.requests import ChangeRequest, is_of_store
-from dashboard.jobs.models import Job, JobState
+from dashboard.jobs.models import Job
 
 PLAN_KIND = "plan-upkeep"
+PLAN_KEY = "upkeep"
 LOSING_VERB = "bucket.change-losing"
 VERBS = {"create-store": "store.create", "change-store": "store.change", "change-bucket": "bucket.change"}
 
@@ -29,9 +28,7 @@ def losing_verb(document: PlanDocument | None) -> str:
     return LOSING_VERB if document and document["can_lose"] else ""
 
 
-def confirmed(planned: Job, digest: str) -> PlanDocument:
-    """The document of the plan that this job made; raises PlanNeeded unless it has the digest and is young."""
-    document = planned.result.get("plan") if planned.kind == PLAN_KIND and planned.state == JobState.SUCCEEDED else None
-    if document is None or document["digest"] != digest or is_too_old(read_at(planned)):
-        raise PlanNeeded
-    return cast("PlanDocument", document)
+def shown_plan(planned: Job, digest: str) -> ShownPlan:
+    """The plan that this job made; raises PlanNeeded unless it has the digest and is young."""
+    jobs = Job.objects.filter(pk=planned.pk, kind=PLAN_KIND)
+    return newest_shown(jobs, digest, lambda job: [job.result["plan"]] if job.result.get("plan") else [])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
-from changes.plan import ChangePlan, Refusal
+from changes.plan import NOTHING_TO_DO, ChangePlan, Refusal
 from coordinator.protocols.deadlines import moment_in_words
 from coordinator.protocols.lifecycle import LifecycleAction, is_on_temp_files
 from coordinator.protocols.rule_troubles import MOST_RULES
@@ -167,9 +167,7 @@ def _put_temp_rule(change: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle
         )
     changed = next(rule for rule in merged.rules if rule.id == (standing.id if standing else own))
     if standing is not None and standing.tree == changed.tree:
-        return _refuse(
-            change, "nothing-to-do", f"Rule {standing.id} deletes {folder} after {change.days} days already."
-        )
+        return _refuse(change, NOTHING_TO_DO, f"Rule {standing.id} deletes {folder} after {change.days} days already.")
     verb = "Change" if standing else "Add"
     says = f"{verb} rule {changed.id}: delete objects under {folder} after {counted(change.days, 'day')}."
     told = [
@@ -202,7 +200,7 @@ def _waiting(change: SetTempRule, facts: BucketFacts) -> list[str]:
 def _remove_temp_rule(change: RemoveTempRule, facts: BucketFacts, lifecycle: Lifecycle) -> ChangePlan | Refusal:
     found = [rule for rule in lifecycle.rules if rule.id == change.rule]
     if not found:
-        return _refuse(change, "nothing-to-do", f"{facts.bucket} has no rule {change.rule}.")
+        return _refuse(change, NOTHING_TO_DO, f"{facts.bucket} has no rule {change.rule}.")
     prefix = prefix_of(found[0])
     if not is_on_temp_files(prefix):
         return _refuse(
@@ -225,7 +223,7 @@ def _set_multipart_rule(change: SetMultipartRule, facts: BucketFacts, lifecycle:
     other = next((rule.id for rule in lifecycle.rules if rule.id != MULTIPART_RULE_ID and ends_uploads(rule)), None)
     if other is not None:
         named = f"Rule {other}" if other else "A rule without a name"
-        return _refuse(change, "nothing-to-do", f"{named} ends unfinished uploads in the whole bucket already.")
+        return _refuse(change, NOTHING_TO_DO, f"{named} ends unfinished uploads in the whole bucket already.")
     xml = multipart_rule_xml(MULTIPART_RULE_ID, change.days, old_form=uses_old_form(lifecycle))
     merged = with_rule(lifecycle, xml)
     if len(merged.rules) > MOST_RULES:
@@ -235,7 +233,7 @@ def _set_multipart_rule(change: SetMultipartRule, facts: BucketFacts, lifecycle:
     if {rule.tree for rule in merged.rules} == {rule.tree for rule in lifecycle.rules}:
         return _refuse(
             change,
-            "nothing-to-do",
+            NOTHING_TO_DO,
             f"Rule {MULTIPART_RULE_ID} ends unfinished uploads after {change.days} days already.",
         )
     told = [

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from changes.calls import Call
-from changes.plan import ChangePlan, Equivalents, Refusal
+from changes.plan import NOTHING_TO_DO, ChangePlan, Equivalents, Refusal
 from coordinator.protocols.stores import COMMIT_COORDINATOR, TTL_ATTRIBUTE
 from coordinator.protocols.wording import counted, joined, thousands, verb
 from coordinator.settings.creation import plan_creation
@@ -77,7 +77,7 @@ def _capacity(change: ChangeCapacity, facts: StoreFacts, found: StoreDescription
         has += (("read_capacity", found.read_capacity), ("write_capacity", found.write_capacity))
     will = capacity_facts(wanted)
     if has == will:
-        return _refuse(change, "nothing-to-do", f"{change.name} is {capacity_in_words(wanted)} already.")
+        return _refuse(change, NOTHING_TO_DO, f"{change.name} is {capacity_in_words(wanted)} already.")
     request = {"TableName": change.name, **billing_request(wanted)}
     call = store_call(
         "UpdateTable", request, f"Make {change.name} {capacity_in_words(wanted)}.", (ACTIVE, *has), will, facts.arn
@@ -113,7 +113,7 @@ def _of_capacity(wanted: Capacity, facts: StoreFacts) -> tuple[str, ...]:
 def _protection(change: ChangeProtection, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
     word = "on" if change.on else "off"
     if found.deletion_protection == change.on:
-        return _refuse(change, "nothing-to-do", f"Deletion protection of {change.name} is {word} already.")
+        return _refuse(change, NOTHING_TO_DO, f"Deletion protection of {change.name} is {word} already.")
     call = store_call(
         "UpdateTable",
         {"TableName": change.name, "DeletionProtectionEnabled": change.on},
@@ -137,7 +137,7 @@ def _recovery(change: ChangeRecovery, facts: StoreFacts, found: StoreDescription
             f"Whether point-in-time recovery of {change.name} is on could not be read: {_why(found)}",
         )
     if found.point_in_time_recovery == change.on:
-        return _refuse(change, "nothing-to-do", f"Point-in-time recovery of {change.name} is {word} already.")
+        return _refuse(change, NOTHING_TO_DO, f"Point-in-time recovery of {change.name} is {word} already.")
     call = store_call(
         "UpdateContinuousBackups",
         {"TableName": change.name, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": change.on}},
@@ -157,7 +157,7 @@ def _enable_ttl(change: EnableTtl, facts: StoreFacts, found: StoreDescription) -
         return reason
     status, attribute = found.ttl_status, found.ttl_attribute
     if status in TTL_ON and attribute == TTL_ATTRIBUTE:
-        return _refuse(change, "nothing-to-do", f"TTL of {change.name} is on {TTL_ATTRIBUTE} already.")
+        return _refuse(change, NOTHING_TO_DO, f"TTL of {change.name} is on {TTL_ATTRIBUTE} already.")
     if status in TTL_ON:
         return _refuse(
             change,
@@ -190,7 +190,7 @@ def _migrate_ttl(change: MigrateTtl, facts: StoreFacts, found: StoreDescription)
         return reason
     attribute = found.ttl_attribute or ""
     if found.ttl_status in TTL_ON and attribute == TTL_ATTRIBUTE:
-        return _refuse(change, "nothing-to-do", f"TTL of {change.name} is on {TTL_ATTRIBUTE} already.")
+        return _refuse(change, NOTHING_TO_DO, f"TTL of {change.name} is on {TTL_ATTRIBUTE} already.")
     if found.ttl_status == "DISABLED":
         return _refuse(
             change, "nothing-to-move", f"TTL of {change.name} is off: switch it on by {TTL_ATTRIBUTE} instead."
@@ -228,7 +228,7 @@ def _disable_ttl(change: DisableTtl, facts: StoreFacts, found: StoreDescription)
     if facts.is_migrating:
         return _under_way(change)
     if found.ttl_status in TTL_OFF:
-        return _refuse(change, "nothing-to-do", f"TTL of {change.name} is off already, or about to be.")
+        return _refuse(change, NOTHING_TO_DO, f"TTL of {change.name} is off already, or about to be.")
     if found.ttl_status != "ENABLED" or not found.ttl_attribute:
         return _refuse(
             change,

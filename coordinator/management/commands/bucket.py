@@ -42,7 +42,7 @@ class Command(SettingsCommand):
         parser.add_argument("--before", metavar="MOMENT", help="sweep: this moment in place of days, ISO 8601")
         parser.add_argument("--remove", action="store_true", help="tmp-rule: take the rule away")
         parser.add_argument("--rule", metavar="ID", help="with --remove: the rule's name, in place of a prefix")
-        self.add_change_arguments(parser)
+        self.add_change_arguments(parser, "the name, where a change cannot be undone")
 
     def handle(self, *args: Any, **options: Any) -> None:
         bucket = find_bucket(options["name"], options["connection"])

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from changes.commands import NOTHING_CHANGED, ChangeCommand, closing, has_failed, or_failed
 from coordinator.coordination.actions import act, check
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.columns import one_line
@@ -22,10 +23,9 @@ from coordinator.lookup import connection_named, find_store, find_table, place_o
 from coordinator.many_commits import act_on_all, add_filter_arguments, named_filters
 from coordinator.models import CommitStore
 from dashboard.accounts.actor import Actor
-from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.commands import Failed, UsageError
 from dashboard.connections.models import Connection
-from dashboard.connections.writable import ChangeRefused
-from dashboard.jobs.models import Job, JobState
+from dashboard.jobs.models import Job
 from lake.delta.facts import Mechanism
 from lake.delta.uri import TableUri
 
@@ -33,7 +33,7 @@ Document = dict[str, Any]
 MARKS = {"ok": "OK     ", "warning": "WARNING", "failed": "FAILED "}
 
 
-class Command(JsonCommand):
+class Command(ChangeCommand):
     """Check, print the plan, and do nothing until --apply; needs neither server nor worker."""
 
     help = "Enable, drop or create coordinated commits through Spark, or print the settings that writers need."
@@ -50,16 +50,11 @@ class Command(JsonCommand):
             "--remove", metavar="FEATURE", action="append", choices=LEFT_BEHIND, help="drop, leftovers: remove it too"
         )
         parser.add_argument("--probe", action="store_true", help="enable: prove it by a first commit of no rows")
-        parser.add_argument("--apply", action="store_true", help="carry it out")
-        parser.add_argument(
-            "--confirm",
-            metavar="NAME",
-            default="",
-            help="drop: the table's name, which states that its writers know how it commits afterwards",
+        self.add_change_arguments(
+            parser, "drop: the table's name, which states that its writers know how it commits afterwards"
         )
         parser.add_argument("--writers-paused", action="store_true", help="enable: state that every writer is paused")
         parser.add_argument("--reason", default="", help="for the audit log")
-        parser.add_argument("--enqueue", action="store_true", help="with --apply: hand the work to the workers")
         mechanisms = [one.value for one in MECHANISMS]
         parser.add_argument("--mechanism", choices=mechanisms, help="conf: another one; with --all: only of this one")
         parser.add_argument("--release", choices=[one.delta for one in RELEASES], help="conf: the writers' Delta")
@@ -69,8 +64,7 @@ class Command(JsonCommand):
         if options["verb"] == "conf":
             self._conf(options)
             return
-        if options["enqueue"] and not options["apply"]:
-            raise UsageError("--enqueue hands the work to the workers: it goes with --apply.")
+        self.check_change(options)
         if options["all"]:
             act_on_all(self, Operation(options["verb"]), options)
             return
@@ -89,11 +83,11 @@ class Command(JsonCommand):
         self.emit(document, list(_as_text(found, statement, job)))
         if options["apply"] and not found["may_run"]:
             raise Failed("Nothing was changed: the checks refuse it, see above.")
-        if job and job.is_finished and job.state != JobState.SUCCEEDED:
-            raise Failed(job.error_text or job.message)
+        if job and has_failed(job):
+            raise Failed(closing(job))
 
     def _apply(self, checked: Job, found: Document, options: Document) -> Job:
-        try:
+        with or_failed():
             return act(
                 Actor.command(),
                 checked,
@@ -104,8 +98,6 @@ class Command(JsonCommand):
                 reason=options["reason"],
                 here=not options["enqueue"],
             )
-        except ChangeRefused as refusal:
-            raise Failed(str(refusal)) from refusal
 
     def _conf(self, options: Document) -> None:
         if not options["uri"] and not options["store"]:
@@ -180,11 +172,11 @@ def _as_text(found: Document, statement: str, job: Job | None) -> Iterator[str]:
         yield from ("", "Spark is given:", f"  {statement}")
     yield ""
     if job is None:
-        yield "Nothing was changed. --apply carries it out." if found["may_run"] else "Nothing was changed."
+        yield NOTHING_CHANGED if found["may_run"] else "Nothing was changed."
     elif not job.is_finished:
         yield f"Queued as job {job.pk}."
     else:
-        yield job.error_text or job.message
+        yield closing(job)
 
 
 def _conf_text(document: Document) -> Iterator[str]:

@@ -5,14 +5,22 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from changes.commands import (
+    NOTHING_CHANGED,
+    ChangeCommand,
+    closing_in_words,
+    job_document,
+    or_failed,
+    plan_in_words,
+    require_read,
+)
 from coordinator.actions import plan_repairs, repair, repair_many
 from coordinator.lookup import connection_named, find_table
 from coordinator.models import DeltaTable
 from coordinator.protocols.wording import joined
 from coordinator.repairs.spelling import PATH_SCHEME
 from dashboard.accounts.actor import Actor
-from dashboard.commands import Failed, JsonCommand, UsageError
-from dashboard.connections.writable import ChangeRefused
+from dashboard.commands import Failed, UsageError
 from dashboard.jobs.models import Job, JobState
 from lake.delta.uri import SCHEMES
 
@@ -20,7 +28,7 @@ Document = dict[str, Any]
 MOST_REPAIRS = 100
 
 
-class Command(JsonCommand):
+class Command(ChangeCommand):
     """Read the table anew and print the plan of every repair, or of one; needs neither server nor worker."""
 
     help = "Plan the repairs of one Delta table, and carry them out with --apply."
@@ -41,15 +49,10 @@ class Command(JsonCommand):
             default="",
             help="how the path of a registration made again begins, where nothing shows it",
         )
-        parser.add_argument("--apply", action="store_true", help="carry out what is planned")
-        parser.add_argument(
-            "--confirm", metavar="NAME", default="", help="the table's name, where a commit can be lost"
-        )
-        parser.add_argument("--enqueue", action="store_true", help="with --apply: hand the work to the workers")
+        self.add_change_arguments(parser, "the table's name, where a commit can be lost")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["enqueue"] and not options["apply"]:
-            raise UsageError("--enqueue hands the work to the workers: it goes with --apply.")
+        self.check_change(options)
         named = connection_named(options["connection"]) if options["connection"] else None
         table = find_table(options["uri"], named)
         chosen = ChosenRepairs(
@@ -76,10 +79,8 @@ class Command(JsonCommand):
             raise Failed("Not everything was repaired: see above and `levee job ID`.")
 
     def _apply(self, chosen: "ChosenRepairs", plans: list[Document], *, enqueue: bool) -> list[Job]:
-        try:
+        with or_failed():
             return chosen.enqueue(plans) if enqueue else list(chosen.repair())
-        except ChangeRefused as refusal:
-            raise Failed(str(refusal)) from refusal
 
 
 class ChosenRepairs:
@@ -97,8 +98,7 @@ class ChosenRepairs:
     def look(self) -> tuple[list[Document], list[Document]]:
         """Read the table and return plans and refusals. Raises Failed where it cannot be read."""
         job = plan_repairs(Actor.command(), self.table, self._path_scheme, here=True)
-        if job.state != JobState.SUCCEEDED:
-            raise Failed(f"{self.table.uri} could not be read: {job.error_text or job.message}")
+        require_read(job, self.table.uri)
         return self._chosen(job.result["plans"]), self._chosen(job.result["refusals"])
 
     def check(self, plans: list[Document]) -> None:
@@ -157,16 +157,7 @@ def _as_printed(document: Document) -> Document:
 
 def _job_document(job: Job) -> Document:
     calls = job.result.get("after", {}).get("calls", [])
-    return {
-        "id": str(job.pk),
-        "title": job.title,
-        "state": job.state,
-        "message": job.message,
-        "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
-        "overtaken": job.result.get("overtaken"),
-        "calls": calls,
-        "aws_request_ids": job.result.get("aws_request_ids", []),
-    }
+    return {**job_document(job), "overtaken": job.result.get("overtaken"), "calls": calls}
 
 
 def _as_text(
@@ -181,18 +172,14 @@ def _as_text(
         if refusal["asks"] == PATH_SCHEME:
             yield f"  --{PATH_SCHEME} {joined(SCHEMES, 'or')} chooses it."
     for job in jobs:
-        closing = f"queued as job {job.pk}" if not job.is_finished else job.error_text or job.message
-        yield from ("", f"{job.title}: {closing}")
+        yield from ("", closing_in_words(job))
     if plans and not applied:
-        yield from ("", "Nothing was changed. --apply carries it out.")
+        yield from ("", NOTHING_CHANGED)
 
 
 def _plan_lines(plan: Document) -> Iterator[str]:
     yield from ("", f"{plan['title']} ({_finding(plan)}, {plan['kind']})")
-    for number, call in enumerate(plan["calls"], start=1):
-        yield f"  {number}. {call['says']}"
-        yield f"     {call['operation']}{', if ' + call['condition'] if call['condition'] else ''}"
-    yield from (f"  {sentence}" for sentence in plan["consequences"])
+    yield from plan_in_words(plan)
     if plan["can_lose"]:
         yield f"  CAN LOSE: {plan['danger']}"
 

@@ -7,21 +7,31 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from changes.commands import (
+    NOTHING_CHANGED,
+    ChangeCommand,
+    closing,
+    closing_in_words,
+    has_failed,
+    job_document,
+    or_failed,
+    plan_in_words,
+    require_planned,
+    require_read,
+)
 from coordinator.lookup import connection_named, connections, find_table
 from coordinator.models import DeltaTable
 from coordinator.rescue.actions import list_all_copies, list_copies_of, plan_copy, restore_copy
 from coordinator.rescue.copies import place_of_copy
-from coordinator.rescue.wording import NOTHING_TO_DO
 from dashboard.accounts.actor import Actor
-from dashboard.commands import Failed, JsonCommand, UsageError, columns
+from dashboard.commands import Failed, UsageError, columns
 from dashboard.connections.models import Connection
-from dashboard.connections.writable import ChangeRefused
 from dashboard.jobs.models import Job, JobState
 
 Document = dict[str, Any]
 
 
-class Command(JsonCommand):
+class Command(ChangeCommand):
     """List what was saved aside, or plan to put one copy back; needs neither server nor worker."""
 
     help = "List what repairs saved aside, and put a copy back with --apply."
@@ -34,14 +44,11 @@ class Command(JsonCommand):
         )
         parser.add_argument("--table", metavar="URI", default="", help="list: only of this table")
         parser.add_argument("--connection", metavar="NAME", help="only of this connection")
-        parser.add_argument("--apply", action="store_true", help="restore: carry out what is planned")
-        parser.add_argument(
-            "--confirm", metavar="NAME", default="", help="the table's name, where readers or writers may see a change"
-        )
-        parser.add_argument("--enqueue", action="store_true", help="with --apply: hand the work to the workers")
+        self.add_change_arguments(parser, "restore: the table's name, where readers or writers may see a change")
 
     def handle(self, *args: Any, **options: Any) -> None:
         _check(options)
+        self.check_change(options)
         named = connection_named(options["connection"]) if options["connection"] else None
         if options["verb"] == "list":
             self._list(options["table"], named)
@@ -61,8 +68,7 @@ class Command(JsonCommand):
     def _restore(self, options: Document, named: Connection | None) -> None:
         table = _table_of(options["copy"], named)
         planned = plan_copy(Actor.command(), table, options["copy"], here=True)
-        if planned.state != JobState.SUCCEEDED:
-            raise Failed(f"{options['copy']} could not be read: {planned.error_text or planned.message}")
+        require_read(planned, options["copy"])
         plan, refusal = planned.result["plan"], planned.result["refusal"]
         job = _apply(table, plan, options) if options["apply"] and plan else None
         document = {
@@ -73,10 +79,9 @@ class Command(JsonCommand):
             "job": _job_document(job) if job else None,
         }
         self.emit(document, list(_restore_text(plan, refusal, job)))
-        if refusal and refusal["why"] != NOTHING_TO_DO:
-            raise Failed("Nothing was put back: see above.")
-        if job and job.is_finished and job.state != JobState.SUCCEEDED:
-            raise Failed(job.error_text or job.message)
+        require_planned(refusal, "Nothing was put back: see above.")
+        if job and has_failed(job):
+            raise Failed(closing(job))
 
 
 def _check(options: Document) -> None:
@@ -88,8 +93,6 @@ def _check(options: Document) -> None:
         raise UsageError("Name the copy by its ID; `levee rescue list` prints it.")
     if not is_list and options["table"]:
         raise UsageError("--table goes with `levee rescue list`: the ID of a copy names its table.")
-    if options["enqueue"] and not options["apply"]:
-        raise UsageError("--enqueue hands the work to the workers: it goes with --apply.")
 
 
 def _listings(uri: str, named: Connection | None) -> Iterator[Job]:
@@ -113,17 +116,10 @@ def _table_of(copy: str, named: Connection | None) -> DeltaTable:
 def _apply(table: DeltaTable, plan: Document, options: Document) -> Job:
     if plan["can_lose"] and options["confirm"].strip() != table.name:
         raise UsageError(f"{plan['title']} can change {plan['danger']}: add --confirm {shlex.quote(table.name)}.")
-    try:
-        return restore_copy(
-            Actor.command(),
-            table,
-            options["copy"],
-            plan["digest"],
-            confirm=options["confirm"],
-            here=not options["enqueue"],
-        )
-    except ChangeRefused as refusal:
-        raise Failed(str(refusal)) from refusal
+    digest, confirm = plan["digest"], options["confirm"]
+    with or_failed():
+        here = not options["enqueue"]
+        return restore_copy(Actor.command(), table, options["copy"], digest, confirm=confirm, here=here)
 
 
 def _list_document(jobs: Iterable[Job]) -> Document:
@@ -158,27 +154,15 @@ def _restore_text(plan: Document | None, refusal: Document | None, job: Job | No
         yield f"{refusal['title']}: {refusal['reason']}"
     if plan:
         yield plan["title"]
-        for number, call in enumerate(plan["calls"], start=1):
-            yield f"  {number}. {call['says']}"
-            yield f"     {call['operation']}{', if ' + call['condition'] if call['condition'] else ''}"
-        yield from (f"  {sentence}" for sentence in plan["consequences"])
+        yield from plan_in_words(plan)
         if plan["can_lose"]:
             yield f"  CAN CHANGE: {plan['danger']}"
     if job:
-        closing = f"queued as job {job.pk}" if not job.is_finished else job.error_text or job.message
-        yield from ("", f"{job.title}: {closing}")
+        yield from ("", closing_in_words(job))
     elif plan:
-        yield from ("", "Nothing was changed. --apply carries it out.")
+        yield from ("", NOTHING_CHANGED)
 
 
 def _job_document(job: Job) -> Document:
-    return {
-        "id": str(job.pk),
-        "title": job.title,
-        "state": job.state,
-        "message": job.message,
-        "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
-        "overtaken": job.result.get("overtaken"),
-        "calls": job.result.get("after", {}).get("calls", []),
-        "aws_request_ids": job.result.get("aws_request_ids", []),
-    }
+    calls = job.result.get("after", {}).get("calls", [])
+    return {**job_document(job), "overtaken": job.result.get("overtaken"), "calls": calls}

@@ -54,7 +54,7 @@ class Command(SettingsCommand):
         parser.add_argument("--tag", action="append", default=[], metavar="KEY=VALUE", help="create; may be repeated")
         parser.add_argument("--on", action="store_true", help="protect, recovery: switch it on")
         parser.add_argument("--off", action="store_true", help="protect, recovery: switch it off")
-        self.add_change_arguments(parser)
+        self.add_change_arguments(parser, "the name, where a change cannot be undone")
 
     def handle(self, *args: Any, **options: Any) -> None:
         name, action = options["name"], options["action"]

@@ -1,0 +1,103 @@
+"""What every command that changes the lake has in common: plan, print, and carry out with `--apply`."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypedDict
+
+from django.core.management.base import CommandParser
+
+from changes.plan import NOTHING_TO_DO
+from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.connections.writable import ChangeRefused
+from dashboard.jobs.models import Job, JobState
+
+NOTHING_CHANGED = "Nothing was changed. --apply carries it out."
+
+
+class ErrorDocument(TypedDict):
+    code: str
+    text: str
+
+
+class JobDocument(TypedDict):
+    """A job that a command has made or queued; each kind of change adds what only it has."""
+
+    id: str
+    title: str
+    state: str
+    message: str
+    error: ErrorDocument | None
+    aws_request_ids: list[str]
+
+
+class ChangeCommand(JsonCommand):
+    """Plans a change from a fresh reading; nothing is sent without `--apply`. Needs neither server nor worker."""
+
+    def add_change_arguments(self, parser: CommandParser, confirm: str) -> None:
+        """`confirm` says what is typed, and when."""
+        parser.add_argument("--apply", action="store_true", help="carry out what is planned")
+        parser.add_argument("--confirm", metavar="NAME", default="", help=confirm)
+        parser.add_argument("--enqueue", action="store_true", help="with --apply: hand the work to the workers")
+
+    def check_change(self, options: Mapping[str, Any]) -> None:
+        """Raises UsageError where the options that every change has do not go together."""
+        if options["enqueue"] and not options["apply"]:
+            raise UsageError("--enqueue hands the work to the workers: it goes with --apply.")
+
+
+@contextmanager
+def or_failed() -> Iterator[None]:
+    """A refusal within is what the command fails with: nothing was changed."""
+    try:
+        yield
+    except ChangeRefused as refusal:
+        raise Failed(str(refusal)) from refusal
+
+
+def require_read(planned: Job, what: str) -> None:
+    """Raises Failed unless the job that reads and plans has come to its end."""
+    if planned.state != JobState.SUCCEEDED:
+        raise Failed(f"{what} could not be read: {planned.error_text or planned.message}")
+
+
+def require_planned(refusal: Mapping[str, Any] | None, sentence: str) -> None:
+    """Raises Failed with the sentence where a change must not be made."""
+    if refusal and refusal["why"] != NOTHING_TO_DO:
+        raise Failed(sentence)
+
+
+def has_failed(job: Job | None) -> bool:
+    """Whether a change was made here, and has not come to its end."""
+    return job is not None and job.is_finished and job.state != JobState.SUCCEEDED
+
+
+def job_document(job: Job) -> JobDocument:
+    return {
+        "id": str(job.pk),
+        "title": job.title,
+        "state": str(job.state),
+        "message": job.message,
+        "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
+        "aws_request_ids": list(job.result.get("aws_request_ids", [])),
+    }
+
+
+def calls_in_words(calls: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for number, call in enumerate(calls, start=1):
+        yield f"  {number}. {call['says']}"
+        yield f"     {call['operation']}{', if ' + call['condition'] if call['condition'] else ''}"
+
+
+def plan_in_words(plan: Mapping[str, Any]) -> Iterator[str]:
+    """A plan below its title: its calls, and what follows."""
+    yield from calls_in_words(plan["calls"])
+    yield from (f"  {sentence}" for sentence in plan["consequences"])
+
+
+def closing_in_words(job: Job) -> str:
+    """What became of a change, as one line."""
+    return f"{job.title}: queued as job {job.pk}" if not job.is_finished else f"{job.title}: {closing(job)}"
+
+
+def closing(job: Job) -> str:
+    return job.error_text or job.message
