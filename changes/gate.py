@@ -33,7 +33,11 @@ class PlanNeeded(ChangeRefused):
         super().__init__(f"{what} older than {LASTS_IN_WORDS} or was never made: {again}.")
 
 
-class NameNotTyped(ChangeRefused):
+class NotConfirmed(ChangeRefused):
+    """What a person has to type or state is missing."""
+
+
+class NameNotTyped(NotConfirmed):
     """A change that can lose something, or cannot be taken back, was asked for without the name of its subject."""
 
     def __init__(self, name: str, *, can_lose: bool) -> None:

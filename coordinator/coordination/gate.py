@@ -1,6 +1,6 @@
 """What has to hold before an act is asked for. Each refusal is one sentence, and nothing was changed."""
 
-from changes.gate import PlanNeeded
+from changes.gate import NotConfirmed, PlanNeeded
 from coordinator.coordination.checks import Operation
 from dashboard.connections.writable import ChangeRefused
 
@@ -16,7 +16,7 @@ class ChecksFailed(ChangeRefused):
     """The checks that were shown already refuse it."""
 
 
-class ConfirmationNeeded(ChangeRefused):
+class ConfirmationNeeded(NotConfirmed):
     """What a person has to state or type is missing."""
 
 

@@ -5,7 +5,8 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
+from urllib.parse import urlencode
 
 from django.db.models import Q, QuerySet
 from django.urls import reverse
@@ -13,6 +14,7 @@ from django.urls import reverse
 from changes.asking import ShownPlan
 from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.models import DeltaTable, TableFinding
+from coordinator.protocols.wording import counted
 from coordinator.queries.table_list import TableFilter, filtered
 from coordinator.repairs.confirmed import REPAIR_KEY
 from coordinator.repairs.fresh import Subject
@@ -161,6 +163,10 @@ class BulkSelection:
         return sorted({row.table.connection.name for row in self.touched})
 
     @property
+    def in_words(self) -> str:
+        return f"{self.kind.title}: {counted(len(self.touched), 'table')}"
+
+    @property
     def seen(self) -> str:
         """Names the selection: the page shows it and the act happens only while it is the same."""
         named = ",".join(str(table.pk) for table in sorted(self.tables, key=lambda table: table.pk))
@@ -198,6 +204,21 @@ def filter_fields(chosen: TableFilter) -> list[tuple[str, str]]:
     """The filter as the fields of a form or an address."""
     fields = ("state", "q", "mechanism", "bucket", "connection", "store")
     return [(name, str(value)) for name in fields if (value := getattr(chosen, name))]
+
+
+class FilterInWords(TypedDict):
+    """A filter as a page of many tables needs it; `by_connection` is empty where all are of one connection."""
+
+    fields: list[tuple[str, str]]
+    back: str
+    by_connection: list[tuple[str, str]]
+
+
+def filter_in_words(chosen: TableFilter, connections: Sequence[str]) -> FilterInWords:
+    several = connections if len(connections) > 1 else ()
+    by_connection = [(name, urlencode(filter_fields(of_connection(chosen, name)))) for name in several]
+    fields = filter_fields(chosen)
+    return {"fields": fields, "back": urlencode(fields), "by_connection": by_connection}
 
 
 def of_connection(chosen: TableFilter, name: str) -> TableFilter:

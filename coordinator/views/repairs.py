@@ -1,7 +1,6 @@
 """Planning, confirming and asking for repairs. Nothing here reads the lake: a short job plans, another one repairs."""
 
 import re
-import uuid
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -12,10 +11,12 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
+from changes.many_pages import ManyConfirmed, ManyPage, many_confirmed, many_page
 from changes.pages import Confirmed, confirmed, plan_page
 from coordinator import actions
 from coordinator.forms import TableFilterForm
 from coordinator.models import DeltaTable
+from coordinator.protocols.wording import counted, thousands, verb
 from coordinator.queries import repairs as queries
 from coordinator.queries.table_list import TableFilter
 from coordinator.repairs.confirmed import plan_jobs
@@ -23,8 +24,7 @@ from coordinator.repairs.fresh import Subject
 from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
-from dashboard.connections.writable import ChangeRefused, why_not_writable
-from dashboard.jobs.actions import JobBusy
+from dashboard.connections.writable import why_not_writable
 from dashboard.jobs.models import Job
 from dashboard.web.answers import SeeOther
 from lake.delta.uri import SCHEMES
@@ -67,9 +67,10 @@ def many(request: HttpRequest, repair: str) -> HttpResponse:
         return render(request, "coordinator/tables_refused.html", {"refusals": form.refusals()}, status=422)
     chosen = scoped(request, form.chosen())
     selection = queries.bulk_selection(kind, chosen)
+    page, context = _many_page(chosen, selection), _many_context(request, selection)
     if request.method == "POST":
-        return _repair_many(request, chosen, selection)
-    return render(request, "coordinator/repair_many.html", _many_context(request, chosen, selection))
+        return many_confirmed(request, page, context, partial(_repair_many, Actor.from_request(request), selection))
+    return many_page(request, page, context)
 
 
 def _repair(actor: Actor, table: DeltaTable, subject: Subject, sent: Confirmed) -> Job:
@@ -77,28 +78,16 @@ def _repair(actor: Actor, table: DeltaTable, subject: Subject, sent: Confirmed) 
     return actions.repair(actor, table, *named, sent.digest, confirm=sent.confirm, reason=sent.reason)
 
 
-def _repair_many(request: HttpRequest, chosen: TableFilter, selection: queries.BulkSelection) -> HttpResponse:
-    refused, busy = "", None
-    if request.POST.get("seen") != selection.seen:
-        refused = "Other tables than those shown would be touched now: this page shows the new ones."
-    elif len(selection.connections) != 1:
-        refused = "One job works on one connection: choose one below."
-    else:
-        try:
-            job = actions.repair_many(
-                Actor.from_request(request),
-                selection.tables,
-                [selection.kind.repair],
-                f"{selection.kind.title}: {len(selection.touched):,} table{'s' if len(selection.touched) != 1 else ''}",
-                stop_at_first_failure=request.POST.get("on_failure") == "stop",
-                once=request.POST.get("once", "")[:_LONGEST],
-                reason=request.POST.get("reason", ""),
-            )
-            return SeeOther(reverse("job", args=[job.pk]))
-        except (ChangeRefused, JobBusy) as refusal:
-            refused, busy = str(refusal), refusal.job if isinstance(refusal, JobBusy) else None
-    context = _many_context(request, chosen, selection) | {"refused": refused, "busy": busy}
-    return render(request, "coordinator/repair_many.html", context, status=409)
+def _repair_many(actor: Actor, selection: queries.BulkSelection, sent: ManyConfirmed) -> Job:
+    return actions.repair_many(
+        actor,
+        selection.tables,
+        [selection.kind.repair],
+        selection.in_words,
+        stop_at_first_failure=sent.stop_at_first_failure,
+        once=sent.once,
+        reason=sent.reason,
+    )
 
 
 def _context(request: HttpRequest, table: DeltaTable, page: queries.RepairPage) -> dict[str, Any]:
@@ -112,17 +101,37 @@ def _context(request: HttpRequest, table: DeltaTable, page: queries.RepairPage) 
     }
 
 
-def _many_context(request: HttpRequest, chosen: TableFilter, selection: queries.BulkSelection) -> dict[str, Any]:
-    fields = queries.filter_fields(chosen)
-    by_connection = [
-        (name, urlencode(queries.filter_fields(queries.of_connection(chosen, name)))) for name in selection.connections
-    ]
+def _many_page(chosen: TableFilter, selection: queries.BulkSelection) -> ManyPage:
+    many, waits = len(selection.touched), len(selection.skipped)
+    touched = f"{counted(many, 'table')} will be touched" if many else "No table will be touched"
+    left = f"; {thousands(waits)} {verb(waits, 'waits or is', 'wait or are')} in trouble and will not" if waits else ""
+    return ManyPage(
+        title=selection.kind.title,
+        question=f"{selection.kind.title}?",
+        button=selection.in_words,
+        fresh="From findings as last read",
+        crumbs="",
+        tone="held" if many else "ok",
+        icon="s-pending" if many else "s-ok",
+        heading=f"{touched}{left}.",
+        meaning=f"{selection.kind.consequence} Each table is read again first; what has moved since is not forced.",
+        will="Will be touched",
+        touched=many,
+        skipped=f"{thousands(waits)}, and {thousands(selection.quiet)} with nothing that waits",
+        when_failing="When a table fails",
+        hint="One job, one outcome per table. It can be cancelled between two tables.",
+        rows="coordinator/parts/repair_many_rows.html",
+        left_out="coordinator/parts/repair_many_left_out.html",
+        choices="",
+        seen=selection.seen,
+        connections=selection.connections,
+        **queries.filter_in_words(chosen, selection.connections),
+    )
+
+
+def _many_context(request: HttpRequest, selection: queries.BulkSelection) -> dict[str, Any]:
     return {
         "selection": selection,
-        "fields": fields,
-        "back": urlencode(fields),
-        "by_connection": by_connection if len(by_connection) > 1 else [],
-        "once": uuid.uuid4().hex,
         "most": queries.MOST_LISTED,
         "why_not": _why_not(Actor.from_request(request), _only_connection(selection), loses=False),
     }
