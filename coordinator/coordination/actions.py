@@ -3,9 +3,10 @@
 import hashlib
 from collections.abc import Sequence
 
+from changes.asking import ShownPlan, WantedChange, ask_for
 from changes.gate import permitted, read_at
 from coordinator.coordination.checks import Operation
-from coordinator.coordination.confirmed import CHECK_KIND, confirmed_checks
+from coordinator.coordination.confirmed import CHECK_KIND, checks_of, confirmed_checks
 from coordinator.coordination.gate import ConfirmationNeeded, require_confirmed
 from coordinator.coordination.jobs import KINDS, MANY, VERBS, change_of, params_of
 from coordinator.coordination.reading import CoordinationRequest
@@ -16,6 +17,7 @@ from dashboard.jobs.actions import JobBusy, Target, ask
 from dashboard.jobs.models import Job
 from lake.delta.uri import TableUri
 
+ACT_KEY = "coordination"
 TITLES = {
     Operation.ENABLE: "Enable coordinated commits on {}",
     Operation.DROP: "Drop coordinated commits on {}",
@@ -52,34 +54,32 @@ def act(
     change, connection = change_of(checked.params), checked.connection
     if connection is None:
         raise ConfirmationNeeded("The connection of this table has been removed: nothing can be done.")
-    target = _target(connection, change)
-    with permitted(actor, VERBS[change.operation], target, connection):
-        found = confirmed_checks(checked, change, digest)
-        require_confirmed(change.operation, TableUri.parse(change.uri).name, typed=confirm, stated=stated)
-    at = read_at(checked)
-    params = params_of(
-        change,
-        shown=found["checks"],
-        checked_by=str(checked.pk),
-        checked_at=at.isoformat() if at else "",
-        stated=stated,
-        confirm=confirm.strip(),
-        confirmed_by=actor.name,
-        probe=probe,
-    )
-    job = ask(
-        actor,
+    found, at = checks_of(checked) or {}, read_at(checked)
+    wanted = WantedChange(
         KINDS[change.operation],
-        _title(change),
-        here=here,
-        connection=connection,
-        target=target,
-        params=params,
-        idempotency_key=act_key(checked),
-        reason=reason,
+        VERBS[change.operation],
+        connection,
+        _target(connection, change),
+        TableUri.parse(change.uri).name,
+        "",
+        ACT_KEY,
+        params_of(
+            change,
+            shown=found.get("checks"),
+            checked_at=at.isoformat() if at else "",
+            stated=stated,
+            probe=probe,
+        ),
     )
-    if job.params.get("checked_by") != str(checked.pk):
-        raise JobBusy(job)
+
+    def shown() -> ShownPlan:
+        checks = confirmed_checks(checked, change, digest)
+        require_confirmed(change.operation, wanted.name, typed=confirm, stated=stated)
+        return ShownPlan(checked, {**checks, "title": _title(change), "danger": "", "can_lose": False})
+
+    job = ask_for(actor, wanted, shown, digest, confirm=confirm, reason=reason, here=here)
+    if job.params.get("planned_by") != str(checked.pk):
+        raise JobBusy(job)  # equal checks may have been confirmed with another choice, such as the probe
     return job
 
 
@@ -128,11 +128,6 @@ def act_on_many(
 def many_name(tables: Sequence[DeltaTable]) -> str:
     """What is typed to confirm a drop of many: how many they are."""
     return f"{len(tables)} table{'s' if len(tables) != 1 else ''}"
-
-
-def act_key(checked: Job) -> str:
-    """Names the one act that these checks may lead to: a second click finds the first job."""
-    return f"coordination:{checked.pk}"
 
 
 def _target(connection: Connection, change: CoordinationRequest) -> Target:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from changes.asking import ShownPlan
 from changes.gate import LASTS_IN_WORDS, read_at
-from coordinator.coordination.actions import act_key, many_name
+from coordinator.coordination.actions import ACT_KEY, many_name
 from coordinator.coordination.checks import CheckState, Operation
 from coordinator.coordination.confirmed import checks_of, is_stale
 from coordinator.coordination.jobs import change_of
@@ -93,7 +94,7 @@ def checks_view(job: Job, table: DeltaTable | None) -> ChecksView:
         rows=[_row(check) for check in found["checks"]] if found else [],
         read_at=read_at(job),
         too_old=job.is_finished and is_stale(job),
-        led_to=Job.objects.filter(idempotency_key=act_key(job)).first(),
+        led_to=Job.objects.filter(idempotency_key=ShownPlan(job, found).key(ACT_KEY)).first() if found else None,
         command=command_line(job),
         statement=statement_of(change, found) if found else "",
         changes=changes(change, found, table) if found else [],
