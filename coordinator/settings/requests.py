@@ -220,7 +220,7 @@ ChangeRequest = (
     | Sweep
 )
 
-_KINDS: dict[str, type[Any]] = {
+CHANGES: dict[str, type[Any]] = {
     kind.ACT: kind
     for kind in (
         CreateStore,
@@ -245,9 +245,9 @@ def change_request_document(change: ChangeRequest) -> dict[str, Any]:
 
 def read_change_request(document: Mapping[str, Any]) -> ChangeRequest:
     """A checked change from JSON or a form's values. Raises ChangeInvalid, whatever the document holds."""
-    kind = _KINDS.get(str(document.get("act")))
+    kind = CHANGES.get(str(document.get("act")))
     if kind is None:
-        raise ChangeInvalid("act", f"There is no change of that name; there are {', '.join(sorted(_KINDS))}.")
+        raise ChangeInvalid("act", f"There is no change of that name; there are {', '.join(sorted(CHANGES))}.")
     values = {one.name: document[one.name] for one in fields(kind) if one.name in document}
     if isinstance(values.get("capacity"), Mapping):
         values["capacity"] = Capacity(**{key: values["capacity"].get(key, 0) for key in ("read", "write")})
