@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from django.core.management.base import CommandParser
 
@@ -24,7 +24,7 @@ class JobDocument(TypedDict):
 
     id: str
     title: str
-    state: str
+    state: Annotated[str, "succeeded | overtaken | failed | queued"]
     message: str
     error: ErrorDocument | None
     aws_request_ids: list[str]

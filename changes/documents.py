@@ -1,7 +1,7 @@
 """Plans, refusals and outcomes as JSON: what a job stores, a page shows and a command prints."""
 
 from dataclasses import asdict
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
 from changes.calls import Call
 from changes.execution import CallOutcome
@@ -11,7 +11,7 @@ from changes.plan import ChangePlan, Refusal
 class CallDocument(TypedDict):
     """A call in words: the AWS operations, what it does, on which condition, and the body that is sent."""
 
-    operation: str
+    operation: Annotated[str, "s3:GetObject, s3:PutObject"]
     says: str
     condition: str
     request: str
@@ -20,7 +20,7 @@ class CallDocument(TypedDict):
 class OutcomeDocument(CallDocument):
     """A call with what became of it."""
 
-    outcome: str
+    outcome: Annotated[str, "done | already | stopped | failed"]
     sentence: str
     request_ids: list[str]
 
@@ -45,17 +45,17 @@ class PlanDocument(SubjectDocument):
     conditions: list[str]
     consequences: list[str]
     calls: list[CallDocument]
-    permissions: list[str]
+    permissions: Annotated[list[str], ["s3:PutObject on arn:aws:s3:::lake/*"]]
     rescue_folder: str
-    equivalents: dict[str, str]
-    beside: list[list[str]]
+    equivalents: Annotated[dict[str, str], {"aws_cli": "…", "terraform": "…", "cloudformation": "…"}]
+    beside: Annotated[list[list[str]], [["TTL", "Off", "On expireTime"]]]
 
 
 class RefusalDocument(SubjectDocument):
     """One change that must not be made, with its reason."""
 
     reason: str
-    why: str
+    why: Annotated[str, "nothing-to-do | …"]
     asks: str
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from coordinator.contract import EntryDocument, FindingDocument, TableJson, TableLine
 from coordinator.models import Bucket, CommitStore, DeltaTable, Entry, TableFinding
 from coordinator.protocols.deadlines import read_moment
 from coordinator.queries.deadlines import count_in_all, stored_deadlines
@@ -12,7 +13,7 @@ from coordinator.queries.deadlines import count_in_all, stored_deadlines
 _JUDGED = frozenset({"deadlines", "deadlines_in_all", "judge_again_at"})
 
 
-def table_line(table: DeltaTable) -> dict[str, Any]:
+def table_line(table: DeltaTable) -> TableLine:
     """One table of a list."""
     return {
         "uri": table.uri,
@@ -31,10 +32,11 @@ def table_line(table: DeltaTable) -> dict[str, Any]:
     }
 
 
-def table_document(table: DeltaTable) -> dict[str, Any]:
+def table_document(table: DeltaTable) -> TableJson:
     """One table whole: versions, entries, open findings, protocol; the contract of `levee table URI --json`."""
     now = timezone.now()
-    return table_line(table) | {
+    return {
+        **table_line(table),
         "oldest_version": table.oldest_version,
         "checkpoint_version": table.checkpoint_version,
         "log_files": table.log_files,
@@ -63,7 +65,7 @@ def open_findings(table: DeltaTable) -> list[TableFinding]:
     return list(table.findings.filter(resolved_at=None))
 
 
-def finding_document(finding: TableFinding) -> dict[str, Any]:
+def finding_document(finding: TableFinding) -> FindingDocument:
     """One finding as `table` and `repair` print it."""
     return {
         "code": finding.code,
@@ -78,7 +80,7 @@ def finding_document(finding: TableFinding) -> dict[str, Any]:
     }
 
 
-def _entry(entry: Entry, now: datetime) -> dict[str, Any]:
+def _entry(entry: Entry, now: datetime) -> EntryDocument:
     return {
         "version": entry.version,
         "state": entry.code,

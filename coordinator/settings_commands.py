@@ -1,7 +1,7 @@
 """What `levee store NAME …` and `levee bucket NAME …` share: plan one change, print it, carry it out with `--apply`."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from changes.commands import (
     NOTHING_CHANGED,
@@ -16,6 +16,7 @@ from changes.commands import (
 )
 from changes.documents import PlanDocument, RefusalDocument
 from changes.plan import NOTHING_TO_DO
+from coordinator.contract import SettingJob, SettingJson, SettingOutcome, SettingPlan, SettingRefusal
 from coordinator.queries.settings_plan import equivalents_of
 from coordinator.settings.actions import apply_change, plan_change
 from coordinator.settings.requests import ChangeInvalid, ChangeRequest, subject_name
@@ -59,21 +60,26 @@ def _apply(planned: Job, change: ChangeRequest, options: Document) -> Job:
         return apply_change(Actor.command(), planned, plan["digest"], confirm=confirm, here=not options["enqueue"])
 
 
-def _document(planned: Job, job: Job | None) -> Document:
+def _document(planned: Job, job: Job | None) -> SettingJson:
     plan, refusal = planned.result["plan"], planned.result["refusal"]
     return {
         "read_at": planned.result["read_at"],
         "wish": planned.result["wish"],
-        "plan": plan and {**plan, "act": plan["kind"]},
-        "refusal": refusal and {**refusal, "act": refusal["kind"], "code": refusal["why"]},
+        "plan": cast("SettingPlan", {**plan, "act": plan["kind"]}) if plan else None,
+        "refusal": _refusal_document(refusal) if refusal else None,
         "job": _job_document(job),
     }
 
 
-def _job_document(job: Job | None) -> Document | None:
+def _refusal_document(refusal: Document) -> SettingRefusal:
+    return cast("SettingRefusal", {**refusal, "act": refusal["kind"], "code": refusal["why"]})
+
+
+def _job_document(job: Job | None) -> SettingJob | None:
     if job is None:
         return None
-    outcomes = [{**one, "result": one["outcome"]} for one in job.result.get("outcomes", [])]
+    made = job.result.get("outcomes", [])
+    outcomes = [cast("SettingOutcome", {**one, "result": one["outcome"]}) for one in made]
     return {**job_document(job), "outcomes": outcomes}
 
 

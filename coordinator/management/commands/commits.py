@@ -2,11 +2,12 @@
 
 import shlex
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from django.core.management.base import CommandParser
 
 from changes.commands import NOTHING_CHANGED, ChangeCommand, closing, has_failed, or_failed
+from coordinator.contract import CommitsJob, CommitsJson
 from coordinator.coordination.actions import act, check
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.columns import one_line
@@ -79,8 +80,8 @@ class Command(ChangeCommand):
             raise Failed(f"{change.uri} could not be checked: {checked.error_text or checked.message}")
         job = self._apply(checked, found, options) if options["apply"] and found["may_run"] else None
         statement = statement_of(change, found)
-        document = {**found, "statement": statement, "job": _job_document(job) if job else None}
-        self.emit(document, list(_as_text(found, statement, job)))
+        also = {"statement": statement, "job": _job_document(job) if job else None}
+        self.emit(cast("CommitsJson", {**found, **also}), list(_as_text(found, statement, job)))
         if options["apply"] and not found["may_run"]:
             raise Failed("Nothing was changed: the checks refuse it, see above.")
         if job and has_failed(job):
@@ -151,7 +152,7 @@ def _change(operation: Operation, options: Document) -> tuple[Connection, Coordi
     return table.connection, CoordinationRequest(operation, table.uri, remove_features=remove)
 
 
-def _job_document(job: Job) -> Document:
+def _job_document(job: Job) -> CommitsJob:
     return {
         "id": str(job.pk),
         "kind": job.kind,

@@ -1,7 +1,7 @@
 """`levee repair URI`: what would be done about a table's findings, and with `--apply` doing it."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from django.core.management.base import CommandParser
 
@@ -9,12 +9,12 @@ from changes.commands import (
     NOTHING_CHANGED,
     ChangeCommand,
     closing_in_words,
-    job_document,
     or_failed,
     plan_in_words,
     require_read,
 )
 from coordinator.actions import plan_repairs, repair, repair_many
+from coordinator.contract import RepairJson, RepairPlan, RepairRefusal, table_job_document
 from coordinator.lookup import connection_named, find_table
 from coordinator.models import DeltaTable
 from coordinator.protocols.wording import joined
@@ -65,12 +65,12 @@ class Command(ChangeCommand):
             jobs = self._apply(chosen, plans, enqueue=options["enqueue"])
         left_out = [plan for plan in plans if plan["can_lose"] and not options["confirm"]]
         self.emit(
-            {
-                "uri": table.uri,
-                "plans": [_as_printed(plan) | {"loses": plan["danger"]} for plan in plans],
-                "refusals": [_as_printed(refusal) for refusal in refusals],
-                "jobs": [_job_document(job) for job in jobs],
-            },
+            RepairJson(
+                uri=table.uri,
+                plans=[_plan_document(plan) for plan in plans],
+                refusals=[_refusal_document(refusal) for refusal in refusals],
+                jobs=[table_job_document(job) for job in jobs],
+            ),
             list(_as_text(table, plans, refusals, jobs, applied=options["apply"])),
         )
         for plan in left_out if options["apply"] else []:
@@ -150,14 +150,14 @@ def _named(plan: Document) -> Document:
     return {"repair": plan["kind"], **{name: plan[name] for name in ("code", "version", "digest")}}
 
 
-def _as_printed(document: Document) -> Document:
-    """A plan or refusal with the names under which programs know what is general to all changes."""
-    return {**document, "repair": document["kind"], "uri": document["subject"]}
+def _plan_document(plan: Document) -> RepairPlan:
+    """A plan with the names under which programs know what is general to all changes."""
+    named = {"repair": plan["kind"], "uri": plan["subject"], "loses": plan["danger"]}
+    return cast("RepairPlan", {**plan, **named})
 
 
-def _job_document(job: Job) -> Document:
-    calls = job.result.get("after", {}).get("calls", [])
-    return {**job_document(job), "overtaken": job.result.get("overtaken"), "calls": calls}
+def _refusal_document(refusal: Document) -> RepairRefusal:
+    return cast("RepairRefusal", {**refusal, "repair": refusal["kind"], "uri": refusal["subject"]})
 
 
 def _as_text(

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 from django.core.management.base import CommandParser
 
@@ -13,12 +13,12 @@ from changes.commands import (
     closing,
     closing_in_words,
     has_failed,
-    job_document,
     or_failed,
     plan_in_words,
     require_planned,
     require_read,
 )
+from coordinator.contract import CopiesJson, CopyDocument, NotListed, RestoreJson, table_job_document
 from coordinator.lookup import connection_named, connections, find_table
 from coordinator.models import DeltaTable
 from coordinator.rescue.actions import list_all_copies, list_copies_of, plan_copy, restore_copy
@@ -71,12 +71,12 @@ class Command(ChangeCommand):
         require_read(planned, options["copy"])
         plan, refusal = planned.result["plan"], planned.result["refusal"]
         job = _apply(table, plan, options) if options["apply"] and plan else None
-        document = {
+        document: RestoreJson = {
             "id": options["copy"],
             "uri": table.uri,
             "plan": plan,
             "refusal": refusal,
-            "job": _job_document(job) if job else None,
+            "job": table_job_document(job) if job else None,
         }
         self.emit(document, list(_restore_text(plan, refusal, job)))
         require_planned(refusal, "Nothing was put back: see above.")
@@ -122,18 +122,18 @@ def _apply(table: DeltaTable, plan: Document, options: Document) -> Job:
         return restore_copy(Actor.command(), table, options["copy"], digest, confirm=confirm, here=here)
 
 
-def _list_document(jobs: Iterable[Job]) -> Document:
-    document: Document = {"copies": [], "left_out": 0, "more": False, "not_listed": []}
+def _list_document(jobs: Iterable[Job]) -> CopiesJson:
+    document: CopiesJson = {"copies": [], "left_out": 0, "more": False, "not_listed": []}
     for job in jobs:
         name = job.connection.name if job.connection else ""
-        document["copies"] += [{**one, "connection": name} for one in job.result["copies"]]
-        document["not_listed"] += [{**one, "connection": name} for one in job.result["not_listed"]]
+        document["copies"] += [cast("CopyDocument", {**one, "connection": name}) for one in job.result["copies"]]
+        document["not_listed"] += [cast("NotListed", {**one, "connection": name}) for one in job.result["not_listed"]]
         document["left_out"] += job.result["left_out"]
         document["more"] = document["more"] or job.result["more"]
     return document
 
 
-def _list_text(document: Document) -> Iterator[str]:
+def _list_text(document: CopiesJson) -> Iterator[str]:
     for uri, found in groupby(document["copies"], key=lambda one: one["table"]):
         yield from (uri, *columns(("SAVED", "WHAT", "VERSION", "REPAIR", "ID"), (_line(one) for one in found)), "")
     for one in document["not_listed"]:
@@ -144,7 +144,7 @@ def _list_text(document: Document) -> Iterator[str]:
         yield f"{document['left_out']:,} more objects lie there and are not listed, the oldest ones."
 
 
-def _line(one: Document) -> tuple[object, ...]:
+def _line(one: CopyDocument) -> tuple[object, ...]:
     what = one["kind"] or f"unreadable: {one['unreadable']}"
     return one["saved_at"], what, one["version"], one["repair"] or None, one["id"]
 
@@ -161,8 +161,3 @@ def _restore_text(plan: Document | None, refusal: Document | None, job: Job | No
         yield from ("", closing_in_words(job))
     elif plan:
         yield from ("", NOTHING_CHANGED)
-
-
-def _job_document(job: Job) -> Document:
-    calls = job.result.get("after", {}).get("calls", [])
-    return {**job_document(job), "overtaken": job.result.get("overtaken"), "calls": calls}

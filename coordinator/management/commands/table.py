@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from coordinator.contract import EntryDocument, TableJson
 from coordinator.documents import table_document
 from coordinator.lookup import connection_named, find_table
 from dashboard.commands import JsonCommand, columns
@@ -25,7 +26,7 @@ class Command(JsonCommand):
         self.emit(document, _as_text(document))
 
 
-def _as_text(document: dict[str, Any]) -> list[str]:
+def _as_text(document: TableJson) -> list[str]:
     through = document["store"] or "no commit store"
     lines = [
         f"{document['uri']}: {document['state']}",
@@ -45,7 +46,7 @@ def _as_text(document: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _entry_lines(entries: list[dict[str, Any]]) -> list[str]:
+def _entry_lines(entries: list[EntryDocument]) -> list[str]:
     rows = [(e["version"], e["state"], e["complete"], e["published"], e["file"]) for e in entries]
     return columns(("VERSION", "STATE", "COMPLETE", "PUBLISHED", "FILE"), rows)
 

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db.models import Q
 
+from coordinator.contract import TableLine
 from coordinator.documents import table_line
 from coordinator.lookup import connection_named
 from coordinator.models import DeltaTable
@@ -38,7 +39,7 @@ class Command(JsonCommand):
         self.emit(lines, _as_text(lines))
 
 
-def _as_text(lines: list[dict[str, Any]]) -> list[str]:
+def _as_text(lines: list[TableLine]) -> list[str]:
     if not lines:
         return ["No table matches. `levee observe` looks at the lake, `levee apply` declares where to look."]
     return columns(

@@ -1,0 +1,95 @@
+"""The JSON examples of docs/architecture.md, written from the types of `coordinator.contract`.
+
+`python -m tools.json_examples` says which differ, `--write` writes them.
+"""
+
+import json
+import os
+import re
+import sys
+import types
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+from tools.machine import CHECKOUT, say
+
+PAGE = CHECKOUT / "docs" / "architecture.md"
+WIDTH = 120
+_BLOCK = re.compile(r"(<!-- json: (\w+) -->\n```json\n)(.*?)(\n```)", re.DOTALL)
+_PLAIN: dict[Any, Any] = {str: "…", int: 0, bool: False, Any: "…"}
+
+
+def example(kind: Any) -> Any:
+    """A value of a type: what its annotation gives, else the first of its kind."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return args[1]
+    if is_typeddict(kind):
+        return {name: example(of) for name, of in get_type_hints(kind, include_extras=True).items()}
+    if origin is Literal:
+        return " | ".join(map(str, args))
+    if origin in (Union, types.UnionType):
+        return example(next(one for one in args if one is not type(None)))
+    if origin is list:
+        return [] if args == (Any,) else [example(args[0])]
+    return {} if origin is dict else _PLAIN[kind]
+
+
+def in_lines(value: Any, indent: int = 0, room: int = 0) -> str:
+    """JSON that breaks only where a line would be too long; `room` is what stands before and behind it."""
+    flat = json.dumps(value, ensure_ascii=False)
+    if len(flat) + indent + room <= WIDTH or not value or not isinstance(value, dict | list):
+        return flat
+    if isinstance(value, list):
+        return f"[{f',{_new_line(indent + 1)}'.join(in_lines(one, indent + 1, 2) for one in value)}]"
+    return f"{{{_filled(value, indent + 1)}}}"
+
+
+def _filled(values: dict[str, Any], indent: int) -> str:
+    """The members of an object, as many to a line as it takes; a long one on lines of its own."""
+    text, line = "", indent
+    for place, (name, value) in enumerate(values.items()):
+        key = f"{json.dumps(name)}: "
+        flat = key + json.dumps(value, ensure_ascii=False)
+        fits = line + len(flat) + 3 <= WIDTH
+        if place and not fits:
+            text, line = f"{text.rstrip()}{_new_line(indent)}", indent
+        if line + len(flat) + 3 > WIDTH:
+            flat = key + in_lines(value, indent + len(key), 3)
+        text += flat + (", " if place + 1 < len(values) else "")
+        line = WIDTH if "\n" in flat else line + len(flat) + 2
+    return text
+
+
+def _new_line(indent: int) -> str:
+    return "\n" + " " * indent
+
+
+def written(page: str, documents: dict[str, Any]) -> str:
+    """The page with each marked example as its type has it. Raises KeyError for a name that no document has."""
+    return _BLOCK.sub(lambda found: f"{found[1]}{in_lines(example(documents[found[2]]))}{found[4]}", page)
+
+
+def documents() -> dict[str, Any]:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
+    import django
+
+    django.setup()
+    from coordinator.contract import DOCUMENTED
+
+    return {one.__name__: one for one in DOCUMENTED}
+
+
+def main() -> int:
+    page = PAGE.read_text()
+    wanted = written(page, documents())
+    if "--write" in sys.argv[1:]:
+        PAGE.write_text(wanted)
+        return 0
+    if page != wanted:
+        say("Examples of docs/architecture.md are not as coordinator/contract.py has them.")
+        say("`python -m tools.json_examples --write` writes them.")
+    return int(page != wanted)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
