@@ -35,7 +35,7 @@ class RepairPlan(PlanDocument):
 
 
 class RepairRefusal(RefusalDocument):
-    repair: Annotated[str, "abandon-commit"]
+    repair: str
     uri: Uri
 
 
@@ -86,14 +86,14 @@ class SettingJson(TypedDict):
     job: SettingJob | None
 
 
-class CopyDocument(TypedDict):
+class CopyLine(TypedDict):
     """One saved copy; `kind`, `saved_at` and `version` are null where `unreadable` says why an object is none."""
 
     id: Copy
     connection: Annotated[str, "prod"]
     table: Uri
     kind: Annotated[str | None, "temp-file | staged-file | entry | registration"]
-    repair: Annotated[str, "abandon-commit"]
+    repair: str
     version: Version | None
     saved_at: Annotated[str | None, "2026-11-20T09:42:07Z"]
     bytes: Annotated[int, 610]
@@ -110,7 +110,7 @@ class NotListed(TypedDict):
 class CopiesJson(TypedDict):
     """`rescue list --json`."""
 
-    copies: list[CopyDocument]
+    copies: list[CopyLine]
     left_out: int
     more: bool
     not_listed: list[NotListed]
@@ -247,5 +247,3 @@ class TableJson(TableLine):
     entries: list[EntryDocument]
     findings: list[FindingDocument]
 
-
-DOCUMENTED: tuple[Any, ...] = (TableJson, RepairJson, SettingJson, CopiesJson, RestoreJson, CommitsJson)

@@ -15,6 +15,7 @@ from tools.machine import CHECKOUT, say
 PAGE = CHECKOUT / "docs" / "architecture.md"
 WIDTH = 120
 _BLOCK = re.compile(r"(<!-- json: (\w+) -->\n```json\n)(.*?)(\n```)", re.DOTALL)
+_MARKED = re.compile(r"<!-- json: (\w+) -->")
 _PLAIN: dict[Any, Any] = {str: "…", int: 0, bool: False, Any: "…"}
 
 

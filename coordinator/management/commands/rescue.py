@@ -18,7 +18,7 @@ from changes.commands import (
     require_planned,
     require_read,
 )
-from coordinator.contract import CopiesJson, CopyDocument, NotListed, RestoreJson, table_job_document
+from coordinator.contract import CopiesJson, CopyLine, NotListed, RestoreJson, table_job_document
 from coordinator.lookup import connection_named, connections, find_table
 from coordinator.models import DeltaTable
 from coordinator.rescue.actions import list_all_copies, list_copies_of, plan_copy, restore_copy
@@ -126,7 +126,7 @@ def _list_document(jobs: Iterable[Job]) -> CopiesJson:
     document: CopiesJson = {"copies": [], "left_out": 0, "more": False, "not_listed": []}
     for job in jobs:
         name = job.connection.name if job.connection else ""
-        document["copies"] += [cast("CopyDocument", {**one, "connection": name}) for one in job.result["copies"]]
+        document["copies"] += [cast("CopyLine", {**one, "connection": name}) for one in job.result["copies"]]
         document["not_listed"] += [cast("NotListed", {**one, "connection": name}) for one in job.result["not_listed"]]
         document["left_out"] += job.result["left_out"]
         document["more"] = document["more"] or job.result["more"]
@@ -144,7 +144,7 @@ def _list_text(document: CopiesJson) -> Iterator[str]:
         yield f"{document['left_out']:,} more objects lie there and are not listed, the oldest ones."
 
 
-def _line(one: CopyDocument) -> tuple[object, ...]:
+def _line(one: CopyLine) -> tuple[object, ...]:
     what = one["kind"] or f"unreadable: {one['unreadable']}"
     return one["saved_at"], what, one["version"], one["repair"] or None, one["id"]
 
