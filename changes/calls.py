@@ -71,11 +71,8 @@ class Records(Protocol):
     def begin_ttl_migration(self, store: str, attribute: str) -> Answer:
         """Record that TTL of a log store is to move to expireTime."""
 
-    def abandon(self, uri: str, versions: tuple[int, ...]) -> Answer:
-        """Give up what was seen to be accepted as these versions of a table; versions that nobody knew stay so."""
-
-    def readmit(self, uri: str, version: int) -> Answer:
-        """Let count again what was given up of a version of a table; where nothing was, nothing changes."""
+    def abandon(self, uri: str, commits: tuple[tuple[int, str], ...]) -> Answer:
+        """Give up what was accepted as these versions of a table with these files; "" is a file that nobody named."""
 
 
 def _nothing(*_: object) -> None:

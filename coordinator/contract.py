@@ -246,4 +246,3 @@ class TableJson(TableLine):
     problems: list[Any]
     entries: list[EntryDocument]
     findings: list[FindingDocument]
-

@@ -109,6 +109,7 @@ class DeltaTable(Observed):
     )
     delta_id = models.CharField(max_length=64, blank=True, help_text="metaData.id")
     delta_name = models.CharField(max_length=512, blank=True, help_text="metaData.name")
+    delta_created_at = models.DateTimeField(null=True, help_text="createdTime of metaData")
     reader_version = models.PositiveSmallIntegerField(null=True)
     writer_version = models.PositiveSmallIntegerField(null=True)
     reader_features = models.JSONField(default=list)

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from changes.calls import Answer, Stop, already, done
 from coordinator.models import CommitStore, DeltaTable
-from coordinator.observation.provenance_rows import abandon_versions, readmit_version
-from coordinator.protocols.wording import thousands, version_list
+from coordinator.observation.provenance_rows import abandon_commits
+from coordinator.protocols.wording import version_list
 from coordinator.settings import ttl_ticks
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext
@@ -42,15 +42,10 @@ class RecordsOf:
             return already(f"TTL of {store} is being moved already.")
         return done("Begun: Levee looks every minute and says on the store's page where it is.")
 
-    def abandon(self, uri: str, versions: tuple[int, ...]) -> Answer:
+    def abandon(self, uri: str, commits: tuple[tuple[int, str], ...]) -> Answer:
         with self._held(uri) as table:
-            abandon_versions(table, versions)
-        return done(f"What was seen to be accepted as {version_list(versions)} is given up.")
-
-    def readmit(self, uri: str, version: int) -> Answer:
-        with self._held(uri) as table:
-            readmit_version(table, version)
-        return done(f"Commit {thousands(version)} counts.")
+            abandon_commits(table, commits, timezone.now())
+        return done(f"What was seen to be accepted as {version_list(version for version, _ in commits)} is given up.")
 
     @contextmanager
     def _held(self, uri: str) -> Iterator[DeltaTable]:

@@ -1,7 +1,9 @@
 """Provenance rows: what was seen of each version first. Facts are added to them and never replaced (decision 008)."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
+from datetime import datetime
 from typing import Any
 
 from coordinator.models import DeltaTable, ProvenanceRow, StoreIdentity
@@ -9,7 +11,7 @@ from coordinator.observation.reading import Reading
 from coordinator.observation.storable import make_storable
 from coordinator.protocols.deadlines import read_moment
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.provenance import abandoned, readmitted, remember
+from coordinator.protocols.provenance import abandoned, remember
 from lake.delta import facts
 
 _BATCH = 500
@@ -19,6 +21,7 @@ _MOSTLY_THE_ETAG = ("digest", "accepted_etag")
 _THE_ETAG = "="
 """Stands for the ETag in a column that mostly holds the same: without encryption by KMS both are MD5s of the bytes."""
 _LISTS = ("rivals", "abandoned")
+_MOMENTS = ("accepted_at", "abandoned_at")
 _PLAIN = tuple(one.name for one in fields(facts.Provenance) if one.name not in (*_IDENTITY, *_TEXTS, *_LISTS))
 _FIELDS = [*(name for name in _PLAIN if name != "version"), *_TEXTS, *_LISTS, "identity"]
 
@@ -60,19 +63,13 @@ def save_provenance(pairs: Sequence[tuple[DeltaTable, Reading]]) -> None:
         _prune(table, reading)
 
 
-def abandon_versions(table: DeltaTable, versions: Sequence[int]) -> None:
-    """Give up all that is known of these versions but what was accepted as them, which then counts no more.
-
-    The table's row has to be held meanwhile.
-    """
-    rows = table.provenance.filter(version__in=versions).select_related("identity")
-    _replace(table, [abandoned(_fact(row)) for row in rows])
-
-
-def readmit_version(table: DeltaTable, version: int) -> None:
-    """Let count again what was given up of a version. The table's row has to be held meanwhile."""
-    rows = table.provenance.filter(version=version).select_related("identity")
-    _replace(table, [readmitted(_fact(row)) for row in rows])
+def abandon_commits(table: DeltaTable, commits: Sequence[tuple[int, str]], now: datetime) -> None:
+    """Give up what was accepted as these versions with these files. The table's row has to be held meanwhile."""
+    files: defaultdict[int, list[str]] = defaultdict(list)
+    for version, name in commits:
+        files[version].append(name)
+    rows = table.provenance.filter(version__in=files).select_related("identity")
+    _replace(table, [abandoned(_fact(row), files[row.version], now) for row in rows])
 
 
 def _replace(table: DeltaTable, known: Sequence[facts.Provenance]) -> None:
@@ -145,13 +142,16 @@ def _fact(row: ProvenanceRow) -> facts.Provenance:
 
 
 def _stored(rival: facts.Acceptance) -> dict[str, Any]:
-    at = rival.accepted_at.isoformat() if rival.accepted_at else None
-    stored = asdict(replace(rival, accepted_at=None)) | {"accepted_at": at}
+    stored = asdict(rival) | {name: _written(getattr(rival, name)) for name in _MOMENTS}
     return {name: value for name, value in stored.items() if value is not None}
 
 
 def _read(stored: Mapping[str, Any]) -> facts.Acceptance:
-    return facts.Acceptance(**{**stored, "accepted_at": read_moment(stored.get("accepted_at"))})
+    return facts.Acceptance(**{**stored, **{name: read_moment(stored.get(name)) for name in _MOMENTS}})
+
+
+def _written(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None
 
 
 def _prune(table: DeltaTable, reading: Reading) -> None:

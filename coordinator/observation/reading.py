@@ -189,9 +189,8 @@ def _judge(
         witness = _with_named_registration(lake, survey, witness, published)
     registrations = () if elsewhere else witness.registrations
     protocol = reader.accepted_protocol(registrations)
-    before = remembered.known.mechanism if remembered.known else Mechanism.UNKNOWN
     has_entries = _has_or_had_entries(remembered, witness)
-    mechanism = decide_mechanism(protocol, has_entries, listing.temp_files or (), before)
+    mechanism = decide_mechanism(protocol, has_entries, listing.temp_files or (), _mechanism_of(remembered))
     facts = TableFacts(
         uri=target.uri.s3a,
         mechanism=mechanism,
@@ -234,6 +233,10 @@ def _judge(
         missed_before=remembered.known.missed if remembered.known else (),
         has_moved=reader.has_moved,
     )
+
+
+def _mechanism_of(target: TableTarget) -> Mechanism:
+    return target.known.mechanism if target.known else Mechanism.UNKNOWN
 
 
 def _asked(survey: Survey, witness: StoreWitness, registrations: Iterable[Registration]) -> frozenset[str]:

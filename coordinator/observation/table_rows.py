@@ -115,6 +115,6 @@ def _fill_protocol(table: DeltaTable, facts: TableFacts, *, is_identified: bool)
     table.reader_features, table.writer_features = list(protocol.reader_features), list(protocol.writer_features)
     table.delta_name = protocol.name
     if is_identified:
-        table.delta_id = protocol.table_id
+        table.delta_id, table.delta_created_at = protocol.table_id, protocol.created_at
     table.partition_columns = list(protocol.partition_columns)
     table.properties = dict(protocol.properties)

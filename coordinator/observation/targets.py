@@ -171,4 +171,5 @@ def _protocol(table: DeltaTable) -> TableProtocol | None:
         name=table.delta_name,
         partition_columns=tuple(table.partition_columns),
         properties=table.properties,
+        created_at=table.delta_created_at,
     )

@@ -18,6 +18,7 @@ from coordinator.protocols.registrations import (
     SeenCommit,
     current_registration,
     element_problems,
+    is_before_the_table,
     missing_runs,
     seen_commits,
 )
@@ -215,11 +216,18 @@ def _judge_others(view: LogView, others: Sequence[Registration], current_id: str
             found.append(findings.orphan(one))
         elif one.accepting_commits is False:
             found.append(findings.downgraded(one))
-            parts.append(judge_list(view, one))
+            parts.append(judge_list(view, _of_this_table(view, one)))
         else:
             found.append(findings.accepts_without_table(one))
-            parts.append(_without_repairs(judge_list(view, one)))
+            parts.append(_without_repairs(judge_list(view, _of_this_table(view, one))))
     return join((Judgement(findings=tuple(found)), *parts))
+
+
+def _of_this_table(view: LogView, registration: Registration) -> Registration:
+    """The registration without commits of a table that was dropped: upstream leaves a list that was not backfilled."""
+    commits = registration.commits
+    own = tuple(one for one in commits if not is_before_the_table(view, registration, one.in_commit_timestamp))
+    return replace(registration, commits=own)
 
 
 def _without_repairs(judged: Judgement) -> Judgement:

@@ -5,13 +5,13 @@ What was seen first stays: a fact that is known is never replaced, so that what 
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from coordinator.protocols.log_store_entries import own_domains
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import is_temp_of, is_version, same_place
-from coordinator.protocols.registrations import seen_commits
+from coordinator.protocols.registrations import is_before_the_table, seen_commits
 from lake.delta.facts import Acceptance, LockDomain, LogObject, LogStoreEntry, Provenance, Registration, TableProtocol
 
 _OF_THE_FILE = ("digest", "in_commit_timestamp", "commit_timestamp")
@@ -49,7 +49,7 @@ def remember(known: Provenance | None, seen: Provenance) -> Provenance:
     """
     if known is None:
         return seen
-    if any(_is_same_acceptance(one, gone) for one in seen.acceptances[:1] for gone in known.abandoned):
+    if any(_is_given_up(one, gone) for one in seen.acceptances[:1] for gone in known.abandoned):
         return known
     both = _with_rivals(_with_acceptance(_with_file(known, seen), seen), seen)
     shown = {name: getattr(seen, name) for name in _SHOWN if getattr(seen, name) not in (None, getattr(both, name))}
@@ -58,42 +58,63 @@ def remember(known: Provenance | None, seen: Provenance) -> Provenance:
     return replace(both, **shown) if shown else both
 
 
-def abandoned(known: Provenance) -> Provenance:
-    """What is left of a version that is given up: what was accepted as it, so that its items add nothing again."""
-    return Provenance(known.version, abandoned=(*known.abandoned, *known.acceptances)[-MOST_RIVALS:])
+FOR_EVER = datetime.max.replace(tzinfo=UTC)
+"""When an acceptance is given up that never was of this table."""
 
 
-def readmitted(known: Provenance) -> Provenance:
-    """A version whose given up acceptance counts again; as it is where another one counts, or none was given up."""
-    if known.is_accepted or not known.abandoned:
-        return known
-    *others, last = known.abandoned
-    return replace(
-        known,
-        store=last.store,
-        region=last.region,
-        lock_domain=last.lock_domain,
-        file_name=last.file_name,
-        accepted_size=last.size,
-        accepted_etag=last.etag,
-        accepted_timestamp=last.timestamp,
-        expire_time=last.expire_time,
-        accepted_at=last.accepted_at,
-        abandoned=tuple(others),
-    )
+def abandoned(known: Provenance, files: Collection[str], at: datetime) -> Provenance:
+    """What is left of a version once what these files were accepted as is given up; "" stands for an unknown name.
+
+    What was published as it is forgotten. A look that began later and finds an item of theirs lets it count again.
+    """
+    gone = [replace(one, abandoned_at=at) for one in known.acceptances if (one.file_name or "") in files]
+    left = [one for one in known.acceptances if (one.file_name or "") not in files]
+    bare = Provenance(known.version, abandoned=(*known.abandoned, *gone)[-MOST_RIVALS:])
+    return _accepted_as(bare, left)
 
 
 def of_an_earlier_table(known: Mapping[int, Provenance], entries: Iterable[LogStoreEntry]) -> dict[int, Provenance]:
     """What the table that was made in its place takes over: entries that are left speak of no commit of it."""
     left = {entry.version for entry in entries}
-    return {version: abandoned(one) for version, one in known.items() if version in left and one.is_accepted}
+    named = (one for version, one in known.items() if version in left and one.is_accepted)
+    return {one.version: abandoned(one, [of.file_name or "" for of in one.acceptances], FOR_EVER) for one in named}
 
 
-def _is_same_acceptance(one: Acceptance, other: Acceptance) -> bool:
-    """Whether both are one item's word of one commit: each try of a writer has a file of its own name."""
-    if one.identity != other.identity or one.file_name != other.file_name:
+def given_up_as(known: Provenance, name: str) -> Provenance:
+    """The version as it was known when this file was given up; as it is known where it was not."""
+    gone = next((one for one in reversed(known.abandoned) if one.names(name)), None)
+    return known if gone is None or known.is_accepted else _accepted_as(known, [gone])
+
+
+def _accepted_as(bare: Provenance, acceptances: Sequence[Acceptance]) -> Provenance:
+    if not acceptances:
+        return bare
+    first, *rivals = acceptances
+    return replace(
+        bare,
+        store=first.store,
+        region=first.region,
+        lock_domain=first.lock_domain,
+        file_name=first.file_name,
+        accepted_size=first.size,
+        accepted_etag=first.etag,
+        accepted_timestamp=first.timestamp,
+        expire_time=first.expire_time,
+        accepted_at=first.accepted_at,
+        differs_etag=first.differs_etag,
+        rivals=tuple(rivals),
+        disputed=bool(rivals),
+    )
+
+
+def _is_given_up(one: Acceptance, gone: Acceptance) -> bool:
+    """Whether it is the same item's word of the same commit, read by a look that began before that was given up."""
+    if one.identity != gone.identity or one.file_name != gone.file_name:
         return False
-    return one.file_name is not None or one.timestamp == other.timestamp
+    if one.file_name is None and one.timestamp != gone.timestamp:
+        return False
+    at, until = one.accepted_at, gone.abandoned_at
+    return at is not None and until is not None and at <= until
 
 
 def is_same_file(known: Provenance, size: int | None, etag: str | None) -> bool:
@@ -182,7 +203,7 @@ def _registered(view: LogView, around: Surroundings, registration: Registration)
         accepted_at=view.facts.observed_at,
     )
     for seen in seen_commits(view, registration):
-        if _is_before_the_table(view, registration, seen.commit.in_commit_timestamp):
+        if is_before_the_table(view, registration, seen.commit.in_commit_timestamp):
             continue
         staged = seen.staged.object if seen.staged and not seen.size_differs else None
         yield replace(
@@ -194,20 +215,9 @@ def _registered(view: LogView, around: Surroundings, registration: Registration)
             accepted_timestamp=seen.commit.in_commit_timestamp,
         )
     version = registration.table_version
-    before = _is_before_the_table(view, registration, registration.table_timestamp)
+    before = is_before_the_table(view, registration, registration.table_timestamp)
     if version is not None and is_version(version) and not before:
         yield replace(bare, version=version, accepted_timestamp=registration.table_timestamp)
-
-
-def _is_before_the_table(view: LogView, registration: Registration, timestamp: int | None) -> bool:
-    """Whether a registration that the metadata does not name accepted this for a table that was dropped since.
-
-    Its item outlives that table (K10), and its versions are not those of the one that was made in its place.
-    """
-    protocol = view.facts.protocol
-    if protocol is None or protocol.created_at is None or timestamp is None:
-        return False
-    return registration.table_id != registration_id(protocol) and timestamp < protocol.created_at.timestamp() * 1_000
 
 
 def _published(view: LogView, around: Surroundings, known: Mapping[int, Provenance]) -> Iterator[Provenance]:
@@ -271,15 +281,20 @@ def _with_acceptance(known: Provenance, seen: Provenance) -> Provenance:
 def _with_rivals(known: Provenance, seen: Provenance) -> Provenance:
     """Keep each acceptance of another commit than the first one; of one that is known, add what was not."""
     rivals = list(known.rivals)
+    disputed = known.disputed
     for other in seen.acceptances:
-        if known.store is None or not _is_another_commit(known.acceptances[0], other):
+        if known.store is None:
             continue
-        at = next((i for i, one in enumerate(rivals) if not _is_another_commit(one, other)), None)
+        is_another = _is_another_commit(known.acceptances[0], other)
+        if not is_another and not _has_another_time(known.acceptances[0], other):
+            continue
+        disputed = disputed or is_another
+        at = next((i for i, one in enumerate(rivals) if _is_one_commit(one, other)), None)
         if at is not None:
             rivals[at] = _with_facts(rivals[at], other)
         elif len(rivals) < MOST_RIVALS:
             rivals.append(other)
-    return known if tuple(rivals) == known.rivals else replace(known, rivals=tuple(rivals), disputed=True)
+    return known if tuple(rivals) == known.rivals else replace(known, rivals=tuple(rivals), disputed=disputed)
 
 
 def _is_another_commit(one: Acceptance, other: Acceptance) -> bool:
@@ -291,6 +306,17 @@ def _is_another_commit(one: Acceptance, other: Acceptance) -> bool:
         return one.file_name != other.file_name
     times = (one.timestamp, other.timestamp)
     return one.identity != other.identity and None not in times and times[0] != times[1]
+
+
+def _has_another_time(one: Acceptance, other: Acceptance) -> bool:
+    """Whether one item says another time of a version than before, and no file tells whether it is another commit."""
+    unnamed = one.file_name is None or other.file_name is None
+    times = (one.timestamp, other.timestamp)
+    return one.identity == other.identity and unnamed and None not in times and times[0] != times[1]
+
+
+def _is_one_commit(one: Acceptance, other: Acceptance) -> bool:
+    return not _is_another_commit(one, other) and not _has_another_time(one, other)
 
 
 def _with_facts(known: Acceptance, seen: Acceptance) -> Acceptance:

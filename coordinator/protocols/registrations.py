@@ -98,3 +98,14 @@ def missing_runs(listed: Collection[int], published: int, table_version: int) ->
     if start + 1 < table_version:
         missing.append((start + 1, table_version - 1))
     return missing
+
+
+def is_before_the_table(view: LogView, registration: Registration, timestamp: int | None) -> bool:
+    """Whether a registration that the metadata does not name accepted this for a table that was dropped since.
+
+    Its item outlives that table (K10), and its versions are not those of the one that was made in its place.
+    """
+    protocol = view.facts.protocol
+    if protocol is None or protocol.created_at is None or timestamp is None:
+        return False
+    return registration.table_id != registration_id(protocol) and timestamp < protocol.created_at.timestamp() * 1_000

@@ -14,6 +14,7 @@ from coordinator.protocols.judgement import MOST_FINDINGS, MOST_UNDECIDED, undec
 from coordinator.protocols.log_store_entries import look_evidence
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_version
+from coordinator.protocols.provenance import is_same_file
 from coordinator.protocols.vanished import may_be_given_up
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, joined, thousands, verb, version_list
@@ -37,6 +38,9 @@ def remembered_findings(view: LogView, found: Sequence[Finding]) -> list[Finding
         *_drawn_together(view, lost, partial(_twice, of=accepted_again)),
         *_drawn_together(view, replaced, _not_the_accepted),
         *_given_up_or_lost([one.version for one in again if one not in lost]),
+        *_of_other_times(
+            [one.version for one in known if one.version not in twice | differs and _has_two_times(view, one)]
+        ),
     ]
 
 
@@ -94,6 +98,28 @@ def _may_all_be_given_up(view: LogView, known: Provenance) -> bool:
     unpublished = [one for one in earlier if is_published(view, known, one) is not True]
     unpublished += [last] if is_published(view, known, last) is False else []
     return all(may_be_given_up(one) for one in unpublished)
+
+
+def _has_two_times(view: LogView, known: Provenance) -> bool:
+    """Whether an item said two times of the version, and the published file is not shown to be of the first one."""
+    times = {one.timestamp for one in known.acceptances if one.timestamp is not None}
+    file, info = view.published.get(known.version), view.info(known.version)
+    if file is None or known.disputed or len(times) < 2:
+        return False
+    of_file = known.in_commit_timestamp if is_same_file(known, file.size, file.etag) else None
+    said = info.in_commit_timestamp if info and info.in_commit_timestamp is not None else of_file
+    return said != known.accepted_timestamp
+
+
+def _of_other_times(versions: Sequence[int]) -> Iterator[Finding]:
+    if versions:
+        many = len(versions)
+        named = f"{verb(many, 'version', 'versions')} {version_list(versions)} {verb(many, 'was', 'were')}"
+        of_it = verb(many, "it", "them")
+        missing = (
+            f"the coordinator held another in-commit timestamp of {of_it} before, and no file of that commit is left"
+        )
+        yield undecided(f"Whether {named} accepted twice", missing, versions[-1], versions)
 
 
 def _given_up_or_lost(versions: Sequence[int]) -> Iterator[Finding]:

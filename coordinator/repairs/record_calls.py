@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 
 from changes.calls import Answer, LakeCall, Permission, Sending
-from coordinator.protocols.wording import thousands, verb, version_list
+from coordinator.protocols.wording import verb, version_list
 
 
 @dataclass(frozen=True, slots=True)
 class Abandon(LakeCall):
-    """Give up what was seen to be accepted as these versions, so that its loss is no finding later.
+    """Give up what was accepted as these versions with these files, so that its loss is no finding later.
 
-    What is given up are the very files that items named: a commit that is accepted later counts again.
+    It follows the call that makes the loss. An item of theirs that a later look finds counts again.
     """
 
     uri: str
-    versions: tuple[int, ...]
+    commits: tuple[tuple[int, str], ...]
 
     @property
     def operation(self) -> str:
@@ -22,7 +22,8 @@ class Abandon(LakeCall):
 
     @property
     def says(self) -> str:
-        named = f"{verb(len(self.versions), 'version', 'versions')} {version_list(self.versions)}"
+        versions = sorted({version for version, _ in self.commits})
+        named = f"{verb(len(versions), 'version', 'versions')} {version_list(versions)}"
         return f"Gives up what Levee saw to be accepted as {named}: its loss is no finding from then on."
 
     @property
@@ -34,33 +35,6 @@ class Abandon(LakeCall):
         return ()
 
     def send(self, sending: Sending) -> Answer:
-        answer = sending.own_records().abandon(self.uri, self.versions)
+        answer = sending.own_records().abandon(self.uri, self.commits)
         sending.took("")
         return answer
-
-
-@dataclass(frozen=True, slots=True)
-class Readmit(LakeCall):
-    """Let count again what was given up of a version, because its item is there again."""
-
-    uri: str
-    version: int
-
-    @property
-    def operation(self) -> str:
-        return "Levee's own records"
-
-    @property
-    def says(self) -> str:
-        return f"Counts commit {thousands(self.version)} again, if it was given up before."
-
-    @property
-    def condition(self) -> str:
-        return ""
-
-    @property
-    def permissions(self) -> tuple[Permission, ...]:
-        return ()
-
-    def send(self, sending: Sending) -> Answer:
-        return sending.own_records().readmit(self.uri, self.version)

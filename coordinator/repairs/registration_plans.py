@@ -15,7 +15,7 @@ from coordinator.repairs.staged_files import MOST_CANDIDATES, staged_above
 from coordinator.repairs.table_under_repair import TableUnderRepair
 from coordinator.repairs.wanted import checksum_of
 from coordinator.repairs.wire_form import in_order
-from lake.delta.facts import LogObject, Registration
+from lake.delta.facts import LogObject, Provenance, Registration
 from lake.delta.names import MAX_VERSION, commit_name
 
 SCHEMA_VERSION = 1
@@ -104,8 +104,14 @@ def kept_above(table: TableUnderRepair, repair: str, goal: int) -> tuple[tuple[C
 
 def given_up_above(table: TableUnderRepair, goal: int) -> tuple[Call, ...]:
     """What follows the call that decides: versions above the goal are lost from then on, and not before."""
-    lost = _seen_above(table, goal)
-    return (Abandon(table.given.facts.uri, lost),) if lost else ()
+    known = (table.given.facts.provenance[version] for version in _seen_above(table, goal))
+    lost = [(one.version, name) for one in known for name in _files_of(one)]
+    return (Abandon(table.given.facts.uri, tuple(lost)),) if lost else ()
+
+
+def _files_of(known: Provenance) -> list[str]:
+    """The files that were accepted as a version; "" for one that nobody named."""
+    return [one.file_name or "" for one in known.acceptances] or [""]
 
 
 def _seen_above(table: TableUnderRepair, goal: int) -> tuple[int, ...]:

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping
 
 from changes.calls import Call
 from changes.plan import NOTHING_TO_DO
-from coordinator.protocols.provenance import readmitted
+from coordinator.protocols.provenance import given_up_as
 from coordinator.protocols.wording import thousands
 from coordinator.repairs.item_calls import RequireNoEntry
 from coordinator.repairs.object_calls import RequireAbsent
-from coordinator.repairs.record_calls import Readmit
 from coordinator.repairs.restore_calls import RestoreItem
 from coordinator.repairs.seen_before import why_contradicted
 from coordinator.repairs.table_under_repair import moment_of
@@ -29,7 +28,7 @@ def plan_entry(given: RestoreFacts) -> RestoreCalls | NotRestorable:
     table = given.table
     absent = RequireAbsent(table.place.bucket, (table.published_key(version),))
     put = RestoreItem(given.store, kept.key_names, kept.item)
-    calls = (*_not_elsewhere(given, entry), absent, put, Readmit(table.given.facts.uri, version))
+    calls = (*_not_elsewhere(given, entry), absent, put)
     return RestoreCalls(calls, _consequences(version), _danger(given, entry, version))
 
 
@@ -116,5 +115,5 @@ def _why_not_temp(given: RestoreFacts, entry: LogStoreEntry, version: int) -> It
     check = table.check(name)
     if check is not None:
         seen = table.given.facts.provenance.get(version)
-        yield why_contradicted(readmitted(seen) if seen else None, check, version)
+        yield why_contradicted(given_up_as(seen, name) if seen else None, check, version)
     yield table.why_not_between(name, version)

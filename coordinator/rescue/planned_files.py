@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from changes.plan import NOTHING_TO_DO
 from coordinator.protocols.names import is_version
-from coordinator.protocols.provenance import readmitted
+from coordinator.protocols.provenance import given_up_as
 from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.object_calls import MOST_BYTES
 from coordinator.repairs.restore_calls import RestoreObject
@@ -60,7 +60,7 @@ def _why_not_named(given: RestoreFacts, file: SavedFile) -> Iterator[str]:
     check = table.check(copy.name)
     if check is not None:
         seen = table.given.facts.provenance.get(copy.version)
-        yield why_contradicted(readmitted(seen) if seen else None, check, copy.version)
+        yield why_contradicted(given_up_as(seen, check.name) if seen else None, check, copy.version)
     yield table.why_not_between(copy.name, copy.version)
     for one in _listed(given):
         if one not in (None, file.size):

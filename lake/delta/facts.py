@@ -162,6 +162,7 @@ class Acceptance:
 
     The fields are those of `Provenance`, `etag`, `size` and `timestamp` of the accepted file. `differs_etag` is the
     ETag of the published file that was shown to be of another commit. An `expire_time` says that it was completed.
+    `abandoned_at` is when it was given up: an item that a later look finds counts again.
     """
 
     store: str
@@ -174,6 +175,7 @@ class Acceptance:
     accepted_at: datetime | None = None
     differs_etag: str | None = None
     expire_time: int | None = None
+    abandoned_at: datetime | None = None
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -210,7 +212,7 @@ class Provenance:
     other acceptances. `differs_etag` is as in `Acceptance`, of the first one. Timestamps are epoch milliseconds.
 
     `abandoned` are acceptances that count no more: an admin gave them up, or they were of a table that stood here
-    before. An item that still says one of them adds nothing.
+    before.
     """
 
     version: int

@@ -24,10 +24,7 @@ class NoRecords:
     def begin_ttl_migration(self, store: str, attribute: str) -> Answer:
         return done("")
 
-    def abandon(self, uri: str, versions: tuple[int, ...]) -> Answer:
-        return done("")
-
-    def readmit(self, uri: str, version: int) -> Answer:
+    def abandon(self, uri: str, commits: tuple[tuple[int, str], ...]) -> Answer:
         return done("")
 
 

@@ -41,8 +41,8 @@ def abandon_commit(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOr
             (
                 saved_entry(table, seen, NAME),
                 empty if finding.code == "C10" else absent,
-                Abandon(table.given.facts.uri, (version,)),
                 _deletion(seen),
+                Abandon(table.given.facts.uri, ((version, seen.entry.temp_path or ""),)),
             ),
             (
                 _after_abandoning(version),

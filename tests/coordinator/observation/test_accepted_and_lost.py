@@ -1,5 +1,6 @@
 """Accepted commits of which nothing but Levee's own record speaks any more: they are told of, and no others."""
 
+import json
 import time
 
 import pytest
@@ -230,5 +231,85 @@ def test_a_table_made_where_one_without_a_known_id_had_other_versions_is_another
 
     observe()
     observe(in_full=True)
+
+    assert criticals() == []
+
+
+@pytest.mark.parametrize("through_the_coordinator", [True, False])
+def test_another_commit_in_the_place_of_an_accepted_one_is_not_called_healthy(
+    written, connection, observe, through_the_coordinator
+):
+    store, item = coordinated(written, connection)
+
+    def stand_at(version: int, milliseconds: int) -> None:
+        time_of_it = {"tableVersion": {"N": str(version)}, "tableTimestamp": {"N": str(EPOCH_MS + milliseconds)}}
+        written.dynamodb.put_item(TableName=store, Item={**item, **time_of_it})
+
+    stand_at(6, 600)
+    observe(in_full=True)
+    written.dynamodb.put_item(TableName=store, Item=item)
+    observe(in_full=True)
+    body = commit_bytes(commit_info("OTHER", in_commit_timestamp=EPOCH_MS + 1_006), add("other"))
+    if through_the_coordinator:
+        written.put(staged(6), body)
+    written.commit(ORDERS, 6, body)
+    stand_at(6, 1_006)
+
+    observe(in_full=True)
+
+    assert state() == "not_checked"
+
+
+@pytest.mark.parametrize("coordinated_again", [False, True])
+def test_a_table_made_again_beside_the_open_registration_of_the_dropped_one_raises_no_alarm(
+    written, connection, observe, coordinated_again
+):
+    store, item = coordinated(written, connection)
+    now = int(time.time() * 1_000)
+    written.dynamodb.put_item(TableName=store, Item={**item, "tableTimestamp": {"N": str(now - 3_600_000)}})
+    wipe(written)
+    made = metadata("another", properties=_named(store, written.endpoint) if coordinated_again else None)
+    made["metaData"]["createdTime"] = now
+    raised = []
+    for version in range(8):
+        actions = (made, protocol()) if version == 0 else (add(f"n{version}"),)
+        written.commit(ORDERS, version, commit_bytes(commit_info(in_commit_timestamp=now + version), *actions))
+        if coordinated_again:
+            stands = {"tableId": {"S": "new"}, "tableTimestamp": {"N": str(now + version)}}
+            new = registration_item(version, path={"S": written.uri(ORDERS)}, **stands)
+            written.dynamodb.put_item(TableName=store, Item=new)
+        observe()
+        raised += criticals()
+
+    observe(in_full=True)
+
+    assert [*raised, *criticals()] == []
+
+
+def _named(store: str, endpoint: str) -> dict[str, str]:
+    """Properties of a table that is coordinated as `new`."""
+    prefix = "delta.coordinatedCommits."
+    return {
+        f"{prefix}commitCoordinator-preview": "dynamodb",
+        f"{prefix}commitCoordinatorConf-preview": json.dumps(
+            {"dynamoDBTableName": store, "dynamoDBEndpoint": endpoint}
+        ),
+        f"{prefix}tableConf-preview": json.dumps({"tableId": "new"}),
+    }
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_the_list_that_a_dropped_tables_registration_still_holds_is_none_of_the_new_table(
+    written, connection, observe, closed
+):
+    store, item = coordinated(written, connection)
+    accept(written, store, item, 6, commit_bytes(commit_info("WRITE")), last=closed)
+    wipe(written)
+    made = metadata("another")
+    made["metaData"]["createdTime"] = int(time.time() * 1_000)
+    written.commit(ORDERS, 0, commit_bytes(commit_info("CREATE TABLE"), made, protocol()))
+    written.commit(ORDERS, 1)
+
+    observe()
 
     assert criticals() == []

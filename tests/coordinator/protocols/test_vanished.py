@@ -14,6 +14,7 @@ from coordinator.protocols.verdict import Finding, Severity, State
 from lake.delta.facts import Mechanism, Provenance, ReadingProblem, TableFacts
 from tests.builders.facts import (
     COORDINATOR,
+    NOW,
     STORE,
     TABLE_ID,
     commit_name,
@@ -127,7 +128,7 @@ def test_a_refusal_of_another_store_decides_nothing() -> None:
 
 
 def test_what_an_admin_gave_up_is_not_lost_again() -> None:
-    given_up = abandoned(accepted(5))
+    given_up = abandoned(accepted(5), [temp_name(5)], NOW)
 
     assert vanished(looked_up(table_facts(listing(range(5)), seen=[given_up]))) == []
 

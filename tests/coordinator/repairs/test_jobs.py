@@ -1,6 +1,7 @@
 """Repairs as jobs: planned, confirmed, carried out, and proven by reading the table again."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -11,6 +12,7 @@ from coordinator import actions
 from coordinator.models import TableFinding
 from coordinator.repairs.item_calls import DeleteEntry, Register
 from coordinator.repairs.offers import offers_of
+from coordinator.repairs.record_calls import Abandon
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
@@ -20,13 +22,14 @@ from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.context import JobCancelled, JobContext
 from dashboard.jobs.models import Job
 from dashboard.jobs.registry import kind_named
-from tests.builders.delta import EPOCH_MS, UUID, incomplete_item
+from tests.builders.delta import EPOCH_MS, UUID, commit_bytes, commit_info, incomplete_item
 from tests.builders.people import actor, person
 from tests.builders.writers import log_store_writer
 from tests.coordinator.repairs.console import Console
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("JSON")]
 ROOT = "sales/orders"
+ROOT_OF_LOST = "sales/lost"
 FILE = f"{ROOT}/_delta_log/{3:020d}.json"
 
 
@@ -414,21 +417,96 @@ def test_an_abandoned_commit_is_not_found_lost_afterwards(console: Console) -> N
     assert table.state == "healthy", table.summary
 
 
-def test_a_look_between_giving_up_and_deleting_brings_nothing_back(console: Console, monkeypatch) -> None:
-    table, send = console.lost(), DeleteEntry.send
+def test_a_look_that_read_the_entry_before_it_was_given_up_brings_nothing_back(console: Console, monkeypatch) -> None:
+    table, send = console.lost(), Abandon.send
     plan = console.plan(table, "abandon-commit")
+    entry = console.item(ROOT_OF_LOST, 3)
 
-    def after_a_look(self, sending):
-        console.observe()
-        return send(self, sending)
+    def amid_a_look(self, sending):
+        console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=entry)
+        begun = datetime.now(UTC)
+        answer = send(self, sending)
+        with monkeypatch.context() as patched:
+            patched.setattr("coordinator.observation.reading.datetime", stopped_at(begun))
+            console.observe()
+        key = {name: entry[name] for name in ("tablePath", "fileName")}
+        console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
+        return answer
 
-    monkeypatch.setattr(DeleteEntry, "send", after_a_look)
+    monkeypatch.setattr(Abandon, "send", amid_a_look)
     job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
     console.observe()
 
     assert (job.state, job.error_text) == ("succeeded", "")
     table.refresh_from_db()
     assert table.state == "healthy", table.summary
+
+
+def stopped_at(moment: datetime) -> Any:
+    """A `datetime` whose now is this moment."""
+
+    class Stopped(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return moment
+
+    return Stopped
+
+
+def test_a_commit_whose_deletion_was_denied_is_not_given_up(console: Console, monkeypatch) -> None:
+    table = console.lost()
+    temp, plan = console.temp_key(ROOT_OF_LOST, 3), console.plan(table, "abandon-commit")
+
+    def denied(self, sending):
+        raise Stop("AccessDenied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DeleteEntry, "send", denied)
+        console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
+    entry = console.item(ROOT_OF_LOST, 3)
+    console.lake.delete(temp)
+    key = {name: entry[name] for name in ("tablePath", "fileName")}
+    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
+    console.observe()
+
+    table.refresh_from_db()
+    assert table.state == "unsafe", table.summary
+
+
+def test_an_entry_that_is_there_again_counts_again(console: Console) -> None:
+    table = console.lost()
+    entry = console.item(ROOT_OF_LOST, 3)
+    plan = console.plan(table, "abandon-commit")
+    console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
+    console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=entry)
+    console.observe()
+    key = {name: entry[name] for name in ("tablePath", "fileName")}
+    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
+    console.observe()
+
+    table.refresh_from_db()
+    assert table.state == "unsafe", table.summary
+
+
+def test_only_the_file_of_the_plan_is_given_up(console: Console, monkeypatch) -> None:
+    table, send = console.lost(), Abandon.send
+    plan, other = console.plan(table, "abandon-commit"), f".tmp/{3:020d}.json.{'b' * 8}"
+    item = incomplete_item(3, console.lake.uri(ROOT_OF_LOST), tempPath={"S": other})
+
+    def after_another_writer(self, sending):
+        console.lake.put(f"{ROOT_OF_LOST}/_delta_log/{other}", commit_bytes(commit_info("OTHER")))
+        console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=item)
+        console.observe()
+        return send(self, sending)
+
+    monkeypatch.setattr(Abandon, "send", after_another_writer)
+    console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
+    key = {name: item[name] for name in ("tablePath", "fileName")}
+    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
+    console.observe()
+
+    table.refresh_from_db()
+    assert table.state == "unsafe", table.summary
 
 
 def test_a_commit_of_the_version_that_is_accepted_later_counts(console: Console) -> None:
@@ -443,19 +521,6 @@ def test_a_commit_of_the_version_that_is_accepted_later_counts(console: Console)
     console.observe()
 
     assert TableFinding.objects.filter(table=table, resolved_at=None).values_list("code", flat=True)[0] == "vanished"
-
-
-def test_an_abandonment_that_stops_at_the_entry_says_what_it_wrote(console: Console, monkeypatch) -> None:
-    table = console.lost()
-    plan = console.plan(table, "abandon-commit")
-
-    def refused(self, sending):
-        raise Stop("The entry is another than the plan's.")
-
-    monkeypatch.setattr(DeleteEntry, "send", refused)
-    job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
-
-    assert "What was seen to be accepted as 3 is given up." in (job.error_text or job.message)
 
 
 def test_registering_again_that_is_refused_gives_nothing_up(console: Console, monkeypatch) -> None:

@@ -98,9 +98,9 @@ PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
         "C10",
         log_store_facts(listing(()), entry(0, complete=False)),
         "abandon-commit",
-        ["SaveAside", "RequireEmpty", "Abandon", "DeleteEntry"],
+        ["SaveAside", "RequireEmpty", "DeleteEntry", "Abandon"],
     ),
-    ("C11", unrecoverable(), "abandon-commit", ["SaveAside", "RequireAbsent", "Abandon", "DeleteEntry"]),
+    ("C11", unrecoverable(), "abandon-commit", ["SaveAside", "RequireAbsent", "DeleteEntry", "Abandon"]),
     (
         "C1",
         log_store_facts(
