@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from changes.execution import Execution
 from coordinator.models import CommitStore, DeltaTable, TableFinding, Watch
 from coordinator.observation.passes import observe_connection
+from coordinator.own_records import RecordsOf
 from coordinator.repairs.fresh import plan_anew
 from dashboard.connections.models import Connection
 from lake.aws.access import Access, Lake, open_lake
@@ -76,6 +77,6 @@ class Levee:
             fresh = plan_anew(self.connection, lake, TableUri.parse(uri), path_scheme)
             plan = next((one for one in fresh.plans if (one.kind, one.code) == (repair, code)), None)
             assert plan is not None, [*fresh.refusals, *fresh.verdict.findings]
-            execution = execute_plan(plan, lake)
+            execution = execute_plan(plan, lake, records=RecordsOf(self.connection, "tests"))
         assert execution.is_complete, execution.end
         return execution

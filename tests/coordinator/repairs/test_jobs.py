@@ -428,7 +428,7 @@ def test_a_look_that_read_the_entry_before_it_was_given_up_brings_nothing_back(c
         answer = send(self, sending)
         with monkeypatch.context() as patched:
             patched.setattr("coordinator.observation.reading.datetime", stopped_at(begun))
-            console.observe()
+            console.observe(in_full=True)
         key = {name: entry[name] for name in ("tablePath", "fileName")}
         console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
         return answer
