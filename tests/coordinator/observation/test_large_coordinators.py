@@ -4,7 +4,7 @@ import pytest
 
 from coordinator.models import CommitStore, DeltaTable, TableFinding
 from tests.builders.delta import EPOCH_MS, add, commit_bytes, commit_info, registration_item
-from tests.coordinator.observation.accepted_and_lost import ORDERS, coordinated, criticals, drop, staged, state
+from tests.coordinator.observation.accepted_and_lost import ORDERS, coordinated, criticals, drop, file, staged, state
 
 pytestmark = pytest.mark.django_db
 
@@ -109,7 +109,7 @@ def test_while_a_second_registration_is_refused_the_table_is_not_healthy(written
 
     for _ in range(2):
         observe_guarded()
-        assert state() != "healthy"
+        assert (criticals(), state()) == (SPLIT, "not_checked")
         assert f"DynamoDB table {second} could not be read" in not_read()[0]
 
     guard.allow_all()
@@ -117,20 +117,48 @@ def test_while_a_second_registration_is_refused_the_table_is_not_healthy(written
     assert (criticals(), not_read()) == (SPLIT, [])
 
 
+def test_what_rests_on_no_registration_is_over_while_one_is_refused(written, connection, observe_guarded, guard):
+    written.endpoint = guard.url
+    second = split(written, connection)
+    kept = written.s3.get_object(Bucket=written.bucket, Key=file(3))["Body"].read()
+    written.delete(file(3))
+    observe_guarded()
+    assert ("version-hole", 3) in criticals()
+    written.put(file(3), kept)
+    guard.deny("Scan", within=second)
+
+    observe_guarded(in_full=True)
+
+    assert (criticals(), state()) == (SPLIT, "not_checked")
+
+
 def test_a_second_registration_whose_coordinator_is_not_declared_any_more_asks_for_it(
     written, connection, observe, second
 ):
     observe()
     connection.stores.get(name=second).delete()
-    written.commit(ORDERS, 6)
 
-    for _ in range(2):
-        observe(in_full=True)
-        assert state() != "healthy"
+    for in_full in (False, True):
+        observe(in_full=in_full)
+        assert (criticals(), state()) == (SPLIT, "not_checked")
         assert not_read() == [
             f"DynamoDB table {second} could not be read: It held a registration of this table and is not declared "
             "as a coordinator's: declare it."
         ]
+
+
+def test_a_critical_finding_of_the_named_registration_stands_while_its_coordinator_is_not_declared(
+    written, connection, observe
+):
+    store, _ = coordinated(written, connection)
+    written.commit(ORDERS, 6)
+    observe()
+    before = criticals()
+    connection.stores.get(name=store).delete()
+
+    observe(in_full=True)
+
+    assert (before, criticals(), state()) == ([("K9", 5)], [("K9", 5)], "not_checked")
 
 
 @pytest.fixture
