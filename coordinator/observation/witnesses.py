@@ -7,6 +7,7 @@ from functools import partial
 from types import MappingProxyType
 
 from coordinator.observation.newest import read_newest
+from coordinator.observation.storable import REPLACEMENT
 from coordinator.observation.surveys import (
     WRONG_KEYS,
     CoordinatorSurvey,
@@ -228,6 +229,9 @@ def _with_one(
     coordinator = survey.coordinator(key[0])
     if coordinator is None:
         reason = "It held a registration of this table and is not declared as a coordinator's: declare it."
+        return _without(witness, key, ReadingProblem(f"DynamoDB table {key[0]}", reason))
+    if REPLACEMENT in key[1]:
+        reason = "It held a registration of this table whose tableId no database keeps: only a scan finds it."
         return _without(witness, key, ReadingProblem(f"DynamoDB table {key[0]}", reason))
     try:
         if coordinator.error is not None:

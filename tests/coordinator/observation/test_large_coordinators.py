@@ -12,13 +12,13 @@ LARGE = 1_000_000
 SPLIT = [("two-coordinators", None)]
 
 
-def split(written, connection) -> str:
+def split(written, connection, table_id: str = "other") -> str:
     """A table with a second coordinator, which it does not name and which accepts its commits; returns that one."""
     coordinated(written, connection)
     name = written.coordinator("second")
     connection.stores.create(name=name, kind="commit_coordinator")
     item = registration_item(
-        3, tableId={"S": "other"}, path={"S": written.uri(ORDERS)}, tableTimestamp={"N": str(EPOCH_MS + 3)}
+        3, tableId={"S": table_id}, path={"S": written.uri(ORDERS)}, tableTimestamp={"N": str(EPOCH_MS + 3)}
     )
     written.dynamodb.put_item(TableName=name, Item=item)
     return name
@@ -115,6 +115,18 @@ def test_while_a_second_registration_is_refused_the_table_is_not_healthy(written
     guard.allow_all()
     observe_guarded()
     assert (criticals(), not_read()) == (SPLIT, [])
+
+
+def test_a_second_registration_whose_name_cannot_be_kept_is_not_taken_for_gone(written, connection, observe):
+    split(written, connection, "ot\0her")
+    observe()
+    grow()
+    written.commit(ORDERS, 6)
+
+    observe()
+
+    assert ("two-coordinators", None) in criticals()
+    assert "only a scan finds it" in not_read()[0]
 
 
 def test_what_rests_on_no_registration_is_over_while_one_is_refused(written, connection, observe_guarded, guard):
