@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from coordinator.models import DeltaTable, TableFinding
 from coordinator.observation.reading import Reading
 from coordinator.observation.storable import make_storable
+from coordinator.protocols.registrations import OF_REGISTRATIONS
 from coordinator.protocols.verdict import Finding, Severity
 
 _TOLD = ("severity", "state", "state_rank", "summary", "meaning", "evidence", "repairs")
@@ -15,7 +16,7 @@ def save_findings(found: Sequence[tuple[DeltaTable, Iterable[Finding], Reading]]
     """Open or refresh a row for each finding; resolve the open rows of these tables that were not found again.
 
     A failed reading proves nothing about older findings: it resolves none. Neither does one resolve a critical finding
-    that left something to be checked.
+    that left something to be checked, or a finding of registrations that left any of these unread.
     """
     open_rows: defaultdict[int, dict[str, TableFinding]] = defaultdict(dict)
     tables = [table.pk for table, _, _ in found]
@@ -45,8 +46,15 @@ def _proves_over(reading: Reading, held: TableFinding) -> bool:
     """Whether a reading that did not find it again shows that the finding no longer holds."""
     if reading.error is not None:
         return False
+    if held.code in OF_REGISTRATIONS and _left_registrations_unread(reading):
+        return False
     checking = reading.verdict is not None and bool(reading.verdict.withheld)
     return not (checking and held.severity == Severity.CRITICAL)
+
+
+def _left_registrations_unread(reading: Reading) -> bool:
+    problems = reading.facts.problems if reading.facts else ()
+    return bool(reading.not_read) or any(problem.place == "registrations" for problem in problems)
 
 
 def finding_key(finding: Finding) -> str:

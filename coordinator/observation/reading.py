@@ -1,6 +1,6 @@
 """Reading one table: two requests where nothing has changed, otherwise all that diagnosis needs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -10,6 +10,7 @@ from coordinator.observation.surveys import Survey, coordinator_of
 from coordinator.observation.targets import KnownTable, TableTarget
 from coordinator.observation.witnesses import (
     DomainEntries,
+    RegistrationKey,
     StoreWitness,
     all_of_stores,
     asked_domains,
@@ -19,8 +20,10 @@ from coordinator.observation.witnesses import (
     list_whole_log,
     newest_of_stores,
     read_named_registration,
+    read_singly,
     store_is_unknown,
     tail_start,
+    what_was_asked,
 )
 from coordinator.protocols.absence import Missed
 from coordinator.protocols.accepted_copies import with_proofs
@@ -49,7 +52,6 @@ from lake.delta.facts import (
     Mechanism,
     Provenance,
     ReadingProblem,
-    Registration,
     TableFacts,
     TableProtocol,
 )
@@ -73,7 +75,8 @@ class Reading:
     `learned` what is known of more or more of them now; `of_another_table` says that what is stored is not of this one,
     `is_unidentified` that nothing tells.
     `missed` is what this look did not see and a critical finding rests on, `missed_before` the same of the last look at
-    this table. `has_moved` tells that a listed file had gone before it was read.
+    this table. `has_moved` tells that a listed file had gone before it was read. `not_read` are registrations of an
+    earlier look that this one could not read.
     """
 
     target: TableTarget
@@ -96,6 +99,7 @@ class Reading:
     missed: tuple[Missed, ...] = ()
     missed_before: tuple[Missed, ...] = ()
     has_moved: bool = False
+    not_read: frozenset[RegistrationKey] = frozenset()
 
     @property
     def is_gone(self) -> bool:
@@ -107,6 +111,7 @@ class Reading:
             and not _holds_anything(self.listing)
             and not any(self.facts.entries.values())
             and not self.facts.registrations
+            and not self.not_read
         )
 
 
@@ -187,6 +192,7 @@ def _judge(
     elsewhere = _coordinator_elsewhere(lake, published)
     if not elsewhere:
         witness = _with_named_registration(lake, survey, witness, published)
+    witness = read_singly(lake, witness, survey, target, recalled, listing.newest_version)
     registrations = () if elsewhere else witness.registrations
     protocol = reader.accepted_protocol(registrations)
     has_entries = _has_or_had_entries(remembered, witness)
@@ -204,7 +210,7 @@ def _judge(
         problems=(*reader.problems, *elsewhere, *_store_problems(mechanism, has_entries, survey, witness)),
         had_entries=bool(_lock_domains(remembered, witness)),
         unread_stores=witness.unread,
-        asked_stores=_asked(survey, witness, registrations),
+        asked_stores=what_was_asked(survey, witness),
         elsewhere=target.elsewhere,
         region=lake.dynamodb.region,
     )
@@ -232,17 +238,12 @@ def _judge(
         is_unidentified=another is None,
         missed_before=remembered.known.missed if remembered.known else (),
         has_moved=reader.has_moved,
+        not_read=frozenset(target.known.registrations if elsewhere and target.known else witness.not_read),
     )
 
 
 def _mechanism_of(target: TableTarget) -> Mechanism:
     return target.known.mechanism if target.known else Mechanism.UNKNOWN
-
-
-def _asked(survey: Survey, witness: StoreWitness, registrations: Iterable[Registration]) -> frozenset[str]:
-    """The stores that the pass knows, and those that only this table's metadata name."""
-    known = {store.name for store in survey.log_stores} | {store.name for store in survey.coordinators}
-    return frozenset(known | {domain.store for domain in witness.domains} | {one.store for one in registrations})
 
 
 def _table_id(known: KnownTable | None) -> str:
@@ -333,7 +334,10 @@ def _with_missing_facts(facts: TableFacts, reader: LogReader) -> TableFacts:
 def _store_problems(
     mechanism: Mechanism, has_entries: bool, survey: Survey, witness: StoreWitness
 ) -> tuple[ReadingProblem, ...]:
-    """Stores that could not be read matter to a table of which no store is known: one of them may hold its entries."""
+    """Stores that could not be read matter to a table of which no store is known: one of them may hold its entries.
+
+    So do those in which an earlier look has found a registration of the table.
+    """
     homeless = mechanism in {Mechanism.SINGLE_DRIVER, Mechanism.UNKNOWN} or (
         mechanism is Mechanism.LOG_STORE and not has_entries
     )
@@ -343,7 +347,7 @@ def _store_problems(
         else []
     )
     asked = [problem for problem in witness.problems if homeless or not problem.place.startswith("DynamoDB")]
-    return tuple(dict.fromkeys((*asked, *failed)))
+    return tuple(dict.fromkeys((*asked, *failed, *witness.not_read.values())))
 
 
 def _in_window(entries: tuple[LogStoreEntry, ...], listing: LogListing) -> tuple[LogStoreEntry, ...]:

@@ -13,7 +13,8 @@ from typing import Any
 
 from django.db import connection, models
 
-_REPLACEMENT = "\ufffd"
+REPLACEMENT = "\ufffd"
+"""Stands for what no text column can hold: a text with it may have been another one."""
 _DIGEST = 16
 DEEPEST = 20
 """Levels of JSON that are kept; PostgreSQL has a limit of its own, and no page shows as many."""
@@ -33,10 +34,10 @@ def make_storable(row: models.Model) -> None:
 
 def clean_text(text: str) -> str:
     """Replace what no text column can hold: NUL and lone surrogates become U+FFFD."""
-    text = text.replace("\0", _REPLACEMENT) if "\0" in text else text
+    text = text.replace("\0", REPLACEMENT) if "\0" in text else text
     if text.isascii():
         return text
-    return "".join(_REPLACEMENT if "\ud800" <= letter <= "\udfff" else letter for letter in text)
+    return "".join(REPLACEMENT if "\ud800" <= letter <= "\udfff" else letter for letter in text)
 
 
 def clean_json(value: Any, depth: int = 0) -> Any:

@@ -50,7 +50,7 @@ def _fill_gone(table: DeltaTable, reading: Reading) -> None:
     table.error_at, table.error_code, table.error_text = None, "", ""
     table.state, table.state_rank = State.NOT_CHECKED.value, State.NOT_CHECKED.rank
     table.summary = "The table has vanished: its log is empty and no commit store has an entry for it."
-    table.fingerprint, table.listed_at, table.missed = "", reading.observed_at, []
+    table.fingerprint, table.listed_at, table.missed, table.registrations = "", reading.observed_at, [], []
 
 
 def _fill_state(table: DeltaTable, reading: Reading, verdict: Verdict) -> None:
@@ -69,7 +69,8 @@ def _fill_state(table: DeltaTable, reading: Reading, verdict: Verdict) -> None:
 def _fill_log(table: DeltaTable, reading: Reading, facts: TableFacts, verdict: Verdict, listing: LogListing) -> None:
     table.mechanism = facts.mechanism.value
     table.problems = [asdict(problem) for problem in facts.problems]
-    table.registrations = [asdict(registration) for registration in facts.registrations]
+    kept = [one for one in table.registrations if (one.get("store"), one.get("table_id")) in reading.not_read]
+    table.registrations = [*(asdict(registration) for registration in facts.registrations), *kept]
     if current := current_registration(facts):
         table.registered = {"table_id": current.table_id, "path": current.path}
     table.last_commit_at = _last_commit_at(facts, verdict) or table.last_commit_at

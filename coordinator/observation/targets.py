@@ -13,13 +13,16 @@ from lake.delta.coordinator_properties import coordinator_table_id
 from lake.delta.facts import HeldElsewhere, LockDomain, LogListing, Mechanism, Provenance, TableProtocol
 from lake.delta.uri import TableUri
 
+MOST_UNUSED = 20
+"""Registrations of one table without a commit that are looked up where their DynamoDB table is not scanned."""
+
 
 @dataclass(frozen=True, slots=True)
 class KnownTable:
     """A table as the database holds it since the last pass.
 
     `newest_etag` is that of the newest published version's file; "" where it is not known. `missed` is what its last
-    look did not see.
+    look did not see. `registrations` are those that were found of its place, by DynamoDB table and `tableId`.
     """
 
     id: int
@@ -39,6 +42,7 @@ class KnownTable:
     has_error: bool
     is_gone: bool
     missed: tuple[Missed, ...] = ()
+    registrations: tuple[tuple[str, str], ...] = ()
 
     @property
     def newest_version(self) -> int:
@@ -155,7 +159,15 @@ def _known(table: DeltaTable) -> KnownTable:
         has_error=bool(table.error_code),
         is_gone=table.gone_at is not None,
         missed=tuple(Missed(code, Absence(what, first, last)) for code, what, first, last in table.missed),
+        registrations=_registrations(table),
     )
+
+
+def _registrations(table: DeltaTable) -> tuple[tuple[str, str], ...]:
+    """Those that may have accepted commits, and of the others, which may be many, some."""
+    unused = [one for one in table.registrations if one.get("has_accepted_commits") is False]
+    used = [one for one in table.registrations if one not in unused]
+    return tuple((one.get("store", ""), one.get("table_id", "")) for one in (*used, *unused[:MOST_UNUSED]))
 
 
 def _protocol(table: DeltaTable) -> TableProtocol | None:

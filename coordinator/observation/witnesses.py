@@ -1,29 +1,46 @@
 """The two witnesses of a table's newest commits: the commit stores in DynamoDB and the log on S3."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 
 from coordinator.observation.newest import read_newest
+from coordinator.observation.storable import REPLACEMENT
 from coordinator.observation.surveys import (
     WRONG_KEYS,
+    CoordinatorSurvey,
     LogStoreSurvey,
     Partition,
     Survey,
     read_partition,
     speaks_of,
+    table_uri,
 )
 from coordinator.observation.targets import KnownTable, TableTarget
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.aws.s3 import ObjectSummary
 from lake.delta.coordinator_items import read_registration
-from lake.delta.facts import HeldElsewhere, LockDomain, LogStoreEntry, Mechanism, ReadingProblem, Registration
+from lake.delta.facts import (
+    AskedStores,
+    HeldElsewhere,
+    LockDomain,
+    LogStoreEntry,
+    Mechanism,
+    Provenance,
+    ReadingProblem,
+    Registration,
+)
 from lake.delta.names import commit_name
 
 TAIL = 10
 """Published versions below the newest one that each look lists again."""
+
+
+RegistrationKey = tuple[str, str]
+"""The DynamoDB table of a registration and its `tableId`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +56,16 @@ class StoreWitness:
     """What the commit stores say of one table: entries by lock domain, and registrations of its path.
 
     `problems` names stores that refused and are not known to be this table's; `unread` those of them that can hold
-    items of it.
+    items of it. `singly` are the registrations that were asked for by their keys, there or not; `not_read` says of
+    registrations that an earlier look has found why this one did not ask.
     """
 
     domains: Mapping[LockDomain, DomainEntries]
     registrations: tuple[Registration, ...] = ()
     problems: tuple[ReadingProblem, ...] = ()
     unread: tuple[ReadingProblem, ...] = ()
+    singly: frozenset[RegistrationKey] = frozenset()
+    not_read: Mapping[RegistrationKey, ReadingProblem] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -91,7 +111,9 @@ def newest_of_stores(lake: Lake, survey: Survey, target: TableTarget, known: Kno
             for path, entries in found.items():
                 own = tuple(entry for entry in entries if speaks_of(entry, target.place))
                 domains[LockDomain(store.name, path)] = DomainEntries(own)
-    return StoreWitness(domains, _known_registrations(lake, survey, target, known))
+    return read_singly(
+        lake, _with_known_registration(lake, StoreWitness(domains), survey, target, known), survey, target
+    )
 
 
 def store_is_unknown(known: KnownTable) -> bool:
@@ -163,7 +185,84 @@ def read_named_registration(
         reason = f"The table names the DynamoDB table {store or 'of no name'} as its coordinator's: declare it."
         return replace(witness, problems=(*witness.problems, ReadingProblem(place, reason)))
     named = read_registration_of(lake, store, table_id)
-    return replace(witness, registrations=(*others, *([named] if named else [])))
+    registrations = (*others, *([named] if named else []))
+    return replace(witness, registrations=registrations, singly=witness.singly | {(store, table_id)})
+
+
+def read_singly(
+    lake: Lake,
+    witness: StoreWitness,
+    survey: Survey,
+    target: TableTarget,
+    recalled: Mapping[int, Provenance] = MappingProxyType({}),
+    published: int | None = None,
+) -> StoreWitness:
+    """Read by their keys, in coordinators that this pass did not scan, the registrations that earlier looks have found.
+
+    A large coordinator is scanned now and then, and in between nothing else shows the registrations that the table does
+    not name. Those that accepted a `recalled` version above the newest `published` one are asked for as well, though
+    they may have been gone at the last look. What cannot be asked is told, and is not an error: the table may not
+    commit through it.
+    """
+    known = target.known.registrations if target.known else ()
+    for key in dict.fromkeys((*known, *_accepting(recalled, published, lake.dynamodb.region))):
+        if key not in witness.singly and not _is_scanned(survey, key[0]):
+            witness = _with_one(lake, witness, survey, target, key)
+    return replace(witness, not_read={key: why for key, why in witness.not_read.items() if key in known})
+
+
+def _accepting(recalled: Mapping[int, Provenance], published: int | None, region: str) -> Iterator[RegistrationKey]:
+    above = (one for version, one in recalled.items() if published is None or version > published)
+    for accepted in (each for one in above for each in one.acceptances):
+        if not accepted.is_of_log_store and accepted.region in ("", region):
+            yield accepted.store, accepted.lock_domain
+
+
+def _is_scanned(survey: Survey, store: str) -> bool:
+    coordinator = survey.coordinator(store)
+    return coordinator is not None and coordinator.registrations is not None
+
+
+def _with_one(
+    lake: Lake, witness: StoreWitness, survey: Survey, target: TableTarget, key: RegistrationKey
+) -> StoreWitness:
+    coordinator = survey.coordinator(key[0])
+    if coordinator is None:
+        reason = "It held a registration of this table and is not declared as a coordinator's: declare it."
+        return _without(witness, key, ReadingProblem(f"DynamoDB table {key[0]}", reason))
+    if REPLACEMENT in key[1]:
+        reason = "It held a registration of this table whose tableId no database keeps: only a scan finds it."
+        return _without(witness, key, ReadingProblem(f"DynamoDB table {key[0]}", reason))
+    try:
+        if coordinator.error is not None:
+            raise coordinator.error
+        found = read_registration_of(lake, *key)
+    except AwsError as error:
+        if not error.is_missing:
+            return _without(witness, key, _refusal(key[0], error))
+        found = None
+    here = [found] if found is not None and _is_of(found, target) else []
+    return replace(witness, registrations=(*witness.registrations, *here), singly=witness.singly | {key})
+
+
+def _without(witness: StoreWitness, key: RegistrationKey, why: ReadingProblem) -> StoreWitness:
+    return replace(witness, not_read={**witness.not_read, key: why})
+
+
+def _is_of(registration: Registration, target: TableTarget) -> bool:
+    uri = table_uri(registration.path)
+    return uri is not None and (uri.bucket, uri.key) == target.place
+
+
+def what_was_asked(survey: Survey, witness: StoreWitness) -> AskedStores:
+    """Each store by its kind: what was declared as another kind than it is was not read."""
+    scanned = (store.name for store in survey.coordinators if store.registrations is not None or _is_missing(store))
+    asked = (store.name for store in survey.log_stores if store.error is None or _is_missing(store))
+    return AskedStores(frozenset(asked), frozenset(scanned), witness.singly)
+
+
+def _is_missing(store: LogStoreSurvey | CoordinatorSurvey) -> bool:
+    return store.error is not None and store.error.is_missing
 
 
 def fingerprint(
@@ -267,17 +366,18 @@ def _scanned_registrations(survey: Survey, target: TableTarget) -> tuple[Registr
     )
 
 
-def _known_registrations(
-    lake: Lake, survey: Survey, target: TableTarget, known: KnownTable
-) -> tuple[Registration, ...]:
-    found = _scanned_registrations(survey, target)
+def _with_known_registration(
+    lake: Lake, witness: StoreWitness, survey: Survey, target: TableTarget, known: KnownTable
+) -> StoreWitness:
+    witness = replace(witness, registrations=_scanned_registrations(survey, target))
     store = survey.coordinator(known.store_name)
     if known.mechanism is not Mechanism.COORDINATED_COMMITS or store is None or store.registrations is not None:
-        return found
+        return witness
     if store.error is not None:
         raise store.error
-    named = read_registration_of(lake, store.name, known.coordinator_table_id) if known.coordinator_table_id else None
-    return (*found, named) if named else found
+    if not known.coordinator_table_id:
+        return witness
+    return read_named_registration(lake, witness, survey, store.name, known.coordinator_table_id)
 
 
 def read_registration_of(lake: Lake, store: str, table_id: str) -> Registration | None:

@@ -11,6 +11,23 @@ from coordinator.protocols.wording import runs_of
 from lake.delta.facts import CoordinatorCommit, Registration, TableFacts
 from lake.delta.wire import shown
 
+OF_REGISTRATIONS = frozenset(
+    {
+        *(f"K{number}" for number in range(13)),
+        "accepted-twice",
+        "accepts-without-table",
+        "bytes-differ",
+        "half-dropped",
+        "list-not-contiguous",
+        "path-differs",
+        "refuses-commits",
+        "staged-size-differs",
+        "two-coordinators",
+        "unguarded-commit",
+    }
+)
+"""Codes of findings that rest on what registrations say: without these, nothing shows that they are over."""
+
 
 @dataclass(frozen=True, slots=True)
 class SeenCommit:

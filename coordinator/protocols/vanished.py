@@ -78,7 +78,7 @@ def _was_read(view: LogView, one: Acceptance) -> bool:
         return False
     if any(problem.place.endswith(f" {one.store}") for problem in facts.unread_stores):
         return False
-    return facts.asked_stores is None or one.store in facts.asked_stores
+    return facts.asked_stores is None or facts.asked_stores.would_show(one)
 
 
 def _finding(view: LogView, versions: Sequence[int]) -> Finding:

@@ -196,6 +196,23 @@ class Acceptance:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedStores:
+    """What answered, by what it was asked as: `log_stores`, `coordinators` that were scanned, and `registrations` that
+    were read singly, by DynamoDB table and `tableId`. A store that does not exist has answered that it holds nothing.
+    """
+
+    log_stores: frozenset[str] = frozenset()
+    coordinators: frozenset[str] = frozenset()
+    registrations: frozenset[tuple[str, str]] = frozenset()
+
+    def would_show(self, one: Acceptance) -> bool:
+        """Whether the item that accepted would have been seen if it were still there."""
+        if one.is_of_log_store:
+            return one.store in self.log_stores
+        return one.store in self.coordinators or (one.store, one.lock_domain) in self.registrations
+
+
+@dataclass(frozen=True, slots=True)
 class Provenance:
     """What was seen of one version when it was first seen. None is not known; what is known is never changed.
 
@@ -313,7 +330,7 @@ class TableFacts:
     its version; a file that it does not name was not compared. `unread_stores` are commit stores of the connection that
     refused, and may hold items of the table all the same. `elsewhere` are entries that this reading could not reach;
     `region` is that of the stores it did.
-    `asked_stores` are the DynamoDB tables that were asked and answered, None where all that matter were.
+    `asked_stores` is what was asked and answered, None where all that matters was.
     `ttl_seconds` is the longest entry life assumed. `provenance` is what earlier readings saw of the versions of this
     very table; a version that is not in it is seen for the first time.
     """
@@ -334,7 +351,7 @@ class TableFacts:
     copies: Mapping[str, bool] = field(default_factory=dict)
     problems: tuple[ReadingProblem, ...] = ()
     unread_stores: tuple[ReadingProblem, ...] = ()
-    asked_stores: frozenset[str] | None = None
+    asked_stores: AskedStores | None = None
     elsewhere: tuple[HeldElsewhere, ...] = ()
     region: str = ""
     ttl_seconds: int = 86_400

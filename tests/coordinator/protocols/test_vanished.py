@@ -11,7 +11,7 @@ from coordinator.protocols.needed_facts import wanted_heads
 from coordinator.protocols.provenance import abandoned
 from coordinator.protocols.vanished import MOST_LOOKED_UP, judge_vanished
 from coordinator.protocols.verdict import Finding, Severity, State
-from lake.delta.facts import Mechanism, Provenance, ReadingProblem, TableFacts
+from lake.delta.facts import AskedStores, Mechanism, Provenance, ReadingProblem, TableFacts
 from tests.builders.facts import (
     COORDINATOR,
     NOW,
@@ -107,10 +107,11 @@ REFUSED = [ReadingProblem(f"DynamoDB table {STORE}", "AccessDenied")]
     [
         {"problems": (ReadingProblem("entries", "AccessDenied"),)},
         {"unread_stores": tuple(REFUSED)},
-        {"asked_stores": frozenset({"another"})},
+        {"asked_stores": AskedStores(frozenset({"another"}))},
+        {"asked_stores": AskedStores(coordinators=frozenset({STORE}))},
         {"region": "us-east-1"},
     ],
-    ids=["entries unread", "store refused", "store not asked", "another region"],
+    ids=["entries unread", "store refused", "store not asked", "asked as another kind", "another region"],
 )
 def test_while_its_store_is_not_read_a_lost_commit_is_undecided(read: dict[str, Any]) -> None:
     facts = looked_up(table_facts(listing(range(5)), seen=[accepted(5)]))
@@ -118,6 +119,25 @@ def test_while_its_store_is_not_read_a_lost_commit_is_undecided(read: dict[str, 
 
     assert (found.code, found.severity, found.state) == ("undecided", Severity.WARNING, State.NOT_CHECKED)
     assert f"{STORE}, which accepted it, was not read" in found.summary
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        (AskedStores(log_stores=frozenset({COORDINATOR})), "undecided"),
+        (AskedStores(registrations=frozenset({(COORDINATOR, "another")})), "undecided"),
+        (AskedStores(registrations=frozenset({(COORDINATOR, TABLE_ID)})), "vanished"),
+        (AskedStores(coordinators=frozenset({COORDINATOR})), "vanished"),
+    ],
+    ids=["as a log store", "another registration", "the registration", "scanned"],
+)
+def test_what_a_coordinator_accepted_is_lost_where_it_was_scanned_or_the_registration_read(
+    asked: AskedStores, code: str
+) -> None:
+    seen = provenance(5, store=COORDINATOR, lock_domain=TABLE_ID, seen_at=None, size=None, etag=None)
+    facts = replace(looked_up(table_facts(listing(range(5)), seen=[seen])), asked_stores=asked)
+
+    assert [one.code for one in vanished(facts)] == [code]
 
 
 def test_a_refusal_of_another_store_decides_nothing() -> None:
