@@ -67,6 +67,20 @@ class KnownTable:
         return [domain.path for domain in self.lock_domains if domain.store == store]
 
 
+@dataclass(frozen=True, slots=True)
+class RowElsewhere:
+    """The row that another connection keeps of a table; `delta_id` is the `metaData.id` that it read, "" for none.
+
+    `locks` are its lock domains in stores that this connection does not reach, and `mark` changes with what it knows.
+    """
+
+    id: int
+    connection: str
+    delta_id: str
+    locks: tuple[LockDomain, ...]
+    mark: str
+
+
 Recall = Callable[[int], Mapping[int, Provenance]]
 """Gives what is known of a table's versions from one on. It is called by whoever reads, in whichever thread."""
 
