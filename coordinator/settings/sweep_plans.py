@@ -67,7 +67,7 @@ def sweep_call(change: Sweep, table: DeltaTable, stores: Sequence[str]) -> Sweep
     folder = f"{table.prefix}/_delta_log/" if table.prefix else "_delta_log/"
     says = f"Delete the finished temp files of {table.name} last written before {change.moment:%d %b %Y %H:%M} UTC."
     recall = partial(seen_anywhere, table)
-    is_guarded = len(guards) == 1
+    is_guarded = len(guards) == 1 and guards[0].store in stores
     return SweepTable(change.bucket, folder, change.before, domains, says, is_guarded=is_guarded, recall=recall)
 
 

@@ -444,6 +444,16 @@ def test_what_a_connection_to_another_s3_knows_keeps_nothing(swept, lately):
     assert temp_key(1) not in keys(swept)
 
 
+def test_without_the_store_that_guards_the_table_only_copies_go(swept, lately):
+    """It is on the list no more, and its entry names the loser; the store that is asked names another."""
+    second = swept.lake.second_log_store()
+    CommitStore.objects.all().delete()
+    CommitStore.objects.create(connection=swept.connection, name=second, kind="log_store")
+    swept.lake.entry(ROOT, 1, store=second)
+
+    assert "which lock guards its table is not known" in swept.refusal_of(change_of(swept, lately))["reason"]
+
+
 def take_entry(console, version: int) -> None:
     """TTL took it."""
     key = {"tablePath": {"S": console.lake.uri(ROOT)}, "fileName": {"S": f"{version:020d}.json"}}
