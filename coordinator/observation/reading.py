@@ -24,6 +24,7 @@ from coordinator.observation.witnesses import (
 )
 from coordinator.protocols.absence import Missed
 from coordinator.protocols.accepted_copies import with_proofs
+from coordinator.protocols.accepted_elsewhere import with_elsewhere
 from coordinator.protocols.coordinator_conf import coordinator_elsewhere
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.log_view import LogView
@@ -144,7 +145,8 @@ def _look(lake: Lake, survey: Survey, target: TableTarget, known: KnownTable, ne
         return _read_whole(lake, survey, target, now)
     tail = list_tail(lake, target, from_version)
     asked = asked_domains(known.mechanism, known.lock_domains)
-    if fingerprint(witness, known.newest_version, asked, survey, tail, target.elsewhere) == known.fingerprint:
+    seen = fingerprint(witness, known.newest_version, asked, survey, tail, target.elsewhere)
+    if target.marked(seen) == known.fingerprint:
         return Reading(target, now, unchanged=True)
     listing = read_listing(tail, target.uri.log_key, from_version=from_version, folders_listed=False)
     # What is wrong may lie below the tail, where a partial listing would make it look mended.
@@ -209,8 +211,10 @@ def _judge(
         elsewhere=target.elsewhere,
         region=lake.dynamodb.region,
     )
-    facts = _with_missing_facts(_recalling(facts, recalled, another), reader)
-    facts = replace(facts, provenance=_provenance(facts, target, lake, another))
+    facts, others = _recalling(facts, recalled, another), target.known_elsewhere(listing.from_version)
+    facts = replace(_with_missing_facts(with_elsewhere(facts, others), reader), provenance=facts.provenance)
+    known = _provenance(facts, target, lake, another)
+    facts = with_elsewhere(replace(facts, provenance=known), others)
     lock_domains = _lock_domains(remembered, witness)
     verdict = with_possible_repairs(facts, diagnose(facts), lock_domains, coordinator_of(survey, protocol))
     store_name = _store_name(remembered, facts, witness)
@@ -228,7 +232,7 @@ def _judge(
         log_files=len(objects),
         partly_read=frozenset(reader.partly_read),
         recalled=recalled,
-        learned=tuple(one for version, one in facts.provenance.items() if one != recalled.get(version)),
+        learned=tuple(one for version, one in known.items() if one != recalled.get(version)),
         of_another_table=another is True,
         is_unidentified=another is None,
         missed_before=remembered.known.missed if remembered.known else (),
@@ -365,7 +369,7 @@ def _fingerprint_of_next_look(
     start = tail_start(verdict.published_version)
     newest = max(verdict.accepted_version or 0, verdict.published_version)
     tail = (found for found in objects if in_tail(found, target.uri.log_key, start))
-    return fingerprint(witness, newest, asked, survey, tail, target.elsewhere)
+    return target.marked(fingerprint(witness, newest, asked, survey, tail, target.elsewhere))
 
 
 def _is_due(known: KnownTable, now: datetime) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from coordinator.protocols.provenance import is_another_table, remember
-from lake.delta.facts import Acceptance, LockDomain, LogObject, Provenance, ReadingProblem, TableProtocol
+from lake.delta.facts import Acceptance, LockDomain, Provenance, ReadingProblem, TableFacts
 
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
@@ -36,27 +36,49 @@ def with_acceptances_of(known: Provenance, others: Iterable[Provenance]) -> Prov
     return replace(_led_by(both, first), rivals=tuple(rivals), abandoned=abandoned)
 
 
-def with_elsewhere(
-    known: Mapping[int, Provenance],
-    others: Iterable[KnownElsewhere],
-    published: Mapping[int, LogObject],
-    protocol: TableProtocol | None,
-) -> tuple[Mapping[int, Provenance], tuple[ReadingProblem, ...]]:
-    """All that is known of a table's versions, and what stays open: a row may be of a table that was here before."""
-    both, problems = dict(known), list[ReadingProblem]()
+def with_elsewhere(facts: TableFacts, others: Iterable[KnownElsewhere]) -> TableFacts:
+    """The facts with all that is known of the versions anywhere, and with what stays open.
+
+    A row may be of a table that stood here before: then it says nothing of this one.
+    """
+    known, problems = dict(facts.provenance), list(facts.problems)
+    locks: set[LockDomain] = set()
     for other in others:
-        another = is_another_table(other.provenance, published, other.table_id, protocol)
+        another = is_another_table(other.provenance, facts.listing.commits, other.table_id, facts.protocol)
         if another:
             continue
-        adding = {version: one for version, one in other.provenance.items() if one.acceptances}
-        merged = {v: with_acceptances_of(both.get(v, Provenance(v)), [one]) for v, one in adding.items()}
-        changed = {version: one for version, one in merged.items() if one != both.get(version)}
-        if another is None and any(one.disputed for one in changed.values()):
+        locks |= set(other.locks)
+        adding = _added(known, other.provenance)
+        if another is False:
+            known |= adding
+            continue
+        known |= {version: _kept_alone(version, known.get(version), one) for version, one in adding.items()}
+        if any(one.disputed for one in adding.values()):
             why = f"Without it this table is not told from the one that connection {other.connection} read here."
             problems.append(ReadingProblem("metaData.id", why))
-        elif another is False:
-            both |= changed
-    return both, tuple(problems)
+    return replace(
+        facts, provenance=known, problems=tuple(dict.fromkeys(problems)), locks_elsewhere=tuple(sorted(locks))
+    )
+
+
+def _added(known: Mapping[int, Provenance], other: Mapping[int, Provenance]) -> dict[int, Provenance]:
+    """What another row adds, version by version."""
+    accepted = {version: one for version, one in other.items() if one.acceptances}
+    merged = {v: with_acceptances_of(known.get(v, Provenance(v)), [one]) for v, one in accepted.items()}
+    return {v: _disputed_among_its_kind(one, known.get(v)) for v, one in merged.items() if one != known.get(v)}
+
+
+def _kept_alone(version: int, known: Provenance | None, merged: Provenance) -> Provenance:
+    """What is known here, and of what may be another table's nothing but that its files were accepted."""
+    here = known or Provenance(version)
+    return replace(here, abandoned=(*merged.abandoned, *merged.acceptances))
+
+
+def _disputed_among_its_kind(merged: Provenance, known: Provenance | None) -> Provenance:
+    """Entries beside a coordinator's list may be of one commit, and dispute nothing by themselves."""
+    kinds = [one.is_of_log_store for one in merged.acceptances]
+    was = known is not None and known.disputed
+    return replace(merged, disputed=was or len(kinds) > len(set(kinds)))
 
 
 def _with(known: Provenance, one: Acceptance) -> Provenance:
