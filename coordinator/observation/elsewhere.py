@@ -48,12 +48,12 @@ def _found(connection: Connection, entries: "QuerySet[Entry]") -> dict[Place, tu
 def _stores_elsewhere(connection: Connection) -> list[CommitStore]:
     """Log stores of connections that see the same S3, and that are none of this one's own."""
     log_stores = CommitStore.objects.filter(kind=CommitStore.Kind.LOG_STORE).select_related("connection")
-    others = [store for store in log_stores.exclude(connection=connection) if _same_s3(store.connection, connection)]
+    others = [store for store in log_stores.exclude(connection=connection) if same_s3(store.connection, connection)]
     own = list(log_stores.filter(connection=connection)) if others else []
-    return [store for store in others if not _is_one_of(store, own)]
+    return [store for store in others if not is_one_of(store, own)]
 
 
-def _same_s3(one: Connection, other: Connection) -> bool:
+def same_s3(one: Connection, other: Connection) -> bool:
     """Bucket names are unique within a partition of AWS; an endpoint of one's own is a world of its own."""
     if one.endpoint_url or other.endpoint_url:
         return one.endpoint_url.rstrip("/") == other.endpoint_url.rstrip("/")
@@ -64,7 +64,7 @@ def _partition(region: str) -> str:
     return next((prefix for prefix in ("cn-", "us-gov-", "us-iso") if region.startswith(prefix)), "aws")
 
 
-def _is_one_of(store: CommitStore, own: Iterable[CommitStore]) -> bool:
+def is_one_of(store: CommitStore, own: Iterable[CommitStore]) -> bool:
     return any(_same_store(store, one) for one in own)
 
 

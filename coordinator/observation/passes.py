@@ -1,6 +1,6 @@
 """One look at one connection: stores first, then the watched prefixes, then every table, many at once."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -12,6 +12,7 @@ from coordinator.observation.discovery import find_tables
 from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of
 from coordinator.observation.provenance_rows import recall_provenance
 from coordinator.observation.reading import Reading
+from coordinator.observation.rows_elsewhere import rows_elsewhere, rows_elsewhere_of
 from coordinator.observation.saving import CHUNK, save_readings, save_unchanged
 from coordinator.observation.second_look import MOST_SECOND_LOOKS, SecondLooks, read_table
 from coordinator.observation.settings_of_aws import judge_bucket_again, observe_buckets, observe_stores
@@ -23,6 +24,7 @@ from coordinator.observation.workers import Workers
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
+from lake.delta.facts import Provenance
 from lake.delta.uri import TableUri
 
 __all__ = ["PassResult", "observe_connection", "observe_one_table", "survey_for_one_table", "target_of"]
@@ -121,14 +123,20 @@ def observe_one_table(connection: Connection, lake: Lake, uri: TableUri) -> Read
 def target_of(connection: Connection, uri: TableUri) -> TableTarget:
     """Return what a reading of one table starts from, known or not."""
     known = known_tables(DeltaTable.objects.filter(connection=connection, bucket=uri.bucket, prefix=uri.key))
-    found, elsewhere = known.get((uri.bucket, uri.key)), held_elsewhere_of(connection, uri)
-    if found is None:
-        return TableTarget(uri, elsewhere=elsewhere)
-    return TableTarget(uri, found, elsewhere=elsewhere, recall=partial(recall_provenance, found.id))
+    found, rows = known.get((uri.bucket, uri.key)), rows_elsewhere_of(connection, uri)
+    target = TableTarget(
+        uri,
+        found,
+        elsewhere=held_elsewhere_of(connection, uri),
+        rows_elsewhere=rows,
+        recall_row=recall_provenance,
+    )
+    return replace(target, recall=partial(recall_provenance, found.id)) if found else target
 
 
 def _targets(connection: Connection, lake: Lake, survey: Survey, workers: Workers) -> tuple[TargetBook, list[str]]:
-    book = TargetBook(known_tables(DeltaTable.objects.filter(connection=connection)), held_elsewhere(connection))
+    known = known_tables(DeltaTable.objects.filter(connection=connection))
+    book = TargetBook(known, held_elsewhere(connection), rows_elsewhere(connection))
     problems: list[str] = []
     for watch in Watch.objects.filter(connection=connection):
         problems += _look_below(watch, lake, book, workers)
@@ -171,10 +179,13 @@ def _read_all(
 
 def _remembering(target: TableTarget, workers: Workers) -> TableTarget:
     """The target with what is known of its versions, which the thread that runs the pass looks up when it is wanted."""
+
+    def recall_row(row_id: int, first: int) -> Mapping[int, Provenance]:
+        return workers.ask(lambda: recall_provenance(row_id, first))
+
     if target.known is None:
-        return target
-    table_id = target.known.id
-    return replace(target, recall=lambda first: workers.ask(lambda: recall_provenance(table_id, first)))
+        return replace(target, recall_row=recall_row)
+    return replace(target, recall=partial(recall_row, target.known.id), recall_row=recall_row)
 
 
 def _left_to_check(looks: SecondLooks) -> list[str]:

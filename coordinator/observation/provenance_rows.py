@@ -31,13 +31,7 @@ Identities = Mapping[tuple[int, str, str, str], StoreIdentity]
 def recall_provenance(table_id: int, from_version: int) -> dict[int, facts.Provenance]:
     """What is known of a table's versions from that one on."""
     rows = ProvenanceRow.objects.filter(table=table_id, version__gte=from_version)
-    return {row.version: _fact(row) for row in rows.select_related("identity").iterator()}
-
-
-def seen_of_version(table_id: int, version: int) -> facts.Provenance | None:
-    """What is known of one version of a table."""
-    row = ProvenanceRow.objects.filter(table=table_id, version=version).select_related("identity").first()
-    return _fact(row) if row else None
+    return {row.version: provenance_of_row(row) for row in rows.select_related("identity").iterator()}
 
 
 def save_provenance(pairs: Sequence[tuple[DeltaTable, Reading]]) -> None:
@@ -69,7 +63,7 @@ def abandon_commits(table: DeltaTable, commits: Sequence[tuple[int, str]], now: 
     for version, name in commits:
         files[version].append(name)
     rows = table.provenance.filter(version__in=files).select_related("identity")
-    _replace(table, [abandoned(_fact(row), files[row.version], now) for row in rows])
+    _replace(table, [abandoned(provenance_of_row(row), files[row.version], now) for row in rows])
 
 
 def _replace(table: DeltaTable, known: Sequence[facts.Provenance]) -> None:
@@ -97,7 +91,7 @@ def _held(pairs: Sequence[tuple[DeltaTable, Reading]]) -> dict[tuple[int, int], 
         known = [one.version for one in reading.learned if one.version in reading.recalled]
         for start in range(0, len(known), _BATCH):
             rows = table.provenance.filter(version__in=known[start : start + _BATCH]).select_related("identity")
-            held |= {(table.pk, row.version): _fact(row) for row in rows}
+            held |= {(table.pk, row.version): provenance_of_row(row) for row in rows}
     return held
 
 
@@ -130,7 +124,8 @@ def _row(table: DeltaTable, one: facts.Provenance, identities: Identities) -> Pr
     return row
 
 
-def _fact(row: ProvenanceRow) -> facts.Provenance:
+def provenance_of_row(row: ProvenanceRow) -> facts.Provenance:
+    """What a row says; its identity has to be read with it."""
     values: dict[str, Any] = {name: getattr(row, name) for name in _PLAIN}
     values |= {name: getattr(row, name) or None for name in _TEXTS}
     values |= {name: values["etag"] for name in _MOSTLY_THE_ETAG if values[name] == _THE_ETAG}

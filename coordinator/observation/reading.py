@@ -27,6 +27,7 @@ from coordinator.observation.witnesses import (
 )
 from coordinator.protocols.absence import Missed
 from coordinator.protocols.accepted_copies import with_proofs
+from coordinator.protocols.accepted_elsewhere import with_elsewhere
 from coordinator.protocols.coordinator_conf import coordinator_elsewhere
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.log_view import LogView
@@ -149,7 +150,8 @@ def _look(lake: Lake, survey: Survey, target: TableTarget, known: KnownTable, ne
         return _read_whole(lake, survey, target, now)
     tail = list_tail(lake, target, from_version)
     asked = asked_domains(known.mechanism, known.lock_domains)
-    if fingerprint(witness, known.newest_version, asked, survey, tail, target.elsewhere) == known.fingerprint:
+    seen = fingerprint(witness, known.newest_version, asked, survey, tail, target.elsewhere)
+    if target.marked(seen) == known.fingerprint:
         return Reading(target, now, unchanged=True)
     listing = read_listing(tail, target.uri.log_key, from_version=from_version, folders_listed=False)
     # What is wrong may lie below the tail, where a partial listing would make it look mended.
@@ -188,10 +190,9 @@ def _judge(
     recalled = target.recall(listing.from_version)
     another = is_another_table(recalled, listing.commits, _table_id(target.known), published)
     remembered = target.forgotten() if another else target
-    witness = all_of_stores(lake, survey, remembered, listing.from_version, listing.newest_version)
     elsewhere = _coordinator_elsewhere(lake, published)
-    if not elsewhere:
-        witness = _with_named_registration(lake, survey, witness, published)
+    witness = all_of_stores(lake, survey, remembered, listing.from_version, listing.newest_version)
+    witness = witness if elsewhere else _with_named_registration(lake, survey, witness, published)
     witness = read_singly(lake, witness, survey, target, recalled, listing.newest_version)
     registrations = () if elsewhere else witness.registrations
     protocol = reader.accepted_protocol(registrations)
@@ -214,11 +215,9 @@ def _judge(
         elsewhere=target.elsewhere,
         region=lake.dynamodb.region,
     )
-    facts = _with_missing_facts(_recalling(facts, recalled, another), reader)
-    facts = replace(facts, provenance=_provenance(facts, target, lake, another))
+    facts, known = _with_history(facts, recalled, another, target, lake, reader)
     lock_domains = _lock_domains(remembered, witness)
     verdict = with_possible_repairs(facts, diagnose(facts), lock_domains, coordinator_of(survey, protocol))
-    store_name = _store_name(remembered, facts, witness)
     asked = asked_domains(mechanism, lock_domains)
     return Reading(
         target,
@@ -227,19 +226,34 @@ def _judge(
         verdict=verdict,
         listing=listing,
         lock_domains=lock_domains,
-        store_name=store_name,
+        store_name=_store_name(remembered, facts, witness),
         fingerprint=_fingerprint_of_next_look(witness, verdict, asked, survey, objects, target),
         whole_log=whole_log,
         log_files=len(objects),
         partly_read=frozenset(reader.partly_read),
         recalled=recalled,
-        learned=tuple(one for version, one in facts.provenance.items() if one != recalled.get(version)),
+        learned=tuple(one for version, one in known.items() if one != recalled.get(version)),
         of_another_table=another is True,
         is_unidentified=another is None,
         missed_before=remembered.known.missed if remembered.known else (),
         has_moved=reader.has_moved,
         not_read=frozenset(target.known.registrations if elsewhere and target.known else witness.not_read),
     )
+
+
+def _with_history(
+    facts: TableFacts,
+    recalled: Mapping[int, Provenance],
+    another: bool | None,
+    target: TableTarget,
+    lake: Lake,
+    reader: LogReader,
+) -> tuple[TableFacts, Mapping[int, Provenance]]:
+    """The facts with what is missing and all that is known of its versions, and what this connection knows of them."""
+    facts, others = _recalling(facts, recalled, another), target.known_elsewhere(facts.listing.from_version)
+    facts = replace(_with_missing_facts(with_elsewhere(facts, others), reader), provenance=facts.provenance)
+    known = _provenance(facts, target, lake, another)
+    return with_elsewhere(replace(facts, provenance=known), others), known
 
 
 def _mechanism_of(target: TableTarget) -> Mechanism:
@@ -372,7 +386,7 @@ def _fingerprint_of_next_look(
     start = tail_start(verdict.published_version)
     newest = max(verdict.accepted_version or 0, verdict.published_version)
     tail = (found for found in objects if in_tail(found, target.uri.log_key, start))
-    return fingerprint(witness, newest, asked, survey, tail, target.elsewhere)
+    return target.marked(fingerprint(witness, newest, asked, survey, tail, target.elsewhere))
 
 
 def _is_due(known: KnownTable, now: datetime) -> bool:

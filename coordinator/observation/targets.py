@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from hashlib import sha256
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from coordinator.models import Commit, DeltaTable
 from coordinator.protocols.absence import Missed
+from coordinator.protocols.accepted_elsewhere import KnownElsewhere
 from coordinator.protocols.verdict import Absence, State
 from lake.delta.coordinator_properties import coordinator_table_id
 from lake.delta.facts import HeldElsewhere, LockDomain, LogListing, Mechanism, Provenance, TableProtocol
@@ -71,6 +73,20 @@ class KnownTable:
         return [domain.path for domain in self.lock_domains if domain.store == store]
 
 
+@dataclass(frozen=True, slots=True)
+class RowElsewhere:
+    """The row that another connection keeps of a table; `delta_id` is the `metaData.id` that it read, "" for none.
+
+    `locks` are its lock domains in stores that this connection does not reach, and `mark` changes with what it knows.
+    """
+
+    id: int
+    connection: str
+    delta_id: str
+    locks: tuple[LockDomain, ...]
+    mark: str
+
+
 Recall = Callable[[int], Mapping[int, Provenance]]
 """Gives what is known of a table's versions from one on. It is called by whoever reads, in whichever thread."""
 
@@ -80,17 +96,41 @@ def recall_nothing(from_version: int) -> Mapping[int, Provenance]:
     return {}
 
 
+RecallRow = Callable[[int, int], Mapping[int, Provenance]]
+"""The same of any row, by its id."""
+
+
+def recall_no_row(row_id: int, from_version: int) -> Mapping[int, Provenance]:
+    """Of a table that no other connection has a row of nothing more is known."""
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class TableTarget:
     """One table to look at in a pass; `known` is None for a table seen for the first time.
 
-    `elsewhere` is what other connections hold of it in stores that this one does not reach.
+    `elsewhere` is what other connections hold of it in stores that this one does not reach, `rows_elsewhere` are the
+    rows that they keep of it, and `recall_row` gives what such a row knows, by its id.
     """
 
     uri: TableUri
     known: KnownTable | None = None
     elsewhere: tuple[HeldElsewhere, ...] = ()
     recall: Recall = recall_nothing
+    rows_elsewhere: tuple[RowElsewhere, ...] = ()
+    recall_row: RecallRow = recall_no_row
+
+    def marked(self, fingerprint: str) -> str:
+        """A fingerprint of what this connection sees, as one that changes with what the others know as well."""
+        marks = "\n".join(row.mark for row in self.rows_elsewhere)
+        return sha256(f"{fingerprint}\n{marks}".encode()).hexdigest()[:32] if marks else fingerprint
+
+    def known_elsewhere(self, from_version: int) -> tuple[KnownElsewhere, ...]:
+        """What other connections know of the table's versions from one on."""
+        return tuple(
+            KnownElsewhere(row.connection, row.delta_id, self.recall_row(row.id, from_version), row.locks)
+            for row in self.rows_elsewhere
+        )
 
     @property
     def place(self) -> tuple[str, str]:
@@ -116,12 +156,15 @@ class TargetBook:
 
     known: Mapping[tuple[str, str], KnownTable]
     elsewhere: Mapping[tuple[str, str], tuple[HeldElsewhere, ...]] = field(default_factory=dict)
+    rows_elsewhere: Mapping[tuple[str, str], tuple[RowElsewhere, ...]] = field(default_factory=dict)
     targets: dict[tuple[str, str], TableTarget] = field(default_factory=dict)
 
     def add(self, uri: TableUri) -> None:
         place = (uri.bucket, uri.key)
         if place not in self.targets:
-            self.targets[place] = TableTarget(uri, self.known.get(place), self.elsewhere.get(place, ()))
+            rows = self.rows_elsewhere.get(place, ())
+            held = self.elsewhere.get(place, ())
+            self.targets[place] = TableTarget(uri, self.known.get(place), held, rows_elsewhere=rows)
 
     def add_known(self) -> None:
         """Every table the database holds is looked at, so that one that vanished is noticed."""

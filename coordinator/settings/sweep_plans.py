@@ -10,7 +10,8 @@ from django.db.models import QuerySet
 from changes.plan import ChangePlan, Equivalents, Refusal
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.observation.elsewhere import held_elsewhere
-from coordinator.observation.provenance_rows import seen_of_version
+from coordinator.observation.rows_elsewhere import rows_elsewhere, seen_anywhere
+from coordinator.observation.surveys import Place
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.wording import counted, duration, joined, thousands
 from coordinator.settings.requests import Sweep
@@ -65,8 +66,9 @@ def sweep_call(change: Sweep, table: DeltaTable, stores: Sequence[str]) -> Sweep
     domains = tuple((store, path) for store in sorted(stores) for path in sorted(paths))
     folder = f"{table.prefix}/_delta_log/" if table.prefix else "_delta_log/"
     says = f"Delete the finished temp files of {table.name} last written before {change.moment:%d %b %Y %H:%M} UTC."
-    recall = partial(seen_of_version, table.pk)
-    return SweepTable(change.bucket, folder, change.before, domains, says, is_guarded=len(guards) == 1, recall=recall)
+    recall = partial(seen_anywhere, table)
+    is_guarded = len(guards) == 1 and guards[0].store in stores
+    return SweepTable(change.bucket, folder, change.before, domains, says, is_guarded=is_guarded, recall=recall)
 
 
 def _tables(change: Sweep, connection: Connection) -> QuerySet[DeltaTable]:
@@ -78,8 +80,14 @@ def _of_several_locks(tables: Sequence[DeltaTable]) -> set[int]:
     """Tables whose entries lie, or ever lay, in several lock domains: a temp file may be all that is left of a commit
     that one of them accepted.
     """
-    elsewhere = held_elsewhere(tables[0].connection) if tables else {}
+    connection = tables[0].connection
+    elsewhere = {*held_elsewhere(connection), *_locked_elsewhere(connection)}
     return {table.pk for table in tables if len(table.domains) > 1 or (table.bucket, table.prefix) in elsewhere}
+
+
+def _locked_elsewhere(connection: Connection) -> set[Place]:
+    """Tables of which another connection ever saw entries in a store that this one does not reach."""
+    return {place for place, rows in rows_elsewhere(connection).items() if any(row.locks for row in rows)}
 
 
 def _left_out(tables: int) -> str:

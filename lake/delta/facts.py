@@ -329,10 +329,10 @@ class TableFacts:
     version. `copies` says of a temp or staged file, by its name, whether its bytes equal those of the published file of
     its version; a file that it does not name was not compared. `unread_stores` are commit stores of the connection that
     refused, and may hold items of the table all the same. `elsewhere` are entries that this reading could not reach;
-    `region` is that of the stores it did.
+    `locks_elsewhere` the lock domains in which such entries lie or ever lay; `region` is that of the stores it did.
     `asked_stores` is what was asked and answered, None where all that matters was.
     `ttl_seconds` is the longest entry life assumed. `provenance` is what earlier readings saw of the versions of this
-    very table; a version that is not in it is seen for the first time.
+    very table, and of what other connections saw accepted; a version that is not in it is seen for the first time.
     """
 
     uri: str
@@ -353,6 +353,7 @@ class TableFacts:
     unread_stores: tuple[ReadingProblem, ...] = ()
     asked_stores: AskedStores | None = None
     elsewhere: tuple[HeldElsewhere, ...] = ()
+    locks_elsewhere: tuple[LockDomain, ...] = ()
     region: str = ""
     ttl_seconds: int = 86_400
     provenance: Mapping[int, Provenance] = field(default_factory=dict)

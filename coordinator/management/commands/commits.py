@@ -81,7 +81,8 @@ class Command(ChangeCommand):
         job = self._apply(checked, found, options) if options["apply"] and found["may_run"] else None
         statement = statement_of(change, found)
         also = {"statement": statement, "job": _job_document(job) if job else None}
-        self.emit(cast("CommitsJson", {**found, **also}), list(_as_text(found, statement, job)))
+        document: CommitsJson = cast("CommitsJson", {**found, **also})
+        self.emit(document, list(_as_text(found, statement, job)))
         if options["apply"] and not found["may_run"]:
             raise Failed("Nothing was changed: the checks refuse it, see above.")
         if job and has_failed(job):

@@ -41,6 +41,7 @@ def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[Pla
         table.why_nothing()
         or table.why_not_alone()
         or _why_not_domains(domains)
+        or _why_locked_elsewhere(table.given.facts.locks_elsewhere)
         or ("" if orphans else _none_quiet("temp file"))
     )
     title = "Remove temp files that no entry names"
@@ -248,6 +249,16 @@ def _why_not_domains(domains: Sequence[LockDomain]) -> str:
         return "No entry of this table is known, so nothing tells in which lock domain a file may be named."
     named = joined([f"{one.path} in {one.store}" for one in domains])
     return f"Entries exist, or existed, under {named}; a file may be an accepted commit of either."
+
+
+def _why_locked_elsewhere(domains: Sequence[LockDomain]) -> str:
+    if not domains:
+        return ""
+    named = joined(sorted({one.store for one in domains}))
+    return (
+        f"Another connection saw entries of this table in {named}, where this one does not look; a file may be an "
+        "accepted commit of that store."
+    )
 
 
 def _why_not_registration(table: TableUnderRepair, registration: Registration | None) -> str:

@@ -1,5 +1,6 @@
 """One bucket seen by connections of two regions, each with a DynamoDB of its own."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -8,7 +9,7 @@ import boto3
 import pytest
 
 from changes.plan import ChangePlan, Refusal
-from coordinator.models import CommitStore, DeltaTable, Watch
+from coordinator.models import CommitStore, DeltaTable, ProvenanceRow, Watch
 from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of
 from coordinator.observation.passes import observe_connection, survey_for_one_table, target_of
 from coordinator.repairs.planning import plan_repairs
@@ -19,9 +20,10 @@ from dashboard.connections.models import Connection
 from lake.aws.access import Access, Lake, open_lake
 from lake.delta.facts import LockDomain
 from lake.delta.uri import TableUri
-from tests.builders.delta import UUID
+from tests.builders.delta import UUID, add, commit_bytes, commit_info
 from tests.builders.lake import NOW, make_connection, make_entry, make_store, make_table, store_facts
 from tests.builders.moto_lake import MotoLake
+from tests.coordinator.rescue import saved
 from tests.lake.aws.conftest import KEYS
 
 ROOT = "sales/orders"
@@ -280,3 +282,69 @@ def test_a_copy_of_a_reading_keeps_what_lies_elsewhere(here, there):
     target = target_of(here.connection, TableUri.parse(here.written.uri(ROOT)))
 
     assert replace(target).forgotten().elsewhere == target.elsewhere != ()
+
+
+def accepted_in_both_regions(here: Region, there: Region) -> None:
+    """3.json is the commit that `here` accepted; `there` accepted another. Both looked; TTL took the other entry."""
+    bodies = {name: commit_bytes(commit_info(name), add(f"{name}.parquet")) for name in ("here", "there")}
+    for version in range(3):
+        here.written.commit(ROOT, version)
+    here.written.commit(ROOT, 3, bodies["here"])
+    for name, region in (("here", here), ("there", there)):
+        here.written.put(f"{ROOT}/_delta_log/{temp(name)}", bodies[name])
+        region.written.entry(ROOT, 3, tempPath={"S": temp(name)}, expireTime={"N": str(int(time.time()) + 86_400)})
+    here.observe(), there.observe()
+    expire(there)
+
+
+def temp(name: str) -> str:
+    return f".tmp/{3:020d}.json.{name}"
+
+
+def expire(region: Region, version: int = 3) -> None:
+    key = {"tablePath": {"S": region.written.uri(ROOT)}, "fileName": {"S": f"{version:020d}.json"}}
+    region.written.dynamodb.delete_item(TableName=region.written.log_store, Key=key)
+
+
+def test_a_version_that_two_regions_gave_away_is_unsafe_in_both_after_ttl_has_taken_the_entries(here, there):
+    accepted_in_both_regions(here, there)
+    expire(here)
+
+    seen = [region.observe() for region in (here, there, here)]
+
+    assert [table.state for table in seen] == ["unsafe"] * 3
+    assert all("accepted-twice" in codes(table) for table in seen)
+
+
+def test_what_another_connection_saw_is_not_stored_as_seen_here(here, there):
+    accepted_in_both_regions(here, there)
+    seen = [region.observe() for region in (here, there, here)]
+
+    rows = ProvenanceRow.objects.filter(version=3).select_related("identity").order_by("identity__region")
+    assert [(row.identity.region, row.file_name, row.rivals) for row in rows] == [
+        (OTHER_REGION, temp("there"), None),
+        ("us-east-1", temp("here"), None),
+    ]
+    assert len(seen) == 3
+
+
+def test_a_table_is_read_again_for_what_another_region_has_learned_since(here, there):
+    accepted_in_both_regions(here, there)
+    expire(here)
+    there.observe()
+    target = target_of(here.connection, TableUri.parse(here.written.uri(ROOT)))
+    alone = replace(target, rows_elsewhere=())
+    DeltaTable.objects.filter(connection=there.connection).update(accepted_version=4)
+    later = target_of(here.connection, TableUri.parse(here.written.uri(ROOT)))
+
+    assert alone.marked("seen") == "seen"
+    assert len({one.marked("seen") for one in (alone, target, later)}) == 3
+
+
+def test_a_temp_file_that_another_region_was_seen_to_accept_is_not_removed(here, there, monkeypatch):
+    saved.let_young_count_as_old(monkeypatch)
+    accepted_in_both_regions(here, there)
+    there.observe(), here.observe()
+    DeltaTable.objects.filter(connection=there.connection).update(lock_domains=[])
+
+    assert [plan for plan in here.plans() if plan.kind == "remove-orphans"] == []

@@ -303,6 +303,8 @@ REFUSED: list[tuple[str, TableFacts, dict[str, Any], str, str]] = [
      "delta_log in us-east-1 as well, where this connection does not look"),
     ("C1: another region", replace(log_store_facts(ORPHANED, entry(3)), elsewhere=(ELSEWHERE,)), {}, "remove-orphans",
      "where this connection does not look"),
+    ("C1: another region before", replace(log_store_facts(ORPHANED, entry(3)), locks_elsewhere=(OTHER_DOMAIN,)), {},
+     "remove-orphans", "Another connection saw entries of this table in delta_log_eu"),
     ("C9: another region",
      replace(log_store_facts(listing(temp=[temp_name(1)]), entry(1, complete=False), entry(3), equal_bytes={1: True}),
              elsewhere=(ELSEWHERE,)), {}, "complete-entry", "where this connection does not look"),

@@ -4,14 +4,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from coordinator.models import CommitStore, DeltaTable, ProvenanceRow
+from coordinator.models import CommitStore, DeltaTable, ProvenanceRow, StoreIdentity
 from coordinator.settings import sweep, sweep_reading
 from coordinator.settings.requests import Sweep
 from coordinator.settings.sweep import FINISHED, SweepTable
 from dashboard.connections.access import lake_access
+from dashboard.connections.models import Connection
 from dashboard.jobs.models import JobState
 from lake.aws.access import open_lake
 from tests.builders.delta import UUID, add, commit_bytes, commit_info, crc_bytes, incomplete_item
+from tests.builders.lake import NOW, make_table
 from tests.builders.moto_lake import commit_body
 from tests.coordinator.settings.conftest import SWEPT as ROOT
 from tests.coordinator.settings.conftest import own_temp_key, temp_key
@@ -388,6 +390,68 @@ def test_a_table_that_had_two_lock_domains_is_left_out_after_ttl_has_taken_the_e
     swept.observe()
 
     assert swept.refusal_of(change_of(swept, lately))["why"] == "several-locks"
+
+
+def row_elsewhere(console, **fields) -> DeltaTable:
+    """The row of another region's connection, which looks at the same bucket."""
+    other = Connection.objects.create(name="eu", region="eu-west-1", endpoint_url=console.connection.endpoint_url)
+    return make_table(console.lake.uri(ROOT), connection=other, **fields)
+
+
+def test_a_table_whose_entries_another_region_held_is_left_out_after_ttl_has_taken_them(swept, lately):
+    row_elsewhere(swept)
+
+    assert swept.refusal_of(change_of(swept, lately))["why"] == "several-locks"
+
+
+def accepted_elsewhere(console, version: int, name: str, **fields) -> None:
+    row = row_elsewhere(console, lock_domains=[])
+    identity = StoreIdentity.objects.create(
+        table=row, store=console.lake.log_store, region="eu-west-1", lock_domain=console.lake.uri(ROOT)
+    )
+    seen = {"identity": identity, "file_name": name, "accepted_at": NOW}
+    ProvenanceRow.objects.create(table=row, version=version, **(fields or seen))
+
+
+@pytest.mark.parametrize("name", ["loser", "another"])
+def test_a_file_that_another_region_was_seen_to_accept_meanwhile_stays_and_so_do_its_rivals(swept, lately, name):
+    planned = swept.planned(change_of(swept, lately))
+    accepted_elsewhere(swept, 1, f".tmp/{1:020d}.json.{name}")
+
+    swept.apply(planned)
+
+    assert temp_key(1) in keys(swept)
+    assert temp_key(0) not in keys(swept)
+
+
+def test_a_file_that_was_given_up_in_another_region_stays(swept, lately):
+    given_up = {"store": swept.lake.log_store, "region": "eu-west-1", "lock_domain": swept.lake.uri(ROOT)}
+    planned = swept.planned(change_of(swept, lately))
+    accepted_elsewhere(swept, 1, "", abandoned=[given_up | {"file_name": f".tmp/{1:020d}.json.loser"}])
+
+    swept.apply(planned)
+
+    assert temp_key(1) in keys(swept)
+
+
+def test_what_a_connection_to_another_s3_knows_keeps_nothing(swept, lately):
+    planned = swept.planned(change_of(swept, lately))
+    accepted_elsewhere(swept, 1, f".tmp/{1:020d}.json.loser")
+    Connection.objects.filter(name="eu").update(endpoint_url="http://127.0.0.1:1")
+
+    swept.apply(planned)
+
+    assert temp_key(1) not in keys(swept)
+
+
+def test_without_the_store_that_guards_the_table_only_copies_go(swept, lately):
+    """It is on the list no more, and its entry names the loser; the store that is asked names another."""
+    second = swept.lake.second_log_store()
+    CommitStore.objects.all().delete()
+    CommitStore.objects.create(connection=swept.connection, name=second, kind="log_store")
+    swept.lake.entry(ROOT, 1, store=second)
+
+    assert "which lock guards its table is not known" in swept.refusal_of(change_of(swept, lately))["reason"]
 
 
 def take_entry(console, version: int) -> None:
