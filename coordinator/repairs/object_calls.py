@@ -23,7 +23,7 @@ from coordinator.protocols.names import STAGED_FOLDERS
 from coordinator.repairs.bytes_of import AbsentObject, first_difference, pieces_of_data, pieces_of_object
 from coordinator.repairs.keys_in_words import label, short
 from coordinator.repairs.rescue import folder_of, in_folder
-from coordinator.repairs.rescued_items import kept_document
+from coordinator.repairs.rescued_items import NOWHERE_KNOWN, CopiedFrom, kept_document
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 
@@ -39,7 +39,7 @@ MD5 = re.compile(r"[0-9a-f]{32}")
 @dataclass(frozen=True, slots=True)
 class SaveAside(LakeCall):
     """Keep a copy of what is about to go: an object (`source`), or an item of a DynamoDB table (`item` of `table`) as
-    JSON, under the rescue prefix.
+    JSON, under the rescue prefix. `copied_from` is kept with it.
 
     PUT with If-None-Match:*; a copy of equal bytes that is there already counts as made.
     """
@@ -49,6 +49,7 @@ class SaveAside(LakeCall):
     source: str = ""
     item: Item | None = None
     table: str = ""
+    copied_from: CopiedFrom = NOWHERE_KNOWN
 
     @property
     def operation(self) -> str:
@@ -78,7 +79,7 @@ class SaveAside(LakeCall):
     def send(self, sending: Sending) -> Answer:
         what = label(self.source) if self.item is None else "the item"
         if self.item is not None:
-            data = kept_document(self.table, self.item)
+            data = kept_document(self.table, self.item, self.copied_from)
         else:
             source = sending.lake.s3.head(self.bucket, self.source)
             if source is None:

@@ -94,7 +94,8 @@ def kept_above(table: TableUnderRepair, repair: str, goal: int) -> tuple[tuple[C
     item = table.raw(registration) if registration is not None else None
     if registration is not None and item is not None:
         key = rescued_registration(folder, registration.table_id)
-        saved.append(SaveAside(bucket, key, item=in_order(item), table=registration.store))
+        store, whence = registration.store, table.copied_from
+        saved.append(SaveAside(bucket, key, item=in_order(item), table=store, copied_from=whence))
     whats = [_what_goes(above, lost, goal)] if above or lost else []
     if beside:
         many = counted(len(beside), "staged file")

@@ -20,6 +20,7 @@ from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.object_calls import Item
 from coordinator.repairs.rescue import rescue_folder
+from coordinator.repairs.rescued_items import CopiedFrom
 from lake.delta.facts import LockDomain, LogObject, Mechanism, Registration
 from lake.delta.names import checksum_name, commit_name
 from lake.delta.uri import TableUri
@@ -90,6 +91,11 @@ class TableUnderRepair:
     def rescue_folder(self, repair: str, version: int | None) -> str:
         """The key prefix, slash included, under which a repair keeps copies."""
         return rescue_folder(self.place, repair, version, self.given.facts.observed_at)
+
+    @property
+    def copied_from(self) -> CopiedFrom:
+        """Where what a repair saves aside is from."""
+        return CopiedFrom(self.given.facts.region, self.given.account)
 
     def check(self, name: str) -> FileCheck | None:
         """What reading a whole file said; None where it is absent or was not asked for."""

@@ -23,7 +23,8 @@ class RestoreFacts:
 
     Of a file `there` is the SHA-256 of what its key holds now, None where that is absent. Of an item `store` is the
     DynamoDB table that it belongs to ("" where nothing tells), `found` the item under its key there. `log_stores` are
-    those of the connection. What the copy, or what a saved entry names, holds as a commit is in `table.given.files`.
+    those of the connection, `regions` those in which a store of that name is known, or was seen to hold items of the
+    table. What the copy, or what a saved entry names, holds as a commit is in `table.given.files`.
     """
 
     table: TableUnderRepair
@@ -35,3 +36,4 @@ class RestoreFacts:
     store: str = ""
     found: Mapping[str, Mapping[str, Any]] | None = None
     log_stores: tuple[str, ...] = ()
+    regions: frozenset[str] = frozenset()

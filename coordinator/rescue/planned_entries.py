@@ -13,6 +13,7 @@ from coordinator.repairs.restore_calls import RestoreItem
 from coordinator.repairs.seen_before import why_contradicted
 from coordinator.repairs.table_under_repair import moment_of
 from coordinator.rescue.facts import RestoreFacts
+from coordinator.rescue.origins import where_it_goes, why_not_here
 from coordinator.rescue.wording import NotRestorable, RestoreCalls, refused_first
 from lake.delta.facts import LockDomain, LogStoreEntry, Mechanism, Provenance
 from lake.delta.names import commit_name
@@ -30,7 +31,7 @@ def plan_entry(given: RestoreFacts) -> RestoreCalls | NotRestorable:
     absent = RequireAbsent(table.place.bucket, (table.published_key(version),))
     put = RestoreItem(given.store, kept.key_names, kept.item)
     calls = (*_not_elsewhere(given, entry), absent, put, Readmit(table.given.facts.uri, version))
-    return RestoreCalls(calls, _consequences(version), _danger(given, entry, version))
+    return RestoreCalls(calls, (*_consequences(version), where_it_goes(given)), _danger(given, entry, version))
 
 
 def _not_elsewhere(given: RestoreFacts, entry: LogStoreEntry) -> tuple[Call, ...]:
@@ -60,6 +61,7 @@ def _why_not(given: RestoreFacts, entry: LogStoreEntry, version: int) -> Iterato
         yield "The copy does not say from which DynamoDB table it is, and no entry of this table was seen in any."
     elif given.store not in given.log_stores:
         yield f"{given.store} is not a log store of this connection."
+    yield from why_not_here(given)
     if kept is not None and given.found == kept.item:
         yield NotRestorable("The entry is there already, and equal.", NOTHING_TO_DO)
     elif given.found is not None:

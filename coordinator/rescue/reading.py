@@ -7,13 +7,14 @@ from dataclasses import replace
 from django.utils import timezone
 
 from changes.plan import ChangePlan, Refusal
+from coordinator.models import CommitStore
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.observation.reading import Reading
 from coordinator.observation.surveys import Survey
 from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.file_checks import check_file
 from coordinator.repairs.object_calls import MOST_BYTES
-from coordinator.repairs.reading import forget, read_for_repair
+from coordinator.repairs.reading import account_of, forget, read_for_repair
 from coordinator.repairs.table_under_repair import TableUnderRepair
 from coordinator.repairs.wire_form import in_order
 from coordinator.rescue.copies import SavedCopy
@@ -38,6 +39,7 @@ def plan_copy(
     """
     survey = survey_for_one_table(connection, lake)
     facts = read_for_repair(lake, survey, target_of(connection, copy.place), timezone.now(), keep)
+    facts = replace(facts, account=account_of(connection.role_arn))
     read = _read_item if copy.kind.is_item else _read_file
     return plan_restore(read(lake, survey, facts, copy))
 
@@ -79,7 +81,21 @@ def _read_item(lake: Lake, survey: Survey, facts: RepairFacts, copy: SavedCopy) 
         store=store,
         found=found,
         log_stores=tuple(one.name for one in survey.log_stores),
+        regions=frozenset({*_known_in(kept, store), *_seen_in(facts, store)}),
     )
+
+
+def _known_in(kept: SavedItem, store: str) -> Iterator[str]:
+    """The regions in which Levee's connections have a store of that name, of the item's kind."""
+    kind = CommitStore.Kind.LOG_STORE if kept.entry is not None else CommitStore.Kind.COMMIT_COORDINATOR
+    yield from CommitStore.objects.filter(kind=kind, name=store).values_list("connection__region", flat=True)
+
+
+def _seen_in(facts: RepairFacts, store: str) -> Iterator[str]:
+    """The regions in which a store of that name was seen to accept versions of the table."""
+    for one in facts.facts.provenance.values():
+        seen = (*one.acceptances, *one.abandoned)
+        yield from (acceptance.region for acceptance in seen if acceptance.store == store and acceptance.region)
 
 
 def _store_of(facts: RepairFacts, kept: SavedItem) -> str:
