@@ -45,9 +45,7 @@ class KeptItem:
     copied_from: CopiedFrom = NOWHERE_KNOWN
 
 
-def kept_document(
-    table: str, item: Mapping[str, Mapping[str, Any]], copied_from: CopiedFrom = NOWHERE_KNOWN
-) -> bytes:
+def kept_document(table: str, item: Mapping[str, Mapping[str, Any]], copied_from: CopiedFrom = NOWHERE_KNOWN) -> bytes:
     """The copy of an item, the same bytes for the same item of the same place. What is not known is left out."""
     known = {name: value for name, value in asdict(copied_from).items() if value}
     document = {"levee_rescue": FORMAT, "dynamodb_table": table, **known, "item": in_order(item)}

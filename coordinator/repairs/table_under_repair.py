@@ -1,7 +1,7 @@
 """A table as planning sees it: its facts, its keys on S3, and what keeps a repair from being made."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
@@ -96,6 +96,11 @@ class TableUnderRepair:
     def copied_from(self) -> CopiedFrom:
         """Where what a repair saves aside is from."""
         return CopiedFrom(self.given.facts.region, self.given.account)
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """What the digest of each plan of this table holds: a connection may be edited after the plan was shown."""
+        return astuple(self.copied_from)
 
     def check(self, name: str) -> FileCheck | None:
         """What reading a whole file said; None where it is absent or was not asked for."""
@@ -227,6 +232,7 @@ class TableUnderRepair:
             danger=loses,
             can_lose=bool(loses),
             asks=asks,
+            rests_on=self.rests_on,
         )
 
     def refuse(self, finding: Finding, repair: str, title: str, reason: str, asks: str = "") -> Refusal:

@@ -1,4 +1,4 @@
-"""A copy of an item belongs to the DynamoDB of one region and account: a store of the same name elsewhere is another."""
+"""A copy of an item belongs to the DynamoDB of one region and account: the same name elsewhere is another store."""
 
 import json
 from typing import Any
@@ -154,3 +154,49 @@ def test_a_place_that_is_none_of_aws_makes_it_no_copy(console: Console, changed:
     rewritten(console, copy, **changed)
 
     assert saved.refusal(console, table, copy)["reason"].endswith("that it names is none of AWS.")
+
+
+# A connection that is edited between plan and confirmation
+
+
+def edited(console: Console) -> DeltaTable:
+    Connection.objects.update(region=EU)
+    return DeltaTable.objects.select_related("connection").get()
+
+
+def test_an_entry_is_put_back_in_the_region_in_which_its_plan_was_shown_or_not_at_all(console: Console) -> None:
+    table, _ = saved.abandoned(console)
+    copy, client = saved.only_copy(console, table, "entry")["id"], store_in_eu(console)
+    made = saved.plan(console, table, copy)
+
+    job = console.run(saved.ask(edited(console), copy, made))
+
+    assert job.state == "overtaken"
+    assert client.scan(TableName=console.lake.log_store)["Items"] == []
+    assert console.item(saved.ORDERS, 3) == {}
+
+
+def test_a_file_is_put_back_in_the_region_in_which_its_plan_was_shown_or_not_at_all(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved.let_young_count_as_old(monkeypatch)
+    table, _, _ = saved.removed_temp_file(console)
+    copy, before = saved.only_copy(console, table, "temp-file")["id"], console.state()
+    made = saved.plan(console, table, copy)
+    client = store_in_eu(console)
+    client.put_item(TableName=console.lake.log_store, Item=console.item(saved.ORDERS, 2))
+
+    job = console.run(saved.ask(edited(console), copy, made))
+
+    assert (job.state, console.state()) == ("overtaken", before)
+
+
+def test_a_repair_is_made_in_the_region_in_which_its_plan_was_shown_or_not_at_all(console: Console) -> None:
+    table, client = console.pending(saved.ORDERS), store_in_eu(console)
+    plan, before = console.plan(table), console.state()
+    for version in range(4):
+        client.put_item(TableName=console.lake.log_store, Item=console.item(saved.ORDERS, version))
+
+    job = console.run(console.repair(edited(console), plan))
+
+    assert (job.state, console.state()) == ("overtaken", before)
