@@ -27,10 +27,14 @@ _SETS = frozenset({"SS", "NS", "BS"})
 
 @dataclass(frozen=True, slots=True)
 class CopiedFrom:
-    """Where a copy is from: the AWS region and the account of its DynamoDB. "" stands for what is not known."""
+    """Where a copy is from: the AWS region and the account of its DynamoDB, and the table by its `metaData.id`.
+
+    "" stands for what is not known.
+    """
 
     region: str = ""
     account: str = ""
+    metadata_id: str = ""
 
 
 NOWHERE_KNOWN = CopiedFrom()
@@ -52,8 +56,28 @@ def kept_document(table: str, item: Mapping[str, Mapping[str, Any]], copied_from
     return (json.dumps(document, sort_keys=True, indent=2) + "\n").encode()
 
 
+def note_document(metadata_id: str) -> bytes:
+    """What lies beside copies of files, which are their bytes and nothing else: the table that they are of."""
+    return (json.dumps({"levee_rescue": FORMAT, "metadata_id": metadata_id}) + "\n").encode()
+
+
+def read_note(data: bytes) -> CopiedFrom:
+    """Read such a note. Raises ValueError with the sentence that says what is wrong."""
+    found = _object(data)
+    if found.get("levee_rescue") != FORMAT:
+        raise ValueError(f"It is of a format that this release does not know; it knows {FORMAT}.")
+    return CopiedFrom(metadata_id=_copied_from(found).metadata_id)
+
+
 def read_kept(data: bytes) -> KeptItem:
     """Read a copy of this or an earlier release. Raises ValueError with the sentence that says what is wrong."""
+    table, item, copied_from = _parts(_object(data))
+    if not item or not all(_is_value(value, DEEPEST) for value in item.values()):
+        raise ValueError("It holds no item as DynamoDB writes it, with a type for each attribute.")
+    return KeptItem(table, in_order(item), copied_from)
+
+
+def _object(data: bytes) -> dict[str, Any]:
     if len(data) > MOST_BYTES:
         raise ValueError(f"It has {len(data):,} B, more than any item has.")
     try:
@@ -62,10 +86,7 @@ def read_kept(data: bytes) -> KeptItem:
         raise ValueError("It is no JSON.") from error
     if not isinstance(found, dict):
         raise ValueError("It is no JSON object.")
-    table, item, copied_from = _parts(found)
-    if not item or not all(_is_value(value, DEEPEST) for value in item.values()):
-        raise ValueError("It holds no item as DynamoDB writes it, with a type for each attribute.")
-    return KeptItem(table, in_order(item), copied_from)
+    return found
 
 
 def _parts(found: dict[str, Any]) -> tuple[str, dict[str, Any], CopiedFrom]:
@@ -85,7 +106,10 @@ def _copied_from(found: dict[str, Any]) -> CopiedFrom:
         raise ValueError("The region that it names is none of AWS.")
     if not isinstance(account, str) or not _ACCOUNT.fullmatch(account):
         raise ValueError("The account that it names is none of AWS.")
-    return CopiedFrom(region, account)
+    metadata_id = found.get("metadata_id", "")
+    if not isinstance(metadata_id, str):
+        raise ValueError("The metaData.id that it names is no text.")
+    return CopiedFrom(region, account, metadata_id)
 
 
 def _is_value(value: object, levels: int) -> bool:

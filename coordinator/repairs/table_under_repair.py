@@ -95,7 +95,8 @@ class TableUnderRepair:
     @property
     def copied_from(self) -> CopiedFrom:
         """Where what a repair saves aside is from."""
-        return CopiedFrom(self.given.facts.region, self.given.account)
+        protocol = self.given.facts.protocol
+        return CopiedFrom(self.given.facts.region, self.given.account, protocol.table_id if protocol else "")
 
     @property
     def rests_on(self) -> tuple[str, ...]:

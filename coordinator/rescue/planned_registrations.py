@@ -11,7 +11,7 @@ from coordinator.repairs.object_calls import RequireAbsent
 from coordinator.repairs.registration_plans import FOLLOWING, SCHEMA_VERSION, commit_time
 from coordinator.repairs.restore_calls import RestoreItem
 from coordinator.rescue.facts import RestoreFacts
-from coordinator.rescue.origins import where_it_goes, why_not_here
+from coordinator.rescue.origins import where_it_goes, why_another_table, why_not_here, with_doubt
 from coordinator.rescue.wording import NotRestorable, RestoreCalls, refused_first
 from lake.delta.facts import Registration
 from lake.delta.names import MAX_VERSION
@@ -32,7 +32,9 @@ def plan_registration(given: RestoreFacts) -> RestoreCalls | NotRestorable:
     return RestoreCalls(
         (absent, put),
         (f"Reads work again, and writers continue with version {following}.", FOLLOWING, where_it_goes(given)),
-        f"every commit from {following} on that the lost registration had accepted after it was saved",
+        with_doubt(
+            given, f"every commit from {following} on that the lost registration had accepted after it was saved"
+        ),
     )
 
 
@@ -46,6 +48,7 @@ def _why_not(given: RestoreFacts, registration: Registration, version: int) -> I
     elif given.found is not None:
         yield "The registration exists and says something else than its copy, and nothing is ever overwritten."
     yield table.why_nothing()
+    yield why_another_table(given)
     if registration_id(table.given.facts.protocol) != registration.table_id:
         yield f"The newest metadata does not name registration {registration.table_id}."
     if others := accepting_registrations(table.given.facts):

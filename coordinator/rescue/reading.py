@@ -15,6 +15,9 @@ from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.file_checks import check_file
 from coordinator.repairs.object_calls import MOST_BYTES
 from coordinator.repairs.reading import account_of, forget, read_for_repair
+from coordinator.repairs.rescue import table_note
+from coordinator.repairs.rescued_items import MOST_BYTES as LARGEST_NOTE
+from coordinator.repairs.rescued_items import NOWHERE_KNOWN, CopiedFrom, read_note
 from coordinator.repairs.table_under_repair import TableUnderRepair
 from coordinator.repairs.wire_form import in_order
 from coordinator.rescue.copies import SavedCopy
@@ -53,6 +56,10 @@ def _read_file(lake: Lake, survey: Survey, facts: RepairFacts, copy: SavedCopy) 
     data = _get(lake, copy.place.bucket, copy.key)
     if data is None:
         return RestoreFacts(TableUnderRepair(facts), copy, ABSENT)
+    try:
+        noted = _note(lake, copy)
+    except ValueError as reason:
+        return RestoreFacts(TableUnderRepair(facts), copy, f"{table_note(copy.key)} cannot be used: {reason}")
     there = _get(lake, copy.place.bucket, copy.goal)
     checks = {copy.name: check_file(copy.name, data, summary.etag)} | _neighbours(lake, facts, copy, copy.version)
     return RestoreFacts(
@@ -60,7 +67,19 @@ def _read_file(lake: Lake, survey: Survey, facts: RepairFacts, copy: SavedCopy) 
         copy,
         file=SavedFile(len(data), hashlib.sha256(data).hexdigest()),
         there=None if there is None else hashlib.sha256(there).hexdigest(),
+        noted=noted,
     )
+
+
+def _note(lake: Lake, copy: SavedCopy) -> CopiedFrom:
+    """What the note beside a file says; nothing where there is none. Raises ValueError where it is none of Levee's."""
+    key = table_note(copy.key)
+    summary = lake.s3.head(copy.place.bucket, key)
+    if summary is None:
+        return NOWHERE_KNOWN
+    if summary.size > LARGEST_NOTE:
+        raise ValueError(f"It has {summary.size:,} B, more than Levee writes.")
+    return read_note(_get(lake, copy.place.bucket, key) or b"")
 
 
 def _read_item(lake: Lake, survey: Survey, facts: RepairFacts, copy: SavedCopy) -> RestoreFacts:
