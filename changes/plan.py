@@ -28,7 +28,8 @@ class ChangePlan:
     what it does, what it leaves alone and what happens on a race. `danger` is what can be lost, or go wrong for good:
     where it is not empty the subject's name has to be typed. `can_lose` says that a commit can be lost: then it needs
     an admin as well. `asks` names a choice that makes another plan of it, "" for none. `beside` are rows (setting,
-    what Delta would have made, what this plan makes) for a new store.
+    what Delta would have made, what this plan makes) for a new store. `rests_on` are facts that no call holds,
+    such as the region that the calls are sent to: with others it is another plan.
     """
 
     kind: str
@@ -44,14 +45,16 @@ class ChangePlan:
     asks: str = ""
     equivalents: Equivalents = field(default_factory=Equivalents)
     beside: tuple[tuple[str, str, str], ...] = ()
+    rests_on: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
-        """A hash of the calls with their conditions: a plan shown and a plan executed are the same if it is equal.
+        """A hash of the calls with their conditions and of what they rest on: a plan shown and a plan executed are the
+        same if it is equal.
 
         The moment in the names of rescue folders is left out, so that the same plan made later has the same digest.
         """
-        what = (self.kind, self.subject, self.saving_under("").calls)
+        what = (self.kind, self.subject, self.saving_under("").calls, self.rests_on)
         return hashlib.sha256(repr(what).encode()).hexdigest()[:32]
 
     @property

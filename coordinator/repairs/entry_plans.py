@@ -48,7 +48,8 @@ def saved_entry(table: TableUnderRepair, seen: SeenEntry, repair: str) -> SaveAs
     entry = seen.entry
     name = (entry.temp_path or entry.file_name).rpartition("/")[2]
     folder = table.rescue_folder(repair, entry.version)
-    return SaveAside(table.place.bucket, f"{folder}{name}.item.json", item=wire_entry(entry), table=seen.domain.store)
+    key, item = f"{folder}{name}.item.json", wire_entry(entry)
+    return SaveAside(table.place.bucket, key, item=item, table=seen.domain.store, copied_from=table.copied_from)
 
 
 def wire_entry(entry: LogStoreEntry) -> Item:

@@ -37,7 +37,8 @@ class RepairFacts:
     """All that planning knows of one table, read anew for it.
 
     `lock_domains` are all that the table has, and had since it is known: entries expire. `coordinator` is the DynamoDB
-    table that the properties name, "" where they name none of this connection. `raw_registrations` are the items as
+    table that the properties name, "" where they name none of this connection. `account` is that of the role which the
+    connection assumes, "" where it assumes none. `raw_registrations` are the items as
     read, by DynamoDB table and tableId. `files` are the files that `wanted_files` asked for; None stands for one that
     is absent.
 
@@ -56,3 +57,4 @@ class RepairFacts:
     enabled_as: str = ""
     sibling_paths: tuple[str, ...] = ()
     path_scheme: str = ""
+    account: str = ""

@@ -14,7 +14,7 @@ from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.verdict import Finding, Verdict
 from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.planning import plan_repairs
-from coordinator.repairs.reading import Keep, forget, read_for_repair
+from coordinator.repairs.reading import Keep, account_of, forget, read_for_repair
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 from lake.aws.access import Lake
@@ -92,6 +92,7 @@ def with_known_paths(connection: Connection, uri: TableUri, facts: RepairFacts) 
         facts,
         registered_path=str(registered.get("path", "")) if is_this else "",
         enabled_as=_given_to_spark(connection, uri, facts.coordinator),
+        account=account_of(connection.role_arn),
     )
 
 

@@ -74,7 +74,7 @@ def cleared_list(table: TableUnderRepair, registration: Registration) -> ClearCo
 def kept_item(table: TableUnderRepair, repair: str, registration: Registration, version: int | None) -> SaveAside:
     key = rescued_registration(table.rescue_folder(repair, version), registration.table_id)
     item = in_order(table.raw(registration) or {})
-    return SaveAside(table.place.bucket, key, item=item, table=registration.store)
+    return SaveAside(table.place.bucket, key, item=item, table=registration.store, copied_from=table.copied_from)
 
 
 def no_lowering(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:

@@ -22,10 +22,11 @@ from changes.calls import (
 from coordinator.protocols.names import STAGED_FOLDERS
 from coordinator.repairs.bytes_of import AbsentObject, first_difference, pieces_of_data, pieces_of_object
 from coordinator.repairs.keys_in_words import label, short
-from coordinator.repairs.rescue import folder_of, in_folder
-from coordinator.repairs.rescued_items import kept_document
+from coordinator.repairs.rescue import NOTE, folder_of, in_folder, table_note
+from coordinator.repairs.rescued_items import NOWHERE_KNOWN, CopiedFrom, kept_document, note_document
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
+from lake.delta.wire import shown
 
 Item = Mapping[str, Mapping[str, Any]]
 """A DynamoDB item in wire form."""
@@ -39,7 +40,8 @@ MD5 = re.compile(r"[0-9a-f]{32}")
 @dataclass(frozen=True, slots=True)
 class SaveAside(LakeCall):
     """Keep a copy of what is about to go: an object (`source`), or an item of a DynamoDB table (`item` of `table`) as
-    JSON, under the rescue prefix.
+    JSON, under the rescue prefix. `copied_from` is kept with it; of an object its
+    metaData.id, in a note that all objects of the folder share.
 
     PUT with If-None-Match:*; a copy of equal bytes that is there already counts as made.
     """
@@ -49,6 +51,7 @@ class SaveAside(LakeCall):
     source: str = ""
     item: Item | None = None
     table: str = ""
+    copied_from: CopiedFrom = NOWHERE_KNOWN
 
     @property
     def operation(self) -> str:
@@ -56,7 +59,17 @@ class SaveAside(LakeCall):
 
     @property
     def says(self) -> str:
-        return f"Keeps a copy of {short(self.source) if self.source else 'the item as JSON'} as {self.key}."
+        kept = f"Keeps a copy of {short(self.source) if self.source else 'the item as JSON'} as {self.key}."
+        return f"{kept} {self._note_says}" if self._note else kept
+
+    @property
+    def _note(self) -> str:
+        """The key of the note beside an object, "" where none is written."""
+        return table_note(self.key) if self.source and self.copied_from.metadata_id else ""
+
+    @property
+    def _note_says(self) -> str:
+        return f"{NOTE} beside it says that it is of the table with metaData.id {shown(self.copied_from.metadata_id)}."
 
     @property
     def condition(self) -> str:
@@ -78,13 +91,15 @@ class SaveAside(LakeCall):
     def send(self, sending: Sending) -> Answer:
         what = label(self.source) if self.item is None else "the item"
         if self.item is not None:
-            data = kept_document(self.table, self.item)
+            data = kept_document(self.table, self.item, self.copied_from)
         else:
             source = sending.lake.s3.head(self.bucket, self.source)
             if source is None:
                 return self._saved_before(sending)
             _check_size(self.source, source.size)
             data = _read(sending, self.bucket, self.source, source.etag, source.size)
+        if self._note:
+            place(sending, self.bucket, self._note, note_document(self.copied_from.metadata_id))
         if place(sending, self.bucket, self.key, data) is Result.DONE:
             return done(f"A copy of {what} was saved as {self.key}.")
         return already(f"A copy of {what} was there already as {self.key}; the bytes are equal.")

@@ -25,6 +25,11 @@ Keep = Callable[[Reading], object]
 """Is given the reading that the facts rest on, for a caller that stores it too."""
 
 
+def account_of(role_arn: str) -> str:
+    """The account of an IAM role, "" where there is none."""
+    return "".join(role_arn.split(":")[4:5])
+
+
 def forget(reading: Reading) -> None:
     """Keep nothing."""
 

@@ -89,12 +89,16 @@ def kept_above(table: TableUnderRepair, repair: str, goal: int) -> tuple[tuple[C
     folder = table.rescue_folder(repair, goal)
     bucket = table.place.bucket
     files = (*beside, *above)
-    saved = [SaveAside(bucket, rescued_object(folder, file.name), source=table.key(file.name)) for file in files]
+    whence = table.copied_from
+    saved = [
+        SaveAside(bucket, rescued_object(folder, file.name), source=table.key(file.name), copied_from=whence)
+        for file in files
+    ]
     registration = current_registration(table)
     item = table.raw(registration) if registration is not None else None
     if registration is not None and item is not None:
         key = rescued_registration(folder, registration.table_id)
-        saved.append(SaveAside(bucket, key, item=in_order(item), table=registration.store))
+        saved.append(SaveAside(bucket, key, item=in_order(item), table=registration.store, copied_from=whence))
     whats = [_what_goes(above, lost, goal)] if above or lost else []
     if beside:
         many = counted(len(beside), "staged file")

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from lake.delta.uri import TableUri
 
 FOLDER = "_levee_rescue/"
+NOTE = "table.json"
 _IN_FOLDER = re.compile(rf"^((?:.*/)?{FOLDER})([^/]+)/")
 
 
@@ -36,6 +37,12 @@ def in_folder(key: str, folder: str) -> str:
 def rescued_object(folder: str, name: str) -> str:
     """The key of the copy of an object; `name` is relative to `_delta_log/`."""
     return f"{folder}_delta_log/{name}"
+
+
+def table_note(key: str) -> str:
+    """The key of the note that says of which table the copies in a key's rescue folder are; "" outside of one."""
+    found = _IN_FOLDER.match(key)
+    return f"{found[0]}{NOTE}" if found else ""
 
 
 def rescued_registration(folder: str, table_id: str) -> str:

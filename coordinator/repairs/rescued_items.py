@@ -1,12 +1,13 @@
-"""The copy of an item as JSON: the item in wire form, and the DynamoDB table that it was read from.
+"""The copy of an item as JSON: the item in wire form, and where it was read: DynamoDB table, region and account.
 
-Copies of earlier releases hold the bare item; where it belongs is then told by the table's own lock domains.
+Copies of earlier releases hold the bare item, or no region; where it belongs is then told by what else is known of
+the table, or by nothing.
 """
 
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from coordinator.repairs.wire_form import in_order
@@ -18,8 +19,25 @@ DEEPEST = 32
 """Levels of maps and lists that DynamoDB takes."""
 
 _TABLE = re.compile(r"[A-Za-z0-9_.-]{0,255}")
+_REGION = re.compile(r"[a-z0-9-]{0,32}")
+_ACCOUNT = re.compile(r"[0-9]{0,12}")
 _TEXTS = frozenset({"S", "N", "B"})
 _SETS = frozenset({"SS", "NS", "BS"})
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedFrom:
+    """Where a copy is from: the AWS region and the account of its DynamoDB, and the table by its `metaData.id`.
+
+    "" stands for what is not known.
+    """
+
+    region: str = ""
+    account: str = ""
+    metadata_id: str = ""
+
+
+NOWHERE_KNOWN = CopiedFrom()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +46,38 @@ class KeptItem:
 
     table: str
     item: Mapping[str, Mapping[str, Any]]
+    copied_from: CopiedFrom = NOWHERE_KNOWN
 
 
-def kept_document(table: str, item: Mapping[str, Mapping[str, Any]]) -> bytes:
-    """The copy of an item, the same bytes for the same item."""
-    document = {"levee_rescue": FORMAT, "dynamodb_table": table, "item": in_order(item)}
+def kept_document(table: str, item: Mapping[str, Mapping[str, Any]], copied_from: CopiedFrom = NOWHERE_KNOWN) -> bytes:
+    """The copy of an item, the same bytes for the same item of the same place. What is not known is left out."""
+    known = {name: value for name, value in asdict(copied_from).items() if value}
+    document = {"levee_rescue": FORMAT, "dynamodb_table": table, **known, "item": in_order(item)}
     return (json.dumps(document, sort_keys=True, indent=2) + "\n").encode()
+
+
+def note_document(metadata_id: str) -> bytes:
+    """What lies beside copies of files, which are their bytes and nothing else: the table that they are of."""
+    return (json.dumps({"levee_rescue": FORMAT, "metadata_id": metadata_id}) + "\n").encode()
+
+
+def read_note(data: bytes) -> CopiedFrom:
+    """Read such a note. Raises ValueError with the sentence that says what is wrong."""
+    found = _object(data)
+    if found.get("levee_rescue") != FORMAT:
+        raise ValueError(f"It is of a format that this release does not know; it knows {FORMAT}.")
+    return CopiedFrom(metadata_id=_copied_from(found).metadata_id)
 
 
 def read_kept(data: bytes) -> KeptItem:
     """Read a copy of this or an earlier release. Raises ValueError with the sentence that says what is wrong."""
+    table, item, copied_from = _parts(_object(data))
+    if not item or not all(_is_value(value, DEEPEST) for value in item.values()):
+        raise ValueError("It holds no item as DynamoDB writes it, with a type for each attribute.")
+    return KeptItem(table, in_order(item), copied_from)
+
+
+def _object(data: bytes) -> dict[str, Any]:
     if len(data) > MOST_BYTES:
         raise ValueError(f"It has {len(data):,} B, more than any item has.")
     try:
@@ -46,21 +86,30 @@ def read_kept(data: bytes) -> KeptItem:
         raise ValueError("It is no JSON.") from error
     if not isinstance(found, dict):
         raise ValueError("It is no JSON object.")
-    table, item = _parts(found)
-    if not item or not all(_is_value(value, DEEPEST) for value in item.values()):
-        raise ValueError("It holds no item as DynamoDB writes it, with a type for each attribute.")
-    return KeptItem(table, in_order(item))
+    return found
 
 
-def _parts(found: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _parts(found: dict[str, Any]) -> tuple[str, dict[str, Any], CopiedFrom]:
     if "levee_rescue" not in found:
-        return "", found
+        return "", found, NOWHERE_KNOWN
     if found["levee_rescue"] != FORMAT:
         raise ValueError(f"It is of a format that this release does not know; it knows {FORMAT}.")
     table, item = found.get("dynamodb_table"), found.get("item")
     if not isinstance(table, str) or not _TABLE.fullmatch(table) or not isinstance(item, dict):
         raise ValueError("It names no DynamoDB table, or holds no item.")
-    return table, item
+    return table, item, _copied_from(found)
+
+
+def _copied_from(found: dict[str, Any]) -> CopiedFrom:
+    region, account = found.get("region", ""), found.get("account", "")
+    if not isinstance(region, str) or not _REGION.fullmatch(region):
+        raise ValueError("The region that it names is none of AWS.")
+    if not isinstance(account, str) or not _ACCOUNT.fullmatch(account):
+        raise ValueError("The account that it names is none of AWS.")
+    metadata_id = found.get("metadata_id", "")
+    if not isinstance(metadata_id, str):
+        raise ValueError("The metaData.id that it names is no text.")
+    return CopiedFrom(region, account, metadata_id)
 
 
 def _is_value(value: object, levels: int) -> bool:

@@ -1,7 +1,7 @@
 """A table as planning sees it: its facts, its keys on S3, and what keeps a repair from being made."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.object_calls import Item
 from coordinator.repairs.rescue import rescue_folder
+from coordinator.repairs.rescued_items import CopiedFrom
 from lake.delta.facts import LockDomain, LogObject, Mechanism, Registration
 from lake.delta.names import checksum_name, commit_name
 from lake.delta.uri import TableUri
@@ -90,6 +91,17 @@ class TableUnderRepair:
     def rescue_folder(self, repair: str, version: int | None) -> str:
         """The key prefix, slash included, under which a repair keeps copies."""
         return rescue_folder(self.place, repair, version, self.given.facts.observed_at)
+
+    @property
+    def copied_from(self) -> CopiedFrom:
+        """Where what a repair saves aside is from."""
+        protocol = self.given.facts.protocol
+        return CopiedFrom(self.given.facts.region, self.given.account, protocol.table_id if protocol else "")
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """What the digest of each plan of this table holds: a connection may be edited after the plan was shown."""
+        return astuple(self.copied_from)
 
     def check(self, name: str) -> FileCheck | None:
         """What reading a whole file said; None where it is absent or was not asked for."""
@@ -221,6 +233,7 @@ class TableUnderRepair:
             danger=loses,
             can_lose=bool(loses),
             asks=asks,
+            rests_on=self.rests_on,
         )
 
     def refuse(self, finding: Finding, repair: str, title: str, reason: str, asks: str = "") -> Refusal:

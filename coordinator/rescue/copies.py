@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from coordinator.protocols.names import STAGED_FOLDERS, written_for
-from coordinator.repairs.rescue import FOLDER
+from coordinator.repairs.rescue import FOLDER, folder_of, table_note
 from lake.delta.names import NameKind, parse_name
 from lake.delta.uri import TableUri
 
@@ -89,6 +89,11 @@ def place_of_copy(text: str) -> tuple[TableUri, str]:
 def is_marker(key: str) -> bool:
     """Whether an object stands for a folder, as consoles and Hadoop make it."""
     return key.endswith(("/", "_$folder$"))
+
+
+def is_note(key: str) -> bool:
+    """Whether an object is the note of a rescue folder that says of which table its copies are."""
+    return key == table_note(key) and _SAVED.fullmatch(folder_of(key)) is not None
 
 
 def read_name(place: TableUri, key: str) -> SavedCopy:

@@ -6,7 +6,7 @@ from typing import Any
 
 from coordinator.protocols.names import is_entry_of, is_version, same_place
 from coordinator.protocols.registrations import element_problems
-from coordinator.repairs.rescued_items import read_kept
+from coordinator.repairs.rescued_items import NOWHERE_KNOWN, CopiedFrom, read_kept
 from coordinator.rescue.copies import CopyKind, SavedCopy
 from lake.delta.coordinator_items import read_registration
 from lake.delta.facts import LogStoreEntry, Registration
@@ -24,6 +24,7 @@ class SavedItem:
     item: Mapping[str, Mapping[str, Any]]
     entry: LogStoreEntry | None = None
     registration: Registration | None = None
+    copied_from: CopiedFrom = NOWHERE_KNOWN
 
     @property
     def key_names(self) -> tuple[str, ...]:
@@ -47,8 +48,10 @@ def read_item(copy: SavedCopy, data: bytes) -> SavedItem:
     """The item of a copy. Raises ValueError with the sentence that says why it is not one of this table."""
     kept = read_kept(data)
     if copy.kind is CopyKind.ENTRY:
-        return SavedItem(kept.table, kept.item, entry=_entry(kept.item, copy.place.s3a))
-    return SavedItem(kept.table, kept.item, registration=_registration(kept.item, kept.table, copy.place.s3a))
+        entry = _entry(kept.item, copy.place.s3a)
+        return SavedItem(kept.table, kept.item, entry=entry, copied_from=kept.copied_from)
+    registration = _registration(kept.item, kept.table, copy.place.s3a)
+    return SavedItem(kept.table, kept.item, registration=registration, copied_from=kept.copied_from)
 
 
 def _entry(item: Mapping[str, Mapping[str, Any]], uri: str) -> LogStoreEntry:

@@ -5,7 +5,7 @@ from typing import TypedDict
 
 from coordinator.observation.storable import clean_text
 from coordinator.repairs.rescued_items import MOST_BYTES
-from coordinator.rescue.copies import SavedCopy, copy_id, is_marker, read_name, rescue_prefix
+from coordinator.rescue.copies import SavedCopy, copy_id, is_marker, is_note, read_name, rescue_prefix
 from coordinator.rescue.kept_items import SavedItem, read_item
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
@@ -65,7 +65,7 @@ def _objects(lake: Lake, place: TableUri) -> tuple[list[ObjectSummary], bool]:
     for summary in _summaries(lake, place):
         if len(found) == MOST_LOOKED_AT:
             return found, True
-        if not is_marker(summary.key):
+        if not is_marker(summary.key) and not is_note(summary.key):
             found.append(summary)
     return found, False
 

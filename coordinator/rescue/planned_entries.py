@@ -1,6 +1,7 @@
 """Putting a log store entry back: it takes its version again, so only where nothing has taken it since."""
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 
 from changes.calls import Call
 from changes.plan import NOTHING_TO_DO
@@ -12,9 +13,12 @@ from coordinator.repairs.restore_calls import RestoreItem
 from coordinator.repairs.seen_before import why_contradicted
 from coordinator.repairs.table_under_repair import moment_of
 from coordinator.rescue.facts import RestoreFacts
+from coordinator.rescue.origins import is_of_this_table, where_it_goes, why_another_table, why_not_here, with_doubt
 from coordinator.rescue.wording import NotRestorable, RestoreCalls, refused_first
 from lake.delta.facts import LockDomain, LogStoreEntry, Mechanism, Provenance
 from lake.delta.names import commit_name
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 def plan_entry(given: RestoreFacts) -> RestoreCalls | NotRestorable:
@@ -29,7 +33,7 @@ def plan_entry(given: RestoreFacts) -> RestoreCalls | NotRestorable:
     absent = RequireAbsent(table.place.bucket, (table.published_key(version),))
     put = RestoreItem(given.store, kept.key_names, kept.item)
     calls = (*_not_elsewhere(given, entry), absent, put)
-    return RestoreCalls(calls, _consequences(version), _danger(given, entry, version))
+    return RestoreCalls(calls, (*_consequences(version), where_it_goes(given)), _danger(given, entry, version))
 
 
 def _not_elsewhere(given: RestoreFacts, entry: LogStoreEntry) -> tuple[Call, ...]:
@@ -49,8 +53,10 @@ def _consequences(version: int) -> tuple[str, ...]:
 def _danger(given: RestoreFacts, entry: LogStoreEntry, version: int) -> str:
     temp = given.table.view.temp(entry.temp_path or "")
     if temp.present:
-        return f"what readers see: whoever reads or writes next publishes {temp.name} as version {thousands(version)}"
-    return f"every read and write of the table, which fail from then on until {temp.name} is brought back"
+        publishes = f"whoever reads or writes next publishes {temp.name} as version {thousands(version)}"
+        return with_doubt(given, f"what readers see: {publishes}")
+    fails = f"which fail from then on until {temp.name} is brought back"
+    return with_doubt(given, f"every read and write of the table, {fails}")
 
 
 def _why_not(given: RestoreFacts, entry: LogStoreEntry, version: int) -> Iterator[NotRestorable | str]:
@@ -59,6 +65,7 @@ def _why_not(given: RestoreFacts, entry: LogStoreEntry, version: int) -> Iterato
         yield "The copy does not say from which DynamoDB table it is, and no entry of this table was seen in any."
     elif given.store not in given.log_stores:
         yield f"{given.store} is not a log store of this connection."
+    yield from why_not_here(given)
     if kept is not None and given.found == kept.item:
         yield NotRestorable("The entry is there already, and equal.", NOTHING_TO_DO)
     elif given.found is not None:
@@ -71,7 +78,7 @@ def _why_not(given: RestoreFacts, entry: LogStoreEntry, version: int) -> Iterato
         yield "A commit coordinator gives the versions of this table away now."
     yield _why_went_on(given, version)
     yield _why_not_next(given, version)
-    yield _why_another_table(given, version)
+    yield why_another_table(given) or _why_not_older(given, version)
     yield from _why_not_temp(given, entry, version)
 
 
@@ -98,12 +105,29 @@ def _why_not_next(given: RestoreFacts, version: int) -> str:
     return ""
 
 
-def _why_another_table(given: RestoreFacts, version: int) -> str:
-    """Whether the commit below is younger than the copy: entries outlive a table that was dropped by hand."""
-    below = given.table.check(commit_name(version - 1)) if version else None
-    if below is not None and moment_of(below.timestamp) > given.copy.saved_at:
+def _why_not_older(given: RestoreFacts, version: int) -> str:
+    """Whether the commit below is younger than the copy: entries outlive a table that was dropped by hand.
+
+    Where no metaData.id tells that it is the same table, the time has to.
+    """
+    if not version:
+        return ""
+    written = _written_at(given, version - 1)
+    if written is not None and written > given.copy.saved_at:
         return f"{version - 1}.json was written after the copy was saved: the copy is of a table that was here before."
+    if written is None and not is_of_this_table(given):
+        return (
+            f"{version - 1}.json does not say when it was written, and no metaData.id tells whether the copy is of "
+            "this table or of one that was here before."
+        )
     return ""
+
+
+def _written_at(given: RestoreFacts, version: int) -> datetime | None:
+    """When a commit was written by its own word; None where it does not say, or says a time that cannot be."""
+    check = given.table.check(commit_name(version))
+    written = moment_of(check.timestamp if check else None)
+    return written if written > _EPOCH else None
 
 
 def _why_not_temp(given: RestoreFacts, entry: LogStoreEntry, version: int) -> Iterator[str]:

@@ -11,6 +11,7 @@ from coordinator.repairs.restore_calls import RestoreObject
 from coordinator.repairs.seen_before import why_contradicted
 from coordinator.rescue.copies import CopyKind
 from coordinator.rescue.facts import RestoreFacts, SavedFile
+from coordinator.rescue.origins import doubt_about_table, why_another_table, with_doubt
 from coordinator.rescue.wording import NotRestorable, RestoreCalls, refused_first
 
 INERT = "No item names it, so no reader and no writer sees a difference. What it was removed for may be found again."
@@ -27,12 +28,13 @@ def plan_file(given: RestoreFacts) -> RestoreCalls | NotRestorable:
     copy = given.copy
     call = RestoreObject(copy.place.bucket, copy.key, copy.goal, file.size, file.sha256)
     if not namers:
-        return RestoreCalls((call,), (INERT,))
+        doubt = doubt_about_table(given)
+        return RestoreCalls((call,), (INERT,), f"what lies in the log of this table: {doubt}" if doubt else "")
     version = thousands(copy.version or 0)
     return RestoreCalls(
         (call,),
         (f"Whoever reads or writes the table next may publish its bytes as version {version}.",),
-        f"what readers see of version {version}: {joined(namers)} names this file, or may",
+        with_doubt(given, f"what readers see of version {version}: {joined(namers)} names this file, or may"),
     )
 
 
@@ -45,6 +47,7 @@ def _why_not(given: RestoreFacts, file: SavedFile, namers: tuple[str, ...]) -> I
     if file.size > MOST_BYTES:
         yield f"The copy has {file.size:,} B; one PUT takes no more than {MOST_BYTES:,}."
     yield given.table.why_nothing()
+    yield why_another_table(given)
     if given.copy.kind is CopyKind.TEMP_FILE:
         yield given.table.why_not_alone()
     if namers:

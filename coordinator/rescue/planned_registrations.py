@@ -11,6 +11,7 @@ from coordinator.repairs.object_calls import RequireAbsent
 from coordinator.repairs.registration_plans import FOLLOWING, SCHEMA_VERSION, commit_time
 from coordinator.repairs.restore_calls import RestoreItem
 from coordinator.rescue.facts import RestoreFacts
+from coordinator.rescue.origins import where_it_goes, why_another_table, why_not_here, with_doubt
 from coordinator.rescue.wording import NotRestorable, RestoreCalls, refused_first
 from lake.delta.facts import Registration
 from lake.delta.names import MAX_VERSION
@@ -30,8 +31,10 @@ def plan_registration(given: RestoreFacts) -> RestoreCalls | NotRestorable:
     following = thousands(version + 1)
     return RestoreCalls(
         (absent, put),
-        (f"Reads work again, and writers continue with version {following}.", FOLLOWING),
-        f"every commit from {following} on that the lost registration had accepted after it was saved",
+        (f"Reads work again, and writers continue with version {following}.", FOLLOWING, where_it_goes(given)),
+        with_doubt(
+            given, f"every commit from {following} on that the lost registration had accepted after it was saved"
+        ),
     )
 
 
@@ -39,11 +42,13 @@ def _why_not(given: RestoreFacts, registration: Registration, version: int) -> I
     table, kept = given.table, given.kept
     if not given.store or given.store != table.given.coordinator:
         yield "The table's properties do not name the DynamoDB table that the registration is from."
+    yield from why_not_here(given)
     if kept is not None and given.found == kept.item:
         yield NotRestorable("The registration is there already, and equal.", NOTHING_TO_DO)
     elif given.found is not None:
         yield "The registration exists and says something else than its copy, and nothing is ever overwritten."
     yield table.why_nothing()
+    yield why_another_table(given)
     if registration_id(table.given.facts.protocol) != registration.table_id:
         yield f"The newest metadata does not name registration {registration.table_id}."
     if others := accepting_registrations(table.given.facts):

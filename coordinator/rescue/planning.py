@@ -49,4 +49,5 @@ def _plan(given: RestoreFacts, calls: tuple[Call, ...], consequences: tuple[str,
         version=given.copy.version,
         danger=danger,
         can_lose=bool(danger),
+        rests_on=given.table.rests_on,
     )

@@ -7,13 +7,17 @@ from dataclasses import replace
 from django.utils import timezone
 
 from changes.plan import ChangePlan, Refusal
+from coordinator.models import CommitStore
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.observation.reading import Reading
 from coordinator.observation.surveys import Survey
 from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.file_checks import check_file
 from coordinator.repairs.object_calls import MOST_BYTES
-from coordinator.repairs.reading import forget, read_for_repair
+from coordinator.repairs.reading import account_of, forget, read_for_repair
+from coordinator.repairs.rescue import table_note
+from coordinator.repairs.rescued_items import MOST_BYTES as LARGEST_NOTE
+from coordinator.repairs.rescued_items import NOWHERE_KNOWN, CopiedFrom, read_note
 from coordinator.repairs.table_under_repair import TableUnderRepair
 from coordinator.repairs.wire_form import in_order
 from coordinator.rescue.copies import SavedCopy
@@ -38,6 +42,7 @@ def plan_copy(
     """
     survey = survey_for_one_table(connection, lake)
     facts = read_for_repair(lake, survey, target_of(connection, copy.place), timezone.now(), keep)
+    facts = replace(facts, account=account_of(connection.role_arn))
     read = _read_item if copy.kind.is_item else _read_file
     return plan_restore(read(lake, survey, facts, copy))
 
@@ -51,6 +56,10 @@ def _read_file(lake: Lake, survey: Survey, facts: RepairFacts, copy: SavedCopy) 
     data = _get(lake, copy.place.bucket, copy.key)
     if data is None:
         return RestoreFacts(TableUnderRepair(facts), copy, ABSENT)
+    try:
+        noted = _note(lake, copy)
+    except ValueError as reason:
+        return RestoreFacts(TableUnderRepair(facts), copy, f"{table_note(copy.key)} cannot be used: {reason}")
     there = _get(lake, copy.place.bucket, copy.goal)
     checks = {copy.name: check_file(copy.name, data, summary.etag)} | _neighbours(lake, facts, copy, copy.version)
     return RestoreFacts(
@@ -58,7 +67,19 @@ def _read_file(lake: Lake, survey: Survey, facts: RepairFacts, copy: SavedCopy) 
         copy,
         file=SavedFile(len(data), hashlib.sha256(data).hexdigest()),
         there=None if there is None else hashlib.sha256(there).hexdigest(),
+        noted=noted,
     )
+
+
+def _note(lake: Lake, copy: SavedCopy) -> CopiedFrom:
+    """What the note beside a file says; nothing where there is none. Raises ValueError where it is none of Levee's."""
+    key = table_note(copy.key)
+    summary = lake.s3.head(copy.place.bucket, key)
+    if summary is None:
+        return NOWHERE_KNOWN
+    if summary.size > LARGEST_NOTE:
+        raise ValueError(f"It has {summary.size:,} B, more than Levee writes.")
+    return read_note(_get(lake, copy.place.bucket, key) or b"")
 
 
 def _read_item(lake: Lake, survey: Survey, facts: RepairFacts, copy: SavedCopy) -> RestoreFacts:
@@ -79,7 +100,21 @@ def _read_item(lake: Lake, survey: Survey, facts: RepairFacts, copy: SavedCopy) 
         store=store,
         found=found,
         log_stores=tuple(one.name for one in survey.log_stores),
+        regions=frozenset({*_known_in(kept, store), *_seen_in(facts, store)}),
     )
+
+
+def _known_in(kept: SavedItem, store: str) -> Iterator[str]:
+    """The regions in which Levee's connections have a store of that name, of the item's kind."""
+    kind = CommitStore.Kind.LOG_STORE if kept.entry is not None else CommitStore.Kind.COMMIT_COORDINATOR
+    yield from CommitStore.objects.filter(kind=kind, name=store).values_list("connection__region", flat=True)
+
+
+def _seen_in(facts: RepairFacts, store: str) -> Iterator[str]:
+    """The regions in which a store of that name was seen to accept versions of the table."""
+    for one in facts.facts.provenance.values():
+        seen = (*one.acceptances, *one.abandoned)
+        yield from (acceptance.region for acceptance in seen if acceptance.store == store and acceptance.region)
 
 
 def _store_of(facts: RepairFacts, kept: SavedItem) -> str:

@@ -141,7 +141,7 @@ def _kept_first(table: TableUnderRepair, deletions: Sequence[tuple[LogObject, De
     calls: list[Call] = []
     for file, call in deletions:
         copy = rescued_object(folder, file.name)
-        calls.append(SaveAside(call.bucket, copy, source=call.key))
+        calls.append(SaveAside(call.bucket, copy, source=call.key, copied_from=table.copied_from))
         calls.append(replace(call, survivor=copy))
     return calls
 

@@ -93,7 +93,7 @@ def test_a_losers_file_that_nothing_tells_from_the_winners_needs_an_admin_and_is
 
     assert (job.state, job.error_text) == ("succeeded", "")
     assert RIVAL not in keys(console)
-    [kept] = [key for key in keys(console) if f"/_levee_rescue/{plan['rescue_folder']}/" in key]
+    [kept] = [key for key in keys(console) if f"/_levee_rescue/{plan['rescue_folder']}/_delta_log/" in key]
     assert console.bytes_of(kept) == commit_of("rival")
 
 
@@ -195,7 +195,7 @@ def test_a_temp_file_above_the_log_without_an_entry_is_kept_aside_before_it_goes
 
     assert (job.state, job.error_text) == ("succeeded", "")
     assert last not in keys(console)
-    [kept] = [key for key in keys(console) if f"/_levee_rescue/{plan['rescue_folder']}/" in key]
+    [kept] = [key for key in keys(console) if f"/_levee_rescue/{plan['rescue_folder']}/_delta_log/" in key]
     assert console.bytes_of(kept) == b"accepted once"
 
 

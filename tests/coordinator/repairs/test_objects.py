@@ -8,7 +8,7 @@ import pytest
 from changes.calls import Result
 from coordinator.repairs import bytes_of
 from coordinator.repairs.object_calls import MOST_BYTES, RequireEqual, SaveAside
-from coordinator.repairs.rescued_items import kept_document
+from coordinator.repairs.rescued_items import CopiedFrom, kept_document
 from tests.builders.delta import incomplete_item
 from tests.coordinator.repairs.scenes import (
     RESCUE,
@@ -225,6 +225,32 @@ def test_an_item_is_saved_in_wire_form_with_the_dynamodb_table_that_it_is_from(w
 def test_an_item_gives_the_same_bytes_whatever_the_order_of_its_attributes():
     item = incomplete_item(7, URI)
     assert kept_document("delta_log", item) == kept_document("delta_log", dict(reversed(item.items())))
+
+
+def test_a_saved_object_has_a_note_beside_it_of_which_table_it_is(world, port):
+    call = replace(save_object(world), copied_from=CopiedFrom(metadata_id="this"))
+    assert make(call, port).result is Result.DONE
+    assert json.loads(world.read(f"{RESCUE}table.json")) == {"levee_rescue": 1, "metadata_id": "this"}
+    assert make(call, port).result is Result.ALREADY
+
+
+def test_no_object_is_saved_beside_the_note_of_another_table(world, port):
+    call = replace(save_object(world), copied_from=CopiedFrom(metadata_id="this"))
+    world.put(f"{RESCUE}table.json", b'{"levee_rescue": 1, "metadata_id": "another"}')
+    assert make(call, port).result is Result.STOPPED
+    keys = world.keys()
+    assert f"{RESCUE}object" not in keys
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_an_object_is_never_saved_without_its_note(world, port, number):
+    call = replace(save_object(world), copied_from=CopiedFrom(metadata_id="this"))
+    make(call, port.at(number, refusal("InternalError")))
+    keys = world.keys()
+    assert f"{RESCUE}object" not in keys or f"{RESCUE}table.json" in keys
+    assert make(call, port).may_go_on
+    keys = world.keys()
+    assert f"{RESCUE}table.json" in keys
 
 
 def test_another_copy_under_the_rescue_name_stops_the_repair(world, port):
