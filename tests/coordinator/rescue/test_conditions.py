@@ -15,6 +15,7 @@ from tests.coordinator.rescue import saved
 pytestmark = pytest.mark.django_db
 LOG = f"{saved.ORDERS}/_delta_log"
 OTHERS = f"{saved.ORDERS}/_levee_rescue/20261120T094207Z-abandon-commit-3"
+LATER = OTHERS.replace("2026", "2099")
 
 
 @pytest.fixture(autouse=True)
@@ -135,8 +136,8 @@ def test_an_entry_goes_to_no_other_dynamodb_table_than_a_log_store_of_the_connec
 
 def test_a_copy_of_an_earlier_release_goes_where_the_tables_other_entries_are(console: Console) -> None:
     table, entry = saved.abandoned(console)
-    console.lake.put(f"{OTHERS}/{entry['tempPath']['S'][5:]}.item.json", json.dumps(entry).encode())
-    copy = f"s3a://{console.lake.bucket}/{OTHERS}/{entry['tempPath']['S'][5:]}.item.json"
+    console.lake.put(f"{LATER}/{entry['tempPath']['S'][5:]}.item.json", json.dumps(entry).encode())
+    copy = f"s3a://{console.lake.bucket}/{LATER}/{entry['tempPath']['S'][5:]}.item.json"
 
     job = saved.restored(console, table, copy)
 
