@@ -16,6 +16,8 @@ from lake.delta.facts import LogObject, LogStoreEntry, Provenance, Registration
 
 PREPARES_WITHIN = timedelta(minutes=5)
 """The longest that a writer takes from its temp file to its entry: one PUT follows the other."""
+_WHOLE_SECOND = timedelta(seconds=1)
+"""S3 tells times in whole seconds, and drops the rest."""
 LEAST_LIFE = 3_600.0
 """Seconds that an entry lives at least after its completion, unless entries show less; upstream's default is a day.
 
@@ -150,7 +152,7 @@ def _refused_while_there(one: WrittenAside, known: Provenance, accepted_at: date
     """
     written = one.file.modified_at if one.written_at is None else max(one.file.modified_at, one.written_at)
     gone_after = max(accepted_at, _end_of(known, accepted_at))
-    return written <= accepted_at and _later(written, PREPARES_WITHIN) <= gone_after
+    return _later(written, _WHOLE_SECOND) <= accepted_at and _later(written, PREPARES_WITHIN) <= gone_after
 
 
 def _end_of(known: Provenance, accepted_at: datetime) -> datetime:

@@ -39,7 +39,7 @@ OTHER = NamedFile(entry(2), ANOTHER)
 
 
 def seen_accepting(name: str, **known: Any) -> WrittenAside:
-    return replace(ASIDE, provenance=provenance(2, age=2 * DAY, store="delta_log", file_name=name, **known))
+    return replace(ASIDE, provenance=provenance(2, age=2 * DAY - 1, store="delta_log", file_name=name, **known))
 
 
 TEMP_FATES: list[tuple[str, WrittenAside, Proof]] = [
@@ -90,8 +90,8 @@ TEMP_FATES: list[tuple[str, WrittenAside, Proof]] = [
      replace(ASIDE, entries=[NamedFile(entry(2), log_object(temp_name(2), age=3 * DAY))]), Proof.NEVER_ACCEPTED),
     ("another was seen to be named since its own entry may have expired",
      replace(ASIDE, provenance=provenance(2, age=0, store="delta_log", file_name=ANOTHER.name)), Proof.UNPROVEN),
-    ("another was seen to be named before it was written: its entry may have gone",
-     replace(ASIDE, provenance=provenance(2, age=2 * DAY + 1, store="delta_log", file_name=ANOTHER.name)),
+    ("another was seen to be named before it was written, or in the same second: its entry may have gone",
+     replace(ASIDE, provenance=provenance(2, age=2 * DAY - 0.5, store="delta_log", file_name=ANOTHER.name)),
      Proof.UNPROVEN),
     ("another was seen to be named, and expired before it could be tried",
      seen_accepting(ANOTHER.name, expire_time=int(FILE.modified_at.timestamp()) + 200), Proof.UNPROVEN),
