@@ -1,13 +1,15 @@
 """The tables of a bucket as its settings are judged by: what waits in them, what they have lost, how large they are."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import Case, Exists, OuterRef, Q, Subquery, When
 
 from coordinator.models import Bucket, Commit, DeltaTable, Entry, TableFinding
+from coordinator.observation.elsewhere import connections_of_same_s3
 from coordinator.protocols.bucket_tables import LostFile, TableInBucket, WaitingFile
 from coordinator.protocols.deadlines import read_moment
 from coordinator.protocols.last_copies import LAST_COPIES, LOST_FILES
@@ -32,28 +34,57 @@ class _FilesOfTable:
 
 
 def tables_in(bucket: Bucket) -> tuple[TableInBucket, ...]:
-    """The tables of a bucket, by prefix: three queries, however many they are."""
-    tables = DeltaTable.objects.filter(connection=bucket.connection_id, bucket=bucket.name, gone_at=None)
-    of_bucket = {"table__connection": bucket.connection_id, "table__bucket": bucket.name, "table__gone_at": None}
+    """The tables of a bucket, by prefix: a few queries, however many they are.
+
+    What other connections know to wait in them, or to be lost, counts too: a rule takes it whoever knows.
+    """
+    connections = [bucket.connection_id, *connections_of_same_s3(bucket.connection)]
+    tables = DeltaTable.objects.filter(connection__in=connections, bucket=bucket.name, gone_at=None)
+    of_bucket = {"table__connection__in": connections, "table__bucket": bucket.name, "table__gone_at": None}
     held: defaultdict[int, _FilesOfTable] = defaultdict(_FilesOfTable)
     for finding in TableFinding.objects.filter(_UNDECIDED | _NAMING_FILES, resolved_at=None, **of_bucket):
         _take_finding(held[finding.table_id], finding)
-    for entry in Entry.objects.filter(Q(code__in=_WAITING) & ~Q(published=True), **of_bucket):
+    waiting = Q(code__in=_WAITING) & ~Q(published=True) & ~_published_since(bucket)
+    for entry in Entry.objects.filter(waiting, **of_bucket):
         _take_entry(held[entry.table_id], entry)
     oldest = Commit.objects.filter(table=OuterRef("pk")).exclude(modified_at=None).order_by("modified_at")
-    rows = tables.annotate(oldest_log=Subquery(oldest.values("modified_at")[:1])).order_by("prefix")
-    return tuple(
-        TableInBucket(
-            prefix,
-            waiting=tuple(one for _, one in sorted(held[pk].waiting.items())),
-            lost=tuple(one for _, one in sorted(held[pk].lost.items())),
-            oldest_log_at=oldest_log,
-            log_sizes=read_ranges(sizes),
-            is_read=error_at is None and observed_at is not None and state != State.NOT_CHECKED and held[pk].is_decided,
-        )
-        for pk, prefix, oldest_log, sizes, error_at, observed_at, state in rows.values_list(
-            "pk", "prefix", "oldest_log", "log_sizes", "error_at", "observed_at", "state"
-        )
+    is_own = Case(When(connection=bucket.connection_id, then=0), default=1)
+    rows = tables.annotate(oldest_log=Subquery(oldest.values("modified_at")[:1])).order_by("prefix", is_own, "pk")
+    by_prefix = groupby(rows, key=lambda row: row.prefix)
+    return tuple(_table_in(prefix, list(of_place), held) for prefix, of_place in by_prefix)
+
+
+def _published_since(bucket: Bucket) -> Exists:
+    """Of what another connection read to wait: that this one has since found the version published."""
+    later = Commit.objects.filter(
+        table__connection=bucket.connection_id,
+        table__bucket=bucket.name,
+        table__prefix=OuterRef("table__prefix"),
+        table__observed_at__gt=OuterRef("table__observed_at"),
+        version=OuterRef("version"),
+    )
+    return Exists(later.exclude(table=OuterRef("table")))
+
+
+def _table_in(prefix: str, rows: Sequence[DeltaTable], held: Mapping[int, _FilesOfTable]) -> TableInBucket:
+    """One table by the row of this connection, or of another one that alone has one; its files by all of them."""
+    first, files = rows[0], _FilesOfTable()
+    for row in rows:
+        known = held.get(row.pk, _FilesOfTable())
+        for key, one in known.waiting.items():
+            files.waiting.setdefault(key, one)
+            if one.is_certain:
+                files.waiting[key] = one
+        for lost in known.lost.values():
+            _lose(files, lost)
+    was_read = not first.error_at and first.observed_at is not None and first.state != State.NOT_CHECKED
+    return TableInBucket(
+        prefix,
+        waiting=tuple(one for _, one in sorted(files.waiting.items())),
+        lost=tuple(one for _, one in sorted(files.lost.items())),
+        oldest_log_at=getattr(first, "oldest_log", None),
+        log_sizes=read_ranges(first.log_sizes),
+        is_read=was_read and (first.pk not in held or held[first.pk].is_decided),
     )
 
 

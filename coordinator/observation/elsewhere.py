@@ -53,6 +53,11 @@ def _stores_elsewhere(connection: Connection) -> list[CommitStore]:
     return [store for store in others if not is_one_of(store, own)]
 
 
+def connections_of_same_s3(connection: Connection) -> list[int]:
+    """Ids of the other connections that see the same S3."""
+    return [one.pk for one in Connection.objects.exclude(pk=connection.pk).order_by("pk") if same_s3(one, connection)]
+
+
 def same_s3(one: Connection, other: Connection) -> bool:
     """Bucket names are unique within a partition of AWS; an endpoint of one's own is a world of its own."""
     if one.endpoint_url or other.endpoint_url:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from django.db.models import QuerySet
 
 from coordinator.models import CommitStore, DeltaTable, ProvenanceRow
-from coordinator.observation.elsewhere import is_one_of, same_s3
+from coordinator.observation.elsewhere import connections_of_same_s3, is_one_of, same_s3
 from coordinator.observation.provenance_rows import provenance_of_row
 from coordinator.observation.surveys import Place
 from coordinator.observation.targets import RowElsewhere
@@ -52,7 +52,7 @@ def seen_anywhere(table: DeltaTable, version: int) -> Provenance | None:
 
 
 def _found(connection: Connection, tables: "QuerySet[DeltaTable]") -> dict[Place, tuple[RowElsewhere, ...]]:
-    others = [one for one in Connection.objects.exclude(pk=connection.pk) if same_s3(one, connection)]
+    others = connections_of_same_s3(connection)
     if not others:
         return {}
     stores = {(one.connection_id, one.name): one for one in CommitStore.objects.select_related("connection")}

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from coordinator.protocols.names import is_temp_of
+from coordinator.protocols.names import is_moved_temp, is_temp_of
 from lake.delta.facts import LogObject, LogStoreEntry, Provenance, Registration
 
 PREPARES_WITHIN = timedelta(minutes=5)
 """The longest that a writer takes from its temp file to its entry: one PUT follows the other."""
+_WHOLE_SECOND = timedelta(seconds=1)
+"""S3 tells times in whole seconds, and drops the rest."""
 LEAST_LIFE = 3_600.0
 """Seconds that an entry lives at least after its completion, unless entries show less; upstream's default is a day.
 
@@ -131,13 +133,35 @@ def was_named(provenance: Provenance | None, name: str) -> bool | None:
 
 
 def _came_too_late(one: WrittenAside) -> bool:
-    """Another file is or was named, and an entry of this one cannot have expired before that one was put."""
+    """Another file is or was named, and an entry of this one cannot have expired before that one was put, nor have
+    been put after that one had gone.
+    """
     life = timedelta(seconds=max(one.life_seconds, 0))
     put = [_put_by(named, one.published) for named in one.entries]
     if not put and one.provenance is not None and one.provenance.accepted_at is not None:
+        if not _refused_while_there(one, one.provenance, one.provenance.accepted_at):
+            return False
         put = [_later(one.provenance.accepted_at, PREPARES_WITHIN)]
     written = one.file.modified_at if one.written_at is None else min(one.file.modified_at, one.written_at)
     return bool(put) and _later(written, life) > max(put)
+
+
+def _refused_while_there(one: WrittenAside, known: Provenance, accepted_at: datetime) -> bool:
+    """Whether the writer of the file found the entry of another, which is gone: it was written by the time that one was
+    seen, and that one did not expire before the writer could try. What is younger may have come after it.
+    """
+    written = one.file.modified_at if one.written_at is None else max(one.file.modified_at, one.written_at)
+    gone_after = max(accepted_at, _end_of(known, accepted_at))
+    return _later(written, _WHOLE_SECOND) <= accepted_at and _later(written, PREPARES_WITHIN) <= gone_after
+
+
+def _end_of(known: Provenance, accepted_at: datetime) -> datetime:
+    """The earliest end of an entry that was seen; one that was not complete lives on, unless its writer removes it."""
+    if known.expire_time is not None:
+        return _moment(known.expire_time)
+    if known.file_name is not None and is_moved_temp(known.file_name):
+        return accepted_at
+    return _later(accepted_at, timedelta(seconds=LEAST_LIFE))
 
 
 def _put_by(named: NamedFile, published: LogObject | None) -> datetime:
@@ -146,8 +170,12 @@ def _put_by(named: NamedFile, published: LogObject | None) -> datetime:
         return _later(named.file.modified_at, PREPARES_WITHIN)
     if named.entry.complete and published is not None:
         return published.modified_at
+    return _moment(named.entry.expire_time) if named.entry.expire_time is not None else _END
+
+
+def _moment(seconds: int) -> datetime:
     try:
-        return datetime.fromtimestamp(named.entry.expire_time, UTC) if named.entry.expire_time is not None else _END
+        return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, OSError, ValueError):
         return _END
 

@@ -15,8 +15,18 @@ from coordinator.observation.settings_of_aws import SETTINGS_EVERY, judge_by_clo
 from dashboard.alerts.evaluation import evaluate
 from dashboard.alerts.models import Alert
 from dashboard.alerts.problems import Problem
+from dashboard.connections.models import Connection
 from lake.aws.answers import AwsResponse
-from tests.builders.lake import make_bucket, make_entry, make_finding, make_pending, make_table
+from tests.builders.lake import (
+    NOW,
+    make_bucket,
+    make_commit,
+    make_connection,
+    make_entry,
+    make_finding,
+    make_pending,
+    make_table,
+)
 from tests.coordinator.settings.denying import Gate
 
 DAY = timedelta(days=1)
@@ -266,6 +276,43 @@ def test_only_entries_whose_file_may_be_the_only_copy_count():
     assert contents() == {"orders": (held, [46])}
 
 
+def row_elsewhere(**fields: Any) -> DeltaTable:
+    return make_table("s3a://lake/orders", connection=make_connection("other", region="us-east-1"), **fields)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_known_here", [True, False])
+def test_what_waits_by_another_connections_store_counts_too(is_known_here):
+    if is_known_here:
+        make_pending(make_table("s3a://lake/orders"), 41)
+    there = row_elsewhere()
+    make_pending(there, 42)
+    make_pending(there, 43, code="C11", file_present=False)
+
+    waiting = [(version, f".tmp/{version:020d}.json.7f3c9b52") for version in (41, 42)]
+    assert contents() == {"orders": (waiting if is_known_here else waiting[1:], [43])}
+
+
+@pytest.mark.django_db
+def test_what_another_connection_to_another_s3_knows_counts_for_nothing():
+    there = row_elsewhere()
+    make_pending(there, 42)
+    Connection.objects.filter(name="other").update(endpoint_url="http://127.0.0.1:1")
+
+    assert contents() == {}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("age", [timedelta(minutes=-1), timedelta(minutes=1)], ids=["before", "since"])
+def test_what_another_connection_saw_waiting_waits_until_it_is_seen_published_since(age):
+    table = make_table("s3a://lake/orders", observed_at=NOW)
+    there = row_elsewhere(observed_at=NOW - age)
+    make_pending(there, 42)
+    make_commit(table, 42)
+
+    assert [version for version, _ in contents()["orders"][0]] == ([42] if age < timedelta(0) else [])
+
+
 def copy_of(version: int) -> dict[str, Any]:
     return {
         "version": version,
@@ -339,4 +386,4 @@ def test_contents_take_as_many_queries_however_many_tables_there_are():
         return len(captured)
 
     bucket = make_bucket()
-    assert queries(range(1)) == queries(range(1, 30)) == 3
+    assert queries(range(1)) == queries(range(1, 30)) == 4

@@ -117,7 +117,7 @@ def test_an_entry_beside_a_coordinators_list_disputes_nothing():
 
 
 def test_no_file_of_a_version_that_another_lock_gave_away_too_counts_as_refused():
-    seen = known(3, OURS, age=DAY)
+    seen = known(3, OURS, age=DAY - 1)
     alone, both = facts_of(seen), with_elsewhere(facts_of(seen), [there(BY_EU)])
 
     assert fates(alone) == {OURS: Proof.COPIED, THEIRS: Proof.NEVER_ACCEPTED, THIRD: Proof.NEVER_ACCEPTED}

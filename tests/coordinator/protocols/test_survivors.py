@@ -39,7 +39,7 @@ OTHER = NamedFile(entry(2), ANOTHER)
 
 
 def seen_accepting(name: str, **known: Any) -> WrittenAside:
-    return replace(ASIDE, provenance=provenance(2, age=2 * DAY, store="delta_log", file_name=name, **known))
+    return replace(ASIDE, provenance=provenance(2, age=2 * DAY - 1, store="delta_log", file_name=name, **known))
 
 
 TEMP_FATES: list[tuple[str, WrittenAside, Proof]] = [
@@ -90,6 +90,18 @@ TEMP_FATES: list[tuple[str, WrittenAside, Proof]] = [
      replace(ASIDE, entries=[NamedFile(entry(2), log_object(temp_name(2), age=3 * DAY))]), Proof.NEVER_ACCEPTED),
     ("another was seen to be named since its own entry may have expired",
      replace(ASIDE, provenance=provenance(2, age=0, store="delta_log", file_name=ANOTHER.name)), Proof.UNPROVEN),
+    ("another was seen to be named before it was written, or in the same second: its entry may have gone",
+     replace(ASIDE, provenance=provenance(2, age=2 * DAY - 0.5, store="delta_log", file_name=ANOTHER.name)),
+     Proof.UNPROVEN),
+    ("another was seen to be named, and expired before it could be tried",
+     seen_accepting(ANOTHER.name, expire_time=int(FILE.modified_at.timestamp()) + 200), Proof.UNPROVEN),
+    ("another was seen to be named, and expired after it was tried",
+     seen_accepting(ANOTHER.name, expire_time=int(FILE.modified_at.timestamp()) + 400), Proof.NEVER_ACCEPTED),
+    ("another that its writer may have given up was seen to be named", seen_accepting("_commit_9.json.tmp"),
+     Proof.UNPROVEN),
+    ("another was seen to be named, and it was put again later",
+     replace(ASIDE, provenance=provenance(2, age=2 * DAY + 1, store="delta_log", file_name=ANOTHER.name),
+             written_at=FILE.modified_at - timedelta(minutes=1)), Proof.UNPROVEN),
     ("another is named, entries live for no time", replace(ASIDE, entries=[OTHER], life_seconds=0),
      Proof.UNPROVEN),
     ("another is named, entries live for a minute", replace(ASIDE, entries=[OTHER], life_seconds=60), Proof.UNPROVEN),
