@@ -163,9 +163,17 @@ class Call(Protocol):
 
 
 class LakeCall:
-    """What most calls have in common: no body to be read, and no copies."""
+    """What most calls have in common: no condition, no permissions, no body to be read, and no copies."""
 
     __slots__ = ()
+
+    @property
+    def condition(self) -> str:
+        return ""
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        return ()
 
     @property
     def request(self) -> str:

@@ -5,7 +5,7 @@ Tables are DynamoDB tables, times epoch seconds.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, done, table_arn
 from coordinator.protocols.wording import counted, duration, thousands
@@ -33,13 +33,10 @@ EMPTY: dict[str, Any] = {"L": []}
 class RequireNoEntry(LakeCall):
     """Read the entry of another lock of the same table; one that exists stops the repair."""
 
+    operation: ClassVar[str] = "dynamodb:GetItem"
     table: str
     table_path: str
     file_name: str
-
-    @property
-    def operation(self) -> str:
-        return "dynamodb:GetItem"
 
     @property
     def says(self) -> str:
@@ -66,15 +63,12 @@ class CompleteEntry(LakeCall):
     An entry of that tempPath that is complete already counts as completed.
     """
 
+    operation: ClassVar[str] = "dynamodb:UpdateItem"
     table: str
     table_path: str
     file_name: str
     temp_path: str
     ttl_seconds: int
-
-    @property
-    def operation(self) -> str:
-        return "dynamodb:UpdateItem"
 
     @property
     def says(self) -> str:
@@ -114,14 +108,11 @@ class CompleteEntry(LakeCall):
 class DeleteEntry(LakeCall):
     """Delete an entry, if complete = "false" AND tempPath = `temp_path`; an absent one counts as deleted."""
 
+    operation: ClassVar[str] = "dynamodb:DeleteItem"
     table: str
     table_path: str
     file_name: str
     temp_path: str
-
-    @property
-    def operation(self) -> str:
-        return "dynamodb:DeleteItem"
 
     @property
     def says(self) -> str:
@@ -158,15 +149,12 @@ class ClearCommits(LakeCall):
     A list that is empty already counts as cleared; any other refusal means that a writer moved on: nothing is done.
     """
 
+    operation: ClassVar[str] = "dynamodb:UpdateItem"
     table: str
     table_id: str
     path: str
     table_version: int
     commits: Mapping[str, Any]
-
-    @property
-    def operation(self) -> str:
-        return "dynamodb:UpdateItem"
 
     @property
     def says(self) -> str:
@@ -207,16 +195,13 @@ class ClearCommits(LakeCall):
 class RaiseVersion(LakeCall):
     """SET tableVersion and tableTimestamp, if tableVersion = `from_version` AND path = `path` AND schemaVersion = 1."""
 
+    operation: ClassVar[str] = "dynamodb:UpdateItem"
     table: str
     table_id: str
     path: str
     from_version: int
     to_version: int
     to_timestamp: int
-
-    @property
-    def operation(self) -> str:
-        return "dynamodb:UpdateItem"
 
     @property
     def says(self) -> str:
@@ -260,12 +245,9 @@ class RaiseVersion(LakeCall):
 class Register(LakeCall):
     """Put a registration, if none of its tableId exists; an equal one counts as put."""
 
+    operation: ClassVar[str] = "dynamodb:PutItem"
     table: str
     item: Item
-
-    @property
-    def operation(self) -> str:
-        return "dynamodb:PutItem"
 
     @property
     def says(self) -> str:
@@ -303,14 +285,11 @@ class Register(LakeCall):
 class DeleteRegistration(LakeCall):
     """Delete a registration, if hasAcceptedCommits = false AND commits = [] AND path and tableVersion are as read."""
 
+    operation: ClassVar[str] = "dynamodb:DeleteItem"
     table: str
     table_id: str
     path: str
     table_version: int
-
-    @property
-    def operation(self) -> str:
-        return "dynamodb:DeleteItem"
 
     @property
     def says(self) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 from changes.calls import (
     Answer,
@@ -119,15 +119,12 @@ class Publish(LakeCall):
     are success and different bytes stop the repair.
     """
 
+    operation: ClassVar[str] = "s3:GetObject, s3:PutObject"
     bucket: str
     source: str
     key: str
     etag: str
     size: int
-
-    @property
-    def operation(self) -> str:
-        return "s3:GetObject, s3:PutObject"
 
     @property
     def says(self) -> str:
@@ -183,13 +180,10 @@ class Publish(LakeCall):
 class RequireEqual(LakeCall):
     """Read both objects; different bytes, or an absent one, stop the repair."""
 
+    operation: ClassVar[str] = "s3:GetObject"
     bucket: str
     one: str
     other: str
-
-    @property
-    def operation(self) -> str:
-        return "s3:GetObject"
 
     @property
     def says(self) -> str:
@@ -212,12 +206,9 @@ class RequireEqual(LakeCall):
 class RequireAbsent(LakeCall):
     """HEAD each key; one that exists stops the repair."""
 
+    operation: ClassVar[str] = "s3:HeadObject"
     bucket: str
     keys: tuple[str, ...]
-
-    @property
-    def operation(self) -> str:
-        return "s3:HeadObject"
 
     @property
     def says(self) -> str:
@@ -242,12 +233,9 @@ class RequireAbsent(LakeCall):
 class RequireEmpty(LakeCall):
     """List the prefix; any object (directory markers aside) stops the repair."""
 
+    operation: ClassVar[str] = "s3:ListObjectsV2"
     bucket: str
     prefix: str
-
-    @property
-    def operation(self) -> str:
-        return "s3:ListObjectsV2"
 
     @property
     def says(self) -> str:

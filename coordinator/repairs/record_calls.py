@@ -1,8 +1,9 @@
 """Calls that write what Levee itself knows of a table, and nothing to the lake."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from changes.calls import Answer, LakeCall, Permission, Sending
+from changes.calls import Answer, LakeCall, Sending
 from coordinator.protocols.wording import verb, version_list
 
 
@@ -13,26 +14,15 @@ class Abandon(LakeCall):
     It follows the call that makes the loss. An item of theirs that a later look finds counts again.
     """
 
+    operation: ClassVar[str] = "Levee's own records"
     uri: str
     commits: tuple[tuple[int, str], ...]
-
-    @property
-    def operation(self) -> str:
-        return "Levee's own records"
 
     @property
     def says(self) -> str:
         versions = sorted({version for version, _ in self.commits})
         named = f"{verb(len(versions), 'version', 'versions')} {version_list(versions)}"
         return f"Gives up what Levee saw to be accepted as {named}: its loss is no finding from then on."
-
-    @property
-    def condition(self) -> str:
-        return ""
-
-    @property
-    def permissions(self) -> tuple[Permission, ...]:
-        return ()
 
     def send(self, sending: Sending) -> Answer:
         answer = sending.own_records().abandon(self.uri, self.commits)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from typing import ClassVar
 
 from changes.calls import Answer, LakeCall, Permission, Result, Sending, Stop, already, done, objects_of, table_arn
 from coordinator.repairs.keys_in_words import label, short
@@ -20,15 +21,12 @@ class RestoreObject(LakeCall):
     put back and different bytes stop it. The copy stays.
     """
 
+    operation: ClassVar[str] = "s3:GetObject, s3:PutObject"
     bucket: str
     source: str
     key: str
     size: int
     sha256: str
-
-    @property
-    def operation(self) -> str:
-        return "s3:GetObject, s3:PutObject"
 
     @property
     def says(self) -> str:
@@ -70,13 +68,10 @@ class RestoreItem(LakeCall):
     An equal item that is there already counts as put back; any other one stays as it is.
     """
 
+    operation: ClassVar[str] = "dynamodb:PutItem, dynamodb:GetItem"
     table: str
     key_names: tuple[str, ...]
     item: Item
-
-    @property
-    def operation(self) -> str:
-        return "dynamodb:PutItem, dynamodb:GetItem"
 
     @property
     def says(self) -> str:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from changes.calls import Answer, LakeCall, Permission, Result, Sending, Stop, already, done
 from coordinator.protocols.wording import thousands
@@ -130,21 +130,10 @@ class StoreCall(LakeCall):
 class ListStore(LakeCall):
     """Add a DynamoDB table to the commit stores that Levee knows; an entry that is there already stays."""
 
+    operation: ClassVar[str] = "Levee's own records"
     table: str
     kind: str
     says: str
-
-    @property
-    def operation(self) -> str:
-        return "Levee's own records"
-
-    @property
-    def condition(self) -> str:
-        return ""
-
-    @property
-    def permissions(self) -> tuple[Permission, ...]:
-        return ()
 
     def send(self, sending: Sending) -> Answer:
         return sending.own_records().list_store(self.table, self.kind)
@@ -154,14 +143,11 @@ class ListStore(LakeCall):
 class BeginTtlMigration(LakeCall):
     """Record that TTL of a log store is to move to expireTime; ticks of the schedule carry it on."""
 
+    operation: ClassVar[str] = "dynamodb:UpdateTimeToLive, twice"
     table: str
     attribute: str
     says: str
     arn: str = field(default="", repr=False)
-
-    @property
-    def operation(self) -> str:
-        return "dynamodb:UpdateTimeToLive, twice"
 
     @property
     def condition(self) -> str:

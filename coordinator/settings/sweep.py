@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from changes.calls import Answer, LakeCall, Permission, Result, Sending, bucket_arn, objects_of, table_arn
 from coordinator.protocols.wording import counted
@@ -41,6 +41,7 @@ class SweepTable(LakeCall):
     the call is sent, and no digest rests on it.
     """
 
+    operation: ClassVar[str] = "s3:DeleteObject"
     bucket: str
     folder: str
     before: str
@@ -48,10 +49,6 @@ class SweepTable(LakeCall):
     says: str
     is_guarded: bool = True
     recall: Recall = field(default=_nothing_seen, repr=False, compare=False)
-
-    @property
-    def operation(self) -> str:
-        return "s3:DeleteObject"
 
     @property
     def condition(self) -> str:
