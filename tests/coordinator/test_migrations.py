@@ -7,27 +7,27 @@ from django.db.migrations.executor import MigrationExecutor
 from coordinator.models import CommitStore, DeltaTable
 from tests.builders.lake import make_connection, make_entry, make_store, make_table
 
-BEFORE, AFTER = [("coordinator", "0003_record_ttl_migrations")], [("coordinator", "0007_second_look")]
+BEFORE = [("coordinator", "0003_record_ttl_migrations")]
 PATH = "s3a://lake/sales/orders"
 
 
 @pytest.fixture
 def migrate(transactional_db):
-    """Migrate the coordinator's tables; the newest state is brought back at the end."""
+    """Migrate the coordinator's tables, to the newest state where none is named; that is brought back at the end."""
 
-    def to(target):
-        MigrationExecutor(connection).migrate(target)
+    def to(target=None):
+        executor = MigrationExecutor(connection)
+        executor.migrate(target or executor.loader.graph.leaf_nodes())
 
     yield to
-    executor = MigrationExecutor(connection)
-    executor.migrate(executor.loader.graph.leaf_nodes())
+    to()
 
 
 def known_before(migrate, *paths):
     """Store lock domains as they were stored before stores were told apart."""
     DeltaTable.objects.update(lock_domains=[{"store": "", "path": path} for path in paths])
     migrate(BEFORE)
-    migrate(AFTER)
+    migrate()
     return DeltaTable.objects.get().domains
 
 

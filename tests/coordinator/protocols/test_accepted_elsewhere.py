@@ -77,7 +77,7 @@ def test_a_commit_that_is_accepted_again_by_one_lock_is_led_by_the_first():
 
 
 def test_what_was_given_up_here_counts_no_more_although_another_connection_saw_it():
-    gone = Acceptance("delta_log", "eu-west-1", PATH, THEIRS)
+    gone = Acceptance("delta_log", "eu-west-1", PATH, THEIRS, abandoned_at=BY_EU.accepted_at)
     facts = facts_of(replace(BY_US, abandoned=(gone,)))
 
     assert codes(with_elsewhere(facts, [there(BY_EU)])) == codes(facts)
