@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import groupby
 
 import pytest
 
@@ -19,8 +20,9 @@ from tests.schedules.scenes import Scene, Turn, Turns
 from tests.schedules.spark import ModelSpark
 from tests.schedules.world import World
 
-FEW, MANY, ALL = 2, 40, sys.maxsize
-"""How many schedules of each scene and act are played: always, in the slow layer, and wherever time does not matter."""
+FEW, MANY, ALL = 0, 40, sys.maxsize
+"""How many schedules of each scene and act are played, at each request one at the least: always, in the slow layer, and
+wherever time does not matter."""
 ASKED = os.environ.get("LEVEE_SCHEDULES", "")
 """Another number for all tests, or "all"."""
 MOST_SHOWN = 12
@@ -79,7 +81,8 @@ class Theatre:
     ) -> None:
         self._clock = clock
         self._patch = monkeypatch
-        self._most = {"": most, "all": ALL}.get(ASKED) or int(ASKED)
+        named = {"": most, "all": ALL}
+        self._most = named[ASKED] if ASKED in named else int(ASKED)
         self._interruptions = interruptions
         self.played = 0
 
@@ -161,10 +164,14 @@ class Wrongs:
 
 
 def drawn(schedules: Sequence[Schedule], most: int) -> Sequence[Schedule]:
-    """All of them, or as many as asked for, drawn the same each time."""
+    """All of them, or one at each request and as many as asked for in all, drawn the same each time."""
     if len(schedules) <= most:
         return schedules
-    return random.Random(str(schedules[0])).sample(schedules, most)
+    chance = random.Random(str(schedules[0]))
+    by_request = groupby(schedules, key=lambda one: one.position)
+    chosen = [chance.choice(list(of_it)) for _, of_it in by_request]
+    left = [one for one in schedules if one not in chosen]
+    return [*chosen, *chance.sample(left, max(0, most - len(chosen)))]
 
 
 def require_none(found: Iterable[str]) -> None:
