@@ -18,8 +18,6 @@ from dashboard.web.answers import SeeOther
 
 TEMPLATE = "changes/plan.html"
 POLL_SECONDS = 2
-MOST_CALLS = 40
-"""Calls that the page writes out: a sweep has one for each table."""
 _LONGEST_DIGEST, _LONGEST_NAME, _LONGEST_REASON = 64, 600, 500
 
 
@@ -28,7 +26,9 @@ class PageWords:
     """The sentences of a page that differ by what is changed. `title` stands where there is no plan.
 
     `danger` is what stands before a plan's own words for what can be lost, `if_word` between an operation and its
-    condition; `rest` is what is done after the last call, as its title and its sentence.
+    condition; `rest` is what is done after the last call, as its title and its sentence. `gone` is said where there are
+    plans, and none of this change. Of calls that are alike the page writes out `most_calls`, None for all of them, and
+    `more_calls` says what the others are.
     """
 
     title: str
@@ -41,6 +41,9 @@ class PageWords:
     danger_means: str = "Before the first call everything is read once more; if anything has moved, nothing is sent."
     if_word: str = ": "
     call_more: str = "The request"
+    gone: str = ""
+    most_calls: int | None = None
+    more_calls: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +115,11 @@ class PlanPage:
 
     @property
     def calls(self) -> list[CallDocument]:
-        return list(self.plan["calls"][:MOST_CALLS]) if self.plan else []
+        return list(self.plan["calls"][: self.words.most_calls]) if self.plan else []
 
     @property
     def calls_left_out(self) -> int:
-        return max(len(self.plan["calls"]) - MOST_CALLS, 0) if self.plan else 0
+        return len(self.plan["calls"]) - len(self.calls) if self.plan else 0
 
 
 class Confirmed(NamedTuple):

@@ -38,6 +38,7 @@ WORDS = PageWords(
         "The finding has to be resolved. If it is not, the job says what is still wrong, or that somebody else was "
         "faster.",
     ),
+    gone="As the table was read, the finding no longer holds or no longer names this repair.",
     danger="This can lose {}.",
     danger_means="What is removed is saved aside first. Before the first call everything is read once more; if "
     "anything has moved, nothing is sent.",

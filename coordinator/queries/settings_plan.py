@@ -75,6 +75,8 @@ WORDS = PageWords(
     nothing="There is nothing to do.",
     rest=("Read it again", "What AWS then says is stored, and shown with its age."),
     if_word=", if ",
+    most_calls=40,
+    more_calls="Each for one more table, as above.",
 )
 SLOTS = PageSlots(
     crumbs="coordinator/parts/settings_crumbs.html",

@@ -123,6 +123,21 @@ def test_the_plan_shows_each_call_its_condition_the_command_and_the_permissions(
     assert "What must not be done instead" in html
 
 
+def test_a_plan_of_very_many_calls_shows_each_of_them(client: Client, console: Console) -> None:
+    console.lake.table(ROOT, 25, log_store=True)
+    for version in range(1, 23):
+        console.lake.pending(ROOT, version)
+    plan = max(console.planned(console.observed(ROOT)).result["plans"], key=lambda one: len(one["calls"]))
+    asked = {"repair": plan["kind"], "code": plan["code"], "version": str(plan["version"])}
+
+    html = body(client.get(confirm_page(client, console, console.table(ROOT), asked)))
+
+    calls = plan["calls"]
+    assert len(calls) > 40
+    assert all(call["says"] in html for call in calls)
+    assert " more</h3>" not in html
+
+
 def test_the_fragment_holds_no_frame_and_stops_asking_when_the_plan_is_there(client: Client, console: Console) -> None:
     table = console.pending()
     address = client.post(f"/tables/{table.pk}/repairs/", PUBLISH)["Location"]
