@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from coordinator.protocols.provenance import is_another_table, remember
+from coordinator.protocols.provenance import is_another_table, led_by, remember
 from lake.delta.facts import Acceptance, LockDomain, Provenance, ReadingProblem, TableFacts
 
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -33,7 +33,7 @@ def with_acceptances_of(known: Provenance, others: Iterable[Provenance]) -> Prov
     if not known.is_accepted:
         return replace(known, rivals=both.acceptances, disputed=len(both.acceptances) > 1, abandoned=abandoned)
     first, *rivals = sorted(both.acceptances, key=lambda one: one.accepted_at or _BEGINNING)
-    return replace(_led_by(both, first), rivals=tuple(rivals), abandoned=abandoned)
+    return replace(led_by(both, first), rivals=tuple(rivals), abandoned=abandoned)
 
 
 def with_elsewhere(facts: TableFacts, others: Iterable[KnownElsewhere]) -> TableFacts:
@@ -83,24 +83,7 @@ def _disputed_among_its_kind(merged: Provenance, known: Provenance | None) -> Pr
 
 def _with(known: Provenance, one: Acceptance) -> Provenance:
     """What is known with one more acceptance, however many there are: a file that is not kept may be deleted."""
-    both = remember(known, _led_by(Provenance(known.version), one))
+    both = remember(known, led_by(Provenance(known.version), one))
     if one.file_name is None or both.accepted(one.file_name):
         return both
     return replace(both, rivals=(*both.rivals, one), disputed=True)
-
-
-def _led_by(known: Provenance, first: Acceptance) -> Provenance:
-    """The same with this acceptance as its first: of one lock, the order tells which came last."""
-    return replace(
-        known,
-        store=first.store,
-        region=first.region,
-        lock_domain=first.lock_domain,
-        file_name=first.file_name,
-        accepted_size=first.size,
-        accepted_etag=first.etag,
-        accepted_timestamp=first.timestamp,
-        accepted_at=first.accepted_at,
-        differs_etag=first.differs_etag,
-        expire_time=first.expire_time,
-    )

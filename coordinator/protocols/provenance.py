@@ -16,6 +16,8 @@ from lake.delta.facts import Acceptance, LockDomain, LogObject, LogStoreEntry, P
 
 _OF_THE_FILE = ("digest", "in_commit_timestamp", "commit_timestamp")
 _SHOWN = ("copy_etag", "differs_etag")
+FOR_EVER = datetime.max.replace(tzinfo=UTC)
+"""When an acceptance is given up that never was of this table."""
 MOST_RIVALS = 5
 """Acceptances of one version that are kept besides the first."""
 _OF_ITS_ACCEPTANCE = ("file_name", "accepted_size", "accepted_etag", "accepted_timestamp", "expire_time")
@@ -58,10 +60,6 @@ def remember(known: Provenance | None, seen: Provenance) -> Provenance:
     return replace(both, **shown) if shown else both
 
 
-FOR_EVER = datetime.max.replace(tzinfo=UTC)
-"""When an acceptance is given up that never was of this table."""
-
-
 def abandoned(known: Provenance, files: Collection[str], at: datetime) -> Provenance:
     """What is left of a version once what these files were accepted as is given up; "" stands for an unknown name.
 
@@ -90,8 +88,13 @@ def _accepted_as(bare: Provenance, acceptances: Sequence[Acceptance]) -> Provena
     if not acceptances:
         return bare
     first, *rivals = acceptances
+    return replace(led_by(bare, first), rivals=tuple(rivals), disputed=bool(rivals))
+
+
+def led_by(known: Provenance, first: Acceptance) -> Provenance:
+    """The same with this acceptance as its first: of one lock, the order tells which came last."""
     return replace(
-        bare,
+        known,
         store=first.store,
         region=first.region,
         lock_domain=first.lock_domain,
@@ -102,8 +105,6 @@ def _accepted_as(bare: Provenance, acceptances: Sequence[Acceptance]) -> Provena
         expire_time=first.expire_time,
         accepted_at=first.accepted_at,
         differs_etag=first.differs_etag,
-        rivals=tuple(rivals),
-        disputed=bool(rivals),
     )
 
 
@@ -260,18 +261,7 @@ def _with_acceptance(known: Provenance, seen: Provenance) -> Provenance:
     if seen.store is None:
         return known
     if known.store is None:
-        return replace(
-            known,
-            store=seen.store,
-            region=seen.region,
-            lock_domain=seen.lock_domain,
-            file_name=seen.file_name,
-            accepted_size=seen.accepted_size,
-            accepted_etag=seen.accepted_etag,
-            accepted_timestamp=seen.accepted_timestamp,
-            expire_time=seen.expire_time,
-            accepted_at=seen.accepted_at,
-        )
+        return led_by(known, replace(seen.acceptances[0], differs_etag=known.differs_etag))
     if _is_another_commit(known.acceptances[0], seen.acceptances[0]):
         return replace(known, disputed=True)
     same = (known.store, known.region, known.lock_domain) == (seen.store, seen.region, seen.lock_domain)

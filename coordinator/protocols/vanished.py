@@ -29,11 +29,13 @@ def judge_vanished(view: LogView) -> Judgement:
     gone = gone_versions(view)
     if not gone or any(commit_name(version) not in view.facts.heads for version in gone[:MOST_LOOKED_UP]):
         return Judgement()
-    lost, known = vanished_versions(view), view.facts.provenance
-    unread = [version for version in gone if version not in lost and _unread_store(view, known[version])]
-    given_up = [version for version in gone if version not in (*lost, *unread)]
+    known = view.facts.provenance
+    lost = [version for version in gone if _is_lost(view, known[version])]
+    unclear = sorted(set(gone).difference(lost))
+    unread = [version for version in unclear if _unread_store(view, known[version])]
+    given_up = sorted(set(unclear).difference(unread))
     found = [_finding(view, lost)] if lost else []
-    found += [_unread(view, unread)] if unread else []
+    found += [_not_read(view, unread)] if unread else []
     return Judgement(findings=(*found, *([_given_up_or_lost(given_up)] if given_up else [])))
 
 
@@ -115,7 +117,7 @@ def _what_happened(known: Sequence[Provenance]) -> str:
     return "were published or accepted and are gone"
 
 
-def _unread(view: LogView, versions: Sequence[int]) -> Finding:
+def _not_read(view: LogView, versions: Sequence[int]) -> Finding:
     many = len(versions)
     stores = dict.fromkeys(_unread_store(view, view.facts.provenance[version]) for version in versions)
     named = f"{verb(many, 'version', 'versions')} {version_list(versions)} {verb(many, 'was', 'were')}"
