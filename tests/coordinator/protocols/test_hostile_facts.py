@@ -6,10 +6,11 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coordinator.protocols.absence import missed, withhold
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.judgement import worst_first
 from coordinator.protocols.needed_facts import wanted_comparisons, wanted_heads
-from coordinator.protocols.verdict import State
+from coordinator.protocols.verdict import Severity, State
 from lake.delta.facts import (
     CoordinatorCommit,
     LockDomain,
@@ -150,6 +151,17 @@ def test_a_verdict_holds_together_whatever_was_read(given_facts: TableFacts) -> 
     if verdict.published_version is not None:
         assert verdict.accepted_version is not None
         assert verdict.accepted_version >= verdict.published_version
+
+
+@settings(max_examples=300, deadline=None)
+@given(facts())
+def test_one_look_alone_pages_nobody_for_what_it_did_not_see(given_facts: TableFacts) -> None:
+    first = diagnose(given_facts)
+    alone, twice = withhold(first, (), "why"), withhold(first, missed(first.findings), "why")
+
+    assert not [one for one in alone.findings if one.severity is Severity.CRITICAL and one.absent]
+    assert alone.state is not State.HEALTHY or first.state is State.HEALTHY
+    assert twice == first
 
 
 @settings(max_examples=100, deadline=None)

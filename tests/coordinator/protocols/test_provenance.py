@@ -245,6 +245,24 @@ def test_a_reading_that_is_told_twice_adds_nothing(readings: list[Provenance]) -
         assert remember(known, seen) == known
 
 
+LOCKS = st.tuples(st.sampled_from(["one", "two"]), st.sampled_from(["eu", "us"]), st.sampled_from([URI, "s3://lake/t"]))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(LOCKS, min_size=1, max_size=6, unique=True), st.data())
+def test_what_one_lock_accepted_is_never_taken_for_another_ones_in_whatever_order_it_is_seen(locks, data) -> None:
+    accepted = {lock: temp_name(3, f"{place:08d}") for place, lock in enumerate(locks)}
+    known = None
+    for lock in data.draw(st.lists(st.sampled_from(locks), max_size=9)) + locks:
+        store, region, path = lock
+        seen = Provenance(3, store=store, region=region, lock_domain=path, file_name=accepted[lock], accepted_at=NOW)
+        known = remember(known, seen)
+
+    assert known is not None
+    assert {one.identity: one.file_name for one in known.acceptances} == accepted
+    assert known.disputed is (len(locks) > 1)
+
+
 OLD = {version: provenance(version) for version in range(4)}
 
 
