@@ -56,6 +56,7 @@ def test_a_folder_with_spaces_reaches_the_broker(supervisor):
         boss = started(supervisor, home)
         with Connection(redis.broker_url(home)) as connection:
             connection.ensure_connection(max_retries=1, timeout=scaled(5))
+            assert connection.connected
         boss.stop()
 
 
@@ -66,6 +67,8 @@ def test_a_server_that_was_left_behind_is_shut_down(supervisor):
         redis.shut_down(home)
         wait_for(lambda: not redis.answers(home))
         boss.stop()
+
+        assert not redis.socket_path(home).exists()
 
 
 def test_a_long_home_gets_a_short_socket_outside_it():
@@ -79,7 +82,9 @@ def test_a_long_home_gets_a_short_socket_outside_it():
 def test_a_server_runs_for_a_long_home(tmp_path, supervisor):
     home = tmp_path / ("x" * 110)
     boss = started(supervisor, home)
+    assert redis.answers(home)
     boss.stop()
+    assert not redis.answers(home)
     redis.socket_path(home).parent.rmdir()
 
 

@@ -174,11 +174,11 @@ def drawn(schedules: Sequence[Schedule], most: int) -> Sequence[Schedule]:
     return [*chosen, *chance.sample(left, max(0, most - len(chosen)))]
 
 
-def require_none(found: Iterable[str]) -> None:
-    """Fail with the first of them."""
+def told(found: Iterable[str]) -> str:
+    """What is wrong, the first of them word for word; "" for nothing."""
     wrongs = list(found)
     shown = "\n".join(wrongs[:MOST_SHOWN])
-    assert not wrongs, f"{len(wrongs)} wrong:\n{shown}"
+    return f"{len(wrongs)} wrong:\n{shown}" if wrongs else ""
 
 
 def later(clock: Clock, minutes: int = 1) -> None:

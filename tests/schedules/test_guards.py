@@ -22,7 +22,7 @@ from coordinator.repairs.orphan_calls import DeleteOrphan
 from lake.delta.facts import Provenance
 from tests.schedules import gate, test_coordination, test_looks, test_repairs
 from tests.schedules import guarded_scenes as scenes
-from tests.schedules.exploring import Theatre, require_none
+from tests.schedules.exploring import Theatre, told
 from tests.schedules.expressions import placeholders
 from tests.schedules.log_store import expire
 from tests.schedules.scenes import TO_THE_END, Scene, Turn, standing
@@ -202,10 +202,10 @@ def test_without_its_guard_a_schedule_fails(full_theatre: Theatre, monkeypatch: 
 
 @pytest.mark.parametrize("guard", [name for name, guard in GUARDS.items() if guard.at])
 def test_with_its_guard_none_fails_where_it_can_help(full_theatre: Theatre, guard: str):
-    require_none(GUARDS[guard].failures(full_theatre))
+    assert not told(GUARDS[guard].failures(full_theatre))
 
 
 @pytest.mark.parametrize("remove", [without_second_look, without_reading_on])
 def test_of_two_guards_behind_each_other_one_is_enough(full_theatre: Theatre, monkeypatch: Patch, remove):
     remove(monkeypatch)
-    require_none(test_looks.explore_sound(full_theatre, FAST))
+    assert not told(test_looks.explore_sound(full_theatre, FAST))

@@ -7,7 +7,7 @@ import pytest
 from coordinator.protocols.verdict import State
 from tests.schedules import coordinated_scenes, log_store_scenes
 from tests.schedules.ending import finish_all
-from tests.schedules.exploring import Judge, Stage, Theatre, later, require_none
+from tests.schedules.exploring import Judge, Stage, Theatre, later, told
 from tests.schedules.scenes import Scene
 
 SOUND = (*log_store_scenes.SOUND, *coordinated_scenes.SOUND)
@@ -97,19 +97,19 @@ def explore_first_look(theatre: Theatre, scene: Scene, judge: Judge) -> Iterator
 
 @pytest.mark.parametrize("scene", SOUND, ids=name)
 def test_a_sound_lake_raises_no_alarm_whatever_happens_between_two_requests(theatre: Theatre, scene):
-    require_none(explore_sound(theatre, scene))
+    assert not told(explore_sound(theatre, scene))
 
 
 @pytest.mark.parametrize("scene", SOUND, ids=name)
 def test_a_sound_lake_raises_no_alarm_at_first_sight(theatre: Theatre, scene):
-    require_none(explore_first_look(theatre, scene, raise_no_alarm))
+    assert not told(explore_first_look(theatre, scene, raise_no_alarm))
 
 
 @pytest.mark.parametrize("scene", UNSOUND, ids=name)
 def test_what_is_wrong_is_told_whatever_happens_between_two_requests(theatre: Theatre, scene):
-    require_none(explore(theatre, scene, tell_of_it))
+    assert not told(explore(theatre, scene, tell_of_it))
 
 
 @pytest.mark.parametrize("scene", [scene for scene in UNSOUND if scene not in SEEN_BEFORE], ids=name)
 def test_what_is_wrong_is_told_at_first_sight(theatre: Theatre, scene):
-    require_none(explore_first_look(theatre, scene, tell_of_it))
+    assert not told(explore_first_look(theatre, scene, tell_of_it))

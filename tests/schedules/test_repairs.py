@@ -8,7 +8,7 @@ import pytest
 from coordinator.repairs.kinds import REPAIRS
 from tests.schedules import coordinated_scenes, guarded_scenes, log_store_scenes
 from tests.schedules.ending import converge
-from tests.schedules.exploring import Stage, Theatre, require_none
+from tests.schedules.exploring import Stage, Theatre, told
 from tests.schedules.scenes import Scene
 
 SCENES = (
@@ -84,7 +84,7 @@ def is_beyond_every_condition(scene: Scene, wrong: str) -> bool:
 
 @pytest.mark.parametrize("scene", SCENES, ids=name)
 def test_a_repair_loses_nothing_whatever_happens_between_two_requests(theatre: Theatre, scene):
-    require_none(explore(theatre, scene))
+    assert not told(explore(theatre, scene))
 
 
 @pytest.mark.parametrize("repair", REPAIRS)

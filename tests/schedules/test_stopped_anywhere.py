@@ -9,7 +9,7 @@ from coordinator.coordination.checks import Operation
 from coordinator.repairs.kinds import REPAIRS
 from tests.schedules import test_coordination, test_repairs, test_sweeps
 from tests.schedules.ending import converge
-from tests.schedules.exploring import ALL, INTERRUPTIONS, Theatre, require_none
+from tests.schedules.exploring import ALL, INTERRUPTIONS, Theatre, told
 from tests.schedules.scenes import Scene
 
 COORDINATED = {Operation.ENABLE: "plain table", Operation.DROP: "coordinated table, spark before its first change"}
@@ -31,7 +31,7 @@ def test_a_repair_converges(stopping: Theatre, repair: str) -> None:
     with stopping.scene(scene) as stage:
         stage.console.look()
         plan = next(one for one in stage.console.plan() if one["kind"] == repair)
-        require_none(stopping.explore(scene, plan["title"], test_repairs.repair(plan), converge))
+        assert not told(stopping.explore(scene, plan["title"], test_repairs.repair(plan), converge))
     assert stopping.played
 
 
@@ -39,12 +39,12 @@ def test_a_repair_converges(stopping: Theatre, repair: str) -> None:
 def test_an_act_of_coordination_converges(stopping: Theatre, operation: Operation) -> None:
     scenes = (*test_coordination.enabling_scenes(), *test_coordination.dropping_scenes())
 
-    require_none(test_coordination.explore(stopping, alone(scenes, COORDINATED[operation]), operation))
+    assert not told(test_coordination.explore(stopping, alone(scenes, COORDINATED[operation]), operation))
     assert stopping.played
 
 
 def test_a_sweep_converges(stopping: Theatre) -> None:
     scene = alone(test_sweeps.SCENES, "a writer died after put temp yesterday")
 
-    require_none(test_sweeps.explore(stopping, scene))
+    assert not told(test_sweeps.explore(stopping, scene))
     assert stopping.played

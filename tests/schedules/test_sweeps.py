@@ -7,7 +7,7 @@ import pytest
 from dashboard.jobs.models import Job
 from tests.schedules import log_store_scenes
 from tests.schedules.ending import converge
-from tests.schedules.exploring import Stage, Theatre, require_none
+from tests.schedules.exploring import Stage, Theatre, told
 from tests.schedules.scenes import Scene
 
 SCENES = (
@@ -39,4 +39,4 @@ def explore(theatre: Theatre, scene: Scene) -> Iterator[str]:
 
 @pytest.mark.parametrize("scene", SCENES, ids=name)
 def test_a_sweep_loses_nothing_whatever_happens_between_two_requests(theatre: Theatre, scene):
-    require_none(explore(theatre, scene))
+    assert not told(explore(theatre, scene))

@@ -79,7 +79,8 @@ def test_it_says_where_it_is_and_when_it_asks_again(store, world):
 
 def test_it_is_never_a_sleeping_task(store, world, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("slept"))
-    ticks(begun(store), world, 100)
+
+    assert ticks(begun(store), world, 100)[-1] == "done"
 
 
 @pytest.mark.parametrize("crash_at", range(8))

@@ -98,6 +98,7 @@ def test_a_session_that_ends_during_a_poll_leads_to_sign_in(
     sign_in(page, live_server, f"/jobs/{running.pk}/")
     context.clear_cookies()
     page.wait_for_url(f"{live_server.url}/login/?next=/jobs/{running.pk}/", timeout=scaled_ms(6))
+    assert page.locator("input[name=password]").is_visible()
     context.close()
 
 

@@ -139,6 +139,8 @@ def test_deleting_what_the_endpoint_says_is_absent_is_no_error(stub, stub_lake):
     stub.play(Reply(404, b"<Error><Code>NoSuchKey</Code></Error>"))
     delete(stub_lake)
 
+    assert [request.method for request in stub.heard] == ["DELETE"]
+
 
 def test_an_absent_bucket_is_an_error_of_a_delete(stub, stub_lake):
     stub.play(Reply(404, b"<Error><Code>NoSuchBucket</Code></Error>"))
