@@ -1,7 +1,9 @@
-"""What is kept while a plan is carried out, and the proof afterwards that its finding is gone."""
+"""A repair carried out: its calls as steps of the job, what is kept of it, and the proof that its finding is gone."""
 
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from types import TracebackType
+from typing import Any, Self, TypedDict
 
 from changes.calls import Result
 from changes.documents import call_document, outcome_document
@@ -14,9 +16,8 @@ from coordinator.observation.saving import save_readings
 from coordinator.protocols.verdict import Finding, State, Verdict
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
 from coordinator.repairs.overtaking import in_words, is_doubtful, overtaken_at, was_overtaken, written
-from coordinator.repairs.snapshots import finding_snapshot
 from dashboard.connections.models import Connection
-from dashboard.jobs.context import JobFailed, JobOvertaken
+from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken, Step
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.delta.uri import TableUri
@@ -26,6 +27,28 @@ MOST_FINDINGS = 20
 
 ORPHANS = ("C1", "K2")
 """Findings that count files, of which one plan may leave some for the next."""
+
+STATES = {Result.DONE: "done", Result.ALREADY: "done", Result.STOPPED: "stopped", Result.FAILED: "failed"}
+
+
+class FindingSnapshot(TypedDict):
+    """A finding with what was read, for the audit log."""
+
+    code: str
+    version: int | None
+    state: str
+    summary: str
+    evidence: dict[str, object]
+
+
+def _finding_snapshot(finding: Finding) -> FindingSnapshot:
+    return {
+        "code": finding.code,
+        "version": finding.version,
+        "state": finding.state.value,
+        "summary": finding.summary,
+        "evidence": dict(finding.evidence),
+    }
 
 
 @dataclass
@@ -44,7 +67,7 @@ class AuditSnapshots:
         """Begin with the table as it was read for the plan."""
         finding = fresh.finding_of(plan)
         calls = [call_document(call) for call in plan.calls]
-        snapshot = finding_snapshot(finding) if finding else None
+        snapshot = _finding_snapshot(finding) if finding else None
         return cls({**_versions(fresh.verdict), "finding": snapshot, "calls": calls}, {"calls": []})
 
     def note_call(self, outcome: CallOutcome) -> None:
@@ -54,7 +77,7 @@ class AuditSnapshots:
 
     def note_table(self, verdict: Verdict) -> None:
         """Add the table as it was read afterwards."""
-        findings = [finding_snapshot(one) for one in verdict.findings[:MOST_FINDINGS]]
+        findings = [_finding_snapshot(one) for one in verdict.findings[:MOST_FINDINGS]]
         self.after.update(_versions(verdict) | {"findings": findings})
 
 
@@ -165,3 +188,45 @@ def _versions(verdict: Verdict) -> dict[str, Any]:
         "published_version": verdict.published_version,
         "accepted_version": verdict.accepted_version,
     }
+
+
+class CallSteps:
+    """Hears each call's outcome: closes its step, writes its log line, keeps it for the audit log, begins the next."""
+
+    def __init__(self, context: JobContext, plan: ChangePlan, snapshots: AuditSnapshots) -> None:
+        self._context = context
+        self._plan = plan
+        self._snapshots = snapshots
+        self._running = ExitStack()
+        self._step: Step | None = None
+
+    def __enter__(self) -> Self:
+        self._begin(0)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._running.__exit__(kind, error, trace)
+
+    def __call__(self, place: int, outcome: CallOutcome) -> None:
+        self._snapshots.note_call(outcome)
+        log_call(self._context, place, outcome)
+        if self._step is not None:
+            self._step.detail = outcome.sentence
+            self._step.state = STATES[outcome.result]
+        self._running.close()
+        self._step = None
+        if outcome.may_go_on:
+            self._begin(place + 1)
+
+    def _begin(self, place: int) -> None:
+        if place < len(self._plan.calls):
+            self._step = self._running.enter_context(self._context.step(self._plan.calls[place].says))
+
+
+def log_call(context: JobContext, place: int, outcome: CallOutcome) -> None:
+    """Write a call and its outcome to the visible log, with the ids of its requests."""
+    requests = f" (request {', '.join(outcome.request_ids)})" if outcome.request_ids else ""
+    level = "INFO" if outcome.may_go_on else "WARN"
+    context.log(f"{outcome.call.operation}: {outcome.sentence}{requests}", level=level, step=f"call {place + 1}")

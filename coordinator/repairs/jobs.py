@@ -11,8 +11,7 @@ from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_writable, connecti
 from changes.plan import ChangePlan
 from coordinator.own_records import records_for
 from coordinator.repairs.bulk import repair_tables
-from coordinator.repairs.call_steps import CallSteps
-from coordinator.repairs.carrying_out import AuditSnapshots, conclude, read_and_plan
+from coordinator.repairs.carrying_out import AuditSnapshots, CallSteps, conclude, read_and_plan
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew, what_moved
 from coordinator.repairs.overtaking import overtaken_before
 from dashboard.connections.access import lake_access

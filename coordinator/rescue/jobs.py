@@ -14,8 +14,7 @@ from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
 from coordinator.own_records import records_for
 from coordinator.protocols.wording import counted
-from coordinator.repairs.call_steps import CallSteps
-from coordinator.repairs.carrying_out import AuditSnapshots
+from coordinator.repairs.carrying_out import AuditSnapshots, CallSteps
 from coordinator.rescue.confirmed import LIST_KIND, PLAN_KIND, RESTORE_KIND
 from coordinator.rescue.copies import SavedCopy, place_of_copy, read_name
 from coordinator.rescue.listing import CopyDocument, list_copies
