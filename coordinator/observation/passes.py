@@ -9,10 +9,9 @@ from django.utils import timezone
 
 from coordinator.models import Bucket, DeltaTable, ObservationPass, Watch
 from coordinator.observation.discovery import find_tables
-from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of
+from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of, rows_elsewhere, rows_elsewhere_of
 from coordinator.observation.provenance_rows import recall_provenance
 from coordinator.observation.reading import Reading
-from coordinator.observation.rows_elsewhere import rows_elsewhere, rows_elsewhere_of
 from coordinator.observation.saving import CHUNK, save_readings, save_unchanged
 from coordinator.observation.second_look import MOST_SECOND_LOOKS, SecondLooks, read_table
 from coordinator.observation.settings_of_aws import judge_bucket_again, observe_buckets, observe_stores
