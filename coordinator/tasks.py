@@ -7,8 +7,7 @@ from typing import Self
 from celery import shared_task
 from django.conf import settings
 
-from coordinator.observation.looked_at import looked_at
-from coordinator.observation.passes import PassResult, observe_connection, observe_one_table
+from coordinator.observation.passes import PassResult, looked_at, observe_connection, observe_one_table
 from dashboard.accounts.actor import Actor
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
