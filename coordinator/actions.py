@@ -9,8 +9,7 @@ from functools import partial
 from changes.asking import WantedChange, ask_for
 from changes.gate import permitted
 from coordinator.models import DeltaTable
-from coordinator.repairs.confirmed import REPAIR_KEY, shown_plan
-from coordinator.repairs.fresh import Subject
+from coordinator.repairs.fresh import REPAIR_KEY, Subject, shown_plan
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, ask

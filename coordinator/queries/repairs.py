@@ -16,8 +16,7 @@ from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.models import DeltaTable, TableFinding
 from coordinator.protocols.wording import counted
 from coordinator.queries.table_list import TableFilter, filtered
-from coordinator.repairs.confirmed import REPAIR_KEY
-from coordinator.repairs.fresh import Subject
+from coordinator.repairs.fresh import REPAIR_KEY, Subject
 from coordinator.repairs.kinds import REPAIRS
 from coordinator.repairs.spelling import PATH_SCHEME
 from dashboard.jobs.models import Job
@@ -25,7 +24,6 @@ from lake.delta.uri import SCHEMES, TableUri
 
 MOST_LISTED = 200
 """Tables named on the page of a repair of many, of each kind; the rest is counted."""
-
 
 WORDS = PageWords(
     title="Repair",

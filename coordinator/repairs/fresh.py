@@ -1,11 +1,13 @@
-"""Planning from what the lake says now: the same for the page that shows a plan and the worker that carries it out."""
+"""Planning from what the lake says now, the same for a page and for the worker, and the plan that was shown before."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from changes.asking import ShownPlan, newest_shown
 from changes.documents import call_document
 from changes.plan import ChangePlan, Refusal
 from coordinator.models import DeltaTable
@@ -21,6 +23,8 @@ from lake.aws.access import Lake
 from lake.delta.uri import TableUri
 
 CHANGED = "what the plan rests on has changed since it was shown."
+
+REPAIR_KEY = "repair"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +136,18 @@ def _changed_call(now: Sequence[Mapping[str, object]], shown: Sequence[Mapping[s
         if dict(new) != dict(old):
             return f"call {number} was shown as “{old['says']}” and is “{new['says']}” now."
     return CHANGED
+
+
+def plan_jobs(table: DeltaTable) -> "QuerySet[Job]":
+    """Every job that planned repairs of a table, newest first."""
+    return Job.objects.filter(kind="plan-repair", target_type="table", target_id=str(table.pk)).order_by("-created_at")
+
+
+def shown_plan(table: DeltaTable, subject: Subject, digest: str) -> ShownPlan:
+    """The newest plan of that digest about the subject; raises PlanNeeded where none is young enough."""
+
+    def about_it(job: Job) -> Iterable[Mapping[str, Any]]:
+        plans = job.result.get("plans", [])
+        return (one for one in plans if subject == Subject(one["kind"], one["code"], one["version"]))
+
+    return newest_shown(plan_jobs(table), digest, about_it)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, done, table_arn
-from coordinator.protocols.wording import counted, duration, thousands
-from coordinator.repairs.keys_in_words import label, short
+from coordinator.protocols.wording import counted, duration, label, short, thousands
 from coordinator.repairs.object_calls import Item
 from lake.aws.dynamodb import Item as WireItem
 from lake.delta.wire import shown

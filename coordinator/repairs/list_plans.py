@@ -4,18 +4,16 @@ from collections.abc import Iterator
 
 from changes.calls import Call
 from coordinator.protocols.names import staged_file_version
-from coordinator.protocols.registrations import SeenCommit, seen_commits
+from coordinator.protocols.registrations import SeenCommit, seen_commits, waiting_commits
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, thousands
 from coordinator.repairs.facts import FileCheck
 from coordinator.repairs.item_calls import ClearCommits
 from coordinator.repairs.object_calls import Publish, RequireEqual, SaveAside
 from coordinator.repairs.rescue import rescued_registration
-from coordinator.repairs.staged_files import waiting_commits
-from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair
-from coordinator.repairs.wanted import neighbours
-from coordinator.repairs.wire_form import in_order
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, neighbours
 from lake.delta.facts import Registration
+from lake.delta.wire import in_order
 
 
 def listing_registration(table: TableUnderRepair, finding: Finding) -> tuple[Registration | None, str]:

@@ -23,7 +23,7 @@ from changes.calls import (
     objects_of,
 )
 from coordinator.protocols.names import STAGED_FOLDERS
-from coordinator.repairs.keys_in_words import label, short
+from coordinator.protocols.wording import label, short
 from coordinator.repairs.rescue import NOTE, folder_of, in_folder, table_note
 from coordinator.repairs.rescued_items import NOWHERE_KNOWN, CopiedFrom, kept_document, note_document
 from lake.aws.errors import AwsError

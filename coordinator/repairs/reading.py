@@ -9,8 +9,7 @@ from coordinator.observation.second_look import read_table
 from coordinator.observation.surveys import Survey, coordinator_of
 from coordinator.observation.targets import TableTarget
 from coordinator.protocols.verdict import Verdict
-from coordinator.repairs.facts import FileCheck, RepairFacts
-from coordinator.repairs.file_checks import check_file
+from coordinator.repairs.facts import FileCheck, RepairFacts, check_file
 from coordinator.repairs.object_calls import Item
 from coordinator.repairs.planning import wanted_files
 from lake.aws.access import Lake

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from coordinator.repairs.wire_form import in_order
+from lake.delta.wire import in_order
 
 FORMAT = 1
 MOST_BYTES = 4 * 2**20

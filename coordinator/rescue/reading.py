@@ -11,15 +11,13 @@ from coordinator.models import CommitStore
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.observation.reading import Reading
 from coordinator.observation.surveys import Survey
-from coordinator.repairs.facts import FileCheck, RepairFacts
-from coordinator.repairs.file_checks import check_file
+from coordinator.repairs.facts import FileCheck, RepairFacts, check_file
 from coordinator.repairs.object_calls import MOST_BYTES
 from coordinator.repairs.reading import account_of, forget, read_for_repair
 from coordinator.repairs.rescue import table_note
 from coordinator.repairs.rescued_items import MOST_BYTES as LARGEST_NOTE
 from coordinator.repairs.rescued_items import NOWHERE_KNOWN, CopiedFrom, read_note
 from coordinator.repairs.table_under_repair import TableUnderRepair
-from coordinator.repairs.wire_form import in_order
 from coordinator.rescue.copies import SavedCopy
 from coordinator.rescue.facts import RestoreFacts, SavedFile
 from coordinator.rescue.kept_items import SavedItem, read_item
@@ -29,6 +27,7 @@ from dashboard.connections.models import Connection
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.delta.names import commit_name
+from lake.delta.wire import in_order
 
 ABSENT = "The copy is not there any more."
 

@@ -19,8 +19,7 @@ from coordinator.models import DeltaTable
 from coordinator.protocols.wording import counted, thousands, verb
 from coordinator.queries import repairs as queries
 from coordinator.queries.table_list import TableFilter
-from coordinator.repairs.confirmed import plan_jobs
-from coordinator.repairs.fresh import Subject
+from coordinator.repairs.fresh import Subject, plan_jobs
 from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from coordinator.protocols.registrations import SeenCommit, seen_commits
+from coordinator.protocols.registrations import SeenCommit, seen_commits, waiting_commits
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, joined, thousands, version_list
 from coordinator.repairs.declaration import Many, Repair
@@ -15,11 +15,8 @@ from coordinator.repairs.list_plans import (
     published_or_compared,
     why_not_equal,
 )
-from coordinator.repairs.registration_plans import (
-    why_not_rest_on,
-)
+from coordinator.repairs.registration_plans import why_not_rest_on
 from coordinator.repairs.seen_before import doubt, why_contradicted
-from coordinator.repairs.staged_files import waiting_commits
 from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
 from lake.delta.facts import Registration
 
