@@ -1,6 +1,6 @@
 """What every command that changes the lake has in common: plan, print, and carry out with `--apply`."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any, TypedDict
 
@@ -82,15 +82,11 @@ def job_document(job: Job) -> JobDocument:
     }
 
 
-def calls_in_words(calls: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    for number, call in enumerate(calls, start=1):
-        yield f"  {number}. {call['says']}"
-        yield f"     {call['operation']}{', if ' + call['condition'] if call['condition'] else ''}"
-
-
 def plan_in_words(plan: Mapping[str, Any]) -> Iterator[str]:
     """A plan below its title: its calls, and what follows."""
-    yield from calls_in_words(plan["calls"])
+    for number, call in enumerate(plan["calls"], start=1):
+        yield f"  {number}. {call['says']}"
+        yield f"     {call['operation']}{', if ' + call['condition'] if call['condition'] else ''}"
     yield from (f"  {sentence}" for sentence in plan["consequences"])
 
 

@@ -17,12 +17,17 @@ Operation = Annotated[str, "enable | drop | create | leftovers"]
 
 
 class OvertakenDocument(TypedDict):
-    """Where a job stopped (0: before the first call), what it had written, whether the finding of a repair is left."""
+    """Where a job stopped (0: before the first call), and what it had written by then."""
 
     call: int
     of: int
     reason: str
     written: list[str]
+
+
+class OvertakenRepair(OvertakenDocument):
+    """The same of a repair, and whether its finding is left."""
+
     finding_holds: bool
 
 
@@ -42,7 +47,7 @@ class RepairRefusal(RefusalDocument):
 class ChangedTableJob(JobDocument):
     """A job that changed a table; `overtaken` is null where nobody was faster."""
 
-    overtaken: OvertakenDocument | None
+    overtaken: OvertakenRepair | None
     calls: list[OutcomeDocument]
 
 
