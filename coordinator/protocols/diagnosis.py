@@ -2,7 +2,7 @@
 
 from coordinator.protocols.coordinated_commits import judge_coordinated_commits
 from coordinator.protocols.foreign_writers import judge_foreign_writers
-from coordinator.protocols.judgement import Judgement, join, without_doubles, worst_first, worst_state
+from coordinator.protocols.judgement import Judgement, join, note, without_doubles, worst_first, worst_state
 from coordinator.protocols.last_copies import with_last_copies
 from coordinator.protocols.log_store import judge_log_store
 from coordinator.protocols.log_view import LogView
@@ -63,13 +63,11 @@ def _both_mechanisms(view: LogView) -> Judgement:
     facts = view.facts
     if facts.mechanism is not Mechanism.COORDINATED_COMMITS or not any(facts.entries.values()):
         return Judgement()
-    finding = Finding(
+    finding = note(
         "both-mechanisms",
-        Severity.INFO,
-        State.HEALTHY,
         "Log store entries exist beside the registration: they are from commits made without the coordinator.",
-        meaning="Coordinated commits leave no entries, so gaps between entries are normal here.",
-        evidence={"lock_domains": [{"store": one.store, "path": one.path} for one in sorted(facts.entries)]},
+        "Coordinated commits leave no entries, so gaps between entries are normal here.",
+        lock_domains=[{"store": one.store, "path": one.path} for one in sorted(facts.entries)],
     )
     return Judgement(findings=(finding,))
 
@@ -116,10 +114,8 @@ def _half_dropped(closed: list[str], waiting: list[int]) -> Finding:
 
 
 def _cloned() -> Finding:
-    return Finding(
+    return note(
         "feature-without-coordinator",
-        Severity.INFO,
-        State.HEALTHY,
         f"The protocol has {FEATURE}, and no coordinator is named: a clone copies the feature and not the coordinator.",
-        meaning="Writers that do not know the feature are refused for nothing. A drop removes it.",
+        "Writers that do not know the feature are refused for nothing. A drop removes it.",
     )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import groupby
 
-from coordinator.protocols.judgement import GRACE_SECONDS, Judgement
+from coordinator.protocols.judgement import GRACE_SECONDS, Judgement, note
 from coordinator.protocols.lock_domains import guarded_elsewhere
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import temp_file_version
@@ -73,12 +73,10 @@ def _unguarded_commits(waiting: Sequence[int]) -> Finding:
 
 
 def _single_driver() -> Finding:
-    return Finding(
+    return note(
         "single-driver",
-        Severity.INFO,
-        State.HEALTHY,
         "Nothing shows a commit store behind this table: it is safe while one driver writes it.",
-        meaning="No entry, no registration and no temp file of a log store was found. Two drivers that write at once "
+        "No entry, no registration and no temp file of a log store was found. Two drivers that write at once "
         "without one can both win a version; the loser's rows are gone without an error.",
     )
 
@@ -184,14 +182,12 @@ def _settled(view: LogView, newest: Sequence[LogObject]) -> Finding:
     age = max((view.age(file.modified_at) or 0 for file in newest), default=0)
     names = [file.name for file in newest[:20]]
     if age >= view.facts.ttl_seconds:
-        return Finding(
+        return note(
             UNKNOWN_STORE,
-            Severity.INFO,
-            State.HEALTHY,
             f"A log store (S3DynamoDBLogStore) is in use here, as its temp files show, and {NO_ENTRY} now.",
-            meaning="Entries leave about a day after their commit. Which DynamoDB table it is, and whether every "
+            "Entries leave about a day after their commit. Which DynamoDB table it is, and whether every "
             "writer uses it, shows at the next commit. No temp file is of a later version, so no commit waits.",
-            evidence={"temp_files": names},
+            temp_files=names,
         )
     return Finding(
         UNKNOWN_STORE,
