@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from coordinator.protocols.stores import COMMIT_COORDINATOR, LOG_STORE
 
@@ -76,11 +76,20 @@ class CreateStore:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeCapacity:
+class _OfStore:
+    """A change of a DynamoDB table that is there."""
+
+    name: str
+
+    def check(self) -> None:
+        _named("name", check_store(self.name))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeCapacity(_OfStore):
     """Another billing mode, or other provisioned units."""
 
     ACT: ClassVar[str] = "change-capacity"
-    name: str
     capacity: Capacity
 
     def check(self) -> None:
@@ -89,60 +98,40 @@ class ChangeCapacity:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeProtection:
+class ChangeProtection(_OfStore):
     """Deletion protection on or off."""
 
     ACT: ClassVar[str] = "change-protection"
-    name: str
     on: bool
-
-    def check(self) -> None:
-        _named("name", check_store(self.name))
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeRecovery:
+class ChangeRecovery(_OfStore):
     """Point-in-time recovery on or off."""
 
     ACT: ClassVar[str] = "change-recovery"
-    name: str
     on: bool
-
-    def check(self) -> None:
-        _named("name", check_store(self.name))
 
 
 @dataclass(frozen=True, slots=True)
-class EnableTtl:
+class EnableTtl(_OfStore):
     """TTL on expireTime of a log store where it is off."""
 
     ACT: ClassVar[str] = "enable-ttl"
-    name: str
-
-    def check(self) -> None:
-        _named("name", check_store(self.name))
 
 
 @dataclass(frozen=True, slots=True)
-class MigrateTtl:
+class MigrateTtl(_OfStore):
     """TTL of a log store from another attribute, such as commitTime, to expireTime."""
 
     ACT: ClassVar[str] = "migrate-ttl"
-    name: str
-
-    def check(self) -> None:
-        _named("name", check_store(self.name))
 
 
 @dataclass(frozen=True, slots=True)
-class DisableTtl:
+class DisableTtl(_OfStore):
     """TTL off: what a coordinator needs."""
 
     ACT: ClassVar[str] = "disable-ttl"
-    name: str
-
-    def check(self) -> None:
-        _named("name", check_store(self.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +146,7 @@ class SetTempRule:
     def check(self) -> None:
         _named("bucket", check_bucket(self.bucket))
         _named("prefix", check_prefix(self.prefix))
-        if not _is_whole(self.days) or not 1 <= self.days <= MOST_DAYS:
-            raise ChangeInvalid("days", f"Give 1 to {MOST_DAYS:,} days.")
+        _check_days(self.days)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +173,7 @@ class SetMultipartRule:
 
     def check(self) -> None:
         _named("bucket", check_bucket(self.bucket))
-        if not _is_whole(self.days) or not 1 <= self.days <= MOST_DAYS:
-            raise ChangeInvalid("days", f"Give 1 to {MOST_DAYS:,} days.")
+        _check_days(self.days)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,22 +214,7 @@ ChangeRequest = (
     | Sweep
 )
 
-CHANGES: dict[str, type[Any]] = {
-    kind.ACT: kind
-    for kind in (
-        CreateStore,
-        ChangeCapacity,
-        ChangeProtection,
-        ChangeRecovery,
-        EnableTtl,
-        MigrateTtl,
-        DisableTtl,
-        SetTempRule,
-        RemoveTempRule,
-        SetMultipartRule,
-        Sweep,
-    )
-}
+CHANGES: dict[str, type[Any]] = {kind.ACT: kind for kind in get_args(ChangeRequest)}
 
 
 def change_request_document(change: ChangeRequest) -> dict[str, Any]:
@@ -300,6 +272,11 @@ def _pairs(tags: object) -> tuple[tuple[str, str], ...]:
 def _named(field: str, reason: str) -> None:
     if reason:
         raise ChangeInvalid(field, reason)
+
+
+def _check_days(days: int) -> None:
+    if not _is_whole(days) or not 1 <= days <= MOST_DAYS:
+        raise ChangeInvalid("days", f"Give 1 to {MOST_DAYS:,} days.")
 
 
 def _is_whole(value: object) -> bool:
