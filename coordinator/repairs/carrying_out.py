@@ -1,13 +1,14 @@
 """A repair carried out: its calls as steps of the job, what is kept of it, and the proof that its finding is gone."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self, TypedDict
 
-from changes.calls import Result
+from changes.calls import Result, Sending
 from changes.documents import call_document, outcome_document
-from changes.execution import CallOutcome, Execution
+from changes.execution import CallOutcome, Execution, execute
 from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import ChangePlan
 from coordinator.observation.passes import observe_one_table
@@ -188,6 +189,34 @@ def _versions(verdict: Verdict) -> dict[str, Any]:
         "published_version": verdict.published_version,
         "accepted_version": verdict.accepted_version,
     }
+
+
+def carry_out(
+    context: JobContext,
+    lake: Lake,
+    plan: ChangePlan,
+    snapshots: AuditSnapshots,
+    sending: Sending,
+    proof: Callable[[Execution], Conclusion],
+) -> str:
+    """Make the calls, read the table again with `proof`, and return what it is now, as one sentence.
+
+    Raises what the change came to without a proof.
+    """
+    context.result(before=snapshots.before, after=snapshots.after, aws_request_ids=snapshots.request_ids)
+    with CallSteps(context, plan, snapshots) as steps:
+        execution = execute(plan.calls, sending, steps)
+    with context.step("Read the table again") as step:
+        conclusion = proof(execution)
+        step.detail = conclusion.now
+        if conclusion.verdict is None:
+            step.state = "failed"
+        else:
+            snapshots.note_table(conclusion.verdict)
+    context.result(requests=lake.requests.total)
+    if conclusion.trouble is not None:
+        raise conclusion.trouble
+    return conclusion.now
 
 
 class CallSteps:

@@ -1,17 +1,17 @@
 """The kinds of jobs that plan and repair: `plan-repair`, `repair` and `repair-many`, carried by the queue aws."""
 
+from functools import partial
 from typing import Any
 
 from django.utils import timezone
 
 from changes.calls import Sending
 from changes.documents import plan_document, refusal_document
-from changes.execution import execute
 from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_writable, connection_of
 from changes.plan import ChangePlan
 from coordinator.own_records import records_for
 from coordinator.repairs.bulk import repair_tables
-from coordinator.repairs.carrying_out import AuditSnapshots, CallSteps, conclude, read_and_plan
+from coordinator.repairs.carrying_out import AuditSnapshots, carry_out, conclude, read_and_plan
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew, what_moved
 from coordinator.repairs.overtaking import overtaken_before
 from dashboard.connections.access import lake_access
@@ -67,22 +67,9 @@ def _plan_anew(context: JobContext, connection: Connection, lake: Lake) -> Fresh
 
 def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: ChangePlan, fresh: FreshPlans) -> str:
     """Make the calls, prove them, and return what the table is now, as one sentence."""
-    snapshots = AuditSnapshots.of(plan, fresh)
-    context.result(before=snapshots.before, after=snapshots.after, aws_request_ids=snapshots.request_ids)
-    with CallSteps(context, plan, snapshots) as steps:
-        sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
-        execution = execute(plan.calls, sending, steps)
-    with context.step("Read the table again") as step:
-        conclusion = conclude(connection, lake, plan, fresh, execution)
-        step.detail = conclusion.now
-        if conclusion.verdict is None:
-            step.state = "failed"
-        else:
-            snapshots.note_table(conclusion.verdict)
-    context.result(requests=lake.requests.total)
-    if conclusion.trouble is not None:
-        raise conclusion.trouble
-    return conclusion.now
+    sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
+    proof = partial(conclude, connection, lake, plan, fresh)
+    return carry_out(context, lake, plan, AuditSnapshots.of(plan, fresh), sending, proof)
 
 
 @job_kind("repair-many", queue="aws", verb="table.repair")

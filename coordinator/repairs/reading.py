@@ -95,10 +95,11 @@ def _raw_registrations(lake: Lake, facts: TableFacts) -> Mapping[tuple[str, str]
 
 
 def _read_files(lake: Lake, uri: TableUri, facts: TableFacts, verdict: Verdict) -> Mapping[str, FileCheck | None]:
-    return {name: _read_file(lake, uri, name) for name in wanted_files(facts, verdict)}
+    return {name: read_file(lake, uri, name) for name in wanted_files(facts, verdict)}
 
 
-def _read_file(lake: Lake, uri: TableUri, name: str) -> FileCheck | None:
+def read_file(lake: Lake, uri: TableUri, name: str) -> FileCheck | None:
+    """Read a file in full, by its name relative to `_delta_log/`; None where there is none. Raises AwsError."""
     try:
         body = lake.s3.get(uri.bucket, uri.log_key + name)
     except AwsError as error:

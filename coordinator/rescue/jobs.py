@@ -1,12 +1,12 @@
 """The kinds of jobs of saved copies: `list-rescue`, `plan-rescue` and `restore-rescue`, carried by the queue aws."""
 
+from functools import partial
 from typing import Any
 
 from django.utils import timezone
 
 from changes.calls import Sending
 from changes.documents import call_document, plan_document, refusal_document
-from changes.execution import execute
 from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_writable, connection_of
 from changes.plan import ChangePlan, Refusal
 from coordinator.models import DeltaTable
@@ -14,7 +14,7 @@ from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
 from coordinator.own_records import records_for
 from coordinator.protocols.wording import counted
-from coordinator.repairs.carrying_out import AuditSnapshots, CallSteps
+from coordinator.repairs.carrying_out import AuditSnapshots, carry_out
 from coordinator.rescue.confirmed import LIST_KIND, PLAN_KIND, RESTORE_KIND
 from coordinator.rescue.copies import SavedCopy, place_of_copy, read_name
 from coordinator.rescue.listing import CopyDocument, list_copies
@@ -128,18 +128,6 @@ def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Ch
     """Make the calls, read the table again, and return what it is now, as one sentence."""
     snapshots = AuditSnapshots({"copy": context.params["copy"], "calls": [call_document(call) for call in plan.calls]})
     snapshots.after["calls"] = []
-    context.result(before=snapshots.before, after=snapshots.after, aws_request_ids=snapshots.request_ids)
-    with CallSteps(context, plan, snapshots) as steps:
-        sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
-        execution = execute(plan.calls, sending, steps)
-    with context.step("Read the table again") as step:
-        conclusion = conclude(connection, lake, plan, execution, lambda: _plan_now(connection, lake, context.params))
-        step.detail = conclusion.now
-        if conclusion.verdict is None:
-            step.state = "failed"
-        else:
-            snapshots.note_table(conclusion.verdict)
-    context.result(requests=lake.requests.total)
-    if conclusion.trouble is not None:
-        raise conclusion.trouble
-    return conclusion.now
+    sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
+    proof = partial(conclude, connection, lake, plan, lambda: _plan_now(connection, lake, context.params))
+    return carry_out(context, lake, plan, snapshots, sending, proof)

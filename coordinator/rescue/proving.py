@@ -24,7 +24,7 @@ def overtaken_before(reason: str) -> OvertakenDocument:
 
 
 def conclude(
-    connection: Connection, lake: Lake, plan: ChangePlan, execution: Execution, plan_again: PlanAgain
+    connection: Connection, lake: Lake, plan: ChangePlan, plan_again: PlanAgain, execution: Execution
 ) -> Conclusion:
     """Read and store the table again. What was put back was read back by its call, or that call has not ended well."""
     trouble = _trouble(plan, execution, plan_again)

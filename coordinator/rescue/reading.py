@@ -13,7 +13,7 @@ from coordinator.observation.reading import Reading
 from coordinator.observation.surveys import Survey
 from coordinator.repairs.facts import FileCheck, RepairFacts, check_file
 from coordinator.repairs.object_calls import MOST_BYTES
-from coordinator.repairs.reading import account_of, forget, read_for_repair
+from coordinator.repairs.reading import account_of, forget, read_file, read_for_repair
 from coordinator.repairs.rescue import table_note
 from coordinator.repairs.rescued_items import MOST_BYTES as LARGEST_NOTE
 from coordinator.repairs.rescued_items import NOWHERE_KNOWN, CopiedFrom, read_note
@@ -136,7 +136,7 @@ def _found(lake: Lake, survey: Survey, store: str, kept: SavedItem) -> dict[str,
 def _checks(lake: Lake, facts: RepairFacts, copy: SavedCopy, kept: SavedItem) -> Iterator[tuple[str, FileCheck | None]]:
     """The files that tell whether the item still fits: what an entry names, and the commits around its version."""
     if kept.entry is not None and kept.entry.temp_path:
-        yield kept.entry.temp_path, _check(lake, copy, kept.entry.temp_path)
+        yield kept.entry.temp_path, read_file(lake, copy.place, kept.entry.temp_path)
     yield from _neighbours(lake, facts, copy, kept.version).items()
 
 
@@ -145,17 +145,7 @@ def _neighbours(lake: Lake, facts: RepairFacts, copy: SavedCopy, version: int | 
     published = TableUnderRepair(facts).view.published
     around = () if version is None else (version - 1, version, version + 1)
     names = [commit_name(one) for one in around if one in published]
-    return {name: _check(lake, copy, name) for name in names}
-
-
-def _check(lake: Lake, copy: SavedCopy, name: str) -> FileCheck | None:
-    try:
-        body = lake.s3.get(copy.place.bucket, copy.place.log_key + name)
-    except AwsError as error:
-        if error.code == "NoSuchKey":
-            return None
-        raise
-    return check_file(name, body.data, body.etag)
+    return {name: read_file(lake, copy.place, name) for name in names}
 
 
 def _get(lake: Lake, bucket: str, key: str) -> bytes | None:
