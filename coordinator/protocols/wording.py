@@ -1,7 +1,7 @@
 """Numbers, ages, versions and keys on S3 as Levee's sentences write them."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from coordinator.protocols.names import STAGED_FOLDERS
 
@@ -46,6 +46,11 @@ def joined(parts: Sequence[str], word: str = "and") -> str:
 def version_list(versions: Iterable[int], most: int = 3) -> str:
     """Versions in prose, runs drawn together: "5", "5 to 9", "5, 7 and 4 more"."""
     return run_list(runs_of(versions), most)
+
+
+def named_versions(versions: Collection[int]) -> str:
+    """The same with its noun: version 4, versions 4 to 7."""
+    return f"{verb(len(versions), 'version', 'versions')} {version_list(versions)}"
 
 
 def run_list(runs: Sequence[tuple[int, int]], most: int = 3) -> str:

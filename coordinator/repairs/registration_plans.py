@@ -8,7 +8,7 @@ from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_version, staged_file_version
 from coordinator.protocols.registrations import element_problems
 from coordinator.protocols.survivors import was_named
-from coordinator.protocols.wording import counted, thousands, verb, version_list
+from coordinator.protocols.wording import counted, named_versions, thousands, verb
 from coordinator.repairs.object_calls import RequireAbsent, SaveAside
 from coordinator.repairs.record_calls import Abandon
 from coordinator.repairs.rescue import rescued_object, rescued_registration
@@ -155,7 +155,7 @@ def _what_goes(above: Sequence[LogObject], lost: Sequence[int], goal: int) -> st
     if above:
         told.append(f"{counted(len(above), 'staged file')} may hold one, and nothing that is left tells which")
     if lost:
-        named = f"{verb(len(lost), 'version', 'versions')} {version_list(lost)}"
+        named = named_versions(lost)
         told.append(f"{named} {verb(len(lost), 'was', 'were')} seen before")
     return ": ".join([told[0], " and ".join(told[1:])])
 

@@ -15,7 +15,7 @@ from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.names import temp_file_version
 from coordinator.protocols.provenance import is_same_file
 from coordinator.protocols.verdict import Finding
-from coordinator.protocols.wording import joined, thousands, verb, version_list
+from coordinator.protocols.wording import joined, named_versions, thousands
 from coordinator.repairs.declaration import Repair
 from coordinator.repairs.entry_plans import (
     doubt_about,
@@ -155,7 +155,7 @@ def republished(finding: Finding) -> range:
 
 
 def _after_republishing(finding: Finding, taken: range) -> tuple[str, ...]:
-    named = f"{verb(len(taken), 'version', 'versions')} {version_list(taken)}"
+    named = named_versions(taken)
     sentences = [
         f"Readers see {named} again, and writers stop retrying.",
         "Deletes nothing and changes no entry.",
