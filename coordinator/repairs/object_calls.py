@@ -24,8 +24,16 @@ from changes.calls import (
 )
 from coordinator.protocols.names import STAGED_FOLDERS
 from coordinator.protocols.wording import label, short
-from coordinator.repairs.rescue import NOTE, folder_of, in_folder, table_note
-from coordinator.repairs.rescued_items import NOWHERE_KNOWN, CopiedFrom, kept_document, note_document
+from coordinator.repairs.rescue import (
+    NOTE,
+    NOWHERE_KNOWN,
+    CopiedFrom,
+    folder_of,
+    in_folder,
+    kept_document,
+    note_document,
+    table_note,
+)
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.delta.wire import shown

@@ -19,8 +19,7 @@ from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.object_calls import Item
-from coordinator.repairs.rescue import rescue_folder
-from coordinator.repairs.rescued_items import CopiedFrom
+from coordinator.repairs.rescue import CopiedFrom, rescue_folder
 from lake.delta.facts import LockDomain, LogObject, Mechanism, Registration
 from lake.delta.names import MAX_VERSION, checksum_name, commit_name
 from lake.delta.uri import TableUri

@@ -4,9 +4,17 @@ from collections.abc import Iterator
 from typing import TypedDict
 
 from coordinator.observation.storable import clean_text
-from coordinator.repairs.rescued_items import MOST_BYTES
-from coordinator.rescue.copies import SavedCopy, copy_id, is_marker, is_note, read_name, rescue_prefix
-from coordinator.rescue.kept_items import SavedItem, read_item
+from coordinator.repairs.rescue import MOST_ITEM_BYTES
+from coordinator.rescue.copies import (
+    SavedCopy,
+    SavedItem,
+    copy_id,
+    is_marker,
+    is_note,
+    read_item,
+    read_name,
+    rescue_prefix,
+)
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
@@ -87,7 +95,7 @@ def _document(lake: Lake, copy: SavedCopy, summary: ObjectSummary) -> CopyDocume
 
 def kept_bytes(lake: Lake, copy: SavedCopy, size: int) -> bytes:
     """The bytes of an item's copy. Raises ValueError where it cannot be one, AwsError."""
-    if size > MOST_BYTES:
+    if size > MOST_ITEM_BYTES:
         raise ValueError(f"It has {size:,} B, more than any item has.")
     try:
         return lake.s3.get(copy.place.bucket, copy.key).data

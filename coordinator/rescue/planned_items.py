@@ -4,7 +4,8 @@ An entry goes back only where nothing has taken its version since, a registratio
 taken.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from changes.calls import Call
@@ -20,14 +21,42 @@ from coordinator.repairs.registration_plans import FOLLOWING, SCHEMA_VERSION, co
 from coordinator.repairs.restore_calls import RestoreItem
 from coordinator.repairs.seen_before import why_contradicted
 from coordinator.repairs.table_under_repair import TableUnderRepair, moment_of
-from coordinator.rescue.facts import RestoreFacts
-from coordinator.rescue.kept_items import SavedItem
-from coordinator.rescue.origins import is_of_this_table, where_it_goes, why_another_table, why_not_here, with_doubt
-from coordinator.rescue.wording import NotRestorable, RestoreCalls, refused_first
+from coordinator.rescue.copies import SavedItem
+from coordinator.rescue.facts import (
+    RestoreFacts,
+    is_of_this_table,
+    where_it_goes,
+    why_another_table,
+    why_not_here,
+    with_doubt,
+)
 from lake.delta.facts import LockDomain, LogStoreEntry, Mechanism, Provenance, Registration
 from lake.delta.names import MAX_VERSION, commit_name
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreCalls:
+    """The calls of a plan with its words; `danger` is what readers or writers may meet by it, "" for nothing."""
+
+    calls: tuple[Call, ...]
+    consequences: tuple[str, ...]
+    danger: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotRestorable:
+    """Why there is no plan; `why` is a short word for it."""
+
+    reason: str
+    why: str = ""
+
+
+def refused_first(reasons: Iterable[NotRestorable | str]) -> NotRestorable | None:
+    """The first reason that holds, None where none does; a bare sentence, "" for none, is a reason without a word."""
+    found = next((one for one in reasons if one), None)
+    return NotRestorable(found) if isinstance(found, str) else found
 
 
 def plan_entry(given: RestoreFacts) -> RestoreCalls | NotRestorable:

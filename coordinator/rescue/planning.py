@@ -8,13 +8,21 @@ from coordinator.protocols.names import is_version
 from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.object_calls import MOST_BYTES
 from coordinator.repairs.restore_calls import RestoreObject
-from coordinator.rescue.copies import CopyKind
-from coordinator.rescue.facts import RestoreFacts, SavedFile
-from coordinator.rescue.origins import doubt_about_table, why_another_table, with_doubt
-from coordinator.rescue.planned_items import plan_entry, plan_registration, why_not_as_commit
-from coordinator.rescue.wording import KIND, NotRestorable, RestoreCalls, refused_first, title_of
+from coordinator.rescue.copies import CopyKind, SavedCopy
+from coordinator.rescue.facts import RestoreFacts, SavedFile, doubt_about_table, why_another_table, with_doubt
+from coordinator.rescue.planned_items import (
+    NotRestorable,
+    RestoreCalls,
+    plan_entry,
+    plan_registration,
+    refused_first,
+    why_not_as_commit,
+)
 
 INERT = "No item names it, so no reader and no writer sees a difference. What it was removed for may be found again."
+
+KIND = "restore-copy"
+"""The name of the change, in plans, digests and documents."""
 
 UNREADABLE = "unreadable"
 
@@ -27,6 +35,11 @@ def plan_restore(given: RestoreFacts) -> ChangePlan | Refusal:
     if isinstance(made, RestoreCalls):
         return _plan(given, made.calls, made.consequences, made.danger)
     return refuse(given, made.reason, made.why)
+
+
+def title_of(copy: SavedCopy) -> str:
+    of = "" if copy.version is None else f" of {thousands(copy.version)}"
+    return f"Put the {copy.kind.words}{of} back"
 
 
 def refuse(given: RestoreFacts, reason: str, why: str = "") -> Refusal:

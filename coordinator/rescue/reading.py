@@ -14,13 +14,10 @@ from coordinator.observation.surveys import Survey
 from coordinator.repairs.facts import FileCheck, RepairFacts, check_file
 from coordinator.repairs.object_calls import MOST_BYTES
 from coordinator.repairs.reading import account_of, forget, read_file, read_for_repair
-from coordinator.repairs.rescue import table_note
-from coordinator.repairs.rescued_items import MOST_BYTES as LARGEST_NOTE
-from coordinator.repairs.rescued_items import NOWHERE_KNOWN, CopiedFrom, read_note
+from coordinator.repairs.rescue import MOST_ITEM_BYTES, NOWHERE_KNOWN, CopiedFrom, read_note, table_note
 from coordinator.repairs.table_under_repair import TableUnderRepair
-from coordinator.rescue.copies import SavedCopy
+from coordinator.rescue.copies import SavedCopy, SavedItem, read_item
 from coordinator.rescue.facts import RestoreFacts, SavedFile
-from coordinator.rescue.kept_items import SavedItem, read_item
 from coordinator.rescue.listing import kept_bytes
 from coordinator.rescue.planning import plan_restore
 from dashboard.connections.models import Connection
@@ -76,7 +73,7 @@ def _note(lake: Lake, copy: SavedCopy) -> CopiedFrom:
     summary = lake.s3.head(copy.place.bucket, key)
     if summary is None:
         return NOWHERE_KNOWN
-    if summary.size > LARGEST_NOTE:
+    if summary.size > MOST_ITEM_BYTES:
         raise ValueError(f"It has {summary.size:,} B, more than Levee writes.")
     return read_note(_get(lake, copy.place.bucket, key) or b"")
 

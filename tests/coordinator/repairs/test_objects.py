@@ -8,7 +8,7 @@ import pytest
 from changes.calls import Result
 from coordinator.repairs import object_calls
 from coordinator.repairs.object_calls import MOST_BYTES, RequireEqual, SaveAside
-from coordinator.repairs.rescued_items import CopiedFrom, kept_document
+from coordinator.repairs.rescue import CopiedFrom, kept_document
 from tests.builders.delta import incomplete_item
 from tests.coordinator.repairs.scenes import (
     RESCUE,
