@@ -56,7 +56,7 @@ class RequireNoEntry(LakeCall):
 
 
 @dataclass(frozen=True, slots=True)
-class ItemWrite(LakeCall):
+class ItemCall(LakeCall):
     """A write of one item of `table`, and the read that tells why it was refused."""
 
     operation: ClassVar[str]
@@ -69,7 +69,7 @@ class ItemWrite(LakeCall):
 
 
 @dataclass(frozen=True, slots=True)
-class EntryWrite(ItemWrite):
+class EntryCall(ItemCall):
     """A write of an entry, if complete = "false" AND tempPath = `temp_path`."""
 
     table_path: str
@@ -101,7 +101,7 @@ class EntryWrite(ItemWrite):
 
 
 @dataclass(frozen=True, slots=True)
-class CompleteEntry(EntryWrite):
+class CompleteEntry(EntryCall):
     """SET complete = "true", expireTime = now + `ttl_seconds`, if complete = "false" AND tempPath = `temp_path`.
 
     An entry of that tempPath that is complete already counts as completed.
@@ -136,7 +136,7 @@ class CompleteEntry(EntryWrite):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteEntry(EntryWrite):
+class DeleteEntry(EntryCall):
     """Delete an entry, if complete = "false" AND tempPath = `temp_path`; an absent one counts as deleted."""
 
     operation: ClassVar[str] = "dynamodb:DeleteItem"
@@ -161,7 +161,7 @@ class DeleteEntry(EntryWrite):
 
 
 @dataclass(frozen=True, slots=True)
-class ClearCommits(ItemWrite):
+class ClearCommits(ItemCall):
     """SET commits = [], if tableVersion, path and schemaVersion = 1 are as read and commits = `commits` as read.
 
     A list that is empty already counts as cleared; any other refusal means that a writer moved on: nothing is done.
@@ -205,7 +205,7 @@ class ClearCommits(ItemWrite):
 
 
 @dataclass(frozen=True, slots=True)
-class RaiseVersion(ItemWrite):
+class RaiseVersion(ItemCall):
     """SET tableVersion and tableTimestamp, if tableVersion = `from_version` AND path = `path` AND schemaVersion = 1."""
 
     operation: ClassVar[str] = "dynamodb:UpdateItem"
@@ -250,7 +250,7 @@ class RaiseVersion(ItemWrite):
 
 
 @dataclass(frozen=True, slots=True)
-class Register(ItemWrite):
+class Register(ItemCall):
     """Put a registration, if none of its tableId exists; an equal one counts as put."""
 
     operation: ClassVar[str] = "dynamodb:PutItem"
@@ -285,7 +285,7 @@ class Register(ItemWrite):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteRegistration(ItemWrite):
+class DeleteRegistration(ItemCall):
     """Delete a registration, if hasAcceptedCommits = false AND commits = [] AND path and tableVersion are as read."""
 
     operation: ClassVar[str] = "dynamodb:DeleteItem"
