@@ -29,6 +29,10 @@ NEVER = timedelta(days=365)
 WAITS_TOO_LONG = timedelta(minutes=2)
 FAILED_WITHIN = timedelta(hours=24)
 MOST_JOBS = 500
+TIMEOUT_SECONDS = 10
+# What makes the call stop. A table in trouble does not: that Levee can tell by itself.
+OWN_KINDS = frozenset({"worker-silent", "mail-stuck", "observation-late"})
+logger = logging.getLogger(__name__)
 
 
 def own_problems(now: datetime) -> Iterator[Problem]:
@@ -134,13 +138,6 @@ def failed_jobs(now: datetime) -> Iterator[Problem]:
             link="See the job",
             connection=job.connection_id,
         )
-
-
-TIMEOUT_SECONDS = 10
-# What makes the call stop. A table in trouble does not: that Levee can tell by itself.
-OWN_KINDS = frozenset({"worker-silent", "mail-stuck", "observation-late"})
-
-logger = logging.getLogger(__name__)
 
 
 def call_while_well(now: datetime) -> bool:
