@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from backups.models import Plan
-from backups.policies.names import PlanNames
-from backups.policies.of_plan import names_of
+from backups.policies.names import PlanNames, names_of
 from dashboard.connections.access import lake_access
 from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.registry import job_kind

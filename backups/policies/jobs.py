@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from backups.models import Plan
-from backups.policies.of_plan import names_of
+from backups.policies.names import names_of
 from backups.policies.preflight import as_documents, check_plan, sentence
 from dashboard.connections.access import lake_access
 from dashboard.jobs.context import JobContext

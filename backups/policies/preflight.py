@@ -17,7 +17,7 @@ from backups.policies.names import PlanNames, place_of
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.aws.identity import caller, simulate
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 
 PROBE_FOLDER = "_levee_permission_check/"
 # What S3 says where the permission is there and something else is not.

@@ -12,8 +12,7 @@ from backups.models import Plan
 from backups.policies.documents import PolicyDocument, policy_documents
 from backups.policies.forms import as_cli, as_json, as_terraform, merge_note
 from backups.policies.jobs import PREFLIGHT_KIND
-from backups.policies.names import PlanNames
-from backups.policies.of_plan import names_of
+from backups.policies.names import PlanNames, names_of
 from backups.queries.rows import Fact
 from dashboard.jobs.models import Job
 

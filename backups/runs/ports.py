@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from lake.backup.batch_manifest import Manifest
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 
 Lane = Literal["copy", "multipart"]
 

@@ -11,7 +11,7 @@ from backups.runs.ports import CopyEngine, Pipeline, Planned, Wanted, place_of
 from dashboard.jobs.context import JobContext
 from lake.aws.access import Lake
 from lake.backup.batch_manifest import Manifest
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 
 
 class RunFailed(Exception):

@@ -7,12 +7,11 @@ from typing import Any
 import orjson
 
 from lake.aws.answers import AwsResponse, malformed, read_error, request_id
-from lake.aws.counting import RequestCount
 from lake.aws.endpoints import RequestUrl
 from lake.aws.errors import AwsError
 from lake.aws.parallel import merge
 from lake.aws.store_description import StoreDescription, describe_store
-from lake.aws.wire import Request, Wire
+from lake.aws.wire import Request, RequestCount, Wire
 
 __all__ = ["DynamoDB", "Item", "ItemWrite", "StoreDescription"]
 

@@ -8,11 +8,11 @@ from uuid import UUID
 from django.core.management.base import CommandParser
 
 from backups import actions
+from backups.actions import ask_for_inventory
 from backups.advancing import advance_here
 from backups.documents import Document, plan_document, run_document, run_summary
 from backups.inventory_setup import FORMATS, FREQUENCIES, InventoryOptions, PlaceUnfit
 from backups.models import ACTIVE, Plan, Run, RunState
-from backups.plan_actions import ask_for_inventory
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
 from dashboard.jobs.models import JobState

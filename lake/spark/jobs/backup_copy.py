@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lake.aws.copying import PART_BYTES
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.spark.backups.copying import COUNTED, Orders, copying
 from lake.spark.backups.key_ranges import key_ranges
 from lake.spark.backups.manifests import planned_beside

@@ -10,7 +10,7 @@ from typing import Any
 
 from lake.aws.access import Access
 from lake.aws.copying import COPY_LIMIT
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.delta.live_files import CLOCKS_APART
 from lake.delta.state import EPOCH
 from lake.spark.backups.difference import without_pool

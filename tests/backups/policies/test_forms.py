@@ -9,7 +9,7 @@ import pytest
 
 from backups.policies.documents import policy_documents
 from backups.policies.forms import as_cli, as_json, as_terraform, merge_note
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from tests.backups.policies.plans import NAMES, names
 
 KEY = "arn:aws:kms:eu-west-1:222222222222:key/1"
