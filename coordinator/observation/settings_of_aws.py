@@ -21,7 +21,7 @@ from lake.aws.access import Lake
 from lake.aws.buckets import BucketDescription, describe_bucket
 from lake.aws.dynamodb import StoreDescription
 from lake.aws.errors import AwsError
-from lake.aws.load import read_load
+from lake.aws.store_description import read_load
 
 Described = TypeVar("Described")
 ReadStore = tuple[StoreDescription, dict[str, Any]]

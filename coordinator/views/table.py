@@ -4,14 +4,17 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_safe
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
 
+from coordinator.actions import observe_table
 from coordinator.coordination.offers import coordination_offers
 from coordinator.documents import open_findings
 from coordinator.models import DeltaTable
 from coordinator.queries import table_page as queries
 from coordinator.queries.table_list import UNPUBLISHED
 from dashboard.accounts.actor import Actor
+from dashboard.web.answers import SeeOther
 from dashboard.web.paging import SIZES, choose_size
 
 
@@ -94,6 +97,13 @@ def activity(request: HttpRequest, table_id: int) -> HttpResponse:
     table = _table(table_id)
     page = queries.activity_page(table, *_place(request))
     return render(request, "coordinator/table_activity.html", _frame(table, "activity") | {"page": page})
+
+
+@require_POST
+def observe(request: HttpRequest, table_id: int) -> HttpResponse:
+    """Observe the table now, and go to that job's page."""
+    found = get_object_or_404(DeltaTable.objects.select_related("connection"), pk=table_id)
+    return SeeOther(reverse("job", args=[observe_table(Actor.from_request(request), found.connection, found.place).pk]))
 
 
 def _table(table_id: int) -> DeltaTable:
