@@ -44,11 +44,11 @@ WORDS = PageWords(
     "anything has moved, nothing is sent.",
 )
 SLOTS = PageSlots(
-    crumbs="coordinator/parts/repair_crumbs.html",
-    again="coordinator/parts/plan_again.html",
-    fields="coordinator/parts/repair_fields.html",
-    sections="coordinator/parts/refused_instead.html",
-    aside="coordinator/parts/repair_aside.html",
+    crumbs="coordinator/parts/repair_plan.html#crumbs",
+    again="coordinator/parts/repair_plan.html#again",
+    fields="coordinator/parts/repair_plan.html#fields",
+    sections="coordinator/parts/repair_plan.html#refused",
+    aside="coordinator/parts/repair_plan.html#path",
 )
 PATH_ASKED = "coordinator/parts/path_scheme.html"
 """The form that stands where a repair waits for how writers spell the table's path."""

@@ -93,8 +93,8 @@ WORDS = PageWords(
     call_more="The item",
 )
 SLOTS = PageSlots(
-    crumbs="coordinator/parts/rescue_crumbs.html",
-    again="coordinator/parts/rescue_again.html",
+    crumbs="coordinator/parts/rescue_plan.html#crumbs",
+    again="coordinator/parts/rescue_plan.html#again",
 )
 
 

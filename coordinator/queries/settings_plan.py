@@ -79,10 +79,10 @@ WORDS = PageWords(
     more_calls="Each for one more table, as above.",
 )
 SLOTS = PageSlots(
-    crumbs="coordinator/parts/settings_crumbs.html",
-    again="coordinator/parts/settings_again.html",
-    beside="coordinator/parts/settings_beside.html",
-    sections="coordinator/parts/settings_equivalents.html",
+    crumbs="coordinator/parts/settings_plan.html#crumbs",
+    again="coordinator/parts/settings_plan.html#again",
+    beside="coordinator/parts/settings_plan.html#rules",
+    sections="coordinator/parts/settings_plan.html#equivalents",
 )
 
 
