@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from coordinator.documents import moment, store_document
-from coordinator.lookup import connection_named, connections, find_store
+from coordinator.lookup import find_store, only_connection
 from coordinator.models import CommitStore
 from coordinator.protocols.stores import COMMIT_COORDINATOR, LOG_STORE
 from coordinator.settings.actions import cancel_ttl_migration
@@ -27,7 +27,6 @@ from coordinator.settings_commands import SettingsCommand
 from coordinator.settings_forms import read_tags
 from dashboard.accounts.actor import Actor
 from dashboard.commands import UsageError
-from dashboard.connections.models import Connection
 
 TTL_CHANGES = {one.ACT: one for one in (EnableTtl, MigrateTtl, DisableTtl)}
 ACTIONS = ("create", "capacity", "protect", "recovery", *TTL_CHANGES, "stop-migration")
@@ -63,7 +62,7 @@ class Command(SettingsCommand):
         elif action == "stop-migration":
             self._stop(find_store(name, options["connection"]), options["apply"])
         elif action == "create":
-            self.change(_connection(options["connection"]), _change(name, options), options)
+            self.change(only_connection(options["connection"]), _change(name, options), options)
         else:
             self.change(find_store(name, options["connection"]).connection, _change(name, options), options)
 
@@ -87,16 +86,6 @@ class Command(SettingsCommand):
                 "Stopped: what DynamoDB was asked for goes on." if stopped else "Would stop the move. --apply does it."
             )
         self.emit({"phase": phase, "stopped": stopped}, said)
-
-
-def _connection(name: str | None) -> Connection:
-    """The connection whose account a new store is for. Raises UsageError where several might be meant."""
-    if name is not None:
-        return connection_named(name)
-    found = connections()
-    if len(found) > 1:
-        raise UsageError("Several connections are declared: add --connection NAME.")
-    return found[0]
 
 
 def _change(name: str, options: dict[str, Any]) -> ChangeRequest:
