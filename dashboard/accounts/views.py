@@ -17,14 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from dashboard.accounts.actor import PROVED_AT, Actor, proved_at
 from dashboard.accounts.forms import NewPersonForm, PasswordForm, PersonForm, SignInForm, ThemeForm
 from dashboard.accounts.gate import NotAllowed, require
-from dashboard.accounts.people import (
-    VERB,
-    LastAdmin,
-    NameReserved,
-    PersonChange,
-    change_person,
-    invitation,
-)
+from dashboard.accounts.people import VERB, LastAdmin, NameReserved, PersonChange, change_person, invitation
 from dashboard.accounts.roles import PERMISSIONS, Role, role_of
 from dashboard.accounts.sessions import end_sessions, person_of, sessions_of, this_session
 from dashboard.audit.log import AuditOutcome, record

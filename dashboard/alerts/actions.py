@@ -11,7 +11,7 @@ from django.utils import timezone
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.alerts.models import Alert, AlertState, Message, MessageState, Recipient, RecipientKind, Rule
-from dashboard.alerts.outbox import destinations_of, new_message_id
+from dashboard.alerts.outbox import destinations_of, message_to
 from dashboard.audit.log import record
 from dashboard.connections.models import Connection
 
@@ -117,16 +117,7 @@ def send_test(actor: Actor, recipient: Recipient) -> int:
     require(actor, MANAGE, target=recipient.name)
     now = timezone.now()
     messages = [
-        Message(
-            reason=Message.Reason.TEST,
-            number=f"{now.timestamp():.6f}",
-            recipient=recipient,
-            channel=destination.channel,
-            address=destination.address,
-            created_at=now,
-            due_at=now,
-            message_id=new_message_id(),
-        )
+        message_to(destination, Message.Reason.TEST, f"{now.timestamp():.6f}", now, recipient=recipient)
         for destination in destinations_of(recipient)
     ]
     with transaction.atomic():

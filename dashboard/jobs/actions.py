@@ -58,17 +58,7 @@ def ask(actor: Actor, kind: str, title: str, *, here: bool = False, **work: Unpa
     return run_in_foreground(actor, kind, title, **work) if here else submit(actor, kind, title, **work)
 
 
-def submit(
-    actor: Actor,
-    kind: str,
-    title: str,
-    *,
-    connection: Connection | None = None,
-    target: Target | None = None,
-    params: Mapping[str, Any] | None = None,
-    idempotency_key: str | None = None,
-    reason: str = "",
-) -> Job:
+def submit(actor: Actor, kind: str, title: str, **work: Unpack[Submission]) -> Job:
     """Queue a job and return it; the message leaves when the caller's transaction commits.
 
     The active job of the same kind and target, or any with the same idempotency key, is returned instead of a second;
@@ -76,7 +66,7 @@ def submit(
     Raises NotAllowed if the kind's verb is not the actor's, ReadOnlyMode or ConnectionReadOnly if the kind changes the
     lake and nothing may, UnknownKind for a name nobody registered.
     """
-    draft = _draft(actor, kind_named(kind), title, connection, target, params, idempotency_key, reason)
+    draft = _draft(actor, kind_named(kind), title, work)
     job, is_new = _create(actor, draft)
     if is_new:
         transaction.on_commit(lambda: _deliver_new(job))
@@ -84,16 +74,7 @@ def submit(
 
 
 def run_in_foreground(
-    actor: Actor,
-    kind: str,
-    title: str,
-    *,
-    connection: Connection | None = None,
-    target: Target | None = None,
-    params: Mapping[str, Any] | None = None,
-    idempotency_key: str | None = None,
-    reason: str = "",
-    wait_seconds: float = 600,
+    actor: Actor, kind: str, title: str, *, wait_seconds: float = 600, **work: Unpack[Submission]
 ) -> Job:
     """Do the work here and now under the same row, claim and audit; returns the finished job.
 
@@ -102,13 +83,13 @@ def run_in_foreground(
     """
     deadline = time.monotonic() + wait_seconds
     while True:
-        draft = _draft(actor, kind_named(kind), title, connection, target, params, idempotency_key, reason)
+        draft = _draft(actor, kind_named(kind), title, work)
         job, _ = _create(actor, draft)
         if execute(job.pk, _this_process()):
             job.refresh_from_db()
             return job
         _wait_until_finished(job, deadline)
-        if idempotency_key and job.idempotency_key == idempotency_key:
+        if draft.idempotency_key and job.idempotency_key == draft.idempotency_key:
             return job
 
 
@@ -125,17 +106,8 @@ def cancel(actor: Actor, job: Job) -> bool:
     return True
 
 
-def _draft(
-    actor: Actor,
-    kind: JobKind,
-    title: str,
-    connection: Connection | None,
-    target: Target | None,
-    params: Mapping[str, Any] | None,
-    idempotency_key: str | None,
-    reason: str,
-) -> Job:
-    target = target or Target()
+def _draft(actor: Actor, kind: JobKind, title: str, work: Submission) -> Job:
+    connection, target = work.get("connection"), work.get("target") or Target()
     return Job(
         kind=kind.name,
         title=title[:200],
@@ -145,11 +117,11 @@ def _draft(
         target_id=target.id,
         target_label=target.label[:2048],
         target_key=f"{connection.pk if connection else ''}:{target.type}:{target.id}",
-        params=dict(params or {}),
+        params=dict(work.get("params") or {}),
         requested_by=actor.user,
         requested_by_name=actor.name[:150],
-        reason=reason[:500],
-        idempotency_key=idempotency_key,
+        reason=work.get("reason", "")[:500],
+        idempotency_key=work.get("idempotency_key"),
     )
 
 
