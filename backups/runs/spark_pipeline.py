@@ -42,11 +42,7 @@ class SparkPipeline:
         )
 
     def reconcile(
-        self,
-        wanted: Wanted,
-        planned: Mapping[str, Any],
-        reports: Reports,
-        copied_until: datetime | None = None,
+        self, wanted: Wanted, planned: Mapping[str, Any], reports: Reports, copied_until: datetime | None = None
     ) -> Reconciled:
         params = {
             **_document(wanted),

@@ -16,14 +16,7 @@ from backups.inventory_setup import PlaceUnfit
 from backups.models import ACTIVE, Plan, Run
 from backups.policies.names import names_of
 from backups.queries.cards import card_of, counts_of, plans_in_scope, verdict_of
-from backups.queries.plan_page import (
-    FORMS,
-    accounts,
-    inventory_set_up,
-    last_preflight,
-    policy_views,
-    settings_of,
-)
+from backups.queries.plan_page import FORMS, accounts, inventory_set_up, last_preflight, policy_views, settings_of
 from backups.queries.rows import Headline, run_row, run_url
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require

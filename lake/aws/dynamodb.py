@@ -119,13 +119,7 @@ class DynamoDB:
         return self._write("DeleteItem", table, {"Key": key, "ReturnValues": "ALL_OLD"}, condition, names, values)
 
     def _write(
-        self,
-        operation: str,
-        table: str,
-        body: dict[str, Any],
-        condition: str,
-        names: Mapping[str, str],
-        values: Item,
+        self, operation: str, table: str, body: dict[str, Any], condition: str, names: Mapping[str, str], values: Item
     ) -> ItemWrite:
         body = {"TableName": table, "ConditionExpression": condition, **body}
         # DynamoDB refuses either map where it is empty.
@@ -162,10 +156,7 @@ class DynamoDB:
                 place=self._place,
                 region=self.region,
                 method="POST",
-                headers={
-                    "Content-Type": "application/x-amz-json-1.0",
-                    "X-Amz-Target": f"{API_VERSION}.{operation}",
-                },
+                headers={"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": f"{API_VERSION}.{operation}"},
                 body=text,
             )
         )

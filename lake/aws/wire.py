@@ -21,13 +21,7 @@ from lake.aws.transport import Transport, UnreachableError
 PASSING_STATUSES = frozenset({429, 500, 502, 503, 504})
 # Those that may come with status 400 or, of conditional writes that met each other, 409.
 PASSING_CODES = frozenset(
-    {
-        "ConditionalRequestConflict",
-        "InternalError",
-        "InternalServerError",
-        "RequestTimeout",
-        "RequestTimeoutException",
-    }
+    {"ConditionalRequestConflict", "InternalError", "InternalServerError", "RequestTimeout", "RequestTimeoutException"}
 )
 
 

@@ -5,14 +5,7 @@ from typing import Any, cast
 
 from django.core.management.base import CommandParser
 
-from changes.commands import (
-    NOTHING_CHANGED,
-    ChangeCommand,
-    closing_in_words,
-    or_failed,
-    plan_in_words,
-    require_read,
-)
+from changes.commands import NOTHING_CHANGED, ChangeCommand, closing_in_words, or_failed, plan_in_words, require_read
 from coordinator.actions import plan_repairs, repair, repair_many
 from coordinator.contract import RepairJson, RepairPlan, RepairRefusal, table_job_document
 from coordinator.lookup import connection_named, find_table
