@@ -9,8 +9,7 @@ from django.utils.dateparse import parse_datetime
 
 from backups import inventory_setup
 from backups.models import Plan
-from backups.policies.documents import PolicyDocument, policy_documents
-from backups.policies.forms import as_cli, as_json, as_terraform, merge_note
+from backups.policies.documents import PolicyDocument, as_cli, as_json, as_terraform, merge_note, policy_documents
 from backups.policies.jobs import PREFLIGHT_KIND
 from backups.policies.names import PlanNames, names_of
 from backups.queries.rows import Fact

@@ -16,10 +16,9 @@ from dashboard.audit.log import AuditOutcome, record
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs import lifecycle
-from dashboard.jobs.delivery import deliver
 from dashboard.jobs.execution import execute, record_outcome
 from dashboard.jobs.models import ACTIVE, Job, JobState
-from dashboard.jobs.reaper import lose_if_silent
+from dashboard.jobs.reaper import deliver, lose_if_silent
 from dashboard.jobs.registry import JobKind, kind_named
 from dashboard.refusals import Refused
 

@@ -7,8 +7,7 @@ import subprocess
 
 import pytest
 
-from backups.policies.documents import policy_documents
-from backups.policies.forms import as_cli, as_json, as_terraform, merge_note
+from backups.policies.documents import as_cli, as_json, as_terraform, merge_note, policy_documents
 from lake.backup.objects import BucketPrefix
 from tests.backups.policies.plans import NAMES, names
 
