@@ -13,7 +13,7 @@ from backups import inventory_setup, lifecycle
 from backups.advancing import submit_advance
 from backups.models import ACTIVE, CopyJob, Plan, Run, RunStage, RunState, Stage
 from backups.outcomes import OVER
-from backups.policies.jobs import PREFLIGHT_KIND
+from backups.policies.jobs import PREFLIGHT_KIND, PreflightParams
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.audit.log import AuditOutcome, record
@@ -276,7 +276,7 @@ def ask_for_preflight(actor: Actor, plan: Plan) -> Job:
         f"Check the permissions of {plan.name}",
         connection=plan.vault_connection,
         target=Target("plan", str(plan.pk), plan.name),
-        params={"plan": plan.pk},
+        params=PreflightParams(plan=plan.pk),
     )
 
 
@@ -295,5 +295,7 @@ def ask_for_inventory(
         f"Set up the inventory {configuration.id} for {plan.name}",
         connection=plan.connection,
         target=Target("plan", str(plan.pk), plan.name),
-        params={"plan": plan.pk, "format": choice.format, "frequency": choice.frequency, "replace": replace},
+        params=inventory_setup.InventoryParams(
+            plan=plan.pk, format=choice.format, frequency=choice.frequency, replace=replace
+        ),
     )

@@ -3,7 +3,7 @@
 import fcntl
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
@@ -17,6 +17,9 @@ from django.db.migrations.executor import MigrationExecutor
 
 from dashboard.refusals import Refused
 from dashboard.web.text import visible
+
+Options = Mapping[str, Any]
+"""The arguments of a command as they were read."""
 
 
 class Failed(CommandError):

@@ -72,7 +72,7 @@ def check_plan(
     return tuple(found)
 
 
-def as_documents(checks: tuple[PolicyCheck, ...]) -> list[dict[str, Any]]:
+def as_documents(checks: tuple[PolicyCheck, ...]) -> list[dict[str, str]]:
     return [asdict(one) for one in checks]
 
 

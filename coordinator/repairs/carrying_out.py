@@ -1,7 +1,6 @@
 """What is kept while a plan is carried out, and the proof afterwards that its finding is gone."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from changes.calls import Result
 from changes.documents import call_document, outcome_document
@@ -14,9 +13,9 @@ from coordinator.observation.saving import save_readings
 from coordinator.protocols.verdict import Finding, State, Verdict
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
 from coordinator.repairs.overtaking import in_words, is_doubtful, overtaken_at, was_overtaken, written
-from coordinator.repairs.snapshots import finding_snapshot
+from coordinator.repairs.snapshots import TableSnapshot, finding_snapshot
 from dashboard.connections.models import Connection
-from dashboard.jobs.context import JobFailed, JobOvertaken
+from dashboard.jobs.context import JobFailed, JobOvertaken, JobResult
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.delta.uri import TableUri
@@ -35,8 +34,8 @@ class AuditSnapshots:
     `request_ids` are those of the requests to AWS that wrote, or were refused.
     """
 
-    before: dict[str, Any]
-    after: dict[str, Any] = field(default_factory=dict)
+    before: TableSnapshot
+    after: TableSnapshot = field(default_factory=lambda: TableSnapshot(calls=[]))
     request_ids: list[str] = field(default_factory=list)
 
     @classmethod
@@ -45,7 +44,11 @@ class AuditSnapshots:
         finding = fresh.finding_of(plan)
         calls = [call_document(call) for call in plan.calls]
         snapshot = finding_snapshot(finding) if finding else None
-        return cls({**_versions(fresh.verdict), "finding": snapshot, "calls": calls}, {"calls": []})
+        return cls({**_versions(fresh.verdict), "finding": snapshot, "calls": calls})
+
+    def result(self) -> JobResult:
+        """What a job that changes the table stores; it fills up while the calls are made."""
+        return {"before": self.before, "after": self.after, "aws_request_ids": self.request_ids}
 
     def note_call(self, outcome: CallOutcome) -> None:
         """Add a call with its outcome."""
@@ -55,7 +58,7 @@ class AuditSnapshots:
     def note_table(self, verdict: Verdict) -> None:
         """Add the table as it was read afterwards."""
         findings = [finding_snapshot(one) for one in verdict.findings[:MOST_FINDINGS]]
-        self.after.update(_versions(verdict) | {"findings": findings})
+        self.after.update({**_versions(verdict), "findings": findings})
 
 
 def read_and_plan(connection: Connection, lake: Lake, uri: str, path_scheme: str = "") -> FreshPlans:
@@ -159,7 +162,7 @@ def _is_less(now: Finding, before: Finding | None) -> bool:
     return now.code in ORPHANS and isinstance(count, int) and isinstance(was, int) and count < was
 
 
-def _versions(verdict: Verdict) -> dict[str, Any]:
+def _versions(verdict: Verdict) -> TableSnapshot:
     return {
         "state": verdict.state.value,
         "published_version": verdict.published_version,

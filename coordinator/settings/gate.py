@@ -1,7 +1,11 @@
 """Which job carries a change out, which verb it needs, and the plan of it that somebody confirms."""
 
+from collections.abc import Mapping
+from typing import TypedDict
+
 from changes.asking import ShownPlan, newest_shown
-from changes.documents import PlanDocument
+from changes.documents import PlanDocument, PlannedResult, planned_by
+from changes.gate import Confirmation
 from coordinator.settings.requests import ChangeRequest, is_of_store
 from dashboard.jobs.models import Job
 
@@ -9,6 +13,20 @@ PLAN_KIND = "plan-upkeep"
 PLAN_KEY = "upkeep"
 LOSING_VERB = "bucket.change-losing"
 VERBS = {"create-store": "store.create", "change-store": "store.change", "change-bucket": "bucket.change"}
+
+
+class PlanParams(TypedDict):
+    """`wish` is a change request as JSON (`requests.change_request_document`)."""
+
+    wish: Mapping[str, object]
+
+
+class PlanResult(PlannedResult, total=False):
+    wish: Mapping[str, object]
+
+
+class ChangeParams(PlanParams, Confirmation):
+    """Of every job that carries a change out."""
 
 
 def kind_of(change: ChangeRequest) -> str:
@@ -31,4 +49,4 @@ def losing_verb(document: PlanDocument | None) -> str:
 def shown_plan(planned: Job, digest: str) -> ShownPlan:
     """The plan that this job made; raises PlanNeeded unless it has the digest and is young."""
     jobs = Job.objects.filter(pk=planned.pk, kind=PLAN_KIND)
-    return newest_shown(jobs, digest, lambda job: [job.result["plan"]] if job.result.get("plan") else [])
+    return newest_shown(jobs, digest, planned_by)

@@ -238,7 +238,7 @@ CHANGES: dict[str, type[Any]] = {
 }
 
 
-def change_request_document(change: ChangeRequest) -> dict[str, Any]:
+def change_request_document(change: ChangeRequest) -> dict[str, object]:
     """A change as JSON; `read_change_request` turns it back."""
     return {"act": change.ACT, **asdict(change)}
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from changes.documents import PlanDocument
 from changes.pages import Confirmed, confirmed, plan_page
 from coordinator.models import Bucket, CommitStore, TtlMigration
 from coordinator.queries import settings_plan as queries
@@ -113,10 +112,9 @@ def _apply(actor: Actor, planned: Job, sent: Confirmed) -> Job:
 
 def _context(request: HttpRequest, page: queries.SettingsPage) -> dict[str, Any]:
     actor = Actor.from_request(request)
-    plan = cast("PlanDocument | None", page.plan)
     return {
         "address": reverse("settings-plan", args=[page.job.pk]),
-        "why_not": why_not(actor, page.connection, losing_verb(plan) or verb_of(page.change)),
+        "why_not": why_not(actor, page.connection, losing_verb(page.plan) or verb_of(page.change)),
         "read_only": is_read_only(page.connection),
         "why_no_plan": why_no_plan(actor, page.connection),
         "store_like": verb_of(page.change) != "bucket.change",

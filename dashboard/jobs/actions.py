@@ -5,7 +5,7 @@ import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -47,7 +47,7 @@ class Submission(TypedDict, total=False):
 
     connection: Connection | None
     target: Target | None
-    params: Mapping[str, Any] | None
+    params: Mapping[str, object] | None
     idempotency_key: str | None
     reason: str
 
@@ -63,7 +63,7 @@ def submit(actor: Actor, kind: str, title: str, **work: Unpack[Submission]) -> J
     The active job of the same kind and target, or any with the same idempotency key, is returned instead of a second;
     one whose worker has been silent for 90 seconds is ended as lost and does not count.
     Raises NotAllowed if the kind's verb is not the actor's, ReadOnlyMode or ConnectionReadOnly if the kind changes the
-    lake and nothing may, UnknownKind for a name nobody registered.
+    lake and nothing may, UnknownKind for a name nobody registered, ParamsUnfit for what the kind does not take.
     """
     draft = _draft(actor, kind_named(kind), title, work)
     job, is_new = _create(actor, draft)
@@ -131,6 +131,7 @@ def _create(actor: Actor, draft: Job) -> tuple[Job, bool]:
         require(actor, kind.verb, target=draft.target_label, connection=draft.connection)
     if kind.changes_lake:
         _require_writable(actor, kind, draft)
+    kind.check(draft.params)
     for last_try in (False, False, True):
         if standing := _standing(draft):
             return standing, False

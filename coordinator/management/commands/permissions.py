@@ -1,6 +1,6 @@
 """`levee permissions`: the policy that each feature needs, and with `--check` which permissions are held."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -34,7 +34,7 @@ class Command(JsonCommand):
         if missing:
             raise Failed(f"{missing:,} permission{'s are' if missing > 1 else ' is'} missing: see above.")
 
-    def _check(self, connection: Connection) -> dict[str, Any]:
+    def _check(self, connection: Connection) -> Mapping[str, object]:
         job = check_permissions(Actor.command(), connection, here=True)
         if job.state != JobState.SUCCEEDED:
             raise Failed(f"The permissions could not be checked: {job.error_text or job.message}")
