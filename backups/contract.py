@@ -27,7 +27,7 @@ Objects = Annotated[
 Engine = Annotated[str, "spark | s3-batch"]
 
 
-class RunLine(TypedDict):
+class RunSummary(TypedDict):
     """A run in `backup runs --json`; `inventory` is null where the source is listed."""
 
     id: str
@@ -93,7 +93,7 @@ class FailureDocument(TypedDict):
     examples: list[str]
 
 
-class RunJson(RunLine):
+class RunJson(RunSummary):
     """`backup show RUN --json`, and what every act on a run prints; `worth_retry` counts what a retry would copy."""
 
     destination: Annotated[str, "s3a://vault/lake"]
@@ -146,7 +146,7 @@ class PlanJson(TypedDict):
     source_key: str
     notify: list[str]
     paused: bool
-    last_run: RunLine | None
+    last_run: RunSummary | None
     copies: list[KeptCopy]
 
 

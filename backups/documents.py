@@ -3,7 +3,7 @@
 from datetime import datetime
 from decimal import Decimal
 
-from backups.contract import PlanJson, RunJson, RunLine
+from backups.contract import PlanJson, RunJson, RunSummary
 from backups.models import Plan, Run, RunState
 from backups.retention import kept_as
 
@@ -70,7 +70,7 @@ def run_document(run: Run) -> RunJson:
     }
 
 
-def run_summary(run: Run) -> RunLine:
+def run_summary(run: Run) -> RunSummary:
     """What a list of runs shows."""
     return {
         "id": str(run.pk),

@@ -18,7 +18,7 @@ from changes.plan import NOTHING_TO_DO
 from coordinator.contract import SettingJob, SettingJson, SettingOutcome, SettingRefusal
 from coordinator.queries.settings_plan import equivalents_of
 from coordinator.settings.actions import apply_change, plan_change
-from coordinator.settings.gate import PlanResult
+from coordinator.settings.gate import PlanChangeResult
 from coordinator.settings.requests import ChangeInvalid, ChangeRequest, subject_name
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
@@ -33,7 +33,7 @@ class SettingsCommand(ChangeCommand):
         """Print the plan, or carry it out. Raises UsageError (2) or Failed (1)."""
         self.check_change(options)
         planned = _plan(connection, change)
-        result: PlanResult = planned.result
+        result: PlanChangeResult = planned.result
         plan, refusal = result["plan"], result["refusal"]
         job = _apply(planned, plan, change, options) if plan and options["apply"] else None
         self.emit(_document(result, job), list(_as_text(plan, refusal, job, applied=options["apply"])))
@@ -59,7 +59,7 @@ def _apply(planned: Job, plan: PlanDocument, change: ChangeRequest, options: Opt
         return apply_change(Actor.command(), planned, plan["digest"], confirm=confirm, here=not options["enqueue"])
 
 
-def _document(result: PlanResult, job: Job | None) -> SettingJson:
+def _document(result: PlanChangeResult, job: Job | None) -> SettingJson:
     plan, refusal = result["plan"], result["refusal"]
     return {
         "read_at": result["read_at"],

@@ -14,7 +14,7 @@ from changes.gate import read_at
 from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.contract import CopyDocument
 from coordinator.models import DeltaTable
-from coordinator.rescue.confirmed import RESTORE_KIND, ListResult, PlanParams, list_jobs
+from coordinator.rescue.confirmed import RESTORE_KIND, ListRescueResult, PlanRescueParams, list_jobs
 from coordinator.rescue.copies import CopyKind
 from dashboard.jobs.models import ACTIVE, Job, JobState
 
@@ -51,7 +51,7 @@ def copy_list(table: DeltaTable) -> CopyList:
     """Three queries, however many copies there are."""
     jobs = list_jobs(table)
     newest, last = jobs.first(), jobs.filter(state=JobState.SUCCEEDED).first()
-    result: ListResult = last.result if last else {}
+    result: ListRescueResult = last.result if last else {}
     found, refused = result.get("copies", []), result.get("not_listed", [])
     ended_badly = newest is not None and newest != last and newest.is_finished
     return CopyList(
@@ -107,7 +107,7 @@ class RestorePage(PlanPage):
 
 def restore_page(table: DeltaTable, job: Job) -> RestorePage:
     result: PlannedResult = job.result
-    params: PlanParams = job.params
+    params: PlanRescueParams = job.params
     plan, copy = result.get("plan"), params["copy"]
     return RestorePage(
         job=job,

@@ -18,13 +18,13 @@ PLAN_KIND = "plan-rescue"
 RESTORE_KIND = "restore-rescue"
 
 
-class ListParams(TypedDict):
+class ListRescueParams(TypedDict):
     """The tables by their primary keys."""
 
     tables: list[int]
 
 
-class ListResult(JobResult, total=False):
+class ListRescueResult(JobResult, total=False):
     read_at: str
     copies: list[CopyDocument]
     not_listed: list[RefusedListing]
@@ -32,14 +32,14 @@ class ListResult(JobResult, total=False):
     more: bool
 
 
-class PlanParams(TypedDict):
+class PlanRescueParams(TypedDict):
     """The table, and the copy by its id."""
 
     uri: str
     copy: str
 
 
-class RestoreParams(PlanParams, Confirmation):
+class RestoreRescueParams(PlanRescueParams, Confirmation):
     name: str
 
 
@@ -57,7 +57,7 @@ def shown_plan(table: DeltaTable, copy: str, digest: str) -> ShownPlan:
     """The newest plan of that copy and digest; raises PlanNeeded where none was made in the last 15 minutes."""
 
     def of_it(job: Job) -> Iterable[PlanDocument]:
-        params: PlanParams = job.params
+        params: PlanRescueParams = job.params
         return planned_by(job) if params["copy"] == copy else ()
 
     return newest_shown(plan_jobs(table), digest, of_it)

@@ -19,10 +19,10 @@ from coordinator.rescue.confirmed import (
     LIST_KIND,
     PLAN_KIND,
     RESTORE_KIND,
-    ListParams,
-    ListResult,
-    PlanParams,
-    RestoreParams,
+    ListRescueParams,
+    ListRescueResult,
+    PlanRescueParams,
+    RestoreRescueParams,
 )
 from coordinator.rescue.copies import SavedCopy, place_of_copy, read_name
 from coordinator.rescue.listing import list_copies
@@ -38,14 +38,14 @@ from lake.aws.errors import AwsError
 
 
 @job_kind(LIST_KIND, queue="aws", verb="table.plan-repair", changes_lake=False)
-def list_rescue(context: JobContext, params: ListParams) -> str:
-    """List what is saved aside of tables; the result is a `ListResult`, as far as it was read."""
+def list_rescue(context: JobContext, params: ListRescueParams) -> str:
+    """List what is saved aside of tables; the result is a `ListRescueResult`, as far as it was read."""
     connection = connection_of(context)
     tables = DeltaTable.objects.filter(connection=connection, pk__in=params["tables"]).order_by("uri")
     copies: list[CopyDocument] = []
     refused: list[RefusedListing] = []
     left_out, more = 0, False
-    context.result(ListResult(read_at=timezone.now().isoformat(), copies=copies, not_listed=refused))
+    context.result(ListRescueResult(read_at=timezone.now().isoformat(), copies=copies, not_listed=refused))
     with open_lake(lake_access(connection)) as lake, context.step("List the rescue folders"):
         for number, table in enumerate(tables, start=1):
             context.check_cancelled()
@@ -57,13 +57,13 @@ def list_rescue(context: JobContext, params: ListParams) -> str:
                 copies += listed["copies"]
                 left_out, more = left_out + listed["left_out"], more or listed["more"]
             context.progress(number, len(tables))
-    context.result(ListResult(left_out=left_out, more=more, requests=lake.requests.total))
+    context.result(ListRescueResult(left_out=left_out, more=more, requests=lake.requests.total))
     listed_words = f"{counted(len(copies), 'object')} found in rescue folders."
     return f"{listed_words} {counted(len(refused), 'table')} could not be listed." if refused else listed_words
 
 
 @job_kind(PLAN_KIND, queue="aws", verb="table.plan-repair", changes_lake=False)
-def plan_rescue(context: JobContext, params: PlanParams) -> str:
+def plan_rescue(context: JobContext, params: PlanRescueParams) -> str:
     """Read one table and one copy and plan to put it back; the result is a `PlannedResult`."""
     connection = connection_of(context)
     with open_lake(lake_access(connection)) as lake, context.step("Read the table and the copy"):
@@ -74,7 +74,7 @@ def plan_rescue(context: JobContext, params: PlanParams) -> str:
 
 
 @job_kind(RESTORE_KIND, queue="aws", verb="table.repair")
-def restore_rescue(context: JobContext, params: RestoreParams) -> str:
+def restore_rescue(context: JobContext, params: RestoreRescueParams) -> str:
     """Carry out one confirmed plan."""
     connection = connection_of(context)
     check_writable(connection)
@@ -87,7 +87,7 @@ def restore_rescue(context: JobContext, params: RestoreParams) -> str:
     return f"{plan.title}: done, and proven by reading it back. {now}".strip()
 
 
-def _plan_now(connection: Connection, lake: Lake, params: PlanParams) -> ChangePlan | Refusal:
+def _plan_now(connection: Connection, lake: Lake, params: PlanRescueParams) -> ChangePlan | Refusal:
     try:
         copy = _copy_of(params)
     except ValueError as reason:
@@ -99,7 +99,7 @@ def _plan_now(connection: Connection, lake: Lake, params: PlanParams) -> ChangeP
     return plan_copy(connection, lake, copy, keep)
 
 
-def _copy_of(params: PlanParams) -> SavedCopy:
+def _copy_of(params: PlanRescueParams) -> SavedCopy:
     """The copy that the job is about. Raises ValueError where its id names none of the table's."""
     place, key = place_of_copy(params["copy"])
     if place.s3a != params["uri"]:
@@ -107,7 +107,7 @@ def _copy_of(params: PlanParams) -> SavedCopy:
     return read_name(place, key)
 
 
-def _confirmed(params: RestoreParams, made: ChangePlan | Refusal) -> ChangePlan:
+def _confirmed(params: RestoreRescueParams, made: ChangePlan | Refusal) -> ChangePlan:
     if isinstance(made, ChangePlan) and made.digest == params["digest"]:
         return made
     reason = (
@@ -118,7 +118,9 @@ def _confirmed(params: RestoreParams, made: ChangePlan | Refusal) -> ChangePlan:
     raise JobOvertaken(f"{BEFORE_ANY_CHANGE}: {reason}", overtaken_before(reason))
 
 
-def _carry_out(context: JobContext, params: PlanParams, connection: Connection, lake: Lake, plan: ChangePlan) -> str:
+def _carry_out(
+    context: JobContext, params: PlanRescueParams, connection: Connection, lake: Lake, plan: ChangePlan
+) -> str:
     """Make the calls, read the table again, and return what it is now, as one sentence."""
     snapshots = AuditSnapshots({"copy": params["copy"], "calls": [call_document(call) for call in plan.calls]})
     context.result(snapshots.result())

@@ -15,17 +15,17 @@ LOSING_VERB = "bucket.change-losing"
 VERBS = {"create-store": "store.create", "change-store": "store.change", "change-bucket": "bucket.change"}
 
 
-class PlanParams(TypedDict):
+class PlanChangeParams(TypedDict):
     """`wish` is a change request as JSON (`requests.change_request_document`)."""
 
     wish: Mapping[str, object]
 
 
-class PlanResult(PlannedResult, total=False):
+class PlanChangeResult(PlannedResult, total=False):
     wish: Mapping[str, object]
 
 
-class ChangeParams(PlanParams, Confirmation):
+class ChangeParams(PlanChangeParams, Confirmation):
     """Of every job that carries a change out."""
 
 

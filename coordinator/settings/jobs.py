@@ -14,7 +14,7 @@ from changes.plan import ChangePlan, Refusal
 from coordinator.models import Bucket, CommitStore
 from coordinator.observation.settings_of_aws import observe_bucket_now, observe_store_now
 from coordinator.own_records import records_for
-from coordinator.settings.gate import LOSING_VERB, PLAN_KIND, VERBS, ChangeParams, PlanParams, PlanResult
+from coordinator.settings.gate import LOSING_VERB, PLAN_KIND, VERBS, ChangeParams, PlanChangeParams, PlanChangeResult
 from coordinator.settings.permission_checks import Permissions, check_all
 from coordinator.settings.planning import plan_now
 from coordinator.settings.requests import (
@@ -43,14 +43,14 @@ PAUSE_SECONDS = 2.0
 
 
 @job_kind(PLAN_KIND, queue="aws", verb="lake.plan-upkeep", changes_lake=False)
-def plan_change(context: JobContext, params: PlanParams) -> str:
-    """Read and plan one change; changes nothing. The result is a `PlanResult`."""
+def plan_change(context: JobContext, params: PlanChangeParams) -> str:
+    """Read and plan one change; changes nothing. The result is a `PlanChangeResult`."""
     change = read_change_request(params["wish"])
     connection = connection_of(context)
     with open_lake(lake_access(connection)) as lake, context.step("Read and plan"):
         read_at = timezone.now()
         made = plan_now(connection, lake, change, read_at, _progress(context))
-    context.result(PlanResult(wish=change_request_document(change)))
+    context.result(PlanChangeResult(wish=change_request_document(change)))
     context.result(planned_result(made, read_at, lake.requests.total))
     return made.reason if isinstance(made, Refusal) else f"Planned: {made.title}."
 

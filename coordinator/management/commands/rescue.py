@@ -23,7 +23,7 @@ from coordinator.contract import CopiesJson, CopyLine, RestoreJson, table_job_do
 from coordinator.lookup import connection_named, connections, find_table
 from coordinator.models import DeltaTable
 from coordinator.rescue.actions import list_all_copies, list_copies_of, plan_copy, restore_copy
-from coordinator.rescue.confirmed import ListResult
+from coordinator.rescue.confirmed import ListRescueResult
 from coordinator.rescue.copies import place_of_copy
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError, columns
@@ -127,7 +127,7 @@ def _list_document(jobs: Iterable[Job]) -> CopiesJson:
     document: CopiesJson = {"copies": [], "left_out": 0, "more": False, "not_listed": []}
     for job in jobs:
         name = job.connection.name if job.connection else ""
-        result: ListResult = job.result
+        result: ListRescueResult = job.result
         document["copies"] += [{**one, "connection": name} for one in result["copies"]]
         document["not_listed"] += [{**one, "connection": name} for one in result["not_listed"]]
         document["left_out"] += result["left_out"]

@@ -22,8 +22,8 @@ from coordinator.contract import (
 )
 from coordinator.repairs.confirmed import PlanRepairParams, PlanRepairResult, RepairParams
 from coordinator.repairs.snapshots import TableSnapshot
-from coordinator.rescue.confirmed import ListParams, ListResult, PlanParams, RestoreParams
-from coordinator.settings import gate
+from coordinator.rescue.confirmed import ListRescueParams, ListRescueResult, PlanRescueParams, RestoreRescueParams
+from coordinator.settings.gate import ChangeParams, PlanChangeParams, PlanChangeResult
 from dashboard.declaration.differences import ApplyJson
 from dashboard.jobs.context import JobResult
 from dashboard.jobs.models import Job
@@ -90,11 +90,11 @@ def test_what_jobs_take_and_tell_is_of_their_types(console: Console) -> None:
     types: dict[str, tuple[Any, Any]] = {
         "plan-repair": (PlanRepairParams, PlanRepairResult),
         "repair": (RepairParams, JobResult),
-        "list-rescue": (ListParams, ListResult),
-        "plan-rescue": (PlanParams, PlannedResult),
-        "restore-rescue": (RestoreParams, JobResult),
-        "plan-upkeep": (gate.PlanParams, gate.PlanResult),
-        "change-store": (gate.ChangeParams, JobResult),
+        "list-rescue": (ListRescueParams, ListRescueResult),
+        "plan-rescue": (PlanRescueParams, PlannedResult),
+        "restore-rescue": (RestoreRescueParams, JobResult),
+        "plan-upkeep": (PlanChangeParams, PlanChangeResult),
+        "change-store": (ChangeParams, JobResult),
     }
     jobs = Job.objects.filter(kind__in=types)
 
