@@ -209,8 +209,8 @@ def _record(
     action: str,
     run: Run,
     *,
-    before: dict[str, Any] | None = None,
-    after: dict[str, Any] | None = None,
+    before: dict[str, object] | None = None,
+    after: dict[str, object] | None = None,
     outcome: AuditOutcome = "done",
     detail: str = "",
 ) -> None:

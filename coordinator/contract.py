@@ -258,7 +258,7 @@ class FindingDocument(TypedDict):
     version: Version | None
     summary: str
     meaning: str
-    evidence: dict[str, Any]
+    evidence: dict[str, object]
     repairs: Annotated[list[str], ["publish-commit"]]
     opened_at: Moment | None
     seen_at: Moment | None
@@ -405,7 +405,7 @@ class TableJson(TableLine):
     log_bytes: Annotated[int | None, 48211]
     lock_domains: list[Any]
     protocol: ProtocolDocument
-    properties: dict[str, Any]
+    properties: dict[str, object]
     partition_columns: list[str]
     registrations: list[Any]
     error: ReadingError | None

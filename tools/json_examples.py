@@ -23,7 +23,14 @@ PAGE = CHECKOUT / "docs" / "architecture.md"
 WIDTH = 120
 _BLOCK = re.compile(r"(<!-- json: (\w+) -->\n```json\n)(.*?)(\n```)", re.DOTALL)
 _MARKED = re.compile(r"<!-- json: (\w+) -->")
-MODULES = ("coordinator.contract", "backups.contract", "dashboard.jobs.queries", "dashboard.declaration.differences")
+MODULES = (
+    "coordinator.contract",
+    "backups.contract",
+    "dashboard.alerts.queries",
+    "dashboard.audit.queries",
+    "dashboard.declaration.differences",
+    "dashboard.jobs.queries",
+)
 _PLAIN: dict[Any, Any] = {
     str: "…",
     UUID: "…",

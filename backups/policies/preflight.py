@@ -12,7 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from backups.policies.bucket_policy import verdict
-from backups.policies.documents import PolicyDocument, policy_documents
+from backups.policies.documents import PolicyDocument, Statement, policy_documents
 from backups.policies.names import PlanNames, place_of
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
@@ -103,7 +103,7 @@ def _wanted(names: PlanNames) -> Iterator[tuple[PolicyDocument, str, str, str]]:
                         yield policy, who, action, resource
 
 
-def _principals(policy: PolicyDocument, statement: dict[str, Any], names: PlanNames) -> list[str]:
+def _principals(policy: PolicyDocument, statement: Statement, names: PlanNames) -> list[str]:
     if policy.kind == "role":
         return [names.batch_role]
     if policy.kind == "identity":

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
@@ -141,7 +140,7 @@ def _policy(policy: PolicyDocument, form: str) -> PolicyView:
     return PolicyView(policy.code, policy.title, policy.why, policy.account, policy.target, merge_note(policy), text)
 
 
-def _tick(check: dict[str, Any]) -> PermissionRow:
+def _tick(check: dict[str, object]) -> PermissionRow:
     held = str(check.get("held"))
     return PermissionRow(
         _HELD.get(held, "not_checked"),

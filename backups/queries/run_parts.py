@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from backups.models import CopyJob, FailureGroup, Plan, Run
 from backups.outcomes import Outcome
@@ -129,7 +128,7 @@ def _whole(number: object) -> int | None:
     return number if isinstance(number, int) else None
 
 
-def _bill_line(line: dict[str, Any]) -> BillLine:
+def _bill_line(line: dict[str, object]) -> BillLine:
     """As `prices.CostItem` stores it: `count` of single things, `price` in USD for one `unit` of them."""
     count, price = line.get("count"), line.get("price")
     words = f"${price} per {line.get('unit') or 'one'}" if _is_number(price) else ""
@@ -224,12 +223,12 @@ def live_files(run: Run) -> LiveFiles | None:
     )
 
 
-def _rows(document: dict[str, Any]) -> Iterable[dict[str, Any]]:
+def _rows(document: dict[str, object]) -> Iterable[dict[str, Any]]:
     found = document.get("examples")
     return [one for one in found if isinstance(one, dict) and "table" in one] if isinstance(found, list) else []
 
 
-def _mapping(value: object) -> dict[str, Any]:
+def _mapping(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 

@@ -124,5 +124,5 @@ class SparkEngine:
         """There is one session, and nothing that could go first."""
 
 
-def _document(wanted: Wanted) -> dict[str, Any]:
+def _document(wanted: Wanted) -> dict[str, object]:
     return {**asdict(wanted), "cut_off": wanted.cut_off.isoformat()}

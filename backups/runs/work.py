@@ -116,7 +116,7 @@ def _pool(run: Run) -> Mapping[str, Any]:
     return found
 
 
-def as_fields(planned: Planned) -> dict[str, Any]:
+def as_fields(planned: Planned) -> dict[str, object]:
     """What a run keeps of its planning."""
     return {
         "listed": planned.listed,

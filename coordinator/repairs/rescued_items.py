@@ -77,7 +77,7 @@ def read_kept(data: bytes) -> KeptItem:
     return KeptItem(table, in_order(item), copied_from)
 
 
-def _object(data: bytes) -> dict[str, Any]:
+def _object(data: bytes) -> dict[str, object]:
     if len(data) > MOST_BYTES:
         raise ValueError(f"It has {len(data):,} B, more than any item has.")
     try:
@@ -89,7 +89,7 @@ def _object(data: bytes) -> dict[str, Any]:
     return found
 
 
-def _parts(found: dict[str, Any]) -> tuple[str, dict[str, Any], CopiedFrom]:
+def _parts(found: dict[str, object]) -> tuple[str, dict[str, object], CopiedFrom]:
     if "levee_rescue" not in found:
         return "", found, NOWHERE_KNOWN
     if found["levee_rescue"] != FORMAT:
@@ -100,7 +100,7 @@ def _parts(found: dict[str, Any]) -> tuple[str, dict[str, Any], CopiedFrom]:
     return table, item, _copied_from(found)
 
 
-def _copied_from(found: dict[str, Any]) -> CopiedFrom:
+def _copied_from(found: dict[str, object]) -> CopiedFrom:
     region, account = found.get("region", ""), found.get("account", "")
     if not isinstance(region, str) or not _REGION.fullmatch(region):
         raise ValueError("The region that it names is none of AWS.")

@@ -17,12 +17,12 @@ _NUMBERS = frozenset(
 _LISTS = {"Transition": "Transitions", "NoncurrentVersionTransition": "NoncurrentVersionTransitions"}
 
 
-def rule_json(rule: RawRule) -> dict[str, Any]:
+def rule_json(rule: RawRule) -> dict[str, object]:
     """Numbers and truths as such, transitions as lists, the tags of an And as a list; what is unknown stays text."""
     return _map(rule.tree, in_and=False)
 
 
-def _map(tree: Tree, *, in_and: bool) -> dict[str, Any]:
+def _map(tree: Tree, *, in_and: bool) -> dict[str, object]:
     found: dict[str, Any] = {}
     for child in tree[2]:
         name = "Tags" if in_and and child[0] == "Tag" else _LISTS.get(child[0], child[0])

@@ -90,7 +90,7 @@ def _repair_many(actor: Actor, selection: queries.BulkSelection, sent: ManyConfi
     )
 
 
-def _context(request: HttpRequest, table: DeltaTable, page: queries.RepairPage) -> dict[str, Any]:
+def _context(request: HttpRequest, table: DeltaTable, page: queries.RepairPage) -> dict[str, object]:
     actor = Actor.from_request(request)
     return {
         "table": table,
@@ -129,7 +129,7 @@ def _many_page(chosen: TableFilter, selection: queries.BulkSelection) -> ManyPag
     )
 
 
-def _many_context(request: HttpRequest, selection: queries.BulkSelection) -> dict[str, Any]:
+def _many_context(request: HttpRequest, selection: queries.BulkSelection) -> dict[str, object]:
     return {
         "selection": selection,
         "most": queries.MOST_LISTED,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -84,7 +83,7 @@ def planned(
     try:
         job = actions.plan_change(Actor.from_request(request), connection, change())
     except ChangeInvalid as invalid:
-        context: dict[str, Any] = {"reason": str(invalid), "field": invalid.field, "back": back}
+        context: dict[str, object] = {"reason": str(invalid), "field": invalid.field, "back": back}
         return render(request, "coordinator/settings_refused.html", context, status=422)
     except JobBusy as busy:
         context = {"reason": str(busy), "busy": busy.job, "back": back}
@@ -110,7 +109,7 @@ def _apply(actor: Actor, planned: Job, sent: Confirmed) -> Job:
     return actions.apply_change(actor, planned, sent.digest, confirm=sent.confirm, reason=sent.reason)
 
 
-def _context(request: HttpRequest, page: queries.SettingsPage) -> dict[str, Any]:
+def _context(request: HttpRequest, page: queries.SettingsPage) -> dict[str, object]:
     actor = Actor.from_request(request)
     return {
         "address": reverse("settings-plan", args=[page.job.pk]),

@@ -1,7 +1,5 @@
 """Commit stores and buckets: what DynamoDB and S3 may do on their own."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_http_methods, require_safe
@@ -136,7 +134,7 @@ def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
     return render(request, "coordinator/bucket.html", context)
 
 
-def _changing(request: HttpRequest, connection: Connection) -> dict[str, Any]:
+def _changing(request: HttpRequest, connection: Connection) -> dict[str, object]:
     """Whether this person may have a change planned here, and whether its plan would have a button."""
     return {
         "why_no_plan": why_no_plan(Actor.from_request(request), connection),
@@ -176,7 +174,7 @@ def _context(
     chosen: Connection | None,
     values: dict[str, str],
     error: ChangeInvalid | None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     actor = Actor.from_request(request)
     anywhere = any(not why_no_plan(actor, one) for one in connections)
     return {

@@ -1,7 +1,5 @@
 """Pages of one table: overview, commits, entries, jobs and activity."""
 
-from typing import Any
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -115,7 +113,7 @@ def _place(request: HttpRequest) -> tuple[str, int]:
     return request.GET.get("after", ""), choose_size(request.GET.get("size", ""))
 
 
-def _frame(table: DeltaTable, tab: str) -> dict[str, Any]:
+def _frame(table: DeltaTable, tab: str) -> dict[str, object]:
     """What the head and the tabs show on each page of a table."""
     return {
         "table": table,

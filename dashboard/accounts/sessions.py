@@ -37,7 +37,7 @@ class SessionStore(db.SessionStore):
     def exists(self, session_key: str) -> bool:
         return super().exists(stored_key(session_key))
 
-    def create_model_instance(self, data: dict[str, Any]) -> Any:
+    def create_model_instance(self, data: dict[str, object]) -> Any:
         row = super().create_model_instance(data)
         row.session_key = stored_key(row.session_key)
         return row

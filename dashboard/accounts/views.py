@@ -273,7 +273,7 @@ def _page(request: HttpRequest, user: User, form: PersonForm, *, link: str = "",
     return render(request, "accounts/person.html", context, status=status)
 
 
-def _as_initial(user: User) -> dict[str, Any]:
+def _as_initial(user: User) -> dict[str, object]:
     role = role_of(user)
     grants = {f"on_{grant.connection_id}": grant.role for grant in user.grants.all()}
     return {"email": user.email, "role": role.value if role else "", "is_active": user.is_active, **grants}

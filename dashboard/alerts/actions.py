@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -149,7 +148,7 @@ def set_own_mails(actor: Actor, user: User, *, wanted: bool) -> None:
         _record(actor, "account.mails", "person", user.pk, user.get_username(), after={"mails": wanted})
 
 
-def _rule_document(rule: Rule) -> dict[str, Any]:
+def _rule_document(rule: Rule) -> dict[str, object]:
     names = ("threshold", "least_severity", "is_enabled", "remind_hours", "escalate_hours", "prefix", "plan")
     times = {name: str(value) if (value := getattr(rule, name)) else None for name in ("quiet_from", "quiet_until")}
     to = {name: list(getattr(rule, name).values_list("name", flat=True)) for name in ("recipients", "escalate_to")}
@@ -164,8 +163,8 @@ def _record(
     pk: int,
     label: str,
     *,
-    before: dict[str, Any] | None = None,
-    after: dict[str, Any] | None = None,
+    before: dict[str, object] | None = None,
+    after: dict[str, object] | None = None,
 ) -> None:
     plain = {key: value.isoformat() if isinstance(value, datetime) else value for key, value in (after or {}).items()}
     record(actor, verb, target_type=what, target_id=str(pk), target_label=label, before=before, after=plain)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.conf import settings
 from django.db.models import Count
@@ -61,7 +60,7 @@ def digest_of(since: datetime, now: datetime) -> tuple[str, str]:
     return subject, render_to_string("alerts/digest.txt", content)
 
 
-def _content(since: datetime, now: datetime) -> dict[str, Any]:
+def _content(since: datetime, now: datetime) -> dict[str, object]:
     is_open = Alert.objects.filter(resolved_at=None).order_by("opened_at")
     ended = Alert.objects.filter(resolved_at__gte=since).order_by("resolved_at")
     sent = Message.objects.filter(finished_at__gte=since).order_by().values_list("state").annotate(number=Count("pk"))

@@ -1,6 +1,5 @@
 """Alerts, messages, rules and recipients: everybody may read them; operators acknowledge, admins change the rest."""
 
-from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
@@ -255,7 +254,7 @@ def _rule_page(request: HttpRequest, form: RuleForm, kind: ProblemKind, rule: Ru
     return render(request, "alerts/rule.html", context, status=400 if form.errors else 200)
 
 
-def _as_initial(rule: Rule) -> dict[str, Any]:
+def _as_initial(rule: Rule) -> dict[str, object]:
     names = ("threshold", "least_severity", "is_enabled", "remind_hours", "escalate_hours", "quiet_from",
              "quiet_until", "connection", "plan")  # fmt: skip
     to = {name: list(getattr(rule, name).all()) for name in ("recipients", "escalate_to")}

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from dashboard.audit.queries import TargetDocument
 from dashboard.jobs.models import ACTIVE, Job, JobState
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 from dashboard.web.states import look_of
@@ -105,14 +106,6 @@ def _step_row(job: Job, step: dict[str, str]) -> StepRow:
 
 def _moment(text: str) -> datetime | None:
     return parse_datetime(text) if text else None
-
-
-class TargetDocument(TypedDict):
-    """What a job is about; `label` outlives it."""
-
-    type: Annotated[str, "table"]
-    id: str
-    label: Annotated[str, "s3a://lake/orders"]
 
 
 class ErrorDocument(TypedDict):

@@ -24,6 +24,7 @@ from coordinator.repairs.confirmed import PlanRepairParams, PlanRepairResult, Re
 from coordinator.repairs.snapshots import TableSnapshot
 from coordinator.rescue.confirmed import ListRescueParams, ListRescueResult, PlanRescueParams, RestoreRescueParams
 from coordinator.settings.gate import ChangeParams, PlanChangeParams, PlanChangeResult
+from dashboard.audit.queries import AuditJson
 from dashboard.declaration.differences import ApplyJson
 from dashboard.jobs.context import JobResult
 from dashboard.jobs.models import Job
@@ -36,7 +37,7 @@ from tools import json_examples
 def test_the_page_has_the_examples_of_the_types() -> None:
     page = json_examples.PAGE.read_text()
 
-    assert len(json_examples.documents()) == 16
+    assert len(json_examples.documents()) == 18
     assert json_examples.written(page, json_examples.documents()) == page
 
 
@@ -77,6 +78,7 @@ def test_what_commands_show_of_the_lake_is_of_their_types(console: Console, tmp_
     assert not missing(printed("bucket", table.bucket), BucketJson)
     assert not missing(printed("buckets"), list[BucketLine])
     assert not missing(printed("jobs"), list[JobLine])
+    assert not missing(printed("audit"), list[AuditJson])
     assert not missing(printed("job", looks["jobs"][0]["id"]), JobJson)
     assert not missing(printed("apply", str(file), "--prune"), ApplyJson)
 

@@ -21,13 +21,13 @@ class Command(JsonCommand):
             raise Failed(trouble)
 
 
-def stored_document() -> dict[str, Any]:
+def stored_document() -> dict[str, object]:
     """Every section that holds something, as reading the file would give it. No credentials: none are stored."""
     found = {section.key: _written(section) for section in sections()}
     return {key: tables for key, tables in found.items() if tables}
 
 
-def why_not_the_same(document: dict[str, Any]) -> str:
+def why_not_the_same(document: dict[str, object]) -> str:
     """Say where applying the document would not end with nothing to do; "" where it would."""
     try:
         found = difference(read_declaration(document))
