@@ -29,7 +29,7 @@ def job(params: Mapping[str, Any]) -> SparkJob:
     return SparkJob(KIND, dict(params))
 
 
-def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
+def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Copy what `manifest` {"lane", "bucket", "key", "objects"} names from `source` to `destination`.
 
     Each copy is pinned by the source's ETag as planned, and never passes through here: S3 copies. The lane "multipart"
