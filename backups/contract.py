@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Annotated, TypedDict
 
 Usd = Annotated[float | None, 0.25]
-State = Annotated[str, "running | waiting_for_approval | complete | complete_with_gaps | failed | cancelled | …"]
+RunStateWord = Annotated[str, "running | waiting_for_approval | complete | complete_with_gaps | failed | cancelled | …"]
 Objects = Annotated[
     dict[str, int],
     {
@@ -32,7 +32,7 @@ class RunSummary(TypedDict):
 
     id: str
     plan: Annotated[str, "nightly"]
-    state: State
+    state: RunStateWord
     stage: Annotated[str, "inventory | manifest | cost_gate | copy | reconcile"]
     sentence: str
     inventory: Annotated[str | None, "2026-11-19T01-00Z"]

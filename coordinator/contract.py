@@ -80,11 +80,16 @@ class SettingJob(JobDocument):
     outcomes: list[SettingOutcome]
 
 
-class SettingJson(TypedDict):
+class RequestedChange(TypedDict):
+    """A change request as JSON (`requests.change_request_document`), for programs and in a job's parameters."""
+
+    wish: Annotated[Mapping[str, object], {"act": "change-capacity", "name": "delta_log", "capacity": {"read": 25}}]
+
+
+class SettingJson(RequestedChange):
     """`store NAME ACTION --json` and `bucket NAME ACTION --json`; of `plan` and `refusal` one is null."""
 
     read_at: Moment
-    wish: Annotated[Mapping[str, object], {"act": "change-capacity", "name": "delta_log", "capacity": {"read": 25}}]
     plan: SettingPlan | None
     refusal: SettingRefusal | None
     job: SettingJob | None

@@ -1,11 +1,9 @@
 """Which job carries a change out, which verb it needs, and the plan of it that somebody confirms."""
 
-from collections.abc import Mapping
-from typing import TypedDict
-
 from changes.asking import ShownPlan, newest_shown
 from changes.documents import PlanDocument, PlannedResult, planned_by
 from changes.gate import Confirmation
+from coordinator.contract import RequestedChange
 from coordinator.settings.requests import ChangeRequest, is_of_store
 from dashboard.jobs.models import Job
 
@@ -15,14 +13,12 @@ LOSING_VERB = "bucket.change-losing"
 VERBS = {"create-store": "store.create", "change-store": "store.change", "change-bucket": "bucket.change"}
 
 
-class PlanChangeParams(TypedDict):
-    """`wish` is a change request as JSON (`requests.change_request_document`)."""
-
-    wish: Mapping[str, object]
+class PlanChangeParams(RequestedChange):
+    """Of the job that plans a change."""
 
 
-class PlanChangeResult(PlannedResult, total=False):
-    wish: Mapping[str, object]
+class PlanChangeResult(PlannedResult, RequestedChange):
+    """The plan, and the change that it is of."""
 
 
 class ChangeParams(PlanChangeParams, Confirmation):
