@@ -223,7 +223,7 @@ def live_files(run: Run) -> LiveFiles | None:
     )
 
 
-def _rows(document: dict[str, object]) -> Iterable[dict[str, Any]]:
+def _rows(document: dict[str, object]) -> Iterable[dict[str, object]]:
     found = document.get("examples")
     return [one for one in found if isinstance(one, dict) and "table" in one] if isinstance(found, list) else []
 

@@ -1,6 +1,5 @@
 """Alerts, messages, rules and recipients: everybody may read them; operators acknowledge, admins change the rest."""
 
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
