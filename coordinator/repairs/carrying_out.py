@@ -4,10 +4,10 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self, TypedDict
+from typing import Self, TypedDict
 
 from changes.calls import Result, Sending
-from changes.documents import call_document, outcome_document
+from changes.documents import CallDocument, call_document, outcome_document
 from changes.execution import CallOutcome, Execution, execute
 from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import ChangePlan
@@ -18,7 +18,7 @@ from coordinator.protocols.verdict import Finding, State, Verdict
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
 from coordinator.repairs.overtaking import in_words, is_doubtful, overtaken_at, was_overtaken, written
 from dashboard.connections.models import Connection
-from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken, Step
+from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken, JobResult, Step
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.delta.uri import TableUri
@@ -42,6 +42,21 @@ class FindingSnapshot(TypedDict):
     evidence: dict[str, object]
 
 
+class TableSnapshot(TypedDict, total=False):
+    """A table before a change or after it; `finding` is the one to be mended, `findings` are those left afterwards.
+
+    `calls` are planned before and have an outcome after (`OutcomeDocument`); `copy` is the id of one to be put back.
+    """
+
+    state: str
+    published_version: int | None
+    accepted_version: int | None
+    finding: FindingSnapshot | None
+    findings: list[FindingSnapshot]
+    calls: list[CallDocument]
+    copy: str
+
+
 def _finding_snapshot(finding: Finding) -> FindingSnapshot:
     return {
         "code": finding.code,
@@ -59,8 +74,8 @@ class AuditSnapshots:
     `request_ids` are those of the requests to AWS that wrote, or were refused.
     """
 
-    before: dict[str, Any]
-    after: dict[str, Any] = field(default_factory=dict)
+    before: TableSnapshot
+    after: TableSnapshot = field(default_factory=lambda: TableSnapshot(calls=[]))
     request_ids: list[str] = field(default_factory=list)
 
     @classmethod
@@ -69,7 +84,11 @@ class AuditSnapshots:
         finding = fresh.finding_of(plan)
         calls = [call_document(call) for call in plan.calls]
         snapshot = _finding_snapshot(finding) if finding else None
-        return cls({**_versions(fresh.verdict), "finding": snapshot, "calls": calls}, {"calls": []})
+        return cls({**_versions(fresh.verdict), "finding": snapshot, "calls": calls})
+
+    def result(self) -> JobResult:
+        """What a job that changes the table stores; it fills up while the calls are made."""
+        return {"before": self.before, "after": self.after, "aws_request_ids": self.request_ids}
 
     def note_call(self, outcome: CallOutcome) -> None:
         """Add a call with its outcome."""
@@ -79,7 +98,7 @@ class AuditSnapshots:
     def note_table(self, verdict: Verdict) -> None:
         """Add the table as it was read afterwards."""
         findings = [_finding_snapshot(one) for one in verdict.findings[:MOST_FINDINGS]]
-        self.after.update(_versions(verdict) | {"findings": findings})
+        self.after.update({**_versions(verdict), "findings": findings})
 
 
 def read_and_plan(connection: Connection, lake: Lake, uri: str, path_scheme: str = "") -> FreshPlans:
@@ -183,7 +202,7 @@ def _is_less(now: Finding, before: Finding | None) -> bool:
     return now.code in ORPHANS and isinstance(count, int) and isinstance(was, int) and count < was
 
 
-def _versions(verdict: Verdict) -> dict[str, Any]:
+def _versions(verdict: Verdict) -> TableSnapshot:
     return {
         "state": verdict.state.value,
         "published_version": verdict.published_version,
@@ -203,7 +222,7 @@ def carry_out(
 
     Raises what the change came to without a proof.
     """
-    context.result(before=snapshots.before, after=snapshots.after, aws_request_ids=snapshots.request_ids)
+    context.result(snapshots.result())
     with CallSteps(context, plan, snapshots) as steps:
         execution = execute(plan.calls, sending, steps)
     with context.step("Read the table again") as step:
@@ -213,7 +232,7 @@ def carry_out(
             step.state = "failed"
         else:
             snapshots.note_table(conclusion.verdict)
-    context.result(requests=lake.requests.total)
+    context.result({"requests": lake.requests.total})
     if conclusion.trouble is not None:
         raise conclusion.trouble
     return conclusion.now

@@ -1,14 +1,11 @@
-"""Planning from what the lake says now, the same for a page and for the worker, and the plan that was shown before."""
+"""Planning from what the lake says now: the same for the page that shows a plan and the worker that carries it out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from django.db.models import QuerySet
 from django.utils import timezone
 
-from changes.asking import ShownPlan, newest_shown
-from changes.documents import call_document
+from changes.documents import CallDocument, PlanDocument, SubjectDocument, call_document
 from changes.plan import ChangePlan, Refusal
 from coordinator.models import DeltaTable
 from coordinator.observation.passes import survey_for_one_table, target_of
@@ -38,6 +35,10 @@ class Subject:
     @classmethod
     def of(cls, thing: ChangePlan | Refusal) -> "Subject":
         return cls(thing.kind, thing.code, thing.version)
+
+    @classmethod
+    def told_by(cls, document: SubjectDocument) -> "Subject":
+        return cls(document["kind"], document["code"], document["version"])
 
     def is_of(self, thing: ChangePlan | Refusal) -> bool:
         return self == Subject.of(thing)
@@ -116,12 +117,12 @@ def _given_to_spark(connection: Connection, uri: TableUri, coordinator: str) -> 
     return str(last.result["preflight"].get("location", "")) if last else ""
 
 
-def what_moved(subject: Subject, fresh: FreshPlans, shown: Mapping[str, Any]) -> str:
-    """Say why the plan that was confirmed is not the plan of now; `shown` is the document of the confirmed one."""
+def what_moved(subject: Subject, fresh: FreshPlans, shown: PlanDocument | None) -> str:
+    """Say why the plan that was confirmed is not the plan of now; `shown` is the one that was confirmed."""
     plan = fresh.plan_of(subject)
     if plan is not None:
-        same_folder = plan.saving_under(str(shown.get("rescue_folder", "")))
-        return _changed_call([call_document(call) for call in same_folder.calls], shown.get("calls", []))
+        same_folder = plan.saving_under(shown["rescue_folder"] if shown else "")
+        return _changed_call([call_document(call) for call in same_folder.calls], shown["calls"] if shown else [])
     if refusal := next((one for one in fresh.refusals if subject.is_of(one)), None):
         return f"it is refused now: {refusal.reason}"
     if fresh.finding_of(subject) is None:
@@ -129,25 +130,10 @@ def what_moved(subject: Subject, fresh: FreshPlans, shown: Mapping[str, Any]) ->
     return f"finding {subject.finding} no longer allows this repair."
 
 
-def _changed_call(now: Sequence[Mapping[str, object]], shown: Sequence[Mapping[str, object]]) -> str:
+def _changed_call(now: Sequence[CallDocument], shown: Sequence[CallDocument]) -> str:
     if len(now) != len(shown):
         return f"the plan had {len(shown)} calls and has {len(now)} now."
     for number, (new, old) in enumerate(zip(now, shown, strict=True), start=1):
-        if dict(new) != dict(old):
+        if new != old:
             return f"call {number} was shown as “{old['says']}” and is “{new['says']}” now."
     return CHANGED
-
-
-def plan_jobs(table: DeltaTable) -> "QuerySet[Job]":
-    """Every job that planned repairs of a table, newest first."""
-    return Job.objects.filter(kind="plan-repair", target_type="table", target_id=str(table.pk)).order_by("-created_at")
-
-
-def shown_plan(table: DeltaTable, subject: Subject, digest: str) -> ShownPlan:
-    """The newest plan of that digest about the subject; raises PlanNeeded where none is young enough."""
-
-    def about_it(job: Job) -> Iterable[Mapping[str, Any]]:
-        plans = job.result.get("plans", [])
-        return (one for one in plans if subject == Subject(one["kind"], one["code"], one["version"]))
-
-    return newest_shown(plan_jobs(table), digest, about_it)

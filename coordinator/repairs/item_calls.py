@@ -25,7 +25,7 @@ UNREGISTERED = "attribute_not_exists(#tableId)"
 # Not by its size, which is 0 of an empty text as well.
 UNUSED = "#hasAcceptedCommits = :false AND #commits = :empty AND #path = :path AND #tableVersion = :tableVersion"
 UNUSED_NAMES = {name: name.removeprefix("#") for name in ("#hasAcceptedCommits", "#commits", "#path", "#tableVersion")}
-EMPTY: dict[str, Any] = {"L": []}
+EMPTY: dict[str, object] = {"L": []}
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,11 +328,11 @@ def registration_key(table_id: str) -> WireItem:
     return {"tableId": text(table_id)}
 
 
-def text(value: str) -> dict[str, Any]:
+def text(value: str) -> dict[str, object]:
     return {"S": value}
 
 
-def number(value: int) -> dict[str, Any]:
+def number(value: int) -> dict[str, object]:
     return {"N": str(value)}
 
 

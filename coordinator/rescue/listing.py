@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TypedDict
 
+from coordinator.contract import CopyDocument
 from coordinator.observation.storable import clean_text
 from coordinator.repairs.rescue import MOST_ITEM_BYTES
 from coordinator.rescue.copies import (
@@ -26,23 +27,6 @@ MOST_COPIES = 500
 """Copies of one table that are shown, the newest ones."""
 MOST_UNREADABLE = 50
 """Objects of one table that are no copies and are shown all the same."""
-
-
-class CopyDocument(TypedDict):
-    """One object under a rescue folder: the contract of `levee rescue list --json`.
-
-    `kind`, `saved_at`, `repair` and `goes_to` are None or "" where it is `unreadable`, which then says why.
-    """
-
-    id: str
-    table: str
-    kind: str | None
-    saved_at: str | None
-    repair: str
-    version: int | None
-    bytes: int
-    goes_to: str
-    unreadable: str
 
 
 class Listing(TypedDict):

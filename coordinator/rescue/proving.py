@@ -20,6 +20,7 @@ PlanAgain = Callable[[], ChangePlan | Refusal]
 
 
 def overtaken_before(reason: str) -> OvertakenDocument:
+    """Of a plan that nothing was sent of."""
     return {"call": 0, "of": 0, "reason": reason, "written": []}
 
 

@@ -217,7 +217,7 @@ ChangeRequest = (
 CHANGES: dict[str, type[Any]] = {kind.ACT: kind for kind in get_args(ChangeRequest)}
 
 
-def change_request_document(change: ChangeRequest) -> dict[str, Any]:
+def change_request_document(change: ChangeRequest) -> dict[str, object]:
     """A change as JSON; `read_change_request` turns it back."""
     return {"act": change.ACT, **asdict(change)}
 

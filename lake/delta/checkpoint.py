@@ -21,10 +21,8 @@ WHOLE_BYTES = 1 << 20
 READ_AHEAD_BYTES = 64 << 10
 # Beyond this a file is not what it claims to be, and memory is worth more than its answer.
 MOST_FETCHED_BYTES = 64 << 20
-
 _MAGIC = b"PAR1"
 _COLUMNS = ("protocol", "metaData")
-
 ReadRange = Callable[[int, int], bytes]
 
 
