@@ -244,6 +244,35 @@ class ConfJson(TypedDict):
     cluster_conf: str
 
 
+class WriterTestJson(TypedDict):
+    """`writer-test --store NAME --json` and `writer-test --check TOKEN --json`; `script` is empty with `--check`."""
+
+    token: Annotated[str, "3f1c…"]
+    uri: Annotated[str, "s3a://lake/_levee_writer_test/3f1c…"]
+    connection: Annotated[str, "prod"]
+    store: Annotated[str, "delta_log"]
+    kind: Annotated[str, "log_store | commit_coordinator"]
+    state: Annotated[str, "not-seen | unfinished | lock-taken | no-lock | not-known"]
+    sentence: str
+    evidence: Annotated[
+        Mapping[str, object],
+        {
+            "read_at": "2026-11-20T10:00:00Z",
+            "versions": [0, 1, 2, 3],
+            "staged": [],
+            "gave_way": [],
+            "entries": [{"store": "delta_log", "path": "s3a://lake/…", "file": "…", "complete": True}],
+            "registrations": [],
+            "unread_stores": [],
+            "objects": 12,
+        },
+    ]
+    asked_at: Moment
+    checked_at: Moment | None
+    cleaned_at: Annotated[str | None, None]
+    script: str
+
+
 class EntryDocument(TypedDict):
     """A log store entry or a listed commit, with the code of its state."""
 

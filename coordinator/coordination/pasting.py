@@ -23,7 +23,7 @@ def pyspark(pairs: Pairs, packages: Sequence[str]) -> str:
     """Python; the session must not be running yet, as jars and catalogues are read at its start."""
     lines = ["from pyspark.sql import SparkSession", "", "spark = (", "    SparkSession.builder"]
     every = [("spark.jars.packages", ",".join(packages)), *pairs]
-    lines += [f"    .config({_python(key)}, {_python(value)})" for key, value in every]
+    lines += [f"    .config({python_literal(key)}, {python_literal(value)})" for key, value in every]
     return "\n".join([*lines, "    .getOrCreate()", ")"])
 
 
@@ -33,7 +33,7 @@ def cluster_conf(pairs: Pairs, packages: Sequence[str]) -> str:
     return "\n".join(f"{_java_key(key)} {_java(value)}" for key, value in every)
 
 
-def _python(text: str) -> str:
+def python_literal(text: str) -> str:
     """A Python literal, in double quotes where nothing in it needs escaping."""
     plain = text.isascii() and text.isprintable() and not {'"', "\\"} & set(text)
     return f'"{text}"' if plain else ascii(text)

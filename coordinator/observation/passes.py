@@ -20,6 +20,8 @@ from coordinator.observation.storable import clean_text
 from coordinator.observation.surveys import Survey, survey_for_one_table, survey_stores, table_uri
 from coordinator.observation.targets import TableTarget, TargetBook, known_tables
 from coordinator.observation.workers import Workers
+from coordinator.writer_tests.looking import look_at_open_tests
+from coordinator.writer_tests.places import scratch_places
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
@@ -105,6 +107,7 @@ def _observe(
     progress("Read the commit stores")
     with Workers(threads, progress.again) as workers:
         observe_stores(connection, lake, started, workers)
+        look_at_open_tests(connection, lake, started)
         survey = survey_stores(connection, lake, started, workers, in_full=in_full)
         progress("Find the tables")
         book, problems = _targets(connection, lake, survey, workers)
@@ -147,7 +150,7 @@ def target_of(connection: Connection, uri: TableUri) -> TableTarget:
 
 def _targets(connection: Connection, lake: Lake, survey: Survey, workers: Workers) -> tuple[TargetBook, list[str]]:
     known = known_tables(DeltaTable.objects.filter(connection=connection))
-    book = TargetBook(known, held_elsewhere(connection), rows_elsewhere(connection))
+    book = TargetBook(known, held_elsewhere(connection), rows_elsewhere(connection), scratch=scratch_places())
     problems: list[str] = []
     for watch in Watch.objects.filter(connection=connection):
         problems += _look_below(watch, lake, book, workers)
