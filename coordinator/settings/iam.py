@@ -35,6 +35,13 @@ class Names:
         places += [f"{bucket}/" for bucket in self.buckets if bucket not in watched]
         return tuple(f"arn:{self.partition}:s3:::{place}*" for place in sorted(places))
 
+    @property
+    def scratch_arns(self) -> tuple[str, ...]:
+        """Objects below the scratch folders of writers' self-tests, in buckets and below watched prefixes."""
+        watched = {f"{bucket}/{prefix}" for bucket, prefix in self.prefixes}
+        places = sorted(watched | {f"{bucket}/" for bucket in self.buckets})
+        return tuple(f"arn:{self.partition}:s3:::{place}_levee_writer_test/*" for place in places)
+
 
 @dataclass(frozen=True, slots=True)
 class PolicyStatement:
@@ -109,6 +116,17 @@ def feature_policies(names: Names) -> tuple[FeaturePolicy, ...]:
                 PolicyStatement(("s3:ListBucket",), names.bucket_arns),
                 PolicyStatement(("s3:DeleteObject", "s3:GetObject"), names.object_arns),
                 PolicyStatement(("dynamodb:GetItem",), logs),
+            ),
+        ),
+        FeaturePolicy(
+            "writer-tests",
+            "Look at writers' self-tests and clean them up",
+            (
+                PolicyStatement(("s3:ListBucket",), names.bucket_arns),
+                PolicyStatement(("s3:GetObject", "s3:DeleteObject"), names.scratch_arns),
+                PolicyStatement(("dynamodb:Query",), logs),
+                PolicyStatement(("dynamodb:Scan",), coordinators),
+                PolicyStatement(("dynamodb:GetItem", "dynamodb:DeleteItem"), stores),
             ),
         ),
         FeaturePolicy(
