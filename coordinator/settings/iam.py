@@ -118,17 +118,7 @@ def feature_policies(names: Names) -> tuple[FeaturePolicy, ...]:
                 PolicyStatement(("dynamodb:GetItem",), logs),
             ),
         ),
-        FeaturePolicy(
-            "writer-tests",
-            "Look at writers' self-tests and clean them up",
-            (
-                PolicyStatement(("s3:ListBucket",), names.bucket_arns),
-                PolicyStatement(("s3:GetObject", "s3:DeleteObject"), names.scratch_arns),
-                PolicyStatement(("dynamodb:Query",), logs),
-                PolicyStatement(("dynamodb:Scan",), coordinators),
-                PolicyStatement(("dynamodb:GetItem", "dynamodb:DeleteItem"), stores),
-            ),
-        ),
+        FeaturePolicy("writer-tests", "Look at writers' self-tests and clean them up", _writer_tests(names)),
         FeaturePolicy(
             "load",
             "See throttles and peaks",
@@ -168,6 +158,16 @@ def _observe(names: Names, stores: tuple[str, ...]) -> tuple[PolicyStatement, ..
             ),
             stores,
         ),
+    )
+
+
+def _writer_tests(names: Names) -> tuple[PolicyStatement, ...]:
+    return (
+        PolicyStatement(("s3:ListBucket",), names.bucket_arns),
+        PolicyStatement(("s3:GetObject", "s3:DeleteObject"), names.scratch_arns),
+        PolicyStatement(("dynamodb:Query",), names.store_arns(names.log_stores)),
+        PolicyStatement(("dynamodb:Scan",), names.store_arns(names.coordinators)),
+        PolicyStatement(("dynamodb:GetItem", "dynamodb:DeleteItem"), names.store_arns(names.all_stores)),
     )
 
 
