@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,13 +11,18 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.urls import reverse
 
+from changes.calls import Answer, Call, Result, Sending
+from changes.execution import make as make_call
 from coordinator.models import CommitStore, DeltaTable, Watch, WriterTest
 from coordinator.settings.requests import CleanWriterTest
 from coordinator.writer_tests import cleaning, looking
+from coordinator.writer_tests.clean_calls import RemoveScratch, RemoveScratchEntry
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.commands import Failed, UsageError
+from dashboard.connections.access import lake_access
 from dashboard.jobs.models import Job
+from lake.aws.access import open_lake
 from tests.builders.people import signed_in
 from tests.coordinator.settings.settings_console import SettingsConsole
 
@@ -260,3 +266,36 @@ def test_a_scratch_table_is_not_observed_singly(console: SettingsConsole, commit
         levee("observe", "--table", committed.uri, "--connection", console.connection.name)
 
     assert not DeltaTable.objects.exists()
+
+
+def sent(console: SettingsConsole, call: Call) -> Answer:
+    with open_lake(lake_access(console.connection)) as lake:
+        return make_call(call, Sending(lake)).answer
+
+
+def test_an_object_that_came_during_the_removal_stops_it(console: SettingsConsole, committed: WriterTest) -> None:
+    prefix = f"{committed.prefix}/"
+
+    assert sent(console, RemoveScratch(console.lake.bucket, prefix, ())).result is Result.STOPPED
+    assert len([key for key, _ in console.state()[0] if key.startswith(prefix)]) == 5
+
+
+def test_an_object_that_changed_stays(console: SettingsConsole, committed: WriterTest) -> None:
+    key = f"{committed.prefix}/_delta_log/{0:020d}.json"
+
+    answer = sent(console, RemoveScratch(console.lake.bucket, f"{committed.prefix}/", ((key, "0" * 32),)))
+
+    assert answer.result is Result.STOPPED
+    assert key in {found for found, _ in console.state()[0]}
+
+
+@pytest.mark.parametrize("changed", [{"temp_path": ".tmp/another"}, {"complete": False}])
+def test_an_entry_that_changed_stays(console, committed: WriterTest, changed: dict[str, Any]) -> None:
+    item = console.lake.dynamodb.scan(TableName=console.lake.log_store)["Items"][0]
+    call = RemoveScratchEntry(
+        console.lake.log_store, committed.uri, item["fileName"]["S"], item["tempPath"]["S"], complete=True
+    )
+
+    assert sent(console, replace(call, **changed)).result is Result.STOPPED
+    assert sent(console, call).result is Result.DONE
+    assert sent(console, call).result is Result.ALREADY
