@@ -1,10 +1,11 @@
 """What is kept while a plan is carried out, and the proof afterwards that its finding is gone."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from changes.calls import Result
-from changes.documents import call_document, outcome_document
+from changes.carrying_out import Kept
 from changes.execution import CallOutcome, Execution
 from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import ChangePlan
@@ -16,7 +17,7 @@ from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
 from coordinator.repairs.overtaking import in_words, is_doubtful, overtaken_at, was_overtaken, written
 from coordinator.repairs.snapshots import finding_snapshot
 from dashboard.connections.models import Connection
-from dashboard.jobs.context import JobFailed, JobOvertaken
+from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.delta.uri import TableUri
@@ -28,29 +29,15 @@ ORPHANS = ("C1", "K2")
 """Findings that count files, of which one plan may leave some for the next."""
 
 
-@dataclass
-class AuditSnapshots:
-    """A table before and after a repair, for the audit log; filled call by call, so that no stop loses what was sent.
-
-    `request_ids` are those of the requests to AWS that wrote, or were refused.
-    """
-
-    before: dict[str, Any]
-    after: dict[str, Any] = field(default_factory=dict)
-    request_ids: list[str] = field(default_factory=list)
+class AuditSnapshots(Kept):
+    """A table before and after a repair, for the audit log."""
 
     @classmethod
     def of(cls, plan: ChangePlan, fresh: FreshPlans) -> "AuditSnapshots":
         """Begin with the table as it was read for the plan."""
         finding = fresh.finding_of(plan)
-        calls = [call_document(call) for call in plan.calls]
         snapshot = finding_snapshot(finding) if finding else None
-        return cls({**_versions(fresh.verdict), "finding": snapshot, "calls": calls}, {"calls": []})
-
-    def note_call(self, outcome: CallOutcome) -> None:
-        """Add a call with its outcome."""
-        self.after["calls"].append(outcome_document(outcome))
-        self.request_ids.extend(outcome.request_ids)
+        return cls.begun(plan, **_versions(fresh.verdict), finding=snapshot)
 
     def note_table(self, verdict: Verdict) -> None:
         """Add the table as it was read afterwards."""
@@ -78,6 +65,20 @@ class Conclusion:
     def now(self) -> str:
         """What the table is now, as one sentence; "" where it could not be read."""
         return self.verdict.summary if self.verdict else ""
+
+
+def read_again(context: JobContext, snapshots: AuditSnapshots, conclude: Callable[[], Conclusion]) -> str:
+    """Conclude as a step of the job; returns what the table is now, as one sentence, and raises what it came to."""
+    with context.step("Read the table again") as step:
+        conclusion = conclude()
+        step.detail = conclusion.now
+        if conclusion.verdict is None:
+            step.state = "failed"
+        else:
+            snapshots.note_table(conclusion.verdict)
+    if conclusion.trouble is not None:
+        raise conclusion.trouble
+    return conclusion.now
 
 
 def conclude(

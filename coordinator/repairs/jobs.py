@@ -5,14 +5,13 @@ from typing import Any
 from django.utils import timezone
 
 from changes.calls import Sending
+from changes.carrying_out import carry_out, check_danger, lake_to_change
 from changes.documents import plan_document, refusal_document
-from changes.execution import execute
-from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_writable, connection_of
+from changes.gate import BEFORE_ANY_CHANGE, check_writable, connection_of
 from changes.plan import ChangePlan
 from coordinator.own_records import records_for
 from coordinator.repairs.bulk import repair_tables
-from coordinator.repairs.call_steps import CallSteps
-from coordinator.repairs.carrying_out import AuditSnapshots, conclude, read_and_plan
+from coordinator.repairs.carrying_out import AuditSnapshots, conclude, read_again, read_and_plan
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew, what_moved
 from coordinator.repairs.overtaking import overtaken_before
 from dashboard.connections.access import lake_access
@@ -49,14 +48,12 @@ def repair(context: JobContext) -> str:
     """
     connection = connection_of(context)
     subject = Subject(context.params["repair"], context.params["code"], context.params["version"])
-    check_writable(connection)
-    with open_lake(lake_access(connection)) as lake:
+    with lake_to_change(context) as lake:
         with context.step("Read the table and plan anew"):
             uri, path_scheme = context.params["uri"], context.params.get("path_scheme", "")
             fresh = read_and_plan(connection, lake, uri, path_scheme)
         plan = _confirmed(context, subject, fresh)
-        if plan.can_lose:
-            check_loss(context, "table.repair-losing", context.params["name"])
+        check_danger(context, plan, context.params["name"], "table.repair-losing")
         now = _carry_out(context, connection, lake, plan, fresh)
     return f"{plan.title}: done and proven. The table was read again, and finding {subject.finding} is resolved. {now}"
 
@@ -69,21 +66,9 @@ def _plan_anew(context: JobContext, connection: Connection, lake: Lake) -> Fresh
 def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: ChangePlan, fresh: FreshPlans) -> str:
     """Make the calls, prove them, and return what the table is now, as one sentence."""
     snapshots = AuditSnapshots.of(plan, fresh)
-    context.result(before=snapshots.before, after=snapshots.after, aws_request_ids=snapshots.request_ids)
-    with CallSteps(context, plan, snapshots) as steps:
-        sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
-        execution = execute(plan.calls, sending, steps)
-    with context.step("Read the table again") as step:
-        conclusion = conclude(connection, lake, plan, fresh, execution)
-        step.detail = conclusion.now
-        if conclusion.verdict is None:
-            step.state = "failed"
-        else:
-            snapshots.note_table(conclusion.verdict)
-    context.result(requests=lake.requests.total)
-    if conclusion.trouble is not None:
-        raise conclusion.trouble
-    return conclusion.now
+    sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
+    execution = carry_out(context, plan, snapshots, sending)
+    return read_again(context, snapshots, lambda: conclude(connection, lake, plan, fresh, execution))
 
 
 @job_kind("repair-many", queue="aws", verb="table.repair")

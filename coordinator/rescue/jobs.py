@@ -5,17 +5,16 @@ from typing import Any
 from django.utils import timezone
 
 from changes.calls import Sending
-from changes.documents import call_document, plan_document, refusal_document
-from changes.execution import execute
-from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_writable, connection_of
+from changes.carrying_out import carry_out, check_danger, lake_to_change
+from changes.documents import plan_document, refusal_document
+from changes.gate import BEFORE_ANY_CHANGE, connection_of
 from changes.plan import ChangePlan, Refusal
 from coordinator.models import DeltaTable
 from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
 from coordinator.own_records import records_for
 from coordinator.protocols.wording import counted
-from coordinator.repairs.call_steps import CallSteps
-from coordinator.repairs.carrying_out import AuditSnapshots
+from coordinator.repairs.carrying_out import AuditSnapshots, Conclusion, read_again
 from coordinator.rescue.confirmed import LIST_KIND, PLAN_KIND, RESTORE_KIND
 from coordinator.rescue.copies import SavedCopy, place_of_copy, read_name
 from coordinator.rescue.listing import CopyDocument, list_copies
@@ -84,12 +83,10 @@ def restore_rescue(context: JobContext) -> str:
     params: uri, name, copy, digest, planned_by (the job that made the plan), confirm (what was typed), source.
     """
     connection = connection_of(context)
-    check_writable(connection)
-    with open_lake(lake_access(connection)) as lake:
+    with lake_to_change(context) as lake:
         with context.step("Read the table and the copy, and plan anew"):
             plan = _confirmed(context, _plan_now(connection, lake, context.params))
-            if plan.can_lose:
-                check_loss(context, "table.repair-losing", context.params["name"])
+            check_danger(context, plan, context.params["name"], "table.repair-losing")
         now = _carry_out(context, connection, lake, plan)
     return f"{plan.title}: done, and proven by reading it back. {now}".strip()
 
@@ -127,20 +124,11 @@ def _confirmed(context: JobContext, made: ChangePlan | Refusal) -> ChangePlan:
 
 def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: ChangePlan) -> str:
     """Make the calls, read the table again, and return what it is now, as one sentence."""
-    snapshots = AuditSnapshots({"copy": context.params["copy"], "calls": [call_document(call) for call in plan.calls]})
-    snapshots.after["calls"] = []
-    context.result(before=snapshots.before, after=snapshots.after, aws_request_ids=snapshots.request_ids)
-    with CallSteps(context, plan, snapshots) as steps:
-        sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
-        execution = execute(plan.calls, sending, steps)
-    with context.step("Read the table again") as step:
-        conclusion = conclude(connection, lake, plan, execution, lambda: _plan_now(connection, lake, context.params))
-        step.detail = conclusion.now
-        if conclusion.verdict is None:
-            step.state = "failed"
-        else:
-            snapshots.note_table(conclusion.verdict)
-    context.result(requests=lake.requests.total)
-    if conclusion.trouble is not None:
-        raise conclusion.trouble
-    return conclusion.now
+    snapshots = AuditSnapshots.begun(plan, copy=context.params["copy"])
+    sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
+    execution = carry_out(context, plan, snapshots, sending)
+
+    def concluded() -> Conclusion:
+        return conclude(connection, lake, plan, execution, lambda: _plan_now(connection, lake, context.params))
+
+    return read_again(context, snapshots, concluded)
