@@ -21,7 +21,7 @@ MOVED = "what the plan rests on has changed since it was shown. Plan it again."
 
 
 @dataclass
-class Kept:
+class Snapshots:
     """What is kept of a change for the audit log: before and after; filled call by call, so that no stop loses what was
     sent.
 
@@ -67,9 +67,9 @@ def lake_to_change(context: JobContext) -> Iterator[Lake]:
             context.result(requests=lake.requests.total)
 
 
-def check_shown(context: JobContext, plan: ChangePlan, moved: str = MOVED) -> None:
+def check_shown(plan: ChangePlan, digest: str, moved: str = MOVED) -> None:
     """Raises JobFailed where the plan of now is not the one that was confirmed; `moved` says what is otherwise."""
-    if plan.digest != context.params["digest"]:
+    if plan.digest != digest:
         raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {moved}")
 
 
@@ -81,14 +81,14 @@ def check_danger(context: JobContext, plan: ChangePlan, name: str, losing_verb: 
         check_name(context, name)
 
 
-def carry_out(context: JobContext, plan: ChangePlan, kept: Kept, sending: Sending) -> Execution:
+def carry_out(context: JobContext, plan: ChangePlan, kept: Snapshots, sending: Sending) -> Execution:
     """Make the calls of a plan, each as a step of the job."""
     kept.give_to(context.result)
     with _CallSteps(context, plan, kept) as steps:
         return execute(plan.calls, sending, steps)
 
 
-def carry_out_in_one_step(context: JobContext, plan: ChangePlan, kept: Kept, sending: Sending) -> Execution:
+def carry_out_in_one_step(context: JobContext, plan: ChangePlan, kept: Snapshots, sending: Sending) -> Execution:
     """Make the calls of a plan, of which there may be hundreds, as one step of the job."""
     kept.give_to(context.result)
 
@@ -114,7 +114,7 @@ def log_call(context: JobContext, place: int, outcome: CallOutcome) -> None:
 class _CallSteps:
     """Hears each call's outcome: closes its step, writes its log line, keeps it for the audit log, begins the next."""
 
-    def __init__(self, context: JobContext, plan: ChangePlan, kept: Kept) -> None:
+    def __init__(self, context: JobContext, plan: ChangePlan, kept: Snapshots) -> None:
         self._context = context
         self._plan = plan
         self._kept = kept

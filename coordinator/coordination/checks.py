@@ -1,6 +1,5 @@
 """What a check of preconditions says: one line each, and whether the act may go on."""
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -73,20 +72,16 @@ class Preflight:
     def warnings(self) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.state is CheckState.WARNING)
 
-    @property
-    def digest(self) -> str:
-        """Names what was confirmed: what is done where, and how each check came out; versions may move on."""
-        states = sorted((check.name, check.state.value) for check in self.checks)
-        what = (self.operation.value, self.location, self.store, self.endpoint, states)
-        return hashlib.sha256(repr(what).encode()).hexdigest()[:32]
-
     def refusal(self) -> str:
         """Why it must not be done, in one line; "" where it may."""
         return " ".join(check.sentence for check in self.failures)
 
 
-def preflight_document(preflight: Preflight) -> dict[str, Any]:
-    """As JSON: what a job stores, a page shows and `levee commits --json` prints."""
+def preflight_document(preflight: Preflight, digest: str = "") -> dict[str, Any]:
+    """As JSON: what a job stores, a page shows and `levee commits --json` prints.
+
+    `digest` is that of the plan that rests on the checks, "" where they refuse it.
+    """
     return {
         "operation": preflight.operation.value,
         "uri": preflight.uri,
@@ -95,7 +90,7 @@ def preflight_document(preflight: Preflight) -> dict[str, Any]:
         "endpoint": preflight.endpoint,
         "version": preflight.version,
         "may_run": preflight.may_run,
-        "digest": preflight.digest,
+        "digest": digest,
         "checks": [asdict(check) for check in preflight.checks],
     }
 

@@ -2,23 +2,26 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from changes.carrying_out import check_danger, check_shown, lake_to_change
+from changes.documents import plan_document, refusal_document
 from changes.gate import BEFORE_ANY_CHANGE, LASTS_IN_WORDS, check_writable, connection_of, is_too_old
+from changes.plan import Refusal
 from coordinator.coordination.bulk import act_on_tables
-from coordinator.coordination.carrying_out import Act, carry_out
-from coordinator.coordination.checks import Operation, preflight_document
-from coordinator.coordination.preflight import preflight
+from coordinator.coordination.carrying_out import Act, PlannedAct, carry_out, plan_now
+from coordinator.coordination.checks import Operation, Preflight, differing
 from coordinator.coordination.progress import JobSteps
-from coordinator.coordination.reading import CoordinationRequest, read_situation
+from coordinator.coordination.reading import CoordinationRequest
 from dashboard.connections.access import lake_access
-from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.registry import job_kind
-from lake.aws.access import open_lake
+from lake.aws.access import Lake, open_lake
+from lake.delta.uri import TableUri
 
 KINDS = {
     Operation.ENABLE: "enable-coordinated-commits",
@@ -37,12 +40,13 @@ VERBS = {
 
 @job_kind("check-coordination", queue="aws", verb="table.check-coordination", changes_lake=False)
 def check(context: JobContext) -> str:
-    """Read one table and make every check of one act; changes nothing. The result holds `read_at` and `preflight`."""
-    connection = connection_of(context)
-    with open_lake(lake_access(connection)) as lake, context.step("Read the table and its surroundings"):
-        read_at = timezone.now()
-        checked = preflight(read_situation(connection, lake, change_of(context.params), own_job=context.job.pk))
-    context.result(read_at=read_at.isoformat(), preflight=preflight_document(checked), requests=lake.requests.total)
+    """Read one table, make every check of one act and plan it; changes nothing.
+
+    The result holds `read_at`, `preflight`, and `plan` or `refusal`.
+    """
+    with open_lake(lake_access(connection_of(context))) as lake, context.step("Read the table and its surroundings"):
+        checked = _plan(context, lake)
+    context.result(requests=lake.requests.total)
     if checked.may_run:
         return f"{len(checked.checks)} checks made, none failed, {len(checked.warnings)} to weigh."
     return f"{len(checked.failures)} of {len(checked.checks)} checks failed: {checked.refusal()}"
@@ -103,23 +107,45 @@ def change_of(params: Mapping[str, Any]) -> CoordinationRequest:
     )
 
 
+def _plan(context: JobContext, lake: Lake) -> Preflight:
+    """Check and plan from a reading of now, for somebody to confirm."""
+    read_at, change = timezone.now(), change_of(context.params)
+    _, checked, made = plan_now(connection_of(context), lake, change, context.result, context.job.pk)
+    context.result(
+        read_at=read_at.isoformat(),
+        plan=None if isinstance(made, Refusal) else plan_document(made),
+        refusal=refusal_document(made) if isinstance(made, Refusal) else None,
+    )
+    return checked
+
+
 def _act(context: JobContext) -> str:
-    check_writable(context.job.connection)
-    connection, params = connection_of(context), context.params
-    shown = params.get("shown")
-    with open_lake(lake_access(connection)) as lake:
-        if shown is not None and is_too_old(parse_datetime(str(params.get("checked_at", "")))):
-            raise _too_old(context, connection)
-        act = Act(change_of(params), shown=shown, probe=bool(params.get("probe")), job=context.job.pk)
-        return carry_out(connection, lake, act, JobSteps(context), context.result)
+    params = context.params
+    with lake_to_change(context) as lake:
+        if "checked_at" in params and is_too_old(parse_datetime(str(params["checked_at"]))):
+            raise _too_old(context, lake)
+        act = Act(change_of(params), partial(_confirmed, context), probe=bool(params.get("probe")), job=context.job.pk)
+        return carry_out(connection_of(context), lake, act, JobSteps(context), context.result)
 
 
-def _too_old(context: JobContext, connection: Connection) -> JobFailed:
+def _confirmed(context: JobContext, planned: PlannedAct) -> None:
+    """The plan of now has to be the one that was confirmed, by the name as typed. Raises JobFailed."""
+    check_shown(planned.plan, str(context.params.get("digest", "")), _moved(context, planned.checked))
+    check_danger(context, planned.plan, TableUri.parse(planned.plan.subject).name, "")
+
+
+def _moved(context: JobContext, checked: Preflight) -> str:
+    moved = differing(context.params.get("shown") or (), checked)
+    if not moved:
+        return "what the checks rest on has changed since they were shown. Check again."
+    said = " ".join(f"{check.name}: {check.sentence}" for check in moved)
+    return f"a check came out otherwise than shown. {said}"
+
+
+def _too_old(context: JobContext, lake: Lake) -> JobFailed:
     """The job waited too long in its queue: make the checks anew, for somebody to confirm again."""
-    with open_lake(lake_access(connection)) as lake, context.step("Check again, for the checks are too old"):
-        read_at = timezone.now()
-        checked = preflight(read_situation(connection, lake, change_of(context.params), own_job=context.job.pk))
-    context.result(read_at=read_at.isoformat(), preflight=preflight_document(checked))
+    with context.step("Check again, for the checks are too old"):
+        _plan(context, lake)
     return JobFailed(
         "PreflightTooOld",
         f"{BEFORE_ANY_CHANGE}: the checks that were confirmed are older than {LASTS_IN_WORDS}. They were made anew: "

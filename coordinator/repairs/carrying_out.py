@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from changes.calls import Result
-from changes.carrying_out import Kept
+from changes.carrying_out import Snapshots
 from changes.execution import CallOutcome, Execution
 from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import ChangePlan
@@ -29,7 +29,7 @@ ORPHANS = ("C1", "K2")
 """Findings that count files, of which one plan may leave some for the next."""
 
 
-class AuditSnapshots(Kept):
+class AuditSnapshots(Snapshots):
     """A table before and after a repair, for the audit log."""
 
     @classmethod

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from changes.calls import Result, Sending
-from changes.carrying_out import Kept, carry_out_in_one_step, check_danger, check_shown, lake_to_change
+from changes.carrying_out import Snapshots, carry_out_in_one_step, check_danger, check_shown, lake_to_change
 from changes.documents import plan_document, refusal_document
 from changes.execution import Execution
 from changes.gate import BEFORE_ANY_CHANGE, connection_of
@@ -98,7 +98,7 @@ def _apply(context: JobContext) -> str:
 
 
 def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: ChangePlan) -> Execution:
-    kept = Kept.begun(plan, MOST_SHOWN)
+    kept = Snapshots.begun(plan, MOST_SHOWN)
     context.result(outcomes=kept.after["calls"])
     sending = Sending(
         lake,
@@ -113,7 +113,7 @@ def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Ch
 def _confirmed(context: JobContext, made: ChangePlan | Refusal) -> ChangePlan:
     if isinstance(made, Refusal):
         raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {made.reason}")
-    check_shown(context, made)
+    check_shown(made, context.params["digest"])
     return made
 
 

@@ -102,7 +102,7 @@ def test_a_fragment_holds_no_frame_and_stops_asking(client: Client, desk: Desk, 
 
     ready = body(client.get(address, headers={"HX-Request": "true"}))
 
-    assert ready.lstrip().startswith('<div id="checks"')
+    assert ready.lstrip().startswith('<div id="plan"')
     assert "hx-trigger" not in ready
 
 

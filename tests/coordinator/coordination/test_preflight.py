@@ -241,14 +241,6 @@ def test_a_check_that_comes_out_otherwise_differs_from_what_was_shown() -> None:
     assert differing(shown, preflight(situation(ENABLE))) == ()
 
 
-def test_the_digest_names_store_and_outcome_and_not_the_version() -> None:
-    one = preflight(situation(ENABLE))
-
-    assert one.digest == preflight(situation(ENABLE, table_facts(listing(range(9))))).digest
-    assert one.digest != preflight(situation(ENABLE, store=store(name="others"))).digest
-    assert one.digest != preflight(situation(ENABLE, busy="Job 7")).digest
-
-
 def once(facts: TableFacts, operation: Operation) -> Situation:
     """A situation of which only one look was taken."""
     given = situation(operation, facts)
