@@ -6,7 +6,7 @@ What stands beside a type is the example of the documentation, which is written 
 from typing import Annotated, Any, TypedDict
 
 from changes.commands import ErrorDocument, JobDocument, job_document
-from changes.documents import OutcomeDocument, PlanDocument, RefusalDocument
+from changes.documents import CallDocument, OutcomeDocument, PlanDocument, RefusalDocument
 from dashboard.jobs.models import Job
 
 Uri = Annotated[str, "s3a://lake/orders"]
@@ -166,6 +166,7 @@ class CommitsJson(TypedDict):
     digest: str
     checks: list[CheckDocument]
     statement: Annotated[str, "ALTER TABLE delta.`s3://lake/orders` SET TBLPROPERTIES (…)"]
+    calls: list[CallDocument]
     job: CommitsJob | None
 
 

@@ -17,7 +17,7 @@ from coordinator.coordination.preflight import preflight
 from coordinator.coordination.progress import ActProgress, SparkSteps
 from coordinator.coordination.reading import CoordinationRequest, read_outcome, read_situation
 from coordinator.coordination.situation import Situation
-from coordinator.coordination.spark_calls import AppendNothing, RemoveLeftover
+from coordinator.coordination.spark_calls import AppendNothing, RemoveLeftover, spark_calls, statement_of
 from coordinator.coordination.table_checks import backfills_of
 from coordinator.coordination.verification import aftermath, proofs, registration_of, snapshot, unproven
 from coordinator.observation.passes import observe_one_table
@@ -35,6 +35,8 @@ STAYING = (*LEFT_BEHIND, "checkpointProtection")
 """Features that are told of where a drop leaves them; Delta puts the last one in where it removes another at once."""
 MOST_BACKFILLS = 20
 """Repairs before a drop; each is planned from a reading of its own."""
+
+BEFORE_THE_DROP = "Stopped before the drop"
 
 Keep = Callable[..., None]
 """Stores parts of the result as they become known: `keep(before=…, preflight=…)`."""
@@ -81,7 +83,8 @@ def plan_now(
     situation = read_situation(connection, lake, change, own_job=job)
     checked = preflight(situation)
     made = plan_act(change, situation, checked)
-    keep(preflight=preflight_document(checked, "" if isinstance(made, Refusal) else made.digest))
+    digest = "" if isinstance(made, Refusal) else made.digest
+    keep(preflight=preflight_document(checked, digest, statement_of(spark_calls(change, checked))))
     return situation, checked, made
 
 
@@ -107,7 +110,7 @@ class _Spark:
         port = spark.borrow(self.connection, self.lake, log_store, self.situation.bucket_region)
         try:
             with steps:
-                outcome = port.run(job, steps, check=self.progress.check)
+                outcome = port.run(job, steps, check=self.progress.check_cancelled)
                 if outcome.state != "done":
                     steps.fail()
         finally:
@@ -149,10 +152,10 @@ class _UnderWay:
             step.detail = " ".join(check.sentence for check in made)
         return " ".join((_outcome(self.act.change, planned.checked, after, asked.outcomes[0]), *said))
 
-    def _planned(self) -> PlannedAct:
+    def _planned(self, stopped: str = BEFORE_ANY_CHANGE) -> PlannedAct:
         situation, checked, made = plan_now(self.connection, self.lake, self.act.change, self.keep, self.act.job)
         if isinstance(made, Refusal):
-            raise JobFailed("Refused", f"{BEFORE_ANY_CHANGE}: {made.reason}")
+            raise JobFailed("Refused", f"{stopped}: {made.reason}")
         return PlannedAct(situation, checked, made)
 
     def _with_probe(self, planned: PlannedAct) -> ChangePlan:
@@ -168,52 +171,47 @@ class _UnderWay:
                 return planned
             repair = backfills_of(planned.situation)[0]
             with self.progress.step(repair.title) as step:
-                execution = self._execute(repair.calls, Sending(self.lake, check_cancelled=self.progress.check), kept)
+                execution = self._execute(repair.calls, kept)
                 if not execution.is_complete:
                     end = execution.end
                     said = end.sentence if end else "not complete"
-                    raise JobFailed("NotBackfilled", f"Stopped before the drop: {said}")
+                    raise JobFailed("NotBackfilled", f"{BEFORE_THE_DROP}: {said}")
                 step.detail = f"{len(execution.outcomes):,} calls."
-            planned = self._planned()
-        raise JobFailed("NotBackfilled", "Stopped before the drop: the table gets new unbackfilled commits; pause it.")
+            planned = self._planned(BEFORE_THE_DROP)
+        raise JobFailed("NotBackfilled", f"{BEFORE_THE_DROP}: the table gets new unbackfilled commits; pause it.")
 
     def _send(self, planned: PlannedAct, asked: _Spark, kept: Snapshots) -> list[str]:
         """Give Spark each statement; returns what became of those without which the act stands as well."""
         calls = self._with_probe(planned).calls
         leftovers = [call for call in calls if isinstance(call, RemoveLeftover) and call.after_drop]
-        sending = Sending(self.lake, check_cancelled=self.progress.check, spark=asked)
         try:
-            execution = self._execute([call for call in calls if call not in leftovers], sending, kept)
+            execution = self._execute([call for call in calls if call not in leftovers], kept, asked)
             if execution.end is not None:
-                raise self._failure(planned.situation, execution, execution.end, asked, kept)
-            return [self._also_removed(call, sending, kept) for call in leftovers]
+                raise self._failure(planned.situation, execution.end, asked, kept)
+            return [self._also_removed(call, kept, asked) for call in leftovers]
         except JobInterrupted:
             raise
         except JobCancelled as cancelled:
             where = asked.last or "the start of Spark"
             raise CutShort(f"Cancelled at {where}. {self._what_now(planned.situation, None, kept)}") from cancelled
 
-    def _execute(self, calls: Sequence[Call], sending: Sending, kept: Snapshots) -> Execution:
-        def note(_: int, outcome: CallOutcome) -> None:
-            kept.note_call(outcome)
+    def _execute(self, calls: Sequence[Call], kept: Snapshots, asked: _Spark | None = None) -> Execution:
+        sending = Sending(self.lake, check_cancelled=self.progress.check_cancelled, spark=asked)
+        return execute(calls, sending, lambda _, outcome: kept.note_call(outcome))
 
-        return execute(calls, sending, note)
-
-    def _failure(
-        self, before: Situation, execution: Execution, end: CallOutcome, asked: _Spark, kept: Snapshots
-    ) -> JobFailed:
+    def _failure(self, before: Situation, end: CallOutcome, asked: _Spark, kept: Snapshots) -> JobFailed:
         """What ended the act, told together with what the table is then."""
-        if end.result is Result.STOPPED and len(execution.outcomes) == 1:
+        if end.result is Result.STOPPED and len(kept.after["calls"]) == 1:
             return JobFailed(end.code, f"{BEFORE_ANY_CHANGE}: {end.sentence}")
         outcome = asked.outcomes[-1] if asked.outcomes else None
         return JobFailed(end.code, f"{end.sentence} {self._what_now(before, outcome, kept)}".strip())
 
-    def _also_removed(self, call: RemoveLeftover, sending: Sending, kept: Snapshots) -> str:
+    def _also_removed(self, call: RemoveLeftover, kept: Snapshots, asked: _Spark) -> str:
         """After a drop, remove what it leaves behind; Delta may refuse, and the drop stands either way."""
-        end = self._execute([call], sending, kept).end
+        end = self._execute([call], kept, asked).end
         if end is None:
             return f"{call.feature} was removed."
-        self.progress.note(f"{call.feature} stays: {end.sentence}", level="WARN")
+        self.progress.log(f"{call.feature} stays: {end.sentence}", level="WARN")
         return f"{call.feature} stays, as Delta says: {end.sentence}"
 
     def _what_now(self, before: Situation, outcome: SparkOutcome | None, kept: Snapshots) -> str:
@@ -237,11 +235,11 @@ class _UnderWay:
         if plan is None:
             return ""
         try:
-            execution = self._execute(plan.calls, Sending(self.lake, check_cancelled=self.progress.check), kept)
+            execution = self._execute(plan.calls, kept)
         except JobCancelled:
             return ""
         for outcome in execution.outcomes:
-            self.progress.note(outcome.sentence)
+            self.progress.log(outcome.sentence)
         return execution.outcomes[0].sentence if execution.is_complete else ""
 
     def _observed(self) -> Situation:

@@ -77,10 +77,10 @@ class Preflight:
         return " ".join(check.sentence for check in self.failures)
 
 
-def preflight_document(preflight: Preflight, digest: str = "") -> dict[str, Any]:
+def preflight_document(preflight: Preflight, digest: str = "", statement: str = "") -> dict[str, Any]:
     """As JSON: what a job stores, a page shows and `levee commits --json` prints.
 
-    `digest` is that of the plan that rests on the checks, "" where they refuse it.
+    `digest` is that of the plan that rests on the checks, "" where they refuse it, `statement` what Spark is given.
     """
     return {
         "operation": preflight.operation.value,
@@ -92,6 +92,7 @@ def preflight_document(preflight: Preflight, digest: str = "") -> dict[str, Any]
         "may_run": preflight.may_run,
         "digest": digest,
         "checks": [asdict(check) for check in preflight.checks],
+        "statement": statement,
     }
 
 

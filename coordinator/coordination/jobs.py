@@ -15,7 +15,6 @@ from changes.plan import Refusal
 from coordinator.coordination.bulk import act_on_tables
 from coordinator.coordination.carrying_out import Act, PlannedAct, carry_out, plan_now
 from coordinator.coordination.checks import Operation, Preflight, differing
-from coordinator.coordination.progress import JobSteps
 from coordinator.coordination.reading import CoordinationRequest
 from dashboard.connections.access import lake_access
 from dashboard.jobs.context import JobContext, JobFailed
@@ -125,7 +124,7 @@ def _act(context: JobContext) -> str:
         if "checked_at" in params and is_too_old(parse_datetime(str(params["checked_at"]))):
             raise _too_old(context, lake)
         act = Act(change_of(params), partial(_confirmed, context), probe=bool(params.get("probe")), job=context.job.pk)
-        return carry_out(connection_of(context), lake, act, JobSteps(context), context.result)
+        return carry_out(connection_of(context), lake, act, context, context.result)
 
 
 def _confirmed(context: JobContext, planned: PlannedAct) -> None:

@@ -32,14 +32,8 @@ def plan_act(change: CoordinationRequest, situation: Situation, checked: Preflig
     if not checked.may_run:
         return Refusal(kind, checked.uri, checked.refusal(), title=title)
     ahead = _ahead(change, situation)
-    statements = spark_calls(
-        change,
-        checked.location,
-        checked.store,
-        checked.endpoint,
-        log_store=situation.log_store if situation.has_log_store else "",
-        finishing=half_dropped(situation),
-    )
+    log_store = situation.log_store if situation.has_log_store else ""
+    statements = spark_calls(change, checked, log_store=log_store, finishing=half_dropped(situation))
     return ChangePlan(
         kind,
         checked.uri,

@@ -3,10 +3,12 @@
 None is sent twice by Levee itself: whoever asks again is told by the checks what is done already.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from changes.calls import Answer, Call, LakeCall, Permission, Result, Sending, Stop, done, objects_of, table_arn
-from coordinator.coordination.checks import Operation
+from coordinator.coordination.checks import Operation, Preflight
 from coordinator.coordination.features import COORDINATED
 from coordinator.coordination.reading import CoordinationRequest
 from lake.delta.uri import TableUri
@@ -28,17 +30,13 @@ class SparkCall(LakeCall):
     """One statement of Spark.
 
     `location` is the table as its writers spell it, `log_store` the DynamoDB table of the log store that plain commits
-    go through, `store` that of the coordinator; "" for none.
+    go through, `store` that of the coordinator; "" for none. `on_coordinator` is what Delta writes to it by.
     """
 
     location: str
     log_store: str = ""
     store: str = ""
-
-    @property
-    def table(self) -> str:
-        """The table quoted for SQL; ValueError for a location that SQL cannot hold."""
-        return delta_path(self.location)
+    on_coordinator: ClassVar[str] = ""
 
     @property
     def job(self) -> SparkJob:
@@ -46,18 +44,10 @@ class SparkCall(LakeCall):
         raise NotImplementedError
 
     @property
-    def on_coordinator(self) -> str:
-        """What Delta asks of the coordinator's DynamoDB table besides reading it; "" for nothing."""
-        return ""
-
-    @property
     def permissions(self) -> tuple[Permission, ...]:
-        needed = [Permission("s3:PutObject", objects_of(TableUri.parse(self.location).bucket))]
-        if self.log_store:
-            needed.append(Permission("dynamodb:PutItem", table_arn(self.log_store)))
-        if self.on_coordinator and self.store:
-            needed.append(Permission(self.on_coordinator, table_arn(self.store)))
-        return tuple(needed)
+        named = (("dynamodb:PutItem", self.log_store), (self.on_coordinator, self.store))
+        items = (Permission(action, table_arn(table)) for action, table in named if action and table)
+        return (Permission("s3:PutObject", objects_of(TableUri.parse(self.location).bucket)), *items)
 
     def send(self, sending: Sending) -> Answer:
         """Let Spark do it. STOPPED: Spark never began. FAILED: it ended in trouble, and may have committed or not."""
@@ -72,63 +62,58 @@ class EnableCommits(SparkCall):
     """One commit that puts the table under the coordinator; Delta registers the table in `store` before it."""
 
     endpoint: str
-
-    @property
-    def operation(self) -> str:
-        return "ALTER TABLE SET TBLPROPERTIES"
+    operation: ClassVar[str] = "ALTER TABLE SET TBLPROPERTIES"
+    condition: ClassVar[str] = "no other commit comes first; it is not tried again."
+    on_coordinator: ClassVar[str] = "dynamodb:PutItem"
 
     @property
     def says(self) -> str:
         return f"Puts the table under coordinator {self.store}, in one commit."
 
     @property
-    def condition(self) -> str:
-        return "no other commit comes first, for it is not tried again."
-
-    @property
     def request(self) -> str:
-        return f"ALTER TABLE {self.table} SET TBLPROPERTIES {_properties(self.store, self.endpoint)}"
+        return f"ALTER TABLE {delta_path(self.location)} SET TBLPROPERTIES {_properties(self.store, self.endpoint)}"
 
     @property
     def job(self) -> SparkJob:
         return enable_coordinated_commits.job(self.location, self.store, self.endpoint)
 
-    @property
-    def on_coordinator(self) -> str:
-        return "dynamodb:PutItem"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropCommits(SparkCall):
-    """Two commits that take the table from its coordinator; `finishing` where an earlier drop made the first."""
+    """Two commits that take the table from its coordinator."""
 
-    finishing: bool = False
-
-    @property
-    def operation(self) -> str:
-        return "ALTER TABLE DROP FEATURE"
+    operation: ClassVar[str] = "ALTER TABLE DROP FEATURE"
+    condition: ClassVar[str] = "the coordinator takes the first."
+    on_coordinator: ClassVar[str] = "dynamodb:UpdateItem"
 
     @property
     def says(self) -> str:
-        if self.finishing:
-            return "Finishes the drop, in one commit."
         return f"Takes the table from coordinator {self.store}, in two commits."
 
     @property
-    def condition(self) -> str:
-        return "an earlier drop has made the first commit." if self.finishing else "the coordinator takes the first."
-
-    @property
     def request(self) -> str:
-        return _drop(self.table, COORDINATED)
+        return _drop(self.location, COORDINATED)
 
     @property
     def job(self) -> SparkJob:
-        return drop_coordinated_commits.job(self.location, finishing=self.finishing)
+        return drop_coordinated_commits.job(self.location)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishDrop(DropCommits):
+    """The second commit of a drop that was cut short."""
+
+    condition: ClassVar[str] = "an earlier drop has made the first commit."
+    on_coordinator: ClassVar[str] = ""
 
     @property
-    def on_coordinator(self) -> str:
-        return "" if self.finishing else "dynamodb:UpdateItem"
+    def says(self) -> str:
+        return "Finishes the drop, in one commit."
+
+    @property
+    def job(self) -> SparkJob:
+        return drop_coordinated_commits.job(self.location, finishing=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,35 +123,25 @@ class CreateTable(SparkCall):
     endpoint: str
     columns: str
     partition_by: tuple[str, ...] = ()
-
-    @property
-    def operation(self) -> str:
-        return "CREATE TABLE"
+    operation: ClassVar[str] = "CREATE TABLE"
+    condition: ClassVar[str] = "Spark's parser understands the columns."
+    on_coordinator: ClassVar[str] = "dynamodb:PutItem"
 
     @property
     def says(self) -> str:
         return f"Creates the empty table, under coordinator {self.store} from its first commit."
 
     @property
-    def condition(self) -> str:
-        return "Spark's parser understands the columns."
-
-    @property
     def request(self) -> str:
         names = ", ".join(quote_name(name) for name in self.partition_by)
+        made = f"CREATE TABLE {delta_path(self.location)} ({self.columns}) USING delta"
         partitioned = f" PARTITIONED BY ({names})" if names else ""
-        properties = _properties(self.store, self.endpoint)
-        return f"CREATE TABLE {self.table} ({self.columns}) USING delta{partitioned} TBLPROPERTIES {properties}"
+        return f"{made}{partitioned} TBLPROPERTIES {_properties(self.store, self.endpoint)}"
 
     @property
     def job(self) -> SparkJob:
-        return create_table.job(
-            self.location, self.columns, partition_by=self.partition_by, store=self.store, endpoint=self.endpoint
-        )
-
-    @property
-    def on_coordinator(self) -> str:
-        return "dynamodb:PutItem"
+        coordinator = {"store": self.store, "endpoint": self.endpoint}
+        return create_table.job(self.location, self.columns, partition_by=self.partition_by, **coordinator)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,10 +150,7 @@ class RemoveLeftover(SparkCall):
 
     feature: str
     after_drop: bool = False
-
-    @property
-    def operation(self) -> str:
-        return "ALTER TABLE DROP FEATURE"
+    operation: ClassVar[str] = "ALTER TABLE DROP FEATURE"
 
     @property
     def says(self) -> str:
@@ -190,7 +162,7 @@ class RemoveLeftover(SparkCall):
 
     @property
     def request(self) -> str:
-        return _drop(self.table, self.feature)
+        return _drop(self.location, self.feature)
 
     @property
     def job(self) -> SparkJob:
@@ -201,66 +173,48 @@ class RemoveLeftover(SparkCall):
 class AppendNothing(SparkCall):
     """An append of no rows, which proves that the table takes commits."""
 
-    @property
-    def operation(self) -> str:
-        return "DataFrameWriterV2.append"
-
-    @property
-    def says(self) -> str:
-        return "Appends no rows, which takes one version."
+    operation: ClassVar[str] = "DataFrameWriterV2.append"
+    says: ClassVar[str] = "Appends no rows, which takes one version."
+    on_coordinator: ClassVar[str] = "dynamodb:UpdateItem"
 
     @property
     def job(self) -> SparkJob:
         return append_probe.job(self.location)
 
-    @property
-    def on_coordinator(self) -> str:
-        return "dynamodb:UpdateItem"
-
 
 def spark_calls(
-    change: CoordinationRequest,
-    location: str,
-    store: str,
-    endpoint: str,
-    *,
-    log_store: str = "",
-    finishing: bool = False,
+    change: CoordinationRequest, checked: Preflight, *, log_store: str = "", finishing: bool = False
 ) -> tuple[Call, ...]:
-    """The statements of one act, in their order. `store` and `endpoint` are the coordinator's."""
+    """The statements of one act, in their order; `finishing` where an earlier drop made its first commit."""
+    located = {"location": checked.location, "log_store": log_store}
+    coordinator = {"store": checked.store, "endpoint": checked.endpoint}
+    is_drop = change.operation is Operation.DROP
+    leftovers = (RemoveLeftover(**located, feature=one, after_drop=is_drop) for one in change.remove_features)
     match change.operation:
         case Operation.ENABLE:
-            return (EnableCommits(location=location, log_store=log_store, store=store, endpoint=endpoint),)
+            return (EnableCommits(**located, **coordinator),)
         case Operation.CREATE:
-            made = CreateTable(
-                location=location,
-                store=store,
-                endpoint=endpoint,
-                columns=change.columns,
-                partition_by=change.partition_by,
-            )
-            return (made,)
+            return (CreateTable(**located, **coordinator, columns=change.columns, partition_by=change.partition_by),)
         case Operation.DROP:
-            drop = DropCommits(location=location, log_store=log_store, store=store, finishing=finishing)
-            return (drop, *_leftovers(change, location, log_store))
+            return ((FinishDrop if finishing else DropCommits)(**located, store=checked.store), *leftovers)
         case Operation.LEFTOVERS:
-            return _leftovers(change, location, log_store)
+            return tuple(leftovers)
 
 
-def _leftovers(change: CoordinationRequest, location: str, log_store: str) -> tuple[RemoveLeftover, ...]:
-    after = change.operation is Operation.DROP
-    return tuple(
-        RemoveLeftover(location=location, log_store=log_store, feature=feature, after_drop=after)
-        for feature in change.remove_features
-    )
+def statement_of(calls: Iterable[Call]) -> str:
+    """Each statement, for a person to read or run elsewhere; "" for a path or a name that SQL cannot hold."""
+    try:
+        return ";\n".join(call.request for call in calls)
+    except (SparkRefused, ValueError):
+        return ""
 
 
 def _properties(store: str, endpoint: str) -> str:
     return property_list(coordinator_properties(store, endpoint))
 
 
-def _drop(table: str, feature: str) -> str:
-    return f"ALTER TABLE {table} DROP FEATURE {quote_text(feature)}"
+def _drop(location: str, feature: str) -> str:
+    return f"ALTER TABLE {delta_path(location)} DROP FEATURE {quote_text(feature)}"
 
 
 def _answer(outcome: SparkOutcome) -> Answer:

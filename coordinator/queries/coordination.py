@@ -16,7 +16,6 @@ from coordinator.coordination.confirmed import checks_of, plan_of
 from coordinator.coordination.jobs import change_of
 from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.reading import CoordinationRequest
-from coordinator.coordination.statement import statement_of
 from coordinator.models import DeltaTable
 from coordinator.queries.coordination_ahead import TableChange, changes, commits_of
 from coordinator.queries.table_list import TableFilter, filtered
@@ -82,7 +81,6 @@ class CoordinationPage(PlanPage):
     change: CoordinationRequest
     found: dict[str, Any] | None
     rows: list[CheckRow]
-    statement: str
     changes: list[TableChange]
     first: int | None
     last: int | None
@@ -124,7 +122,6 @@ def coordination_page(job: Job, table: DeltaTable | None, again: str) -> Coordin
         change=change,
         found=found,
         rows=[_row(check) for check in found["checks"]] if found else [],
-        statement=statement_of(change, found) if found else "",
         changes=changes(change, found, table) if found else [],
         first=None if version is None else version + 1,
         last=None if version is None else version + commits_of(change.operation),
@@ -141,7 +138,6 @@ def _words(operation: Operation) -> PageWords:
         nothing="Nothing was checked.",
         gone="The job has left no checks: check again.",
         rest=("Read back", READ_BACK[operation]),
-        if_word=", if ",
         call_more="",
         leave="Create nothing" if operation is Operation.CREATE else "Leave it as it is",
     )

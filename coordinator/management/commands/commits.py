@@ -6,19 +6,18 @@ from typing import Any, cast
 
 from django.core.management.base import CommandParser
 
-from changes.commands import NOTHING_CHANGED, ChangeCommand, closing, has_failed, or_failed
+from changes.commands import NOTHING_CHANGED, ChangeCommand, calls_in_words, closing, has_failed, or_failed
 from coordinator.contract import CommitsJob, CommitsJson
 from coordinator.coordination.actions import act, check
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.columns import one_line
 from coordinator.coordination.conf_documents import conf_document
-from coordinator.coordination.confirmed import checks_of
+from coordinator.coordination.confirmed import checks_of, plan_of
 from coordinator.coordination.features import LEFT_BEHIND
 from coordinator.coordination.jobs import change_of
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.coordination.releases import RELEASES, release_named
 from coordinator.coordination.session_conf import MECHANISMS
-from coordinator.coordination.statement import statement_of
 from coordinator.coordination.writer_configs import writer_config_of_store, writer_config_of_table
 from coordinator.lookup import connection_named, find_store, find_table, place_of
 from coordinator.many_commits import act_on_all, add_filter_arguments, named_filters
@@ -79,10 +78,10 @@ class Command(ChangeCommand):
         if found is None:
             raise Failed(f"{change.uri} could not be checked: {checked.error_text or checked.message}")
         job = self._apply(checked, found, options) if options["apply"] and found["may_run"] else None
-        statement = statement_of(change, found)
-        also = {"statement": statement, "job": _job_document(job) if job else None}
+        calls = (plan_of(checked) or {"calls": []})["calls"]
+        also = {"calls": calls, "job": _job_document(job) if job else None}
         document: CommitsJson = cast("CommitsJson", {**found, **also})
-        self.emit(document, list(_as_text(found, statement, job)))
+        self.emit(document, list(_as_text(found, calls, job)))
         if options["apply"] and not found["may_run"]:
             raise Failed("Nothing was changed: the checks refuse it, see above.")
         if job and has_failed(job):
@@ -166,12 +165,14 @@ def _job_document(job: Job) -> CommitsJob:
     }
 
 
-def _as_text(found: Document, statement: str, job: Job | None) -> Iterator[str]:
+def _as_text(found: Document, calls: list[Document], job: Job | None) -> Iterator[str]:
     yield f"{found['operation']} {found['uri']}"
     for one in found["checks"]:
         yield f"  {MARKS[one['state']]}  {one['name']}: {one['sentence']}"
-    if statement:
-        yield from ("", "Spark is given:", f"  {statement}")
+    if found["statement"]:
+        yield from ("", "Spark is given:", f"  {found['statement']}")
+    if calls:
+        yield from ("", "Will be sent:", *calls_in_words(calls))
     yield ""
     if job is None:
         yield NOTHING_CHANGED if found["may_run"] else "Nothing was changed."

@@ -19,6 +19,7 @@ from coordinator.coordination.spark_calls import (
     CreateTable,
     DropCommits,
     EnableCommits,
+    FinishDrop,
     RemoveLeftover,
 )
 from lake.delta.facts import LockDomain
@@ -92,8 +93,7 @@ def test_the_statement_names_the_store_and_where_it_answers() -> None:
 def test_a_half_made_drop_is_finished_by_the_second_commit_alone() -> None:
     [whole], [finishing] = planned(DROP, situation(DROP, coordinated())).calls, planned(DROP, half_dropped()).calls
 
-    assert (whole.finishing, whole.says) == (False, "Takes the table from coordinator commits, in two commits.")
-    assert (finishing.finishing, finishing.says) == (True, "Finishes the drop, in one commit.")
+    assert [call.job.params["finishing"] for call in (whole, finishing)] == [False, True]
 
 
 def test_checks_that_fail_refuse_it_with_their_sentences() -> None:
@@ -202,7 +202,7 @@ CALLS: list[tuple[Call, str, str, set[str]]] = [
         {"dynamodb:UpdateItem on arn:aws:dynamodb:*:*:table/commits"},
     ),
     (
-        DropCommits(location=URI, store="commits", finishing=True),
+        FinishDrop(location=URI, store="commits"),
         "Finishes the drop, in one commit.",
         "an earlier drop",
         set(),
