@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from changes.documents import PlanDocument
 from changes.gate import LASTS, PlanNeeded, confirmation, is_too_old, permitted, read_at, require_name
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
@@ -14,15 +14,15 @@ from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, ask
 from dashboard.jobs.models import Job, JobState
 
-Plans = Callable[[Job], Iterable[Mapping[str, Any]]]
+Plans = Callable[[Job], Iterable[PlanDocument]]
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPlan:
-    """A plan as a job made it: its document (`changes.documents`) and the job."""
+    """A plan as a job made it, and the job."""
 
     job: Job
-    document: Mapping[str, Any]
+    document: PlanDocument
 
     def key(self, prefix: str) -> str:
         """Names the one job that this plan may lead to: a second click finds the first."""
@@ -53,7 +53,7 @@ class WantedChange:
     name: str
     losing_verb: str
     prefix: str
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, object] = field(default_factory=dict)
     carried: tuple[str, ...] = ()
 
 
@@ -74,7 +74,7 @@ def ask_for(
     """
     with permitted(actor, wanted.verb, wanted.target, wanted.connection):
         plan = shown()
-        can_lose = bool(plan.document["can_lose"])
+        can_lose = plan.document["can_lose"]
         if can_lose:
             require(actor, wanted.losing_verb, target=wanted.target.label, connection=wanted.connection)
         if plan.document["danger"] or can_lose:
@@ -82,7 +82,7 @@ def ask_for(
     job = ask(
         actor,
         wanted.kind,
-        str(plan.document["title"]),
+        plan.document["title"],
         here=here,
         connection=wanted.connection,
         target=wanted.target,

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from lake.aws.errors import AwsError
 
@@ -100,7 +100,7 @@ class Sending:
     now: Callable[[], float] = time.time
     pause: Callable[[], None] = _nothing
     check_cancelled: Callable[[], None] = _nothing
-    remember: Callable[[Mapping[str, Any], Mapping[str, Any]], None] = _nothing
+    remember: Callable[[Mapping[str, object], Mapping[str, object]], None] = _nothing
     records: Records | None = None
     spark: Spark | None = None
     request_ids: list[str] = field(default_factory=list)

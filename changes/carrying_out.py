@@ -1,55 +1,51 @@
 """Carrying out a plan in a job, whatever it changes: on a lake that may be changed, as it was shown, call by call."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from changes.calls import Result, Sending
-from changes.documents import call_document, outcome_document
+from changes.documents import OutcomeDocument, call_document, outcome_document
 from changes.execution import CallOutcome, Execution, execute
-from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_name, check_writable, connection_of
+from changes.gate import BEFORE_ANY_CHANGE, Confirmation, check_loss, check_name, check_writable, connection_of
 from changes.plan import ChangePlan
 from dashboard.connections.access import lake_access
-from dashboard.jobs.context import JobContext, JobFailed, Step
+from dashboard.jobs.context import JobContext, JobFailed, JobResult, Step
 from lake.aws.access import Lake, open_lake
 
 STATES = {Result.DONE: "done", Result.ALREADY: "done", Result.STOPPED: "stopped", Result.FAILED: "failed"}
 MOVED = "what the plan rests on has changed since it was shown. Plan it again."
 
 
-@dataclass
 class Snapshots:
     """What is kept of a change for the audit log: before and after; filled call by call, so that no stop loses what was
     sent.
 
-    `request_ids` are those of the requests to AWS that wrote, or were refused.
+    `before` has the calls of the plan, at most so many of them, beside what else is known of before; `calls` are those
+    that were made, and stand in `after`. `request_ids` are those of the requests to AWS that wrote, or were refused.
     """
 
-    before: dict[str, Any]
-    after: dict[str, Any] = field(default_factory=dict)
-    request_ids: list[str] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
+    def __init__(self, plan: ChangePlan, before: Mapping[str, object], most: int | None = None) -> None:
+        self.calls: list[OutcomeDocument] = []
+        self.before: dict[str, object] = {**before, "calls": [call_document(call) for call in plan.calls[:most]]}
+        self.after: dict[str, object] = {"calls": self.calls}
+        self.request_ids: list[str] = []
+        self._counts: Counter[str] = Counter()
 
-    @classmethod
-    def begun(cls, plan: ChangePlan, most: int | None = None, **before: Any) -> Self:
-        """Begin with the calls of a plan, at most so many of them, beside what else is known of before."""
-        return cls({**before, "calls": [call_document(call) for call in plan.calls[:most]]}, {"calls": []})
-
-    def give_to(self, keep: Callable[..., None]) -> None:
-        """Give it to the result of a job, which sees what comes later as well."""
-        keep(before=self.before, after=self.after, aws_request_ids=self.request_ids)
+    def result(self) -> JobResult:
+        """What a job stores of it; it fills up while the calls are made."""
+        return {"before": self.before, "after": self.after, "aws_request_ids": self.request_ids}
 
     def note_call(self, outcome: CallOutcome) -> None:
         """Add a call with its outcome, and what it counted."""
-        self.after["calls"].append(outcome_document(outcome))
+        self.calls.append(outcome_document(outcome))
         self.request_ids.extend(outcome.request_ids)
-        self.counts.update(outcome.answer.counts)
-        self.after.update(self.counts)
+        self._counts.update(outcome.answer.counts)
+        self.after.update(self._counts)
 
-    def remember(self, was: Mapping[str, Any], will: Mapping[str, Any]) -> None:
+    def remember(self, was: Mapping[str, object], will: Mapping[str, object]) -> None:
         """Add what a call has read before it writes, and what it writes."""
         self.before.update(was)
         self.after.update(will)
@@ -64,7 +60,7 @@ def lake_to_change(context: JobContext) -> Iterator[Lake]:
         try:
             yield lake
         finally:
-            context.result(requests=lake.requests.total)
+            context.result({"requests": lake.requests.total})
 
 
 def check_shown(plan: ChangePlan, digest: str, moved: str = MOVED) -> None:
@@ -73,24 +69,24 @@ def check_shown(plan: ChangePlan, digest: str, moved: str = MOVED) -> None:
         raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {moved}")
 
 
-def check_danger(context: JobContext, plan: ChangePlan, name: str, losing_verb: str) -> None:
+def check_danger(context: JobContext, params: Confirmation, plan: ChangePlan, name: str, losing_verb: str) -> None:
     """What a danger needs, once more: the name as typed, and an admin where a commit can be lost. Raises JobFailed."""
     if plan.can_lose:
-        check_loss(context, losing_verb, name)
+        check_loss(context, params, losing_verb, name)
     elif plan.danger:
-        check_name(context, name)
+        check_name(params, name)
 
 
 def carry_out(context: JobContext, plan: ChangePlan, kept: Snapshots, sending: Sending) -> Execution:
     """Make the calls of a plan, each as a step of the job."""
-    kept.give_to(context.result)
+    context.result(kept.result())
     with _CallSteps(context, plan, kept) as steps:
         return execute(plan.calls, sending, steps)
 
 
 def carry_out_in_one_step(context: JobContext, plan: ChangePlan, kept: Snapshots, sending: Sending) -> Execution:
     """Make the calls of a plan, of which there may be hundreds, as one step of the job."""
-    kept.give_to(context.result)
+    context.result(kept.result())
 
     def note(place: int, outcome: CallOutcome) -> None:
         kept.note_call(outcome)

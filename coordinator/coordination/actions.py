@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from changes.asking import ShownPlan, WantedChange, ask_for
 from changes.gate import permitted, read_at, require_name
+from coordinator.coordination.bulk import ManyParams
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import CHECK_KIND, checks_of, confirmed_plan
 from coordinator.coordination.gate import ConfirmationNeeded, require_stated
@@ -49,7 +50,7 @@ def act(
     change, connection = change_of(checked.params), checked.connection
     if connection is None:
         raise ConfirmationNeeded("The connection of this table has been removed: nothing can be done.")
-    found, at = checks_of(checked) or {}, read_at(checked)
+    found, at = checks_of(checked), read_at(checked)
     wanted = WantedChange(
         KINDS[change.operation],
         VERBS[change.operation],
@@ -58,13 +59,13 @@ def act(
         TableUri.parse(change.uri).name,
         "",
         ACT_KEY,
-        params_of(
-            change,
-            shown=found.get("checks"),
-            checked_at=at.isoformat() if at else "",
-            stated=stated,
-            probe=probe,
-        ),
+        {
+            **params_of(change),
+            "shown": found["checks"] if found else [],
+            "checked_at": at.isoformat() if at else "",
+            "stated": stated,
+            "probe": probe,
+        },
     )
 
     def shown() -> ShownPlan:
@@ -113,7 +114,7 @@ def act_on_many(
         here=here,
         connection=connection,
         target=target,
-        params={"tables": ids, "store": store, "stop_at_first_failure": stop_at_first_failure},
+        params=ManyParams(tables=ids, store=store, stop_at_first_failure=stop_at_first_failure),
         idempotency_key=f"{MANY[operation]}:{once}"[:128] if once else None,
         reason=reason,
     )

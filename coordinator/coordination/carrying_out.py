@@ -10,6 +10,7 @@ from changes.execution import CallOutcome, Execution, execute
 from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import ChangePlan, Refusal
 from coordinator.coordination.checks import Operation, Preflight, preflight_document
+from coordinator.coordination.confirmed import ActResult, CheckResult
 from coordinator.coordination.features import LEFT_BEHIND, features_of
 from coordinator.coordination.left_registrations import left_by, removal_of
 from coordinator.coordination.planning import plan_act
@@ -24,7 +25,7 @@ from coordinator.observation.passes import observe_one_table
 from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
 from dashboard.connections.models import Connection
-from dashboard.jobs.context import JobCancelled, JobFailed, JobInterrupted
+from dashboard.jobs.context import JobCancelled, JobFailed, JobInterrupted, JobResult
 from dashboard.spark.warm import spark
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
@@ -38,8 +39,8 @@ MOST_BACKFILLS = 20
 
 BEFORE_THE_DROP = "Stopped before the drop"
 
-Keep = Callable[..., None]
-"""Stores parts of the result as they become known: `keep(before=…, preflight=…)`."""
+Keep = Callable[[JobResult], None]
+"""Stores parts of the result as they become known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def plan_now(
     checked = preflight(situation)
     made = plan_act(change, situation, checked)
     digest = "" if isinstance(made, Refusal) else made.digest
-    keep(preflight=preflight_document(checked, digest, statement_of(spark_calls(change, checked))))
+    keep(CheckResult(preflight=preflight_document(checked, digest, statement_of(spark_calls(change, checked)))))
     return situation, checked, made
 
 
@@ -134,8 +135,8 @@ class _UnderWay:
             planned = self._planned()
             self.act.confirmed(planned)
             step.detail = _counts(planned.checked)
-        kept = Snapshots.begun(self._with_probe(planned), **snapshot(planned.situation))
-        kept.give_to(self.keep)
+        kept = Snapshots(self._with_probe(planned), snapshot(planned.situation))
+        self.keep(kept.result())
         planned = self._backfilled(planned, kept)
         asked = _Spark(self.connection, self.lake, planned.situation, self.progress)
         said = self._send(planned, asked, kept)
@@ -143,7 +144,7 @@ class _UnderWay:
             after = self._observed()
             kept.after.update(snapshot(after))
             made = proofs(planned.checked, after)
-            self.keep(proofs=[check.sentence for check in made])
+            self.keep(ActResult(proofs=[check.sentence for check in made]))
             if wrong := unproven(made):
                 told = left_by(self.act.change.operation, planned.situation, after).sentence
                 raise JobFailed(
@@ -201,7 +202,7 @@ class _UnderWay:
 
     def _failure(self, before: Situation, end: CallOutcome, asked: _Spark, kept: Snapshots) -> JobFailed:
         """What ended the act, told together with what the table is then."""
-        if end.result is Result.STOPPED and len(kept.after["calls"]) == 1:
+        if end.result is Result.STOPPED and len(kept.calls) == 1:
             return JobFailed(end.code, f"{BEFORE_ANY_CHANGE}: {end.sentence}")
         outcome = asked.outcomes[-1] if asked.outcomes else None
         return JobFailed(end.code, f"{end.sentence} {self._what_now(before, outcome, kept)}".strip())

@@ -1,9 +1,10 @@
 """What a check of preconditions says: one line each, and whether the act may go on."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+
+from coordinator.contract import CheckDocument, PreflightDocument
 
 
 class Operation(StrEnum):
@@ -77,7 +78,7 @@ class Preflight:
         return " ".join(check.sentence for check in self.failures)
 
 
-def preflight_document(preflight: Preflight, digest: str = "", statement: str = "") -> dict[str, Any]:
+def preflight_document(preflight: Preflight, digest: str = "", statement: str = "") -> PreflightDocument:
     """As JSON: what a job stores, a page shows and `levee commits --json` prints.
 
     `digest` is that of the plan that rests on the checks, "" where they refuse it, `statement` what Spark is given.
@@ -91,12 +92,12 @@ def preflight_document(preflight: Preflight, digest: str = "", statement: str = 
         "version": preflight.version,
         "may_run": preflight.may_run,
         "digest": digest,
-        "checks": [asdict(check) for check in preflight.checks],
+        "checks": [{"name": one.name, "state": one.state.value, "sentence": one.sentence} for one in preflight.checks],
         "statement": statement,
     }
 
 
-def differing(shown: Iterable[Mapping[str, Any]], fresh: Preflight) -> tuple[Check, ...]:
+def differing(shown: Iterable[CheckDocument], fresh: Preflight) -> tuple[Check, ...]:
     """The fresh checks that came out otherwise than those that were confirmed."""
-    before = {str(check.get("name")): str(check.get("state")) for check in shown}
+    before = {check["name"]: check["state"] for check in shown}
     return tuple(check for check in fresh.checks if before.get(check.name) != check.state.value)

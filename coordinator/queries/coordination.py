@@ -2,17 +2,16 @@
 
 import hashlib
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from django.urls import reverse
 
 from changes.asking import ShownPlan
 from changes.pages import PageSlots, PageWords, PlanPage
+from coordinator.contract import CheckDocument, PreflightDocument
 from coordinator.coordination.actions import ACT_KEY, many_name
 from coordinator.coordination.checks import CheckState, Operation
-from coordinator.coordination.confirmed import checks_of, plan_of
+from coordinator.coordination.confirmed import CheckResult
 from coordinator.coordination.jobs import change_of
 from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.reading import CoordinationRequest
@@ -59,14 +58,14 @@ READ_BACK = {
     Operation.LEFTOVERS: "The protocol must not name it any more.",
 }
 SLOTS = PageSlots(
-    crumbs="coordinator/parts/coordination_crumbs.html",
-    again="coordinator/parts/coordination_again.html",
-    verdict="coordinator/parts/coordination_verdict.html",
-    above="coordinator/parts/coordination_ticks.html",
-    fields="coordinator/parts/coordination_fields.html",
-    beside="coordinator/parts/coordination_beside.html",
-    sections="coordinator/parts/coordination_sections.html",
-    refused="coordinator/parts/coordination_refused.html",
+    crumbs="coordinator/parts/coordination_plan.html#crumbs",
+    again="coordinator/parts/coordination_plan.html#again",
+    verdict="coordinator/parts/coordination_plan.html#verdict",
+    above="coordinator/parts/coordination_plan.html#checks",
+    fields="coordinator/parts/coordination_plan.html#fields",
+    beside="coordinator/parts/coordination_plan.html#steps",
+    sections="coordinator/parts/coordination_plan.html#sections",
+    refused="coordinator/parts/coordination_plan.html#refused",
 )
 
 
@@ -79,7 +78,7 @@ class CoordinationPage(PlanPage):
     """
 
     change: CoordinationRequest
-    found: dict[str, Any] | None
+    found: PreflightDocument | None
     rows: list[CheckRow]
     changes: list[TableChange]
     first: int | None
@@ -106,12 +105,13 @@ class CoordinationPage(PlanPage):
 
 def coordination_page(job: Job, table: DeltaTable | None, again: str) -> CoordinationPage:
     """What a job checked and planned, and what the act would change of the table; None for one to be created."""
-    found, plan, change = checks_of(job), plan_of(job), change_of(job.params)
-    version = found.get("version") if found else None
+    result: CheckResult = job.result
+    found, plan, change = result.get("preflight"), result.get("plan"), change_of(job.params)
+    version = found["version"] if found else None
     return CoordinationPage(
         job=job,
         plan=plan,
-        refusal=job.result.get("refusal"),
+        refusal=result.get("refusal"),
         led_to=Job.objects.filter(idempotency_key=ShownPlan(job, plan).key(ACT_KEY)).first() if plan else None,
         command=command_line(job),
         name=TableUri.parse(change.uri).name,
@@ -212,6 +212,6 @@ def _no_offer(operation: Operation, table: DeltaTable) -> str:
     return "Coordinated already." if operation is Operation.ENABLE else "Under no commit coordinator."
 
 
-def _row(check: Mapping[str, Any]) -> CheckRow:
-    tone, shape, word = SHAPES.get(str(check["state"]), SHAPES[CheckState.FAILED.value])
-    return CheckRow(str(check["name"]), str(check["sentence"]), tone, shape, word)
+def _row(check: CheckDocument) -> CheckRow:
+    tone, shape, word = SHAPES.get(check["state"], SHAPES[CheckState.FAILED.value])
+    return CheckRow(check["name"], check["sentence"], tone, shape, word)

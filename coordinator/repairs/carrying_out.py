@@ -1,11 +1,12 @@
-"""What is kept while a plan is carried out, and the proof afterwards that its finding is gone."""
+"""A repair in the audit log, the table read after it, and the proof that its finding is gone."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from changes.calls import Result
 from changes.carrying_out import Snapshots
+from changes.documents import CallDocument
 from changes.execution import CallOutcome, Execution
 from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import ChangePlan
@@ -15,7 +16,6 @@ from coordinator.observation.saving import save_readings
 from coordinator.protocols.verdict import Finding, State, Verdict
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
 from coordinator.repairs.overtaking import in_words, is_doubtful, overtaken_at, was_overtaken, written
-from coordinator.repairs.snapshots import finding_snapshot
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
 from lake.aws.access import Lake
@@ -29,6 +29,41 @@ ORPHANS = ("C1", "K2")
 """Findings that count files, of which one plan may leave some for the next."""
 
 
+class FindingSnapshot(TypedDict):
+    """A finding with what was read, for the audit log."""
+
+    code: str
+    version: int | None
+    state: str
+    summary: str
+    evidence: dict[str, object]
+
+
+class TableSnapshot(TypedDict, total=False):
+    """A table before a change or after it; `finding` is the one to be mended, `findings` are those left afterwards.
+
+    `calls` are planned before and have an outcome after (`OutcomeDocument`); `copy` is the id of one to be put back.
+    """
+
+    state: str
+    published_version: int | None
+    accepted_version: int | None
+    finding: FindingSnapshot | None
+    findings: list[FindingSnapshot]
+    calls: list[CallDocument]
+    copy: str
+
+
+def _finding_snapshot(finding: Finding) -> FindingSnapshot:
+    return {
+        "code": finding.code,
+        "version": finding.version,
+        "state": finding.state.value,
+        "summary": finding.summary,
+        "evidence": dict(finding.evidence),
+    }
+
+
 class AuditSnapshots(Snapshots):
     """A table before and after a repair, for the audit log."""
 
@@ -36,13 +71,13 @@ class AuditSnapshots(Snapshots):
     def of(cls, plan: ChangePlan, fresh: FreshPlans) -> "AuditSnapshots":
         """Begin with the table as it was read for the plan."""
         finding = fresh.finding_of(plan)
-        snapshot = finding_snapshot(finding) if finding else None
-        return cls.begun(plan, **_versions(fresh.verdict), finding=snapshot)
+        snapshot = _finding_snapshot(finding) if finding else None
+        return cls(plan, TableSnapshot(**_versions(fresh.verdict), finding=snapshot))
 
     def note_table(self, verdict: Verdict) -> None:
         """Add the table as it was read afterwards."""
-        findings = [finding_snapshot(one) for one in verdict.findings[:MOST_FINDINGS]]
-        self.after.update(_versions(verdict) | {"findings": findings})
+        findings = [_finding_snapshot(one) for one in verdict.findings[:MOST_FINDINGS]]
+        self.after.update(TableSnapshot(**_versions(verdict), findings=findings))
 
 
 def read_and_plan(connection: Connection, lake: Lake, uri: str, path_scheme: str = "") -> FreshPlans:
@@ -160,7 +195,7 @@ def _is_less(now: Finding, before: Finding | None) -> bool:
     return now.code in ORPHANS and isinstance(count, int) and isinstance(was, int) and count < was
 
 
-def _versions(verdict: Verdict) -> dict[str, Any]:
+def _versions(verdict: Verdict) -> TableSnapshot:
     return {
         "state": verdict.state.value,
         "published_version": verdict.published_version,
