@@ -16,6 +16,7 @@ CORE_SITE, SPARK_DEFAULTS = "core-site", "spark-defaults"
 _GLUE_CONF = "--conf"
 _GLUE = {"--extra-jars": JARS}
 _CHAIN = re.compile(r"(?:^|\s)--conf(?:\s+|=)")
+_DEEPEST = 60
 _ORDER = ("settings", "glue-conf", "core-site", "libraries", "glue")
 
 
@@ -67,6 +68,8 @@ class JsonText:
 def read_json(text: str) -> JsonText:
     """Read the settings of one cluster or job; PasteRefused for what is no JSON, or speaks of several."""
     document = _parsed(text)
+    if _depth(document) > _DEEPEST:
+        raise PasteRefused("This JSON is nested too deeply.")
     places = tuple(_places(document, ()))
     for kind in ("settings", "glue-conf", "core-site", "libraries"):
         if sum(place.kind == kind for place in places) > 1:
@@ -81,12 +84,22 @@ def read_json(text: str) -> JsonText:
 def _parsed(text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_without_twins)
-    except PasteRefused:
-        raise
     except json.JSONDecodeError as error:
         raise PasteRefused(f"This is no JSON from line {error.lineno}, column {error.colno} on.") from None
-    except (RecursionError, ValueError):
-        raise PasteRefused("This JSON is nested too deeply, or holds a number that nobody can read.") from None
+    except RecursionError:
+        raise PasteRefused("This JSON is nested too deeply.") from None
+
+
+def _depth(document: Any) -> int:
+    depth, level = 0, [document]
+    while level:
+        depth += 1
+        level = [below for one in level for below in _below(one)]
+    return depth
+
+
+def _below(node: Any) -> list[Any]:
+    return list(node.values()) if isinstance(node, dict) else node if isinstance(node, list) else []
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -118,7 +131,7 @@ def _own_places(node: dict[str, Any], path: tuple[str | int, ...]) -> Iterator[P
     if isinstance(node.get(_GLUE_CONF), str):
         yield Place("glue-conf", (*path, _GLUE_CONF))
         yield Place("glue", path)
-    if any(isinstance(key, str) and key.startswith("spark.") for key in node) and not _is_named(path):
+    if any(key.startswith("spark.") for key in node) and not _is_named(path):
         yield Place("settings", path)
 
 

@@ -39,17 +39,25 @@ def platforms_for(
     mechanism: Mechanism, config: WriterConfig, pairs: Pairs, packages: Sequence[str]
 ) -> tuple[Platform, ...]:
     """All of them, for tables of one mechanism, which has session settings."""
-    emr_pairs = [(key, value) for key, value in pairs if not key.startswith("spark.hadoop.fs.s3.")]
+    on_aws = _of_both_schemes(pairs)
     return (
         Platform("spark", "Spark", _spark(pairs, packages), _SPARK),
         Platform("kubernetes", "Spark operator of Kubernetes", (("YAML", kubernetes(pairs, packages)),), _KUBERNETES),
-        Platform("emr", "Amazon EMR", (("Configurations", emr(emr_pairs)),), _EMR),
-        Platform("glue", "AWS Glue", _or_none("Job parameters", glue, pairs), _GLUE),
+        Platform("emr", "Amazon EMR", (("Configurations", emr(on_aws)),), _EMR),
+        Platform("glue", "AWS Glue", _or_none("Job parameters", glue, on_aws), _GLUE),
         Platform("databricks", "Databricks", (), _DATABRICKS[mechanism]),
         Platform("flink", "Flink", _flink(mechanism, pairs), _FLINK[mechanism]),
         Platform("trino", "Trino and Athena", (), _TRINO[mechanism]),
         Platform("delta-rs", "deltalake (delta-rs)", _delta_rs(mechanism, config), _DELTA_RS[mechanism]),
     )
+
+
+def _of_both_schemes(pairs: Pairs) -> list[tuple[str, str]]:
+    """EMR and Glue serve s3:// by themselves, so that a session there can take either spelling: both need the lock."""
+    own = [(key, value) for key, value in pairs if not key.startswith("spark.hadoop.fs.s3.")]
+    impls = [value for key, value in own if key.startswith("spark.delta.logStore.")]
+    both = [(f"spark.delta.logStore.{scheme}.impl", impls[0]) for scheme in ("s3", "s3a") if impls]
+    return list(dict([*own, *both]).items())
 
 
 def _spark(pairs: Pairs, packages: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -46,9 +46,10 @@ class PropertiesText:
 
 def read_properties(text: str) -> PropertiesText:
     """Read every line; PasteRefused for an escape that Java refuses."""
-    entries, spans = [], []
+    entries: list[Entry] = []
+    spans: list[tuple[int, int]] = []
     for start, end, line in _logical_lines(text):
-        key, value = _pair(line, line_of(text, start))
+        key, value = _pair(line, text, start)
         if key:
             entries.append(Entry(key, value.strip(_TRIMMED), len(entries)))
             spans.append((start, end))
@@ -59,7 +60,8 @@ def _logical_lines(text: str) -> Iterator[tuple[int, int, str]]:
     """Start, end and content of each line that holds a setting, continuations joined."""
     at = 0
     while at < len(text):
-        start, parts = at, []
+        start = at
+        parts: list[str] = []
         while True:
             natural = _LINE.match(text, at)
             end = natural.end() if natural else len(text)
@@ -78,23 +80,26 @@ def _continues(line: str) -> bool:
     return (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 
-def _pair(line: str, number: int) -> tuple[str, str]:
+def _pair(line: str, text: str, start: int) -> tuple[str, str]:
     found = _KEY.match(line)
     end = found.end() if found else 0
     separator = _SEPARATOR.match(line, end)
-    return _unescaped(line[:end], number), _unescaped(line[separator.end() if separator else end :], number)
+    rest = line[separator.end() if separator else end :]
+    return _unescaped(line[:end], text, start), _unescaped(rest, text, start)
 
 
-def _unescaped(text: str, number: int) -> str:
-    if re.search(r"(?<!\\)(?:\\\\)*\\u(?![0-9a-fA-F]{4})", text):
+def _unescaped(part: str, text: str, start: int) -> str:
+    if re.search(r"(?<!\\)(?:\\\\)*\\u(?![0-9a-fA-F]{4})", part):
         raise PasteRefused(
-            f"Line {number} has a \\u without four hexadecimal digits after it: Java reads no such file."
+            f"Line {line_of(text, start)} has a \\u without four hexadecimal digits after it: Java reads no such file."
         )
-    written = _ESCAPE.sub(_character, text)
+    written = _ESCAPE.sub(_character, part)
     try:
         return written.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
-        raise PasteRefused(f"Line {number} has half a character (a lone surrogate): write it whole.") from None
+        raise PasteRefused(
+            f"Line {line_of(text, start)} has half a character (a lone surrogate): write it whole."
+        ) from None
 
 
 def _character(found: re.Match[str]) -> str:

@@ -80,7 +80,7 @@ def test_configurations_of_emr_are_read_back(pairs: Pairs) -> None:
 @settings(max_examples=150, deadline=None)
 @given(pairs=SETTINGS)
 def test_parameters_of_glue_are_read_back_or_refused_for_a_blank(pairs: Pairs) -> None:
-    if any(len(value.split()) > 1 or not value.isprintable() and value.split() != [value] for _, value in pairs):
+    if any(len(value.split()) > 1 or (not value.isprintable() and value.split() != [value]) for _, value in pairs):
         with pytest.raises(PasteRefused, match="blank"):
             platforms.glue(pairs)
         return
