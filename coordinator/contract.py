@@ -246,3 +246,27 @@ class TableJson(TableLine):
     problems: list[Any]
     entries: list[EntryDocument]
     findings: list[FindingDocument]
+
+
+class WriterFindingDocument(TypedDict):
+    """`corrected`: the rule no longer finds it in the corrected text, which was read again."""
+
+    rule: Annotated[str, "region"]
+    severity: Annotated[str, "critical | warning | info"]
+    key: Annotated[str, "spark.io.delta.storage.S3DynamoDBLogStore.ddb.region"]
+    wrong: str
+    effect: str
+    instead: str
+    source: str
+    corrected: bool
+
+
+class DoctorJson(TypedDict):
+    """`doctor FILE --json`; `compared_with` is null without `--table` and `--store`; values of `masked` are hidden."""
+
+    syntax: Annotated[str, "spark-submit | spark-defaults.conf | PySpark | JSON | SparkApplication"]
+    compared_with: Annotated[str | None, "s3a://lake/orders"]
+    findings: list[WriterFindingDocument]
+    corrected: str
+    masked: Annotated[list[str], ["spark.hadoop.fs.s3a.secret.key"]]
+    not_judged: list[str]

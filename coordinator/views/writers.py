@@ -5,6 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from coordinator.coordination.compatibility import ReadSupport, WriteSupport, leftovers_in_words, matrix
@@ -38,6 +39,7 @@ def of_table(request: HttpRequest, table_id: int) -> HttpResponse:
     """Session settings for this table, by mechanism and release."""
     table = _table(table_id)
     context = _settings(request, Mechanism(table.mechanism), writer_config_of_table(table), [table.uri])
+    context["doctor"] = reverse("table-doctor", args=[table.pk])
     return render(request, "coordinator/table_writers.html", _frame(table, "writers") | context)
 
 
@@ -48,7 +50,7 @@ def of_store(request: HttpRequest, store_id: int) -> HttpResponse:
     is_log_store = store.kind == CommitStore.Kind.LOG_STORE
     own = Mechanism.LOG_STORE if is_log_store else Mechanism.COORDINATED_COMMITS
     context = _settings(request, own, writer_config_of_store(store), ["--store", store.name])
-    context |= {"store": store, "worst_state": store.state}
+    context |= {"store": store, "worst_state": store.state, "doctor": reverse("store-doctor", args=[store.pk])}
     return render(request, "coordinator/store_writers.html", context)
 
 

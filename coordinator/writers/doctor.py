@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from coordinator.writers.pasted import Entry, PastedText
+from coordinator.protocols.verdict import Severity
+from coordinator.writers.pasted import PastedSetting, PastedText
 from coordinator.writers.reading_texts import read_text
 from coordinator.writers.rules import classes, dead_names, jars, places, safety
 from coordinator.writers.secrets import without_secrets
-from coordinator.writers.session import DoctorRule, ObservedPlace, SettingChange, Severity, Trouble, WriterSession
+from coordinator.writers.session import DoctorRule, ObservedPlace, SettingChange, Trouble, WriterSession
 from coordinator.writers.stack import stack_of
 
 RULES: tuple[DoctorRule, ...] = (
@@ -67,7 +68,7 @@ def examine(text: str, observed: ObservedPlace | None = None) -> Examination:
 
 def _corrected(
     pasted: PastedText, text: str, observed: ObservedPlace
-) -> tuple[tuple[Entry, ...], list[tuple[DoctorRule, Trouble]]]:
+) -> tuple[tuple[PastedSetting, ...], list[tuple[DoctorRule, Trouble]]]:
     """The entries once no rule wants to change any, and every trouble met on the way."""
     session = _session(pasted, text, observed)
     found: dict[tuple[str, str], tuple[DoctorRule, Trouble]] = {}
@@ -88,16 +89,16 @@ def _troubles(session: WriterSession) -> Iterator[tuple[DoctorRule, Trouble]]:
     return ((rule, trouble) for rule in RULES for trouble in rule.check(session))
 
 
-def _changed(entries: tuple[Entry, ...], changes: Sequence[SettingChange]) -> tuple[Entry, ...]:
+def _changed(entries: tuple[PastedSetting, ...], changes: Sequence[SettingChange]) -> tuple[PastedSetting, ...]:
     """A change whose old key is gone, or whose new one has come meanwhile, was made by another rule."""
     for change in changes:
         if not change.old:
             if change.key not in {entry.key for entry in entries}:
-                entries = (*entries, Entry(change.key, change.value))
+                entries = (*entries, PastedSetting(change.key, change.value))
         elif not change.key:
             entries = tuple(entry for entry in entries if entry.key != change.old)
         else:
-            new = Entry(change.key, change.value)
+            new = PastedSetting(change.key, change.value)
             entries = tuple(replace(new, at=entry.at) if entry.key == change.old else entry for entry in entries)
     return entries
 

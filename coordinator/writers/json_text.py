@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coordinator.writers.pasted import JARS, PACKAGES, Entry, PasteRefused, difference
+from coordinator.writers.pasted import JARS, PACKAGES, PastedSetting, PasteRefused, difference
 
 HADOOP = "spark.hadoop."
 CORE_SITE, SPARK_DEFAULTS = "core-site", "spark-defaults"
@@ -33,14 +33,14 @@ class JsonText:
     """`names` say of each entry the place it stands in, and under which name there."""
 
     text: str
-    entries: tuple[Entry, ...]
+    entries: tuple[PastedSetting, ...]
     names: tuple[tuple[Place, str], ...]
     places: tuple[Place, ...]
     platform: str
     syntax: str = "JSON"
     brings_delta: bool = False
 
-    def rewritten(self, entries: Sequence[Entry]) -> str:
+    def rewritten(self, entries: Sequence[PastedSetting]) -> str:
         found = difference(self.entries, entries)
         if not found.changed and not found.added:
             return self.text
@@ -57,7 +57,7 @@ class JsonText:
             _add_defaults(document, self.places[0], found.added)
         return json.dumps(document, indent=2, ensure_ascii=False)
 
-    def _place_for(self, entry: Entry) -> Place | None:
+    def _place_for(self, entry: PastedSetting) -> Place | None:
         """The libraries for packages where there are some, else where settings of Spark are."""
         kinds = {place.kind: place for place in self.places}
         if entry.key == PACKAGES and "libraries" in kinds:
@@ -76,7 +76,7 @@ def read_json(text: str) -> JsonText:
             raise PasteRefused("This JSON holds the settings of several clusters or jobs: paste one of them.")
     ordered = sorted(places, key=lambda place: _ORDER.index(place.kind))
     found = [(place, name, entry) for place in ordered for name, entry in _entries(document, place)]
-    entries = tuple(Entry(entry.key, entry.value, at) for at, (_, _, entry) in enumerate(found))
+    entries = tuple(PastedSetting(entry.key, entry.value, at) for at, (_, _, entry) in enumerate(found))
     names = tuple((place, name) for place, name, _ in found)
     return JsonText(text, entries, names, tuple(ordered), _platform(document, ordered))
 
@@ -140,22 +140,22 @@ def _is_named(path: tuple[str | int, ...]) -> bool:
     return bool(path) and path[-1] in ("spark_conf", "Properties", "properties")
 
 
-def _entries(document: Any, place: Place) -> Iterator[tuple[str, Entry]]:
+def _entries(document: Any, place: Place) -> Iterator[tuple[str, PastedSetting]]:
     node = _at(document, place.path)
     match place.kind:
         case "settings" | "core-site":
             prefix = HADOOP if place.kind == CORE_SITE else ""
             scalars = {key: value for key, value in node.items() if not isinstance(value, dict | list)}
-            yield from ((key, Entry(prefix + key, _text(value))) for key, value in scalars.items())
+            yield from ((key, PastedSetting(prefix + key, _text(value))) for key, value in scalars.items())
         case "glue-conf":
             for pair in _CHAIN.split(f"--conf {node}")[1:]:
                 key, _, value = pair.strip().partition("=")
-                yield key, Entry(key, value)
+                yield key, PastedSetting(key, value)
         case "glue":
-            yield from ((name, Entry(key, _text(node[name]))) for name, key in _GLUE.items() if name in node)
+            yield from ((name, PastedSetting(key, _text(node[name]))) for name, key in _GLUE.items() if name in node)
         case "libraries":
             if coordinates := [one["maven"]["coordinates"] for one in node if _is_maven(one)]:
-                yield PACKAGES, Entry(PACKAGES, ",".join(coordinates))
+                yield PACKAGES, PastedSetting(PACKAGES, ",".join(coordinates))
 
 
 def _is_maven(library: Any) -> bool:
@@ -163,7 +163,9 @@ def _is_maven(library: Any) -> bool:
     return isinstance(maven, dict) and isinstance(maven.get("coordinates"), str)
 
 
-def _store(document: Any, place: Place, after: dict[str, Entry | None], same: set[str], added: Sequence[Entry]) -> None:
+def _store(
+    document: Any, place: Place, after: dict[str, PastedSetting | None], same: set[str], added: Sequence[PastedSetting]
+) -> None:
     """Write what a place shall hold: by name what was there, and what is new; what is in `same` keeps its own form."""
     node = _at(document, place.path)
     entries = [entry for entry in [*after.values(), *added] if entry]
@@ -189,7 +191,7 @@ def _store(document: Any, place: Place, after: dict[str, Entry | None], same: se
             node[:] = [*({"maven": {"coordinates": name}} for name in names), *others]
 
 
-def _add_defaults(document: Any, beside: Place, added: Sequence[Entry]) -> None:
+def _add_defaults(document: Any, beside: Place, added: Sequence[PastedSetting]) -> None:
     """Put settings of Spark beside those of Hadoop, where a document has these alone."""
     siblings = _at(document, beside.path[:-2])
     if not isinstance(siblings, list) or beside.kind != CORE_SITE:

@@ -12,7 +12,7 @@ class PasteRefused(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PastedSetting:
     """One setting as Spark gets it. `at` is its place among those of the text, None where it is to be added.
 
     `is_known` is False where the value is made only when the text runs; `value` is then "".
@@ -34,14 +34,14 @@ class PastedText(Protocol):
     def platform(self) -> str: ...
 
     @property
-    def entries(self) -> tuple[Entry, ...]: ...
+    def entries(self) -> tuple[PastedSetting, ...]: ...
 
     @property
     def brings_delta(self) -> bool:
         """Whether the text has Delta's own jar brought along without naming it."""
         ...
 
-    def rewritten(self, entries: Sequence[Entry]) -> str:
+    def rewritten(self, entries: Sequence[PastedSetting]) -> str:
         """The same text with these settings: changed ones in their place, new ones added, absent ones taken out."""
         ...
 
@@ -65,18 +65,18 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class SettingDifference:
     """What becomes of a text's entries: by place what is there instead (None: nothing), and what is new."""
 
-    changed: dict[int, Entry | None]
-    added: tuple[Entry, ...]
+    changed: dict[int, PastedSetting | None]
+    added: tuple[PastedSetting, ...]
 
 
-def difference(before: Sequence[Entry], after: Sequence[Entry]) -> Difference:
+def difference(before: Sequence[PastedSetting], after: Sequence[PastedSetting]) -> SettingDifference:
     """Compare the entries of a text with those it shall have."""
     kept = {entry.at: entry for entry in after if entry.at is not None}
     changed = {entry.at: kept.get(entry.at) for entry in before if entry.at is not None and kept.get(entry.at) != entry}
-    return Difference(changed, tuple(entry for entry in after if entry.at is None))
+    return SettingDifference(changed, tuple(entry for entry in after if entry.at is None))
 
 
 def line_of(text: str, position: int) -> int:

@@ -12,7 +12,7 @@ from coordinator.coordination import engines
 from coordinator.coordination.pasting import Pairs, cluster_conf, pyspark, spark_submit
 from coordinator.coordination.session_conf import LOG_STORE, WriterConfig
 from coordinator.writers.json_text import glue_conf
-from coordinator.writers.pasted import PACKAGES, PasteRefused
+from coordinator.writers.pasted import PasteRefused
 from coordinator.writers.yaml_text import yaml_text
 from lake.delta.facts import Mechanism
 
@@ -83,11 +83,6 @@ def emr(pairs: Pairs) -> str:
 def glue(pairs: Pairs) -> str:
     """Parameters of a job, which brings Delta and not the log store. PasteRefused for a value with a blank in it."""
     return json.dumps({"--datalake-formats": "delta", "--conf": glue_conf(pairs)}, indent=2, ensure_ascii=False)
-
-
-def spark_json(pairs: Pairs, packages: Sequence[str]) -> str:
-    """The settings as one JSON object."""
-    return json.dumps(dict([(PACKAGES, ",".join(packages)), *pairs]), indent=2, ensure_ascii=False)
 
 
 def _or_none(title: str, write: Callable[[Pairs], str], pairs: Pairs) -> tuple[tuple[str, str], ...]:

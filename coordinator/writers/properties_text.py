@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coordinator.coordination.pasting import properties_line
-from coordinator.writers.pasted import Edit, Entry, PasteRefused, difference, edited, line_of
+from coordinator.writers.pasted import Edit, PastedSetting, PasteRefused, difference, edited, line_of
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -23,20 +23,20 @@ class PropertiesText:
     """`spans` are the lines of each entry, their ends included."""
 
     text: str
-    entries: tuple[Entry, ...]
+    entries: tuple[PastedSetting, ...]
     spans: tuple[tuple[int, int], ...]
     syntax: str = "spark-defaults.conf"
     platform: str = ""
     brings_delta: bool = False
 
-    def rewritten(self, entries: Sequence[Entry]) -> str:
+    def rewritten(self, entries: Sequence[PastedSetting]) -> str:
         found = difference(self.entries, entries)
         edits = [self._edit(at, entry) for at, entry in found.changed.items()]
         new = "".join(f"{properties_line(one.key, one.value)}\n" for one in found.added)
         lead = "" if not new or self.text.endswith(("\n", "\r")) or not self.text else "\n"
         return edited(self.text, edits) + lead + new
 
-    def _edit(self, at: int, entry: Entry | None) -> Edit:
+    def _edit(self, at: int, entry: PastedSetting | None) -> Edit:
         start, end = self.spans[at]
         if entry is None:
             return Edit(start, end, "")
@@ -46,12 +46,12 @@ class PropertiesText:
 
 def read_properties(text: str) -> PropertiesText:
     """Read every line; PasteRefused for an escape that Java refuses."""
-    entries: list[Entry] = []
+    entries: list[PastedSetting] = []
     spans: list[tuple[int, int]] = []
     for start, end, line in _logical_lines(text):
         key, value = _pair(line, text, start)
         if key:
-            entries.append(Entry(key, value.strip(_TRIMMED), len(entries)))
+            entries.append(PastedSetting(key, value.strip(_TRIMMED), len(entries)))
             spans.append((start, end))
     return PropertiesText(text, tuple(entries), tuple(spans))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coordinator.coordination.pasting import python_literal
-from coordinator.writers.pasted import PACKAGES, Difference, Edit, Entry, PasteRefused, difference
+from coordinator.writers.pasted import PACKAGES, Edit, PastedSetting, PasteRefused, SettingDifference, difference
 
 WITH_PIP = "configure_spark_with_delta_pip"
 Kind = Literal["chained", "statement", "pair", "item", "list"]
@@ -16,7 +16,7 @@ _COMMA = re.compile(rb"[ \t]*,[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PythonSetting:
     """Where one setting stands, in bytes of UTF-8: what holds it, and where its key and value are."""
 
     kind: Kind
@@ -41,14 +41,14 @@ class PythonText:
     """`calls` belong to `entries` one by one; `room` is where a new setting goes."""
 
     text: str
-    entries: tuple[Entry, ...]
-    calls: tuple[Call, ...]
+    entries: tuple[PastedSetting, ...]
+    calls: tuple[PythonSetting, ...]
     room: "Room"
     brings_delta: bool
     syntax: str = "PySpark"
     platform: str = ""
 
-    def rewritten(self, entries: Sequence[Entry]) -> str:
+    def rewritten(self, entries: Sequence[PastedSetting]) -> str:
         found = difference(self.entries, entries)
         data = self.text.encode()
         edits = [*self._changes(found), *self._additions(found)]
@@ -58,7 +58,7 @@ class PythonText:
             at = edit.end
         return b"".join([*done, data[at:]]).decode()
 
-    def _changes(self, found: Difference) -> Iterator[Edit]:
+    def _changes(self, found: SettingDifference) -> Iterator[Edit]:
         for at, entry in found.changed.items():
             call, before = self.calls[at], self.entries[at]
             if entry is None:
@@ -71,7 +71,7 @@ class PythonText:
                 if entry.value != before.value or not before.is_known:
                     yield Edit(*call.value, python_literal(entry.value))
 
-    def _additions(self, found: Difference) -> Iterator[Edit]:
+    def _additions(self, found: SettingDifference) -> Iterator[Edit]:
         room = self.room
         for entry in found.added:
             new = f"{room.before}{python_literal(entry.key)}{room.between}{python_literal(entry.value)}{room.after}"
@@ -86,10 +86,10 @@ def read_python(text: str) -> PythonText:
         raise PasteRefused(f"This is no Python: line {error.lineno} cannot be read.") from None
     except (ValueError, RecursionError, MemoryError):
         raise PasteRefused("This is no Python that can be read: it is nested too deeply, or holds a null.") from None
-    return _Reader(text, tree).read()
+    return _SnippetReader(text, tree).read()
 
 
-class _Reader:
+class _SnippetReader:
     """Finds the calls of one snippet, and where a new one fits."""
 
     def __init__(self, text: str, tree: ast.Module) -> None:
@@ -103,19 +103,19 @@ class _Reader:
 
     def read(self) -> PythonText:
         found = sorted(self._found(), key=lambda one: one[1].end)
-        entries = tuple(Entry(one.key, one.value, at, one.is_known) for at, (one, _) in enumerate(found))
+        entries = tuple(PastedSetting(one.key, one.value, at, one.is_known) for at, (one, _) in enumerate(found))
         calls = tuple(call for _, call in found)
         return PythonText(self._text, entries, calls, self._room(calls), self._uses(WITH_PIP))
 
     def _uses(self, name: str) -> bool:
         return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(self._tree))
 
-    def _found(self) -> Iterator[tuple[Entry, Call]]:
+    def _found(self) -> Iterator[tuple[PastedSetting, PythonSetting]]:
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Call):
                 yield from self._settings_of(node)
 
-    def _settings_of(self, node: ast.Call) -> Iterator[tuple[Entry, Call]]:
+    def _settings_of(self, node: ast.Call) -> Iterator[tuple[PastedSetting, PythonSetting]]:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if name in ("config", "set", "setIfMissing") and isinstance(node.func, ast.Attribute) and len(node.args) == 2:
             yield from self._pair(node, node.func, *node.args)
@@ -130,38 +130,38 @@ class _Reader:
 
     def _pair(
         self, node: ast.Call, func: ast.Attribute, key: ast.expr, value: ast.expr
-    ) -> Iterator[tuple[Entry, Call]]:
+    ) -> Iterator[tuple[PastedSetting, PythonSetting]]:
         name = _constant(key)
         if name is None:
             return
         statement = func.attr == "set" and id(node) in self._statements and not isinstance(func.value, ast.Call)
         start = self._span(node)[0] if statement else self._span(func.value)[1]
         kind: Kind = "statement" if statement else "chained"
-        yield _entry(name, value), Call(kind, start, self._span(node)[1], self._span(key), self._span(value))
+        yield _entry(name, value), PythonSetting(kind, start, self._span(node)[1], self._span(key), self._span(value))
 
-    def _pairs(self, listed: ast.List | ast.Tuple) -> Iterator[tuple[Entry, Call]]:
+    def _pairs(self, listed: ast.List | ast.Tuple) -> Iterator[tuple[PastedSetting, PythonSetting]]:
         for pair in listed.elts:
             if isinstance(pair, ast.Tuple | ast.List) and len(pair.elts) == 2:
                 key, value = pair.elts
                 if (name := _constant(key)) is not None:
                     span = self._with_comma(self._span(pair))
-                    yield _entry(name, value), Call("pair", *span, self._span(key), self._span(value))
+                    yield _entry(name, value), PythonSetting("pair", *span, self._span(key), self._span(value))
 
-    def _items(self, mapping: ast.Dict) -> Iterator[tuple[Entry, Call]]:
+    def _items(self, mapping: ast.Dict) -> Iterator[tuple[PastedSetting, PythonSetting]]:
         for key, value in zip(mapping.keys, mapping.values, strict=True):
             if key is not None and (name := _constant(key)) is not None:
                 span = self._with_comma((self._span(key)[0], self._span(value)[1]))
-                yield _entry(name, value), Call("item", *span, self._span(key), self._span(value))
+                yield _entry(name, value), PythonSetting("item", *span, self._span(key), self._span(value))
 
-    def _extra_packages(self, node: ast.Call) -> Iterator[tuple[Entry, Call]]:
+    def _extra_packages(self, node: ast.Call) -> Iterator[tuple[PastedSetting, PythonSetting]]:
         """What is given to the wheel's helper, which sets spark.jars.packages itself."""
         given = next((one.value for one in node.keywords if one.arg == "extra_packages"), None)
         if isinstance(given, ast.List) and all(isinstance(_constant(one), str) for one in given.elts):
             span = self._span(given)
             names = ",".join(str(_constant(one)) for one in given.elts)
-            yield Entry(PACKAGES, names), Call("list", *span, span, span)
+            yield PastedSetting(PACKAGES, names), PythonSetting("list", *span, span, span)
 
-    def _room(self, calls: Sequence[Call]) -> Room:
+    def _room(self, calls: Sequence[PythonSetting]) -> Room:
         """Behind the last chained call, else below the last statement, in a list, or at the builder itself."""
         by_kind = {call.kind: call for call in calls}
         first = {call.kind: call for call in reversed(calls)}
@@ -182,7 +182,7 @@ class _Reader:
             raise PasteRefused("This Python sets nothing of Spark's: paste the lines with .config(…) or .set(…).")
         return Room(self._span(found[0])[1], ".config(", ")")
 
-    def _lead(self, call: Call) -> str:
+    def _lead(self, call: PythonSetting) -> str:
         """What stands before the call's key: blanks, so that a new one stands below it, and the method's name."""
         before = self._data[call.start : call.key[0]].decode()
         blanks = before[: len(before) - len(before.lstrip(_BLANKS))]
@@ -207,6 +207,6 @@ def _constant(node: ast.expr) -> str | None:
     return str(node.value).lower() if isinstance(node.value, bool) else str(node.value)
 
 
-def _entry(key: str, value: ast.expr) -> Entry:
+def _entry(key: str, value: ast.expr) -> PastedSetting:
     text = _constant(value)
-    return Entry(key, text or "", None, text is not None)
+    return PastedSetting(key, text or "", None, text is not None)

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from coordinator.writers.pasted import Entry, PastedText, PasteRefused
+from coordinator.writers.pasted import PastedSetting, PastedText, PasteRefused
 from coordinator.writers.reading_texts import read_text
 
 MASK = "********"
@@ -55,7 +55,7 @@ def is_secret_key(key: str) -> bool:
     return bool(_SECRET_KEY.search(key)) and not _CLASS_OR_PLACE.search(key)
 
 
-def _is_secret(entry: Entry) -> bool:
+def _is_secret(entry: PastedSetting) -> bool:
     return entry.is_known and bool(entry.value) and is_secret_key(entry.key)
 
 

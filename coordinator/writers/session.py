@@ -3,23 +3,15 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 
 from coordinator.coordination.session_conf import COORDINATOR
+from coordinator.protocols.verdict import Severity
 from coordinator.writers.names import DEFAULTS, HADOOP, PROPOSED_CLASSES, log_store_suffix, spellings
-from coordinator.writers.pasted import Entry
+from coordinator.writers.pasted import PastedSetting
 from lake.delta.facts import Mechanism
 
 _IMPL = re.compile(r"(?P<prefix>(?:spark\.)?delta\.logStore\.)(?P<scheme>[a-z0-9]+)\.impl")
 CLASS_KEYS = ("spark.delta.logStore.class", "delta.logStore.class")
-
-
-class Severity(StrEnum):
-    """CRITICAL: commits can be lost or land elsewhere. WARNING: the session fails, or does not do what it says."""
-
-    CRITICAL = "critical"
-    WARNING = "warning"
-    INFO = "info"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +39,14 @@ class ObservedPlace:
 class WriterSession:
     """All settings of one session, and the paths of S3 that stand beside them in the text."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[PastedSetting, ...]
     syntax: str = ""
     platform: str = ""
     uris: tuple[str, ...] = ()
     brings_delta: bool = False
     observed: ObservedPlace = ObservedPlace()
 
-    def of(self, *keys: str) -> tuple[Entry, ...]:
+    def of(self, *keys: str) -> tuple[PastedSetting, ...]:
         """The settings of any of these keys, as the text has them."""
         return tuple(entry for entry in self.entries if entry.key in keys)
 
@@ -63,21 +55,21 @@ class WriterSession:
         found = self.of(*keys)
         return found[-1].value if found and found[-1].is_known else None
 
-    def log_store(self, suffix: str) -> tuple[Entry, ...]:
+    def log_store(self, suffix: str) -> tuple[PastedSetting, ...]:
         """A setting of the log store, in each of its spellings."""
         return self.of(*spellings(suffix))
 
-    def hadoop(self, key: str) -> tuple[Entry, ...]:
+    def hadoop(self, key: str) -> tuple[PastedSetting, ...]:
         return self.of(f"{HADOOP}{key}")
 
     @property
-    def impls(self) -> dict[str, Entry]:
+    def impls(self) -> dict[str, PastedSetting]:
         """The log store's class by scheme, as Spark finds it."""
         found = ((_IMPL.fullmatch(entry.key), entry) for entry in self.entries)
         return {match["scheme"]: entry for match, entry in found if match}
 
     @property
-    def classes(self) -> tuple[Entry, ...]:
+    def classes(self) -> tuple[PastedSetting, ...]:
         """Every setting that names a class of a log store."""
         return (*self.of(*CLASS_KEYS), *self.impls.values())
 
@@ -140,10 +132,10 @@ def is_log_store_class(name: str) -> bool:
     return name.endswith("S3DynamoDBLogStore") or name in PROPOSED_CLASSES
 
 
-def named(entry: Entry, value: str) -> SettingChange:
+def named(entry: PastedSetting, value: str) -> SettingChange:
     """The same key with another value."""
     return SettingChange(entry.key, entry.key, value)
 
 
-def removed(entry: Entry) -> SettingChange:
+def removed(entry: PastedSetting) -> SettingChange:
     return SettingChange(entry.key)

@@ -10,10 +10,10 @@ from coordinator.writers.pasted import (
     DRIVER_CLASS_PATH,
     JARS,
     PACKAGES,
-    Difference,
     Edit,
-    Entry,
+    PastedSetting,
     PasteRefused,
+    SettingDifference,
     difference,
     edited,
     line_of,
@@ -51,24 +51,24 @@ class ShellText:
     """`options` belong to `entries` one by one; new ones follow at `last`."""
 
     text: str
-    entries: tuple[Entry, ...]
+    entries: tuple[PastedSetting, ...]
     options: tuple[_Option, ...]
     last: int
     syntax: str = "spark-submit"
     platform: str = ""
     brings_delta: bool = False
 
-    def rewritten(self, entries: Sequence[Entry]) -> str:
+    def rewritten(self, entries: Sequence[PastedSetting]) -> str:
         found = difference(self.entries, entries)
         return edited(self.text, [*self._changes(found), *self._additions(found)])
 
-    def _changes(self, found: Difference) -> Iterator[Edit]:
+    def _changes(self, found: SettingDifference) -> Iterator[Edit]:
         for at, entry in found.changed.items():
             option = self.options[at]
             new = "" if entry is None else self._gap() + _written(entry, option.written_as)
             yield Edit(option.before, option.end, new.lstrip() if option.before == 0 else new)
 
-    def _additions(self, found: Difference) -> Iterator[Edit]:
+    def _additions(self, found: SettingDifference) -> Iterator[Edit]:
         for entry in found.added:
             new = self._gap() + _written(entry, "option" if entry.key in _KEYS else "conf")
             yield Edit(self.last, self.last, new)
@@ -77,7 +77,7 @@ class ShellText:
         return " \\\n  " if "\\\n" in self.text else " "
 
 
-def _written(entry: Entry, written_as: str) -> str:
+def _written(entry: PastedSetting, written_as: str) -> str:
     if written_as == "option" and entry.key in _KEYS:
         return f"{_KEYS[entry.key]} {shlex.quote(entry.value)}"
     return f"--conf {shlex.quote(f'{entry.key}={entry.value}')}"
@@ -86,11 +86,11 @@ def _written(entry: Entry, written_as: str) -> str:
 def read_shell(text: str) -> ShellText:
     """Read the options of one command, up to the application; PasteRefused for quotes left open or a second command."""
     words = _command(text)
-    entries: list[Entry] = []
+    entries: list[PastedSetting] = []
     options: list[_Option] = []
     last = words[0].end if words and _is_command(words[0]) else 0
     for before, last, written_as, key, value, is_known in _settings(words):
-        entries.append(Entry(key, value if is_known else "", len(entries), is_known))
+        entries.append(PastedSetting(key, value if is_known else "", len(entries), is_known))
         options.append(_Option(before, last, written_as))
     return ShellText(text, tuple(entries), tuple(options), last)
 

@@ -23,7 +23,7 @@ _SPARK_OF_DELTA = {"3.0": "3.5", "3.1": "3.5", "3.2": "3.5", "3.3": "3.5", "4.0"
 
 
 @dataclass(frozen=True, slots=True)
-class Jar:
+class NamedJar:
     """A jar by coordinates or file name; `version` is "" where the name has none."""
 
     artifact: str
@@ -34,14 +34,14 @@ class Jar:
 class Stack:
     """Every jar that a session names. `why_unknown` says why what is missing cannot be told, "" where it can."""
 
-    jars: tuple[Jar, ...]
+    jars: tuple[NamedJar, ...]
     why_unknown: str
 
-    def find(self, *prefixes: str) -> Jar | None:
+    def find(self, *prefixes: str) -> NamedJar | None:
         return next((jar for jar in self.jars if jar.artifact.startswith(prefixes)), None)
 
     @property
-    def delta(self) -> Jar | None:
+    def delta(self) -> NamedJar | None:
         return self.find("delta-spark", "delta-core")
 
     @property
@@ -70,7 +70,7 @@ def stack_of(session: WriterSession) -> Stack:
     return Stack(jars, _why_unknown(session, jars))
 
 
-def hadoop_of(delta: Jar) -> str:
+def hadoop_of(delta: NamedJar) -> str:
     """`delta-spark_4.1_2.13` names its Spark; other artifacts are for the Spark of their release."""
     named = re.match(r"delta-spark_(\d\.\d)_", delta.artifact)
     spark = named[1] if named else _SPARK_OF_DELTA.get(".".join(delta.version.split(".")[:2]), "")
@@ -89,18 +89,18 @@ def is_before_3_4(hadoop: str) -> bool:
     return parts < [3, 4]
 
 
-def _jars(session: WriterSession) -> Iterator[Jar]:
+def _jars(session: WriterSession) -> Iterator[NamedJar]:
     for entry in session.of(PACKAGES):
         for name in filter(None, (part.strip() for part in entry.value.split(","))):
             parts = name.split(":")
-            yield Jar(parts[1] if len(parts) > 1 else name, parts[-1] if len(parts) > 2 else "")
+            yield NamedJar(parts[1] if len(parts) > 1 else name, parts[-1] if len(parts) > 2 else "")
     for entry in session.of(JARS, DRIVER_CLASS_PATH):
         for name in re.split(r"[,:](?!//)", entry.value):
             if found := _JAR.fullmatch(name.rpartition("/")[2]):
-                yield Jar(found["artifact"] or found["plain"], found["version"] or "")
+                yield NamedJar(found["artifact"] or found["plain"], found["version"] or "")
 
 
-def _why_unknown(session: WriterSession, jars: tuple[Jar, ...]) -> str:
+def _why_unknown(session: WriterSession, jars: tuple[NamedJar, ...]) -> str:
     if session.platform in BRINGS_JARS:
         return f"{BRINGS_JARS[session.platform]} brings jars of its own, which this text does not name."
     named = session.of(PACKAGES, JARS, DRIVER_CLASS_PATH)

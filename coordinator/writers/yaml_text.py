@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coordinator.writers.json_text import HADOOP
-from coordinator.writers.pasted import PACKAGES, Edit, Entry, PasteRefused, difference, edited, line_of
+from coordinator.writers.pasted import PACKAGES, Edit, PastedSetting, PasteRefused, difference, edited, line_of
 
 _BLOCK = re.compile(r"(?P<indent> *)(?P<name>sparkConf|hadoopConf|packages):[ \t]*(?:#.*)?$")
 _DOUBLE = r'"(?:[^"\\]|\\.)*"'
@@ -39,27 +39,27 @@ class YamlText:
     """`lines` belong to `entries` one by one; new settings go to `room`, behind the line sparkConf."""
 
     text: str
-    entries: tuple[Entry, ...]
+    entries: tuple[PastedSetting, ...]
     lines: tuple[Line, ...]
     room: tuple[int, str]
     syntax: str = "SparkApplication"
     platform: str = "kubernetes"
     brings_delta: bool = False
 
-    def rewritten(self, entries: Sequence[Entry]) -> str:
+    def rewritten(self, entries: Sequence[PastedSetting]) -> str:
         found = difference(self.entries, entries)
         edits = [Edit(line.start, line.end, _written(entry, line)) for line, entry in self._changed(found.changed)]
         at, indent = self.room
         new = [Edit(at, at, _written(entry, Line(at, at, indent, "sparkConf"))) for entry in found.added]
         return edited(self.text, [*edits, *new])
 
-    def _changed(self, changed: dict[int, Entry | None]) -> Iterator[tuple[Line, Entry | None]]:
+    def _changed(self, changed: dict[int, PastedSetting | None]) -> Iterator[tuple[Line, PastedSetting | None]]:
         return ((self.lines[at], entry) for at, entry in changed.items())
 
 
 def read_yaml(text: str) -> YamlText:
     """Read one SparkApplication; PasteRefused for a form that is not read, or for two of them."""
-    entries: list[Entry] = []
+    entries: list[PastedSetting] = []
     lines: list[Line] = []
     room: tuple[int, str] | None = None
     for block, indent, start, content in _blocks(text):
@@ -68,7 +68,7 @@ def read_yaml(text: str) -> YamlText:
             if room:
                 raise PasteRefused("There are two blocks of sparkConf here: paste one application.")
             room = (start, found[0][1].indent if found else f"{indent}  ")
-        entries += [Entry(one.key, one.value, len(entries) + at) for at, (one, _) in enumerate(found)]
+        entries += [PastedSetting(one.key, one.value, len(entries) + at) for at, (one, _) in enumerate(found)]
         lines += [line for _, line in found]
     if room is None:
         raise PasteRefused("This YAML has no block sparkConf: paste a SparkApplication whose settings stand there.")
@@ -96,7 +96,7 @@ def _belongs(line: str, indent: str, name: str) -> bool:
     return deeper or (name == "packages" and line.startswith(f"{indent}- "))
 
 
-def _items(text: str, block: str, start: int, content: str) -> Iterator[tuple[Entry, Line]]:
+def _items(text: str, block: str, start: int, content: str) -> Iterator[tuple[PastedSetting, Line]]:
     if block == "packages":
         yield from _packages(text, start, content)
         return
@@ -104,10 +104,10 @@ def _items(text: str, block: str, start: int, content: str) -> Iterator[tuple[En
         if not (found := _PAIR.match(line.rstrip("\r\n"))):
             raise _unread(text, at)
         key, value = _scalar(found["key"]), _scalar(found["value"] or "")
-        yield Entry(_PREFIXES[block] + key, value), Line(at, at + len(line), found["indent"], block)
+        yield PastedSetting(_PREFIXES[block] + key, value), Line(at, at + len(line), found["indent"], block)
 
 
-def _packages(text: str, start: int, content: str) -> Iterator[tuple[Entry, Line]]:
+def _packages(text: str, start: int, content: str) -> Iterator[tuple[PastedSetting, Line]]:
     """All coordinates as one entry, as Spark gets them."""
     lines = list(_lines(start, content))
     found = [_ITEM.match(line.rstrip("\r\n")) for _, line in lines]
@@ -118,7 +118,7 @@ def _packages(text: str, start: int, content: str) -> Iterator[tuple[Entry, Line
     if items:
         names = ",".join(_scalar(one["value"]) for one in items)
         end = lines[-1][0] + len(lines[-1][1])
-        yield Entry(PACKAGES, names), Line(lines[0][0], end, items[0]["indent"], "packages")
+        yield PastedSetting(PACKAGES, names), Line(lines[0][0], end, items[0]["indent"], "packages")
 
 
 def _lines(start: int, content: str) -> Iterator[tuple[int, str]]:
@@ -149,7 +149,7 @@ def _pair_of_units(found: re.Match[str]) -> str:
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
-def _written(entry: Entry | None, line: Line) -> str:
+def _written(entry: PastedSetting | None, line: Line) -> str:
     if entry is None:
         return ""
     if line.block == "packages":

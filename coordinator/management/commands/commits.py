@@ -186,3 +186,22 @@ def _conf_text(document: Document) -> Iterator[str]:
     yield from (f"# {sentence}" for sentence in document["warnings"])
     for title in ("spark_submit", "pyspark_session", "cluster_conf"):
         yield from ("", f"# {title.replace('_', ' ')}", document[title])
+    for platform in document["platforms"]:
+        yield from ("", f"# {platform['title']}")
+        yield from (f"#   {claim['text']} ({claim['mark']})" for claim in platform["claims"])
+        if platform["name"] != "spark":
+            yield from (text["text"] for text in platform["texts"])
+    yield from _brought_text(document)
+
+
+def _brought_text(document: Document) -> Iterator[str]:
+    """Names from documents and classes of credentials, as comments below what is to be pasted."""
+    if document["brought"]:
+        yield from ("", "# names from documents")
+    for one in document["brought"]:
+        instead = f" Write {one['instead']}." if one["instead"] else ""
+        yield f"#   {one['name']}: read by {one['read_by']}. {one['does']}{instead}"
+    yield from ("", "# credentials on AWS")
+    for one in document["providers"]:
+        dynamodb = f" DynamoDB: {one['dynamodb']}." if one["dynamodb"] else ""
+        yield f"#   {one['title']}:{dynamodb} S3A: {one['s3a'] or 'leave it out'}."

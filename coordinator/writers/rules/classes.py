@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from coordinator.coordination.session_conf import COORDINATOR
+from coordinator.protocols.verdict import Severity
 from coordinator.writers.names import (
     HADOOP,
     LOG_STORE_CLASS,
@@ -12,12 +13,11 @@ from coordinator.writers.names import (
     TO_V1,
     TO_V2,
 )
-from coordinator.writers.pasted import Entry
+from coordinator.writers.pasted import PastedSetting
 from coordinator.writers.session import (
     CLASS_KEYS,
     DoctorRule,
     SettingChange,
-    Severity,
     Trouble,
     WriterSession,
     is_log_store_class,
@@ -77,7 +77,7 @@ def _other_class(session: WriterSession) -> Iterator[Trouble]:
             )
 
 
-def _is_of_s3(entry: Entry) -> bool:
+def _is_of_s3(entry: PastedSetting) -> bool:
     return entry.key in CLASS_KEYS or entry.key.removesuffix(".impl").endswith((".s3", ".s3a", ".s3n"))
 
 

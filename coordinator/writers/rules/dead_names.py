@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from coordinator.coordination.session_conf import COORDINATOR, LOG_STORE
+from coordinator.protocols.verdict import Severity
 from coordinator.writers.names import (
     BROUGHT,
     COORDINATOR_SUFFIXES,
@@ -13,8 +14,8 @@ from coordinator.writers.names import (
     BroughtName,
     log_store_suffix,
 )
-from coordinator.writers.pasted import Entry
-from coordinator.writers.session import DoctorRule, SettingChange, Severity, Trouble, WriterSession, removed
+from coordinator.writers.pasted import PastedSetting
+from coordinator.writers.session import DoctorRule, SettingChange, Trouble, WriterSession, removed
 
 _DEAD = {one.name.removeprefix("spark."): one for one in BROUGHT if not one.is_read and not one.is_class}
 _SPARK_ONLY = ("spark-submit", "spark-defaults.conf", "SparkApplication", "JSON")
@@ -28,7 +29,7 @@ def _dead_key(session: WriterSession) -> Iterator[Trouble]:
             yield _about_dead(session, entry, dead)
 
 
-def _about_dead(session: WriterSession, entry: Entry, dead: BroughtName) -> Trouble:
+def _about_dead(session: WriterSession, entry: PastedSetting, dead: BroughtName) -> Trouble:
     wrong = f"{entry.key} is read by {dead.read_by} ({dead.source})."
     if not dead.instead:
         return Trouble(entry.key, wrong, dead.does, "Leave it out: no key does this.", (removed(entry),))
@@ -47,7 +48,7 @@ def _unknown_key(session: WriterSession) -> Iterator[Trouble]:
             yield _about_unknown(session, entry, prefix, MISSPELT.get(suffix, ""))
 
 
-def _about_unknown(session: WriterSession, entry: Entry, prefix: str, near: str) -> Trouble:
+def _about_unknown(session: WriterSession, entry: PastedSetting, prefix: str, near: str) -> Trouble:
     wrong = f"No release reads {entry.key}."
     effect = "It is ignored without a word, and its default counts."
     key = f"{prefix}.{near}"

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 
 from coordinator.coordination.session_conf import COORDINATOR, LOG_STORE, WriterConfig, coordinator_json
 from coordinator.protocols.coordinator_conf import aws_endpoint, endpoint_mismatch, read_conf
+from coordinator.protocols.verdict import Severity
 from coordinator.writers.names import DEFAULTS, LOG_STORE_CLASS
 from coordinator.writers.session import (
     CLASS_KEYS,
     DoctorRule,
     SettingChange,
-    Severity,
     Trouble,
     WriterSession,
     is_log_store_class,

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 
 from coordinator.coordination.session_conf import COORDINATOR, LOG_STORE
+from coordinator.protocols.verdict import Severity
 from coordinator.writers.names import LOG_STORE_SUFFIXES, spellings
-from coordinator.writers.pasted import PACKAGES, Entry
-from coordinator.writers.session import DoctorRule, SettingChange, Severity, Trouble, WriterSession, named, removed
+from coordinator.writers.pasted import PACKAGES, PastedSetting
+from coordinator.writers.session import DoctorRule, SettingChange, Trouble, WriterSession, named, removed
 
 _FLAGS = re.compile(r"spark\.hadoop\.fs\.s3a\.(?:bucket\..+\.)?performance\.flags")
 _CREATE = re.compile(r"spark\.hadoop\.fs\.s3a\.(?:bucket\..+\.)?create\.performance(?:\.enabled)?")
@@ -118,7 +119,7 @@ def _log_store_keys(session: WriterSession) -> set[str]:
     return {found[1] for entry in session.entries if (found := _LOG_STORE_KEY.fullmatch(entry.key))}
 
 
-def _conflict(entries: tuple[Entry, ...], preferred: str) -> Iterator[Trouble]:
+def _conflict(entries: tuple[PastedSetting, ...], preferred: str) -> Iterator[Trouble]:
     """One finding for a setting under several keys with different values; the preferred key's value is kept."""
     values = {entry.value for entry in entries if entry.is_known}
     if len({entry.key for entry in entries}) < 2 or len(values) < 2:
@@ -135,7 +136,7 @@ def _conflict(entries: tuple[Entry, ...], preferred: str) -> Iterator[Trouble]:
 
 
 def _said_twice(session: WriterSession) -> Iterator[Trouble]:
-    by_key: dict[str, list[Entry]] = {}
+    by_key: dict[str, list[PastedSetting]] = {}
     for entry in session.entries:
         by_key.setdefault(entry.key, []).append(entry)
     for key, entries in by_key.items():
@@ -143,7 +144,7 @@ def _said_twice(session: WriterSession) -> Iterator[Trouble]:
             yield _twice(key, entries)
 
 
-def _twice(key: str, entries: list[Entry]) -> Trouble:
+def _twice(key: str, entries: list[PastedSetting]) -> Trouble:
     value = entries[-1].value
     if key == PACKAGES:
         value = ",".join(dict.fromkeys(name for entry in entries for name in entry.value.split(",")))

@@ -38,7 +38,7 @@ def printed(*words: str) -> Any:
 def test_the_page_has_the_examples_of_the_types() -> None:
     page = json_examples.PAGE.read_text()
 
-    assert len(json_examples.documents()) == 6
+    assert len(json_examples.documents()) == 7
     assert json_examples.written(page, json_examples.documents()) == page
 
 

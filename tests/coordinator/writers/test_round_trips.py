@@ -12,17 +12,23 @@ from hypothesis import strategies as st
 
 from coordinator.coordination.pasting import cluster_conf, pyspark, spark_submit
 from coordinator.writers import platforms
-from coordinator.writers.pasted import PACKAGES, Entry, PasteRefused
+from coordinator.writers.pasted import PACKAGES, PastedSetting, PasteRefused
 from coordinator.writers.reading_texts import MOST_BYTES, read_text
 
 Pairs = list[tuple[str, str]]
 JARS = ["io.delta:delta-spark_2.13:4.0.1"]
+
+
+def spark_json(pairs: Pairs, packages: Sequence[str]) -> str:
+    return json.dumps(dict([(PACKAGES, ",".join(packages)), *pairs]), indent=2, ensure_ascii=False)
+
+
 WRITERS: dict[str, Callable[[Pairs, Sequence[str]], str]] = {
     "spark-submit": spark_submit,
     "PySpark": pyspark,
     "spark-defaults.conf": cluster_conf,
     "SparkApplication": platforms.kubernetes,
-    "JSON": platforms.spark_json,
+    "JSON": spark_json,
 }
 HOSTILE = [
     "it's",
@@ -110,11 +116,11 @@ def test_a_text_is_rewritten_to_the_settings_it_shall_have(syntax: str, pairs: P
     changed = data.draw(st.sampled_from(own))
     gone = data.draw(st.sampled_from(own))
     wanted = [
-        Entry("spark.changed", value, entry.at) if entry is changed else entry
+        PastedSetting("spark.changed", value, entry.at) if entry is changed else entry
         for entry in pasted.entries
         if entry is not gone
     ]
-    added = Entry("spark.added", value)
+    added = PastedSetting("spark.added", value)
 
     text = pasted.rewritten([*wanted, added])
 
@@ -202,7 +208,7 @@ def test_each_form_of_a_snippet_can_be_changed_and_taken_out(key: str) -> None:
     own = next(one for one in pasted.entries if one.key == key)
 
     without = read_text(pasted.rewritten(others))
-    changed = read_text(pasted.rewritten([*others, Entry("spark.ö", "ß", own.at)]))
+    changed = read_text(pasted.rewritten([*others, PastedSetting("spark.ö", "ß", own.at)]))
 
     assert [one.key for one in without.entries] == [one.key for one in others]
     assert ("spark.ö", "ß") in [(one.key, one.value) for one in changed.entries]
@@ -220,7 +226,7 @@ def test_a_cluster_of_databricks_keeps_what_is_not_changed() -> None:
     pasted = read_text(json.dumps(CLUSTER))
     wanted = [one for one in pasted.entries if one.key != "spark.a"]
 
-    document = json.loads(pasted.rewritten([*wanted, Entry("spark.c", "3")]))
+    document = json.loads(pasted.rewritten([*wanted, PastedSetting("spark.c", "3")]))
 
     assert document == {**CLUSTER, "spark_conf": {"spark.b": True, "spark.c": "3"}}
 
@@ -230,7 +236,7 @@ def test_hadoops_settings_of_emr_stay_in_their_place() -> None:
     pasted = read_text(json.dumps(sites))
     assert [one.key for one in pasted.entries] == ["spark.hadoop.fs.s3a.performance.flags"]
 
-    document = json.loads(pasted.rewritten([Entry("spark.a", "1")]))
+    document = json.loads(pasted.rewritten([PastedSetting("spark.a", "1")]))
 
     assert document == [
         {"Classification": "core-site", "Properties": {}},
