@@ -25,7 +25,9 @@ _BARE = (
     re.compile(rf"(?i)((?=--){_NAME}[ \t]{{1,9}})([^\s\"'\\;&-][^\s\"'\\;&]*)"),
     re.compile(rf"(?im)^([ \t]{{0,99}}[#!].{{0,200}}?{_NAME}[ \t]{{1,9}})(\S+)"),
 )
-_IN_YAML = (
+# In JSON and Python a word behind a name is no value of it.
+_IN_LINES = (
+    re.compile(rf"(?im)^([ \t]{{0,99}}{_NAME}[ \t]{{1,99}})([^\s=:]\S*)"),
     re.compile(rf"(?i)({_NAME}[\"']?:[ \t]{{1,9}})([^\s\"'{{\[,&*]+)"),
     re.compile(rf"(?i)({_NAME}[\"']?\s{{1,99}}value:[ \t]{{1,9}}[\"']?)([^\s\"']+)"),
 )
@@ -41,7 +43,7 @@ def without_secrets(text: str) -> tuple[PastedText, tuple[str, ...]]:
     pasted = read_text(text)
     keys = tuple(dict.fromkeys(entry.key for entry in pasted.entries if _is_secret(entry)))
     masked = pasted.rewritten([replace(one, value=MASK) if _is_secret(one) else one for one in pasted.entries])
-    masked = _masked_elsewhere(masked, is_yaml=pasted.platform == "kubernetes")
+    masked = _masked_elsewhere(masked, in_lines=pasted.syntax not in ("JSON", "PySpark"))
     if masked == text:
         return pasted, keys
     try:
@@ -59,11 +61,11 @@ def _is_secret(entry: PastedSetting) -> bool:
     return entry.is_known and bool(entry.value) and is_secret_key(entry.key)
 
 
-def _masked_elsewhere(text: str, *, is_yaml: bool) -> str:
+def _masked_elsewhere(text: str, *, in_lines: bool) -> str:
     """What stands outside settings: variables of a shell, assignments, options, comments, addresses."""
     for pattern in _QUOTED:
         text = pattern.sub(lambda found: f"{found[1]}{found[2]}{_shown(found[1], found[3])}{found[2]}", text)
-    for pattern in (*_BARE, *(_IN_YAML if is_yaml else ())):
+    for pattern in (*_BARE, *(_IN_LINES if in_lines else ())):
         text = pattern.sub(lambda found: f"{found[1]}{_shown(found[1], found[2])}", text)
     return _KEY_ID.sub(MASK, _IN_URL.sub(rf"\1{MASK}\2", text))
 

@@ -42,7 +42,7 @@ def _delta(session: WriterSession) -> Iterator[Trouble]:
         return
     named = stack.find(HADOOP_AWS)
     wanted = delta_package(named.version if named else "")
-    yield _missing(session, "Delta itself", "spark cannot load its extension or any table.", wanted)
+    yield _missing(session, "Delta itself", "Spark cannot load its extension or any table.", wanted)
 
 
 def _log_store(session: WriterSession) -> Iterator[Trouble]:
@@ -51,7 +51,7 @@ def _log_store(session: WriterSession) -> Iterator[Trouble]:
         return
     release = stack.release
     wanted = f"io.delta:{LOG_STORE_JAR}:{release}" if release else ""
-    effect = "the session ends in ClassNotFoundException at its first table."
+    effect = "The session ends in ClassNotFoundException at its first table."
     yield _missing(session, "the log store, a jar of its own", effect, wanted, LOG_STORE_JAR)
 
 
@@ -60,7 +60,7 @@ def _hadoop_aws(session: WriterSession) -> Iterator[Trouble]:
     if stack.why_unknown or stack.find(HADOOP_AWS):
         return
     wanted = f"org.apache.hadoop:{HADOOP_AWS}:{stack.hadoop}" if stack.hadoop else ""
-    yield _missing(session, "S3A", "no path of S3 can be opened.", wanted, HADOOP_AWS)
+    yield _missing(session, "S3A", "No path of S3 can be opened.", wanted, HADOOP_AWS)
 
 
 def _sdk_v1(session: WriterSession) -> Iterator[Trouble]:
@@ -69,7 +69,7 @@ def _sdk_v1(session: WriterSession) -> Iterator[Trouble]:
     uses_v1 = session.wants_log_store or session.wants_coordinator
     if stack.why_unknown or stack.has_sdk_v1 or not uses_v1 or not hadoop or is_before_3_4(hadoop):
         return
-    effect = f"hadoop-aws {hadoop} brings v2 alone, and the first commit ends in NoClassDefFoundError."
+    effect = f"The first commit ends in NoClassDefFoundError: hadoop-aws {hadoop} brings v2 alone."
     yield _missing(session, "AWS SDK v1, which asks DynamoDB", effect, SDK_V1_BUNDLE)
 
 
@@ -82,9 +82,7 @@ def _missing(session: WriterSession, what: str, effect: str, wanted: str, name: 
     instead = f"{wanted} among the packages." if wanted else f"{name} of Delta's own release among the packages."
     if name == HADOOP_AWS and not wanted:
         instead = f"{name} of exactly the Hadoop release that pyspark brings."
-    return Trouble(
-        PACKAGES, f"Jars are named, and none brings {what}.", effect[0].upper() + effect[1:], instead, changes
-    )
+    return Trouble(PACKAGES, f"Jars are named, and none brings {what}.", effect, instead, changes)
 
 
 def _hadoop_release(session: WriterSession) -> Iterator[Trouble]:
@@ -139,18 +137,24 @@ def _extension(session: WriterSession) -> Iterator[Trouble]:
     """Judged only where a text brings Delta's jar along: others may leave it to the cluster."""
     if not (stack_of(session).delta or session.brings_delta):
         return
-    for key, value in (_EXTENSIONS, _CATALOG):
-        entries = session.of(key)
-        if entries and (not entries[-1].is_known or value in entries[-1].value.split(",")):
-            continue
-        both = ",".join([*(entry.value for entry in entries[-1:]), value]) if key == _EXTENSIONS[0] else value
+    changes = [change for key, value in (_EXTENSIONS, _CATALOG) for change in _telling(session, key, value)]
+    if changes:
         yield Trouble(
-            key,
+            changes[0].key,
             "Delta's jar is there, and Spark is not told of it.",
             "Statements of Delta, such as ALTER TABLE … DROP FEATURE, are not understood.",
-            f"{key} = {both}",
-            (SettingChange(key if entries else "", key, both),),
+            ", ".join(f"{change.key} = {change.value}" for change in changes),
+            tuple(changes),
         )
+
+
+def _telling(session: WriterSession, key: str, value: str) -> Iterator[SettingChange]:
+    """The setting that lacks Delta's class; extensions of others stay beside it, and a catalogue has one class."""
+    entries = session.of(key)
+    if entries and (not entries[-1].is_known or value in entries[-1].value.split(",")):
+        return
+    others = [entry.value for entry in entries[-1:]] if key == _EXTENSIONS[0] else []
+    yield SettingChange(key if entries else "", key, ",".join([*others, value]))
 
 
 _MATRIX = "wheels of pyspark 3.5 to 4.2 and poms of Delta 3.0 to 4.4"

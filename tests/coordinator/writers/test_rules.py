@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from coordinator.writers.doctor import RULES, Examination, examine
+from coordinator.writers.pasted import PasteRefused
 from coordinator.writers.session import ObservedPlace
 from lake.delta.facts import Mechanism
 from tests.coordinator.writers.good import LOCKED
@@ -299,3 +302,25 @@ def test_what_is_about_secrets_and_none_itself_stays(text: str) -> None:
 def test_the_time_taken_grows_with_the_text_alone(text: str) -> None:
     """Each of these takes hours where a pattern begins anew at every character."""
     examine(text)
+
+
+PIECES = [
+    *(case.wrong for case in CASES),
+    *SECRETS.values(),
+    "spark-submit", " \\\n", "--conf ", "--packages ", "'", '"', "\\", "{", "}", "[", "kind: x\n", "  sparkConf:\n",
+    "builder.config(", ").config(", "\n", "=", ",", "s3://lake/a ", "#", "é😀",
+]  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=6).map("".join))
+def test_any_text_is_examined_or_refused(text: str) -> None:
+    """Whatever is pasted: findings and a text that reads as settings again, or one sentence."""
+    try:
+        found = examine(text)
+    except PasteRefused as refused:
+        said = str(refused)
+    else:
+        said = repr(found)
+        assert examine(found.corrected).syntax == found.syntax
+    assert SECRET not in said
