@@ -15,13 +15,15 @@ class PasteRefused(ValueError):
 class PastedSetting:
     """One setting as Spark gets it. `at` is its place among those of the text, None where it is to be added.
 
-    `is_known` is False where the value is made only when the text runs; `value` is then "".
+    `is_known` is False where the value is made only when the text runs; `value` is then "". `is_late`: it is set on a
+    session that runs already.
     """
 
     key: str
     value: str
     at: int | None = None
     is_known: bool = True
+    is_late: bool = False
 
 
 class PastedText(Protocol):

@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from coordinator.coordination.pasting import python_literal
@@ -103,7 +103,7 @@ class _SnippetReader:
 
     def read(self) -> PythonText:
         found = sorted(self._found(), key=lambda one: one[1].end)
-        entries = tuple(PastedSetting(one.key, one.value, at, one.is_known) for at, (one, _) in enumerate(found))
+        entries = tuple(replace(one, at=at) for at, (one, _) in enumerate(found))
         calls = tuple(call for _, call in found)
         return PythonText(self._text, entries, calls, self._room(calls), self._uses(WITH_PIP))
 
@@ -137,7 +137,9 @@ class _SnippetReader:
         statement = func.attr == "set" and id(node) in self._statements and not isinstance(func.value, ast.Call)
         start = self._span(node)[0] if statement else self._span(func.value)[1]
         kind: Kind = "statement" if statement else "chained"
-        yield _entry(name, value), PythonSetting(kind, start, self._span(node)[1], self._span(key), self._span(value))
+        is_late = statement and isinstance(func.value, ast.Attribute) and func.value.attr == "conf"
+        call = PythonSetting(kind, start, self._span(node)[1], self._span(key), self._span(value))
+        yield replace(_entry(name, value), is_late=is_late), call
 
     def _pairs(self, listed: ast.List | ast.Tuple) -> Iterator[tuple[PastedSetting, PythonSetting]]:
         for pair in listed.elts:

@@ -157,6 +157,26 @@ def _twice(key: str, entries: list[PastedSetting]) -> Trouble:
     )
 
 
+def _set_too_late(session: WriterSession) -> Iterator[Trouble]:
+    for entry in session.entries:
+        if entry.is_late and entry.is_known and entry.key.startswith(_AT_START):
+            yield Trouble(
+                entry.key,
+                "It is set on a session that runs already.",
+                "What was there when the session started counts: Spark refuses some such keys, and takes others without a word.",
+                f"{entry.key} = {entry.value}, before the session is made: .config(…) of its builder.",
+                (removed(entry), SettingChange("", entry.key, entry.value)),
+            )
+
+
+_AT_START = (
+    "spark.delta.logStore.",
+    "delta.logStore.",
+    "spark.jars",
+    "spark.sql.extensions",
+    "spark.sql.catalog.spark_catalog",
+    "spark.hadoop.",
+)
 _S3A = "S3A of hadoop-aws 3.5.0, seen to overwrite (HADOOP-19072)"
 RULES = (
     DoctorRule("performance-flags", Severity.CRITICAL, _S3A, _performance_flags),
@@ -171,5 +191,6 @@ RULES = (
         "S3DynamoDBLogStore.getParam and LogStoreProvider.verifyLogStoreConfs, 4.4.0",
         _two_spellings,
     ),
+    DoctorRule("set-too-late", Severity.CRITICAL, "DelegatingLogStore: SparkEnv.get.conf, 4.4.0", _set_too_late),
     DoctorRule("set-twice", Severity.WARNING, "SparkConf.set, Spark 4.2", _said_twice),
 )

@@ -162,6 +162,13 @@ CASES = (
         f"{IMPL}{LOG}.ddb.region eu-west-1\nspark.hadoop.{LOG[6:]}.ddb.region us-east-1",
         f"{LOG}.ddb.region eu-west-1",
     ),
+    Case(
+        "set-too-late",
+        f'spark = SparkSession.builder.config("spark.a", "1").getOrCreate()\n'
+        f'spark.conf.set("{IMPL.split()[0]}", "{IMPL.split()[1]}")\n',
+        f'.config("spark.a", "1").config("{IMPL.split()[0]}", "{IMPL.split()[1]}").getOrCreate()',
+    ),
+    Case("set-too-late", f'spark.conf.set("{IMPL.split()[0]}", "{IMPL.split()[1]}")\n', ""),
     Case("set-twice", "spark.a 1\nspark.a 2", "spark.a 2\n"),
     Case("coordinates", jars("io.delta:delta-spark_2.13:3,".rstrip(",") + ":x", DELTA_40, AWS_341), DELTA_40),
     Case("delta-jar", jars(AWS_341), "io.delta:delta-spark_2.13:4.0.1"),
