@@ -163,7 +163,7 @@ def _set_too_late(session: WriterSession) -> Iterator[Trouble]:
             yield Trouble(
                 entry.key,
                 "It is set on a session that runs already.",
-                "What was there when the session started counts: Spark refuses some such keys, and takes others without a word.",
+                "What the session started with counts: Spark refuses some such keys, and takes others without a word.",
                 f"{entry.key} = {entry.value}, before the session is made: .config(…) of its builder.",
                 (removed(entry), SettingChange("", entry.key, entry.value)),
             )
