@@ -11,7 +11,7 @@ from coordinator.writers.pasted import PACKAGES, Edit, PastedSetting, PasteRefus
 
 WITH_PIP = "configure_spark_with_delta_pip"
 Kind = Literal["chained", "statement", "pair", "item", "list"]
-_BLANKS = " \t\r\n\\"
+_METHOD = re.compile(r"(?P<blanks>(?:[ \t]*\\)?\r?\n[ \t]*)?\.\s*(?P<name>\w+)\s*\(\s*\Z")
 _COMMA = re.compile(rb"[ \t]*,[ \t]*")
 
 
@@ -135,7 +135,7 @@ class _SnippetReader:
         if name is None:
             return
         statement = func.attr == "set" and id(node) in self._statements and not isinstance(func.value, ast.Call)
-        start = self._span(node)[0] if statement else self._span(func.value)[1]
+        start = self._span(node)[0] if statement else self._chain_start(func.value, key)
         kind: Kind = "statement" if statement else "chained"
         is_late = statement and isinstance(func.value, ast.Attribute) and func.value.attr == "conf"
         call = PythonSetting(kind, start, self._span(node)[1], self._span(key), self._span(value))
@@ -185,11 +185,16 @@ class _SnippetReader:
         return Room(self._span(found[0])[1], ".config(", ")")
 
     def _lead(self, call: PythonSetting) -> str:
-        """What stands before the call's key: blanks, so that a new one stands below it, and the method's name."""
-        before = self._data[call.start : call.key[0]].decode()
-        blanks = before[: len(before) - len(before.lstrip(_BLANKS))]
-        method = before.strip(_BLANKS).removeprefix(".").partition("(")[0].strip(_BLANKS)
-        return f"{blanks}.{method if method.isidentifier() else 'config'}("
+        """What stands before the call's key: a line of its own where the call has one, and the method's name."""
+        found = _METHOD.search(self._data[call.start : call.key[0]].decode())
+        return f"{found['blanks'] or ''}.{found['name']}(" if found else ".config("
+
+    def _chain_start(self, value: ast.expr, key: ast.expr) -> int:
+        """Where a chained call begins, with the blanks before it; a comment before it stays, and ends its line."""
+        start = self._span(value)[1]
+        before = self._data[start : self._span(key)[0]]
+        dot = before.rfind(b".", 0, before.rfind(b"("))
+        return start + dot if b"#" in before[:dot] else start
 
     def _with_comma(self, span: tuple[int, int]) -> tuple[int, int]:
         found = _COMMA.match(self._data, span[1])

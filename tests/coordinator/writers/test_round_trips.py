@@ -295,3 +295,33 @@ def test_what_cannot_be_read_is_refused_without_quoting_it(text: str, words: str
     with pytest.raises(PasteRefused, match=words) as refused:
         read_text(text)
     assert "secret" not in str(refused.value)
+
+
+COMMENTED = """spark = (
+    SparkSession.builder  # the session
+    .config("spark.a", "1")  # ours
+    .config(  # theirs
+        "spark.b", "2")
+    .config("spark.c", "3").getOrCreate()  # at last
+)
+"""
+
+
+@pytest.mark.parametrize("key", ["spark.a", "spark.b", "spark.c"])
+def test_comments_between_calls_stay_and_swallow_nothing(key: str) -> None:
+    pasted = read_text(COMMENTED)
+    others = [one for one in pasted.entries if one.key != key]
+
+    text = pasted.rewritten([*others, PastedSetting("spark.new", "4")])
+
+    assert [one.key for one in read_text(text).entries] == [*(one.key for one in others), "spark.new"]
+    assert ".getOrCreate()" in ast.unparse(ast.parse(text))
+    assert "# ours" in text
+
+
+def test_a_new_call_stands_on_a_line_of_its_own_as_the_others_do() -> None:
+    pasted = read_text('b = SparkSession.builder \\\n    .config("spark.a", "1") \\\n    .getOrCreate()\n')
+
+    text = pasted.rewritten([*pasted.entries, PastedSetting("spark.b", "2")])
+
+    assert '\n    .config("spark.a", "1") \\\n    .config("spark.b", "2") \\\n    .getOrCreate()' in text
