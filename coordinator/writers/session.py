@@ -4,9 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from coordinator.coordination.session_conf import COORDINATOR
 from coordinator.protocols.verdict import Severity
-from coordinator.writers.names import DEFAULTS, HADOOP, PROPOSED_CLASSES, log_store_suffix, spellings
+from coordinator.writers.names import HADOOP, PROPOSED_CLASSES, spellings
 from coordinator.writers.pasted import PastedSetting
 from lake.delta.facts import Mechanism
 
@@ -78,14 +77,14 @@ class WriterSession:
         if self.observed.mechanism is not None:
             return self.observed.mechanism is Mechanism.LOG_STORE
         named = any("DynamoDBLogStore" in entry.value for entry in self.classes)
-        return named or any(log_store_suffix(entry.key) for entry in self.entries)
+        return named or any("DynamoDBLogStore." in entry.key for entry in self.entries)
 
     @property
     def wants_coordinator(self) -> bool:
         if self.observed.mechanism is not None:
             return self.observed.mechanism is Mechanism.COORDINATED_COMMITS
-        prefixes = (f"{COORDINATOR}.", f"{DEFAULTS}coordinatedCommits.")
-        return any(entry.key.startswith(prefixes) for entry in self.entries)
+        names = ("coordinatedCommits.commitCoordinator", "managedCommits.commitOwner")
+        return any(name in entry.key for entry in self.entries for name in names)
 
     @property
     def schemes(self) -> set[str]:

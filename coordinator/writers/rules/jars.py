@@ -137,7 +137,7 @@ def _extension(session: WriterSession) -> Iterator[Trouble]:
     """Judged only where a text brings Delta's jar along: others may leave it to the cluster."""
     if not (stack_of(session).delta or session.brings_delta):
         return
-    changes = [change for key, value in (_EXTENSIONS, _CATALOG) for change in _telling(session, key, value)]
+    changes = [change for key, value in (_EXTENSIONS, _CATALOG) for change in _lacking(session, key, value)]
     if changes:
         yield Trouble(
             changes[0].key,
@@ -148,7 +148,7 @@ def _extension(session: WriterSession) -> Iterator[Trouble]:
         )
 
 
-def _telling(session: WriterSession, key: str, value: str) -> Iterator[SettingChange]:
+def _lacking(session: WriterSession, key: str, value: str) -> Iterator[SettingChange]:
     """The setting that lacks Delta's class; extensions of others stay beside it, and a catalogue has one class."""
     entries = session.of(key)
     if entries and (not entries[-1].is_known or value in entries[-1].value.split(",")):
