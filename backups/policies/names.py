@@ -3,11 +3,11 @@
 import re
 from dataclasses import dataclass
 
+from lake.aws.arns import literal
 from lake.backup.locations import BucketPrefix
 
 UNKNOWN_SOURCE, UNKNOWN_VAULT = "SOURCE_ACCOUNT_ID", "BACKUP_ACCOUNT_ID"
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::(\d{12}):(?:role|user)/.+")
-_WILD = {"$": "${$}", "*": "${*}", "?": "${?}"}
 _ESCAPED = re.compile(r"\$\{([$*?])\}")
 
 
@@ -73,14 +73,6 @@ class PlanNames:
         return f"{self.bucket_arn(place)}/{literal(place.prefix + below)}*"
 
 
-def literal(text: str) -> str:
-    """A name as IAM reads it in a resource, where $, * and ? would mean something.
-
-    IAM user guide, "Policy variables": ${*}, ${?} and ${$} stand for the characters themselves.
-    """
-    return "".join(_WILD.get(letter, letter) for letter in text)
-
-
 def bucket_pattern(bucket: str) -> str:
     """A bucket's name in an ARN; a dated name stands for all dates."""
     return literal(bucket).replace("{date}", "*")
@@ -99,7 +91,3 @@ def account_of(role_arn: str) -> str:
     """The account in the ARN of a role or user, "" where there is none."""
     found = _ROLE.fullmatch(role_arn)
     return found[1] if found else ""
-
-
-def partition_of(region: str) -> str:
-    return "aws-cn" if region.startswith("cn-") else "aws-us-gov" if "-gov-" in region else "aws"

@@ -1,7 +1,8 @@
 """The names of a stored plan, for its policies."""
 
 from backups.models import Plan
-from backups.policies.names import UNKNOWN_SOURCE, UNKNOWN_VAULT, PlanNames, account_of, partition_of
+from backups.policies.names import UNKNOWN_SOURCE, UNKNOWN_VAULT, PlanNames, account_of
+from lake.aws.arns import partition_of
 from lake.backup.locations import BucketPrefix
 
 EVIDENCE_FOLDER = "_levee/"
