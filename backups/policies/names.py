@@ -3,12 +3,11 @@
 import re
 from dataclasses import dataclass
 
-from lake.aws.arns import literal
+from lake.aws.arns import literal, spelled
 from lake.backup.locations import BucketPrefix
 
 UNKNOWN_SOURCE, UNKNOWN_VAULT = "SOURCE_ACCOUNT_ID", "BACKUP_ACCOUNT_ID"
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::(\d{12}):(?:role|user)/.+")
-_ESCAPED = re.compile(r"\$\{([$*?])\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ def place_of(arn: str) -> BucketPrefix | None:
     bucket, _, key = name.partition("/")
     if not service.endswith(":s3") or "*" in bucket:
         return None
-    return BucketPrefix(bucket, _ESCAPED.sub(r"\1", key.removesuffix("*")))
+    return BucketPrefix(bucket, spelled(key.removesuffix("*")))
 
 
 def account_of(role_arn: str) -> str:
