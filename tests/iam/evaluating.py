@@ -50,6 +50,19 @@ def without(document: Mapping[str, Any], action: str) -> dict[str, Any]:
     return {**document, "Statement": statements}
 
 
+def resources_of(document: Mapping[str, Any]) -> set[str]:
+    return {resource for one in document["Statement"] for resource in _listed(one["Resource"])}
+
+
+def without_resource(document: Mapping[str, Any], resource: str) -> dict[str, Any]:
+    """The same policy with one resource taken out of every statement."""
+    statements = [
+        {**one, "Resource": [arn for arn in _listed(one["Resource"]) if arn != resource]}
+        for one in document["Statement"]
+    ]
+    return {**document, "Statement": statements}
+
+
 def _fits(statement: Mapping[str, Any], asked: Asked) -> bool:
     return (
         any(_matches(one, asked.action, ignore_case=True) for one in _listed(statement["Action"]))
