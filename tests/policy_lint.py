@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 Document = Mapping[str, Any]
-# What is of templates and not of policies: what becomes of a resource that leaves its stack, ARNs written out, two names
-# alike.
+# What is of templates and not of policies: what becomes of a resource that leaves its stack, ARNs written out, two
+# names alike.
 _OF_TEMPLATES = frozenset({"E3019", "I3011", "I3013", "I3042", "W3011"})
 # Of AWS's list of global condition keys, those that policies of Levee may come to use; all services know them.
 GLOBAL_KEYS = frozenset(

@@ -36,7 +36,7 @@ TERRAFORM, CLOUDFORMATION = "terraform", "cloudformation"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WrittenText:
     """One text of a tool: what to do with it, and how it is written, which may raise NotDeclarable."""
 
     says: str
@@ -57,8 +57,8 @@ def dynamodb_cli(calls: Sequence[tuple[str, Mapping[str, Any]]], region: str) ->
 
 def created(table: DeclaredTable, region: str, cli: str) -> Equivalents:
     """A table that is not there yet."""
-    by_terraform = [Step("", lambda: terraform_table(table, region, exists=False))]
-    return _equivalents(cli, by_terraform, [Step("", lambda: cloudformation_table(table))])
+    by_terraform = [WrittenText("", lambda: terraform_table(table, region, exists=False))]
+    return _equivalents(cli, by_terraform, [WrittenText("", lambda: cloudformation_table(table))])
 
 
 def changed(facts: StoreFacts, cli: str, **settings: Any) -> Equivalents:
@@ -88,11 +88,11 @@ def lifecycle_changed(bucket: str, region: str, before: Lifecycle, after: Lifecy
     """A bucket's rules, all of them: each tool replaces the whole configuration."""
     imported = declared_table.to_import("AWS::S3::Bucket", declared_rules.LOGICAL_ID, {"BucketName": bucket})
     steps = [
-        Step(_IMPORT.format(imported), lambda: cloudformation_lifecycle(bucket, before)),
-        Step(_UPDATE, lambda: cloudformation_lifecycle(bucket, after)),
+        WrittenText(_IMPORT.format(imported), lambda: cloudformation_lifecycle(bucket, before)),
+        WrittenText(_UPDATE, lambda: cloudformation_lifecycle(bucket, after)),
     ]
     exists = bool(before.rules)
-    by_terraform = [Step("", lambda: terraform_lifecycle(bucket, region, after, exists=exists))]
+    by_terraform = [WrittenText("", lambda: terraform_lifecycle(bucket, region, after, exists=exists))]
     try:
         return _equivalents(cli_lifecycle(bucket, after), by_terraform, steps)
     except NotDeclarable as reason:
@@ -110,9 +110,9 @@ def _of_table(
         return Equivalents(cli, not_offered=tuple((tool, str(reason)) for tool in (TERRAFORM, CLOUDFORMATION)))
     imported = declared_table.to_import("AWS::DynamoDB::Table", declared_table.LOGICAL_ID, {"TableName": table.name})
     made = phases(table)
-    by_terraform = [Step(says, _terraform(one, facts.region)) for says, _, one in made]
-    by_stack = [Step(says or _UPDATE, _cloudformation(one)) for _, says, one in made]
-    return _equivalents(cli, by_terraform, [Step(_IMPORT.format(imported), _cloudformation(table)), *by_stack])
+    by_terraform = [WrittenText(says, _terraform(one, facts.region)) for says, _, one in made]
+    by_stack = [WrittenText(says or _UPDATE, _cloudformation(one)) for _, says, one in made]
+    return _equivalents(cli, by_terraform, [WrittenText(_IMPORT.format(imported), _cloudformation(table)), *by_stack])
 
 
 def _terraform(table: DeclaredTable, region: str) -> Callable[[], str]:
@@ -123,14 +123,14 @@ def _cloudformation(table: DeclaredTable) -> Callable[[], str]:
     return lambda: cloudformation_table(table)
 
 
-def _equivalents(cli: str, by_terraform: Sequence[Step], by_stack: Sequence[Step]) -> Equivalents:
+def _equivalents(cli: str, by_terraform: Sequence[WrittenText], by_stack: Sequence[WrittenText]) -> Equivalents:
     texts = Equivalents(cli)
     for tool, steps in ((TERRAFORM, by_terraform), (CLOUDFORMATION, by_stack)):
         texts = _with_tool(texts, tool, steps)
     return texts
 
 
-def _with_tool(texts: Equivalents, tool: str, steps: Sequence[Step]) -> Equivalents:
+def _with_tool(texts: Equivalents, tool: str, steps: Sequence[WrittenText]) -> Equivalents:
     """With every text of a tool, or with none and the reason: one of several phases alone would be half a change."""
     try:
         *earlier, last = [EarlierText(tool, step.says, step.write()) for step in steps]

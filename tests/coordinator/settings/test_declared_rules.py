@@ -247,6 +247,24 @@ def test_rules_read_back_from_terraform_are_written_the_same_again(held):
     assert terraform_lifecycle(BUCKET, REGION, lifecycle(*again), exists=True) == text
 
 
+@given(many_rules())
+def test_rules_read_back_from_cloudformation_are_written_with_the_same_meaning(held):
+    text = cloudformation_lifecycle(BUCKET, lifecycle(*held))
+    _, again, _ = rules_of_cloudformation(text)
+    rewritten = cloudformation_lifecycle(BUCKET, lifecycle(*(with_filter(rule) for rule in again)))
+
+    assert rules_of_cloudformation(rewritten) == rules_of_cloudformation(text)
+
+
+def with_filter(rule: dict[str, Any]) -> dict[str, Any]:
+    """A rule as read of CloudFormation, with an And of all that it reaches."""
+    reach = {name: value for name, value in rule["reach"].items() if value not in (None, [], "")}
+    reach["Prefix"] = rule["reach"]["Prefix"]
+    if "Tags" in reach:
+        reach["Tags"] = [{"Key": key, "Value": value} for key, value in reach["Tags"]]
+    return {**{name: value for name, value in rule.items() if name != "reach"}, "Filter": {"And": reach}}
+
+
 # Each run of the linter takes seconds, so a failure is not made smaller.
 @settings(max_examples=2, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(st.lists(many_rules(), min_size=6, max_size=6))
