@@ -11,7 +11,16 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from coordinator.settings.declared_text import Block, Line, NotDeclarable, import_block, label, terraform, yaml
+from coordinator.settings.declared_text import (
+    Block,
+    Line,
+    NotDeclarable,
+    import_block,
+    label,
+    provider_note,
+    terraform,
+    yaml,
+)
 from coordinator.settings.rule_json import rule_json
 from lake.aws.lifecycle import Lifecycle, RawRule, Tree
 
@@ -82,7 +91,7 @@ def terraform_lifecycle(bucket: str, region: str, lifecycle: Lifecycle, *, exist
     )
     resource = Block(f'resource "aws_s3_bucket_lifecycle_configuration" "{name}"', body)
     imported = (import_block(f"aws_s3_bucket_lifecycle_configuration.{name}", bucket),) if exists else ()
-    return terraform(*imported, resource, comments=(f"For a provider in {region}.",))
+    return terraform(*imported, resource, comments=(provider_note(region, imports=exists),))
 
 
 def cloudformation_lifecycle(bucket: str, lifecycle: Lifecycle) -> str:

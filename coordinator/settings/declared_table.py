@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from coordinator.protocols.wording import joined
-from coordinator.settings.declared_text import Block, Line, NotDeclarable, given, import_block, label, terraform, yaml
+from coordinator.settings.declared_text import (
+    Block,
+    Line,
+    NotDeclarable,
+    given,
+    import_block,
+    label,
+    provider_note,
+    terraform,
+    yaml,
+)
 from coordinator.settings.store_calls import TTL_OFF, TTL_ON
 from coordinator.settings.store_facts import StoreFacts
 from lake.aws.dynamodb import StoreDescription
@@ -80,7 +90,7 @@ def terraform_table(table: DeclaredTable, region: str, *, exists: bool) -> str:
     name = label(table.name)
     resource = Block(f'resource "aws_dynamodb_table" "{name}"', _terraform_lines(table))
     imported = (import_block(f"aws_dynamodb_table.{name}", table.name),) if exists else ()
-    return terraform(*imported, resource, comments=(f"For a provider in {region}.",))
+    return terraform(*imported, resource, comments=(provider_note(region, imports=exists),))
 
 
 def cloudformation_table(table: DeclaredTable) -> str:

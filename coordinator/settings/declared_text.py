@@ -44,6 +44,11 @@ def import_block(address: str, identifier: str) -> Block:
     return Block("import", (("to", _Address(address)), ("id", identifier)))
 
 
+def provider_note(region: str, *, imports: bool) -> str:
+    """What a text is for; import blocks came with Terraform 1.5."""
+    return f"For {'Terraform 1.5 or newer with ' if imports else ''}an AWS provider in {region}."
+
+
 def given(**attributes: Any) -> tuple[Line, ...]:
     """Those attributes that have a value."""
     return tuple((name, value) for name, value in attributes.items() if value is not None)
