@@ -21,7 +21,7 @@ from coordinator.settings.declared_text import (
     terraform,
     yaml,
 )
-from coordinator.settings.rule_json import rule_json
+from coordinator.settings.lifecycle_merge import rule_json
 from lake.aws.lifecycle import Lifecycle, RawRule, Tree
 
 LOGICAL_ID = "Bucket"
@@ -58,7 +58,7 @@ _NEEDED = {
 _REPEATED = frozenset({"Transition", "NoncurrentVersionTransition"})
 _BLOCKS = {"Transitions": "transition", "NoncurrentVersionTransitions": "noncurrent_version_transition"}
 
-Rule = Mapping[str, Any]
+LifecycleJson = Mapping[str, Any]
 
 
 def rules_of(lifecycle: Lifecycle) -> list[dict[str, Any]]:
@@ -122,7 +122,7 @@ def _checked(rule: RawRule) -> dict[str, Any]:
     return found
 
 
-def _has_one_form(found: Rule) -> bool:
+def _has_one_form(found: LifecycleJson) -> bool:
     """A prefix beside the status or a filter, and in that one condition or an And of several."""
     return ("Filter" in found) != ("Prefix" in found) and len(found.get("Filter", {})) <= 1
 
@@ -173,7 +173,7 @@ def _minimum_size(lifecycle: Lifecycle) -> str:
     return lifecycle.minimum_size
 
 
-def _terraform_rule(rule: Rule) -> tuple[Line, ...]:
+def _terraform_rule(rule: LifecycleJson) -> tuple[Line, ...]:
     lines: list[Line] = [("id", rule["ID"]), ("status", rule["Status"])]
     if "Prefix" in rule:
         lines.append(("prefix", rule["Prefix"]))
@@ -187,14 +187,14 @@ def _terraform_rule(rule: Rule) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def _terraform_filter(found: Rule) -> tuple[Line, ...]:
+def _terraform_filter(found: LifecycleJson) -> tuple[Line, ...]:
     plain = _attributes({name: value for name, value in found.items() if name not in ("Tag", "And")})
     tag = (Block("tag", _attributes(found["Tag"])),) if "Tag" in found else ()
     both = (Block("and", _terraform_and(found["And"])),) if "And" in found else ()
     return (*plain, *tag, *both)
 
 
-def _terraform_and(found: Rule) -> tuple[Line, ...]:
+def _terraform_and(found: LifecycleJson) -> tuple[Line, ...]:
     plain = _attributes({name: value for name, value in found.items() if name != "Tags"})
     tags = {one.get("Key", ""): one.get("Value", "") for one in found.get("Tags", ())}
     if len(tags) < len(found.get("Tags", ())):
@@ -202,11 +202,11 @@ def _terraform_and(found: Rule) -> tuple[Line, ...]:
     return (*plain, *([("tags", tags)] if tags else []))
 
 
-def _attributes(found: Rule) -> tuple[Line, ...]:
+def _attributes(found: LifecycleJson) -> tuple[Line, ...]:
     return tuple((_snake(name), value) for name, value in _acting(found).items())
 
 
-def _acting(found: Rule) -> dict[str, Any]:
+def _acting(found: LifecycleJson) -> dict[str, Any]:
     """Without a delete marker's false beside a time: it asks for nothing, and no tool takes both."""
     idle = len(found) > 1 and found.get("ExpiredObjectDeleteMarker") is False
     return {name: value for name, value in found.items() if not (idle and name == "ExpiredObjectDeleteMarker")}
@@ -216,7 +216,7 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
-def _cloudformation_rule(rule: Rule) -> dict[str, Any]:
+def _cloudformation_rule(rule: LifecycleJson) -> dict[str, Any]:
     expiration = _acting(rule.get("Expiration", {}))
     told = {"Id": rule["ID"], "Status": rule["Status"], **_cloudformation_filter(rule)}
     named = (("ExpirationDate", "Date"), ("ExpirationInDays", "Days"), ("ExpiredObjectDeleteMarker",) * 2)
@@ -230,7 +230,7 @@ def _cloudformation_rule(rule: Rule) -> dict[str, Any]:
     return told
 
 
-def _cloudformation_filter(rule: Rule) -> dict[str, Any]:
+def _cloudformation_filter(rule: LifecycleJson) -> dict[str, Any]:
     """CloudFormation has one form for all: prefix, tags and sizes beside each other, sizes as text."""
     found = rule.get("Filter", rule)
     inner = found.get("And", found) if "Filter" in rule else found
@@ -240,6 +240,6 @@ def _cloudformation_filter(rule: Rule) -> dict[str, Any]:
     return {**told, **({"TagFilters": [dict(one) for one in tags]} if tags else {})}
 
 
-def _cloudformation_transition(found: Rule) -> dict[str, Any]:
+def _cloudformation_transition(found: LifecycleJson) -> dict[str, Any]:
     named = {"Date": "TransitionDate", "Days": "TransitionInDays", "NoncurrentDays": "TransitionInDays"}
     return {named.get(name, name): value for name, value in found.items()}

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from backups.policies.documents import policy_documents
-from backups.policies.forms import as_terraform
+from backups.policies.documents import as_terraform, policy_documents
 from tests.backups.policies.plans import names
 from tests.policy_lint import policy_errors
 
