@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import indent
 from typing import Any
 
-from coordinator.settings.equivalents import hcl, yaml
+from coordinator.settings.declared_text import RESOLVED, NotDeclarable, hcl
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_+=,.@-]+")
 _NOT_IN_LABELS = re.compile(r"[^a-z0-9_]+")
@@ -36,9 +36,18 @@ def policy_forms(name: str, document: dict[str, Any], notes: Sequence[str]) -> P
     if not document["Statement"]:
         return PolicyForms(named, {}, tuple(notes))
     text = json.dumps(document, indent=2, ensure_ascii=False)
-    return PolicyForms(
-        named, document, tuple(notes), text, _terraform(named, document), _cloudformation(named, document)
-    )
+    terraform, no_terraform = _offered(lambda: _terraform(named, document))
+    cloudformation, no_cloudformation = _offered(lambda: _cloudformation(named, document))
+    told = [*notes, *dict.fromkeys(one for one in (no_terraform, no_cloudformation) if one)]
+    return PolicyForms(named, document, tuple(told), text, terraform, cloudformation)
+
+
+def _offered(write: Callable[[], str]) -> tuple[str, str]:
+    """A text, or "" and the reason why its language would make another one of it."""
+    try:
+        return write(), ""
+    except NotDeclarable as reason:
+        return "", str(reason)
 
 
 def _terraform(name: str, document: Mapping[str, Any]) -> str:
@@ -48,11 +57,13 @@ def _terraform(name: str, document: Mapping[str, Any]) -> str:
 
 
 def _cloudformation(name: str, document: Mapping[str, Any]) -> str:
-    """The document stays JSON, which YAML reads alike."""
-    head = yaml({"Resources": {"DeltaAccess": {"Type": "AWS::IAM::ManagedPolicy"}}})
+    """The document stays JSON, which YAML reads alike. Raises NotDeclarable."""
     text = indent(json.dumps(document, indent=2, ensure_ascii=False), " " * 8).strip()
-    own = ["Properties:", f"  ManagedPolicyName: {json.dumps(name)}", f"  PolicyDocument: {text}"]
-    return "\n".join([head, *(f"    {line}" for line in own)])
+    if RESOLVED in text:
+        raise NotDeclarable(f"CloudFormation would replace what begins with {RESOLVED} by a value of its own.")
+    lines = ["Resources:", "  DeltaAccess:", '    Type: "AWS::IAM::ManagedPolicy"', "    Properties:"]
+    own = [f"      ManagedPolicyName: {json.dumps(name)}", f"      PolicyDocument: {text}"]
+    return "\n".join([*lines, *own])
 
 
 def _value(value: object, depth: int = 1) -> str:
@@ -63,4 +74,4 @@ def _value(value: object, depth: int = 1) -> str:
         return f"{{\n{lines}{outer}}}"
     if isinstance(value, list):
         return f"[\n{''.join(f'{inner}{_value(item, depth + 1)},{chr(10)}' for item in value)}{outer}]"
-    return hcl(value)
+    return hcl(str(value))

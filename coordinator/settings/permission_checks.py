@@ -8,7 +8,7 @@ IAM simulates, which knows the policies of the identity and not those of buckets
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 from uuid import uuid4
 
 from coordinator.models import CommitStore
@@ -80,6 +80,13 @@ class _Wanted:
         return spelled(prefixes[0].removesuffix("*")) if prefixes else ""
 
 
+class Permissions(TypedDict):
+    """Which permissions an identity has, each a `PermissionCheck`; `identity` is an ARN, "" where nobody knows it."""
+
+    identity: str
+    permissions: list[dict[str, str]]
+
+
 def policies(connection: Connection, account: str = "*", new_stores: str = NEW_STORES) -> tuple[FeaturePolicy, ...]:
     """The policy of each feature for this connection's real names."""
     return feature_policies(names_of(connection, account, new_stores))
@@ -98,7 +105,7 @@ def check_all(
     lake: Lake,
     progress: Callable[[int, int | None], None] = lambda done, total: None,
     check_cancelled: Callable[[], None] = lambda: None,
-) -> dict[str, Any]:
+) -> Permissions:
     """Identity and permissions as JSON. No single refusal ends it; raises AwsError only without credentials."""
     simulation = Simulation(lake)
     identity = simulation.identity

@@ -1,7 +1,6 @@
 """What writers and readers of a table need: settings of their sessions, and which engines may touch it."""
 
 import shlex
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -74,7 +73,7 @@ def compatibility(request: HttpRequest, table_id: int) -> HttpResponse:
     return render(request, "coordinator/table_compatibility.html", _frame(table, "compatibility") | context)
 
 
-def _settings(request: HttpRequest, own: Mechanism, config: WriterConfig, named: list[str]) -> dict[str, Any]:
+def _settings(request: HttpRequest, own: Mechanism, config: WriterConfig, named: list[str]) -> dict[str, object]:
     default = own if own in MECHANISMS else Mechanism.SINGLE_DRIVER
     asked = request.GET.get("mechanism", "")
     mechanism = next((one for one in MECHANISMS if one.value == asked), default)
@@ -91,27 +90,17 @@ def _settings(request: HttpRequest, own: Mechanism, config: WriterConfig, named:
     }
 
 
-def _policies(subject: PolicySubject, mechanism: str, named: list[str]) -> dict[str, Any]:
-    words = [
-        "levee",
-        "commits",
-        "policy",
-        *named,
-        "--mechanism",
-        mechanism,
-        "--role",
-        "writer",
-        "--format",
-        "terraform",
-    ]
+def _policies(subject: PolicySubject, chosen: object, named: list[str]) -> dict[str, object]:
+    mechanism = Mechanism(str(chosen))
+    words = ["levee", "commits", "policy", *named, "--mechanism", mechanism.value, "--role", "writer"]
     return {
-        "policies": shown_policies(subject, Mechanism(mechanism)),
+        "policies": shown_policies(subject, mechanism),
         "policy_place": subject.uri.s3a,
-        "policy_command": shlex.join(words),
+        "policy_command": shlex.join([*words, "--format", "terraform"]),
     }
 
 
-def _frame(table: DeltaTable, tab: str) -> dict[str, Any]:
+def _frame(table: DeltaTable, tab: str) -> dict[str, object]:
     return {
         "table": table,
         "tab": tab,

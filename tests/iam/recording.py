@@ -152,7 +152,8 @@ def recording(target: str) -> Iterator[Recorder]:
 
 def _of_dynamodb(sent: Sent, region: str) -> list[Asked]:
     body = json.loads(sent.body)
-    resource = f"arn:aws:dynamodb:{region}:{ACCOUNT}:table/{body['TableName']}"
+    name = body.get("TableName") or body["ResourceArn"].rpartition(":table/")[2]
+    resource = f"arn:aws:dynamodb:{region}:{ACCOUNT}:table/{name}"
     keys = _leading_keys(body)
     context: dict[str, str | tuple[str, ...]] = dict(OWN)
     return [Asked(f"dynamodb:{sent.target}", resource, context | ({"dynamodb:LeadingKeys": keys} if keys else {}))]

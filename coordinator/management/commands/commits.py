@@ -2,12 +2,12 @@
 
 import shlex
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from django.core.management.base import CommandParser
 
 from changes.commands import NOTHING_CHANGED, ChangeCommand, closing, has_failed, or_failed
-from coordinator.contract import CommitsJob, CommitsJson
+from coordinator.contract import CommitsJob, CommitsJson, ConfJson, PreflightDocument
 from coordinator.coordination.actions import act, check
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.columns import one_line
@@ -27,13 +27,13 @@ from coordinator.lookup import connection_named, find_store, find_table, place_o
 from coordinator.many_commits import act_on_all, add_filter_arguments, named_filters
 from coordinator.models import CommitStore, DeltaTable
 from dashboard.accounts.actor import Actor
-from dashboard.commands import Failed, UsageError
+from dashboard.commands import Failed, Options, UsageError
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
+from dashboard.jobs.queries import error_of
 from lake.delta.facts import Mechanism
 from lake.delta.uri import TableUri
 
-Document = dict[str, Any]
 MARKS = {"ok": "OK     ", "warning": "WARNING", "failed": "FAILED "}
 
 
@@ -86,15 +86,14 @@ class Command(ChangeCommand):
             raise Failed(f"{change.uri} could not be checked: {checked.error_text or checked.message}")
         job = self._apply(checked, found, options) if options["apply"] and found["may_run"] else None
         statement = statement_of(change, found)
-        also = {"statement": statement, "job": _job_document(job) if job else None}
-        document: CommitsJson = cast("CommitsJson", {**found, **also})
+        document: CommitsJson = {**found, "statement": statement, "job": _job_document(job) if job else None}
         self.emit(document, list(_as_text(found, statement, job)))
         if options["apply"] and not found["may_run"]:
             raise Failed("Nothing was changed: the checks refuse it, see above.")
         if job and has_failed(job):
             raise Failed(closing(job))
 
-    def _apply(self, checked: Job, found: Document, options: Document) -> Job:
+    def _apply(self, checked: Job, found: PreflightDocument, options: Options) -> Job:
         with or_failed():
             return act(
                 Actor.command(),
@@ -107,7 +106,7 @@ class Command(ChangeCommand):
                 here=not options["enqueue"],
             )
 
-    def _conf(self, options: Document) -> None:
+    def _conf(self, options: Options) -> None:
         if not options["uri"] and not options["store"]:
             raise UsageError("Name a table by its URI, or a store with --store NAME.")
         if options["uri"]:
@@ -119,7 +118,7 @@ class Command(ChangeCommand):
         document = conf_document(_mechanism(options, own), config, release_named(options["release"] or ""))
         self.emit(document, list(_conf_text(document)))
 
-    def _policy(self, options: Document) -> None:
+    def _policy(self, options: Options) -> None:
         if not options["uri"] and not options["store"]:
             raise UsageError("Name a table by its URI, or a store with --store NAME.")
         if options["store"]:
@@ -144,7 +143,7 @@ def _add_policy_arguments(parser: CommandParser) -> None:
     parser.add_argument("--format", choices=FORMATS, default="json", help="policy: the language to print it in")
 
 
-def _mechanism(options: Document, own: Mechanism) -> Mechanism:
+def _mechanism(options: Options, own: Mechanism) -> Mechanism:
     """The one that is asked for, else the table's or the store's own; raises Failed where that is none to set up."""
     mechanism = Mechanism(options["mechanism"]) if options["mechanism"] else own
     if mechanism not in MECHANISMS:
@@ -152,7 +151,7 @@ def _mechanism(options: Document, own: Mechanism) -> Mechanism:
     return mechanism
 
 
-def _table(options: Document) -> DeltaTable:
+def _table(options: Options) -> DeltaTable:
     return find_table(options["uri"], connection_named(options["connection"]) if options["connection"] else None)
 
 
@@ -160,7 +159,7 @@ def _of_store(store: CommitStore) -> Mechanism:
     return Mechanism.LOG_STORE if store.kind == CommitStore.Kind.LOG_STORE else Mechanism.COORDINATED_COMMITS
 
 
-def _require_stated(change: CoordinationRequest, options: Document) -> None:
+def _require_stated(change: CoordinationRequest, options: Options) -> None:
     name = TableUri.parse(change.uri).name
     if change.operation is Operation.DROP and options["confirm"].strip() != name:
         raise UsageError(f"A drop cannot be undone: name the table, --confirm {shlex.quote(name)}.")
@@ -168,7 +167,7 @@ def _require_stated(change: CoordinationRequest, options: Document) -> None:
         raise UsageError("Pause every writer of the table, and state it: --writers-paused.")
 
 
-def _change(operation: Operation, options: Document) -> tuple[Connection, CoordinationRequest]:
+def _change(operation: Operation, options: Options) -> tuple[Connection, CoordinationRequest]:
     if not options["uri"]:
         raise UsageError(f"`levee commits {operation.value}` needs the table's URI.")
     if operation in (Operation.ENABLE, Operation.CREATE) and not options["store"]:
@@ -199,11 +198,11 @@ def _job_document(job: Job) -> CommitsJob:
         "operation": change_of(job.params).operation.value,
         "proofs": job.result.get("proofs", []),
         "left": job.result.get("after", {}).get("left"),
-        "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
+        "error": error_of(job),
     }
 
 
-def _as_text(found: Document, statement: str, job: Job | None) -> Iterator[str]:
+def _as_text(found: PreflightDocument, statement: str, job: Job | None) -> Iterator[str]:
     yield f"{found['operation']} {found['uri']}"
     for one in found["checks"]:
         yield f"  {MARKS[one['state']]}  {one['name']}: {one['sentence']}"
@@ -218,8 +217,9 @@ def _as_text(found: Document, statement: str, job: Job | None) -> Iterator[str]:
         yield closing(job)
 
 
-def _conf_text(document: Document) -> Iterator[str]:
+def _conf_text(document: ConfJson) -> Iterator[str]:
     yield f"# {document['mechanism']}, Delta {document['delta']}, pyspark {document['pyspark']}"
     yield from (f"# {sentence}" for sentence in document["warnings"])
-    for title in ("spark_submit", "pyspark_session", "cluster_conf"):
-        yield from ("", f"# {title.replace('_', ' ')}", document[title])
+    yield from ("", "# spark submit", document["spark_submit"])
+    yield from ("", "# pyspark session", document["pyspark_session"])
+    yield from ("", "# cluster conf", document["cluster_conf"])
