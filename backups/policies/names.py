@@ -1,14 +1,16 @@
-"""The names that a plan's policies speak of, and their ARNs. Pure."""
+"""The names that a plan's policies speak of, and their ARNs; those of a stored plan."""
 
 import re
 from dataclasses import dataclass
 
-from lake.backup.locations import BucketPrefix
+from backups.models import Plan
+from lake.aws.arns import literal, partition_of, spelled
+from lake.backup.objects import BucketPrefix
 
 UNKNOWN_SOURCE, UNKNOWN_VAULT = "SOURCE_ACCOUNT_ID", "BACKUP_ACCOUNT_ID"
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::(\d{12}):(?:role|user)/.+")
-_WILD = {"$": "${$}", "*": "${*}", "?": "${?}"}
-_ESCAPED = re.compile(r"\$\{([$*?])\}")
+EVIDENCE_FOLDER = "_levee/"
+LONGEST_ROLE_NAME = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +75,6 @@ class PlanNames:
         return f"{self.bucket_arn(place)}/{literal(place.prefix + below)}*"
 
 
-def literal(text: str) -> str:
-    """A name as IAM reads it in a resource, where $, * and ? would mean something.
-
-    IAM user guide, "Policy variables": ${*}, ${?} and ${$} stand for the characters themselves.
-    """
-    return "".join(_WILD.get(letter, letter) for letter in text)
-
-
 def bucket_pattern(bucket: str) -> str:
     """A bucket's name in an ARN; a dated name stands for all dates."""
     return literal(bucket).replace("{date}", "*")
@@ -92,7 +86,7 @@ def place_of(arn: str) -> BucketPrefix | None:
     bucket, _, key = name.partition("/")
     if not service.endswith(":s3") or "*" in bucket:
         return None
-    return BucketPrefix(bucket, _ESCAPED.sub(r"\1", key.removesuffix("*")))
+    return BucketPrefix(bucket, spelled(key.removesuffix("*")))
 
 
 def account_of(role_arn: str) -> str:
@@ -101,5 +95,32 @@ def account_of(role_arn: str) -> str:
     return found[1] if found else ""
 
 
-def partition_of(region: str) -> str:
-    return "aws-cn" if region.startswith("cn-") else "aws-us-gov" if "-gov-" in region else "aws"
+def names_of(plan: Plan) -> PlanNames:
+    """What the plan uses. An account is known where its connection assumes a role; else it stays a word to replace."""
+    source_role, vault_role = plan.connection.role_arn, plan.vault_connection.role_arn
+    destination = place_of_uri(plan.destination)
+    return PlanNames(
+        plan=plan.name,
+        partition=partition_of(plan.vault_connection.region),
+        region=plan.vault_connection.region,
+        source=place_of_uri(plan.source),
+        destination=destination,
+        evidence=place_of_uri(plan.evidence) if plan.evidence else BucketPrefix(destination.bucket, EVIDENCE_FOLDER),
+        inventory=place_of_uri(plan.inventory) if plan.inventory else None,
+        source_account=account_of(source_role) or UNKNOWN_SOURCE,
+        vault_account=account_of(vault_role) or account_of(plan.role_arn) or UNKNOWN_VAULT,
+        role_name=plan.role_arn.rpartition("/")[2] or f"levee-batch-{plan.name}"[:LONGEST_ROLE_NAME],
+        role_arn=plan.role_arn,
+        source_key=plan.source_key,
+        destination_key=plan.encryption_key,
+        levee_source=source_role,
+        levee_vault=vault_role,
+        uses_batch=plan.engine == Plan.Engine.S3_BATCH,
+    )
+
+
+def place_of_uri(uri: str) -> BucketPrefix:
+    """Bucket and prefix of an s3a URI as a plan holds it; a dated bucket keeps its {date}."""
+    _, _, rest = uri.partition("://")
+    bucket, _, key = rest.partition("/")
+    return BucketPrefix(bucket, f"{key.rstrip('/')}/" if key.rstrip("/") else "")

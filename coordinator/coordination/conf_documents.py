@@ -1,8 +1,8 @@
 """Settings of writers as one document: for the page, and for `levee commits conf --json`."""
 
 from dataclasses import asdict
-from typing import Any
 
+from coordinator.contract import BroughtDocument, ConfJson, PlatformDocument
 from coordinator.coordination.pasting import cluster_conf, pairs_of, pyspark, spark_submit
 from coordinator.coordination.releases import Release
 from coordinator.coordination.session_conf import WriterConfig, default_properties, settings_for, warnings_for
@@ -11,7 +11,7 @@ from coordinator.writers.platforms import Platform, platforms_for
 from lake.delta.facts import Mechanism
 
 
-def conf_document(mechanism: Mechanism, config: WriterConfig, release: Release) -> dict[str, Any]:
+def conf_document(mechanism: Mechanism, config: WriterConfig, release: Release) -> ConfJson:
     """Settings one by one, the same in each syntax to paste, and what no setting says."""
     settings = settings_for(mechanism, config, release)
     packages = release.packages(log_store=mechanism is Mechanism.LOG_STORE)
@@ -35,10 +35,14 @@ def conf_document(mechanism: Mechanism, config: WriterConfig, release: Release) 
     }
 
 
-def _brought(one: BroughtName) -> dict[str, str]:
-    """A name from documents, with the release that reads it and what to write for one that is read by none."""
-    said = {"name": one.name, "read_by": one.read_by, "does": one.does, "instead": one.instead}
-    return {**said, "source": one.source}
+def _brought(one: BroughtName) -> BroughtDocument:
+    return {
+        "name": one.name,
+        "read_by": one.read_by,
+        "does": one.does,
+        "instead": one.instead,
+        "source": one.source,
+    }
 
 
 def _providers(mechanism: Mechanism, release: Release) -> list[dict[str, str]]:
@@ -54,7 +58,7 @@ def _providers(mechanism: Mechanism, release: Release) -> list[dict[str, str]]:
     ]
 
 
-def _platform(one: Platform) -> dict[str, Any]:
+def _platform(one: Platform) -> PlatformDocument:
     return {
         "name": one.name,
         "title": one.title,

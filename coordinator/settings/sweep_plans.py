@@ -9,8 +9,7 @@ from django.db.models import QuerySet
 
 from changes.plan import ChangePlan, Equivalents, Refusal
 from coordinator.models import CommitStore, DeltaTable
-from coordinator.observation.elsewhere import held_elsewhere
-from coordinator.observation.rows_elsewhere import rows_elsewhere, seen_anywhere
+from coordinator.observation.elsewhere import held_elsewhere, rows_elsewhere, seen_anywhere
 from coordinator.observation.surveys import Place
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.wording import counted, duration, joined, thousands
@@ -156,8 +155,8 @@ def _equivalents(change: Sweep, tally: Tally) -> Equivalents:
             f"# {counted(more, 'more file')}, each judged finished, {'has' if more == 1 else 'have'} no line here: run "
             "these, then plan the sweep again for the next."
         )
-    none = "# A sweep is no setting: there is nothing to declare."
-    return Equivalents("\n".join(lines), none, none)
+    reason = "A sweep is no setting: there is nothing to declare."
+    return Equivalents("\n".join(lines), not_offered=(("terraform", reason), ("cloudformation", reason)))
 
 
 def _kept(tally: Tally) -> list[str]:

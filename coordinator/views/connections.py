@@ -1,4 +1,4 @@
-"""Connections: the read-only switch, the policy that each feature needs, and which permissions are held."""
+"""Connections: a look at one, its read-only switch, the policy of each feature, and which permissions are held."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST, require_safe
 
-from coordinator.connection_actions import set_read_only
+from coordinator.actions import observe_lake, set_read_only
 from coordinator.queries import connections as queries
 from coordinator.settings import actions
 from coordinator.views.settings_plan import why_no_plan
@@ -26,6 +26,13 @@ def connections(request: HttpRequest) -> HttpResponse:
     return render(request, "coordinator/connections.html", {"rows": rows})
 
 
+@require_POST
+def observe(request: HttpRequest) -> HttpResponse:
+    """Observe the whole connection named in the form, and go to that job's page."""
+    named = get_object_or_404(Connection, name=request.POST.get("connection", ""))
+    return SeeOther(reverse("job", args=[observe_lake(Actor.from_request(request), named).pk]))
+
+
 @require_safe
 def connection(request: HttpRequest, connection_id: int) -> HttpResponse:
     found = get_object_or_404(Connection, pk=connection_id)
@@ -35,6 +42,7 @@ def connection(request: HttpRequest, connection_id: int) -> HttpResponse:
     context = {
         "connection": found,
         "identity": result.get("identity", ""),
+        "trust": queries.role_trust(found),
         "features": queries.feature_lines(found, result),
         "checked_at": parse_datetime(str(result.get("checked_at", ""))),
         "permissions": result.get("permissions", []),

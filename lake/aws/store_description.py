@@ -1,4 +1,4 @@
-"""What DynamoDB says of a table's settings. A setting that cannot be read is unknown, with the reason."""
+"""A DynamoDB table's settings and load, as AWS tells them. What cannot be read is unknown, with the reason."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,8 +6,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lake.aws.errors import AwsError
+from lake.aws.services import Services
 
 Ask = Callable[[str, dict[str, Any]], dict[str, Any]]
+PERIOD_SECONDS = 300
+_METRICS = (
+    ("read_throttles", "ReadThrottleEvents", "Sum"),
+    ("write_throttles", "WriteThrottleEvents", "Sum"),
+    ("reads", "ConsumedReadCapacityUnits", "Sum"),
+    ("writes", "ConsumedWriteCapacityUnits", "Sum"),
+)
 
 
 @dataclass(frozen=True)
@@ -17,7 +25,9 @@ class StoreDescription:
     `key_schema` holds (attribute, "HASH" or "RANGE", type "S", "N" or "B"). Capacities are units per second, 0 on
     demand. `item_count` and `size_bytes` are DynamoDB's own, up to six hours old. `unknown` holds (fact, reason) for
     each fact whose operation failed: "time to live" and "point-in-time recovery". `encryption` is the ARN of a KMS key,
-    "" for one of DynamoDB's own.
+    "" for one of DynamoDB's own. `most_read_units` and `most_write_units` limit requests on demand, None where nothing
+    does; `recovery_days` is how far back the table can be restored. `other_parts` names what else DescribeTable says of
+    the table's settings, replicas among it.
     """
 
     name: str
@@ -39,7 +49,48 @@ class StoreDescription:
     global_indexes: tuple[str, ...] = ()
     local_indexes: tuple[str, ...] = ()
     encryption: str = ""
+    most_read_units: int | None = None
+    most_write_units: int | None = None
+    recovery_days: int | None = None
+    other_parts: tuple[str, ...] = ()
     unknown: tuple[tuple[str, str], ...] = ()
+
+
+# Members of TableDescription that are read here, and those that say nothing of settings; GlobalTableVersion and the
+# replication mode come with Replicas.
+_READ = frozenset(
+    {
+        "AttributeDefinitions",
+        "BillingModeSummary",
+        "CreationDateTime",
+        "DeletionProtectionEnabled",
+        "GlobalSecondaryIndexes",
+        "ItemCount",
+        "KeySchema",
+        "LocalSecondaryIndexes",
+        "OnDemandThroughput",
+        "ProvisionedThroughput",
+        "SSEDescription",
+        "StreamSpecification",
+        "TableArn",
+        "TableClassSummary",
+        "TableName",
+        "TableSizeBytes",
+        "TableStatus",
+    }
+)
+_NO_SETTING = frozenset(
+    {
+        "ArchivalSummary",
+        "GlobalTableSettingsReplicationMode",
+        "GlobalTableVersion",
+        "LatestStreamArn",
+        "LatestStreamLabel",
+        "RestoreSummary",
+        "TableId",
+        "WarmThroughput",
+    }
+)
 
 
 def describe_store(ask: Ask, name: str) -> StoreDescription:
@@ -81,6 +132,8 @@ def _table_facts(table: dict[str, Any]) -> dict[str, Any]:
         "stream_view": _stream_view(table),
         "global_indexes": _index_names(table, "GlobalSecondaryIndexes"),
         "local_indexes": _index_names(table, "LocalSecondaryIndexes"),
+        **_on_demand_limits(table.get("OnDemandThroughput") or {}),
+        "other_parts": tuple(sorted(name for name, said in table.items() if said and name not in _READ | _NO_SETTING)),
         "encryption": str((table.get("SSEDescription") or {}).get("KMSMasterKeyArn") or ""),
     }
 
@@ -95,6 +148,13 @@ def _key_schema(table: dict[str, Any]) -> tuple[tuple[str, str, str], ...]:
 def _billing(table: dict[str, Any]) -> str:
     on_demand = (table.get("BillingModeSummary") or {}).get("BillingMode") == "PAY_PER_REQUEST"
     return "on_demand" if on_demand else "provisioned"
+
+
+def _on_demand_limits(said: dict[str, Any]) -> dict[str, Any]:
+    """DynamoDB says -1 where there is no limit."""
+    limits = (said.get("MaxReadRequestUnits"), said.get("MaxWriteRequestUnits"))
+    read, write = (int(units) if units is not None and int(units) > 0 else None for units in limits)
+    return {"most_read_units": read, "most_write_units": write}
 
 
 def _moment(seconds: Any) -> datetime | None:
@@ -117,5 +177,72 @@ def _time_to_live(ask: Ask, name: str) -> dict[str, Any]:
 
 def _recovery(ask: Ask, name: str) -> dict[str, Any]:
     said = ask("DescribeContinuousBackups", {"TableName": name}).get("ContinuousBackupsDescription") or {}
-    status = (said.get("PointInTimeRecoveryDescription") or {}).get("PointInTimeRecoveryStatus")
-    return {"point_in_time_recovery": None if status is None else status == "ENABLED"}
+    recovery = said.get("PointInTimeRecoveryDescription") or {}
+    status, days = recovery.get("PointInTimeRecoveryStatus"), recovery.get("RecoveryPeriodInDays")
+    return {
+        "point_in_time_recovery": None if status is None else status == "ENABLED",
+        "recovery_days": days if isinstance(days, int) else None,
+    }
+
+
+def read_tags(ask: Ask, arn: str) -> tuple[tuple[str, str], ...]:
+    """Every tag of a table as (key, value), those of AWS's own (aws:…) among them. Raises AwsError."""
+    found: list[tuple[str, str]] = []
+    token = ""
+    while True:
+        said = ask("ListTagsOfResource", {"ResourceArn": arn, **({"NextToken": token} if token else {})})
+        found += [(str(one["Key"]), str(one["Value"])) for one in said.get("Tags") or ()]
+        following = str(said.get("NextToken") or "")
+        if following in ("", token):
+            return tuple(found)
+        token = following
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLoad:
+    """Throttled requests in the whole time, and the highest units per second over five minutes."""
+
+    since: datetime
+    until: datetime
+    read_throttles: int
+    write_throttles: int
+    peak_reads: float
+    peak_writes: float
+
+
+def read_load(services: Services, table: str, since: datetime, until: datetime) -> StoreLoad:
+    """One CloudWatch GetMetricData request for four metrics of a table. Raises AwsError.
+
+    CloudWatch has no points where nothing happened, so that an absent metric is a count of 0.
+    """
+    parameters = {
+        "StartTime": since.isoformat(),
+        "EndTime": until.isoformat(),
+        "ScanBy": "TimestampAscending",
+        "MaxDatapoints": "50000",
+    }
+    for number, (name, metric, statistic) in enumerate(_METRICS, start=1):
+        query = f"MetricDataQueries.member.{number}"
+        parameters |= {
+            f"{query}.Id": name,
+            f"{query}.MetricStat.Metric.Namespace": "AWS/DynamoDB",
+            f"{query}.MetricStat.Metric.MetricName": metric,
+            f"{query}.MetricStat.Metric.Dimensions.member.1.Name": "TableName",
+            f"{query}.MetricStat.Metric.Dimensions.member.1.Value": table,
+            f"{query}.MetricStat.Period": str(PERIOD_SECONDS),
+            f"{query}.MetricStat.Stat": statistic,
+        }
+    said = services.ask("monitoring", "GetMetricData", parameters, target=f"DynamoDB table {table}")
+    values = {str(one.get("Id")): _values(one) for one in said.get("MetricDataResults") or ()}
+    return StoreLoad(
+        since=since,
+        until=until,
+        read_throttles=round(sum(values.get("read_throttles", ()))),
+        write_throttles=round(sum(values.get("write_throttles", ()))),
+        peak_reads=max(values.get("reads", ()), default=0.0) / PERIOD_SECONDS,
+        peak_writes=max(values.get("writes", ()), default=0.0) / PERIOD_SECONDS,
+    )
+
+
+def _values(result: dict[str, Any]) -> tuple[float, ...]:
+    return tuple(float(one) for one in result.get("Values") or ())
