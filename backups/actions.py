@@ -1,5 +1,6 @@
-"""What may be done with runs of backups: start, approve, reject, cancel, try again; pause a plan."""
+"""What may be done with plans (add, edit, check, pause) and with their runs (start, approve, end, try again)."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -8,18 +9,26 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from backups import lifecycle
+from backups import inventory_setup, lifecycle
 from backups.advancing import submit_advance
 from backups.models import ACTIVE, CopyJob, Plan, Run, RunStage, RunState, Stage
 from backups.outcomes import OVER
+from backups.policies.jobs import PREFLIGHT_KIND, PreflightParams
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.audit.log import AuditOutcome, record
+from dashboard.connections.models import Connection
 from dashboard.connections.writable import ReadOnlyMode, require_writable
+from dashboard.declaration.declaring import store
+from dashboard.declaration.differences import read_declaration
+from dashboard.declaration.reading import DeclarationError
 from dashboard.jobs import lifecycle as jobs
+from dashboard.jobs.actions import Target, run_in_foreground, submit
+from dashboard.jobs.models import Job
 
 HIGHEST_PRIORITY = 2**31 - 1
 """S3 Control API reference, UpdateJobPriority."""
+PLACE = "plans[0]"
 
 
 class RunRefused(Exception):
@@ -200,8 +209,8 @@ def _record(
     action: str,
     run: Run,
     *,
-    before: dict[str, Any] | None = None,
-    after: dict[str, Any] | None = None,
+    before: dict[str, object] | None = None,
+    after: dict[str, object] | None = None,
     outcome: AuditOutcome = "done",
     detail: str = "",
 ) -> None:
@@ -215,4 +224,78 @@ def _record(
         after={"run": str(run.pk), **(after or {})},
         outcome=outcome,
         detail=detail[:500],
+    )
+
+
+class NameTaken(DeclarationError):
+    """A new plan has the name of one that is there."""
+
+
+@transaction.atomic
+def save_plan(actor: Actor, values: Mapping[str, Any], plan: Plan | None = None) -> Plan:
+    """Add a plan, or change one, by the same rules as `levee apply`; `values` are the keys of its `[[plans]]`.
+
+    Raises NotAllowed, NameTaken, and DeclarationError that names the key as plans[0].key.
+    """
+    target = plan.name if plan else str(values.get("name", ""))
+    for connection in _concerned(values, plan):
+        require(actor, "backup.plan", target=target, connection=connection)
+    declared = read_declaration({"plans": [dict(values)]})
+    [wanted] = declared["plans"]
+    if plan is None and Plan.objects.filter(name=wanted.name).exists():
+        raise NameTaken(f"{PLACE}.name: a plan is called {wanted.name!r} already: choose another name.")
+    if plan is not None and plan.name != wanted.name:
+        raise DeclarationError(f"{PLACE}.name: a plan keeps its name, which its runs and their evidence carry.")
+    changes = store(declared).changes
+    saved = Plan.objects.select_related("connection", "vault_connection").get(name=wanted.name)
+    if changes:
+        record(
+            actor,
+            "backup.plan",
+            target_type="plan",
+            target_id=str(saved.pk),
+            target_label=saved.name,
+            before=changes[0].before,
+            after=wanted.values,
+        )
+    return saved
+
+
+def _concerned(values: Mapping[str, Any], plan: Plan | None) -> set[Connection | None]:
+    """Every connection that the plan reads or writes through, before and after; None for a name that is none."""
+    names = {values.get("connection", ""), values.get("vault_connection") or values.get("connection", "")}
+    found = {name: Connection.objects.filter(name=name).first() for name in names}
+    return {*found.values(), *((plan.connection, plan.vault_connection) if plan else ())}
+
+
+def ask_for_preflight(actor: Actor, plan: Plan) -> Job:
+    """Queue a check of every permission of the plan; changes nothing. Raises NotAllowed."""
+    return submit(
+        actor,
+        PREFLIGHT_KIND,
+        f"Check the permissions of {plan.name}",
+        connection=plan.vault_connection,
+        target=Target("plan", str(plan.pk), plan.name),
+        params=PreflightParams(plan=plan.pk),
+    )
+
+
+def ask_for_inventory(
+    actor: Actor, plan: Plan, choice: inventory_setup.InventoryOptions, *, replace: bool = False, enqueue: bool = True
+) -> Job:
+    """Put the plan's inventory configuration on its source; `replace` one of the same id that says something else.
+
+    Queued, or run here where `enqueue` is false. Raises NotAllowed, and PlaceUnfit where S3 could not deliver there.
+    """
+    configuration = inventory_setup.configuration_of(plan, choice)
+    start = submit if enqueue else run_in_foreground
+    return start(
+        actor,
+        inventory_setup.KIND,
+        f"Set up the inventory {configuration.id} for {plan.name}",
+        connection=plan.connection,
+        target=Target("plan", str(plan.pk), plan.name),
+        params=inventory_setup.InventoryParams(
+            plan=plan.pk, format=choice.format, frequency=choice.frequency, replace=replace
+        ),
     )

@@ -2,17 +2,23 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TypedDict
 
 from backups.models import Plan, Run, RunState, Stage
 from dashboard.accounts.actor import Actor
-from dashboard.jobs.actions import Target, run_in_foreground, submit
+from dashboard.jobs.actions import Submission, Target, run_in_foreground, submit
 from dashboard.jobs.models import Job, JobState
 
 CANCEL_KIND = "backup-cancel"
 POLL_SECONDS = 2.0
 LONGEST_WAIT_SECONDS = 60.0
 LONGEST_JOB_SECONDS = 24 * 3600.0
+
+
+class AdvanceParams(TypedDict):
+    """The run by its primary key."""
+
+    run: str
 
 
 def needs_spark(run: Run) -> bool:
@@ -72,9 +78,9 @@ def _title(run: Run) -> str:
     return f"Back up {run.plan.name}"
 
 
-def _details(run: Run) -> dict[str, Any]:
+def _details(run: Run) -> Submission:
     return {
         "connection": run.plan.vault_connection,
         "target": Target("run", str(run.pk), run.plan.name),
-        "params": {"run": str(run.pk)},
+        "params": AdvanceParams(run=str(run.pk)),
     }

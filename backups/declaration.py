@@ -75,11 +75,7 @@ _PLAN_FIELDS = {
     "destination": Field(str, required=True, check=_uri_complaint, longest=1_100),
     "inventory": Field(str, default="", check=_uri_complaint, longest=1_100),
     "minimum_lag_hours": Field(int, default=24, check=lambda n: "" if n >= 0 else f"{n} is negative."),
-    "engine": Field(
-        str,
-        default=Plan.Engine.S3_BATCH.value,
-        check=_one_of(Plan.Engine.values),
-    ),
+    "engine": Field(str, default=Plan.Engine.S3_BATCH.value, check=_one_of(Plan.Engine.values)),
     "schedule": Field(str, default="", check=_schedule_complaint, longest=64),
     "objective_hours": Field(int, default=36, check=_positive_complaint),
     "cost_ceiling_usd": Field(float, check=_cents_complaint, most=99_999_999),

@@ -1,15 +1,14 @@
 """Plans and runs as the JSON that commands print."""
 
 from datetime import datetime
-from typing import Any
+from decimal import Decimal
 
+from backups.contract import PlanJson, RunJson, RunSummary
 from backups.models import Plan, Run, RunState
 from backups.retention import kept_as
 
-Document = dict[str, Any]
 
-
-def run_document(run: Run) -> Document:
+def run_document(run: Run) -> RunJson:
     """All of a run. `inventory` is null where the source is listed; money is in USD, sizes in bytes."""
     return {
         **run_summary(run),
@@ -28,11 +27,18 @@ def run_document(run: Run) -> Document:
         "bytes_planned": run.bytes_planned,
         "worth_retry": run.worth_retry,
         "evidence": run.evidence,
-        "stages": list(
-            run.stages.values("name", "state", "started_at", "finished_at", "done", "total", "detail").order_by(
-                "number"
-            )
-        ),
+        "stages": [
+            {
+                "name": row.name,
+                "state": row.state,
+                "started_at": row.started_at,
+                "finished_at": row.finished_at,
+                "done": row.done,
+                "total": row.total,
+                "detail": row.detail,
+            }
+            for row in run.stages.order_by("number")
+        ],
         "copy_jobs": [
             {
                 "number": row.number,
@@ -64,7 +70,7 @@ def run_document(run: Run) -> Document:
     }
 
 
-def run_summary(run: Run) -> Document:
+def run_summary(run: Run) -> RunSummary:
     """What a list of runs shows."""
     return {
         "id": str(run.pk),
@@ -82,7 +88,7 @@ def run_summary(run: Run) -> Document:
     }
 
 
-def plan_document(plan: Plan) -> Document:
+def plan_document(plan: Plan) -> PlanJson:
     """A plan as it is stored, with its last run and its complete copies, newest first."""
     last, kept = plan.runs.first(), copies_of(plan)
     return {
@@ -119,5 +125,5 @@ def copies_of(plan: Plan) -> dict[datetime, tuple[str, ...]]:
     return kept_as([moment for moment in moments if moment], plan.keep)
 
 
-def _dollars(amount: Any) -> float | None:
+def _dollars(amount: Decimal | None) -> float | None:
     return None if amount is None else float(amount)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from django import forms
 
@@ -92,7 +91,7 @@ class PlanForm(forms.Form):
         self.fields["connection"].widget.choices = listed
         self.fields["vault_connection"].widget.choices = [("", "The same"), *listed]
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, object]:
         """The plan's keys as the declaration reads them; call it on a valid form only."""
         given = dict(self.cleaned_data)
         keep = {period: given.pop(period) for period in PERIODS}

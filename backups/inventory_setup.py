@@ -1,12 +1,10 @@
 """The inventory configuration that a plan needs in the account of its source: what it says, and putting it there."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import TypedDict
 
 from backups.models import Plan
-from backups.policies.names import PlanNames
-from backups.policies.of_plan import names_of
+from backups.policies.names import PlanNames, names_of
 from dashboard.connections.access import lake_access
 from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.registry import job_kind
@@ -67,38 +65,44 @@ def differences(found: InventoryConfiguration, wanted: InventoryConfiguration) -
     return tuple(one.name for one in fields(wanted) if getattr(like, one.name) != getattr(wanted, one.name))
 
 
-@job_kind(KIND, queue="aws", verb="backup.plan")
-def set_up_inventory(context: JobContext) -> str:
-    """Put a plan's inventory configuration on its source; params: plan (primary key), format, frequency, replace.
+class InventoryParams(TypedDict):
+    """The plan by its primary key, and an `InventoryOptions`; `replace` one of the same id that says something else."""
 
-    One of the same id that says something else stays, unless `replace` is true.
-    """
-    plan, wanted = _wanted(context.params)
+    plan: int
+    format: str
+    frequency: str
+    replace: bool
+
+
+@job_kind(KIND, queue="aws", verb="backup.plan")
+def set_up_inventory(context: JobContext, params: InventoryParams) -> str:
+    """Put a plan's inventory configuration on its source."""
+    plan, wanted = _wanted(params)
     access, bucket = lake_access(plan.connection), names_of(plan).source.bucket
     with open_lake(access) as lake:
         configurations = InventoryConfigurations(lake, access)
         with context.step("Read what is there"):
             found = configurations.get(bucket, wanted.id)
-        context.result(before=asdict(found) if found else None, after=asdict(wanted))
+        context.result({"before": asdict(found) if found else None, "after": asdict(wanted)})
         if found is not None and not differences(found, wanted):
             return f"The configuration {wanted.id} of {bucket} is as it has to be: nothing was changed."
-        if found is not None and not context.params.get("replace"):
+        if found is not None and not params["replace"]:
             raise JobFailed("ConfigurationDiffers", _other(bucket, found, wanted))
         context.check_cancelled()
         with context.step("Put the configuration"):
             request_id = configurations.put(bucket, wanted)
-            context.result(aws_request_ids=[request_id] if request_id else [])
+            context.result({"aws_request_ids": [request_id] if request_id else []})
         with context.step("Read it again"):
             _check(bucket, configurations.get(bucket, wanted.id), wanted)
     return f"S3 lists {bucket} {wanted.frequency.lower()} as {wanted.format}; the first list can take 48 hours."
 
 
-def _wanted(params: Mapping[str, Any]) -> tuple[Plan, InventoryConfiguration]:
+def _wanted(params: InventoryParams) -> tuple[Plan, InventoryConfiguration]:
     plan = Plan.objects.select_related("connection", "vault_connection").filter(pk=params["plan"]).first()
     if plan is None:
         raise JobFailed("NoSuchPlan", "The plan has been removed: nothing was changed.")
     try:
-        return plan, configuration_of(plan, InventoryOptions(str(params["format"]), str(params["frequency"])))
+        return plan, configuration_of(plan, InventoryOptions(params["format"], params["frequency"]))
     except PlaceUnfit as error:
         raise JobFailed("PlaceUnfit", str(error)) from error
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from django.utils import timezone
 
 from backups import lifecycle
-from backups.advancing import CANCEL_KIND
+from backups.advancing import CANCEL_KIND, AdvanceParams
 from backups.models import Plan, Run, RunState
 from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.driver import advance, note_failed_start
@@ -20,29 +20,29 @@ from lake.aws.batch_operations import BatchOperations
 
 
 @job_kind("backup-run", queue="aws", verb="backup.run")
-def advance_run(context: JobContext) -> str:
-    """Advance a run in all that needs no Spark; params: run."""
-    return _advance(context, has_spark=False)
+def advance_run(context: JobContext, params: AdvanceParams) -> str:
+    """Advance a run in all that needs no Spark."""
+    return _advance(context, params, has_spark=False)
 
 
 @job_kind("backup-data", queue="spark", verb="backup.run")
-def advance_data(context: JobContext) -> str:
-    """Advance a run with Spark at hand; params: run."""
-    return _advance(context, has_spark=True)
+def advance_data(context: JobContext, params: AdvanceParams) -> str:
+    """Advance a run with Spark at hand."""
+    return _advance(context, params, has_spark=True)
 
 
 @job_kind(CANCEL_KIND, queue="aws", verb="backup.run", changes_lake=False)
-def advance_cancelling(context: JobContext) -> str:
-    """Stop the copies of a run that is to end; params: run. Also where nothing may be changed: it stops changes."""
-    if not Run.objects.filter(pk=context.params["run"], state=RunState.CANCELLING).exists():
+def advance_cancelling(context: JobContext, params: AdvanceParams) -> str:
+    """Stop the copies of a run that is to end, also where nothing may be changed: it stops changes."""
+    if not Run.objects.filter(pk=params["run"], state=RunState.CANCELLING).exists():
         return "The run is not to be cancelled, or has ended."
-    return _advance(context, has_spark=False)
+    return _advance(context, params, has_spark=False)
 
 
-def _advance(context: JobContext, *, has_spark: bool) -> str:
+def _advance(context: JobContext, params: AdvanceParams, *, has_spark: bool) -> str:
     run = (
         Run.objects.select_related("plan__connection", "plan__vault_connection", "retry_of")
-        .filter(pk=context.params["run"])
+        .filter(pk=params["run"])
         .first()
     )
     if run is None:

@@ -1,16 +1,22 @@
 """The entry of backups in the navigation, with the number of plans that need a person."""
 
+from collections.abc import Iterable
+from uuid import UUID
+
 from django.db.models import OuterRef, Q, Subquery
 
 from backups.models import Plan, Run, RunState
+from dashboard.accounts.scope import owned_by
 from dashboard.web.navigation import NavCount, NavItem, register
 
 # What waits for a person comes before what has ended badly, as on the status page.
 _LOUD = (RunState.WAITING_FOR_APPROVAL, RunState.FAILED)
 
 
-def register_navigation() -> None:
+def register_addresses() -> None:
+    """Register the entries of the navigation, and whose things the addresses of these pages name."""
     register(NavItem("Protection", "Backups", "backups", "i-shield", 10, plans_in_need))
+    owned_by(plan_name=_of_plan, run_id=_of_run)
 
 
 def plans_in_need(connection_id: int | None) -> NavCount | None:
@@ -21,3 +27,13 @@ def plans_in_need(connection_id: int | None) -> NavCount | None:
         plans = plans.filter(Q(connection=connection_id) | Q(vault_connection=connection_id))
     states = list(plans.values_list("newest", flat=True))
     return next((NavCount(state.value, states.count(state)) for state in _LOUD if state in states), None)
+
+
+def _of_plan(name: str) -> Iterable[int | None]:
+    found = Plan.objects.filter(name=name).values_list("connection_id", "vault_connection_id")
+    return [number for pair in found for number in pair]
+
+
+def _of_run(run_id: UUID) -> Iterable[int | None]:
+    found = Run.objects.filter(pk=run_id).values_list("plan__connection_id", "plan__vault_connection_id")
+    return [number for pair in found for number in pair]

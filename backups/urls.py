@@ -2,13 +2,13 @@
 
 from django.urls import path
 
-from backups.views import plans, runs, status
+from backups.views import plans, runs
 
 urlpatterns = [
-    path("", status.status, name="backups"),
+    path("", plans.status, name="backups"),
     path("new/", plans.add, name="backup-plan-add"),
     path("plans/<slug:plan_name>/", plans.plan, name="backup-plan"),
-    path("plans/<slug:plan_name>/card/", status.card, name="backup-card"),
+    path("plans/<slug:plan_name>/card/", plans.card, name="backup-card"),
     path("plans/<slug:plan_name>/edit/", plans.edit, name="backup-plan-edit"),
     path("plans/<slug:plan_name>/policies/", plans.policies, name="backup-plan-policies"),
     path("plans/<slug:plan_name>/preflight/", plans.preflight, name="backup-plan-preflight"),

@@ -70,7 +70,7 @@ def slots_of(spark: Any, params: Mapping[str, Any]) -> int:
 
 def levee_reconciliation(spark: Any, params: Mapping[str, Any]) -> Counts:
     """What the job does once the destination is listed, and it is known how many tasks run at once."""
-    from lake.backup.locations import BucketPrefix
+    from lake.backup.objects import BucketPrefix
     from lake.spark.backups.places import access_of
     from lake.spark.backups.settling import (
         PLANNED,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -14,7 +14,17 @@ from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, ask
 from dashboard.jobs.models import Job, JobState
 
-Plans = Callable[[Job], Iterable[Mapping[str, Any]]]
+
+class ShownDocument(TypedDict):
+    """What asking has to know of what was shown: the part of a `PlanDocument`, or of checks, that is confirmed."""
+
+    digest: str
+    title: str
+    danger: str
+    can_lose: bool
+
+
+Plans = Callable[[Job], Iterable[ShownDocument]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +32,15 @@ class ShownPlan:
     """A plan as a job made it: its document (`changes.documents`) and the job."""
 
     job: Job
-    document: Mapping[str, Any]
+    document: ShownDocument
 
     def key(self, prefix: str) -> str:
         """Names the one job that this plan may lead to: a second click finds the first."""
-        return f"{prefix}:{self.job.pk}:{self.document['digest']}"
+        return key_of(prefix, self.job, self.document["digest"])
+
+
+def key_of(prefix: str, job: Job, digest: str) -> str:
+    return f"{prefix}:{job.pk}:{digest}"
 
 
 def newest_shown(jobs: "QuerySet[Job]", digest: str, plans: Plans) -> ShownPlan:
@@ -53,7 +67,7 @@ class WantedChange:
     name: str
     losing_verb: str
     prefix: str
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, object] = field(default_factory=dict)
     carried: tuple[str, ...] = ()
 
 
@@ -74,7 +88,7 @@ def ask_for(
     """
     with permitted(actor, wanted.verb, wanted.target, wanted.connection):
         plan = shown()
-        can_lose = bool(plan.document["can_lose"])
+        can_lose = plan.document["can_lose"]
         if can_lose:
             require(actor, wanted.losing_verb, target=wanted.target.label, connection=wanted.connection)
         if plan.document["danger"] or can_lose:
@@ -82,7 +96,7 @@ def ask_for(
     job = ask(
         actor,
         wanted.kind,
-        str(plan.document["title"]),
+        plan.document["title"],
         here=here,
         connection=wanted.connection,
         target=wanted.target,

@@ -1,22 +1,19 @@
 """What every command that changes the lake has in common: plan, print, and carry out with `--apply`."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any, TypedDict
 
 from django.core.management.base import CommandParser
 
+from changes.documents import PlanDocument, RefusalDocument
 from changes.plan import NOTHING_TO_DO
 from dashboard.commands import Failed, JsonCommand, UsageError
 from dashboard.connections.writable import ChangeRefused
 from dashboard.jobs.models import Job, JobState
+from dashboard.jobs.queries import ErrorDocument, error_of
 
 NOTHING_CHANGED = "Nothing was changed. --apply carries it out."
-
-
-class ErrorDocument(TypedDict):
-    code: str
-    text: str
 
 
 class JobDocument(TypedDict):
@@ -60,7 +57,7 @@ def require_read(planned: Job, what: str) -> None:
         raise Failed(f"{what} could not be read: {planned.error_text or planned.message}")
 
 
-def require_planned(refusal: Mapping[str, Any] | None, sentence: str) -> None:
+def require_planned(refusal: RefusalDocument | None, sentence: str) -> None:
     """Raises Failed with the sentence where a change must not be made."""
     if refusal and refusal["why"] != NOTHING_TO_DO:
         raise Failed(sentence)
@@ -77,20 +74,16 @@ def job_document(job: Job) -> JobDocument:
         "title": job.title,
         "state": str(job.state),
         "message": job.message,
-        "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
+        "error": error_of(job),
         "aws_request_ids": list(job.result.get("aws_request_ids", [])),
     }
 
 
-def calls_in_words(calls: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    for number, call in enumerate(calls, start=1):
+def plan_in_words(plan: PlanDocument) -> Iterator[str]:
+    """A plan below its title: its calls, and what follows."""
+    for number, call in enumerate(plan["calls"], start=1):
         yield f"  {number}. {call['says']}"
         yield f"     {call['operation']}{', if ' + call['condition'] if call['condition'] else ''}"
-
-
-def plan_in_words(plan: Mapping[str, Any]) -> Iterator[str]:
-    """A plan below its title: its calls, and what follows."""
-    yield from calls_in_words(plan["calls"])
     yield from (f"  {sentence}" for sentence in plan["consequences"])
 
 

@@ -1,11 +1,14 @@
 """Plans, refusals and outcomes as JSON: what a job stores, a page shows and a command prints."""
 
 from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated, TypedDict
 
 from changes.calls import Call
 from changes.execution import CallOutcome
 from changes.plan import ChangePlan, Refusal
+from dashboard.jobs.context import JobResult
+from dashboard.jobs.models import Job
 
 
 class CallDocument(TypedDict):
@@ -57,6 +60,30 @@ class RefusalDocument(SubjectDocument):
     reason: str
     why: Annotated[str, "nothing-to-do | …"]
     asks: str
+
+
+class PlannedResult(JobResult, total=False):
+    """What a job that plans one change stores; of `plan` and `refusal` one is None."""
+
+    read_at: str
+    plan: PlanDocument | None
+    refusal: RefusalDocument | None
+
+
+def planned_result(made: ChangePlan | Refusal, read_at: datetime, requests: int) -> PlannedResult:
+    return {
+        "read_at": read_at.isoformat(),
+        "requests": requests,
+        "plan": plan_document(made) if isinstance(made, ChangePlan) else None,
+        "refusal": refusal_document(made) if isinstance(made, Refusal) else None,
+    }
+
+
+def planned_by(job: Job) -> tuple[PlanDocument, ...]:
+    """The plan that a job made, none where it was refused or could not be read."""
+    result: PlannedResult = job.result
+    plan = result.get("plan")
+    return (plan,) if plan else ()
 
 
 def plan_document(plan: ChangePlan) -> PlanDocument:

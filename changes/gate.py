@@ -6,7 +6,7 @@ Each refusal is one sentence, and nothing was changed.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import TypedDict, cast
 
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
@@ -84,6 +84,29 @@ def permitted(actor: Actor, verb: str, target: Target, connection: Connection) -
         raise
 
 
+class Confirmation(TypedDict):
+    """What a worker has to know of a confirmation, among the parameters of its job.
+
+    `planned_by` is the job that made the plan, `confirm` the name as typed, `source` that of the actor.
+    """
+
+    digest: str
+    planned_by: str
+    confirm: str
+    confirmed_by: str
+    source: str
+
+
+def confirmation(actor: Actor, planned: Job, digest: str, confirm: str) -> Confirmation:
+    return {
+        "digest": digest,
+        "planned_by": str(planned.pk),
+        "confirm": confirm.strip(),
+        "confirmed_by": actor.name,
+        "source": actor.source,
+    }
+
+
 # In the worker
 
 
@@ -110,32 +133,17 @@ def check_writable(connection: Connection | None) -> None:
         require_writable(connection)
 
 
-def check_loss(context: JobContext, verb: str, name: str) -> None:
+def check_loss(context: JobContext, params: Confirmation, verb: str, name: str) -> None:
     """What can lose a commit needs an admin, as of now, and the subject's name as typed. Raises JobFailed."""
-    if not asker(context).may(verb, context.job.connection):
+    job = context.job
+    asker = Actor(job.requested_by_name, cast("Source", params["source"]), job.requested_by)
+    if not asker.may(verb, job.connection):
         sentence = f"{BEFORE_ANY_CHANGE}: this can lose a commit and needs an admin."
         raise JobFailed("NotAllowed", sentence)
-    check_name(context, name, can_lose=True)
+    check_name(params, name, can_lose=True)
 
 
-def check_name(context: JobContext, name: str, *, can_lose: bool = False) -> None:
+def check_name(params: Confirmation, name: str, *, can_lose: bool = False) -> None:
     """Raises JobFailed unless the job was asked for with the name typed."""
     with or_stop():
-        require_name(str(context.params.get("confirm", "")), name, can_lose=can_lose)
-
-
-def asker(context: JobContext) -> Actor:
-    """Who asked for the job, with the role that they have now."""
-    job = context.job
-    return Actor(job.requested_by_name, cast("Source", context.params.get("source", "page")), job.requested_by)
-
-
-def confirmation(actor: Actor, planned: Job, digest: str, confirm: str) -> dict[str, Any]:
-    """What a worker has to know of a confirmation, as parameters of its job."""
-    return {
-        "digest": digest,
-        "planned_by": str(planned.pk),
-        "confirm": confirm.strip(),
-        "confirmed_by": actor.name,
-        "source": actor.source,
-    }
+        require_name(params["confirm"], name, can_lose=can_lose)

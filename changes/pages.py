@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from changes.documents import CallDocument
+from changes.documents import CallDocument, PlanDocument, RefusalDocument
 from changes.gate import LASTS_IN_WORDS, NameNotTyped, is_too_old, read_at
 from dashboard.connections.writable import ChangeRefused
 from dashboard.jobs.actions import JobBusy
@@ -68,8 +68,8 @@ class PlanPage:
     """
 
     job: Job
-    plan: Mapping[str, Any] | None
-    refusal: Mapping[str, Any] | None
+    plan: PlanDocument | None
+    refusal: RefusalDocument | None
     led_to: Job | None
     command: str
     name: str
@@ -102,7 +102,8 @@ class PlanPage:
 
     @property
     def title(self) -> str:
-        return str((self.plan or self.refusal or {}).get("title") or self.words.title)
+        shown = self.plan or self.refusal
+        return shown["title"] if shown else self.words.title
 
     @property
     def button(self) -> str:
@@ -158,5 +159,5 @@ def confirmed(
     return SeeOther(reverse("job", args=[job.pk]))
 
 
-def _all(page: PlanPage, context: Mapping[str, Any]) -> dict[str, Any]:
+def _all(page: PlanPage, context: Mapping[str, Any]) -> dict[str, object]:
     return {"page": page, "poll_seconds": page.poll_seconds, **context}

@@ -9,9 +9,13 @@ from functools import partial
 from changes.asking import WantedChange, ask_for
 from changes.gate import permitted
 from coordinator.models import DeltaTable
-from coordinator.repairs.confirmed import REPAIR_KEY, shown_plan
+from coordinator.repairs.bulk import RepairManyParams
+from coordinator.repairs.confirmed import REPAIR_KEY, PlanRepairParams, shown_plan
 from coordinator.repairs.fresh import Subject
+from coordinator.tasks import ObserveParams, ObserveTableParams
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.gate import require
+from dashboard.audit.log import record
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, ask
 from dashboard.jobs.models import Job
@@ -20,7 +24,7 @@ from lake.delta.uri import TableUri
 
 def observe_lake(actor: Actor, connection: Connection, *, in_full: bool = False, here: bool = False) -> Job:
     """Look at a whole connection; the look under way is returned instead of a second. Raises NotAllowed, JobBusy."""
-    params = {"in_full": in_full} if in_full else {}
+    params: ObserveParams = {"in_full": in_full} if in_full else {}
     return ask(actor, "observe", f"Observe {connection.name}", here=here, connection=connection, params=params)
 
 
@@ -34,7 +38,7 @@ def observe_table(actor: Actor, connection: Connection, uri: TableUri, *, here: 
         here=here,
         connection=connection,
         target=Target("table", str(table.pk) if table else "", table.uri if table else uri.s3a),
-        params={"uri": uri.s3a},
+        params=ObserveTableParams(uri=uri.s3a),
     )
 
 
@@ -50,7 +54,7 @@ def plan_repairs(actor: Actor, table: DeltaTable, path_scheme: str = "", *, here
         here=here,
         connection=table.connection,
         target=_target(table),
-        params={"uri": table.uri, "path_scheme": path_scheme},
+        params=PlanRepairParams(uri=table.uri, path_scheme=path_scheme),
     )
 
 
@@ -112,7 +116,11 @@ def repair_many(
     with permitted(actor, "table.repair", target, connection):
         pass  # which plans there are is for the worker to find out
     ids = sorted(table.pk for table in tables)
-    params = {"tables": ids, "repairs": sorted(repairs), "stop_at_first_failure": stop_at_first_failure}
+    params: RepairManyParams = {
+        "tables": ids,
+        "repairs": sorted(repairs),
+        "stop_at_first_failure": stop_at_first_failure,
+    }
     job = ask(
         actor,
         "repair-many",
@@ -130,3 +138,24 @@ def repair_many(
 
 def _target(table: DeltaTable) -> Target:
     return Target("table", str(table.pk), table.uri)
+
+
+def set_read_only(actor: Actor, connection: Connection, read_only: bool) -> bool:
+    """Switch whether Levee may change a connection's lake; False where it is so already. Raises NotAllowed.
+
+    Jobs ask again before their first call, so what is queued stops there.
+    """
+    require(actor, "lake.declare", target=connection.name, connection=connection)
+    changed = Connection.objects.filter(pk=connection.pk, read_only=not read_only).update(read_only=read_only) > 0
+    if changed:
+        record(
+            actor,
+            "connection.read-only",
+            target_type="connection",
+            target_id=str(connection.pk),
+            target_label=connection.name,
+            before={"read_only": not read_only},
+            after={"read_only": read_only},
+        )
+        connection.read_only = read_only
+    return changed

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 
 from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, TableFinding
-from coordinator.observation.looked_at import looked_at
+from coordinator.observation.passes import looked_at
 from coordinator.observation.settings_of_aws import judge_by_clock
 from coordinator.protocols.deadlines import WARNED_BEFORE
 from coordinator.protocols.verdict import State

@@ -10,18 +10,16 @@ class CoordinatorConfig(AppConfig):
         from coordinator.coordination import jobs as coordination_jobs  # noqa: F401 - registers the kinds of jobs
         from coordinator.declaration import StoreSection, WatchSection
         from coordinator.models import Bucket, DeltaTable, ObservationPass
-        from coordinator.navigation import register_navigation
+        from coordinator.navigation import register_addresses
         from coordinator.repairs import jobs  # noqa: F401 - registers the kinds of jobs
         from coordinator.rescue import jobs as rescue_jobs  # noqa: F401 - registers the kinds of jobs
         from coordinator.settings import jobs as settings_jobs  # noqa: F401 - registers the kinds of jobs
-        from coordinator.visibility import register_owners
         from dashboard.alerts.problems import register_source
         from dashboard.connections.held import counted_as, goes_with_its_connection
         from dashboard.declaration.sections import register
         from dashboard.web.health import ready_when
 
-        register_navigation()
-        register_owners()
+        register_addresses()
         ready_when("observation", looks_are_fresh)
         register_source("lake", lake_problems, *KINDS)
         goes_with_its_connection(Bucket, ObservationPass)

@@ -3,11 +3,15 @@
 What stands beside a type is the example of the documentation, which is written from here.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
 
-from changes.commands import ErrorDocument, JobDocument, job_document
+from changes.commands import JobDocument, job_document
 from changes.documents import OutcomeDocument, PlanDocument, RefusalDocument
+from coordinator.settings.capacity import CapacityAdvice
+from coordinator.settings.rule_reach import LifecycleView
 from dashboard.jobs.models import Job
+from dashboard.jobs.queries import ErrorDocument
 
 Uri = Annotated[str, "s3a://lake/orders"]
 Version = Annotated[int, 42]
@@ -17,12 +21,17 @@ Operation = Annotated[str, "enable | drop | create | leftovers"]
 
 
 class OvertakenDocument(TypedDict):
-    """Where a job stopped (0: before the first call), what it had written, whether the finding of a repair is left."""
+    """Where a job stopped (0: before the first call), and what it had written by then."""
 
     call: int
     of: int
     reason: str
     written: list[str]
+
+
+class OvertakenRepair(OvertakenDocument):
+    """The same of a repair, and whether its finding is left."""
+
     finding_holds: bool
 
 
@@ -42,12 +51,12 @@ class RepairRefusal(RefusalDocument):
 class ChangedTableJob(JobDocument):
     """A job that changed a table; `overtaken` is null where nobody was faster."""
 
-    overtaken: OvertakenDocument | None
+    overtaken: OvertakenRepair | None
     calls: list[OutcomeDocument]
 
 
 def table_job_document(job: Job) -> ChangedTableJob:
-    calls = job.result.get("after", {}).get("calls", [])
+    calls: list[OutcomeDocument] = job.result.get("after", {}).get("calls", [])
     return {**job_document(job), "overtaken": job.result.get("overtaken"), "calls": calls}
 
 
@@ -76,21 +85,25 @@ class SettingJob(JobDocument):
     outcomes: list[SettingOutcome]
 
 
-class SettingJson(TypedDict):
+class RequestedChange(TypedDict):
+    """A change request as JSON (`requests.change_request_document`), for programs and in a job's parameters."""
+
+    wish: Annotated[Mapping[str, object], {"act": "change-capacity", "name": "delta_log", "capacity": {"read": 25}}]
+
+
+class SettingJson(RequestedChange):
     """`store NAME ACTION --json` and `bucket NAME ACTION --json`; of `plan` and `refusal` one is null."""
 
     read_at: Moment
-    wish: Annotated[dict[str, Any], {"act": "change-capacity", "name": "delta_log", "capacity": {"read": 25}}]
     plan: SettingPlan | None
     refusal: SettingRefusal | None
     job: SettingJob | None
 
 
-class CopyLine(TypedDict):
+class CopyDocument(TypedDict):
     """One saved copy; `kind`, `saved_at` and `version` are null where `unreadable` says why an object is none."""
 
     id: Copy
-    connection: Annotated[str, "prod"]
     table: Uri
     kind: Annotated[str | None, "temp-file | staged-file | entry | registration"]
     repair: str
@@ -101,10 +114,19 @@ class CopyLine(TypedDict):
     unreadable: Annotated[str, ""]
 
 
-class NotListed(TypedDict):
-    table: Uri
+class CopyLine(CopyDocument):
     connection: Annotated[str, "prod"]
+
+
+class RefusedListing(TypedDict):
+    """A table whose copies S3 would not list."""
+
+    table: Uri
     reason: str
+
+
+class NotListed(RefusedListing):
+    connection: Annotated[str, "prod"]
 
 
 class CopiesJson(TypedDict):
@@ -153,8 +175,8 @@ class CommitsJob(TypedDict):
     error: ErrorDocument | None
 
 
-class CommitsJson(TypedDict):
-    """`commits enable|drop|create|leftovers --json`; `job` is null without `--apply`."""
+class PreflightDocument(TypedDict):
+    """What the checks of one act came to."""
 
     operation: Operation
     uri: Uri
@@ -165,8 +187,61 @@ class CommitsJson(TypedDict):
     may_run: bool
     digest: str
     checks: list[CheckDocument]
+
+
+class CommitsJson(PreflightDocument):
+    """`commits enable|drop|create|leftovers --json`; `job` is null without `--apply`."""
+
     statement: Annotated[str, "ALTER TABLE delta.`s3://lake/orders` SET TBLPROPERTIES (…)"]
     job: CommitsJob | None
+
+
+class ManyCommitsOutcome(TypedDict):
+    uri: Uri
+    state: Annotated[str, "done | refused | failed"]
+    sentence: str
+
+
+class ManyCommitsJob(TypedDict):
+    id: str
+    kind: Annotated[str, "enable-many"]
+    state: Annotated[str, "succeeded | failed | queued"]
+    message: str
+    outcomes: list[ManyCommitsOutcome]
+    error: ErrorDocument | None
+
+
+class SkippedTable(TypedDict):
+    uri: Annotated[str, "s3a://lake/returns"]
+    reason: Annotated[str, "Coordinated already."]
+
+
+class ManyCommitsJson(TypedDict):
+    """`commits enable|drop --all --json`; `job` is null without `--apply`."""
+
+    operation: Annotated[str, "enable | drop"]
+    store: Annotated[str, "delta_commits"]
+    tables: list[Uri]
+    skipped: list[SkippedTable]
+    more_match: bool
+    confirm: Annotated[str, "1 table"]
+    job: ManyCommitsJob | None
+
+
+class ConfJson(TypedDict):
+    """`commits conf --json`; each of `settings` and `new_tables` is a `session_conf.Setting`."""
+
+    mechanism: Annotated[str, "log_store"]
+    delta: Annotated[str, "4.4.0"]
+    pyspark: Annotated[str, "4.2.0"]
+    checked: Annotated[str, "run on S3A"]
+    packages: Annotated[list[str], ["io.delta:…"]]
+    settings: Annotated[list[dict[str, str]], [{"key": "…", "value": "…", "why": "…", "older": "…"}]]
+    new_tables: Annotated[list[dict[str, str]], []]
+    warnings: list[str]
+    spark_submit: str
+    pyspark_session: str
+    cluster_conf: str
 
 
 class EntryDocument(TypedDict):
@@ -193,7 +268,7 @@ class FindingDocument(TypedDict):
     version: Version | None
     summary: str
     meaning: str
-    evidence: dict[str, Any]
+    evidence: dict[str, object]
     repairs: Annotated[list[str], ["publish-commit"]]
     opened_at: Moment | None
     seen_at: Moment | None
@@ -223,6 +298,107 @@ class ReadingError(TypedDict):
     at: Moment | None
 
 
+class ObservedDocument(TypedDict):
+    """What a store and a bucket have in common; `error` is null where the last reading brought all."""
+
+    connection: Annotated[str, "prod"]
+    name: str
+    state: Annotated[str, "unsafe | attention | not_checked | healthy"]
+    summary: str
+    observed_at: Moment | None
+    error: ReadingError | None
+    tables: Annotated[int, 3]
+
+
+class StoreLine(ObservedDocument):
+    """A commit store in `stores --json`; `settings` are as last read."""
+
+    kind: Annotated[str, "log_store | commit_coordinator"]
+    settings: Annotated[Mapping[str, object], {"status": "ACTIVE", "billing": "on_demand", "ttl_status": "ENABLED"}]
+    scanned_at: Moment | None
+    scanned_items: Annotated[int | None, 420]
+
+
+class MigrationDocument(TypedDict):
+    """Where a move of TTL is."""
+
+    phase: str
+    detail: str
+    from_attribute: Annotated[str, "commitTime"]
+    phase_at: Moment | None
+
+
+class TtlDocument(TypedDict):
+    """TTL of a store and what it leaves; `since_is_exact` is false where it was so when Levee first looked."""
+
+    status: Annotated[str, "ENABLED"]
+    attribute: Annotated[str, "expireTime"]
+    since: Moment | None
+    since_is_exact: bool
+    past_their_time: int
+    incomplete: int
+    complete_without_time: int
+    with_commit_time: int
+    migration: MigrationDocument | None
+
+
+class StoreJson(StoreLine):
+    """`store NAME --json`."""
+
+    capacity: CapacityAdvice
+    ttl: TtlDocument
+
+
+class DeadlineDocument(TypedDict):
+    """A `Deadline` as it was stored; `version` is null where it is of no one commit."""
+
+    at: Annotated[str | None, "2026-11-25T00:00:00Z"]
+    state: Annotated[str, "unsafe | attention | healthy | not_checked"]
+    what: Annotated[str, "unpublished commit | last copy of a commit | published log | data files | …"]
+    rule: Annotated[str, "tmp-4d"]
+    does: Annotated[str, "deletes | archives"]
+    table: Annotated[str, "sales/orders"]
+    tables: Annotated[int, 1]
+    version: Version | None
+    file: Annotated[str, ".tmp/…"]
+    condition: Annotated[str, "tagged k=v"]
+
+
+class BucketLine(ObservedDocument):
+    """A bucket in `buckets --json`."""
+
+    settings: Annotated[
+        Mapping[str, object],
+        {"versioning": "Enabled", "lifecycle_rules": [{}], "tiering": [{}], "findings": [{}], "unknown": [["…", "…"]]},
+    ]
+    deadlines: list[DeadlineDocument]
+    deadlines_in_all: Annotated[int, 1]
+
+
+class BucketJson(BucketLine):
+    """`bucket NAME --json`."""
+
+    lifecycle: LifecycleView
+
+
+class ObserveJob(TypedDict):
+    """A look as `observe --json` tells it."""
+
+    id: str
+    connection: Annotated[str | None, "prod"]
+    target: str
+    state: Annotated[str, "succeeded | failed | queued"]
+    message: str
+    error: ErrorDocument | None
+    result: Annotated[Mapping[str, object], {"requests": 12, "read_units": 3.5, "problems": []}]
+
+
+class ObserveJson(TypedDict):
+    """`observe --json`."""
+
+    jobs: list[ObserveJob]
+
+
 class ProtocolDocument(TypedDict):
     reader_version: Annotated[int | None, 3]
     writer_version: Annotated[int | None, 7]
@@ -239,7 +415,7 @@ class TableJson(TableLine):
     log_bytes: Annotated[int | None, 48211]
     lock_domains: list[Any]
     protocol: ProtocolDocument
-    properties: dict[str, Any]
+    properties: dict[str, object]
     partition_columns: list[str]
     registrations: list[Any]
     error: ReadingError | None

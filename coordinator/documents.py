@@ -1,11 +1,21 @@
 """Tables, stores and buckets as the JSON documents of the command line (docs/architecture.md, Command line)."""
 
 from datetime import datetime
-from typing import Any
+from typing import cast
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from coordinator.contract import EntryDocument, FindingDocument, TableJson, TableLine
+from coordinator.contract import (
+    BucketLine,
+    DeadlineDocument,
+    EntryDocument,
+    FindingDocument,
+    ObservedDocument,
+    StoreLine,
+    TableJson,
+    TableLine,
+)
 from coordinator.models import Bucket, CommitStore, DeltaTable, Entry, TableFinding
 from coordinator.protocols.deadlines import read_moment
 from coordinator.queries.deadlines import count_in_all, stored_deadlines
@@ -98,41 +108,43 @@ def _entry(entry: Entry, now: datetime) -> EntryDocument:
     }
 
 
-def store_document(store: CommitStore) -> dict[str, Any]:
+def store_document(store: CommitStore) -> StoreLine:
     """One commit store with its settings as last read."""
-    return _observed(store) | {
-        "name": store.name,
+    return {
+        **_observed(store, store.tables.filter(gone_at=None)),
         "kind": store.kind,
-        "tables": store.tables.filter(gone_at=None).count(),
         "settings": store.facts,
         "scanned_at": moment(store.scanned_at),
         "scanned_items": store.scanned_items,
     }
 
 
-def bucket_document(bucket: Bucket) -> dict[str, Any]:
+def bucket_document(bucket: Bucket) -> BucketLine:
     """One bucket with settings as last read and deadlines as last judged: the contract of `levee buckets --json`."""
     tables = DeltaTable.objects.filter(connection=bucket.connection, bucket=bucket.name, gone_at=None)
     facts = bucket.facts if isinstance(bucket.facts, dict) else {}
-    deadlines = stored_deadlines(facts)
-    return _observed(bucket) | {
-        "name": bucket.name,
-        "tables": tables.count(),
+    return {
+        **_observed(bucket, tables),
         "settings": {key: value for key, value in facts.items() if key not in _JUDGED},
-        "deadlines": [{**one, "at": moment(read_moment(one.get("at")))} for one in deadlines],
+        "deadlines": [
+            cast("DeadlineDocument", {**one, "at": moment(read_moment(one.get("at")))})
+            for one in stored_deadlines(facts)
+        ],
         "deadlines_in_all": count_in_all(facts),
     }
 
 
-def _observed(row: CommitStore | Bucket) -> dict[str, Any]:
+def _observed(row: CommitStore | Bucket, tables: QuerySet[DeltaTable]) -> ObservedDocument:
     return {
         "connection": row.connection.name,
+        "name": row.name,
         "state": row.state,
         "summary": row.summary,
         "observed_at": moment(row.observed_at),
         "error": {"code": row.error_code, "text": row.error_text, "at": moment(row.error_at)}
         if row.error_code
         else None,
+        "tables": tables.count(),
     }
 
 

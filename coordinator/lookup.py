@@ -29,6 +29,16 @@ def connection_named(name: str) -> Connection:
     return found
 
 
+def only_connection(name: str | None) -> Connection:
+    """The connection of a name, or the only one there is. Raises Failed, or UsageError where several are meant."""
+    if name is not None:
+        return connection_named(name)
+    found = connections()
+    if len(found) > 1:
+        raise UsageError("Several connections are declared: add --connection NAME.")
+    return found[0]
+
+
 def place_of(uri: str) -> TableUri:
     """Parse a table's URI to the letter. Raises UsageError."""
     try:

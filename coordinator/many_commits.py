@@ -2,10 +2,10 @@
 
 import shlex
 from collections.abc import Iterator
-from typing import Any
 
 from django.core.management.base import CommandParser
 
+from coordinator.contract import ManyCommitsJob, ManyCommitsJson
 from coordinator.coordination.actions import act_on_many
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.jobs import MANY
@@ -14,11 +14,11 @@ from coordinator.protocols.verdict import State
 from coordinator.queries.coordination import MOST_TABLES, ManySelection, many_selection
 from coordinator.queries.table_list import TableFilter
 from dashboard.accounts.actor import Actor
-from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.commands import Failed, JsonCommand, Options, UsageError
 from dashboard.connections.writable import ChangeRefused
 from dashboard.jobs.models import Job, JobState
+from dashboard.jobs.queries import error_of
 
-Document = dict[str, Any]
 _FILTERS = {"state": "--state", "search": "--search", "bucket": "--bucket"}
 _OF_ONE = {"uri": "a URI", "probe": "--probe", "remove": "--remove", "columns": "--columns"}
 
@@ -36,12 +36,12 @@ def add_filter_arguments(parser: CommandParser) -> None:
     )
 
 
-def named_filters(options: Document) -> list[str]:
+def named_filters(options: Options) -> list[str]:
     """The filters that were given."""
     return [word for name, word in _FILTERS.items() if options[name]]
 
 
-def act_on_all(command: JsonCommand, operation: Operation, options: Document) -> None:
+def act_on_all(command: JsonCommand, operation: Operation, options: Options) -> None:
     """Print which tables are touched and which not, and with --apply act. Raises UsageError (2) or Failed (1)."""
     selection = _selection(operation, options)
     if options["apply"] and selection.touched:
@@ -52,7 +52,7 @@ def act_on_all(command: JsonCommand, operation: Operation, options: Document) ->
         raise Failed(job.error_text or job.message)
 
 
-def _selection(operation: Operation, options: Document) -> ManySelection:
+def _selection(operation: Operation, options: Options) -> ManySelection:
     if operation not in MANY:
         raise UsageError(f"`levee commits {operation.value}` takes one table at a time.")
     if of_one := [word for name, word in _OF_ONE.items() if options[name]]:
@@ -74,14 +74,14 @@ def _selection(operation: Operation, options: Document) -> ManySelection:
     return selection
 
 
-def _require_stated(operation: Operation, selection: ManySelection, options: Document) -> None:
+def _require_stated(operation: Operation, selection: ManySelection, options: Options) -> None:
     if operation is Operation.DROP and options["confirm"].strip() != selection.confirm:
         raise UsageError(f"A drop cannot be undone: say how many, --confirm {shlex.quote(selection.confirm)}.")
     if operation is Operation.ENABLE and not options["writers_paused"]:
         raise UsageError("Pause every writer of these tables, and state it: --writers-paused.")
 
 
-def _act(operation: Operation, selection: ManySelection, options: Document) -> Job:
+def _act(operation: Operation, selection: ManySelection, options: Options) -> Job:
     try:
         return act_on_many(
             Actor.command(),
@@ -98,7 +98,7 @@ def _act(operation: Operation, selection: ManySelection, options: Document) -> J
         raise Failed(str(refusal)) from refusal
 
 
-def _document(operation: Operation, selection: ManySelection, store: str, job: Job | None) -> Document:
+def _document(operation: Operation, selection: ManySelection, store: str, job: Job | None) -> ManyCommitsJson:
     return {
         "operation": operation.value,
         "store": store,
@@ -110,7 +110,7 @@ def _document(operation: Operation, selection: ManySelection, store: str, job: J
     }
 
 
-def _job_document(job: Job) -> Document:
+def _job_document(job: Job) -> ManyCommitsJob:
     outcomes = job.result.get("outcomes", [])
     return {
         "id": str(job.pk),
@@ -118,7 +118,7 @@ def _job_document(job: Job) -> Document:
         "state": str(job.state),
         "message": job.message,
         "outcomes": [{"uri": one["label"], "state": one["state"], "sentence": one["sentence"]} for one in outcomes],
-        "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
+        "error": error_of(job),
     }
 
 

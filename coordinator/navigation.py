@@ -1,21 +1,31 @@
 """The lake's entries in the navigation, each with the number of things in the worst state that needs a look."""
 
+from collections.abc import Iterable
+
 from django.db.models import Count, Model
 
 from coordinator.models import Bucket, CommitStore, DeltaTable
 from coordinator.protocols.verdict import State
+from dashboard.accounts.scope import owned_by
 from dashboard.web.navigation import NavCount, NavItem, register
 
 # Further down the list a table works and nothing can be lost; a number there would only be noise.
 _LOUD = (State.BLOCKED, State.UNSAFE, State.ATTENTION)
 
 
-def register_navigation() -> None:
+def register_addresses() -> None:
+    """Register the entries of the navigation, and whose things the addresses of these pages name."""
     register(
         NavItem("Lake", "Tables", "tables", "i-table", 10, _tables),
         NavItem("Lake", "Commit stores", "stores", "i-store", 20, _stores),
         NavItem("Lake", "Buckets", "buckets", "i-bucket", 30, _buckets),
         NavItem("Console", "Connections", "connections", "i-gear", 40),
+    )
+    owned_by(
+        table_id=lambda pk: _connection(DeltaTable, pk),
+        store_id=lambda pk: _connection(CommitStore, pk),
+        bucket_id=lambda pk: _connection(Bucket, pk),
+        connection_id=lambda pk: (pk,),
     )
 
 
@@ -37,3 +47,7 @@ def _worst(model: type[Model], connection_id: int | None, **narrow: None) -> Nav
         things = things.filter(connection_id=connection_id)
     counts = dict(things.values_list("state_rank").annotate(number=Count("pk")).order_by())
     return next((NavCount(state.value, counts[state.rank]) for state in _LOUD if state.rank in counts), None)
+
+
+def _connection(model: type[Model], pk: int) -> Iterable[int | None]:
+    return model._default_manager.filter(pk=pk).values_list("connection_id", flat=True)

@@ -1,7 +1,6 @@
 """What `levee store NAME …` and `levee bucket NAME …` share: plan one change, print it, carry it out with `--apply`."""
 
 from collections.abc import Iterator
-from typing import Any, cast
 
 from changes.commands import (
     NOTHING_CHANGED,
@@ -14,30 +13,30 @@ from changes.commands import (
     require_planned,
     require_read,
 )
-from changes.documents import PlanDocument, RefusalDocument
+from changes.documents import OutcomeDocument, PlanDocument, RefusalDocument
 from changes.plan import NOTHING_TO_DO
-from coordinator.contract import SettingJob, SettingJson, SettingOutcome, SettingPlan, SettingRefusal
+from coordinator.contract import SettingJob, SettingJson, SettingOutcome, SettingRefusal
 from coordinator.queries.settings_plan import equivalents_of
 from coordinator.settings.actions import apply_change, plan_change
+from coordinator.settings.gate import PlanChangeResult
 from coordinator.settings.requests import ChangeInvalid, ChangeRequest, subject_name
 from dashboard.accounts.actor import Actor
-from dashboard.commands import Failed, UsageError
+from dashboard.commands import Failed, Options, UsageError
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
-
-Document = dict[str, Any]
 
 
 class SettingsCommand(ChangeCommand):
     """Plans a change of a store or a bucket."""
 
-    def change(self, connection: Connection, change: ChangeRequest, options: Document) -> None:
+    def change(self, connection: Connection, change: ChangeRequest, options: Options) -> None:
         """Print the plan, or carry it out. Raises UsageError (2) or Failed (1)."""
         self.check_change(options)
         planned = _plan(connection, change)
-        plan, refusal = planned.result["plan"], planned.result["refusal"]
-        job = _apply(planned, change, options) if plan and options["apply"] else None
-        self.emit(_document(planned, job), list(_as_text(plan, refusal, job, applied=options["apply"])))
+        result: PlanChangeResult = planned.result
+        plan, refusal = result["plan"], result["refusal"]
+        job = _apply(planned, plan, change, options) if plan and options["apply"] else None
+        self.emit(_document(result, job), list(_as_text(plan, refusal, job, applied=options["apply"])))
         require_planned(refusal, f"Nothing was planned: {refusal['reason']}" if refusal else "")
         if job and has_failed(job):
             raise Failed(f"The change was not made whole: see above and `levee job {job.pk}`.")
@@ -52,34 +51,34 @@ def _plan(connection: Connection, change: ChangeRequest) -> Job:
     return planned
 
 
-def _apply(planned: Job, change: ChangeRequest, options: Document) -> Job:
-    plan, confirm = planned.result["plan"], options["confirm"]
+def _apply(planned: Job, plan: PlanDocument, change: ChangeRequest, options: Options) -> Job:
+    confirm = options["confirm"]
     if plan["danger"] and confirm.strip() != subject_name(change):
         raise UsageError(f"{plan['danger']} Add --confirm {subject_name(change)}.")
     with or_failed():
         return apply_change(Actor.command(), planned, plan["digest"], confirm=confirm, here=not options["enqueue"])
 
 
-def _document(planned: Job, job: Job | None) -> SettingJson:
-    plan, refusal = planned.result["plan"], planned.result["refusal"]
+def _document(result: PlanChangeResult, job: Job | None) -> SettingJson:
+    plan, refusal = result["plan"], result["refusal"]
     return {
-        "read_at": planned.result["read_at"],
-        "wish": planned.result["wish"],
-        "plan": cast("SettingPlan", {**plan, "act": plan["kind"]}) if plan else None,
+        "read_at": result["read_at"],
+        "wish": result["wish"],
+        "plan": {**plan, "act": plan["kind"]} if plan else None,
         "refusal": _refusal_document(refusal) if refusal else None,
         "job": _job_document(job),
     }
 
 
-def _refusal_document(refusal: Document) -> SettingRefusal:
-    return cast("SettingRefusal", {**refusal, "act": refusal["kind"], "code": refusal["why"]})
+def _refusal_document(refusal: RefusalDocument) -> SettingRefusal:
+    return {**refusal, "act": refusal["kind"], "code": refusal["why"]}
 
 
 def _job_document(job: Job | None) -> SettingJob | None:
     if job is None:
         return None
-    made = job.result.get("outcomes", [])
-    outcomes = [cast("SettingOutcome", {**one, "result": one["outcome"]}) for one in made]
+    made: list[OutcomeDocument] = job.result.get("outcomes", [])
+    outcomes: list[SettingOutcome] = [{**one, "result": one["outcome"]} for one in made]
     return {**job_document(job), "outcomes": outcomes}
 
 

@@ -2,25 +2,37 @@
 
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Self
+from typing import Self, TypedDict
 
 from celery import shared_task
 from django.conf import settings
 
-from coordinator.observation.looked_at import looked_at
-from coordinator.observation.passes import PassResult, observe_connection, observe_one_table
+from coordinator.observation.passes import PassResult, looked_at, observe_connection, observe_one_table
 from dashboard.accounts.actor import Actor
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
-from dashboard.jobs.context import JobContext
+from dashboard.jobs.context import JobContext, JobResult
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import open_lake
 from lake.delta.uri import TableUri
 
 
+class ObserveParams(TypedDict, total=False):
+    in_full: bool
+
+
+class ObserveResult(JobResult):
+    read_units: float
+    problems: list[str]
+
+
+class ObserveTableParams(TypedDict):
+    uri: str
+
+
 @job_kind("observe", queue="aws", verb="lake.observe", changes_lake=False)
-def observe(context: JobContext) -> str:
-    """One look at a whole connection; params: in_full."""
+def observe(context: JobContext, params: ObserveParams) -> str:
+    """One look at a whole connection."""
     connection = _connection(context)
     access = lake_access(connection)
     with open_lake(access, parallel=settings.OBSERVE_THREADS) as lake, PassSteps(context) as steps:
@@ -28,22 +40,23 @@ def observe(context: JobContext) -> str:
             connection,
             lake,
             threads=settings.OBSERVE_THREADS,
-            in_full=bool(context.params.get("in_full")),
+            in_full=params.get("in_full", False),
             progress=steps,
         )
-    context.result(requests=result.requests, read_units=result.read_units, problems=list(result.problems))
+    problems = list(result.problems)
+    context.result(ObserveResult(requests=result.requests, read_units=result.read_units, problems=problems))
     for problem in result.problems:
         context.log(problem, level="WARN")
     return sentence(result)
 
 
 @job_kind("observe-table", queue="aws", verb="lake.observe", changes_lake=False)
-def observe_table(context: JobContext) -> str:
-    """One look at one table in full; params: uri."""
+def observe_table(context: JobContext, params: ObserveTableParams) -> str:
+    """One look at one table in full."""
     connection = _connection(context)
     with open_lake(lake_access(connection)) as lake, context.step("Read the table"):
-        reading = observe_one_table(connection, lake, TableUri.parse(context.params["uri"]))
-    context.result(requests=lake.requests.total)
+        reading = observe_one_table(connection, lake, TableUri.parse(params["uri"]))
+    context.result({"requests": lake.requests.total})
     if reading.error is not None:
         raise reading.error.cause
     return reading.verdict.summary if reading.verdict else "Nothing is there: no log, and no entry in a commit store."

@@ -1,6 +1,7 @@
 """Celery: the messenger between the console and its workers. The Job row is the truth; a lost message does no harm."""
 
 import os
+from typing import Any
 
 from celery import Celery
 from django.conf import settings
@@ -16,6 +17,12 @@ SEND_EVERY_SECONDS = 15
 BEAT_EVERY_SECONDS = 30
 QUEUES = ("default", "aws", "spark", "alerts")
 TTL_EVERY_SECONDS = 60
+
+
+def _every(seconds: float, task: str, queue: str, *args: str) -> dict[str, Any]:
+    """A tick; one that waited longer than its period is worth nothing, for the next one is there already."""
+    return {"task": task, "args": args, "schedule": seconds, "options": {"expires": seconds, "queue": queue}}
+
 
 app = Celery("levee")
 app.conf.update(
@@ -47,57 +54,16 @@ app.conf.update(
     task_queues={name: {"exchange": name, "routing_key": name} for name in QUEUES},
     timezone="UTC",
     enable_utc=True,
-    # A tick that waited longer than its period is worth nothing: the next one is there already.
     beat_schedule={
-        "reap": {
-            "task": "dashboard.jobs.ticks.reap",
-            "schedule": REAP_EVERY_SECONDS,
-            "options": {"expires": REAP_EVERY_SECONDS, "queue": "default"},
-        },
-        "seal": {
-            "task": "dashboard.audit.tasks.seal",
-            "schedule": SEAL_EVERY_SECONDS,
-            "options": {"expires": SEAL_EVERY_SECONDS, "queue": "default"},
-        },
-        "alerts": {
-            "task": "dashboard.alerts.tasks.look",
-            "schedule": ALERT_EVERY_SECONDS,
-            "options": {"expires": ALERT_EVERY_SECONDS, "queue": "alerts"},
-        },
-        "messages": {
-            "task": "dashboard.alerts.tasks.send",
-            "schedule": SEND_EVERY_SECONDS,
-            "options": {"expires": SEND_EVERY_SECONDS, "queue": "alerts"},
-        },
-        "dead-man": {
-            "task": "dashboard.alerts.tasks.call_dead_man",
-            "schedule": ALERT_EVERY_SECONDS,
-            "options": {"expires": ALERT_EVERY_SECONDS, "queue": "alerts"},
-        },
-        **{
-            f"beat-{queue}": {
-                "task": "dashboard.jobs.ticks.beat",
-                "args": (queue,),
-                "schedule": BEAT_EVERY_SECONDS,
-                "options": {"expires": BEAT_EVERY_SECONDS, "queue": queue},
-            }
-            for queue in QUEUES
-        },
-        "observe": {
-            "task": "coordinator.tasks.observe_tick",
-            "schedule": settings.OBSERVE_EVERY_SECONDS,
-            "options": {"expires": settings.OBSERVE_EVERY_SECONDS, "queue": "default"},
-        },
-        "backups": {
-            "task": "backups.tasks.backup_tick",
-            "schedule": settings.BACKUP_TICK_SECONDS,
-            "options": {"expires": settings.BACKUP_TICK_SECONDS, "queue": "default"},
-        },
-        "ttl": {
-            "task": "coordinator.settings.ttl_ticks.ttl_tick",
-            "schedule": TTL_EVERY_SECONDS,
-            "options": {"expires": TTL_EVERY_SECONDS, "queue": "aws"},
-        },
+        "reap": _every(REAP_EVERY_SECONDS, "dashboard.jobs.ticks.reap", "default"),
+        "seal": _every(SEAL_EVERY_SECONDS, "dashboard.audit.tasks.seal", "default"),
+        "alerts": _every(ALERT_EVERY_SECONDS, "dashboard.alerts.tasks.look", "alerts"),
+        "messages": _every(SEND_EVERY_SECONDS, "dashboard.alerts.tasks.send", "alerts"),
+        "dead-man": _every(ALERT_EVERY_SECONDS, "dashboard.alerts.tasks.call_dead_man", "alerts"),
+        **{f"beat-{queue}": _every(BEAT_EVERY_SECONDS, "dashboard.jobs.ticks.beat", queue, queue) for queue in QUEUES},
+        "observe": _every(settings.OBSERVE_EVERY_SECONDS, "coordinator.tasks.observe_tick", "default"),
+        "backups": _every(settings.BACKUP_TICK_SECONDS, "backups.tasks.backup_tick", "default"),
+        "ttl": _every(TTL_EVERY_SECONDS, "coordinator.settings.ttl_ticks.ttl_tick", "aws"),
     },
 )
 app.autodiscover_tasks()

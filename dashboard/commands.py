@@ -1,19 +1,25 @@
 """What every command shares: `--json`, one document on stdout, diagnostics on stderr, exit codes 0, 1 and 2."""
 
+import fcntl
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import OperationalError, ProgrammingError
+from django.db import OperationalError, ProgrammingError, connection
+from django.db.migrations.executor import MigrationExecutor
 
-from dashboard.embedded_database import ensure_migrated
 from dashboard.refusals import Refused
 from dashboard.web.text import visible
+
+Options = Mapping[str, Any]
+"""The arguments of a command as they were read."""
 
 
 class Failed(CommandError):
@@ -99,3 +105,21 @@ def columns(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> list[st
     cells = [list(headers), *(["-" if cell is None else str(cell) for cell in row] for row in rows)]
     widths = [max(len(row[index]) for row in cells) for index in range(len(headers))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+
+
+def ensure_migrated() -> None:
+    """Create or update the tables of the embedded database; two commands at once wait for each other.
+
+    A command must work in a new LEVEE_HOME without a server ever having run there. Any other database is left alone.
+    """
+    if connection.vendor != "sqlite" or not _is_behind():
+        return
+    with open(settings.LEVEE_HOME / "migrate.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if _is_behind():
+            call_command("migrate", interactive=False, verbosity=0)
+
+
+def _is_behind() -> bool:
+    executor = MigrationExecutor(connection)
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))

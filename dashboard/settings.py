@@ -128,7 +128,7 @@ AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = True
 AXES_CLIENT_IP_CALLABLE = "dashboard.accounts.actor.client_address"
-AXES_LOCKOUT_CALLABLE = "dashboard.accounts.throttle.answer"
+AXES_LOCKOUT_CALLABLE = "dashboard.accounts.views.paused"
 AXES_ENABLE_ADMIN = False
 # The audit log has it.
 AXES_DISABLE_ACCESS_LOG = True
@@ -152,7 +152,7 @@ STORAGES = {
 
 # Sessions and transport. HTTPS is switched on by the deployment that has it.
 HTTPS = env_bool("LEVEE_HTTPS", False)
-SESSION_ENGINE = "dashboard.accounts.session_store"
+SESSION_ENGINE = "dashboard.accounts.sessions"
 SESSION_COOKIE_AGE = 8 * 3600
 SESSION_SAVE_EVERY_REQUEST = False
 SESSION_COOKIE_HTTPONLY = True

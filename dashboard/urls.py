@@ -1,15 +1,21 @@
-"""Every address of the console: the shell's own and those of the apps."""
+"""Every address of the console: the shell's own, the audit log's and those of the apps."""
 
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from dashboard.audit.views import audit
+from dashboard.frame import pages
+from dashboard.web import health
+
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="tables", http_method_names=["get", "head"]), name="home"),
     path("", include("dashboard.accounts.urls")),
-    path("", include("dashboard.web.urls")),
-    path("", include("dashboard.frame.urls")),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("states/", pages.states, name="states"),
+    path("scope/", pages.scope, name="scope"),
     path("jobs/", include("dashboard.jobs.urls")),
-    path("audit/", include("dashboard.audit.urls")),
+    path("audit/", audit, name="audit"),
     path("", include("dashboard.alerts.urls")),
     path("", include("coordinator.urls")),
     path("backups/", include("backups.urls")),

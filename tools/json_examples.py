@@ -1,4 +1,4 @@
-"""The JSON examples of docs/architecture.md, written from the types of `coordinator.contract`.
+"""The JSON examples of docs/architecture.md, written from the types of what commands print.
 
 `python -m tools.json_examples` says which differ, `--write` writes them.
 """
@@ -8,7 +8,14 @@ import os
 import re
 import sys
 import types
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
+from datetime import datetime
+from enum import Enum
+from importlib import import_module
+from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+from uuid import UUID
 
 from tools.machine import CHECKOUT, say
 
@@ -16,7 +23,23 @@ PAGE = CHECKOUT / "docs" / "architecture.md"
 WIDTH = 120
 _BLOCK = re.compile(r"(<!-- json: (\w+) -->\n```json\n)(.*?)(\n```)", re.DOTALL)
 _MARKED = re.compile(r"<!-- json: (\w+) -->")
-_PLAIN: dict[Any, Any] = {str: "…", int: 0, bool: False, Any: "…"}
+MODULES = (
+    "coordinator.contract",
+    "backups.contract",
+    "dashboard.alerts.queries",
+    "dashboard.audit.queries",
+    "dashboard.declaration.differences",
+    "dashboard.jobs.queries",
+)
+_PLAIN: dict[Any, Any] = {
+    str: "…",
+    UUID: "…",
+    int: 0,
+    float: 0.0,
+    bool: False,
+    Any: "…",
+    datetime: "2026-11-20T10:00:00Z",
+}
 
 
 def example(kind: Any) -> Any:
@@ -24,15 +47,19 @@ def example(kind: Any) -> Any:
     origin, args = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return args[1]
-    if is_typeddict(kind):
+    if origin is NotRequired:
+        return example(args[0])
+    if is_typeddict(kind) or is_dataclass(kind):
         return {name: example(of) for name, of in get_type_hints(kind, include_extras=True).items()}
     if origin is Literal:
         return " | ".join(map(str, args))
     if origin in (Union, types.UnionType):
         return example(next(one for one in args if one is not type(None)))
-    if origin is list:
-        return [] if args == (Any,) else [example(args[0])]
-    return {} if origin is dict else _PLAIN[kind]
+    if origin in (list, tuple, Sequence):
+        return [] if args == (Any,) else [example(one) for one in args if one is not Ellipsis]
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return " | ".join(one.value for one in kind)
+    return {} if origin in (dict, Mapping) else _PLAIN[kind]
 
 
 def in_lines(value: Any, indent: int = 0, room: int = 0) -> str:
@@ -75,9 +102,8 @@ def documents() -> dict[str, Any]:
     import django
 
     django.setup()
-    from coordinator import contract
-
-    return {name: getattr(contract, name) for name in _MARKED.findall(PAGE.read_text())}
+    modules = [vars(import_module(name)) for name in MODULES]
+    return {name: ChainMap(*modules)[name] for name in _MARKED.findall(PAGE.read_text())}
 
 
 def main() -> int:
@@ -87,7 +113,7 @@ def main() -> int:
         PAGE.write_text(wanted)
         return 0
     if page != wanted:
-        say("Examples of docs/architecture.md are not as coordinator/contract.py has them.")
+        say("Examples of docs/architecture.md are not as the types have them.")
         say("`python -m tools.json_examples --write` writes them.")
     return int(page != wanted)
 

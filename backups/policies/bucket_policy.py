@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from backups.policies.documents import Statement
+
 _ACCOUNT = re.compile(r"arn:(aws[a-z-]*):iam::(\d{12}):")
 
 
@@ -31,12 +33,12 @@ def verdict(text: str, principal: str, action: str, resource: str) -> tuple[str,
     return "no", "No statement of the bucket's policy allows it."
 
 
-def _conditions_left(statement: dict[str, Any], principal: str) -> bool:
+def _conditions_left(statement: Statement, principal: str) -> bool:
     """Whether conditions decide; those that AWS itself asks of a service's grant do not count."""
     return bool(statement.get("Condition")) and not principal.endswith(".amazonaws.com")
 
 
-def _fits(statement: dict[str, Any], principal: str, action: str, resource: str) -> bool:
+def _fits(statement: Statement, principal: str, action: str, resource: str) -> bool:
     return (
         _names(statement.get("Principal"), principal)
         and _matches_any(_listed(statement.get("Action")), action, ignore_case=True)

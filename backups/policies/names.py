@@ -1,14 +1,17 @@
-"""The names that a plan's policies speak of, and their ARNs. Pure."""
+"""The names that a plan's policies speak of, and their ARNs; those of a stored plan."""
 
 import re
 from dataclasses import dataclass
 
-from lake.backup.locations import BucketPrefix
+from backups.models import Plan
+from lake.backup.objects import BucketPrefix
 
 UNKNOWN_SOURCE, UNKNOWN_VAULT = "SOURCE_ACCOUNT_ID", "BACKUP_ACCOUNT_ID"
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::(\d{12}):(?:role|user)/.+")
 _WILD = {"$": "${$}", "*": "${*}", "?": "${?}"}
 _ESCAPED = re.compile(r"\$\{([$*?])\}")
+EVIDENCE_FOLDER = "_levee/"
+LONGEST_ROLE_NAME = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +106,34 @@ def account_of(role_arn: str) -> str:
 
 def partition_of(region: str) -> str:
     return "aws-cn" if region.startswith("cn-") else "aws-us-gov" if "-gov-" in region else "aws"
+
+
+def names_of(plan: Plan) -> PlanNames:
+    """What the plan uses. An account is known where its connection assumes a role; else it stays a word to replace."""
+    source_role, vault_role = plan.connection.role_arn, plan.vault_connection.role_arn
+    destination = place_of_uri(plan.destination)
+    return PlanNames(
+        plan=plan.name,
+        partition=partition_of(plan.vault_connection.region),
+        region=plan.vault_connection.region,
+        source=place_of_uri(plan.source),
+        destination=destination,
+        evidence=place_of_uri(plan.evidence) if plan.evidence else BucketPrefix(destination.bucket, EVIDENCE_FOLDER),
+        inventory=place_of_uri(plan.inventory) if plan.inventory else None,
+        source_account=account_of(source_role) or UNKNOWN_SOURCE,
+        vault_account=account_of(vault_role) or account_of(plan.role_arn) or UNKNOWN_VAULT,
+        role_name=plan.role_arn.rpartition("/")[2] or f"levee-batch-{plan.name}"[:LONGEST_ROLE_NAME],
+        role_arn=plan.role_arn,
+        source_key=plan.source_key,
+        destination_key=plan.encryption_key,
+        levee_source=source_role,
+        levee_vault=vault_role,
+        uses_batch=plan.engine == Plan.Engine.S3_BATCH,
+    )
+
+
+def place_of_uri(uri: str) -> BucketPrefix:
+    """Bucket and prefix of an s3a URI as a plan holds it; a dated bucket keeps its {date}."""
+    _, _, rest = uri.partition("://")
+    bucket, _, key = rest.partition("/")
+    return BucketPrefix(bucket, f"{key.rstrip('/')}/" if key.rstrip("/") else "")

@@ -12,12 +12,12 @@ from typing import Any
 from uuid import uuid4
 
 from backups.policies.bucket_policy import verdict
-from backups.policies.documents import PolicyDocument, policy_documents
+from backups.policies.documents import PolicyDocument, Statement, policy_documents
 from backups.policies.names import PlanNames, place_of
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.aws.identity import caller, simulate
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 
 PROBE_FOLDER = "_levee_permission_check/"
 # What S3 says where the permission is there and something else is not.
@@ -72,7 +72,7 @@ def check_plan(
     return tuple(found)
 
 
-def as_documents(checks: tuple[PolicyCheck, ...]) -> list[dict[str, Any]]:
+def as_documents(checks: tuple[PolicyCheck, ...]) -> list[dict[str, str]]:
     return [asdict(one) for one in checks]
 
 
@@ -103,7 +103,7 @@ def _wanted(names: PlanNames) -> Iterator[tuple[PolicyDocument, str, str, str]]:
                         yield policy, who, action, resource
 
 
-def _principals(policy: PolicyDocument, statement: dict[str, Any], names: PlanNames) -> list[str]:
+def _principals(policy: PolicyDocument, statement: Statement, names: PlanNames) -> list[str]:
     if policy.kind == "role":
         return [names.batch_role]
     if policy.kind == "identity":

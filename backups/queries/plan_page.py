@@ -3,17 +3,14 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
 from backups import inventory_setup
 from backups.models import Plan
-from backups.policies.documents import PolicyDocument, policy_documents
-from backups.policies.forms import as_cli, as_json, as_terraform, merge_note
+from backups.policies.documents import PolicyDocument, as_cli, as_json, as_terraform, merge_note, policy_documents
 from backups.policies.jobs import PREFLIGHT_KIND
-from backups.policies.names import PlanNames
-from backups.policies.of_plan import names_of
+from backups.policies.names import PlanNames, names_of
 from backups.queries.rows import Fact
 from dashboard.jobs.models import Job
 
@@ -143,7 +140,7 @@ def _policy(policy: PolicyDocument, form: str) -> PolicyView:
     return PolicyView(policy.code, policy.title, policy.why, policy.account, policy.target, merge_note(policy), text)
 
 
-def _tick(check: dict[str, Any]) -> PermissionRow:
+def _tick(check: dict[str, object]) -> PermissionRow:
     held = str(check.get("held"))
     return PermissionRow(
         _HELD.get(held, "not_checked"),

@@ -1,7 +1,7 @@
-"""Lists on a run's page: the bill, what was left over and why, the copy jobs, the largest tables."""
+"""Lists on a run's page: the bill, what was left over and why, copy jobs, largest tables, what planning left out."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from backups.models import CopyJob, FailureGroup, Plan, Run
 from backups.outcomes import Outcome
@@ -128,7 +128,7 @@ def _whole(number: object) -> int | None:
     return number if isinstance(number, int) else None
 
 
-def _bill_line(line: dict[str, Any]) -> BillLine:
+def _bill_line(line: dict[str, object]) -> BillLine:
     """As `prices.CostItem` stores it: `count` of single things, `price` in USD for one `unit` of them."""
     count, price = line.get("count"), line.get("price")
     words = f"${price} per {line.get('unit') or 'one'}" if _is_number(price) else ""
@@ -187,3 +187,50 @@ def _copy_job_row(job: CopyJob) -> CopyJobRow:
 
 def _share(number: int, run: Run) -> str:
     return f"{100 * number / run.objects_planned:.1f} %" if run.objects_planned else ""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFiles:
+    """`unread` are tables that are copied whole, with the reason; `more` of them are not named.
+
+    `inside` and `outside` count files that tables name by absolute paths, `named_by` are the first such tables.
+    """
+
+    objects: int
+    bytes: int
+    unread: tuple[tuple[str, str], ...]
+    more: int
+    inside: int
+    outside: int
+    named_by: tuple[str, ...]
+
+
+def live_files(run: Run) -> LiveFiles | None:
+    """None for a run of all files, or one that is not planned yet."""
+    said = _mapping(run.tables)
+    if "left_out" not in said:
+        return None
+    left, unread, references = (_mapping(said.get(name)) for name in ("left_out", "unread", "references"))
+    named = tuple((str(one["table"]), str(one.get("reason") or "")) for one in _rows(unread))
+    return LiveFiles(
+        objects=_count(left.get("objects")),
+        bytes=_count(left.get("bytes")),
+        unread=named,
+        more=max(0, _count(unread.get("count")) - len(named)),
+        inside=_count(references.get("inside")),
+        outside=_count(references.get("outside")),
+        named_by=tuple(str(one["table"]) for one in _rows(references)),
+    )
+
+
+def _rows(document: dict[str, object]) -> Iterable[dict[str, object]]:
+    found = document.get("examples")
+    return [one for one in found if isinstance(one, dict) and "table" in one] if isinstance(found, list) else []
+
+
+def _mapping(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(number: object) -> int:
+    return number if isinstance(number, int) else 0

@@ -3,11 +3,11 @@
 from django.utils import timezone
 
 from backups.models import CopyJob
-from backups.policies.of_plan import names_of
+from backups.policies.names import names_of
 from backups.runs.ports import Copying, CopyStatus, place_of
 from backups.runs.work import GivenUp, Work, until_of
 from lake.backup.batch_manifest import Manifest
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 
 
 def copying_of(row: CopyJob) -> Copying:

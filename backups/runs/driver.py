@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from backups import lifecycle
 from backups.models import Run, RunState, Stage, StageState
-from backups.runs.causes import cure_of
+from backups.outcomes import cure_of
 from backups.runs.stages import copying, cost_gate, inventory, manifest, reconcile
 from backups.runs.work import Done, Elsewhere, GivenUp, RunFailed, StageAnswer, Waiting, Work
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from lake.backup.batch_manifest import Manifest
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 
 Lane = Literal["copy", "multipart"]
 
@@ -145,11 +145,7 @@ class Pipeline(Protocol):
     def plan(self, wanted: Wanted) -> Planned: ...
 
     def reconcile(
-        self,
-        wanted: Wanted,
-        planned: Mapping[str, Any],
-        reports: Reports,
-        copied_until: datetime | None = None,
+        self, wanted: Wanted, planned: Mapping[str, Any], reports: Reports, copied_until: datetime | None = None
     ) -> Reconciled:
         """With `reports.doubts`, what was to be copied and nothing reports is not counted as copied: ReportNotBelieved.
 

@@ -1,9 +1,10 @@
 """What a run costs at AWS: requests, the batch service, keys. Pure. List prices in USD, each may be set."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any
+
+from backups.contract import CostDocument
 
 # https://aws.amazon.com/s3/pricing/, US East and Europe (Ireland), November 2026.
 LIST_PRICES: dict[str, str] = {
@@ -38,9 +39,15 @@ class CostItem:
     def usd(self) -> Decimal:
         return self.price * self.count / self.per
 
-    def document(self) -> dict[str, Any]:
-        values = asdict(self)
-        return {**values, "price": str(self.price), "usd": str(self.usd.quantize(Decimal("0.000001")))}
+    def document(self) -> CostDocument:
+        return {
+            "item": self.item,
+            "count": self.count,
+            "unit": self.unit,
+            "price": str(self.price),
+            "per": self.per,
+            "usd": str(self.usd.quantize(Decimal("0.000001"))),
+        }
 
 
 @dataclass(frozen=True, slots=True)

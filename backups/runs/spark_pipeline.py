@@ -42,11 +42,7 @@ class SparkPipeline:
         )
 
     def reconcile(
-        self,
-        wanted: Wanted,
-        planned: Mapping[str, Any],
-        reports: Reports,
-        copied_until: datetime | None = None,
+        self, wanted: Wanted, planned: Mapping[str, Any], reports: Reports, copied_until: datetime | None = None
     ) -> Reconciled:
         params = {
             **_document(wanted),
@@ -129,5 +125,5 @@ class SparkEngine:
         """There is one session, and nothing that could go first."""
 
 
-def _document(wanted: Wanted) -> dict[str, Any]:
+def _document(wanted: Wanted) -> dict[str, object]:
     return {**asdict(wanted), "cut_off": wanted.cut_off.isoformat()}

@@ -11,7 +11,7 @@ from backups.runs.ports import CopyEngine, Pipeline, Planned, Wanted, place_of
 from dashboard.jobs.context import JobContext
 from lake.aws.access import Lake
 from lake.backup.batch_manifest import Manifest
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 
 
 class RunFailed(Exception):
@@ -116,7 +116,7 @@ def _pool(run: Run) -> Mapping[str, Any]:
     return found
 
 
-def as_fields(planned: Planned) -> dict[str, Any]:
+def as_fields(planned: Planned) -> dict[str, object]:
     """What a run keeps of its planning."""
     return {
         "listed": planned.listed,

@@ -1,4 +1,4 @@
-"""Pages of one plan: what it says, its runs and inventories, its policies; and the forms that add and edit it."""
+"""The status page of all plans and pages of one: what it says, its runs, inventories and policies; the forms for it."""
 
 from typing import Any
 
@@ -8,32 +8,66 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from backups.actions import RunRefused, pause, resume, start_run
+from backups.actions import RunRefused, ask_for_inventory, ask_for_preflight, pause, resume, save_plan, start_run
+from backups.charts import Cell
 from backups.documents import copies_of
 from backups.forms import InventoryForm, PlanForm, form_of
 from backups.inventory_setup import PlaceUnfit
 from backups.models import ACTIVE, Plan, Run
-from backups.plan_actions import ask_for_inventory, ask_for_preflight, save_plan
-from backups.policies.of_plan import names_of
-from backups.queries.cards import card_of, plans_in_scope
-from backups.queries.plan_page import (
-    FORMS,
-    accounts,
-    inventory_set_up,
-    last_preflight,
-    policy_views,
-    settings_of,
-)
+from backups.policies.names import names_of
+from backups.queries.cards import card_of, counts_of, plans_in_scope, verdict_of
+from backups.queries.plan_page import FORMS, accounts, inventory_set_up, last_preflight, policy_views, settings_of
 from backups.queries.rows import Headline, run_row, run_url
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
-from dashboard.accounts.scope import connections_of
+from dashboard.accounts.scope import connections_of, current_connection
 from dashboard.connections.writable import why_not_writable
 from dashboard.declaration.reading import DeclarationError
 from dashboard.web.paging import Column, Sort, choose_size, keyset_page
 
+NEWEST = 10
+LEGEND = tuple(
+    Cell(0, kind, title, "")
+    for kind, title in (
+        ("complete", "Complete"),
+        ("complete_with_gaps", "Complete with gaps"),
+        ("failed", "Failed"),
+        ("missed", "No run"),
+        ("waiting_for_approval", "Waiting for approval"),
+        ("running", "Under way"),
+        ("cancelled", "Cancelled"),
+        ("none", "None planned"),
+    )
+)
 NEWEST_FIRST = Sort("created", (Column("created_at", descending=True), Column("id", descending=True)))
 INVENTORIES_SHOWN = 10
+
+
+@require_safe
+def status(request: HttpRequest) -> HttpResponse:
+    """Every plan: the age of its newest complete copy, thirty days of runs, what comes next."""
+    now = timezone.now()
+    plans = plans_in_scope(current_connection(request))
+    cards = [card_of(plan, now) for plan in plans]
+    verdict = verdict_of(cards)
+    runs = Run.objects.filter(plan__in=plans).select_related("plan")[:NEWEST]
+    context = {
+        "cards": cards,
+        "verdict": verdict,
+        "counts": counts_of(cards, plans, now),
+        "newest": [run_row(run) for run in runs],
+        "legend": LEGEND,
+        "read_at": now,
+        "may_plan": Actor.from_request(request).may("backup.plan"),
+    }
+    return render(request, "backups/index.html", context)
+
+
+@require_safe
+def card(request: HttpRequest, plan_name: str) -> HttpResponse:
+    """One plan's card, which the status page asks for again every half minute."""
+    plan = get_object_or_404(plans_in_scope(None), name=plan_name)
+    return render(request, "backups/parts/card.html", {"card": card_of(plan, timezone.now())})
 
 
 @require_safe

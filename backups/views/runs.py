@@ -17,9 +17,8 @@ from django.views.decorators.http import require_POST, require_safe
 from backups import actions
 from backups.models import Run, RunState
 from backups.queries.rows import objects
-from backups.queries.run_live import live_files
 from backups.queries.run_page import run_view
-from backups.queries.run_parts import bill_of, copy_job_rows, failure_rows, table_rows
+from backups.queries.run_parts import bill_of, copy_job_rows, failure_rows, live_files, table_rows
 from dashboard.accounts.actor import Actor
 from dashboard.connections.writable import why_not_writable
 from dashboard.web.exports import export

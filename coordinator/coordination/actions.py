@@ -3,8 +3,9 @@
 import hashlib
 from collections.abc import Sequence
 
-from changes.asking import ShownPlan, WantedChange, ask_for
+from changes.asking import ShownDocument, ShownPlan, WantedChange, ask_for
 from changes.gate import permitted, read_at
+from coordinator.coordination.bulk import ManyParams
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import CHECK_KIND, checks_of, confirmed_checks
 from coordinator.coordination.gate import ConfirmationNeeded, require_confirmed
@@ -54,7 +55,7 @@ def act(
     change, connection = change_of(checked.params), checked.connection
     if connection is None:
         raise ConfirmationNeeded("The connection of this table has been removed: nothing can be done.")
-    found, at = checks_of(checked) or {}, read_at(checked)
+    found, at = checks_of(checked), read_at(checked)
     wanted = WantedChange(
         KINDS[change.operation],
         VERBS[change.operation],
@@ -63,19 +64,20 @@ def act(
         TableUri.parse(change.uri).name,
         "",
         ACT_KEY,
-        params_of(
-            change,
-            shown=found.get("checks"),
-            checked_at=at.isoformat() if at else "",
-            stated=stated,
-            probe=probe,
-        ),
+        {
+            **params_of(change),
+            "shown": found["checks"] if found else None,
+            "checked_at": at.isoformat() if at else "",
+            "stated": stated,
+            "probe": probe,
+        },
     )
 
     def shown() -> ShownPlan:
-        checks = confirmed_checks(checked, change, digest)
+        confirmed_checks(checked, change, digest)
         require_confirmed(change.operation, wanted.name, typed=confirm, stated=stated)
-        return ShownPlan(checked, {**checks, "title": _title(change), "danger": "", "can_lose": False})
+        document: ShownDocument = {"digest": digest, "title": _title(change), "danger": "", "can_lose": False}
+        return ShownPlan(checked, document)
 
     job = ask_for(actor, wanted, shown, digest, confirm=confirm, reason=reason, here=here)
     if job.params.get("planned_by") != str(checked.pk):
@@ -116,7 +118,7 @@ def act_on_many(
         here=here,
         connection=connection,
         target=target,
-        params={"tables": ids, "store": store, "stop_at_first_failure": stop_at_first_failure},
+        params=ManyParams(tables=ids, store=store, stop_at_first_failure=stop_at_first_failure),
         idempotency_key=f"{MANY[operation]}:{once}"[:128] if once else None,
         reason=reason,
     )

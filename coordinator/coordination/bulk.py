@@ -7,7 +7,7 @@ from coordinator.coordination.checks import Operation
 from coordinator.coordination.progress import LogLines
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import DeltaTable
-from coordinator.repairs.bulk import TableOutcome, TableState, table_by_table
+from coordinator.repairs.bulk import TableOutcome, TablesParams, TableState, table_by_table
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import AuditOutcome, record
 from dashboard.connections.access import EndpointNotAllowed, lake_access
@@ -21,17 +21,21 @@ _REFUSED = ("Refused", "Moved")
 """Codes of what checks said before anything was changed: expected outcomes, which stop nothing."""
 
 
-def act_on_tables(context: JobContext, operation: Operation) -> str:
+class ManyParams(TablesParams):
+    store: str
+
+
+def act_on_tables(context: JobContext, params: ManyParams, operation: Operation) -> str:
     """Enable or drop on each table named in the job; raises JobFailed at the end if one failed."""
     act = f"{operation.value.capitalize()} on"
-    return table_by_table(context, act, lambda number: _one_table(context, operation, number))
+    return table_by_table(context, params, act, lambda number: _one_table(context, params, operation, number))
 
 
-def _one_table(context: JobContext, operation: Operation, number: int) -> TableOutcome:
+def _one_table(context: JobContext, params: ManyParams, operation: Operation, number: int) -> TableOutcome:
     table = DeltaTable.objects.select_related("connection").filter(pk=number).first()
     if table is None:
         return TableOutcome("", "", f"table {number}", TableState.FAILED, "Levee no longer knows this table.")
-    change = CoordinationRequest(operation, table.uri, store=str(context.params.get("store", "")))
+    change = CoordinationRequest(operation, table.uri, store=params["store"])
     results: dict[str, Any] = {}
     state, sentence = TableState.FAILED, "Interrupted."
     try:

@@ -1,14 +1,14 @@
 """One act from fresh checks to proof: check, finish what writers left, let Spark do it, read the table again."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from changes.calls import Sending
 from changes.execution import execute
 from changes.plan import ChangePlan
+from coordinator.contract import CheckDocument
 from coordinator.coordination.checks import Check, Operation, Preflight, differing, preflight_document
 from coordinator.coordination.features import LEFT_BEHIND, features_of
 from coordinator.coordination.left_registrations import left_by, removal_of
@@ -53,7 +53,7 @@ class Act:
     """What is to be done and what was confirmed: `shown` are the checks as they were shown, None where none were."""
 
     change: CoordinationRequest
-    shown: list[Mapping[str, Any]] | None = None
+    shown: list[CheckDocument] | None = None
     probe: bool = False
     job: UUID | None = None
 

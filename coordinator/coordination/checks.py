@@ -2,9 +2,11 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from coordinator.contract import PreflightDocument
 
 
 class Operation(StrEnum):
@@ -85,7 +87,7 @@ class Preflight:
         return " ".join(check.sentence for check in self.failures)
 
 
-def preflight_document(preflight: Preflight) -> dict[str, Any]:
+def preflight_document(preflight: Preflight) -> PreflightDocument:
     """As JSON: what a job stores, a page shows and `levee commits --json` prints."""
     return {
         "operation": preflight.operation.value,
@@ -96,7 +98,7 @@ def preflight_document(preflight: Preflight) -> dict[str, Any]:
         "version": preflight.version,
         "may_run": preflight.may_run,
         "digest": preflight.digest,
-        "checks": [asdict(check) for check in preflight.checks],
+        "checks": [{"name": one.name, "state": one.state.value, "sentence": one.sentence} for one in preflight.checks],
     }
 
 

@@ -1,15 +1,15 @@
 """Settings of writers as one document: for the page, and for `levee commits conf --json`."""
 
 from dataclasses import asdict
-from typing import Any
 
+from coordinator.contract import ConfJson
 from coordinator.coordination.pasting import cluster_conf, pairs_of, pyspark, spark_submit
 from coordinator.coordination.releases import Release
 from coordinator.coordination.session_conf import WriterConfig, default_properties, settings_for, warnings_for
 from lake.delta.facts import Mechanism
 
 
-def conf_document(mechanism: Mechanism, config: WriterConfig, release: Release) -> dict[str, Any]:
+def conf_document(mechanism: Mechanism, config: WriterConfig, release: Release) -> ConfJson:
     """Settings one by one, the same in each syntax to paste, and what no setting says."""
     settings = settings_for(mechanism, config, release)
     packages = release.packages(log_store=mechanism is Mechanism.LOG_STORE)

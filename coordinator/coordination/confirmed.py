@@ -1,10 +1,9 @@
 """Finding the checks that somebody confirms: made by Levee for this very act, and not long ago."""
 
-from typing import Any
-
 from django.db.models import QuerySet
 
 from changes.gate import is_too_old, read_at
+from coordinator.contract import PreflightDocument
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.gate import ChecksFailed, PreflightNeeded
 from coordinator.coordination.reading import CoordinationRequest
@@ -19,10 +18,10 @@ def check_jobs(uri: str, operation: Operation) -> "QuerySet[Job]":
     return jobs.select_related("connection").order_by("-created_at")
 
 
-def checks_of(job: Job) -> dict[str, Any] | None:
+def checks_of(job: Job) -> PreflightDocument | None:
     """The checks that a job made (checks.preflight_document); None before it is done."""
-    found = job.result.get("preflight")
-    return found if isinstance(found, dict) else None
+    found: PreflightDocument | None = job.result.get("preflight")
+    return found
 
 
 def is_stale(job: Job) -> bool:
@@ -30,7 +29,7 @@ def is_stale(job: Job) -> bool:
     return is_too_old(read_at(job))
 
 
-def confirmed_checks(job: Job, change: CoordinationRequest, digest: str) -> dict[str, Any]:
+def confirmed_checks(job: Job, change: CoordinationRequest, digest: str) -> PreflightDocument:
     """The checks of this job, if they are those shown, made for this change and young. Raises ChangeRefused."""
     found = checks_of(job)
     if found is None or found["digest"] != digest or is_stale(job):
@@ -38,6 +37,6 @@ def confirmed_checks(job: Job, change: CoordinationRequest, digest: str) -> dict
     if (found["operation"], found["uri"]) != (change.operation.value, change.uri):
         raise PreflightNeeded
     if not found["may_run"]:
-        failed = next((one for one in found["checks"] if one["state"] == "failed"), {"sentence": "a check failed."})
-        raise ChecksFailed(f"The checks refuse it: {failed['sentence']}")
+        failed = next((one["sentence"] for one in found["checks"] if one["state"] == "failed"), "a check failed.")
+        raise ChecksFailed(f"The checks refuse it: {failed}")
     return found

@@ -5,20 +5,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from coordinator.models import Bucket, DeltaTable, ObservationPass, Watch
+from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, Watch
 from coordinator.observation.discovery import find_tables
-from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of
+from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of, rows_elsewhere, rows_elsewhere_of
 from coordinator.observation.provenance_rows import recall_provenance
 from coordinator.observation.reading import Reading
-from coordinator.observation.rows_elsewhere import rows_elsewhere, rows_elsewhere_of
 from coordinator.observation.saving import CHUNK, save_readings, save_unchanged
 from coordinator.observation.second_look import MOST_SECOND_LOOKS, SecondLooks, read_table
 from coordinator.observation.settings_of_aws import judge_bucket_again, observe_buckets, observe_stores
 from coordinator.observation.storable import clean_text
-from coordinator.observation.stores import survey_for_one_table, survey_stores
-from coordinator.observation.surveys import Survey, table_uri
+from coordinator.observation.surveys import Survey, survey_for_one_table, survey_stores, table_uri
 from coordinator.observation.targets import TableTarget, TargetBook, known_tables
 from coordinator.observation.workers import Workers
 from dashboard.connections.models import Connection
@@ -34,6 +33,18 @@ UNCHANGED_CHUNK = 500
 
 Progress = Callable[[str, int, int | None], None]
 """Called as (step, done, total) from the thread that runs the pass; it may raise to stop it."""
+
+
+def looked_at() -> QuerySet[Connection]:
+    """Connections that watch a prefix, have a commit store, or hold a table that has not vanished.
+
+    What is said of a table gets old whether or not its prefix is still watched.
+    """
+    here = OuterRef("pk")
+    watched = Exists(Watch.objects.filter(connection=here))
+    stored = Exists(CommitStore.objects.filter(connection=here))
+    known = Exists(DeltaTable.objects.filter(connection=here, gone_at=None))
+    return Connection.objects.filter(watched | stored | known).order_by("pk")
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ def _identity(table: DeltaTable, one: facts.Provenance) -> StoreIdentity:
 
 def _row(table: DeltaTable, one: facts.Provenance, identities: Identities) -> ProvenanceRow:
     identity = identities.get((table.pk, one.store or "", one.region or "", one.lock_domain or ""))
-    values: dict[str, Any] = {name: getattr(one, name) for name in _PLAIN}
+    values: dict[str, object] = {name: getattr(one, name) for name in _PLAIN}
     values |= {name: getattr(one, name) or "" for name in _TEXTS}
     values |= {name: _THE_ETAG for name in _MOSTLY_THE_ETAG if values[name] and values[name] == values["etag"]}
     values |= {name: [_stored(listed) for listed in getattr(one, name)] or None for name in _LISTS}
@@ -136,7 +136,7 @@ def provenance_of_row(row: ProvenanceRow) -> facts.Provenance:
     return replace(fact, **{name: getattr(row.identity, name) for name in _IDENTITY})
 
 
-def _stored(rival: facts.Acceptance) -> dict[str, Any]:
+def _stored(rival: facts.Acceptance) -> dict[str, object]:
     stored = asdict(rival) | {name: _written(getattr(rival, name)) for name in _MOMENTS}
     return {name: value for name, value in stored.items() if value is not None}
 

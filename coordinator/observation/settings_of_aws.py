@@ -21,11 +21,11 @@ from lake.aws.access import Lake
 from lake.aws.buckets import BucketDescription, describe_bucket
 from lake.aws.dynamodb import StoreDescription
 from lake.aws.errors import AwsError
-from lake.aws.load import read_load
+from lake.aws.store_description import read_load
 
 Described = TypeVar("Described")
-ReadStore = tuple[StoreDescription, dict[str, Any]]
-Judged = tuple[dict[str, Any], State, str]
+ReadStore = tuple[StoreDescription, dict[str, object]]
+Judged = tuple[dict[str, object], State, str]
 
 LOAD_OVER = timedelta(days=1)
 """How far back throttled requests are counted."""
@@ -164,7 +164,7 @@ def _judge_store(store: CommitStore, now: datetime, read: ReadStore) -> Judged:
     return facts | _ttl_since(store.facts, facts, now), state, summary
 
 
-def _ttl_since(before: object, facts: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+def _ttl_since(before: object, facts: Mapping[str, Any], now: datetime) -> dict[str, object]:
     """Since when TTL has been as it is. DynamoDB does not say; exact is only a change that Levee saw happen."""
     known = before if isinstance(before, Mapping) else {}
     same = all(known.get(name) == facts.get(name) for name in ("ttl_status", "ttl_attribute"))
@@ -186,13 +186,13 @@ def _judge_bucket(bucket: Bucket, now: datetime, description: BucketDescription 
     return {**facts, **judged}, state, summary
 
 
-def _with_facts_read_before(facts: dict[str, Any], before: object) -> dict[str, Any]:
+def _with_facts_read_before(facts: dict[str, object], before: object) -> dict[str, object]:
     """The facts, and in place of one that was refused what was read of it before: a refusal makes no hazard go away."""
     known = before if isinstance(before, Mapping) else {}
     names = [name for refused in unread_facts(facts) for name in _PARTS_OF_BUCKET.get(refused, ())]
     return {**facts, **{name: known[name] for name in names if name in known}}
 
 
-def _as_json(record: object) -> dict[str, Any]:
-    as_json: dict[str, Any] = clean_json(record)
+def _as_json(record: object) -> dict[str, object]:
+    as_json: dict[str, object] = clean_json(record)
     return as_json

@@ -9,14 +9,16 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
 
-from coordinator.observation.surveys import Stopped
-
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 TICK_SECONDS = 0.5
 Inbox: TypeAlias = "queue.SimpleQueue[Future[Any] | _Question]"
 """Where the thread that runs the pass finds what was done, and what it is asked."""
+
+
+class Stopped(Exception):
+    """The pass has ended: nobody wants what is being read, and nobody answers."""
 
 
 @dataclass(frozen=True, slots=True)

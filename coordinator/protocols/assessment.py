@@ -56,8 +56,3 @@ def unread_finding(fact: str, reason: str) -> Finding:
         meaning="What depends on it is not known.",
         evidence={"fact": fact, "reason": reason},
     )
-
-
-def note(code: str, summary: str, meaning: str = "", **evidence: object) -> Finding:
-    """A finding that informs and changes no state."""
-    return Finding(code, Severity.INFO, State.HEALTHY, summary, meaning=meaning, evidence=evidence)

@@ -13,18 +13,10 @@ from coordinator.protocols.archive_tiers import (
     tier_findings,
     tier_waiting,
 )
-from coordinator.protocols.assessment import (
-    Assessment,
-    as_mapping,
-    assessed,
-    not_checked,
-    note,
-    unread_facts,
-    unread_finding,
-)
+from coordinator.protocols.assessment import Assessment, as_mapping, assessed, not_checked, unread_facts, unread_finding
 from coordinator.protocols.bucket_tables import TableInBucket, TablesByPrefix
 from coordinator.protocols.deadlines import AtRisk, Deadline, moment_in_words, next_change, soonest_first
-from coordinator.protocols.judgement import GRACE_SECONDS, worst_first
+from coordinator.protocols.judgement import GRACE_SECONDS, note, worst_first
 from coordinator.protocols.lifecycle import LifecycleRule, read_rules
 from coordinator.protocols.published_reach import published_deadlines, published_findings, reach_of
 from coordinator.protocols.rule_troubles import rule_troubles

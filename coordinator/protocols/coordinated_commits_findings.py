@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from coordinator.protocols.absence import MOST_ABSENT, commit_files, temp_file
-from coordinator.protocols.judgement import GRACE_SECONDS, run_evidence
+from coordinator.protocols.judgement import GRACE_SECONDS, note, run_evidence
 from coordinator.protocols.log_store_entries import look_evidence
 from coordinator.protocols.log_store_findings import effect_at_the_end
 from coordinator.protocols.log_view import LogView
@@ -305,13 +305,11 @@ def path_differs(view: LogView, registration: Registration) -> Finding:
 
 def not_started(registration: Registration) -> Finding:
     """K1: registered, and no commit has gone through the coordinator yet."""
-    return Finding(
+    return note(
         "K1",
-        Severity.INFO,
-        State.HEALTHY,
         "The table is registered; no commit has gone through the coordinator yet.",
-        meaning="Normal until the first commit after the upgrade.",
-        evidence={"registration": item_evidence(registration)},
+        "Normal until the first commit after the upgrade.",
+        registration=item_evidence(registration),
     )
 
 
@@ -345,13 +343,11 @@ def orphan(registration: Registration) -> Finding:
 
 def downgraded(registration: Registration) -> Finding:
     """K10: the item that a dropped table leaves."""
-    return Finding(
+    return note(
         "K10",
-        Severity.INFO,
-        State.HEALTHY,
         f"Registration {registration.table_id} is closed: the table left its coordinator.",
-        meaning="Spark applications that hold an older state of the table still ask for it, so it stays.",
-        evidence={"registration": item_evidence(registration)},
+        "Spark applications that hold an older state of the table still ask for it, so it stays.",
+        registration=item_evidence(registration),
     )
 
 
@@ -371,13 +367,11 @@ def accepts_without_table(registration: Registration) -> Finding:
 def several_registrations(registrations: Sequence[Registration], current_id: str | None) -> Finding:
     """K11: several items of one path; the metadata says which one counts."""
     counts = f"the newest metadata names {current_id}" if current_id else "the newest metadata names none of them"
-    return Finding(
+    return note(
         "K11",
-        Severity.INFO,
-        State.HEALTHY,
         f"{counted(len(registrations), 'registration')} name this path; {counts}.",
-        meaning="Normal after a table left its coordinator and came back.",
-        evidence={"registrations": [item_evidence(one) for one in registrations[:20]]},
+        "Normal after a table left its coordinator and came back.",
+        registrations=[item_evidence(one) for one in registrations[:20]],
     )
 
 

@@ -2,19 +2,22 @@
 
 from coordinator.protocols.coordinated_commits import judge_coordinated_commits
 from coordinator.protocols.foreign_writers import judge_foreign_writers
-from coordinator.protocols.half_dropped import judge_half_dropped
-from coordinator.protocols.judgement import Judgement, join, without_doubles, worst_first, worst_state
+from coordinator.protocols.judgement import Judgement, join, note, without_doubles, worst_first, worst_state
 from coordinator.protocols.last_copies import with_last_copies
 from coordinator.protocols.log_store import judge_log_store
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.overwritten import judge_overwritten
 from coordinator.protocols.published_log import judge_published_log
+from coordinator.protocols.registrations import unpublished_versions
 from coordinator.protocols.remembered import remembered_findings
 from coordinator.protocols.single_driver import judge_without_store
 from coordinator.protocols.vanished import judge_vanished
 from coordinator.protocols.verdict import Finding, Severity, State, Verdict
-from coordinator.protocols.wording import thousands
+from coordinator.protocols.wording import accepted_only, thousands
 from lake.delta.facts import Mechanism, TableFacts
+
+FEATURE = "coordinatedCommits-preview"
+"""The feature in the protocol that coordinated commits need."""
 
 
 def diagnose(facts: TableFacts) -> Verdict:
@@ -35,7 +38,7 @@ def diagnose(facts: TableFacts) -> Verdict:
             judge_overwritten(view),
             judge_vanished(view),
             judge_without_store(view),
-            judge_half_dropped(view),
+            _half_dropped_or_cloned(view),
             _both_mechanisms(view),
         )
     )
@@ -60,13 +63,11 @@ def _both_mechanisms(view: LogView) -> Judgement:
     facts = view.facts
     if facts.mechanism is not Mechanism.COORDINATED_COMMITS or not any(facts.entries.values()):
         return Judgement()
-    finding = Finding(
+    finding = note(
         "both-mechanisms",
-        Severity.INFO,
-        State.HEALTHY,
         "Log store entries exist beside the registration: they are from commits made without the coordinator.",
-        meaning="Coordinated commits leave no entries, so gaps between entries are normal here.",
-        evidence={"lock_domains": [{"store": one.store, "path": one.path} for one in sorted(facts.entries)]},
+        "Coordinated commits leave no entries, so gaps between entries are normal here.",
+        lock_domains=[{"store": one.store, "path": one.path} for one in sorted(facts.entries)],
     )
     return Judgement(findings=(finding,))
 
@@ -75,3 +76,46 @@ def _all_is_well(view: LogView) -> str:
     if view.newest is None:
         return "No commit has been published."
     return f"Every commit up to {thousands(view.newest)} is published."
+
+
+def _half_dropped_or_cloned(view: LogView) -> Judgement:
+    """One finding where the protocol names the feature and no property names a coordinator.
+
+    `DROP FEATURE` of Delta 3.3 to 4.4 first removes the three properties through the coordinator, which closes the
+    registration, and then the feature from the protocol. CLONE and LIKE copy features and no properties, so that a
+    table of the same look may never have been dropped: only a closed registration of its path tells the two apart.
+    """
+    facts = view.facts
+    if facts.mechanism is Mechanism.COORDINATED_COMMITS or facts.protocol is None:
+        return Judgement()
+    if FEATURE not in facts.protocol.writer_features:
+        return Judgement()
+    closed = [one.table_id for one in facts.registrations if one.accepting_commits is False]
+    return Judgement(findings=(_half_dropped(closed, unpublished_versions(view)) if closed else _cloned(),))
+
+
+def _half_dropped(closed: list[str], waiting: list[int]) -> Finding:
+    """What a drop left is published before it is finished: the next commit stands on it."""
+    finish = "Drop once more to finish, or enable again to undo."
+    if waiting:
+        finish = (
+            f"Backfill first, for {accepted_only(waiting)}. Then drop once more to finish, or enable again to undo."
+        )
+    return Finding(
+        "half-dropped",
+        Severity.WARNING,
+        State.ATTENTION,
+        "A drop of coordinated commits stopped half-way: no coordinator is named, and the protocol still has "
+        f"{FEATURE}.",
+        meaning="The table takes commits past the coordinator, as its log store or S3 has it; writers that do not know "
+        f"the feature are refused. {finish}",
+        evidence={"closed_registrations": closed, "unpublished": waiting[-20:]},
+    )
+
+
+def _cloned() -> Finding:
+    return note(
+        "feature-without-coordinator",
+        f"The protocol has {FEATURE}, and no coordinator is named: a clone copies the feature and not the coordinator.",
+        "Writers that do not know the feature are refused for nothing. A drop removes it.",
+    )

@@ -29,7 +29,7 @@ from coordinator.protocols.names import is_temp_of, is_version
 from coordinator.protocols.overwritten import is_what_was_seen
 from coordinator.protocols.provenance import is_same_file
 from coordinator.protocols.verdict import Absence, Finding, Severity, State
-from coordinator.protocols.wording import thousands, verb, version_list
+from coordinator.protocols.wording import named_versions, thousands, verb
 from lake.delta.facts import LogStoreEntry, Mechanism, Provenance
 
 MOST_LIVES = 10
@@ -186,7 +186,7 @@ def _is_its_file(view: LogView, known: Provenance) -> bool:
 
 def _unclear(view: LogView, versions: list[int]) -> Finding:
     many = len(versions)
-    named = f"{verb(many, 'version', 'versions')} {version_list(versions)} {verb(many, 'was', 'were')}"
+    named = f"{named_versions(versions)} {verb(many, 'was', 'were')}"
     proof = f"nothing read so far proves when {verb(many, 'it was', 'they were')} committed"
     if any(is_uncompared(view, version) for version in versions):
         proof += ", or that a temp file holds the same bytes"

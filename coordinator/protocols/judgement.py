@@ -101,6 +101,11 @@ def worst_state(findings: Iterable[Finding]) -> State:
     return min((finding.state for finding in findings), key=lambda state: state.rank, default=State.HEALTHY)
 
 
+def note(code: str, summary: str, meaning: str = "", **evidence: object) -> Finding:
+    """A finding that informs and changes no state."""
+    return Finding(code, Severity.INFO, State.HEALTHY, summary, meaning=meaning, evidence=evidence)
+
+
 def undecided(about: str, missing: str, version: int | None = None, versions: Sequence[int] = ()) -> Finding:
     """A state that the facts do not decide: `about` is the subject, `missing` the fact that would decide it.
 

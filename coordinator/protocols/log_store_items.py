@@ -19,7 +19,7 @@ from coordinator.protocols.temp_orphans import (
     unnamed_files,
 )
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import counted, thousands, verb, version_list
+from coordinator.protocols.wording import counted, named_versions, thousands, verb, version_list
 from lake.delta.facts import LogObject
 
 
@@ -119,7 +119,7 @@ def _contradicted(view: LogView, versions: Sequence[tuple[int, bool]]) -> list[F
     found = [accepted_file_differs(view, version) for version, is_known in versions if is_known][-MOST_FINDINGS:]
     if doubtful := [version for version, is_known in versions if not is_known]:
         many = len(doubtful)
-        named = f"{verb(many, 'version', 'versions')} {version_list(doubtful)}"
+        named = named_versions(doubtful)
         about = f"Whether {verb(many, 'the published file', 'each published file')} of {named} is the accepted one"
         missing = "no temp file of that version holds its bytes, and its entry has expired"
         found.append(undecided(about, missing, doubtful[-1], doubtful))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
+from coordinator.protocols.judgement import note
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, duration, thousands, verb
@@ -89,14 +90,13 @@ def uncompared_finding(files: Sequence[LogObject], what: str) -> Finding | None:
     if not files:
         return None
     named = counted(len(files), what)
-    return Finding(
+    return note(
         "not-compared",
-        Severity.INFO,
-        State.HEALTHY,
         f"{named} {verb(len(files), 'was', 'were')} not compared with what is published: one look compares only some.",
-        meaning="Sizes and ETags do not tell whether they are copies. None of them is deleted, and none is taken for a "
+        "Sizes and ETags do not tell whether they are copies. None of them is deleted, and none is taken for a "
         "sign of a loss.",
-        evidence={"count": len(files), "names": [file.name for file in files[:20]]},
+        count=len(files),
+        names=[file.name for file in files[:20]],
     )
 
 

@@ -15,7 +15,7 @@ from coordinator.protocols.names import same_place
 from coordinator.protocols.provenance import is_same_file
 from coordinator.protocols.several_coordinators import is_split
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import thousands, verb, version_list
+from coordinator.protocols.wording import named_versions, thousands, verb
 from lake.delta.facts import LogObject, Provenance, Registration
 
 
@@ -203,7 +203,7 @@ def _now(view: LogView, version: int) -> dict[str, object]:
 
 def _unclear(versions: list[int]) -> Finding:
     many = len(versions)
-    named = f"{verb(many, 'version', 'versions')} {version_list(versions)} {verb(many, 'was', 'were')}"
+    named = f"{named_versions(versions)} {verb(many, 'was', 'were')}"
     file = verb(many, "its file was", "their files were")
     missing = f"{file} put again with another ETag and the same size, and the first bytes were not read"
     return undecided(f"Whether {named} overwritten", missing, max(versions), versions)

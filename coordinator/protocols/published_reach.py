@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from string import digits
 
-from coordinator.protocols.assessment import note
 from coordinator.protocols.bucket_tables import TableInBucket
 from coordinator.protocols.deadlines import AtRisk, Deadline, moment_in_words
+from coordinator.protocols.judgement import note
 from coordinator.protocols.lifecycle import LifecycleAction, LifecycleRule
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, joined, thousands

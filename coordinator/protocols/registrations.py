@@ -69,6 +69,11 @@ def seen_commits(view: LogView, registration: Registration) -> list[SeenCommit]:
     ]
 
 
+def waiting_commits(view: LogView, registration: Registration) -> list[SeenCommit]:
+    """Listed commits without a published file, ascending."""
+    return [one for one in seen_commits(view, registration) if one.file.present is False]
+
+
 def _staged(view: LogView, commit: CoordinatorCommit) -> ObjectPresence | None:
     if "/" in commit.file_name or staged_file_version(commit.file_name) != commit.version:
         return None

@@ -17,7 +17,7 @@ from coordinator.protocols.names import is_version
 from coordinator.protocols.provenance import is_same_file
 from coordinator.protocols.vanished import may_be_given_up
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import counted, joined, thousands, verb, version_list
+from coordinator.protocols.wording import counted, joined, named_versions, thousands, verb, version_list
 from lake.delta.facts import Acceptance, Provenance
 
 _SAID = ("bytes-differ", "C4", "K4", "overwritten")
@@ -114,7 +114,7 @@ def _has_two_times(view: LogView, known: Provenance) -> bool:
 def _of_other_times(versions: Sequence[int]) -> Iterator[Finding]:
     if versions:
         many = len(versions)
-        named = f"{verb(many, 'version', 'versions')} {version_list(versions)} {verb(many, 'was', 'were')}"
+        named = f"{named_versions(versions)} {verb(many, 'was', 'were')}"
         of_it = verb(many, "it", "them")
         missing = (
             f"the coordinator held another in-commit timestamp of {of_it} before, and no file of that commit is left"
@@ -125,7 +125,7 @@ def _of_other_times(versions: Sequence[int]) -> Iterator[Finding]:
 def _given_up_or_lost(versions: Sequence[int]) -> Iterator[Finding]:
     if versions:
         many = len(versions)
-        named = f"{verb(many, 'version', 'versions')} {version_list(versions)}"
+        named = named_versions(versions)
         entry = verb(many, "its entry was gone before it was", "their entries were gone before they were")
         missing = f"{entry} complete, and delta-rs, which wrote {verb(many, 'it', 'them')}, removes what it gives up"
         yield undecided(f"Whether a first commit of {named} was lost", missing, versions[-1], versions)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from coordinator.protocols.assessment import note
 from coordinator.protocols.bucket_tables import TableInBucket, TablesByPrefix, cuts_of
+from coordinator.protocols.judgement import note
 from coordinator.protocols.lifecycle import LifecycleRule, ends_unfinished_uploads, unclear_rules
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, thousands

@@ -1,6 +1,6 @@
 """Staged files beside the registrations and the published log: which may be the last copy of an accepted commit."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 
 from coordinator.protocols.log_view import LogView
@@ -63,31 +63,26 @@ def losing_files(view: LogView, fates: Sequence[tuple[LogObject, Fate]]) -> list
 
 def unaccepted_files(view: LogView) -> list[LogObject]:
     """Files above the newest accepted version: their writers died, or are about to commit."""
-    accepted, listed = accepted_version(view), _listed(view)
+    accepted = accepted_version(view)
     if accepted is None:
         return []
-    return [
-        file
-        for version, files in rivals(view).items()
-        for file in files
-        if version > accepted and version not in view.published and _name(file) not in listed
-    ]
+    return [file for version, file in _unlisted(view) if version > accepted and version not in view.published]
 
 
 def uncompared_files(view: LogView) -> list[LogObject]:
     """Files of accepted and published versions that may or may not hold the published bytes."""
-    accepted, listed = accepted_version(view), _listed(view)
+    accepted = accepted_version(view)
     if accepted is None:
         return []
-    return [
-        file
-        for version, files in rivals(view).items()
-        for file in files
-        if version <= accepted
-        and version in view.published
-        and _name(file) not in listed
-        and view.is_copy(file) is None
-    ]
+    published = (file for version, file in _unlisted(view) if version <= accepted and version in view.published)
+    return [file for file in published if view.is_copy(file) is None]
+
+
+def _unlisted(view: LogView) -> Iterator[tuple[int, LogObject]]:
+    """Staged files that no registration lists, with their versions."""
+    listed = _listed(view)
+    for version, files in rivals(view).items():
+        yield from ((version, file) for file in files if _name(file) not in listed)
 
 
 def rivals(view: LogView) -> Mapping[int, Sequence[LogObject]]:

@@ -3,15 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from coordinator.protocols.assessment import (
-    Assessment,
-    as_mapping,
-    assessed,
-    not_checked,
-    note,
-    unread_facts,
-    unread_finding,
-)
+from coordinator.protocols.assessment import Assessment, as_mapping, assessed, not_checked, unread_facts, unread_finding
+from coordinator.protocols.judgement import note
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, joined, thousands
 from lake.delta import coordinator_items, log_store

@@ -16,7 +16,7 @@ from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_moved_temp, is_version
 from coordinator.protocols.overwritten import first_evidence, spoken_of, survivors_of
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import joined, runs_of, thousands, verb, version_list
+from coordinator.protocols.wording import joined, named_versions, runs_of, thousands, verb, version_list
 from lake.delta.facts import Acceptance, Provenance
 from lake.delta.names import commit_name
 
@@ -120,7 +120,7 @@ def _what_happened(known: Sequence[Provenance]) -> str:
 def _not_read(view: LogView, versions: Sequence[int]) -> Finding:
     many = len(versions)
     stores = dict.fromkeys(_unread_store(view, view.facts.provenance[version]) for version in versions)
-    named = f"{verb(many, 'version', 'versions')} {version_list(versions)} {verb(many, 'was', 'were')}"
+    named = f"{named_versions(versions)} {verb(many, 'was', 'were')}"
     missing = f"{joined(list(stores))}, which accepted {verb(many, 'it', 'them')}, was not read"
     return undecided(f"Whether {named} lost", missing, versions[-1], versions)
 
@@ -128,7 +128,7 @@ def _not_read(view: LogView, versions: Sequence[int]) -> Finding:
 def _given_up_or_lost(versions: Iterable[int]) -> Finding:
     kept = list(versions)
     many = len(kept)
-    named = f"{verb(many, 'version', 'versions')} {version_list(kept)} {verb(many, 'was', 'were')}"
+    named = f"{named_versions(kept)} {verb(many, 'was', 'were')}"
     entry = verb(many, "its entry was gone before it was", "their entries were gone before they were")
     missing = f"{entry} complete, and delta-rs, which wrote {verb(many, 'it', 'them')}, removes what it gives up"
     return undecided(f"Whether {named} lost", missing, kept[-1], kept)

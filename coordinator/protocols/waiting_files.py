@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from coordinator.protocols.assessment import note
 from coordinator.protocols.bucket_tables import LostFile, TableInBucket, WaitingFile
 from coordinator.protocols.deadlines import AtRisk, Deadline, moment_in_words, state_before
+from coordinator.protocols.judgement import note
 from coordinator.protocols.lifecycle import LifecycleAction, LifecycleRule
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, joined, thousands

@@ -1,10 +1,15 @@
-"""Numbers, ages and versions as Levee's sentences write them."""
+"""Numbers, ages, versions and keys on S3 as Levee's sentences write them."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from coordinator.protocols.names import STAGED_FOLDERS
 
 MINUTE = 60
 HOUR = 3_600
 DAY = 86_400
+
+_PADDED_VERSION = re.compile(r"(?<![0-9])0{1,19}(?=[0-9])")
 
 
 def thousands(number: int) -> str:
@@ -43,6 +48,11 @@ def version_list(versions: Iterable[int], most: int = 3) -> str:
     return run_list(runs_of(versions), most)
 
 
+def named_versions(versions: Collection[int]) -> str:
+    """The same with its noun: version 4, versions 4 to 7."""
+    return f"{verb(len(versions), 'version', 'versions')} {version_list(versions)}"
+
+
 def run_list(runs: Sequence[tuple[int, int]], most: int = 3) -> str:
     """Runs of versions in prose, each by its first and last: "5", "5 to 9", "5, 7 and 4 more"."""
     shown = [thousands(a) if a == b else f"{thousands(a)} to {thousands(b)}" for a, b in runs[:most]]
@@ -66,3 +76,18 @@ def runs_of(versions: Iterable[int]) -> list[tuple[int, int]]:
         else:
             runs.append((version, version))
     return runs
+
+
+def label(key: str) -> str:
+    """An object as a person would name it: within its log, and without the zeros before a version."""
+    return _PADDED_VERSION.sub("", key.partition("_delta_log/")[2] or key)
+
+
+def short(key: str) -> str:
+    """The same for a line of a plan: with its folder in the log alone, and a sign where zeros were left out."""
+    folder, _, name = key.rpartition("/")
+    parent = folder.rpartition("/")[2]
+    shown = "…" + name.lstrip("0") if name[:20].isdecimal() and len(name) > 20 else name
+    if name[:20] == "0" * 20:
+        shown = f"…0{name[20:]}"
+    return f"{parent}/{shown}" if parent in (".tmp", *STAGED_FOLDERS) else shown

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from changes.asking import ShownPlan
+from changes.asking import key_of
 from changes.gate import LASTS_IN_WORDS, read_at
+from coordinator.contract import PreflightDocument
 from coordinator.coordination.actions import ACT_KEY, many_name
 from coordinator.coordination.checks import CheckState, Operation
 from coordinator.coordination.confirmed import checks_of, is_stale
@@ -51,7 +52,7 @@ class ChecksView:
     """
 
     job: Job
-    found: dict[str, Any] | None
+    found: PreflightDocument | None
     rows: list[CheckRow]
     read_at: datetime | None
     too_old: bool
@@ -94,7 +95,7 @@ def checks_view(job: Job, table: DeltaTable | None) -> ChecksView:
         rows=[_row(check) for check in found["checks"]] if found else [],
         read_at=read_at(job),
         too_old=job.is_finished and is_stale(job),
-        led_to=Job.objects.filter(idempotency_key=ShownPlan(job, found).key(ACT_KEY)).first() if found else None,
+        led_to=Job.objects.filter(idempotency_key=key_of(ACT_KEY, job, found["digest"])).first() if found else None,
         command=command_line(job),
         statement=statement_of(change, found) if found else "",
         changes=changes(change, found, table) if found else [],

@@ -3,20 +3,21 @@
 import hashlib
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from typing import TypedDict, TypeVar
 from urllib.parse import urlencode
 
 from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from changes.asking import ShownPlan
+from changes.documents import PlanDocument, RefusalDocument
 from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.models import DeltaTable, TableFinding
 from coordinator.protocols.wording import counted
 from coordinator.queries.table_list import TableFilter, filtered
-from coordinator.repairs.confirmed import REPAIR_KEY
+from coordinator.repairs.confirmed import REPAIR_KEY, PlanRepairResult
 from coordinator.repairs.fresh import Subject
 from coordinator.repairs.kinds import REPAIRS
 from coordinator.repairs.spelling import PATH_SCHEME
@@ -25,7 +26,6 @@ from lake.delta.uri import SCHEMES, TableUri
 
 MOST_LISTED = 200
 """Tables named on the page of a repair of many, of each kind; the rest is counted."""
-
 
 WORDS = PageWords(
     title="Repair",
@@ -44,11 +44,11 @@ WORDS = PageWords(
     "anything has moved, nothing is sent.",
 )
 SLOTS = PageSlots(
-    crumbs="coordinator/parts/repair_crumbs.html",
-    again="coordinator/parts/plan_again.html",
-    fields="coordinator/parts/repair_fields.html",
-    sections="coordinator/parts/refused_instead.html",
-    aside="coordinator/parts/repair_aside.html",
+    crumbs="coordinator/parts/repair_plan.html#crumbs",
+    again="coordinator/parts/repair_plan.html#again",
+    fields="coordinator/parts/repair_plan.html#fields",
+    sections="coordinator/parts/repair_plan.html#refused",
+    aside="coordinator/parts/repair_plan.html#path",
 )
 PATH_ASKED = "coordinator/parts/path_scheme.html"
 """The form that stands where a repair waits for how writers spell the table's path."""
@@ -64,14 +64,14 @@ class RepairPage(PlanPage):
     """
 
     subject: Subject
-    refused_instead: list[dict[str, Any]]
+    refused_instead: list[RefusalDocument]
     path_scheme: str
     schemes: tuple[tuple[str, str], ...]
 
 
 def repair_page(table: DeltaTable, job: Job, subject: Subject) -> RepairPage:
-    plan = _about(subject, job.result.get("plans", []))
-    refusals = job.result.get("refusals", [])
+    result: PlanRepairResult = job.result
+    plan, refusals = _about(subject, result.get("plans", [])), result.get("refusals", [])
     refusal = _about(subject, refusals)
     path_scheme = str(job.params.get("path_scheme", ""))
     asks = bool(refusal and refusal["asks"] == PATH_SCHEME)
@@ -93,7 +93,7 @@ def repair_page(table: DeltaTable, job: Job, subject: Subject) -> RepairPage:
     )
 
 
-def _is_beside(subject: Subject, refusal: Mapping[str, Any]) -> bool:
+def _is_beside(subject: Subject, refusal: RefusalDocument) -> bool:
     """Whether it refuses another repair of the same finding."""
     same = (refusal["code"], refusal["version"]) == (subject.code, subject.version)
     return same and refusal["kind"] != subject.repair
@@ -104,7 +104,7 @@ def _schemes(table: DeltaTable) -> tuple[tuple[str, str], ...]:
     return tuple(zip(SCHEMES, TableUri("s3a", table.bucket, table.prefix).spellings(), strict=True))
 
 
-def command_line(table: DeltaTable, subject: Subject, plan: Mapping[str, Any] | None, path_scheme: str = "") -> str:
+def command_line(table: DeltaTable, subject: Subject, plan: PlanDocument | None, path_scheme: str = "") -> str:
     """The command that does the same; a losing plan needs the table's name there too."""
     words = ["levee", "repair", table.uri, "--finding", subject.code]
     if subject.version is not None:
@@ -226,9 +226,11 @@ def of_connection(chosen: TableFilter, name: str) -> TableFilter:
     return replace(chosen, connection=name)
 
 
-def _about(subject: Subject, documents: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-    named = ((one, Subject(one["kind"], one["code"], one["version"])) for one in documents)
-    return next((one for one, its_subject in named if its_subject == subject), None)
+D = TypeVar("D", PlanDocument, RefusalDocument)
+
+
+def _about(subject: Subject, documents: Iterable[D]) -> D | None:
+    return next((one for one in documents if subject == Subject.told_by(one)), None)
 
 
 def _findings(tables: "QuerySet[DeltaTable]", kind: BulkKind) -> dict[int, list[TableFinding]]:

@@ -1,20 +1,20 @@
 """Saved copies of a table, and the plan to put one back, from what jobs have stored."""
 
 import shlex
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 
 from changes.asking import ShownPlan
+from changes.documents import PlannedResult
 from changes.gate import read_at
 from changes.pages import PageSlots, PageWords, PlanPage
+from coordinator.contract import CopyDocument
 from coordinator.models import DeltaTable
-from coordinator.rescue.confirmed import RESTORE_KIND, list_jobs
+from coordinator.rescue.confirmed import RESTORE_KIND, ListRescueResult, PlanRescueParams, list_jobs
 from coordinator.rescue.copies import CopyKind
 from dashboard.jobs.models import ACTIVE, Job, JobState
 
@@ -23,7 +23,7 @@ from dashboard.jobs.models import ACTIVE, Job, JobState
 class CopyRow:
     """One saved copy as the page lists it; `what` is the kind in words."""
 
-    document: Mapping[str, Any]
+    document: CopyDocument
     what: str
     saved_at: datetime | None
 
@@ -40,7 +40,7 @@ class CopyList:
     under_way: Job | None
     failed: Job | None
     copies: tuple[CopyRow, ...]
-    unreadable: tuple[Mapping[str, Any], ...]
+    unreadable: tuple[CopyDocument, ...]
     refused: str
     left_out: int
     more: bool
@@ -51,8 +51,8 @@ def copy_list(table: DeltaTable) -> CopyList:
     """Three queries, however many copies there are."""
     jobs = list_jobs(table)
     newest, last = jobs.first(), jobs.filter(state=JobState.SUCCEEDED).first()
-    found = list(last.result.get("copies", [])) if last else []
-    refused = last.result.get("not_listed", []) if last else []
+    result: ListRescueResult = last.result if last else {}
+    found, refused = result.get("copies", []), result.get("not_listed", [])
     ended_badly = newest is not None and newest != last and newest.is_finished
     return CopyList(
         job=last,
@@ -60,20 +60,20 @@ def copy_list(table: DeltaTable) -> CopyList:
         failed=newest if ended_badly else None,
         copies=tuple(_row(one) for one in found if not one["unreadable"]),
         unreadable=tuple(one for one in found if one["unreadable"]),
-        refused=str(refused[0]["reason"]) if refused else "",
-        left_out=int(last.result.get("left_out", 0)) if last else 0,
-        more=bool(last and last.result.get("more")),
+        refused=refused[0]["reason"] if refused else "",
+        left_out=result.get("left_out", 0),
+        more=result.get("more", False),
         read_at=read_at(last) if last else None,
     )
 
 
-def _row(document: Mapping[str, Any]) -> CopyRow:
+def _row(document: CopyDocument) -> CopyRow:
     with suppress(ValueError):
-        return CopyRow(document, CopyKind(document["kind"]).words.capitalize(), _moment(document))
+        return CopyRow(document, CopyKind(str(document["kind"])).words.capitalize(), _moment(document))
     return CopyRow(document, str(document["kind"]), _moment(document))
 
 
-def _moment(document: Mapping[str, Any]) -> datetime | None:
+def _moment(document: CopyDocument) -> datetime | None:
     try:
         return parse_datetime(str(document["saved_at"]))
     except ValueError:
@@ -93,8 +93,8 @@ WORDS = PageWords(
     call_more="The item",
 )
 SLOTS = PageSlots(
-    crumbs="coordinator/parts/rescue_crumbs.html",
-    again="coordinator/parts/rescue_again.html",
+    crumbs="coordinator/parts/rescue_plan.html#crumbs",
+    again="coordinator/parts/rescue_plan.html#again",
 )
 
 
@@ -106,11 +106,13 @@ class RestorePage(PlanPage):
 
 
 def restore_page(table: DeltaTable, job: Job) -> RestorePage:
-    plan, copy = job.result.get("plan") or None, str(job.params.get("copy", ""))
+    result: PlannedResult = job.result
+    params: PlanRescueParams = job.params
+    plan, copy = result.get("plan"), params["copy"]
     return RestorePage(
         job=job,
         plan=plan,
-        refusal=job.result.get("refusal") or None,
+        refusal=result.get("refusal"),
         led_to=Job.objects.filter(idempotency_key=ShownPlan(job, plan).key(RESTORE_KIND)).first() if plan else None,
         command=command_line(table, copy, loses=bool(plan and plan["can_lose"])),
         name=table.name,

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from changes.asking import ShownPlan
-from changes.documents import PlanDocument
+from changes.documents import PlanDocument, PlannedResult
 from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.lifecycle_rules import RuleRow, rule_rows
 from coordinator.models import Bucket, CommitStore
@@ -79,10 +79,10 @@ WORDS = PageWords(
     more_calls="Each for one more table, as above.",
 )
 SLOTS = PageSlots(
-    crumbs="coordinator/parts/settings_crumbs.html",
-    again="coordinator/parts/settings_again.html",
-    beside="coordinator/parts/settings_beside.html",
-    sections="coordinator/parts/settings_equivalents.html",
+    crumbs="coordinator/parts/settings_plan.html#crumbs",
+    again="coordinator/parts/settings_plan.html#again",
+    beside="coordinator/parts/settings_plan.html#rules",
+    sections="coordinator/parts/settings_plan.html#equivalents",
 )
 
 
@@ -109,12 +109,13 @@ def planning_jobs() -> "QuerySet[Job]":
 
 
 def settings_page(job: Job, connection: Connection) -> SettingsPage:
+    result: PlannedResult = job.result
     change = read_change_request(job.params["wish"])
-    plan, name = job.result.get("plan"), subject_name(change)
+    plan, name = result.get("plan"), subject_name(change)
     return SettingsPage(
         job=job,
         plan=plan,
-        refusal=job.result.get("refusal"),
+        refusal=result.get("refusal"),
         led_to=Job.objects.filter(idempotency_key=ShownPlan(job, plan).key(PLAN_KEY)).first() if plan else None,
         command=command_line(change, connection, plan),
         name=name,

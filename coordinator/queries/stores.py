@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Count
 
 from coordinator.lifecycle_rules import RuleRow, rule_rows
-from coordinator.models import Bucket, CommitStore, DeltaTable, TableFinding
+from coordinator.models import Bucket, CommitStore, DeltaTable, TableFinding, TtlMigration
 from coordinator.protocols.verdict import State
 from coordinator.settings.rule_reach import LifecycleView, RuleReach
 from dashboard.connections.models import Connection
@@ -17,6 +17,7 @@ from lake.delta.facts import Mechanism
 MOST_RULES = 1_000
 TABLES_SHOWN = 20
 UNKNOWN = "Unknown"
+Phase = TtlMigration.Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,3 +224,35 @@ def _bucket_row(bucket: Bucket, tables: int) -> BucketRow:
 def _table_counts(field: str, ids: Sequence[int]) -> dict[int, int]:
     listed = DeltaTable.objects.filter(gone_at=None, **{f"{field}__in": ids})
     return dict(listed.values_list(field).annotate(number=Count("id")).order_by())
+
+
+@dataclass(frozen=True, slots=True)
+class TtlPlace:
+    """One phase; `state` is the word of a job's step: next, running or done. `at` is when it began."""
+
+    title: str
+    says: str
+    state: str
+    at: datetime | None
+
+
+def ttl_places(migration: TtlMigration) -> list[TtlPlace]:
+    """The four phases; a move that has ended keeps no word of the phase it ended in, so its sentence says it."""
+    left = migration.from_attribute or "the other attribute"
+    phases = (
+        (Phase.DISABLING, "Switch TTL off", f"One call, for TTL on {left}."),
+        (Phase.WAITING_OFF, "Wait until it is off", "DynamoDB takes up to an hour."),
+        (Phase.ENABLING, "Switch TTL on by expireTime", "DynamoDB takes one change in about an hour."),
+        (Phase.WAITING_ON, "See that it is on", "DynamoDB takes up to an hour again."),
+    )
+    order = [phase.value for phase, _, _ in phases]
+    here = order.index(migration.phase) if migration.phase in order else -1
+    places = []
+    for place, (_, title, says) in enumerate(phases):
+        if migration.phase == Phase.DONE or (here >= 0 and place < here):
+            state = "done"
+        else:
+            state = "running" if place == here else "next"
+        told = migration.detail if place == here and migration.detail else says
+        places.append(TtlPlace(title, told, state, migration.phase_at if place == here else None))
+    return places

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast, Substr
@@ -187,7 +186,7 @@ def commits_per_hour(table_ids: Sequence[int], now: datetime) -> dict[int, dict[
     return counts
 
 
-def export_rows(chosen: TableFilter, sort: Sort) -> Iterator[dict[str, Any]]:
+def export_rows(chosen: TableFilter, sort: Sort) -> Iterator[dict[str, object]]:
     """The same query as the list, whole, as plain values; read page by page, so that memory stays flat."""
     after = ""
     while True:

@@ -3,15 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TypedDict
 
 from changes.calls import Sending
 from changes.execution import CallOutcome, execute
 from changes.plan import ChangePlan
 from coordinator.models import DeltaTable
 from coordinator.own_records import records_for
-from coordinator.repairs.call_steps import log_call
-from coordinator.repairs.carrying_out import AuditSnapshots, conclude
+from coordinator.repairs.carrying_out import AuditSnapshots, conclude, log_call
 from coordinator.repairs.fresh import FreshPlans, plan_anew
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import AuditOutcome, record
@@ -24,6 +23,17 @@ from lake.delta.uri import TableUri
 
 MOST_PLANS = 100
 """Plans carried out on one table in one job; each is made from a reading of its own."""
+
+
+class TablesParams(TypedDict):
+    """Of a job on many tables, by their primary keys."""
+
+    tables: list[int]
+    stop_at_first_failure: bool
+
+
+class RepairManyParams(TablesParams):
+    repairs: list[str]
 
 
 class TableState(StrEnum):
@@ -47,21 +57,23 @@ class TableOutcome:
     sentence: str
 
 
-def repair_tables(context: JobContext) -> str:
+def repair_tables(context: JobContext, params: RepairManyParams) -> str:
     """Repair each table named in the job; raises JobFailed at the end if one failed, JobCancelled between two."""
-    repairs = tuple(context.params["repairs"])
-    return table_by_table(context, "Repair", lambda number: _one_table(context, number, repairs))
+    repairs = tuple(params["repairs"])
+    return table_by_table(context, params, "Repair", lambda number: _one_table(context, number, repairs))
 
 
-def table_by_table(context: JobContext, act: str, one_table: Callable[[int], TableOutcome]) -> str:
+def table_by_table(
+    context: JobContext, params: TablesParams, act: str, one_table: Callable[[int], TableOutcome]
+) -> str:
     """Give `one_table` each table named in the job, and keep its outcomes as they come.
 
     Raises JobFailed at the end if one failed, JobCancelled between two; stops at the first failure if the job says so.
     """
-    tables = [int(number) for number in context.params["tables"]]
+    tables = params["tables"]
     outcomes: list[TableOutcome] = []
-    rows: list[dict[str, Any]] = []
-    context.result(outcomes=rows)
+    rows: list[dict[str, object]] = []
+    context.result({"outcomes": rows})
     with context.step(f"{act} {len(tables):,} table{'s' if len(tables) != 1 else ''}") as step:
         for number in tables:
             context.check_cancelled()
@@ -71,7 +83,7 @@ def table_by_table(context: JobContext, act: str, one_table: Callable[[int], Tab
             level = "WARN" if outcome.state is TableState.FAILED else "INFO"
             context.log(f"{outcome.label}: {outcome.sentence}", level=level, step="table")
             context.progress(len(outcomes), len(tables))
-            if outcome.state is TableState.FAILED and context.params.get("stop_at_first_failure"):
+            if outcome.state is TableState.FAILED and params["stop_at_first_failure"]:
                 break
         step.detail = counts_in_words(outcomes, len(tables))
     if any(outcome.state is TableState.FAILED for outcome in outcomes):

@@ -9,8 +9,7 @@ from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.item_calls import CompleteEntry, RequireNoEntry
 from coordinator.repairs.object_calls import Item, Publish, RequireEqual, SaveAside
 from coordinator.repairs.seen_before import doubt, why_contradicted
-from coordinator.repairs.table_under_repair import TableUnderRepair
-from coordinator.repairs.wanted import neighbours
+from coordinator.repairs.table_under_repair import TableUnderRepair, neighbours
 from lake.delta.facts import LogStoreEntry
 
 

@@ -1,12 +1,11 @@
 """Planning from what the lake says now: the same for the page that shows a plan and the worker that carries it out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.utils import timezone
 
-from changes.documents import call_document
+from changes.documents import CallDocument, PlanDocument, SubjectDocument, call_document
 from changes.plan import ChangePlan, Refusal
 from coordinator.models import DeltaTable
 from coordinator.observation.passes import survey_for_one_table, target_of
@@ -22,6 +21,8 @@ from lake.delta.uri import TableUri
 
 CHANGED = "what the plan rests on has changed since it was shown."
 
+REPAIR_KEY = "repair"
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -34,6 +35,10 @@ class Subject:
     @classmethod
     def of(cls, thing: ChangePlan | Refusal) -> "Subject":
         return cls(thing.kind, thing.code, thing.version)
+
+    @classmethod
+    def told_by(cls, document: SubjectDocument) -> "Subject":
+        return cls(document["kind"], document["code"], document["version"])
 
     def is_of(self, thing: ChangePlan | Refusal) -> bool:
         return self == Subject.of(thing)
@@ -112,12 +117,12 @@ def _given_to_spark(connection: Connection, uri: TableUri, coordinator: str) -> 
     return str(last.result["preflight"].get("location", "")) if last else ""
 
 
-def what_moved(subject: Subject, fresh: FreshPlans, shown: Mapping[str, Any]) -> str:
-    """Say why the plan that was confirmed is not the plan of now; `shown` is the document of the confirmed one."""
+def what_moved(subject: Subject, fresh: FreshPlans, shown: PlanDocument | None) -> str:
+    """Say why the plan that was confirmed is not the plan of now; `shown` is the one that was confirmed."""
     plan = fresh.plan_of(subject)
     if plan is not None:
-        same_folder = plan.saving_under(str(shown.get("rescue_folder", "")))
-        return _changed_call([call_document(call) for call in same_folder.calls], shown.get("calls", []))
+        same_folder = plan.saving_under(shown["rescue_folder"] if shown else "")
+        return _changed_call([call_document(call) for call in same_folder.calls], shown["calls"] if shown else [])
     if refusal := next((one for one in fresh.refusals if subject.is_of(one)), None):
         return f"it is refused now: {refusal.reason}"
     if fresh.finding_of(subject) is None:
@@ -125,10 +130,10 @@ def what_moved(subject: Subject, fresh: FreshPlans, shown: Mapping[str, Any]) ->
     return f"finding {subject.finding} no longer allows this repair."
 
 
-def _changed_call(now: Sequence[Mapping[str, object]], shown: Sequence[Mapping[str, object]]) -> str:
+def _changed_call(now: Sequence[CallDocument], shown: Sequence[CallDocument]) -> str:
     if len(now) != len(shown):
         return f"the plan had {len(shown)} calls and has {len(now)} now."
     for number, (new, old) in enumerate(zip(now, shown, strict=True), start=1):
-        if dict(new) != dict(old):
+        if new != old:
             return f"call {number} was shown as “{old['says']}” and is “{new['says']}” now."
     return CHANGED

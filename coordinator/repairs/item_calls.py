@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, done, table_arn
-from coordinator.protocols.wording import counted, duration, thousands
-from coordinator.repairs.keys_in_words import label, short
+from coordinator.protocols.wording import counted, duration, label, short, thousands
 from coordinator.repairs.object_calls import Item
 from lake.aws.dynamodb import Item as WireItem
 from lake.delta.wire import shown
@@ -26,7 +25,7 @@ UNREGISTERED = "attribute_not_exists(#tableId)"
 # Not by its size, which is 0 of an empty text as well.
 UNUSED = "#hasAcceptedCommits = :false AND #commits = :empty AND #path = :path AND #tableVersion = :tableVersion"
 UNUSED_NAMES = {name: name.removeprefix("#") for name in ("#hasAcceptedCommits", "#commits", "#path", "#tableVersion")}
-EMPTY: dict[str, Any] = {"L": []}
+EMPTY: dict[str, object] = {"L": []}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +56,58 @@ class RequireNoEntry(LakeCall):
 
 
 @dataclass(frozen=True, slots=True)
-class CompleteEntry(LakeCall):
+class ItemCall(LakeCall):
+    """A write of one item of `table`, and the read that tells why it was refused."""
+
+    operation: ClassVar[str]
+    table: str
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        arn = table_arn(self.table)
+        return Permission(self.operation, arn), Permission("dynamodb:GetItem", arn)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryCall(ItemCall):
+    """A write of an entry, if complete = "false" AND tempPath = `temp_path`."""
+
+    table_path: str
+    file_name: str
+    temp_path: str
+
+    @property
+    def condition(self) -> str:
+        return f'complete = "false" AND tempPath = "{self.temp_path}"'
+
+    @property
+    def _key(self) -> WireItem:
+        return entry_key(self.table_path, self.file_name)
+
+    @property
+    def _pending(self) -> WireItem:
+        return {":false": text("false"), ":tempPath": text(self.temp_path)}
+
+    def _changed(self, item: WireItem) -> Stop:
+        said = ", ".join(
+            f"{name} {_shown(item, name)} where the plan has {shown(expected)}"
+            for name, expected in (("tempPath", self.temp_path), ("complete", "false"))
+            if item.get(name) != text(expected)
+        )
+        reason = said or "it changed twice meanwhile"
+        return Stop(
+            f"The entry of {label(self.file_name)} is another than the plan's ({reason}): it was left as it is."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CompleteEntry(EntryCall):
     """SET complete = "true", expireTime = now + `ttl_seconds`, if complete = "false" AND tempPath = `temp_path`.
 
     An entry of that tempPath that is complete already counts as completed.
     """
 
     operation: ClassVar[str] = "dynamodb:UpdateItem"
-    table: str
-    table_path: str
-    file_name: str
-    temp_path: str
     ttl_seconds: int
 
     @property
@@ -77,42 +117,29 @@ class CompleteEntry(LakeCall):
             f"here; it expires {duration(self.ttl_seconds)} later."
         )
 
-    @property
-    def condition(self) -> str:
-        return _pending_in_words(self.temp_path)
-
-    @property
-    def permissions(self) -> tuple[Permission, ...]:
-        return _writing("dynamodb:UpdateItem", self.table)
-
     def send(self, sending: Sending) -> Answer:
-        key = entry_key(self.table_path, self.file_name)
         expires = int(sending.now()) + self.ttl_seconds
-        values = _pending_values(self.temp_path) | {":true": text("true"), ":expireTime": number(expires)}
+        values = self._pending | {":true": text("true"), ":expireTime": number(expires)}
         names = PENDING_NAMES | {"#expireTime": "expireTime"}
         if sending.write(
             lambda: sending.lake.dynamodb.update_item(
-                self.table, key, update=COMPLETE, condition=PENDING, names=names, values=values
+                self.table, self._key, update=COMPLETE, condition=PENDING, names=names, values=values
             )
         ):
             return done(f"The entry of {label(self.file_name)} is complete; it expires at {expires} (epoch seconds).")
-        item = sending.lake.dynamodb.get_item(self.table, key)
+        item = sending.lake.dynamodb.get_item(self.table, self._key)
         if item is None:
             raise Stop(f"The entry of {label(self.file_name)} has gone: it was not brought back.")
         if item.get("tempPath") == text(self.temp_path) and item.get("complete") == text("true"):
             return already(f"The entry of {label(self.file_name)} was completed meanwhile.")
-        raise _entry_changed(self.file_name, item, self.temp_path)
+        raise self._changed(item)
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteEntry(LakeCall):
+class DeleteEntry(EntryCall):
     """Delete an entry, if complete = "false" AND tempPath = `temp_path`; an absent one counts as deleted."""
 
     operation: ClassVar[str] = "dynamodb:DeleteItem"
-    table: str
-    table_path: str
-    file_name: str
-    temp_path: str
 
     @property
     def says(self) -> str:
@@ -120,37 +147,27 @@ class DeleteEntry(LakeCall):
             f"Deletes the entry of {short(self.file_name)} from {self.table}, only if it is still the one shown here."
         )
 
-    @property
-    def condition(self) -> str:
-        return _pending_in_words(self.temp_path)
-
-    @property
-    def permissions(self) -> tuple[Permission, ...]:
-        return _writing("dynamodb:DeleteItem", self.table)
-
     def send(self, sending: Sending) -> Answer:
-        key, values = entry_key(self.table_path, self.file_name), _pending_values(self.temp_path)
         if sending.write(
             lambda: sending.lake.dynamodb.delete_item(
-                self.table, key, condition=PENDING, names=PENDING_NAMES, values=values
+                self.table, self._key, condition=PENDING, names=PENDING_NAMES, values=self._pending
             )
         ):
             return done(f"The entry of {label(self.file_name)} was deleted.")
-        item = sending.lake.dynamodb.get_item(self.table, key)
+        item = sending.lake.dynamodb.get_item(self.table, self._key)
         if item is None:
             return already(f"The entry of {label(self.file_name)} had gone already.")
-        raise _entry_changed(self.file_name, item, self.temp_path)
+        raise self._changed(item)
 
 
 @dataclass(frozen=True, slots=True)
-class ClearCommits(LakeCall):
+class ClearCommits(ItemCall):
     """SET commits = [], if tableVersion, path and schemaVersion = 1 are as read and commits = `commits` as read.
 
     A list that is empty already counts as cleared; any other refusal means that a writer moved on: nothing is done.
     """
 
     operation: ClassVar[str] = "dynamodb:UpdateItem"
-    table: str
     table_id: str
     path: str
     table_version: int
@@ -167,10 +184,6 @@ class ClearCommits(LakeCall):
     @property
     def condition(self) -> str:
         return f"{_as_read_in_words(self.table_version, self.path)} AND commits = the list shown here"
-
-    @property
-    def permissions(self) -> tuple[Permission, ...]:
-        return _writing("dynamodb:UpdateItem", self.table)
 
     def send(self, sending: Sending) -> Answer:
         values = _as_read_values(self.table_version, self.path) | {":commits": dict(self.commits), ":empty": EMPTY}
@@ -192,11 +205,10 @@ class ClearCommits(LakeCall):
 
 
 @dataclass(frozen=True, slots=True)
-class RaiseVersion(LakeCall):
+class RaiseVersion(ItemCall):
     """SET tableVersion and tableTimestamp, if tableVersion = `from_version` AND path = `path` AND schemaVersion = 1."""
 
     operation: ClassVar[str] = "dynamodb:UpdateItem"
-    table: str
     table_id: str
     path: str
     from_version: int
@@ -213,10 +225,6 @@ class RaiseVersion(LakeCall):
     @property
     def condition(self) -> str:
         return _as_read_in_words(self.from_version, self.path)
-
-    @property
-    def permissions(self) -> tuple[Permission, ...]:
-        return _writing("dynamodb:UpdateItem", self.table)
 
     def send(self, sending: Sending) -> Answer:
         if self.to_version <= self.from_version:
@@ -242,11 +250,10 @@ class RaiseVersion(LakeCall):
 
 
 @dataclass(frozen=True, slots=True)
-class Register(LakeCall):
+class Register(ItemCall):
     """Put a registration, if none of its tableId exists; an equal one counts as put."""
 
     operation: ClassVar[str] = "dynamodb:PutItem"
-    table: str
     item: Item
 
     @property
@@ -258,10 +265,6 @@ class Register(LakeCall):
     @property
     def condition(self) -> str:
         return "attribute_not_exists(tableId)"
-
-    @property
-    def permissions(self) -> tuple[Permission, ...]:
-        return _writing("dynamodb:PutItem", self.table)
 
     @property
     def _table_id(self) -> str:
@@ -282,11 +285,10 @@ class Register(LakeCall):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteRegistration(LakeCall):
+class DeleteRegistration(ItemCall):
     """Delete a registration, if hasAcceptedCommits = false AND commits = [] AND path and tableVersion are as read."""
 
     operation: ClassVar[str] = "dynamodb:DeleteItem"
-    table: str
     table_id: str
     path: str
     table_version: int
@@ -301,10 +303,6 @@ class DeleteRegistration(LakeCall):
             f'hasAcceptedCommits = false AND commits = [] AND path = "{self.path}" AND tableVersion = '
             f"{self.table_version}"
         )
-
-    @property
-    def permissions(self) -> tuple[Permission, ...]:
-        return _writing("dynamodb:DeleteItem", self.table)
 
     def send(self, sending: Sending) -> Answer:
         key = registration_key(self.table_id)
@@ -330,29 +328,16 @@ def registration_key(table_id: str) -> WireItem:
     return {"tableId": text(table_id)}
 
 
-def text(value: str) -> dict[str, Any]:
+def text(value: str) -> dict[str, object]:
     return {"S": value}
 
 
-def number(value: int) -> dict[str, Any]:
+def number(value: int) -> dict[str, object]:
     return {"N": str(value)}
-
-
-def _writing(operation: str, table: str) -> tuple[Permission, ...]:
-    """A write, and the read that tells why it was refused."""
-    return Permission(operation, table_arn(table)), Permission("dynamodb:GetItem", table_arn(table))
-
-
-def _pending_in_words(temp_path: str) -> str:
-    return f'complete = "false" AND tempPath = "{temp_path}"'
 
 
 def _as_read_in_words(table_version: int, path: str) -> str:
     return f'tableVersion = {table_version} AND path = "{path}" AND schemaVersion = 1'
-
-
-def _pending_values(temp_path: str) -> WireItem:
-    return {":false": text("false"), ":tempPath": text(temp_path)}
 
 
 def _as_read_values(table_version: int, path: str) -> WireItem:
@@ -364,16 +349,6 @@ def _registration(table: str, table_id: str, sending: Sending) -> WireItem:
     if item is None:
         raise Stop(f"The registration {table_id} is not there: nothing was written.")
     return item
-
-
-def _entry_changed(file_name: str, item: WireItem, temp_path: str) -> Stop:
-    said = ", ".join(
-        f"{name} {_shown(item, name)} where the plan has {shown(expected)}"
-        for name, expected in (("tempPath", temp_path), ("complete", "false"))
-        if item.get(name) != text(expected)
-    )
-    reason = said or "it changed twice meanwhile"
-    return Stop(f"The entry of {label(file_name)} is another than the plan's ({reason}): it was left as it is.")
 
 
 def _registration_changed(table_id: str, item: WireItem, planned: str) -> Stop:

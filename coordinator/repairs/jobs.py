@@ -1,18 +1,17 @@
 """The kinds of jobs that plan and repair: `plan-repair`, `repair` and `repair-many`, carried by the queue aws."""
 
-from typing import Any
+from functools import partial
 
 from django.utils import timezone
 
 from changes.calls import Sending
-from changes.documents import plan_document, refusal_document
-from changes.execution import execute
+from changes.documents import PlanDocument, plan_document, refusal_document
 from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_writable, connection_of
 from changes.plan import ChangePlan
 from coordinator.own_records import records_for
-from coordinator.repairs.bulk import repair_tables
-from coordinator.repairs.call_steps import CallSteps
-from coordinator.repairs.carrying_out import AuditSnapshots, conclude, read_and_plan
+from coordinator.repairs.bulk import RepairManyParams, repair_tables
+from coordinator.repairs.carrying_out import AuditSnapshots, carry_out, conclude, read_and_plan
+from coordinator.repairs.confirmed import PlanRepairParams, PlanRepairResult, RepairParams
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew, what_moved
 from coordinator.repairs.overtaking import overtaken_before
 from dashboard.connections.access import lake_access
@@ -25,95 +24,70 @@ from lake.delta.uri import TableUri
 
 
 @job_kind("plan-repair", queue="aws", verb="table.plan-repair", changes_lake=False)
-def plan_repair(context: JobContext) -> str:
-    """Read one table and plan each of its repairs; params: uri, path_scheme ("" for none chosen).
-
-    The result holds `read_at`, `plans`, `refusals`.
-    """
+def plan_repair(context: JobContext, params: PlanRepairParams) -> str:
+    """Read one table and plan each of its repairs; the result is a `PlanRepairResult`."""
     connection = connection_of(context)
     with open_lake(lake_access(connection)) as lake, context.step("Read the table"):
         read_at = timezone.now()
-        fresh = _plan_anew(context, connection, lake)
+        fresh = plan_anew(connection, lake, TableUri.parse(params["uri"]), params["path_scheme"])
     plans = [plan_document(plan) for plan in fresh.plans]
     refusals = [refusal_document(refusal) for refusal in fresh.refusals]
-    context.result(read_at=read_at.isoformat(), requests=lake.requests.total, plans=plans, refusals=refusals)
+    requests = lake.requests.total
+    context.result(PlanRepairResult(read_at=read_at.isoformat(), requests=requests, plans=plans, refusals=refusals))
     return _planned(len(plans), len(refusals))
 
 
 @job_kind("repair", queue="aws", verb="table.repair")
-def repair(context: JobContext) -> str:
-    """Carry out one confirmed plan.
-
-    params: uri, name, path_scheme, repair, code, version, digest, planned_by (the job that made the plan), confirm
-    (what was typed), source (of the actor).
-    """
+def repair(context: JobContext, params: RepairParams) -> str:
+    """Carry out one confirmed plan."""
     connection = connection_of(context)
-    subject = Subject(context.params["repair"], context.params["code"], context.params["version"])
+    subject = Subject(params["repair"], params["code"], params["version"])
     check_writable(connection)
     with open_lake(lake_access(connection)) as lake:
         with context.step("Read the table and plan anew"):
-            uri, path_scheme = context.params["uri"], context.params.get("path_scheme", "")
-            fresh = read_and_plan(connection, lake, uri, path_scheme)
-        plan = _confirmed(context, subject, fresh)
+            fresh = read_and_plan(connection, lake, params["uri"], params["path_scheme"])
+        plan = _confirmed(params, subject, fresh)
         if plan.can_lose:
-            check_loss(context, "table.repair-losing", context.params["name"])
+            check_loss(context, params, "table.repair-losing", params["name"])
         now = _carry_out(context, connection, lake, plan, fresh)
     return f"{plan.title}: done and proven. The table was read again, and finding {subject.finding} is resolved. {now}"
 
 
-def _plan_anew(context: JobContext, connection: Connection, lake: Lake) -> FreshPlans:
-    uri = TableUri.parse(context.params["uri"])
-    return plan_anew(connection, lake, uri, context.params.get("path_scheme", ""))
-
-
 def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: ChangePlan, fresh: FreshPlans) -> str:
     """Make the calls, prove them, and return what the table is now, as one sentence."""
-    snapshots = AuditSnapshots.of(plan, fresh)
-    context.result(before=snapshots.before, after=snapshots.after, aws_request_ids=snapshots.request_ids)
-    with CallSteps(context, plan, snapshots) as steps:
-        sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
-        execution = execute(plan.calls, sending, steps)
-    with context.step("Read the table again") as step:
-        conclusion = conclude(connection, lake, plan, fresh, execution)
-        step.detail = conclusion.now
-        if conclusion.verdict is None:
-            step.state = "failed"
-        else:
-            snapshots.note_table(conclusion.verdict)
-    context.result(requests=lake.requests.total)
-    if conclusion.trouble is not None:
-        raise conclusion.trouble
-    return conclusion.now
+    sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
+    proof = partial(conclude, connection, lake, plan, fresh)
+    return carry_out(context, lake, plan, AuditSnapshots.of(plan, fresh), sending, proof)
 
 
 @job_kind("repair-many", queue="aws", verb="table.repair")
-def repair_many(context: JobContext) -> str:
-    """Carry out the named repairs on many tables; params: tables (primary keys), repairs, stop_at_first_failure.
+def repair_many(context: JobContext, params: RepairManyParams) -> str:
+    """Carry out the named repairs on many tables.
 
     The result's `outcomes` hold one row per table. Fails at the end if a table failed.
     """
     check_writable(connection_of(context))
-    return repair_tables(context)
+    return repair_tables(context, params)
 
 
-def _confirmed(context: JobContext, subject: Subject, fresh: FreshPlans) -> ChangePlan:
+def _confirmed(params: RepairParams, subject: Subject, fresh: FreshPlans) -> ChangePlan:
     """The plan of now, saving where the confirmed one said; raises what it came to if it is another one."""
-    shown = _shown(context, subject)
+    shown = _shown(params, subject)
     plan = fresh.plan_of(subject)
-    if plan is not None and plan.digest == context.params["digest"]:
-        return plan.saving_under(str(shown.get("rescue_folder") or plan.rescue_folder))
+    if plan is not None and plan.digest == params["digest"]:
+        return plan.saving_under((shown and shown["rescue_folder"]) or plan.rescue_folder)
     moved = what_moved(subject, fresh, shown)
     if not fresh.was_read:
         raise JobFailed("NotRead", f"{BEFORE_ANY_CHANGE}: {moved}")
-    told = overtaken_before(subject, moved, len(shown.get("calls", ())), fresh)
+    told = overtaken_before(subject, moved, len(shown["calls"]) if shown else 0, fresh)
     raise JobOvertaken(told.sentence, told.document)
 
 
-def _shown(context: JobContext, subject: Subject) -> dict[str, Any]:
-    """The document of the plan as it was shown, {} where the job that made it is gone."""
-    planned = Job.objects.filter(pk=str(context.params["planned_by"])).first()
-    plans = planned.result.get("plans", []) if planned else []
-    return next((one for one in plans if subject == Subject(one["kind"], one["code"], one["version"])), {})
+def _shown(params: RepairParams, subject: Subject) -> PlanDocument | None:
+    """The plan as it was shown, None where the job that made it is gone."""
+    planned = Job.objects.filter(pk=params["planned_by"]).first()
+    plans: list[PlanDocument] = planned.result.get("plans", []) if planned else []
+    return next((one for one in plans if subject == Subject.told_by(one)), None)
 
 
 def _planned(plans: int, refusals: int) -> str:

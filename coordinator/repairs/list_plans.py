@@ -4,26 +4,27 @@ from collections.abc import Iterator
 
 from changes.calls import Call
 from coordinator.protocols.names import staged_file_version
-from coordinator.protocols.registrations import SeenCommit, seen_commits
+from coordinator.protocols.registrations import SeenCommit, seen_commits, waiting_commits
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, thousands
 from coordinator.repairs.facts import FileCheck
 from coordinator.repairs.item_calls import ClearCommits
 from coordinator.repairs.object_calls import Publish, RequireEqual, SaveAside
+from coordinator.repairs.registration_plans import why_not_rest_on
 from coordinator.repairs.rescue import rescued_registration
-from coordinator.repairs.staged_files import waiting_commits
-from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair
-from coordinator.repairs.wanted import neighbours
-from coordinator.repairs.wire_form import in_order
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason, neighbours
 from lake.delta.facts import Registration
+from lake.delta.wire import in_order
 
 
 def listing_registration(table: TableUnderRepair, finding: Finding) -> tuple[Registration | None, str]:
-    """The registration that lists the version of a finding."""
+    """The registration that lists the version of a finding, and why nothing may rest on it; "" for nothing."""
     listing = [one for one in table.registrations if any(c.version == finding.version for c in one.commits)]
     if len(listing) > 1:
         return None, f"{counted(len(listing), 'registration')} list this version; only one of them can be right."
-    return (listing[0], "") if listing else (None, "No registration of this path lists it; look at the table again.")
+    if not listing:
+        return None, "No registration of this path lists it; look at the table again."
+    return listing[0], first_reason(why_not_rest_on(table, listing[0]))
 
 
 def why_not_equal(table: TableUnderRepair, seen: SeenCommit) -> str:

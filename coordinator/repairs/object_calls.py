@@ -1,10 +1,13 @@
-"""Calls about objects: copies that overwrite nothing, and conditions on what is there. Keys are whole S3 keys."""
+"""Calls about objects: copies that overwrite nothing, and conditions on what is there. Keys are whole S3 keys.
+
+Bytes are compared in pieces: a commit of gigabytes is never held twice.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Any, ClassVar
+from itertools import islice, zip_longest
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from changes.calls import (
     Answer,
@@ -20,19 +23,32 @@ from changes.calls import (
     objects_of,
 )
 from coordinator.protocols.names import STAGED_FOLDERS
-from coordinator.repairs.bytes_of import AbsentObject, first_difference, pieces_of_data, pieces_of_object
-from coordinator.repairs.keys_in_words import label, short
-from coordinator.repairs.rescue import NOTE, folder_of, in_folder, table_note
-from coordinator.repairs.rescued_items import NOWHERE_KNOWN, CopiedFrom, kept_document, note_document
+from coordinator.protocols.wording import label, short
+from coordinator.repairs.rescue import (
+    NOTE,
+    NOWHERE_KNOWN,
+    CopiedFrom,
+    folder_of,
+    in_folder,
+    kept_document,
+    note_document,
+    table_note,
+)
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.delta.wire import shown
+from lake.differences import first_difference
+
+if TYPE_CHECKING:
+    from lake.aws.access import Lake
 
 Item = Mapping[str, Mapping[str, Any]]
 """A DynamoDB item in wire form."""
 
 # S3 takes no more in one PUT, and only a single PUT has an MD5 as its ETag.
 MOST_BYTES = 5 * 2**30
+PIECE_BYTES = 8 * 2**20
+Piece = bytes | memoryview
 MOST_MARKERS = 1_000
 MD5 = re.compile(r"[0-9a-f]{32}")
 
@@ -269,8 +285,8 @@ def place(sending: Sending, bucket: str, key: str, data: bytes) -> Result:
     """
     written = sending.write(lambda: sending.lake.s3.put(bucket, key, data))
     try:
-        where = first_difference(pieces_of_object(sending.lake, bucket, key), pieces_of_data(data))
-    except AbsentObject:
+        where = _first_differing_byte(_pieces_of_object(sending.lake, bucket, key), _pieces_of_data(data))
+    except _AbsentObject:
         if written:
             raise Stop(f"{label(key)} was written and has gone again: something deletes it.") from None
         raise Stop(
@@ -286,10 +302,10 @@ def place(sending: Sending, bucket: str, key: str, data: bytes) -> Result:
 def compare(sending: Sending, bucket: str, one: str, other: str) -> None:
     """Read both objects. Raises Stop where their bytes differ or one is absent, AwsError."""
     try:
-        where = first_difference(
-            pieces_of_object(sending.lake, bucket, one), pieces_of_object(sending.lake, bucket, other)
+        where = _first_differing_byte(
+            _pieces_of_object(sending.lake, bucket, one), _pieces_of_object(sending.lake, bucket, other)
         )
-    except AbsentObject as absent:
+    except _AbsentObject as absent:
         raise Stop(f"{label(str(absent))} is not there, so that nothing can be compared: nothing was done.") from None
     if where is not None:
         raise Stop(f"{label(one)} and {label(other)} differ from byte {where:,} on: nothing was done.")
@@ -315,3 +331,47 @@ def _read(sending: Sending, bucket: str, key: str, etag: str, size: int) -> byte
 def _check_size(key: str, size: int) -> None:
     if size > MOST_BYTES:
         raise Stop(f"{label(key)} has {size:,} bytes; one PUT takes no more than {MOST_BYTES:,}: nothing was written.")
+
+
+class _AbsentObject(Exception):
+    """There is no such object, or there is none any more."""
+
+
+def _pieces_of_object(lake: "Lake", bucket: str, key: str) -> Iterator[Piece]:
+    """The object's bytes in order. Raises _AbsentObject, Stop where it changes between two pieces, and AwsError."""
+    etag, size, read = "", 1, 0
+    while read < size:
+        try:
+            body = lake.s3.get(bucket, key, first=read, last=read + PIECE_BYTES - 1)
+        except AwsError as error:
+            if error.code in {"NoSuchKey", "NotFound"}:
+                raise _AbsentObject(key) from error
+            if error.code == "InvalidRange":
+                raise _changed(key) from error
+            raise
+        if read and (body.etag != etag or not body.data):
+            raise _changed(key)
+        etag, size = body.etag, body.size
+        read += len(body.data)
+        yield body.data
+
+
+def _pieces_of_data(data: bytes) -> Iterator[Piece]:
+    """Views of the bytes, as long as the pieces of an object."""
+    view = memoryview(data)
+    return (view[start : start + PIECE_BYTES] for start in range(0, len(data), PIECE_BYTES))
+
+
+def _first_differing_byte(one: Iterator[Piece], other: Iterator[Piece]) -> int | None:
+    """The first byte, counted from 0, at which the two differ or one of them ends; None where they are equal."""
+    offset = 0
+    for left, right in zip_longest(one, other, fillvalue=b""):
+        within = first_difference(left, right)
+        if within is not None:
+            return offset + within
+        offset += len(left)
+    return None
+
+
+def _changed(key: str) -> Stop:
+    return Stop(f"{label(key)} changed while it was read: nothing was written.")

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from changes.calls import Answer, Call, LakeCall, Permission, Sending, Stop, already, done, objects_of, table_arn
+from coordinator.protocols.wording import label, short
 from coordinator.repairs.item_calls import entry_key, registration_key
-from coordinator.repairs.keys_in_words import label, short
 from coordinator.repairs.object_calls import compare
 from coordinator.repairs.rescue import in_folder
 

@@ -6,12 +6,12 @@ reading made afterwards. A call that would be planned again as it was has met an
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from changes.calls import Result
 from changes.execution import CallOutcome, Execution
 from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import ChangePlan
+from coordinator.contract import OvertakenRepair
 from coordinator.protocols.verdict import State, Verdict
 from coordinator.repairs.fresh import FreshPlans, Subject
 
@@ -43,7 +43,7 @@ class Overtaking:
         return " ".join(part for part in (*told, again, self.now) if part)
 
     @property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> OvertakenRepair:
         """As JSON (docs/architecture.md, Command line)."""
         return {
             "call": self.call,

@@ -9,8 +9,7 @@ from coordinator.observation.second_look import read_table
 from coordinator.observation.surveys import Survey, coordinator_of
 from coordinator.observation.targets import TableTarget
 from coordinator.protocols.verdict import Verdict
-from coordinator.repairs.facts import FileCheck, RepairFacts
-from coordinator.repairs.file_checks import check_file
+from coordinator.repairs.facts import FileCheck, RepairFacts, check_file
 from coordinator.repairs.object_calls import Item
 from coordinator.repairs.planning import wanted_files
 from lake.aws.access import Lake
@@ -96,10 +95,11 @@ def _raw_registrations(lake: Lake, facts: TableFacts) -> Mapping[tuple[str, str]
 
 
 def _read_files(lake: Lake, uri: TableUri, facts: TableFacts, verdict: Verdict) -> Mapping[str, FileCheck | None]:
-    return {name: _read_file(lake, uri, name) for name in wanted_files(facts, verdict)}
+    return {name: read_file(lake, uri, name) for name in wanted_files(facts, verdict)}
 
 
-def _read_file(lake: Lake, uri: TableUri, name: str) -> FileCheck | None:
+def read_file(lake: Lake, uri: TableUri, name: str) -> FileCheck | None:
+    """Read a file in full, by its name relative to `_delta_log/`; None where there is none. Raises AwsError."""
     try:
         body = lake.s3.get(uri.bucket, uri.log_key + name)
     except AwsError as error:

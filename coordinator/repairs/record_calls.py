@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from changes.calls import Answer, LakeCall, Sending
-from coordinator.protocols.wording import verb, version_list
+from coordinator.protocols.wording import named_versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Abandon(LakeCall):
     @property
     def says(self) -> str:
         versions = sorted({version for version, _ in self.commits})
-        named = f"{verb(len(versions), 'version', 'versions')} {version_list(versions)}"
+        named = named_versions(versions)
         return f"Gives up what Levee saw to be accepted as {named}: its loss is no finding from then on."
 
     def send(self, sending: Sending) -> Answer:

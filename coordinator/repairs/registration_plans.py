@@ -4,24 +4,31 @@ from collections.abc import Iterator, Sequence
 
 from changes.calls import Call
 from coordinator.protocols import registrations
-from coordinator.protocols.names import is_version
+from coordinator.protocols.log_view import LogView
+from coordinator.protocols.names import is_version, staged_file_version
 from coordinator.protocols.registrations import element_problems
 from coordinator.protocols.survivors import was_named
-from coordinator.protocols.wording import counted, thousands, verb, version_list
+from coordinator.protocols.wording import counted, named_versions, thousands, verb
 from coordinator.repairs.object_calls import RequireAbsent, SaveAside
 from coordinator.repairs.record_calls import Abandon
 from coordinator.repairs.rescue import rescued_object, rescued_registration
-from coordinator.repairs.staged_files import MOST_CANDIDATES, staged_above
-from coordinator.repairs.table_under_repair import TableUnderRepair
-from coordinator.repairs.wanted import checksum_of
-from coordinator.repairs.wire_form import in_order
+from coordinator.repairs.table_under_repair import TableUnderRepair, checksum_of
 from lake.delta.facts import LogObject, Provenance, Registration
 from lake.delta.names import MAX_VERSION, commit_name
+from lake.delta.wire import in_order
 
 SCHEMA_VERSION = 1
-
+MOST_CANDIDATES = 500
+"""Staged files of one version, or above one, that are read or kept for one plan."""
 
 FOLLOWING = "Stop the writers of this table first; check that no newer backup of the item exists."
+
+
+def staged_above(view: LogView, version: int) -> tuple[LogObject, ...]:
+    """Staged files of later versions, by name; one without a version in its name may be of any."""
+    files = view.facts.listing.staged or ()
+    found = [file for file in files if (staged := staged_file_version(file.name)) is None or staged > version]
+    return tuple(sorted(found, key=lambda file: file.name))
 
 
 def current_registration(table: TableUnderRepair) -> Registration | None:
@@ -148,7 +155,7 @@ def _what_goes(above: Sequence[LogObject], lost: Sequence[int], goal: int) -> st
     if above:
         told.append(f"{counted(len(above), 'staged file')} may hold one, and nothing that is left tells which")
     if lost:
-        named = f"{verb(len(lost), 'version', 'versions')} {version_list(lost)}"
+        named = named_versions(lost)
         told.append(f"{named} {verb(len(lost), 'was', 'were')} seen before")
     return ": ".join([told[0], " and ".join(told[1:])])
 

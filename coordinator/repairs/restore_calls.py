@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from changes.calls import Answer, LakeCall, Permission, Result, Sending, Stop, already, done, objects_of, table_arn
-from coordinator.repairs.keys_in_words import label, short
+from coordinator.protocols.wording import label, short
 from coordinator.repairs.object_calls import Item, place
-from coordinator.repairs.wire_form import in_order
 from lake.aws.dynamodb import Item as WireItem
 from lake.aws.errors import AwsError
+from lake.delta.wire import in_order
 
 
 @dataclass(frozen=True, slots=True)

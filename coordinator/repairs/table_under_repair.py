@@ -1,6 +1,6 @@
 """A table as planning sees it: its facts, its keys on S3, and what keeps a repair from being made."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -19,10 +19,9 @@ from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.object_calls import Item
-from coordinator.repairs.rescue import rescue_folder
-from coordinator.repairs.rescued_items import CopiedFrom
+from coordinator.repairs.rescue import CopiedFrom, rescue_folder
 from lake.delta.facts import LockDomain, LogObject, Mechanism, Registration
-from lake.delta.names import checksum_name, commit_name
+from lake.delta.names import MAX_VERSION, checksum_name, commit_name
 from lake.delta.uri import TableUri
 
 PlanOrRefusal = ChangePlan | Refusal
@@ -259,3 +258,17 @@ def moment_of(milliseconds: int | None) -> datetime:
 def first_reason(reasons: Iterable[str]) -> str:
     """The first reason there is; "" where none holds."""
     return next((reason for reason in reasons if reason), "")
+
+
+def checksum_of(table: TableUnderRepair, version: int) -> Iterator[str]:
+    """The checksum file of a version, which tells whether a file belongs where it lies."""
+    found = table.view.facts.listing.checksums.get(version)
+    if found is not None:
+        yield found.name
+
+
+def neighbours(table: TableUnderRepair, version: int) -> Iterator[str]:
+    """The published files below and above a version."""
+    for neighbour in (version - 1, version + 1):
+        if 0 <= neighbour <= MAX_VERSION and table.view.file(neighbour).present:
+            yield commit_name(neighbour)

@@ -6,7 +6,14 @@ from functools import partial
 from changes.asking import WantedChange, ask_for
 from coordinator.models import DeltaTable
 from coordinator.observation.storable import clean_text
-from coordinator.rescue.confirmed import LIST_KIND, PLAN_KIND, RESTORE_KIND, shown_plan
+from coordinator.rescue.confirmed import (
+    LIST_KIND,
+    PLAN_KIND,
+    RESTORE_KIND,
+    ListRescueParams,
+    PlanRescueParams,
+    shown_plan,
+)
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, ask
@@ -22,7 +29,7 @@ def list_copies_of(actor: Actor, table: DeltaTable, *, here: bool = False) -> Jo
         here=here,
         connection=table.connection,
         target=_target(table),
-        params={"tables": [table.pk]},
+        params=ListRescueParams(tables=[table.pk]),
     )
 
 
@@ -35,7 +42,7 @@ def list_all_copies(actor: Actor, connection: Connection, tables: Sequence[Delta
         here=here,
         connection=connection,
         target=Target("connection", str(connection.pk), connection.name),
-        params={"tables": [table.pk for table in tables]},
+        params=ListRescueParams(tables=[table.pk for table in tables]),
     )
 
 
@@ -49,7 +56,7 @@ def plan_copy(actor: Actor, table: DeltaTable, copy: str, *, here: bool = False)
         here=here,
         connection=table.connection,
         target=_target(table),
-        params={"uri": table.uri, "copy": copy},
+        params=PlanRescueParams(uri=table.uri, copy=copy),
     )
     if job.params["copy"] != copy:
         raise JobBusy(job)

@@ -1,17 +1,46 @@
 """Finding the plan that somebody confirms, and what was last read of the copies of a table: from Levee's own rows."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import TypedDict
 
 from django.db.models import QuerySet
 
 from changes.asking import ShownPlan, newest_shown
+from changes.documents import PlanDocument, planned_by
+from changes.gate import Confirmation
+from coordinator.contract import CopyDocument, RefusedListing
 from coordinator.models import DeltaTable
+from dashboard.jobs.context import JobResult
 from dashboard.jobs.models import Job
 
 LIST_KIND = "list-rescue"
 PLAN_KIND = "plan-rescue"
 RESTORE_KIND = "restore-rescue"
+
+
+class ListRescueParams(TypedDict):
+    """The tables by their primary keys."""
+
+    tables: list[int]
+
+
+class ListRescueResult(JobResult, total=False):
+    read_at: str
+    copies: list[CopyDocument]
+    not_listed: list[RefusedListing]
+    left_out: int
+    more: bool
+
+
+class PlanRescueParams(TypedDict):
+    """The table, and the copy by its id."""
+
+    uri: str
+    copy: str
+
+
+class RestoreRescueParams(PlanRescueParams, Confirmation):
+    name: str
 
 
 def list_jobs(table: DeltaTable) -> "QuerySet[Job]":
@@ -27,8 +56,9 @@ def plan_jobs(table: DeltaTable) -> "QuerySet[Job]":
 def shown_plan(table: DeltaTable, copy: str, digest: str) -> ShownPlan:
     """The newest plan of that copy and digest; raises PlanNeeded where none was made in the last 15 minutes."""
 
-    def of_it(job: Job) -> Iterable[Mapping[str, Any]]:
-        return [job.result["plan"]] if job.params.get("copy") == copy and job.result.get("plan") else []
+    def of_it(job: Job) -> Iterable[PlanDocument]:
+        params: PlanRescueParams = job.params
+        return planned_by(job) if params["copy"] == copy else ()
 
     return newest_shown(plan_jobs(table), digest, of_it)
 

@@ -1,24 +1,31 @@
 """The kinds of jobs of saved copies: `list-rescue`, `plan-rescue` and `restore-rescue`, carried by the queue aws."""
 
-from typing import Any
+from functools import partial
 
 from django.utils import timezone
 
 from changes.calls import Sending
-from changes.documents import call_document, plan_document, refusal_document
-from changes.execution import execute
+from changes.documents import call_document, planned_result
 from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_writable, connection_of
 from changes.plan import ChangePlan, Refusal
+from coordinator.contract import CopyDocument, RefusedListing
 from coordinator.models import DeltaTable
 from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
 from coordinator.own_records import records_for
 from coordinator.protocols.wording import counted
-from coordinator.repairs.call_steps import CallSteps
-from coordinator.repairs.carrying_out import AuditSnapshots
-from coordinator.rescue.confirmed import LIST_KIND, PLAN_KIND, RESTORE_KIND
+from coordinator.repairs.carrying_out import AuditSnapshots, carry_out
+from coordinator.rescue.confirmed import (
+    LIST_KIND,
+    PLAN_KIND,
+    RESTORE_KIND,
+    ListRescueParams,
+    ListRescueResult,
+    PlanRescueParams,
+    RestoreRescueParams,
+)
 from coordinator.rescue.copies import SavedCopy, place_of_copy, read_name
-from coordinator.rescue.listing import CopyDocument, list_copies
+from coordinator.rescue.listing import list_copies
 from coordinator.rescue.planning import unreadable
 from coordinator.rescue.proving import conclude, overtaken_before
 from coordinator.rescue.reading import plan_copy
@@ -31,17 +38,14 @@ from lake.aws.errors import AwsError
 
 
 @job_kind(LIST_KIND, queue="aws", verb="table.plan-repair", changes_lake=False)
-def list_rescue(context: JobContext) -> str:
-    """List what is saved aside of tables; params: tables (primary keys).
-
-    The result holds `read_at`, `copies`, `left_out`, `more` and `not_listed`, the tables that S3 refused.
-    """
+def list_rescue(context: JobContext, params: ListRescueParams) -> str:
+    """List what is saved aside of tables; the result is a `ListRescueResult`, as far as it was read."""
     connection = connection_of(context)
-    tables = DeltaTable.objects.filter(connection=connection, pk__in=context.params["tables"]).order_by("uri")
+    tables = DeltaTable.objects.filter(connection=connection, pk__in=params["tables"]).order_by("uri")
     copies: list[CopyDocument] = []
-    refused: list[dict[str, str]] = []
+    refused: list[RefusedListing] = []
     left_out, more = 0, False
-    context.result(read_at=timezone.now().isoformat(), copies=copies, not_listed=refused)
+    context.result(ListRescueResult(read_at=timezone.now().isoformat(), copies=copies, not_listed=refused))
     with open_lake(lake_access(connection)) as lake, context.step("List the rescue folders"):
         for number, table in enumerate(tables, start=1):
             context.check_cancelled()
@@ -53,48 +57,37 @@ def list_rescue(context: JobContext) -> str:
                 copies += listed["copies"]
                 left_out, more = left_out + listed["left_out"], more or listed["more"]
             context.progress(number, len(tables))
-    context.result(left_out=left_out, more=more, requests=lake.requests.total)
+    context.result(ListRescueResult(left_out=left_out, more=more, requests=lake.requests.total))
     listed_words = f"{counted(len(copies), 'object')} found in rescue folders."
     return f"{listed_words} {counted(len(refused), 'table')} could not be listed." if refused else listed_words
 
 
 @job_kind(PLAN_KIND, queue="aws", verb="table.plan-repair", changes_lake=False)
-def plan_rescue(context: JobContext) -> str:
-    """Read one table and one copy and plan to put it back; params: uri, copy (its id).
-
-    The result holds `read_at`, `plan` or `refusal`.
-    """
+def plan_rescue(context: JobContext, params: PlanRescueParams) -> str:
+    """Read one table and one copy and plan to put it back; the result is a `PlannedResult`."""
     connection = connection_of(context)
     with open_lake(lake_access(connection)) as lake, context.step("Read the table and the copy"):
         read_at = timezone.now()
-        made = _plan_now(connection, lake, context.params)
-    context.result(
-        read_at=read_at.isoformat(),
-        requests=lake.requests.total,
-        plan=None if isinstance(made, Refusal) else plan_document(made),
-        refusal=refusal_document(made) if isinstance(made, Refusal) else None,
-    )
+        made = _plan_now(connection, lake, params)
+    context.result(planned_result(made, read_at, lake.requests.total))
     return made.reason if isinstance(made, Refusal) else f"Planned: {made.title}."
 
 
 @job_kind(RESTORE_KIND, queue="aws", verb="table.repair")
-def restore_rescue(context: JobContext) -> str:
-    """Carry out one confirmed plan.
-
-    params: uri, name, copy, digest, planned_by (the job that made the plan), confirm (what was typed), source.
-    """
+def restore_rescue(context: JobContext, params: RestoreRescueParams) -> str:
+    """Carry out one confirmed plan."""
     connection = connection_of(context)
     check_writable(connection)
     with open_lake(lake_access(connection)) as lake:
         with context.step("Read the table and the copy, and plan anew"):
-            plan = _confirmed(context, _plan_now(connection, lake, context.params))
+            plan = _confirmed(params, _plan_now(connection, lake, params))
             if plan.can_lose:
-                check_loss(context, "table.repair-losing", context.params["name"])
-        now = _carry_out(context, connection, lake, plan)
+                check_loss(context, params, "table.repair-losing", params["name"])
+        now = _carry_out(context, params, connection, lake, plan)
     return f"{plan.title}: done, and proven by reading it back. {now}".strip()
 
 
-def _plan_now(connection: Connection, lake: Lake, params: dict[str, Any]) -> ChangePlan | Refusal:
+def _plan_now(connection: Connection, lake: Lake, params: PlanRescueParams) -> ChangePlan | Refusal:
     try:
         copy = _copy_of(params)
     except ValueError as reason:
@@ -106,7 +99,7 @@ def _plan_now(connection: Connection, lake: Lake, params: dict[str, Any]) -> Cha
     return plan_copy(connection, lake, copy, keep)
 
 
-def _copy_of(params: dict[str, Any]) -> SavedCopy:
+def _copy_of(params: PlanRescueParams) -> SavedCopy:
     """The copy that the job is about. Raises ValueError where its id names none of the table's."""
     place, key = place_of_copy(params["copy"])
     if place.s3a != params["uri"]:
@@ -114,8 +107,8 @@ def _copy_of(params: dict[str, Any]) -> SavedCopy:
     return read_name(place, key)
 
 
-def _confirmed(context: JobContext, made: ChangePlan | Refusal) -> ChangePlan:
-    if isinstance(made, ChangePlan) and made.digest == context.params["digest"]:
+def _confirmed(params: RestoreRescueParams, made: ChangePlan | Refusal) -> ChangePlan:
+    if isinstance(made, ChangePlan) and made.digest == params["digest"]:
         return made
     reason = (
         f"it is refused now: {made.reason}"
@@ -125,22 +118,11 @@ def _confirmed(context: JobContext, made: ChangePlan | Refusal) -> ChangePlan:
     raise JobOvertaken(f"{BEFORE_ANY_CHANGE}: {reason}", overtaken_before(reason))
 
 
-def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: ChangePlan) -> str:
+def _carry_out(
+    context: JobContext, params: PlanRescueParams, connection: Connection, lake: Lake, plan: ChangePlan
+) -> str:
     """Make the calls, read the table again, and return what it is now, as one sentence."""
-    snapshots = AuditSnapshots({"copy": context.params["copy"], "calls": [call_document(call) for call in plan.calls]})
-    snapshots.after["calls"] = []
-    context.result(before=snapshots.before, after=snapshots.after, aws_request_ids=snapshots.request_ids)
-    with CallSteps(context, plan, snapshots) as steps:
-        sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
-        execution = execute(plan.calls, sending, steps)
-    with context.step("Read the table again") as step:
-        conclusion = conclude(connection, lake, plan, execution, lambda: _plan_now(connection, lake, context.params))
-        step.detail = conclusion.now
-        if conclusion.verdict is None:
-            step.state = "failed"
-        else:
-            snapshots.note_table(conclusion.verdict)
-    context.result(requests=lake.requests.total)
-    if conclusion.trouble is not None:
-        raise conclusion.trouble
-    return conclusion.now
+    snapshots = AuditSnapshots({"copy": params["copy"], "calls": [call_document(call) for call in plan.calls]})
+    sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
+    proof = partial(conclude, connection, lake, plan, lambda: _plan_now(connection, lake, params))
+    return carry_out(context, lake, plan, snapshots, sending, proof)

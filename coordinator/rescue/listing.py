@@ -3,10 +3,19 @@
 from collections.abc import Iterator
 from typing import TypedDict
 
+from coordinator.contract import CopyDocument
 from coordinator.observation.storable import clean_text
-from coordinator.repairs.rescued_items import MOST_BYTES
-from coordinator.rescue.copies import SavedCopy, copy_id, is_marker, is_note, read_name, rescue_prefix
-from coordinator.rescue.kept_items import SavedItem, read_item
+from coordinator.repairs.rescue import MOST_ITEM_BYTES
+from coordinator.rescue.copies import (
+    SavedCopy,
+    SavedItem,
+    copy_id,
+    is_marker,
+    is_note,
+    read_item,
+    read_name,
+    rescue_prefix,
+)
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
@@ -18,23 +27,6 @@ MOST_COPIES = 500
 """Copies of one table that are shown, the newest ones."""
 MOST_UNREADABLE = 50
 """Objects of one table that are no copies and are shown all the same."""
-
-
-class CopyDocument(TypedDict):
-    """One object under a rescue folder: the contract of `levee rescue list --json`.
-
-    `kind`, `saved_at`, `repair` and `goes_to` are None or "" where it is `unreadable`, which then says why.
-    """
-
-    id: str
-    table: str
-    kind: str | None
-    saved_at: str | None
-    repair: str
-    version: int | None
-    bytes: int
-    goes_to: str
-    unreadable: str
 
 
 class Listing(TypedDict):
@@ -87,7 +79,7 @@ def _document(lake: Lake, copy: SavedCopy, summary: ObjectSummary) -> CopyDocume
 
 def kept_bytes(lake: Lake, copy: SavedCopy, size: int) -> bytes:
     """The bytes of an item's copy. Raises ValueError where it cannot be one, AwsError."""
-    if size > MOST_BYTES:
+    if size > MOST_ITEM_BYTES:
         raise ValueError(f"It has {size:,} B, more than any item has.")
     try:
         return lake.s3.get(copy.place.bucket, copy.key).data

@@ -1,12 +1,12 @@
 """What became of putting a copy back: proven by each call's own reading, overtaken, or failed."""
 
 from collections.abc import Callable
-from typing import TypedDict
 
 from changes.calls import Result
 from changes.execution import Execution
 from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import ChangePlan, Refusal
+from coordinator.contract import OvertakenDocument
 from coordinator.observation.passes import observe_one_table
 from coordinator.repairs.carrying_out import Conclusion
 from coordinator.repairs.overtaking import in_words, written
@@ -19,21 +19,13 @@ from lake.delta.uri import TableUri
 PlanAgain = Callable[[], ChangePlan | Refusal]
 
 
-class Overtaken(TypedDict):
-    """At which call it stopped, 0 for before the first, and what it had written by then."""
-
-    call: int
-    of: int
-    reason: str
-    written: list[str]
-
-
-def overtaken_before(reason: str) -> Overtaken:
+def overtaken_before(reason: str) -> OvertakenDocument:
+    """Of a plan that nothing was sent of."""
     return {"call": 0, "of": 0, "reason": reason, "written": []}
 
 
 def conclude(
-    connection: Connection, lake: Lake, plan: ChangePlan, execution: Execution, plan_again: PlanAgain
+    connection: Connection, lake: Lake, plan: ChangePlan, plan_again: PlanAgain, execution: Execution
 ) -> Conclusion:
     """Read and store the table again. What was put back was read back by its call, or that call has not ended well."""
     trouble = _trouble(plan, execution, plan_again)
@@ -53,7 +45,7 @@ def _trouble(plan: ChangePlan, execution: Execution, plan_again: PlanAgain) -> J
     changed = bool(told) or end.result is Result.FAILED
     sentence = f"{place if changed else BEFORE_ANY_CHANGE}: {end.sentence} {in_words(told)}".strip()
     if end.result is Result.STOPPED and _has_moved(plan_again, plan):
-        facts: Overtaken = {
+        facts: OvertakenDocument = {
             "call": len(execution.outcomes),
             "of": len(plan.calls),
             "reason": end.sentence,

@@ -11,24 +11,20 @@ from coordinator.models import CommitStore
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.observation.reading import Reading
 from coordinator.observation.surveys import Survey
-from coordinator.repairs.facts import FileCheck, RepairFacts
-from coordinator.repairs.file_checks import check_file
+from coordinator.repairs.facts import FileCheck, RepairFacts, check_file
 from coordinator.repairs.object_calls import MOST_BYTES
-from coordinator.repairs.reading import account_of, forget, read_for_repair
-from coordinator.repairs.rescue import table_note
-from coordinator.repairs.rescued_items import MOST_BYTES as LARGEST_NOTE
-from coordinator.repairs.rescued_items import NOWHERE_KNOWN, CopiedFrom, read_note
+from coordinator.repairs.reading import account_of, forget, read_file, read_for_repair
+from coordinator.repairs.rescue import MOST_ITEM_BYTES, NOWHERE_KNOWN, CopiedFrom, read_note, table_note
 from coordinator.repairs.table_under_repair import TableUnderRepair
-from coordinator.repairs.wire_form import in_order
-from coordinator.rescue.copies import SavedCopy
+from coordinator.rescue.copies import SavedCopy, SavedItem, read_item
 from coordinator.rescue.facts import RestoreFacts, SavedFile
-from coordinator.rescue.kept_items import SavedItem, read_item
 from coordinator.rescue.listing import kept_bytes
 from coordinator.rescue.planning import plan_restore
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.delta.names import commit_name
+from lake.delta.wire import in_order
 
 ABSENT = "The copy is not there any more."
 
@@ -77,7 +73,7 @@ def _note(lake: Lake, copy: SavedCopy) -> CopiedFrom:
     summary = lake.s3.head(copy.place.bucket, key)
     if summary is None:
         return NOWHERE_KNOWN
-    if summary.size > LARGEST_NOTE:
+    if summary.size > MOST_ITEM_BYTES:
         raise ValueError(f"It has {summary.size:,} B, more than Levee writes.")
     return read_note(_get(lake, copy.place.bucket, key) or b"")
 
@@ -137,7 +133,7 @@ def _found(lake: Lake, survey: Survey, store: str, kept: SavedItem) -> dict[str,
 def _checks(lake: Lake, facts: RepairFacts, copy: SavedCopy, kept: SavedItem) -> Iterator[tuple[str, FileCheck | None]]:
     """The files that tell whether the item still fits: what an entry names, and the commits around its version."""
     if kept.entry is not None and kept.entry.temp_path:
-        yield kept.entry.temp_path, _check(lake, copy, kept.entry.temp_path)
+        yield kept.entry.temp_path, read_file(lake, copy.place, kept.entry.temp_path)
     yield from _neighbours(lake, facts, copy, kept.version).items()
 
 
@@ -146,17 +142,7 @@ def _neighbours(lake: Lake, facts: RepairFacts, copy: SavedCopy, version: int | 
     published = TableUnderRepair(facts).view.published
     around = () if version is None else (version - 1, version, version + 1)
     names = [commit_name(one) for one in around if one in published]
-    return {name: _check(lake, copy, name) for name in names}
-
-
-def _check(lake: Lake, copy: SavedCopy, name: str) -> FileCheck | None:
-    try:
-        body = lake.s3.get(copy.place.bucket, copy.place.log_key + name)
-    except AwsError as error:
-        if error.code == "NoSuchKey":
-            return None
-        raise
-    return check_file(name, body.data, body.etag)
+    return {name: read_file(lake, copy.place, name) for name in names}
 
 
 def _get(lake: Lake, bucket: str, key: str) -> bytes | None:

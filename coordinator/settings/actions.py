@@ -9,7 +9,7 @@ from changes.asking import WantedChange, ask_for
 from changes.gate import PlanNeeded
 from coordinator.models import Bucket, CommitStore, TtlMigration
 from coordinator.settings import ttl_ticks
-from coordinator.settings.gate import LOSING_VERB, PLAN_KEY, PLAN_KIND, kind_of, shown_plan, verb_of
+from coordinator.settings.gate import LOSING_VERB, PLAN_KEY, PLAN_KIND, PlanChangeParams, kind_of, shown_plan, verb_of
 from coordinator.settings.requests import (
     ChangeRequest,
     change_request_document,
@@ -29,7 +29,7 @@ def plan_change(actor: Actor, connection: Connection, change: ChangeRequest, *, 
     """Have one change planned from a fresh reading; changes nothing. Raises NotAllowed, ChangeInvalid, JobBusy."""
     change.check()
     title = f"Plan: {change.ACT.replace('-', ' ')} on {subject_name(change)}"
-    target, params = _target(connection, change), {"wish": change_request_document(change)}
+    target, params = _target(connection, change), PlanChangeParams(wish=change_request_document(change))
     job = ask(actor, PLAN_KIND, title, here=here, connection=connection, target=target, params=params)
     if read_change_request(job.params["wish"]) != change:
         raise JobBusy(job)  # the planning under way is of another change: this one has to wait

@@ -1,7 +1,6 @@
 """The plan of a new commit store: exactly the keys its writers look for, and better settings than they would give."""
 
 import json
-from typing import Any
 
 from changes.calls import Call
 from changes.plan import ChangePlan, Equivalents, Refusal
@@ -125,10 +124,10 @@ def _calls(change: CreateStore, arn: str) -> tuple[Call, ...]:
     return tuple(calls)
 
 
-def create_request(change: CreateStore) -> dict[str, Any]:
+def create_request(change: CreateStore) -> dict[str, object]:
     """The body of CreateTable."""
     keys = EXPECTED_KEYS[change.kind]
-    request: dict[str, Any] = {
+    request: dict[str, object] = {
         "TableName": change.name,
         "AttributeDefinitions": [{"AttributeName": name, "AttributeType": letter} for name, _, letter in keys],
         "KeySchema": [{"AttributeName": name, "KeyType": role} for name, role, _ in keys],
@@ -169,7 +168,7 @@ def _consequences(change: CreateStore) -> tuple[str, ...]:
 
 def _equivalents(change: CreateStore, facts: StoreFacts) -> Equivalents:
     calls = [(call.verb, json.loads(call.request)) for call in _calls(change, "") if isinstance(call, StoreCall)]
-    table: dict[str, Any] = {
+    table: dict[str, object] = {
         "name": change.name,
         "keys": EXPECTED_KEYS[change.kind],
         "billing": "on_demand" if change.capacity.on_demand else "provisioned",

@@ -63,7 +63,7 @@ def terraform_table(table: Table) -> str:
 
 def cloudformation_table(table: Table) -> str:
     """An AWS::DynamoDB::Table, or the properties of one that change, as YAML."""
-    properties: dict[str, Any] = {"TableName": table["name"]}
+    properties: dict[str, object] = {"TableName": table["name"]}
     if "billing" in table:
         properties["BillingMode"] = _mode(table)
         if table["billing"] == "provisioned":
@@ -124,7 +124,7 @@ def _cloudformation_rule(bucket: str, rule: Mapping[str, Any]) -> str:
     )
     if not rule:
         return f"{head}\n# Remove it from that list."
-    said: dict[str, Any] = {"Id": rule["ID"], "Status": rule["Status"], "Prefix": _prefix(rule)}
+    said: dict[str, object] = {"Id": rule["ID"], "Status": rule["Status"], "Prefix": _prefix(rule)}
     if days := rule.get("Expiration", {}).get("Days"):
         said["ExpirationInDays"] = days
     if days := rule.get("NoncurrentVersionExpiration", {}).get("NoncurrentDays"):

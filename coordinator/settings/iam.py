@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class FeaturePolicy:
     grants: tuple[PolicyStatement, ...]
 
     @property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         statements = [
             {"Effect": "Allow", "Action": list(one.actions), "Resource": list(one.resources)} for one in self.grants
         ]

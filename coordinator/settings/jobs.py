@@ -2,21 +2,20 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from django.utils import timezone
 
 from changes.calls import Result, Sending
-from changes.documents import OutcomeDocument, call_document, outcome_document, plan_document, refusal_document
+from changes.documents import OutcomeDocument, call_document, outcome_document, planned_result
 from changes.execution import CallOutcome, Execution, execute
 from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_name, check_writable, connection_of
 from changes.plan import ChangePlan, Refusal
 from coordinator.models import Bucket, CommitStore
 from coordinator.observation.settings_of_aws import observe_bucket_now, observe_store_now
 from coordinator.own_records import records_for
-from coordinator.settings.gate import LOSING_VERB, PLAN_KIND, VERBS
-from coordinator.settings.permission_checks import check_all
+from coordinator.settings.gate import LOSING_VERB, PLAN_KIND, VERBS, ChangeParams, PlanChangeParams, PlanChangeResult
+from coordinator.settings.permission_checks import Permissions, check_all
 from coordinator.settings.planning import plan_now
 from coordinator.settings.requests import (
     ChangeRequest,
@@ -27,9 +26,14 @@ from coordinator.settings.requests import (
 )
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
-from dashboard.jobs.context import JobContext, JobFailed
-from dashboard.jobs.registry import job_kind
+from dashboard.jobs.context import JobContext, JobFailed, JobResult
+from dashboard.jobs.registry import NoParams, job_kind
 from lake.aws.access import Lake, open_lake
+
+
+class PermissionsResult(JobResult, Permissions):
+    checked_at: str
+
 
 MOST_SHOWN = 100
 """Calls that the snapshot of a plan holds: a sweep may have hundreds."""
@@ -39,67 +43,69 @@ PAUSE_SECONDS = 2.0
 
 
 @job_kind(PLAN_KIND, queue="aws", verb="lake.plan-upkeep", changes_lake=False)
-def plan_change(context: JobContext) -> str:
-    """Read and plan one change; params: wish. Changes nothing. The result holds `read_at`, `plan` or `refusal`."""
-    change = read_change_request(context.params["wish"])
+def plan_change(context: JobContext, params: PlanChangeParams) -> str:
+    """Read and plan one change; changes nothing. The result is a `PlanChangeResult`."""
+    change = read_change_request(params["wish"])
     connection = connection_of(context)
     with open_lake(lake_access(connection)) as lake, context.step("Read and plan"):
         read_at = timezone.now()
         made = plan_now(connection, lake, change, read_at, _progress(context))
-    context.result(
-        read_at=read_at.isoformat(),
-        requests=lake.requests.total,
-        wish=change_request_document(change),
-        plan=None if isinstance(made, Refusal) else plan_document(made),
-        refusal=refusal_document(made) if isinstance(made, Refusal) else None,
-    )
+    context.result(PlanChangeResult(wish=change_request_document(change)))
+    context.result(planned_result(made, read_at, lake.requests.total))
     return made.reason if isinstance(made, Refusal) else f"Planned: {made.title}."
 
 
 @job_kind("check-permissions", queue="aws", verb="lake.plan-upkeep", changes_lake=False)
-def check_permissions(context: JobContext) -> str:
+def check_permissions(context: JobContext, params: NoParams) -> str:
     """Find out which permissions the connection has, one by one. Changes nothing."""
     connection = connection_of(context)
     with open_lake(lake_access(connection)) as lake, context.step("Check each permission"):
         found = check_all(connection, lake, context.progress, context.check_cancelled)
     held = [one["held"] for one in found["permissions"]]
-    context.result(checked_at=timezone.now().isoformat(), requests=lake.requests.total, **found)
+    context.result(
+        PermissionsResult(
+            checked_at=timezone.now().isoformat(),
+            requests=lake.requests.total,
+            identity=found["identity"],
+            permissions=found["permissions"],
+        )
+    )
     return f"{held.count('yes'):,} held, {held.count('no'):,} missing, {held.count('unknown'):,} not known."
 
 
 @job_kind("create-store", queue="aws", verb=VERBS["create-store"])
-def create_store(context: JobContext) -> str:
-    """Carry out one confirmed plan of a new store; params as `change_store`."""
-    return _apply(context)
+def create_store(context: JobContext, params: ChangeParams) -> str:
+    """Carry out one confirmed plan of a new store."""
+    return _apply(context, params)
 
 
 @job_kind("change-store", queue="aws", verb=VERBS["change-store"])
-def change_store(context: JobContext) -> str:
-    """Carry out one confirmed plan; params: wish, digest, planned_by, confirm."""
-    return _apply(context)
+def change_store(context: JobContext, params: ChangeParams) -> str:
+    """Carry out one confirmed plan."""
+    return _apply(context, params)
 
 
 @job_kind("change-bucket", queue="aws", verb=VERBS["change-bucket"])
-def change_bucket(context: JobContext) -> str:
-    """Carry out one confirmed plan for a bucket; params as `change_store`."""
-    return _apply(context)
+def change_bucket(context: JobContext, params: ChangeParams) -> str:
+    """Carry out one confirmed plan for a bucket."""
+    return _apply(context, params)
 
 
-def _apply(context: JobContext) -> str:
-    change = read_change_request(context.params["wish"])
+def _apply(context: JobContext, params: ChangeParams) -> str:
+    change = read_change_request(params["wish"])
     connection = connection_of(context)
     check_writable(connection)
     with open_lake(lake_access(connection)) as lake:
         with context.step("Read and plan anew"):
-            plan = _confirmed(context, plan_now(connection, lake, change, timezone.now(), _progress(context)))
+            plan = _confirmed(params, plan_now(connection, lake, change, timezone.now(), _progress(context)))
             if plan.can_lose:
-                check_loss(context, LOSING_VERB, subject_name(change))
+                check_loss(context, params, LOSING_VERB, subject_name(change))
             elif plan.danger:
-                check_name(context, subject_name(change))
+                check_name(params, subject_name(change))
         execution = _carry_out(context, connection, lake, plan)
         with context.step("Read it again") as step:
             step.detail = _observe(connection, lake, change)
-    context.result(requests=lake.requests.total)
+    context.result({"requests": lake.requests.total})
     return _closing(plan, execution)
 
 
@@ -107,11 +113,11 @@ def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Ch
     documents: list[OutcomeDocument] = []
     ids: list[str] = []
     counts: Counter[str] = Counter()
-    before: dict[str, Any] = {"calls": [call_document(call) for call in plan.calls[:MOST_SHOWN]]}
-    after: dict[str, Any] = {"calls": documents}
-    context.result(outcomes=documents, before=before, after=after, aws_request_ids=ids)
+    before: dict[str, object] = {"calls": [call_document(call) for call in plan.calls[:MOST_SHOWN]]}
+    after: dict[str, object] = {"calls": documents}
+    context.result({"outcomes": documents, "before": before, "after": after, "aws_request_ids": ids})
 
-    def remember(was: Mapping[str, Any], will: Mapping[str, Any]) -> None:
+    def remember(was: Mapping[str, object], will: Mapping[str, object]) -> None:
         before.update(was)
         after.update(will)
 
@@ -138,10 +144,10 @@ def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: Ch
     return execution
 
 
-def _confirmed(context: JobContext, made: ChangePlan | Refusal) -> ChangePlan:
+def _confirmed(params: ChangeParams, made: ChangePlan | Refusal) -> ChangePlan:
     if isinstance(made, Refusal):
         raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {made.reason}")
-    if made.digest != context.params["digest"]:
+    if made.digest != params["digest"]:
         changed = "what the plan rests on has changed since it was shown. Plan it again."
         raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {changed}")
     return made
@@ -175,7 +181,7 @@ def _pause(context: JobContext) -> None:
     time.sleep(PAUSE_SECONDS)
 
 
-def _progress(context: JobContext) -> Any:
+def _progress(context: JobContext) -> Callable[[int, int], None]:
     def tell(done: int, total: int) -> None:
         context.check_cancelled()
         context.progress(done, total)

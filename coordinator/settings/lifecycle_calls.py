@@ -1,7 +1,6 @@
 """Writing a bucket's lifecycle configuration: read, compare, merge, write, read back, compare."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from changes.calls import Answer, LakeCall, Permission, Result, Sending, Stop, already, bucket_arn, done
 from coordinator.settings.lifecycle_merge import difference, with_rule, without_rule
@@ -102,5 +101,5 @@ class WriteLifecycle(LakeCall):
         return Answer(Result.FAILED, sentence, "ReadBack")
 
 
-def _snapshot(lifecycle: Lifecycle) -> dict[str, Any]:
+def _snapshot(lifecycle: Lifecycle) -> dict[str, object]:
     return {"rules": [rule.xml for rule in lifecycle.rules], "minimum_size": lifecycle.minimum_size}

@@ -17,6 +17,7 @@ from coordinator.settings.equivalents import lifecycle_equivalents
 from coordinator.settings.lifecycle_calls import WriteLifecycle
 from coordinator.settings.lifecycle_merge import (
     multipart_rule_xml,
+    rule_json,
     temp_rule_xml,
     uses_old_form,
     with_days,
@@ -24,7 +25,6 @@ from coordinator.settings.lifecycle_merge import (
     without_rule,
 )
 from coordinator.settings.requests import RemoveTempRule, SetMultipartRule, SetTempRule
-from coordinator.settings.rule_json import rule_json
 from lake.aws.lifecycle import Lifecycle, RawRule
 
 LifecycleChange = SetTempRule | RemoveTempRule | SetMultipartRule

@@ -8,7 +8,7 @@ IAM simulates, which knows the policies of the identity and not those of buckets
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 from uuid import uuid4
 
 from coordinator.models import Bucket, CommitStore, DeltaTable, Watch
@@ -50,6 +50,13 @@ class PermissionCheck:
     reason: str = ""
 
 
+class Permissions(TypedDict):
+    """Which permissions an identity has, each a `PermissionCheck`; `identity` is an ARN, "" where nobody knows it."""
+
+    identity: str
+    permissions: list[dict[str, str]]
+
+
 def policies(connection: Connection, account: str = "*") -> tuple[FeaturePolicy, ...]:
     """The policy of each feature for this connection's real names."""
     return feature_policies(names_of(connection, account))
@@ -80,7 +87,7 @@ def check_all(
     lake: Lake,
     progress: Callable[[int, int | None], None] = lambda done, total: None,
     check_cancelled: Callable[[], None] = lambda: None,
-) -> dict[str, Any]:
+) -> Permissions:
     """Identity and permissions as JSON. No single refusal ends it; raises AwsError only without credentials."""
     simulation = Simulation(lake)
     identity = simulation.identity

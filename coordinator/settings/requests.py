@@ -1,12 +1,19 @@
 """What may be asked for of a commit store or a bucket, as values that a form, a command and a job all share."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from coordinator.protocols.stores import COMMIT_COORDINATOR, LOG_STORE
-from coordinator.settings.names import check_bucket, check_key_arn, check_prefix, check_store, check_tags
+
+_STORE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]")
+_KEY_ARN = re.compile(r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:(key|alias)/[A-Za-z0-9/_-]{1,250}")
+_TAG = re.compile(r"[\w .:/=+@-]*")
+MOST_TAGS = 50
+LONGEST_PREFIX = 1024
 
 MOST_UNITS = 40_000
 """Capacity units that DynamoDB gives one table by default, in each direction; asking for more needs AWS support."""
@@ -69,11 +76,20 @@ class CreateStore:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeCapacity:
+class _OfStore:
+    """A change of a DynamoDB table that is there."""
+
+    name: str
+
+    def check(self) -> None:
+        _named("name", check_store(self.name))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeCapacity(_OfStore):
     """Another billing mode, or other provisioned units."""
 
     ACT: ClassVar[str] = "change-capacity"
-    name: str
     capacity: Capacity
 
     def check(self) -> None:
@@ -82,60 +98,40 @@ class ChangeCapacity:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeProtection:
+class ChangeProtection(_OfStore):
     """Deletion protection on or off."""
 
     ACT: ClassVar[str] = "change-protection"
-    name: str
     on: bool
-
-    def check(self) -> None:
-        _named("name", check_store(self.name))
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeRecovery:
+class ChangeRecovery(_OfStore):
     """Point-in-time recovery on or off."""
 
     ACT: ClassVar[str] = "change-recovery"
-    name: str
     on: bool
-
-    def check(self) -> None:
-        _named("name", check_store(self.name))
 
 
 @dataclass(frozen=True, slots=True)
-class EnableTtl:
+class EnableTtl(_OfStore):
     """TTL on expireTime of a log store where it is off."""
 
     ACT: ClassVar[str] = "enable-ttl"
-    name: str
-
-    def check(self) -> None:
-        _named("name", check_store(self.name))
 
 
 @dataclass(frozen=True, slots=True)
-class MigrateTtl:
+class MigrateTtl(_OfStore):
     """TTL of a log store from another attribute, such as commitTime, to expireTime."""
 
     ACT: ClassVar[str] = "migrate-ttl"
-    name: str
-
-    def check(self) -> None:
-        _named("name", check_store(self.name))
 
 
 @dataclass(frozen=True, slots=True)
-class DisableTtl:
+class DisableTtl(_OfStore):
     """TTL off: what a coordinator needs."""
 
     ACT: ClassVar[str] = "disable-ttl"
-    name: str
-
-    def check(self) -> None:
-        _named("name", check_store(self.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +146,7 @@ class SetTempRule:
     def check(self) -> None:
         _named("bucket", check_bucket(self.bucket))
         _named("prefix", check_prefix(self.prefix))
-        if not _is_whole(self.days) or not 1 <= self.days <= MOST_DAYS:
-            raise ChangeInvalid("days", f"Give 1 to {MOST_DAYS:,} days.")
+        _check_days(self.days)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +173,7 @@ class SetMultipartRule:
 
     def check(self) -> None:
         _named("bucket", check_bucket(self.bucket))
-        if not _is_whole(self.days) or not 1 <= self.days <= MOST_DAYS:
-            raise ChangeInvalid("days", f"Give 1 to {MOST_DAYS:,} days.")
+        _check_days(self.days)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,25 +214,10 @@ ChangeRequest = (
     | Sweep
 )
 
-CHANGES: dict[str, type[Any]] = {
-    kind.ACT: kind
-    for kind in (
-        CreateStore,
-        ChangeCapacity,
-        ChangeProtection,
-        ChangeRecovery,
-        EnableTtl,
-        MigrateTtl,
-        DisableTtl,
-        SetTempRule,
-        RemoveTempRule,
-        SetMultipartRule,
-        Sweep,
-    )
-}
+CHANGES: dict[str, type[Any]] = {kind.ACT: kind for kind in get_args(ChangeRequest)}
 
 
-def change_request_document(change: ChangeRequest) -> dict[str, Any]:
+def change_request_document(change: ChangeRequest) -> dict[str, object]:
     """A change as JSON; `read_change_request` turns it back."""
     return {"act": change.ACT, **asdict(change)}
 
@@ -295,6 +274,11 @@ def _named(field: str, reason: str) -> None:
         raise ChangeInvalid(field, reason)
 
 
+def _check_days(days: int) -> None:
+    if not _is_whole(days) or not 1 <= days <= MOST_DAYS:
+        raise ChangeInvalid("days", f"Give 1 to {MOST_DAYS:,} days.")
+
+
 def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
@@ -305,3 +289,50 @@ def _moment(text: str) -> datetime | None:
     except (TypeError, ValueError):
         return None
     return found if found.tzinfo else None
+
+
+def check_store(name: object) -> str:
+    if isinstance(name, str) and _STORE.fullmatch(name):
+        return ""
+    return "The name of a DynamoDB table has 3 to 255 letters, digits, underscores, dots and hyphens."
+
+
+def check_bucket(name: object) -> str:
+    if isinstance(name, str) and _BUCKET.fullmatch(name):
+        return ""
+    return "The name of a bucket has 3 to 63 letters, digits, dots and hyphens."
+
+
+def check_prefix(prefix: object) -> str:
+    """A key prefix without slashes at its ends; "" is the root of the bucket."""
+    if not isinstance(prefix, str) or prefix != prefix.strip("/"):
+        return "Give the key prefix without slashes at its ends."
+    try:
+        size = len(prefix.encode())
+    except UnicodeEncodeError:
+        return "The prefix is not valid Unicode."
+    if size > LONGEST_PREFIX - len("/_delta_log/.tmp/"):
+        return f"A key has at most {LONGEST_PREFIX:,} bytes, and this prefix leaves no room for _delta_log/.tmp/."
+    if any(ord(letter) < 32 for letter in prefix):
+        return "A lifecycle rule cannot name a prefix with control characters."
+    return ""
+
+
+def check_key_arn(key: object) -> str:
+    if key in ("", "aws") or (isinstance(key, str) and _KEY_ARN.fullmatch(key)):
+        return ""
+    return "Give the ARN of a KMS key, `aws` for the account's own, or nothing for the key of DynamoDB."
+
+
+def check_tags(tags: Sequence[tuple[object, object]]) -> str:
+    """AWS's rules for tags: at most 50, keys of 1 to 128, values of up to 256 characters, none of them twice."""
+    if len(tags) > MOST_TAGS:
+        return f"A DynamoDB table has at most {MOST_TAGS} tags."
+    for key, value in tags:
+        if not isinstance(key, str) or not isinstance(value, str):
+            return "Tags are text."
+        if not 1 <= len(key) <= 128 or len(value) > 256 or not _TAG.fullmatch(key) or not _TAG.fullmatch(value):
+            return f"The tag {key[:40]!r} is not one that AWS takes: letters, digits, spaces and . : / = + @ - _."
+        if key.lower().startswith("aws:"):
+            return "Tags that begin with aws: belong to AWS."
+    return "" if len({key for key, _ in tags}) == len(tags) else "A tag is named twice."

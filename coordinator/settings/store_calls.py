@@ -176,7 +176,7 @@ def store_call(verb: str, request: Mapping[str, Any], says: str, before: Facts, 
     return StoreCall(verb, request["TableName"], json.dumps(request, sort_keys=True), says, before, after, arn)
 
 
-def ttl_request(table: str, attribute: str, *, on: bool) -> dict[str, Any]:
+def ttl_request(table: str, attribute: str, *, on: bool) -> dict[str, object]:
     """The body of UpdateTimeToLive; DynamoDB wants the attribute's name to switch it off, too."""
     return {"TableName": table, "TimeToLiveSpecification": {"AttributeName": attribute, "Enabled": on}}
 
@@ -191,7 +191,7 @@ def ttl_call(table: str, attribute: str, arn: str, *, on: bool) -> StoreCall:
     return store_call("UpdateTimeToLive", request, "Switch TTL off.", enabled, (("ttl_status", TTL_OFF),), arn)
 
 
-def billing_request(capacity: Capacity) -> dict[str, Any]:
+def billing_request(capacity: Capacity) -> dict[str, object]:
     """What CreateTable and UpdateTable say of it."""
     if capacity.on_demand:
         return {"BillingMode": "PAY_PER_REQUEST"}

@@ -9,8 +9,7 @@ from django.db.models import QuerySet
 
 from changes.plan import ChangePlan, Equivalents, Refusal
 from coordinator.models import CommitStore, DeltaTable
-from coordinator.observation.elsewhere import held_elsewhere
-from coordinator.observation.rows_elsewhere import rows_elsewhere, seen_anywhere
+from coordinator.observation.elsewhere import held_elsewhere, rows_elsewhere, seen_anywhere
 from coordinator.observation.surveys import Place
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.wording import counted, duration, joined, thousands

@@ -1,4 +1,4 @@
-"""Connections: the read-only switch, the policy that each feature needs, and which permissions are held."""
+"""Connections: a look at one, its read-only switch, the policy of each feature, and which permissions are held."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST, require_safe
 
-from coordinator.connection_actions import set_read_only
+from coordinator.actions import observe_lake, set_read_only
 from coordinator.queries import connections as queries
 from coordinator.settings import actions
 from coordinator.views.settings_plan import why_no_plan
@@ -24,6 +24,13 @@ POLL_SECONDS = 2
 def connections(request: HttpRequest) -> HttpResponse:
     rows = queries.connection_rows(connections_of(request))
     return render(request, "coordinator/connections.html", {"rows": rows})
+
+
+@require_POST
+def observe(request: HttpRequest) -> HttpResponse:
+    """Observe the whole connection named in the form, and go to that job's page."""
+    named = get_object_or_404(Connection, name=request.POST.get("connection", ""))
+    return SeeOther(reverse("job", args=[observe_lake(Actor.from_request(request), named).pk]))
 
 
 @require_safe

@@ -1,7 +1,6 @@
 """Coordinated commits over the lake, and one act on every table of a filter: which, which not, and why not."""
 
 from functools import partial
-from typing import Any
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -116,7 +115,7 @@ def _page(operation: Operation, chosen: TableFilter, selection: queries.ManySele
     )
 
 
-def _context(request: HttpRequest, operation: Operation, selection: queries.ManySelection) -> dict[str, Any]:
+def _context(request: HttpRequest, operation: Operation, selection: queries.ManySelection) -> dict[str, object]:
     connection = selection.touched[0].connection if len(selection.connections) == 1 else None
     return {
         "operation": operation.value,

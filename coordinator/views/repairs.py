@@ -90,7 +90,7 @@ def _repair_many(actor: Actor, selection: queries.BulkSelection, sent: ManyConfi
     )
 
 
-def _context(request: HttpRequest, table: DeltaTable, page: queries.RepairPage) -> dict[str, Any]:
+def _context(request: HttpRequest, table: DeltaTable, page: queries.RepairPage) -> dict[str, object]:
     actor = Actor.from_request(request)
     return {
         "table": table,
@@ -120,8 +120,8 @@ def _many_page(chosen: TableFilter, selection: queries.BulkSelection) -> ManyPag
         skipped=f"{thousands(waits)}, and {thousands(selection.quiet)} with nothing that waits",
         when_failing="When a table fails",
         hint="One job, one outcome per table. It can be cancelled between two tables.",
-        rows="coordinator/parts/repair_many_rows.html",
-        left_out="coordinator/parts/repair_many_left_out.html",
+        rows="coordinator/parts/repair_many.html#touched",
+        left_out="coordinator/parts/repair_many.html#left_out",
         choices="",
         seen=selection.seen,
         connections=selection.connections,
@@ -129,7 +129,7 @@ def _many_page(chosen: TableFilter, selection: queries.BulkSelection) -> ManyPag
     )
 
 
-def _many_context(request: HttpRequest, selection: queries.BulkSelection) -> dict[str, Any]:
+def _many_context(request: HttpRequest, selection: queries.BulkSelection) -> dict[str, object]:
     return {
         "selection": selection,
         "most": queries.MOST_LISTED,

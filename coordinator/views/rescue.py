@@ -1,7 +1,6 @@
 """Saved copies of a table, and putting one back. Nothing here reads the lake: jobs list, plan and put back."""
 
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -61,7 +60,7 @@ def _restore(actor: Actor, table: DeltaTable, copy: str, sent: Confirmed) -> Job
     return actions.restore_copy(actor, table, copy, sent.digest, confirm=sent.confirm, reason=sent.reason)
 
 
-def _list_context(request: HttpRequest, table: DeltaTable) -> dict[str, Any]:
+def _list_context(request: HttpRequest, table: DeltaTable) -> dict[str, object]:
     found = queries.copy_list(table)
     return {
         "table": table,
@@ -75,7 +74,7 @@ def _list_context(request: HttpRequest, table: DeltaTable) -> dict[str, Any]:
     }
 
 
-def _plan_context(request: HttpRequest, table: DeltaTable, page: queries.RestorePage) -> dict[str, Any]:
+def _plan_context(request: HttpRequest, table: DeltaTable, page: queries.RestorePage) -> dict[str, object]:
     actor = Actor.from_request(request)
     return {
         "table": table,

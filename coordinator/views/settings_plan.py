@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -12,7 +11,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from changes.documents import PlanDocument
 from changes.pages import Confirmed, confirmed, plan_page
 from coordinator.models import Bucket, CommitStore, TtlMigration
 from coordinator.queries import settings_plan as queries
@@ -85,7 +83,7 @@ def planned(
     try:
         job = actions.plan_change(Actor.from_request(request), connection, change())
     except ChangeInvalid as invalid:
-        context: dict[str, Any] = {"reason": str(invalid), "field": invalid.field, "back": back}
+        context: dict[str, object] = {"reason": str(invalid), "field": invalid.field, "back": back}
         return render(request, "coordinator/settings_refused.html", context, status=422)
     except JobBusy as busy:
         context = {"reason": str(busy), "busy": busy.job, "back": back}
@@ -111,12 +109,11 @@ def _apply(actor: Actor, planned: Job, sent: Confirmed) -> Job:
     return actions.apply_change(actor, planned, sent.digest, confirm=sent.confirm, reason=sent.reason)
 
 
-def _context(request: HttpRequest, page: queries.SettingsPage) -> dict[str, Any]:
+def _context(request: HttpRequest, page: queries.SettingsPage) -> dict[str, object]:
     actor = Actor.from_request(request)
-    plan = cast("PlanDocument | None", page.plan)
     return {
         "address": reverse("settings-plan", args=[page.job.pk]),
-        "why_not": why_not(actor, page.connection, losing_verb(plan) or verb_of(page.change)),
+        "why_not": why_not(actor, page.connection, losing_verb(page.plan) or verb_of(page.change)),
         "read_only": is_read_only(page.connection),
         "why_no_plan": why_no_plan(actor, page.connection),
         "store_like": verb_of(page.change) != "bucket.change",

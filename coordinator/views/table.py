@@ -1,17 +1,18 @@
 """Pages of one table: overview, commits, entries, jobs and activity."""
 
-from typing import Any
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_safe
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
 
+from coordinator.actions import observe_table
 from coordinator.coordination.offers import coordination_offers
 from coordinator.documents import open_findings
 from coordinator.models import DeltaTable
 from coordinator.queries import table_page as queries
 from coordinator.queries.table_list import UNPUBLISHED
 from dashboard.accounts.actor import Actor
+from dashboard.web.answers import SeeOther
 from dashboard.web.paging import SIZES, choose_size
 
 
@@ -96,6 +97,13 @@ def activity(request: HttpRequest, table_id: int) -> HttpResponse:
     return render(request, "coordinator/table_activity.html", _frame(table, "activity") | {"page": page})
 
 
+@require_POST
+def observe(request: HttpRequest, table_id: int) -> HttpResponse:
+    """Observe the table now, and go to that job's page."""
+    found = get_object_or_404(DeltaTable.objects.select_related("connection"), pk=table_id)
+    return SeeOther(reverse("job", args=[observe_table(Actor.from_request(request), found.connection, found.place).pk]))
+
+
 def _table(table_id: int) -> DeltaTable:
     return get_object_or_404(queries.head(table_id))
 
@@ -105,7 +113,7 @@ def _place(request: HttpRequest) -> tuple[str, int]:
     return request.GET.get("after", ""), choose_size(request.GET.get("size", ""))
 
 
-def _frame(table: DeltaTable, tab: str) -> dict[str, Any]:
+def _frame(table: DeltaTable, tab: str) -> dict[str, object]:
     """What the head and the tabs show on each page of a table."""
     return {
         "table": table,

@@ -1,7 +1,6 @@
 """The tables list: filters and sort in the address, worst first, exported as it stands."""
 
 from dataclasses import replace
-from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
@@ -70,7 +69,7 @@ def _clean_address(request: HttpRequest) -> str:
     return f"{reverse('tables')}?{urlencode(filled)}" if filled else reverse("tables")
 
 
-def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str, Any]:
+def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str, object]:
     size = choose_size(request.GET.get("size", ""), default=SIZES[0])
     page = queries.table_page(chosen, sort, request.GET.get("after", ""), size)
     counts = queries.tally(chosen)
@@ -100,7 +99,7 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
     }
 
 
-def _tally(chosen: TableFilter, counts: dict[str, int]) -> list[dict[str, Any]]:
+def _tally(chosen: TableFilter, counts: dict[str, int]) -> list[dict[str, object]]:
     """One door per state. A state without tables keeps its place, so that nothing moves when it gets one."""
     current = chosen.state or "all"
     return [

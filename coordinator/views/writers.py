@@ -1,7 +1,6 @@
 """What writers and readers of a table need: settings of their sessions, and which engines may touch it."""
 
 import shlex
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -70,7 +69,7 @@ def compatibility(request: HttpRequest, table_id: int) -> HttpResponse:
     return render(request, "coordinator/table_compatibility.html", _frame(table, "compatibility") | context)
 
 
-def _settings(request: HttpRequest, own: Mechanism, config: WriterConfig, named: list[str]) -> dict[str, Any]:
+def _settings(request: HttpRequest, own: Mechanism, config: WriterConfig, named: list[str]) -> dict[str, object]:
     default = own if own in MECHANISMS else Mechanism.SINGLE_DRIVER
     asked = request.GET.get("mechanism", "")
     mechanism = next((one for one in MECHANISMS if one.value == asked), default)
@@ -87,7 +86,7 @@ def _settings(request: HttpRequest, own: Mechanism, config: WriterConfig, named:
     }
 
 
-def _frame(table: DeltaTable, tab: str) -> dict[str, Any]:
+def _frame(table: DeltaTable, tab: str) -> dict[str, object]:
     return {
         "table": table,
         "tab": tab,

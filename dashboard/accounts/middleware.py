@@ -28,7 +28,7 @@ class SessionMiddleware:
         return self.get_response(request)
 
     def process_view(
-        self, request: HttpRequest, view: object, args: Sequence[Any], parts: dict[str, Any]
+        self, request: HttpRequest, view: object, args: Sequence[Any], parts: dict[str, object]
     ) -> HttpResponse | None:
         """Keep what belongs to a connection out of a person's sight from their pages."""
         if request.user.is_authenticated and request.resolver_match is not None:

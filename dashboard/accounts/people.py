@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from django.contrib.auth.models import Group, User
 from django.contrib.auth.password_validation import validate_password
@@ -144,7 +143,7 @@ def _refuse_to_lose_the_last_admin(user: User, change: PersonChange) -> None:
         raise LastAdmin(user.get_username())
 
 
-def _document(user: User) -> dict[str, Any]:
+def _document(user: User) -> dict[str, object]:
     """Return a person as the audit log keeps one; a new one is without a role."""
     if user._state.adding:
         return {"role": None}
@@ -154,7 +153,7 @@ def _document(user: User) -> dict[str, Any]:
     return {**document, "grants": grants}
 
 
-def _record(actor: Actor, user: User, before: dict[str, Any], *, password_changed: bool) -> None:
+def _record(actor: Actor, user: User, before: dict[str, object], *, password_changed: bool) -> None:
     after = {**_document(user), "password_changed": password_changed}
     record(
         actor,

@@ -99,7 +99,7 @@ def choose_connection(request: HttpRequest, name: str) -> Connection | None:
     return chosen
 
 
-def require_visible(request: HttpRequest, url_name: str, parts: dict[str, Any]) -> None:
+def require_visible(request: HttpRequest, url_name: str, parts: dict[str, object]) -> None:
     """Let a page be made, or raise NoRole, WholeConsole, or Http404 for what belongs to a connection out of sight."""
     seen = visible(request)
     if seen is None or url_name in OWN_PAGES:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -11,7 +10,7 @@ from django.utils import timezone
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.alerts.models import Alert, AlertState, Message, MessageState, Recipient, RecipientKind, Rule
-from dashboard.alerts.outbox import destinations_of, new_message_id
+from dashboard.alerts.outbox import destinations_of, message_to
 from dashboard.audit.log import record
 from dashboard.connections.models import Connection
 
@@ -117,16 +116,7 @@ def send_test(actor: Actor, recipient: Recipient) -> int:
     require(actor, MANAGE, target=recipient.name)
     now = timezone.now()
     messages = [
-        Message(
-            reason=Message.Reason.TEST,
-            number=f"{now.timestamp():.6f}",
-            recipient=recipient,
-            channel=destination.channel,
-            address=destination.address,
-            created_at=now,
-            due_at=now,
-            message_id=new_message_id(),
-        )
+        message_to(destination, Message.Reason.TEST, f"{now.timestamp():.6f}", now, recipient=recipient)
         for destination in destinations_of(recipient)
     ]
     with transaction.atomic():
@@ -158,7 +148,7 @@ def set_own_mails(actor: Actor, user: User, *, wanted: bool) -> None:
         _record(actor, "account.mails", "person", user.pk, user.get_username(), after={"mails": wanted})
 
 
-def _rule_document(rule: Rule) -> dict[str, Any]:
+def _rule_document(rule: Rule) -> dict[str, object]:
     names = ("threshold", "least_severity", "is_enabled", "remind_hours", "escalate_hours", "prefix", "plan")
     times = {name: str(value) if (value := getattr(rule, name)) else None for name in ("quiet_from", "quiet_until")}
     to = {name: list(getattr(rule, name).values_list("name", flat=True)) for name in ("recipients", "escalate_to")}
@@ -173,8 +163,8 @@ def _record(
     pk: int,
     label: str,
     *,
-    before: dict[str, Any] | None = None,
-    after: dict[str, Any] | None = None,
+    before: dict[str, object] | None = None,
+    after: dict[str, object] | None = None,
 ) -> None:
     plain = {key: value.isoformat() if isinstance(value, datetime) else value for key, value in (after or {}).items()}
     record(actor, verb, target_type=what, target_id=str(pk), target_label=label, before=before, after=plain)

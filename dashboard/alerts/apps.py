@@ -10,7 +10,7 @@ class AlertsConfig(AppConfig):
 
     def ready(self) -> None:
         from dashboard.accounts.scope import owned_by
-        from dashboard.alerts.defaults import ensure_default_rules
+        from dashboard.alerts.matching import ensure_default_rules
         from dashboard.alerts.models import Rule
         from dashboard.alerts.own_health import KINDS, own_problems
         from dashboard.alerts.problems import register_source

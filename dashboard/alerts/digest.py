@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.conf import settings
 from django.db.models import Count
 from django.template.loader import render_to_string
 
 from dashboard.alerts.models import Alert, Message, Recipient
-from dashboard.alerts.outbox import destinations_of, new_message_id
+from dashboard.alerts.outbox import destinations_of, message_to
 
 LISTED = 25
 DigestSection = Callable[[datetime, datetime], str]
@@ -47,18 +46,7 @@ def _queue(often: Recipient.Digest, length: timedelta, now: datetime) -> int:
         return 0
     subject, text = digest_of(now - length, now)
     messages = [
-        Message(
-            reason=Message.Reason.DIGEST,
-            number=number,
-            recipient=recipient,
-            channel=place.channel,
-            address=place.address,
-            created_at=now,
-            due_at=now,
-            message_id=new_message_id(),
-            subject=subject,
-            text=text,
-        )
+        message_to(place, Message.Reason.DIGEST, number, now, recipient=recipient, subject=subject, text=text)
         for recipient, place in places
     ]
     return len(Message.objects.bulk_create(messages, ignore_conflicts=True))
@@ -72,7 +60,7 @@ def digest_of(since: datetime, now: datetime) -> tuple[str, str]:
     return subject, render_to_string("alerts/digest.txt", content)
 
 
-def _content(since: datetime, now: datetime) -> dict[str, Any]:
+def _content(since: datetime, now: datetime) -> dict[str, object]:
     is_open = Alert.objects.filter(resolved_at=None).order_by("opened_at")
     ended = Alert.objects.filter(resolved_at__gte=since).order_by("resolved_at")
     sent = Message.objects.filter(finished_at__gte=since).order_by().values_list("state").annotate(number=Count("pk"))

@@ -69,7 +69,7 @@ class RuleForm(forms.Form):
             raise forms.ValidationError("Write the prefix as s3a://bucket/path/.")
         return prefix
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         cleaned = super().clean() or {}
         if bool(cleaned.get("quiet_from")) != bool(cleaned.get("quiet_until")):
             raise forms.ValidationError("Quiet hours have a beginning and an end: give both or neither.")
@@ -106,7 +106,7 @@ class NewRuleForm(RuleForm):
             raise forms.ValidationError(f"There is a rule called {name} already.")
         return name
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         cleaned = super().clean()
         if not (cleaned.get("connection") or cleaned.get("uri_prefix") or cleaned.get("plan")):
             raise forms.ValidationError("Say where it holds: a connection, a prefix or a plan.")
@@ -128,7 +128,7 @@ class RecipientForm(forms.Form):
     )
     digest = forms.ChoiceField(choices=Recipient.Digest.choices, required=False, widget=_SELECT)
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         cleaned = super().clean() or {}
         kind, address = cleaned.get("kind"), str(cleaned.get("address") or "").strip()
         if kind == RecipientKind.PERSON:

@@ -1,13 +1,21 @@
-"""Which rule speaks of which problem, and how problems become alerts. Pure: rules and problems in, groups out."""
+"""The rules: those of day one, which of them speaks of which problem, and how problems become alerts."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dashboard.alerts.models import Rule
-from dashboard.alerts.problems import SEVERITIES, Problem, ProblemSeverity, kind_named, unique, worst
+from dashboard.alerts.problems import SEVERITIES, Problem, ProblemSeverity, kind_named, kinds, unique, worst
 
 LONGEST_CAUSE = 200
+
+
+def ensure_default_rules(**_: Any) -> None:
+    """Add the rule of each kind that has none; what an admin has changed stays. Runs after every migration."""
+    known = set(Rule.objects.values_list("name", flat=True))
+    missing = [Rule(kind=kind.name, name=kind.words, threshold=kind.threshold) for kind in kinds()]
+    Rule.objects.bulk_create([rule for rule in missing if rule.name not in known], ignore_conflicts=True)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import Q
@@ -27,25 +28,20 @@ def queue(alert: Alert, reason: Message.Reason, number: int, now: datetime) -> i
     """Queue a message of this alert to everybody it concerns, once however often this is called; returns how many."""
     due = due_at(alert, reason, now)
     messages = [
-        Message(
-            alert=alert,
-            reason=reason,
-            number=str(number),
-            recipient=destination.recipient,
-            channel=destination.channel,
-            address=destination.address,
-            created_at=now,
-            due_at=due,
-            message_id=new_message_id(),
-        )
+        message_to(destination, reason, str(number), now, alert=alert, due_at=due)
         for destination in destinations(alert, reason)
     ]
     return len(Message.objects.bulk_create(messages, ignore_conflicts=True))
 
 
-def new_message_id() -> str:
-    """Return the local part of a Message-ID; it stays the same through every try."""
-    return secrets.token_hex(12)
+def message_to(destination: Destination, reason: Message.Reason, number: str, now: datetime, **fields: Any) -> Message:
+    """A message that is not saved yet, due now unless `fields` say when.
+
+    Its id is the local part of a Message-ID, which stays the same through every try.
+    """
+    fields = {"recipient": destination.recipient, "due_at": now, **fields}
+    place = {"channel": destination.channel, "address": destination.address}
+    return Message(reason=reason, number=number, created_at=now, message_id=secrets.token_hex(12), **place, **fields)
 
 
 def destinations(alert: Alert, reason: Message.Reason) -> list[Destination]:

@@ -1,7 +1,7 @@
 """Reading alerts, rules, recipients and messages for pages and commands."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from django.db.models import Count, Q, QuerySet
 
@@ -54,7 +54,25 @@ def nav_count(connection: int | None) -> NavCount | None:
     return NavCount("critical" if "critical" in found else "attention", total) if total else None
 
 
-def as_document(alert: Alert) -> dict[str, Any]:
+class AlertJson(TypedDict):
+    """An alert in `alerts --json`."""
+
+    id: int
+    kind: Annotated[str, "table-finding"]
+    state: str
+    severity: Annotated[str, "info | warning | critical"]
+    headline: str
+    count: Annotated[int, 1]
+    connection: Annotated[str | None, "prod"]
+    since: datetime
+    opened_at: datetime
+    resolved_at: datetime | None
+    acknowledged_by: str
+    acknowledged_until: datetime | None
+    reason: str
+
+
+def as_document(alert: Alert) -> AlertJson:
     """Return an alert as the command prints it."""
     return {
         "id": alert.pk,

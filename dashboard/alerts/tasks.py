@@ -3,10 +3,10 @@
 from django.utils import timezone
 
 from dashboard.alerts.channels import transports
-from dashboard.alerts.dead_man import call_while_well
 from dashboard.alerts.delivery import deliver_due
 from dashboard.alerts.digest import queue_digests
 from dashboard.alerts.evaluation import evaluate
+from dashboard.alerts.own_health import call_while_well
 from dashboard.alerts.rendering import render
 from dashboard.celery import app
 

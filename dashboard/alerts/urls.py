@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.alerts import views, views_manage
+from dashboard.alerts import views
 
 urlpatterns = [
     path("alerts/", views.alerts, name="alerts"),
@@ -11,13 +11,13 @@ urlpatterns = [
     path("alerts/messages/", views.messages_sent, name="alert-messages"),
     path("alerts/messages/<int:pk>/", views.message, name="alert-message"),
     path("alerts/messages/<int:pk>/again/", views.message_again, name="alert-message-again"),
-    path("alerts/rules/", views_manage.rules, name="alert-rules"),
-    path("alerts/rules/new/<slug:kind>/", views_manage.new_rule, name="alert-new-rule"),
-    path("alerts/rules/<int:pk>/", views_manage.rule, name="alert-rule"),
-    path("alerts/rules/<int:pk>/delete/", views_manage.rule_delete, name="alert-rule-delete"),
-    path("alerts/recipients/", views_manage.recipients, name="alert-recipients"),
-    path("alerts/recipients/<int:pk>/test/", views_manage.recipient_test, name="alert-recipient-test"),
-    path("alerts/recipients/<int:pk>/delete/", views_manage.recipient_delete, name="alert-recipient-delete"),
+    path("alerts/rules/", views.rules, name="alert-rules"),
+    path("alerts/rules/new/<slug:kind>/", views.new_rule, name="alert-new-rule"),
+    path("alerts/rules/<int:pk>/", views.rule, name="alert-rule"),
+    path("alerts/rules/<int:pk>/delete/", views.rule_delete, name="alert-rule-delete"),
+    path("alerts/recipients/", views.recipients, name="alert-recipients"),
+    path("alerts/recipients/<int:pk>/test/", views.recipient_test, name="alert-recipient-test"),
+    path("alerts/recipients/<int:pk>/delete/", views.recipient_delete, name="alert-recipient-delete"),
     path("alerts/stop/<str:token>/", views.stop, name="alert-stop"),
     path("me/alerts/", views.own_mails, name="own-mails"),
 ]

@@ -12,7 +12,6 @@ import json
 import socket
 import ssl
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
@@ -59,7 +58,7 @@ def carry_slack(message: Message, handed_over: Callable[[], None]) -> None:
     _post(message.address, {"text": text}, message.message_id, handed_over)
 
 
-def document(message: Message) -> dict[str, Any]:
+def document(message: Message) -> dict[str, object]:
     """Return what a webhook says."""
     alert = message.alert
     about = {} if alert is None else {
@@ -83,7 +82,7 @@ def signature(body: bytes, at: int) -> str:
     return f"t={at},v1={digest}"
 
 
-def _post(url: str, content: dict[str, Any], message_id: str, handed_over: Callable[[], None]) -> None:
+def _post(url: str, content: dict[str, object], message_id: str, handed_over: Callable[[], None]) -> None:
     try:
         parts = check_url(url)
         connection = _Checked(parts)

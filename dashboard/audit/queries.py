@@ -1,8 +1,10 @@
 """Reading the audit log, newest first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Annotated, TypedDict
+from uuid import UUID
 
 from django.db.models import Q
 
@@ -12,6 +14,34 @@ from dashboard.web.paging import Column, Page, Sort, keyset_page
 NEWEST = Sort("newest", (Column("id", descending=True),))
 OUTCOMES = ("requested", "done", "overtaken", "refused", "failed")
 _offered: set[str] = set()
+
+
+class TargetDocument(TypedDict):
+    """What an entry or a job is about; `label` outlives it."""
+
+    type: Annotated[str, "table"]
+    id: str
+    label: Annotated[str, "s3a://lake/orders"]
+
+
+class AuditJson(TypedDict):
+    """An entry in `audit --json`; `job` is null for what no job did."""
+
+    id: int
+    at: datetime
+    actor: str
+    source: Annotated[str, "page | command | schedule | worker"]
+    ip: str | None
+    user_agent: str
+    request_id: str
+    action: Annotated[str, "table.repair"]
+    target: TargetDocument
+    before: Mapping[str, object]
+    after: Mapping[str, object]
+    outcome: Annotated[str, "requested | done | overtaken | refused | failed"]
+    detail: str
+    job: UUID | None
+    aws_request_ids: list[str]
 
 
 @dataclass(frozen=True)
@@ -62,15 +92,15 @@ def audit_page(wanted: AuditFilter, after: str, size: int) -> Page[AuditEntry]:
     return keyset_page(audit_entries(wanted), NEWEST, after, size)
 
 
-def export_rows(wanted: AuditFilter) -> Iterator[dict[str, Any]]:
+def export_rows(wanted: AuditFilter) -> Iterator[dict[str, object]]:
     """Yield every matching row, oldest first, flat enough for a spreadsheet; read in parts."""
     for entry in audit_entries(wanted).order_by("pk").iterator(chunk_size=1_000):
         document = as_document(entry)
-        target = document.pop("target")
-        yield {**document, "target_type": target["type"], "target_id": target["id"], "target_label": target["label"]}
+        target = {f"target_{key}": value for key, value in document["target"].items()}
+        yield {**{key: value for key, value in document.items() if key != "target"}, **target}
 
 
-def as_document(entry: AuditEntry) -> dict[str, Any]:
+def as_document(entry: AuditEntry) -> AuditJson:
     """Return an entry as the command prints it."""
     return {
         "id": entry.pk,

@@ -1,8 +1,8 @@
 """What a declaration would add, change and remove, and what it may not remove. Nothing is stored here."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from dashboard.declaration.reading import DeclarationError, require_once
 from dashboard.declaration.sections import CONNECTIONS, DeclaredItem, Section, Values, sections
@@ -19,8 +19,8 @@ class DeclaredChange:
     `before` is None for something new, `after` for something that goes.
     """
 
-    what: str
-    name: str
+    what: Annotated[str, "connection | watch | store | plan"]
+    name: Annotated[str, "prod/delta_log"]
     before: Values | None
     after: Values | None
 
@@ -43,8 +43,8 @@ class DeclaredChange:
 class Kept:
     """Something that the file no longer names and that may not be removed; `why` is one sentence."""
 
-    what: str
-    name: str
+    what: Annotated[str, "plan"]
+    name: Annotated[str, "nightly"]
     why: str
 
     def __str__(self) -> str:
@@ -71,6 +71,14 @@ class Difference:
     @property
     def changes(self) -> tuple[DeclaredChange, ...]:
         return tuple(step.change for step in self.steps)
+
+
+class ApplyJson(TypedDict):
+    """`apply FILE --json`; `kept` is empty without `--prune`."""
+
+    applied: bool
+    changes: Sequence[DeclaredChange]
+    kept: Sequence[Kept]
 
 
 def read_declaration(document: Mapping[str, Any]) -> Declaration:

@@ -10,7 +10,7 @@ from dashboard.declaration.reading import DeclarationError
 _BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 
 
-def read_document(file: Path) -> dict[str, Any]:
+def read_document(file: Path) -> dict[str, object]:
     """Parse the TOML file. Raises DeclarationError with the line of a mistake."""
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))

@@ -67,7 +67,7 @@ class Section(ABC):
         """What the file has under `key` when it declares these items."""
         return [self.table_of(item) for item in items]
 
-    def table_of(self, item: DeclaredItem) -> dict[str, Any]:
+    def table_of(self, item: DeclaredItem) -> dict[str, object]:
         """The item's keys in the file; what is as it is by default is left out."""
         return {key: item.values[key] for key, field in self.fields.items() if item.values[key] != field.default}
 

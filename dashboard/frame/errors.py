@@ -67,7 +67,7 @@ def _page(request: HttpRequest, status: int, headline: str, advice: str) -> Http
         toast = render_to_string("components/error_toast.html", context)
         return HttpResponse(toast, status=status, headers={"HX-Retarget": "#toasts", "HX-Reswap": "beforeend"})
     if status == 500:
-        return HttpResponse(render_to_string("500.html", {**context, "layout": "gate.html"}), status=500)
+        return HttpResponse(render_to_string("error.html", {**context, "layout": "gate.html"}), status=500)
     user = getattr(request, "user", None)
     layout = "base.html" if user is not None and user.is_authenticated else "gate.html"
-    return render(request, f"{status}.html", {**context, "layout": layout}, status=status)
+    return render(request, "error.html", {**context, "layout": layout}, status=status)

@@ -5,7 +5,7 @@ import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -16,10 +16,9 @@ from dashboard.audit.log import AuditOutcome, record
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs import lifecycle
-from dashboard.jobs.delivery import deliver
 from dashboard.jobs.execution import execute, record_outcome
 from dashboard.jobs.models import ACTIVE, Job, JobState
-from dashboard.jobs.reaper import lose_if_silent
+from dashboard.jobs.reaper import deliver, lose_if_silent
 from dashboard.jobs.registry import JobKind, kind_named
 from dashboard.refusals import Refused
 
@@ -48,7 +47,7 @@ class Submission(TypedDict, total=False):
 
     connection: Connection | None
     target: Target | None
-    params: Mapping[str, Any] | None
+    params: Mapping[str, object] | None
     idempotency_key: str | None
     reason: str
 
@@ -58,25 +57,15 @@ def ask(actor: Actor, kind: str, title: str, *, here: bool = False, **work: Unpa
     return run_in_foreground(actor, kind, title, **work) if here else submit(actor, kind, title, **work)
 
 
-def submit(
-    actor: Actor,
-    kind: str,
-    title: str,
-    *,
-    connection: Connection | None = None,
-    target: Target | None = None,
-    params: Mapping[str, Any] | None = None,
-    idempotency_key: str | None = None,
-    reason: str = "",
-) -> Job:
+def submit(actor: Actor, kind: str, title: str, **work: Unpack[Submission]) -> Job:
     """Queue a job and return it; the message leaves when the caller's transaction commits.
 
     The active job of the same kind and target, or any with the same idempotency key, is returned instead of a second;
     one whose worker has been silent for 90 seconds is ended as lost and does not count.
     Raises NotAllowed if the kind's verb is not the actor's, ReadOnlyMode or ConnectionReadOnly if the kind changes the
-    lake and nothing may, UnknownKind for a name nobody registered.
+    lake and nothing may, UnknownKind for a name nobody registered, ParamsUnfit for what the kind does not take.
     """
-    draft = _draft(actor, kind_named(kind), title, connection, target, params, idempotency_key, reason)
+    draft = _draft(actor, kind_named(kind), title, work)
     job, is_new = _create(actor, draft)
     if is_new:
         transaction.on_commit(lambda: _deliver_new(job))
@@ -84,16 +73,7 @@ def submit(
 
 
 def run_in_foreground(
-    actor: Actor,
-    kind: str,
-    title: str,
-    *,
-    connection: Connection | None = None,
-    target: Target | None = None,
-    params: Mapping[str, Any] | None = None,
-    idempotency_key: str | None = None,
-    reason: str = "",
-    wait_seconds: float = 600,
+    actor: Actor, kind: str, title: str, *, wait_seconds: float = 600, **work: Unpack[Submission]
 ) -> Job:
     """Do the work here and now under the same row, claim and audit; returns the finished job.
 
@@ -102,13 +82,13 @@ def run_in_foreground(
     """
     deadline = time.monotonic() + wait_seconds
     while True:
-        draft = _draft(actor, kind_named(kind), title, connection, target, params, idempotency_key, reason)
+        draft = _draft(actor, kind_named(kind), title, work)
         job, _ = _create(actor, draft)
         if execute(job.pk, _this_process()):
             job.refresh_from_db()
             return job
         _wait_until_finished(job, deadline)
-        if idempotency_key and job.idempotency_key == idempotency_key:
+        if draft.idempotency_key and job.idempotency_key == draft.idempotency_key:
             return job
 
 
@@ -125,17 +105,8 @@ def cancel(actor: Actor, job: Job) -> bool:
     return True
 
 
-def _draft(
-    actor: Actor,
-    kind: JobKind,
-    title: str,
-    connection: Connection | None,
-    target: Target | None,
-    params: Mapping[str, Any] | None,
-    idempotency_key: str | None,
-    reason: str,
-) -> Job:
-    target = target or Target()
+def _draft(actor: Actor, kind: JobKind, title: str, work: Submission) -> Job:
+    connection, target = work.get("connection"), work.get("target") or Target()
     return Job(
         kind=kind.name,
         title=title[:200],
@@ -145,11 +116,11 @@ def _draft(
         target_id=target.id,
         target_label=target.label[:2048],
         target_key=f"{connection.pk if connection else ''}:{target.type}:{target.id}",
-        params=dict(params or {}),
+        params=dict(work.get("params") or {}),
         requested_by=actor.user,
         requested_by_name=actor.name[:150],
-        reason=reason[:500],
-        idempotency_key=idempotency_key,
+        reason=work.get("reason", "")[:500],
+        idempotency_key=work.get("idempotency_key"),
     )
 
 
@@ -160,6 +131,7 @@ def _create(actor: Actor, draft: Job) -> tuple[Job, bool]:
         require(actor, kind.verb, target=draft.target_label, connection=draft.connection)
     if kind.changes_lake:
         _require_writable(actor, kind, draft)
+    kind.check(draft.params)
     for last_try in (False, False, True):
         if standing := _standing(draft):
             return standing, False

@@ -2,10 +2,10 @@
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from django.utils import timezone
 
@@ -40,9 +40,9 @@ class JobOvertaken(Exception):
     One sentence says what it had done by then; `facts` say it for programs, and are kept in the result as `overtaken`.
     """
 
-    def __init__(self, sentence: str, facts: Mapping[str, Any]) -> None:
+    def __init__(self, sentence: str, facts: Mapping[str, object]) -> None:
         super().__init__(sentence)
-        self.facts = dict(facts)
+        self.facts = facts
 
 
 class JobInterrupted(JobCancelled):
@@ -55,6 +55,17 @@ class JobForbidden(JobCancelled):
     """The lake became read-only while the job changed it."""
 
     message = "Stopped at a safe place: nothing may be changed through its connection any more."
+
+
+class JobResult(TypedDict, total=False):
+    """What a job's page and the audit log know of a result; what else a kind tells, it declares in one of its own."""
+
+    before: Mapping[str, object] | None
+    after: Mapping[str, object]
+    outcomes: Sequence[Mapping[str, object]]
+    overtaken: Mapping[str, object]
+    aws_request_ids: list[str]
+    requests: int
 
 
 @dataclass
@@ -71,17 +82,16 @@ class Step:
 class JobContext:
     """Handed to the function of a job's kind. Use it from the thread that runs the job: it writes to the database.
 
-    `job` is the row as it was claimed; `params` are what `submit` was given. Steps are few: each is stored at once.
+    `job` is the row as it was claimed. Steps are few: each is stored at once.
     `changes_lake`: the job stops once nothing may be changed.
     """
 
     def __init__(self, job: Job, *, changes_lake: bool = False) -> None:
         self.job = job
         self._changes_lake = changes_lake
-        self.params: dict[str, Any] = job.params
-        self.results: dict[str, Any] = {}
+        self.results: JobResult = {}
         self._steps: list[Step] = []
-        self._counters: dict[str, Any] = {}
+        self._counters: dict[str, object] = {}
         self._written_at = float("-inf")
         self._asked_at = float("-inf")
 
@@ -140,11 +150,11 @@ class JobContext:
             raise JobForbidden
         self._asked_at = time.monotonic()
 
-    def result(self, **values: Any) -> None:
+    def result(self, told: JobResult) -> None:
         """Add to the result that is stored when the job ends, whichever way it ends."""
-        self.results.update(values)
+        self.results.update(told)
 
-    def closing_fields(self) -> dict[str, Any]:
+    def closing_fields(self) -> dict[str, object]:
         """Return what is to be stored together with the final state."""
         counters = {name: value for name, value in self._counters.items() if name != "message"}
         return {**counters, "steps": self._steps_as_json(), "result": self.results}

@@ -32,9 +32,10 @@ def execute(job_id: UUID, worker: str) -> bool:
     context = JobContext(job, changes_lake=changes_lake(job.kind))
     try:
         with Heartbeat(job_id):
-            run = kind_named(job.kind).run
+            kind = kind_named(job.kind)
             _check_writable(job)
-            message = run(context)
+            kind.check(job.params)
+            message = kind.run(context, job.params)
     except JobCancelled as reason:
         lifecycle.stop(job_id, reason.message, **context.closing_fields())
     except (KeyboardInterrupt, SystemExit):
@@ -42,7 +43,7 @@ def execute(job_id: UUID, worker: str) -> bool:
         record_outcome(job_id)
         raise
     except JobOvertaken as told:
-        context.result(overtaken=told.facts)
+        context.result({"overtaken": told.facts})
         context.log(str(told), level="WARN")
         lifecycle.overtake(job_id, str(told), **context.closing_fields())
     except Exception as error:  # noqa: BLE001 - whatever a job raises is its outcome
@@ -95,7 +96,7 @@ def _fail(context: JobContext, error: Exception) -> None:
     if isinstance(error, AwsError):
         code, text = error.code, str(error)
         told = context.results.get("aws_request_ids", [])
-        context.result(aws_request_ids=[*told, error.request_id] if error.request_id else told)
+        context.result({"aws_request_ids": [*told, error.request_id] if error.request_id else told})
     elif isinstance(error, JobFailed):
         code, text = error.code, str(error)
     else:

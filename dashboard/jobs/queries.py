@@ -1,13 +1,16 @@
 """Reading jobs, for pages and commands."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, TypedDict
+from uuid import UUID
 
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from dashboard.audit.queries import TargetDocument
 from dashboard.jobs.models import ACTIVE, Job, JobState
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 from dashboard.web.states import look_of
@@ -105,7 +108,58 @@ def _moment(text: str) -> datetime | None:
     return parse_datetime(text) if text else None
 
 
-def as_document(job: Job) -> dict[str, Any]:
+class ErrorDocument(TypedDict):
+    code: str
+    text: str
+
+
+class JobLine(TypedDict):
+    """A job in `jobs --json`; what is in `result` is its kind's."""
+
+    id: UUID
+    kind: Annotated[str, "observe"]
+    title: str
+    state: Annotated[str, "queued | running | cancelling | succeeded | overtaken | failed | cancelled | lost"]
+    target: TargetDocument
+    steps: Annotated[
+        list[dict[str, str]],
+        [{"name": "…", "state": "running | done | stopped | failed", "detail": "…", "started": "…", "ended": "…"}],
+    ]
+    done: int
+    total: int | None
+    message: str
+    error: ErrorDocument | None
+    result: Mapping[str, object]
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    requested_by: str
+    worker: str
+    attempt: Annotated[int, 1]
+
+
+class EventDocument(TypedDict):
+    """A line of a job's log."""
+
+    at: datetime
+    level: Annotated[str, "INFO | WARN | ERROR"]
+    step: str
+    text: str
+    data: Mapping[str, object]
+
+
+class JobJson(JobLine):
+    """`job ID --json`."""
+
+    events: list[EventDocument]
+
+
+def error_of(job: Job) -> ErrorDocument | None:
+    """Why a job failed, None where it did not."""
+    return {"code": job.error_code, "text": job.error_text} if job.error_code or job.error_text else None
+
+
+def as_document(job: Job) -> JobLine:
     """Return a job as commands print it, without its log."""
     return {
         "id": job.pk,
@@ -117,7 +171,7 @@ def as_document(job: Job) -> dict[str, Any]:
         "done": job.done,
         "total": job.total,
         "message": job.message,
-        "error": {"code": job.error_code, "text": job.error_text} if job.error_code or job.error_text else None,
+        "error": error_of(job),
         "result": job.result,
         "created_at": job.created_at,
         "started_at": job.started_at,
@@ -128,7 +182,10 @@ def as_document(job: Job) -> dict[str, Any]:
     }
 
 
-def with_events(job: Job) -> dict[str, Any]:
+def with_events(job: Job) -> JobJson:
     """Return a job as a command prints it, its log included."""
-    events = job.events.values("at", "level", "step", "text", "data")
-    return {**as_document(job), "events": list(events)}
+    events: list[EventDocument] = [
+        {"at": one.at, "level": one.level, "step": one.step, "text": one.text, "data": one.data}
+        for one in job.events.all()
+    ]
+    return {**as_document(job), "events": events}

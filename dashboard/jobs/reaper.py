@@ -1,14 +1,18 @@
-"""The reaper: jobs whose message went astray are delivered again, jobs whose worker fell silent are lost."""
+"""Jobs on their way to a worker: delivered, delivered again if the message went astray, lost if the worker did.
+
+A broker that is down costs time, never a job: the reaper delivers again.
+"""
 
 import logging
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.db.models import Q
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
 from dashboard.accounts.actor import Actor
 from dashboard.jobs import lifecycle
-from dashboard.jobs.delivery import deliver
 from dashboard.jobs.execution import record_outcome
 from dashboard.jobs.models import Job, JobEvent, JobState
 
@@ -26,6 +30,20 @@ def reap() -> None:
     deliver_unclaimed(now)
     lose_silent(now)
     prune_scheduled(now)
+
+
+def deliver(job_id: UUID, queue: str, previous: datetime | None = None) -> bool:
+    """Send the message of a queued job whose last one left at `previous`; False: sent by another, or not sent."""
+    from dashboard.jobs.tasks import run_job  # Celery costs commands that never enqueue a third of a second
+
+    if not lifecycle.mark_enqueued(job_id, previous):
+        return False
+    try:
+        run_job.apply_async([str(job_id)], queue=queue)
+    except OperationalError as error:
+        logger.warning("Job %s waits: the broker cannot be reached (%s)", job_id, error)
+        return False
+    return True
 
 
 def deliver_unclaimed(now: datetime) -> int:

@@ -1,6 +1,5 @@
 """Pages of jobs."""
 
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -83,7 +82,7 @@ def job_cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
     return redirect("job", job_id)
 
 
-def _context(request: HttpRequest, job_id: UUID) -> dict[str, Any]:
+def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
     found = get_object_or_404(Job.objects.select_related("connection"), pk=job_id)
     newest = list(found.events.order_by("-id")[: EVENTS_SHOWN + 1])
     left_out = found.events.count() - EVENTS_SHOWN if len(newest) > EVENTS_SHOWN else 0

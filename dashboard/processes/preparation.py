@@ -1,16 +1,21 @@
 """What the processes find in place: the database's tables, the collected static files, the sandbox's people."""
 
+import os
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.db import Error as DatabaseFault
 from django.db import connections
 
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.people import save_person
+from dashboard.accounts.roles import Role
 from dashboard.processes.lock import RunError
-from dashboard.processes.people import ensure_sandbox_people
 
 
 def prepare_console(say: Callable[[str], None]) -> None:
@@ -46,3 +51,26 @@ def prepare_people(home: Path) -> str:
         return ensure_sandbox_people(home / "sandbox" / "sign-in")
     finally:
         connections.close_all()
+
+
+def ensure_sandbox_people(password_file: Path) -> str:
+    """Make a person named after each role and return the password they share.
+
+    A person who exists is left as they are, so a password that an admin has changed stays changed; where the file is
+    gone, a new password is made and given to all three.
+    """
+    kept = password_file.read_text().strip() if password_file.exists() else ""
+    password = kept or secrets.token_urlsafe(12)
+    for role in Role:
+        if not kept or not User.objects.filter(username=role.value).exists():
+            saved = save_person(Actor.command(), role.value, role, password)
+            User.objects.filter(pk=saved.user.pk, email="").update(email=f"{role.value}@levee.example")
+    if not kept:
+        _keep(password_file, password)
+    return password
+
+
+def _keep(file: Path, password: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with os.fdopen(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w") as out:
+        out.write(password)

@@ -10,6 +10,6 @@ from dashboard.web.log_lines import without_links
 class AccessLog(Logger):  # type: ignore[misc]  # gunicorn has no types
     """Given to gunicorn by its --logger-class."""
 
-    def atoms(self, *args: Any) -> dict[str, Any]:
+    def atoms(self, *args: Any) -> dict[str, object]:
         found = super().atoms(*args)
         return {name: without_links(value) if isinstance(value, str) else value for name, value in found.items()}

@@ -8,7 +8,6 @@ from typing import Self
 import botocore.session
 from botocore.exceptions import BotoCoreError
 
-from lake.aws.counting import RequestCount
 from lake.aws.credentials import ChainCredentials, RoleCredentials, StaticCredentials
 from lake.aws.dynamodb import DynamoDB
 from lake.aws.endpoints import Endpoints
@@ -16,7 +15,7 @@ from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.aws.services import Services
 from lake.aws.transport import Transport
-from lake.aws.wire import CredentialSource, RetryPolicy, Wire
+from lake.aws.wire import CredentialSource, RequestCount, RetryPolicy, Wire
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape, unescape
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from lake.aws.answers import AwsResponse, malformed, read_error, xml_text
@@ -49,7 +50,7 @@ def copy_object(s3: S3, copy: Copy) -> str:
     it is archived. S3 may tell of a failure in an answer with status 200, which is raised alike.
     """
     headers = _source(copy) | _kept_as(copy)
-    answer = s3.ask("s3:CopyObject", copy.bucket, copy.key, method="PUT", headers=headers, target=copy.target)
+    answer = _ask(s3, copy, "s3:CopyObject", method="PUT", headers=headers)
     return _copied_etag(answer, "s3:CopyObject", copy)
 
 
@@ -60,15 +61,7 @@ def copy_in_parts(s3: S3, copy: Copy, *, part_bytes: int = PART_BYTES) -> str:
     larger where 10,000 of them would not do. Raises AwsError as `copy_object`; the upload is then taken back.
     """
     headers = _described(s3, copy) | _kept_as(copy)
-    started = s3.ask(
-        "s3:CreateMultipartUpload",
-        copy.bucket,
-        copy.key,
-        method="POST",
-        query={"uploads": ""},
-        headers=headers,
-        target=copy.target,
-    )
+    started = _ask(s3, copy, "s3:CreateMultipartUpload", method="POST", query={"uploads": ""}, headers=headers)
     upload = xml_text(started.body, b"UploadId")
     if not upload:
         raise malformed(started, "the answer names no upload", "s3:CreateMultipartUpload", copy.target)
@@ -77,14 +70,7 @@ def copy_in_parts(s3: S3, copy: Copy, *, part_bytes: int = PART_BYTES) -> str:
         return _complete(s3, copy, upload, etags)
     except AwsError:
         with suppress(AwsError):
-            s3.ask(
-                "s3:AbortMultipartUpload",
-                copy.bucket,
-                copy.key,
-                method="DELETE",
-                query={"uploadId": upload},
-                target=copy.target,
-            )
+            _ask(s3, copy, "s3:AbortMultipartUpload", method="DELETE", query={"uploadId": upload})
         raise
 
 
@@ -95,15 +81,9 @@ def _spans(size: int, part_bytes: int) -> Iterator[tuple[int, str]]:
 
 
 def _copy_part(s3: S3, copy: Copy, upload: str, number: int, span: str) -> str:
-    answer = s3.ask(
-        "s3:UploadPartCopy",
-        copy.bucket,
-        copy.key,
-        method="PUT",
-        query={"partNumber": str(number), "uploadId": upload},
-        headers=_source(copy) | {"x-amz-copy-source-range": span},
-        target=copy.target,
-    )
+    query = {"partNumber": str(number), "uploadId": upload}
+    headers = _source(copy) | {"x-amz-copy-source-range": span}
+    answer = _ask(s3, copy, "s3:UploadPartCopy", method="PUT", query=query, headers=headers)
     return _copied_etag(answer, "s3:UploadPartCopy", copy)
 
 
@@ -113,17 +93,16 @@ def _complete(s3: S3, copy: Copy, upload: str, etags: list[str]) -> str:
         for number, etag in enumerate(etags, start=1)
     )
     body = f'<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{parts}</CompleteMultipartUpload>'
-    answer = s3.ask(
-        "s3:CompleteMultipartUpload",
-        copy.bucket,
-        copy.key,
-        method="POST",
-        query={"uploadId": upload},
-        headers={"Content-Type": "application/xml"},
-        body=body.encode(),
-        target=copy.target,
+    query, headers = {"uploadId": upload}, {"Content-Type": "application/xml"}
+    answer = _ask(
+        s3, copy, "s3:CompleteMultipartUpload", method="POST", query=query, headers=headers, body=body.encode()
     )
     return _copied_etag(answer, "s3:CompleteMultipartUpload", copy)
+
+
+def _ask(s3: S3, copy: Copy, operation: str, **request: Any) -> AwsResponse:
+    """Ask S3 of the key that is copied to."""
+    return s3.ask(operation, copy.bucket, copy.key, target=copy.target, **request)
 
 
 def _source(copy: Copy) -> dict[str, str]:

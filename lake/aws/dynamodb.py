@@ -7,12 +7,11 @@ from typing import Any
 import orjson
 
 from lake.aws.answers import AwsResponse, malformed, read_error, request_id
-from lake.aws.counting import RequestCount
 from lake.aws.endpoints import RequestUrl
 from lake.aws.errors import AwsError
 from lake.aws.parallel import merge
 from lake.aws.store_description import StoreDescription, describe_store
-from lake.aws.wire import Request, Wire
+from lake.aws.wire import Request, RequestCount, Wire
 
 __all__ = ["DynamoDB", "Item", "ItemWrite", "StoreDescription"]
 
@@ -120,13 +119,7 @@ class DynamoDB:
         return self._write("DeleteItem", table, {"Key": key, "ReturnValues": "ALL_OLD"}, condition, names, values)
 
     def _write(
-        self,
-        operation: str,
-        table: str,
-        body: dict[str, Any],
-        condition: str,
-        names: Mapping[str, str],
-        values: Item,
+        self, operation: str, table: str, body: dict[str, Any], condition: str, names: Mapping[str, str], values: Item
     ) -> ItemWrite:
         body = {"TableName": table, "ConditionExpression": condition, **body}
         # DynamoDB refuses either map where it is empty.
@@ -163,10 +156,7 @@ class DynamoDB:
                 place=self._place,
                 region=self.region,
                 method="POST",
-                headers={
-                    "Content-Type": "application/x-amz-json-1.0",
-                    "X-Amz-Target": f"{API_VERSION}.{operation}",
-                },
+                headers={"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": f"{API_VERSION}.{operation}"},
                 body=text,
             )
         )

@@ -44,13 +44,7 @@ class AwsError(Exception):
     """
 
     def __init__(
-        self,
-        code: str,
-        message: str,
-        request_id: str = "",
-        operation: str = "",
-        permission: str = "",
-        target: str = "",
+        self, code: str, message: str, request_id: str = "", operation: str = "", permission: str = "", target: str = ""
     ) -> None:
         super().__init__(code, message, request_id, operation, permission, target)
         self.code = code

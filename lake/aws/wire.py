@@ -1,7 +1,9 @@
 """Signed requests to AWS: bounded retries with full jitter, every attempt counted."""
 
 import random
+import threading
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -12,7 +14,6 @@ from botocore.auth import S3SigV4Auth, SigV4Auth
 from botocore.awsrequest import AWSRequest
 
 from lake.aws.answers import AwsResponse, read_error
-from lake.aws.counting import RequestCount
 from lake.aws.endpoints import RequestUrl
 from lake.aws.errors import AwsError
 from lake.aws.transport import Transport, UnreachableError
@@ -20,14 +21,42 @@ from lake.aws.transport import Transport, UnreachableError
 PASSING_STATUSES = frozenset({429, 500, 502, 503, 504})
 # Those that may come with status 400 or, of conditional writes that met each other, 409.
 PASSING_CODES = frozenset(
-    {
-        "ConditionalRequestConflict",
-        "InternalError",
-        "InternalServerError",
-        "RequestTimeout",
-        "RequestTimeoutException",
-    }
+    {"ConditionalRequestConflict", "InternalError", "InternalServerError", "RequestTimeout", "RequestTimeoutException"}
 )
+
+
+class RequestCount:
+    """Requests sent, attempts included, and DynamoDB read units consumed; safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_operation: Counter[str] = Counter()
+        self._read_units = 0.0
+
+    def add_request(self, operation: str) -> None:
+        with self._lock:
+            self._by_operation[operation] += 1
+
+    def add_read_units(self, units: float) -> None:
+        with self._lock:
+            self._read_units += units
+
+    @property
+    def total(self) -> int:
+        with self._lock:
+            return self._by_operation.total()
+
+    @property
+    def by_operation(self) -> dict[str, int]:
+        """Requests by "service:Operation"."""
+        with self._lock:
+            return dict(self._by_operation)
+
+    @property
+    def read_units(self) -> float:
+        """Read capacity units as DynamoDB reported them."""
+        with self._lock:
+            return self._read_units
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ No header, one object a line, keys URL-encoded (S3 User Guide, "Specifying a man
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from lake.backup.objects import FileUnreadable, ManifestObject, decoded_key
 
@@ -30,7 +29,7 @@ class Manifest:
     objects: int
     bytes: int
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         return asdict(self)
 
 

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from lake.backup.objects import FileUnreadable, TaskResult, encoded_key
 
@@ -112,7 +111,7 @@ def _column(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if _TO_QUOTE.search(text) else text
 
 
-def _result_file(said: dict[str, Any]) -> ResultFile:
+def _result_file(said: dict[str, object]) -> ResultFile:
     word = said["TaskExecutionStatus"]
     if word not in {SUCCEEDED, FAILED}:
         raise FileUnreadable(f"The report lists a file of tasks that are {word!r}: neither succeeded nor failed.")

@@ -1,7 +1,23 @@
-"""Objects as backups speak of them, and the form in which files of S3 hold their keys."""
+"""Places and objects in S3 as backups speak of them, and the form in which files of S3 hold keys."""
 
 from dataclasses import dataclass
 from urllib.parse import quote, unquote_to_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BucketPrefix:
+    """A part of a bucket; `prefix` is empty or ends in "/". A bucket may hold "{date}": one for each snapshot."""
+
+    bucket: str
+    prefix: str = ""
+
+    @property
+    def uri(self) -> str:
+        return f"s3a://{self.bucket}/{self.prefix}"
+
+    def below(self, path: str) -> "BucketPrefix":
+        """What begins with `path` in it."""
+        return BucketPrefix(self.bucket, f"{self.prefix}{path}")
 
 
 class FileUnreadable(ValueError):

@@ -68,7 +68,7 @@ class _CommitReader:
         self.problems: list[ReadingProblem] = []
         self.unnamed_problems = 0
         self.lines = self.added = self.removed = 0
-        self.info: dict[str, Any] = {}
+        self.info: dict[str, object] = {}
         self.protocol: ProtocolAction | None = None
         self.metadata: MetadataAction | None = None
 
@@ -119,7 +119,7 @@ class _CommitReader:
         self.note(f" line {number}", "The file action names no path.")
         return False
 
-    def _rare_action(self, number: int, action: dict[str, Any]) -> None:
+    def _rare_action(self, number: int, action: dict[str, object]) -> None:
         state = StateReader(f"{self.name} line {number}")
         if "protocol" in action:
             self.protocol = state.protocol(action["protocol"]) or self.protocol

@@ -5,7 +5,6 @@ transaction that committed the version, as in its `commitInfo`.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
@@ -40,7 +39,7 @@ def read_checksum(version: int, data: bytes) -> Checksum:
     return _checksum(version, content, StateReader(name))
 
 
-def _checksum(version: int, content: dict[str, Any], reader: StateReader) -> Checksum:
+def _checksum(version: int, content: dict[str, object], reader: StateReader) -> Checksum:
     protocol = reader.protocol(content["protocol"]) if content.get("protocol") is not None else None
     metadata = reader.metadata(content["metadata"]) if content.get("metadata") is not None else None
     counts = {name: _count(content, name, reader) for name in ("tableSizeBytes", "numFiles", "inCommitTimestampOpt")}
@@ -56,7 +55,7 @@ def _checksum(version: int, content: dict[str, Any], reader: StateReader) -> Che
     )
 
 
-def _count(content: dict[str, Any], name: str, reader: StateReader) -> int | None:
+def _count(content: dict[str, object], name: str, reader: StateReader) -> int | None:
     value = content.get(name)
     number = as_long(value)
     if value is not None and (number is None or number < 0):

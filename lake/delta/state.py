@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from lake.delta.facts import ReadingProblem
 from lake.delta.names import MAX_VERSION
@@ -95,13 +94,13 @@ class StateReader:
             created_at=self._time(content.get("createdTime")),
         )
 
-    def _mapping(self, what: str, value: object) -> dict[str, Any] | None:
+    def _mapping(self, what: str, value: object) -> dict[str, object] | None:
         if isinstance(value, dict):
             return value
         self._note(f"{what} is not an object.")
         return None
 
-    def _texts(self, content: dict[str, Any], name: str) -> tuple[str, ...]:
+    def _texts(self, content: dict[str, object], name: str) -> tuple[str, ...]:
         value = content.get(name)
         if value is None:
             return ()

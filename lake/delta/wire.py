@@ -4,6 +4,7 @@ What is not as the protocol has it becomes a sentence in `problems`; nothing rai
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from lake.delta.names import MAX_VERSION
@@ -88,3 +89,10 @@ def _described(wire_type: object, value: object) -> str:
     if wire_type in ("S", "N", "BOOL"):
         return f"{wire_type} {shown(value)}"
     return f"of type {shown(wire_type)}"
+
+
+def in_order(value: Any) -> Any:
+    """The same value with the names of every map sorted: DynamoDB gives them in no order."""
+    if isinstance(value, Mapping):
+        return {name: in_order(value[name]) for name in sorted(value)}
+    return [in_order(one) for one in value] if isinstance(value, list) else value

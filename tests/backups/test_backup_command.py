@@ -7,8 +7,10 @@ from types import SimpleNamespace
 import pytest
 from django.core.management import CommandError, call_command
 
+from backups.contract import PlanJson, RunJson, RunSummary
 from backups.models import Run
 from tests.backups.runs.world import World, inhabit, make_plan
+from tests.json_types import missing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -127,6 +129,17 @@ def test_plans_and_runs_are_listed(world, backup):
     assert backup("plan", "warehouse-daily")["last_run"]["state"] == "complete"
     assert [run["state"] for run in backup("runs", "--plan", "warehouse-daily")] == ["complete"]
     assert backup("runs", "--state", "failed") == []
+
+
+def test_what_is_printed_is_of_its_type(world, backup):
+    world.denied = {"t/part-5"}
+    make_plan(engine="s3-batch")
+    run = backup("run", "warehouse-daily")
+
+    assert all(run[name] for name in ("estimate", "stages", "copy_jobs", "failures"))
+    assert not missing(run, RunJson)
+    assert not missing(backup("runs"), list[RunSummary])
+    assert not missing(backup("plans"), list[PlanJson])
 
 
 @pytest.mark.parametrize("words", [("run", "no-plan"), ("show", "no-run"), ("show", "00000000")])

@@ -12,8 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from backups import actions
+from backups.actions import save_plan
 from backups.models import Inventory, Plan, Run, RunState
-from backups.plan_actions import save_plan
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.models import Grant

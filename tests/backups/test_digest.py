@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from backups.digest import backups_section
+from backups.alerting import backups_section
 from dashboard.alerts.digest import digest_of
 from tests.backups.page_records import NOW, make_gaps, make_plan, make_run
 

@@ -6,8 +6,8 @@ import uuid
 import pytest
 from django.core.management import call_command
 
+from backups.actions import ask_for_inventory
 from backups.inventory_setup import KIND, InventoryOptions, PlaceUnfit, configuration_of, differences
-from backups.plan_actions import ask_for_inventory
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry

@@ -2,7 +2,7 @@
 
 import pytest
 
-from backups.queries.run_live import live_files
+from backups.queries.run_parts import live_files
 from dashboard.accounts.roles import Role
 from tests.backups.page_records import make_plan, make_run
 from tests.backups.test_backup_pages import HOSTILE, address, text

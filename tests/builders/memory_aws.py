@@ -15,12 +15,11 @@ from urllib.parse import quote
 
 from lake.aws.access import Lake
 from lake.aws.answers import AwsResponse
-from lake.aws.counting import RequestCount
 from lake.aws.dynamodb import DynamoDB
 from lake.aws.endpoints import Endpoints
 from lake.aws.s3 import S3
 from lake.aws.services import Services
-from lake.aws.wire import Request
+from lake.aws.wire import Request, RequestCount
 from tests.builders.guard import Call
 
 ENDPOINT = "http://memory.example"

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from changes.gate import confirmation
 from coordinator.coordination import actions
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.jobs import KINDS, params_of
@@ -171,9 +172,12 @@ def refused(console: Console, operation: Operation, uri: str, spark_of_levee: Sp
     assert not checked.result["preflight"]["may_run"]
     store = DELTA_COMMITS if operation is Operation.ENABLE else ""
     change = CoordinationRequest(operation, uri, store=store)
-    job = run_in_foreground(
-        Actor.command(), KINDS[operation], "Refused", connection=console.connection, params=params_of(change)
-    )
+    params = {
+        **params_of(change),
+        **confirmation(Actor.command(), checked, checked.result["preflight"]["digest"], ""),
+        **{"shown": None, "checked_at": "", "stated": True, "probe": False},
+    }
+    job = run_in_foreground(Actor.command(), KINDS[operation], "Refused", connection=console.connection, params=params)
     assert (job.state, job.error_code) == (JobState.FAILED, "Refused")
     assert job.message.startswith("Stopped before any change: ")
     assert spark_of_levee.asked == []

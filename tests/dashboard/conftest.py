@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-NAMES = ("accounts/login.html", "accounts/me.html", "audit/list.html", "jobs/list.html", "403.html", "404.html")
+NAMES = ("accounts/login.html", "accounts/me.html", "audit/list.html", "jobs/list.html", "error.html")
 BARE = {name: name for name in NAMES} | {
     "jobs/detail.html": "page {% partialdef job inline %}job {{ job.state }}{% endpartialdef %}"
 }

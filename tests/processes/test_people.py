@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.test import RequestFactory
 
 from dashboard.accounts.roles import Role, role_of
-from dashboard.processes.people import ensure_sandbox_people
+from dashboard.processes.preparation import ensure_sandbox_people
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db, pytest.mark.postgres("constraints")]
 

@@ -115,7 +115,7 @@ def backwards(patch: Patch) -> None:
     def carried_out(calls: Sequence[Call], *args: Any) -> Any:
         return execute(calls[::-1], *args)
 
-    patch.setattr(jobs, "execute", carried_out)
+    patch.setattr(repairs, "execute", carried_out)
 
 
 def unheeded(patch: Patch) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.alerts import dead_man
+from dashboard.alerts import own_health
 from dashboard.alerts.webhook import _is_public
 from tests.waiting import scaled
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SPEAKERS = {
     "dashboard/alerts/webhook.py",  # to listed origins, at addresses that were checked
     "dashboard/alerts/mail_server.py",  # to LEVEE_SMTP_URL
-    "dashboard/alerts/dead_man.py",  # to LEVEE_DEAD_MAN_URL
+    "dashboard/alerts/own_health.py",  # to LEVEE_DEAD_MAN_URL
     "lake/aws/transport.py",  # to AWS, and to endpoints that dashboard.connections.access lets pass
     "dashboard/processes/embedded.py",  # to this machine
 }
@@ -59,13 +59,13 @@ def serving(status: int, location: str = "") -> Iterator[tuple[str, list[str]]]:
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_of_the_dead_mans_url_is_not_followed(status: int) -> None:
     with serving(200) as (inside, asked), serving(status, f"{inside}/latest/meta-data/") as (outside, first):
-        assert not dead_man._call(f"{outside}/ping")
+        assert not own_health._call(f"{outside}/ping")
     assert (first, asked) == (["/ping"], [])
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1/x", "data:text/plain,x", "/etc/passwd", "HTTP"])
 def test_the_dead_mans_url_opens_no_file(url: str) -> None:
-    assert not dead_man._call(url)
+    assert not own_health._call(url)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from pytest_django import Settings
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.people import PersonChange, change_person
 from dashboard.accounts.roles import Role
-from dashboard.alerts import dead_man, webhook
+from dashboard.alerts import own_health, webhook
 from dashboard.alerts.delivery import deliver_due
 from dashboard.alerts.mail_server import MailServer
 from dashboard.alerts.models import Message, Recipient
@@ -178,7 +178,7 @@ def tell(endpoint: str) -> None:
         mail = MailServer.parse(server.replace("//", f"//levee:{SECRETS['the mail password']}@")).carry
         carriers = {"mail": mail, "webhook": webhook.carry_plain, "slack": webhook.carry_slack}
         deliver_due(timezone.now(), carriers, render)
-    assert not dead_man._call(settings.DEAD_MAN_URL)
+    assert not own_health._call(settings.DEAD_MAN_URL)
 
 
 def every_page(world: World) -> str:

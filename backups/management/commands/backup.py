@@ -8,11 +8,12 @@ from uuid import UUID
 from django.core.management.base import CommandParser
 
 from backups import actions
+from backups.actions import ask_for_inventory
 from backups.advancing import advance_here
-from backups.documents import Document, plan_document, run_document, run_summary
+from backups.contract import InventoryJson, RunJson
+from backups.documents import plan_document, run_document, run_summary
 from backups.inventory_setup import FORMATS, FREQUENCIES, InventoryOptions, PlaceUnfit
 from backups.models import ACTIVE, Plan, Run, RunState
-from backups.plan_actions import ask_for_inventory
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
 from dashboard.jobs.models import JobState
@@ -93,7 +94,7 @@ class Command(JsonCommand):
                 one["name"],
                 one["engine"],
                 one["schedule"] or "by hand",
-                (one["last_run"] or {}).get("state"),
+                one["last_run"]["state"] if one["last_run"] else None,
                 one["source"],
             ]
             for one in documents
@@ -139,7 +140,7 @@ class Command(JsonCommand):
             raise Failed(str(error)) from error
         if job.state == JobState.FAILED:
             raise Failed(job.error_text)
-        document = {"job": str(job.pk), "state": job.state, "message": job.message, "result": job.result}
+        document: InventoryJson = {"job": str(job.pk), "state": job.state, "message": job.message, "result": job.result}
         self.emit(document, [job.message or f"Queued as job {job.pk}."])
 
     def _of_run(self, verb: str, run: str, enqueue: bool = False, reason: str = "", **options: Any) -> None:
@@ -197,11 +198,11 @@ def _run_named(text: str) -> Run:
     return run
 
 
-def _head(run: Document) -> list[str]:
+def _head(run: RunJson) -> list[str]:
     return [f"{run['plan']}  {run['id']}", f"{run['state']}: {run['sentence']}"]
 
 
-def _as_text(run: Document) -> list[str]:
+def _as_text(run: RunJson) -> list[str]:
     counts = [f"  {count:>12,}  {name}" for name, count in run["objects"].items()]
     stages = [f"  {one['state']:8} {one['name']}  {one['detail']}".rstrip() for one in run["stages"]]
     billed = f", billed about ${run['actual_usd']}" if run["actual_usd"] is not None else ""

@@ -1,17 +1,119 @@
 """First stage: an inventory that is late enough and whole, or the moment from which the source is listed."""
 
-from datetime import timedelta
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from backups import lifecycle
 from backups.models import Inventory, InventoryState, Plan, Run, RunState, Stage
-from backups.runs.buckets import ensure_bucket
-from backups.runs.inventories import Delivery, InventoryRefused, VerifiedInventory, deliveries, verify
 from backups.runs.ports import place_of
 from backups.runs.work import Done, GivenUp, RunFailed, StageAnswer, Waiting, Work
-from lake.backup.locations import BucketPrefix
+from lake.aws.errors import AwsError
+from lake.aws.s3 import S3
+from lake.backup.inventory_manifest import InventoryManifest, InventoryPart, read_manifest, verify_part
+from lake.backup.objects import BucketPrefix, FileUnreadable
 
+_FOLDER = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\dZ")
+_CHUNK = 16 * 1024 * 1024
+NEWEST = 5
+NEEDED = {"size": "Size", "last_modified_date": "LastModifiedDate", "e_tag": "ETag"}
+"""Columns without which nothing can be planned, and what the inventory's configuration calls them."""
 WAIT_SECONDS = 60.0
 DATE = "{date}"
+_NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
+
+
+class InventoryRefused(Exception):
+    """A delivery that cannot be trusted; the message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One dated folder with a checksum in it: it has arrived."""
+
+    name: str
+    bucket: str
+    manifest_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedInventory:
+    """A delivery whose manifest and files are whole; `created_at` (UTC) is when S3 began the scan."""
+
+    created_at: datetime
+    format: str
+    files: int
+    bytes: int
+
+
+def deliveries(s3: S3, place: BucketPrefix) -> list[Delivery]:
+    """What has arrived under an inventory's place, newest first, at most the newest few."""
+    folders: list[str] = []
+    for page in s3.list(place.bucket, place.prefix, delimiter="/"):
+        folders += [prefix for prefix in page.prefixes if _FOLDER.fullmatch(_last(prefix))]
+    newest = sorted(folders, key=_last, reverse=True)[:NEWEST]
+    arrived = (folder for folder in newest if s3.head(place.bucket, f"{folder}manifest.checksum"))
+    return [Delivery(_last(folder), place.bucket, f"{folder}manifest.json") for folder in arrived]
+
+
+def verify(
+    s3: S3, delivery: Delivery, source: BucketPrefix, progress: Callable[[int, int], None] = lambda done, total: None
+) -> VerifiedInventory:
+    """Check manifest and files by size and MD5; `progress` is told bytes. Raises InventoryRefused or AwsError."""
+    try:
+        return _verify(s3, delivery, source, progress)
+    except FileUnreadable as error:
+        raise InventoryRefused(f"Inventory {delivery.name} cannot be trusted: {error}") from error
+
+
+def _verify(
+    s3: S3, delivery: Delivery, source: BucketPrefix, progress: Callable[[int, int], None]
+) -> VerifiedInventory:
+    manifest = _manifest(s3, delivery, source)
+    missing = [name for column, name in NEEDED.items() if column not in manifest.columns]
+    if missing:
+        raise FileUnreadable(f"it lacks {', '.join(missing)}: add them to the inventory's configuration.")
+    total, done = sum(part.size for part in manifest.parts), 0
+    for part in manifest.parts:
+        done += verify_part(part, _pieces(s3, delivery.bucket, part))
+        progress(done, total)
+    return VerifiedInventory(manifest.created_at, manifest.format, len(manifest.parts), total)
+
+
+def _last(prefix: str) -> str:
+    return prefix.rstrip("/").rpartition("/")[2]
+
+
+def _manifest(s3: S3, delivery: Delivery, source: BucketPrefix) -> InventoryManifest:
+    checksum = s3.get(delivery.bucket, f"{delivery.manifest_key.removesuffix('json')}checksum").data
+    try:
+        body = s3.get(delivery.bucket, delivery.manifest_key).data
+    except AwsError as error:
+        if error.is_missing:
+            raise FileUnreadable("it has a checksum and no manifest.json.") from error
+        raise
+    return read_manifest(body, checksum, source_bucket=source.bucket)
+
+
+def _pieces(s3: S3, bucket: str, part: InventoryPart) -> Iterator[bytes]:
+    """The bytes of a part, a range at a time, so that memory stays small however long the file is."""
+    read = 0
+    try:
+        while read < part.size or read == 0:
+            body = s3.get(bucket, part.key, first=read, last=read + _CHUNK - 1)
+            if body.size != part.size:
+                raise FileUnreadable(
+                    f"{part.key} has {body.size:,} bytes, and the inventory's manifest says {part.size:,}."
+                )
+            yield body.data
+            read += len(body.data)
+            if not body.data:
+                return
+    except AwsError as error:
+        if error.is_missing:
+            raise FileUnreadable(f"{part.key} of the inventory is not there.") from error
+        raise
 
 
 def advance(work: Work) -> StageAnswer:
@@ -126,3 +228,24 @@ def _check_apart(source: BucketPrefix, destination: BucketPrefix) -> None:
         raise RunFailed(
             "SourceIsDestination", f"{source.uri} and {destination.uri} overlap: choose a destination of its own."
         )
+
+
+def ensure_bucket(s3: S3, bucket: str, region: str) -> None:
+    """Create a bucket unless it is there. Raises AwsError, also where the name is another account's."""
+    try:
+        next(iter(s3.list(bucket, "", max_keys=1)), None)
+    except AwsError as error:
+        if error.code != "NoSuchBucket":
+            raise
+        _create(s3, bucket, region)
+
+
+def _create(s3: S3, bucket: str, region: str) -> None:
+    # us-east-1 is what S3 takes where no region is named, and it may not be named (CreateBucket, LocationConstraint).
+    place = f"<LocationConstraint>{region}</LocationConstraint>" if region != "us-east-1" else ""
+    body = (
+        f'<CreateBucketConfiguration xmlns="{_NAMESPACE}">{place}</CreateBucketConfiguration>'.encode()
+        if place
+        else b""
+    )
+    s3.ask("s3:CreateBucket", bucket, "", method="PUT", body=body, target=f"s3://{bucket}")

@@ -1,11 +1,11 @@
 """`levee bucket NAME [ACTION]`: one bucket, and what would be done to its rules and temp files, done with `--apply`."""
 
-from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
+from coordinator.contract import BucketJson
 from coordinator.documents import bucket_document
 from coordinator.lookup import find_bucket
 from coordinator.models import Bucket
@@ -21,7 +21,7 @@ from coordinator.settings.requests import (
 from coordinator.settings.views_of import lifecycle_view
 from coordinator.settings_commands import SettingsCommand
 from coordinator.settings_forms import sweep_before
-from dashboard.commands import UsageError
+from dashboard.commands import Options, UsageError
 
 ACTIONS = ("tmp-rule", "multipart-rule", "sweep")
 DEFAULT_DAYS = {"tmp-rule": 3, "multipart-rule": 7, "sweep": 3}
@@ -58,7 +58,7 @@ class Command(SettingsCommand):
 
     def _show(self, bucket: Bucket) -> None:
         view = lifecycle_view(bucket)
-        document = bucket_document(bucket) | {"lifecycle": asdict(view)}
+        document: BucketJson = {**bucket_document(bucket), "lifecycle": view}
         lines = [f"{document['name']}: {document['state']}", document["summary"], ""]
         lines += [f"{key:24} {value}" for key, value in document["settings"].items() if key != "findings"]
         lines += _deadline_lines(bucket)
@@ -78,7 +78,7 @@ def _deadline_lines(bucket: Bucket) -> list[str]:
     return ["", "Deadlines:", *lines, *([f"{found.more:,} more come later."] if found.more else [])]
 
 
-def _change(bucket: Bucket, options: dict[str, Any]) -> ChangeRequest:
+def _change(bucket: Bucket, options: Options) -> ChangeRequest:
     action, prefix = options["action"], (options["prefix"] or "").strip("/")
     days = DEFAULT_DAYS[action] if options["days"] is None else options["days"]
     if action == "multipart-rule":

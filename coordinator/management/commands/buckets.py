@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from coordinator.contract import BucketLine
 from coordinator.documents import bucket_document
 from coordinator.models import Bucket
 from dashboard.commands import JsonCommand, columns
@@ -17,7 +18,7 @@ class Command(JsonCommand):
         self.emit(documents, _as_text(documents))
 
 
-def _as_text(documents: list[dict[str, Any]]) -> list[str]:
+def _as_text(documents: list[BucketLine]) -> list[str]:
     if not documents:
         return ["No bucket is known: write [[watch]] into a file for `levee apply`, then `levee observe`."]
     rows = [(d["state"], d["tables"], f"{d['connection']}/{d['name']}", d["summary"]) for d in documents]

@@ -2,12 +2,12 @@
 
 import shlex
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from django.core.management.base import CommandParser
 
 from changes.commands import NOTHING_CHANGED, ChangeCommand, closing, has_failed, or_failed
-from coordinator.contract import CommitsJob, CommitsJson
+from coordinator.contract import CommitsJob, CommitsJson, ConfJson, PreflightDocument
 from coordinator.coordination.actions import act, check
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.columns import one_line
@@ -24,13 +24,13 @@ from coordinator.lookup import connection_named, find_store, find_table, place_o
 from coordinator.many_commits import act_on_all, add_filter_arguments, named_filters
 from coordinator.models import CommitStore
 from dashboard.accounts.actor import Actor
-from dashboard.commands import Failed, UsageError
+from dashboard.commands import Failed, Options, UsageError
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
+from dashboard.jobs.queries import error_of
 from lake.delta.facts import Mechanism
 from lake.delta.uri import TableUri
 
-Document = dict[str, Any]
 MARKS = {"ok": "OK     ", "warning": "WARNING", "failed": "FAILED "}
 
 
@@ -80,15 +80,14 @@ class Command(ChangeCommand):
             raise Failed(f"{change.uri} could not be checked: {checked.error_text or checked.message}")
         job = self._apply(checked, found, options) if options["apply"] and found["may_run"] else None
         statement = statement_of(change, found)
-        also = {"statement": statement, "job": _job_document(job) if job else None}
-        document: CommitsJson = cast("CommitsJson", {**found, **also})
+        document: CommitsJson = {**found, "statement": statement, "job": _job_document(job) if job else None}
         self.emit(document, list(_as_text(found, statement, job)))
         if options["apply"] and not found["may_run"]:
             raise Failed("Nothing was changed: the checks refuse it, see above.")
         if job and has_failed(job):
             raise Failed(closing(job))
 
-    def _apply(self, checked: Job, found: Document, options: Document) -> Job:
+    def _apply(self, checked: Job, found: PreflightDocument, options: Options) -> Job:
         with or_failed():
             return act(
                 Actor.command(),
@@ -101,7 +100,7 @@ class Command(ChangeCommand):
                 here=not options["enqueue"],
             )
 
-    def _conf(self, options: Document) -> None:
+    def _conf(self, options: Options) -> None:
         if not options["uri"] and not options["store"]:
             raise UsageError("Name a table by its URI, or a store with --store NAME.")
         if options["uri"]:
@@ -122,7 +121,7 @@ class Command(ChangeCommand):
         self.emit(document, list(_conf_text(document)))
 
 
-def _require_stated(change: CoordinationRequest, options: Document) -> None:
+def _require_stated(change: CoordinationRequest, options: Options) -> None:
     name = TableUri.parse(change.uri).name
     if change.operation is Operation.DROP and options["confirm"].strip() != name:
         raise UsageError(f"A drop cannot be undone: name the table, --confirm {shlex.quote(name)}.")
@@ -130,7 +129,7 @@ def _require_stated(change: CoordinationRequest, options: Document) -> None:
         raise UsageError("Pause every writer of the table, and state it: --writers-paused.")
 
 
-def _change(operation: Operation, options: Document) -> tuple[Connection, CoordinationRequest]:
+def _change(operation: Operation, options: Options) -> tuple[Connection, CoordinationRequest]:
     if not options["uri"]:
         raise UsageError(f"`levee commits {operation.value}` needs the table's URI.")
     if operation in (Operation.ENABLE, Operation.CREATE) and not options["store"]:
@@ -162,11 +161,11 @@ def _job_document(job: Job) -> CommitsJob:
         "operation": change_of(job.params).operation.value,
         "proofs": job.result.get("proofs", []),
         "left": job.result.get("after", {}).get("left"),
-        "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
+        "error": error_of(job),
     }
 
 
-def _as_text(found: Document, statement: str, job: Job | None) -> Iterator[str]:
+def _as_text(found: PreflightDocument, statement: str, job: Job | None) -> Iterator[str]:
     yield f"{found['operation']} {found['uri']}"
     for one in found["checks"]:
         yield f"  {MARKS[one['state']]}  {one['name']}: {one['sentence']}"
@@ -181,8 +180,9 @@ def _as_text(found: Document, statement: str, job: Job | None) -> Iterator[str]:
         yield closing(job)
 
 
-def _conf_text(document: Document) -> Iterator[str]:
+def _conf_text(document: ConfJson) -> Iterator[str]:
     yield f"# {document['mechanism']}, Delta {document['delta']}, pyspark {document['pyspark']}"
     yield from (f"# {sentence}" for sentence in document["warnings"])
-    for title in ("spark_submit", "pyspark_session", "cluster_conf"):
-        yield from ("", f"# {title.replace('_', ' ')}", document[title])
+    yield from ("", "# spark submit", document["spark_submit"])
+    yield from ("", "# pyspark session", document["pyspark_session"])
+    yield from ("", "# cluster conf", document["cluster_conf"])

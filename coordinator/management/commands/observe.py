@@ -5,11 +5,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from coordinator.actions import observe_lake, observe_table
+from coordinator.contract import ObserveJob, ObserveJson
 from coordinator.lookup import connection_named, connections, find_table, known_place
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job, JobState
+from dashboard.jobs.queries import error_of
 
 
 class Command(JsonCommand):
@@ -33,7 +35,7 @@ class Command(JsonCommand):
             how = {"in_full": options["full"], "here": not options["enqueue"]}
             jobs = [observe_lake(Actor.command(), connection, **how) for connection in chosen]
         self.emit(
-            {"jobs": [_as_json(job) for job in jobs]},
+            ObserveJson(jobs=[_as_json(job) for job in jobs]),
             [f"{job.connection}: {_closing(job)}" for job in jobs],
         )
         if any(job.is_finished and job.state != JobState.SUCCEEDED for job in jobs):
@@ -64,13 +66,13 @@ def _closing(job: Job) -> str:
     return job.message if job.state == JobState.SUCCEEDED else f"{job.state}: {job.error_text or job.message}"
 
 
-def _as_json(job: Job) -> dict[str, Any]:
+def _as_json(job: Job) -> ObserveJob:
     return {
         "id": str(job.pk),
         "connection": job.connection.name if job.connection else None,
         "target": job.target_label,
         "state": job.state,
         "message": job.message,
-        "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
+        "error": error_of(job),
         "result": job.result,
     }

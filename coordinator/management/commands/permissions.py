@@ -1,15 +1,15 @@
 """`levee permissions`: the policy that each feature needs, and with `--check` which permissions are held."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from coordinator.lookup import connection_named, connections
+from coordinator.lookup import only_connection
 from coordinator.queries.connections import FeatureLines, feature_lines
 from coordinator.settings.actions import check_permissions
 from dashboard.accounts.actor import Actor
-from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.commands import Failed, JsonCommand
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import JobState
 
@@ -25,7 +25,7 @@ class Command(JsonCommand):
         parser.add_argument("--check", action="store_true", help="find out which permissions are held, one by one")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        connection = _connection(options["connection"])
+        connection = only_connection(options["connection"])
         found = self._check(connection) if options["check"] else {}
         features = feature_lines(connection, found)
         document = {"connection": connection.name, "features": features, **found}
@@ -34,20 +34,11 @@ class Command(JsonCommand):
         if missing:
             raise Failed(f"{missing:,} permission{'s are' if missing > 1 else ' is'} missing: see above.")
 
-    def _check(self, connection: Connection) -> dict[str, Any]:
+    def _check(self, connection: Connection) -> Mapping[str, object]:
         job = check_permissions(Actor.command(), connection, here=True)
         if job.state != JobState.SUCCEEDED:
             raise Failed(f"The permissions could not be checked: {job.error_text or job.message}")
         return {key: job.result[key] for key in ("checked_at", "identity", "permissions")}
-
-
-def _connection(name: str | None) -> Connection:
-    if name is not None:
-        return connection_named(name)
-    found = connections()
-    if len(found) > 1:
-        raise UsageError("Several connections are declared: add --connection NAME.")
-    return found[0]
 
 
 def _as_text(features: list[FeatureLines]) -> Iterator[str]:

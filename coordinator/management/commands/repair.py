@@ -1,30 +1,25 @@
 """`levee repair URI`: what would be done about a table's findings, and with `--apply` doing it."""
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, TypeVar
 
 from django.core.management.base import CommandParser
 
-from changes.commands import (
-    NOTHING_CHANGED,
-    ChangeCommand,
-    closing_in_words,
-    or_failed,
-    plan_in_words,
-    require_read,
-)
+from changes.commands import NOTHING_CHANGED, ChangeCommand, closing_in_words, or_failed, plan_in_words, require_read
+from changes.documents import PlanDocument, RefusalDocument, SubjectDocument
 from coordinator.actions import plan_repairs, repair, repair_many
 from coordinator.contract import RepairJson, RepairPlan, RepairRefusal, table_job_document
 from coordinator.lookup import connection_named, find_table
 from coordinator.models import DeltaTable
 from coordinator.protocols.wording import joined
+from coordinator.repairs.confirmed import PlanRepairResult
 from coordinator.repairs.spelling import PATH_SCHEME
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, UsageError
 from dashboard.jobs.models import Job, JobState
 from lake.delta.uri import SCHEMES
 
-Document = dict[str, Any]
+D = TypeVar("D", PlanDocument, RefusalDocument)
 MOST_REPAIRS = 100
 
 
@@ -78,7 +73,7 @@ class Command(ChangeCommand):
         if any(_left_something(job) for job in jobs):
             raise Failed("Not everything was repaired: see above and `levee job ID`.")
 
-    def _apply(self, chosen: "ChosenRepairs", plans: list[Document], *, enqueue: bool) -> list[Job]:
+    def _apply(self, chosen: "ChosenRepairs", plans: list[PlanDocument], *, enqueue: bool) -> list[Job]:
         with or_failed():
             return chosen.enqueue(plans) if enqueue else list(chosen.repair())
 
@@ -95,13 +90,14 @@ class ChosenRepairs:
         self._confirm = confirm
         self._path_scheme = path_scheme
 
-    def look(self) -> tuple[list[Document], list[Document]]:
+    def look(self) -> tuple[list[PlanDocument], list[RefusalDocument]]:
         """Read the table and return plans and refusals. Raises Failed where it cannot be read."""
         job = plan_repairs(Actor.command(), self.table, self._path_scheme, here=True)
         require_read(job, self.table.uri)
-        return self._chosen(job.result["plans"]), self._chosen(job.result["refusals"])
+        result: PlanRepairResult = job.result
+        return self._chosen(result["plans"]), self._chosen(result["refusals"])
 
-    def check(self, plans: list[Document]) -> None:
+    def check(self, plans: list[PlanDocument]) -> None:
         """Raise UsageError where a plan that can lose a commit was asked for by its code, without the right name."""
         for plan in plans:
             if plan["can_lose"] and (self._code or self._confirm) and self._confirm != self.table.name:
@@ -116,20 +112,20 @@ class ChosenRepairs:
             if not plans:
                 return
             tried.add(_key(plans[0]))
-            yield repair(Actor.command(), self.table, **_named(plans[0]), confirm=self._confirm, here=True)
+            yield repair(Actor.command(), self.table, *_named(plans[0]), confirm=self._confirm, here=True)
 
-    def enqueue(self, plans: list[Document]) -> list[Job]:
+    def enqueue(self, plans: list[PlanDocument]) -> list[Job]:
         """Hand one plan to the workers, or several that can lose nothing as one job."""
         allowed = [plan for plan in plans if self._may(plan)]
         if len(allowed) == 1:
-            return [repair(Actor.command(), self.table, **_named(allowed[0]), confirm=self._confirm)]
+            return [repair(Actor.command(), self.table, *_named(allowed[0]), confirm=self._confirm)]
         names = sorted({plan["kind"] for plan in allowed if not plan["can_lose"]})
         return [repair_many(Actor.command(), [self.table], names, f"Repair {self.table.name}")] if names else []
 
-    def _may(self, plan: Document) -> bool:
+    def _may(self, plan: PlanDocument) -> bool:
         return not plan["can_lose"] or self._confirm == self.table.name
 
-    def _chosen(self, documents: list[Document]) -> list[Document]:
+    def _chosen(self, documents: list[D]) -> list[D]:
         return [
             one for one in documents if self._code in (None, one["code"]) and self._version in (None, one["version"])
         ]
@@ -142,26 +138,25 @@ def _left_something(job: Job) -> bool:
     return job.is_finished and job.state != JobState.SUCCEEDED
 
 
-def _key(plan: Document) -> tuple[str, str, int | None]:
+def _key(plan: PlanDocument) -> tuple[str, str, int | None]:
     return plan["kind"], plan["code"], plan["version"]
 
 
-def _named(plan: Document) -> Document:
-    return {"repair": plan["kind"], **{name: plan[name] for name in ("code", "version", "digest")}}
+def _named(plan: PlanDocument) -> tuple[str, str, int | None, str]:
+    return *_key(plan), plan["digest"]
 
 
-def _plan_document(plan: Document) -> RepairPlan:
+def _plan_document(plan: PlanDocument) -> RepairPlan:
     """A plan with the names under which programs know what is general to all changes."""
-    named = {"repair": plan["kind"], "uri": plan["subject"], "loses": plan["danger"]}
-    return cast("RepairPlan", {**plan, **named})
+    return {**plan, "repair": plan["kind"], "uri": plan["subject"], "loses": plan["danger"]}
 
 
-def _refusal_document(refusal: Document) -> RepairRefusal:
-    return cast("RepairRefusal", {**refusal, "repair": refusal["kind"], "uri": refusal["subject"]})
+def _refusal_document(refusal: RefusalDocument) -> RepairRefusal:
+    return {**refusal, "repair": refusal["kind"], "uri": refusal["subject"]}
 
 
 def _as_text(
-    table: DeltaTable, plans: list[Document], refusals: list[Document], jobs: list[Job], *, applied: bool
+    table: DeltaTable, plans: list[PlanDocument], refusals: list[RefusalDocument], jobs: list[Job], *, applied: bool
 ) -> Iterator[str]:
     if not plans and not refusals:
         yield f"{table.uri}: nothing is to be repaired."
@@ -177,12 +172,12 @@ def _as_text(
         yield from ("", NOTHING_CHANGED)
 
 
-def _plan_lines(plan: Document) -> Iterator[str]:
+def _plan_lines(plan: PlanDocument) -> Iterator[str]:
     yield from ("", f"{plan['title']} ({_finding(plan)}, {plan['kind']})")
     yield from plan_in_words(plan)
     if plan["can_lose"]:
         yield f"  CAN LOSE: {plan['danger']}"
 
 
-def _finding(subject: Document) -> str:
+def _finding(subject: SubjectDocument) -> str:
     return subject["code"] if subject["version"] is None else f"{subject['code']} of version {subject['version']:,}"

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any, cast
+from typing import Any
 
 from django.core.management.base import CommandParser
 
@@ -18,17 +18,17 @@ from changes.commands import (
     require_planned,
     require_read,
 )
-from coordinator.contract import CopiesJson, CopyLine, NotListed, RestoreJson, table_job_document
+from changes.documents import PlanDocument, PlannedResult, RefusalDocument
+from coordinator.contract import CopiesJson, CopyLine, RestoreJson, table_job_document
 from coordinator.lookup import connection_named, connections, find_table
 from coordinator.models import DeltaTable
 from coordinator.rescue.actions import list_all_copies, list_copies_of, plan_copy, restore_copy
+from coordinator.rescue.confirmed import ListRescueResult
 from coordinator.rescue.copies import place_of_copy
 from dashboard.accounts.actor import Actor
-from dashboard.commands import Failed, UsageError, columns
+from dashboard.commands import Failed, Options, UsageError, columns
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job, JobState
-
-Document = dict[str, Any]
 
 
 class Command(ChangeCommand):
@@ -65,11 +65,12 @@ class Command(ChangeCommand):
         if document["not_listed"]:
             raise Failed("Not every rescue folder could be listed: see above.")
 
-    def _restore(self, options: Document, named: Connection | None) -> None:
+    def _restore(self, options: Options, named: Connection | None) -> None:
         table = _table_of(options["copy"], named)
         planned = plan_copy(Actor.command(), table, options["copy"], here=True)
         require_read(planned, options["copy"])
-        plan, refusal = planned.result["plan"], planned.result["refusal"]
+        result: PlannedResult = planned.result
+        plan, refusal = result["plan"], result["refusal"]
         job = _apply(table, plan, options) if options["apply"] and plan else None
         document: RestoreJson = {
             "id": options["copy"],
@@ -84,7 +85,7 @@ class Command(ChangeCommand):
             raise Failed(closing(job))
 
 
-def _check(options: Document) -> None:
+def _check(options: Options) -> None:
     """Raise UsageError where the arguments do not go with the verb."""
     is_list = options["verb"] == "list"
     if is_list and (options["copy"] or options["apply"] or options["enqueue"] or options["confirm"]):
@@ -113,7 +114,7 @@ def _table_of(copy: str, named: Connection | None) -> DeltaTable:
     return find_table(place.s3a, named)
 
 
-def _apply(table: DeltaTable, plan: Document, options: Document) -> Job:
+def _apply(table: DeltaTable, plan: PlanDocument, options: Options) -> Job:
     if plan["can_lose"] and options["confirm"].strip() != table.name:
         raise UsageError(f"{plan['title']} can change {plan['danger']}: add --confirm {shlex.quote(table.name)}.")
     digest, confirm = plan["digest"], options["confirm"]
@@ -126,10 +127,11 @@ def _list_document(jobs: Iterable[Job]) -> CopiesJson:
     document: CopiesJson = {"copies": [], "left_out": 0, "more": False, "not_listed": []}
     for job in jobs:
         name = job.connection.name if job.connection else ""
-        document["copies"] += [cast("CopyLine", {**one, "connection": name}) for one in job.result["copies"]]
-        document["not_listed"] += [cast("NotListed", {**one, "connection": name}) for one in job.result["not_listed"]]
-        document["left_out"] += job.result["left_out"]
-        document["more"] = document["more"] or job.result["more"]
+        result: ListRescueResult = job.result
+        document["copies"] += [{**one, "connection": name} for one in result["copies"]]
+        document["not_listed"] += [{**one, "connection": name} for one in result["not_listed"]]
+        document["left_out"] += result["left_out"]
+        document["more"] = document["more"] or result["more"]
     return document
 
 
@@ -149,7 +151,7 @@ def _line(one: CopyLine) -> tuple[object, ...]:
     return one["saved_at"], what, one["version"], one["repair"] or None, one["id"]
 
 
-def _restore_text(plan: Document | None, refusal: Document | None, job: Job | None) -> Iterator[str]:
+def _restore_text(plan: PlanDocument | None, refusal: RefusalDocument | None, job: Job | None) -> Iterator[str]:
     if refusal:
         yield f"{refusal['title']}: {refusal['reason']}"
     if plan:

@@ -1,12 +1,12 @@
 """`levee store NAME [ACTION]`: one commit store, and what would be done to it, done with `--apply`."""
 
-from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
 
+from coordinator.contract import StoreJson, TtlDocument
 from coordinator.documents import moment, store_document
-from coordinator.lookup import connection_named, connections, find_store
+from coordinator.lookup import find_store, only_connection
 from coordinator.models import CommitStore
 from coordinator.protocols.stores import COMMIT_COORDINATOR, LOG_STORE
 from coordinator.settings.actions import cancel_ttl_migration
@@ -22,12 +22,11 @@ from coordinator.settings.requests import (
     EnableTtl,
     MigrateTtl,
 )
-from coordinator.settings.views_of import capacity_advice, expiry_facts
+from coordinator.settings.views_of import ExpiryFacts, capacity_advice, expiry_facts
 from coordinator.settings_commands import SettingsCommand
 from coordinator.settings_forms import read_tags
 from dashboard.accounts.actor import Actor
-from dashboard.commands import UsageError
-from dashboard.connections.models import Connection
+from dashboard.commands import Options, UsageError
 
 TTL_CHANGES = {one.ACT: one for one in (EnableTtl, MigrateTtl, DisableTtl)}
 ACTIONS = ("create", "capacity", "protect", "recovery", *TTL_CHANGES, "stop-migration")
@@ -63,13 +62,13 @@ class Command(SettingsCommand):
         elif action == "stop-migration":
             self._stop(find_store(name, options["connection"]), options["apply"])
         elif action == "create":
-            self.change(_connection(options["connection"]), _change(name, options), options)
+            self.change(only_connection(options["connection"]), _change(name, options), options)
         else:
             self.change(find_store(name, options["connection"]).connection, _change(name, options), options)
 
     def _show(self, store: CommitStore) -> None:
         advice, expiry = capacity_advice(store), expiry_facts(store)
-        document = store_document(store) | {"capacity": asdict(advice), "ttl": _ttl_document(expiry)}
+        document: StoreJson = {**store_document(store), "capacity": advice, "ttl": _ttl_document(expiry)}
         lines = [f"{document['name']} ({document['kind']}): {document['state']}", document["summary"], ""]
         lines += [f"{key:24} {value}" for key, value in document["settings"].items() if key != "findings"]
         lines += ["", advice.sentence, expiry.sentence]
@@ -89,17 +88,7 @@ class Command(SettingsCommand):
         self.emit({"phase": phase, "stopped": stopped}, said)
 
 
-def _connection(name: str | None) -> Connection:
-    """The connection whose account a new store is for. Raises UsageError where several might be meant."""
-    if name is not None:
-        return connection_named(name)
-    found = connections()
-    if len(found) > 1:
-        raise UsageError("Several connections are declared: add --connection NAME.")
-    return found[0]
-
-
-def _change(name: str, options: dict[str, Any]) -> ChangeRequest:
+def _change(name: str, options: Options) -> ChangeRequest:
     try:
         change = _unchecked(name, options["action"], options)
         change.check()
@@ -108,7 +97,7 @@ def _change(name: str, options: dict[str, Any]) -> ChangeRequest:
     return change
 
 
-def _unchecked(name: str, action: str, options: dict[str, Any]) -> ChangeRequest:
+def _unchecked(name: str, action: str, options: Options) -> ChangeRequest:
     if action == "create":
         return CreateStore(
             name=name,
@@ -129,7 +118,7 @@ def _unchecked(name: str, action: str, options: dict[str, Any]) -> ChangeRequest
     return ChangeProtection(name, options["on"]) if action == "protect" else ChangeRecovery(name, options["on"])
 
 
-def _capacity(options: dict[str, Any], *, default_on_demand: bool) -> Capacity:
+def _capacity(options: Options, *, default_on_demand: bool) -> Capacity:
     read, write = options["read"], options["write"]
     if read is None and write is None and (options["on_demand"] or default_on_demand):
         return Capacity()
@@ -140,7 +129,7 @@ def _capacity(options: dict[str, Any], *, default_on_demand: bool) -> Capacity:
     return Capacity(read, write)
 
 
-def _ttl_document(expiry: Any) -> dict[str, Any]:
+def _ttl_document(expiry: ExpiryFacts) -> TtlDocument:
     migration = expiry.migration
     return {
         "status": expiry.ttl_status,

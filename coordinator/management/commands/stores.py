@@ -1,7 +1,9 @@
 """`levee stores`: the commit stores."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from coordinator.contract import StoreLine
 from coordinator.documents import store_document
 from coordinator.models import CommitStore
 from dashboard.commands import JsonCommand, columns
@@ -17,7 +19,7 @@ class Command(JsonCommand):
         self.emit(documents, _as_text(documents))
 
 
-def _as_text(documents: list[dict[str, Any]]) -> list[str]:
+def _as_text(documents: list[StoreLine]) -> list[str]:
     if not documents:
         return ["No commit store is declared: write [[stores]] into a file for `levee apply`."]
     rows = [
@@ -27,6 +29,6 @@ def _as_text(documents: list[dict[str, Any]]) -> list[str]:
     return columns(("STATE", "KIND", "TABLES", "TTL", "STORE", "SUMMARY"), rows)
 
 
-def _ttl(settings: dict[str, Any]) -> str | None:
+def _ttl(settings: Mapping[str, object]) -> object:
     status, attribute = settings.get("ttl_status"), settings.get("ttl_attribute")
     return f"{status} {attribute}" if status == "ENABLED" and attribute else status

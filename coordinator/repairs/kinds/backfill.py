@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from coordinator.protocols.registrations import SeenCommit, seen_commits
+from coordinator.protocols.registrations import SeenCommit, seen_commits, waiting_commits
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, joined, thousands, version_list
 from coordinator.repairs.declaration import Many, Repair
@@ -15,11 +15,7 @@ from coordinator.repairs.list_plans import (
     published_or_compared,
     why_not_equal,
 )
-from coordinator.repairs.registration_plans import (
-    why_not_rest_on,
-)
 from coordinator.repairs.seen_before import doubt, why_contradicted
-from coordinator.repairs.staged_files import waiting_commits
 from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
 from lake.delta.facts import Registration
 
@@ -30,7 +26,8 @@ def backfill(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusa
     """K3: publish every listed commit in order, then clear the list as it was read."""
     title = "Backfill"
     registration, reason = listing_registration(table, finding)
-    reason = reason or first_reason(_why_not_backfill(table, registration))
+    if registration is not None:
+        reason = reason or first_reason(_why_not_backfill(table, registration))
     if reason or registration is None:
         yield table.refuse(finding, NAME, title, reason)
     else:
@@ -65,10 +62,7 @@ def _doubts(table: TableUnderRepair, waiting: Sequence[SeenCommit]) -> Iterator[
             yield told
 
 
-def _why_not_backfill(table: TableUnderRepair, registration: Registration | None) -> Iterator[str]:
-    yield from why_not_rest_on(table, registration)
-    if registration is None:
-        return
+def _why_not_backfill(table: TableUnderRepair, registration: Registration) -> Iterator[str]:
     versions = [commit.version for commit in registration.commits]
     if versions != list(range(versions[0], versions[0] + len(versions))) or versions[-1] != registration.table_version:
         yield "The list is not contiguous up to tableVersion; find the staged files of the missing versions first."

@@ -13,7 +13,6 @@ from coordinator.repairs.list_plans import (
     published_or_compared,
     why_not_equal,
 )
-from coordinator.repairs.registration_plans import why_not_rest_on
 from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
 from lake.delta.facts import Registration
 
@@ -24,7 +23,8 @@ def clear_entries(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrR
     """K4: compare each published file with its staged one, then clear the list as it was read."""
     title = "Clear the list"
     registration, reason = listing_registration(table, finding)
-    reason = reason or first_reason(_why_not_clear(table, registration))
+    if registration is not None:
+        reason = reason or first_reason(_why_not_clear(table, registration))
     if reason or registration is None:
         yield table.refuse(finding, NAME, title, reason)
         return
@@ -37,10 +37,7 @@ def clear_entries(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrR
     )
 
 
-def _why_not_clear(table: TableUnderRepair, registration: Registration | None) -> Iterator[str]:
-    yield from why_not_rest_on(table, registration)
-    if registration is None:
-        return
+def _why_not_clear(table: TableUnderRepair, registration: Registration) -> Iterator[str]:
     if waiting := [one for one in seen_commits(table.view, registration) if not one.file.present]:
         yield (
             f"Commit {version_list(one.version for one in waiting)} is listed and not backfilled; clearing the list "

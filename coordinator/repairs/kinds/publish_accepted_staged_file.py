@@ -12,13 +12,18 @@ from coordinator.repairs.list_plans import (
     no_lowering,
 )
 from coordinator.repairs.registration_plans import (
+    MOST_CANDIDATES,
     current_registration,
     why_not_rest_on,
 )
 from coordinator.repairs.seen_before import was_accepted, was_published, why_contradicted
-from coordinator.repairs.staged_files import MOST_CANDIDATES
-from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
-from coordinator.repairs.wanted import checksum_of, neighbours
+from coordinator.repairs.table_under_repair import (
+    PlanOrRefusal,
+    TableUnderRepair,
+    checksum_of,
+    first_reason,
+    neighbours,
+)
 from lake.delta.facts import Registration
 
 NAME = "publish-accepted-staged-file"

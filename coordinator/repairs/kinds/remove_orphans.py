@@ -21,13 +21,11 @@ from coordinator.repairs.registration_plans import (
     current_registration,
 )
 from coordinator.repairs.rescue import rescued_object
-from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
-from coordinator.repairs.wanted import checksum_of
+from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, checksum_of, first_reason
 from lake.delta.facts import LockDomain, LogObject, Registration
 from lake.delta.names import commit_name
 
 NAME = "remove-orphans"
-
 
 MOST_DELETED = 300
 """Files that one plan deletes; the next plan takes the rest."""

@@ -17,7 +17,7 @@ from lake.aws.copying import Copy, copy_in_parts, copy_object
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.spark.backups.encoding import percent_encoded
 from lake.spark.backups.key_ranges import KeyRange, rows_within
 from lake.spark.backups.places import THREADS, s3_of

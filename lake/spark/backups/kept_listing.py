@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from lake.aws.access import Access
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.spark.backups.inventory import STORED, InventoryFiles
 from lake.spark.backups.places import s3_of
 from lake.spark.backups.tasks import Batches, BatchStep

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from lake.aws.access import Access
 from lake.aws.list_page import ObjectSummary
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.delta.state import EPOCH
 from lake.spark.backups.places import THREADS, s3_of
 from lake.spark.backups.tasks import Batches, BatchStep, then

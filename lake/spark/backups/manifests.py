@@ -13,7 +13,7 @@ from pyarrow import csv, parquet
 
 from lake.aws.access import Access
 from lake.backup.batch_manifest import Manifest
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.spark.backups.encoding import percent_encoded
 from lake.spark.backups.keys import decoded
 from lake.spark.backups.lanes import LANES

@@ -7,7 +7,7 @@ from typing import Any
 from lake.aws.access import Access, Lake, open_lake
 from lake.aws.s3 import S3
 from lake.aws.wire import RetryPolicy
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.spark.errors import SparkRefused
 
 THREADS = 64

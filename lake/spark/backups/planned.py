@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from lake.aws.access import Access
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.spark.backups.lanes import LANES
 from lake.spark.backups.manifests import BESIDE, MOST_BYTES, MOST_OBJECTS, ROW_GROUP, SUFFIX, PlannedFile, add_lines
 from lake.spark.backups.places import s3_of

@@ -22,7 +22,7 @@ from pyarrow import csv as arrow_csv
 
 from lake.aws.access import Access
 from lake.aws.s3 import S3, ObjectBody
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.spark.backups.encoding import percent_decoded
 from lake.spark.backups.places import s3_of
 from lake.spark.backups.stored import whole

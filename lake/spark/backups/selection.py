@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.spark.backups.keys import is_log, same
 from lake.spark.backups.live import ACTIONS, Logs, file_actions
 

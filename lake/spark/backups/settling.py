@@ -19,7 +19,7 @@ from pyarrow import parquet
 
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.spark.backups.exchange import BLOBS, conformed, divided, together
 from lake.spark.backups.outcomes import SAFE, side_by_side, with_outcomes
 from lake.spark.backups.places import THREADS, s3_of

@@ -19,7 +19,7 @@ def job(table: str) -> SparkJob:
     return SparkJob(KIND, {"table": table})
 
 
-def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
+def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Return the newest `version` and its `operation` after the append."""
     table = table_path(params)
     report.step("Append no rows")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lake.aws.copying import PART_BYTES
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.spark.backups.copying import COUNTED, Orders, copying
 from lake.spark.backups.key_ranges import key_ranges
 from lake.spark.backups.manifests import planned_beside
@@ -29,7 +29,7 @@ def job(params: Mapping[str, Any]) -> SparkJob:
     return SparkJob(KIND, dict(params))
 
 
-def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
+def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Copy what `manifest` {"lane", "bucket", "key", "objects"} names from `source` to `destination`.
 
     Each copy is pinned by the source's ETag as planned, and never passes through here: S3 copies. The lane "multipart"

@@ -10,7 +10,7 @@ from typing import Any
 
 from lake.aws.access import Access
 from lake.aws.copying import COPY_LIMIT
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.delta.live_files import CLOCKS_APART
 from lake.delta.state import EPOCH
 from lake.spark.backups.difference import without_pool
@@ -64,7 +64,7 @@ def job(params: Mapping[str, Any]) -> SparkJob:
     return SparkJob(KIND, dict(params))
 
 
-def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
+def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Plan, and write what was planned below `folder`: Parquet of all objects, and a manifest or more per lane.
 
     `source`, `destination`, `folder` and optionally `pool` are {"bucket", "prefix"}; `inventory_bucket` and
@@ -98,7 +98,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
         return _plan(work, params, report)
 
 
-def _plan(work: _Work, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
+def _plan(work: _Work, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     began = datetime.now(UTC)
     report.step("Read the inventory" if params.get("inventory_manifest") else "List the source")
     source = _source(work, params)
@@ -143,7 +143,7 @@ def _written(
     planning: Planning,
     began: datetime,
     report: Report,
-) -> tuple[Any, dict[str, Any]]:
+) -> tuple[Any, dict[str, object]]:
     """The rows of WRITTEN, still to be worked out, and what is told of live files.
 
     Where every object is copied, tasks read, work and write by themselves; a choice among them takes Spark's joins.
@@ -157,7 +157,7 @@ def _written(
         return run_tasks(work.spark, balanced(source.shares, tasks, attrgetter("bytes")), alone, WRITTEN), {}
     require_room(work.spark, roots.objects)
     divide(work.spark, roots.objects)
-    selected, told_live = run_tasks(work.spark, _few(work, source), laned, PLANNED), dict[str, Any]()
+    selected, told_live = run_tasks(work.spark, _few(work, source), laned, PLANNED), dict[str, object]()
     if "live" in chooses:
         report.step("Read the tables' logs")
         logs = Logs(work.access, work.source.bucket, _live_since(params, began))
@@ -230,7 +230,7 @@ def _by_lane(files: Iterable[PlannedFile]) -> dict[str, tuple[int, int]]:
     return lanes
 
 
-def _largest(written: Any) -> list[dict[str, Any]]:
+def _largest(written: Any) -> list[dict[str, object]]:
     """The largest tables by bytes, with their objects by lane; `written` is of WRITTEN."""
     from pyspark.sql import functions as sql
 
@@ -243,7 +243,7 @@ def _largest(written: Any) -> list[dict[str, Any]]:
     return [row.asDict() for row in whole.orderBy(sql.desc("bytes"), "table").limit(LARGEST_TABLES).collect()]
 
 
-def _left_out(lanes: Mapping[str, tuple[int, int]], told: Mapping[str, Any]) -> dict[str, Any]:
+def _left_out(lanes: Mapping[str, tuple[int, int]], told: Mapping[str, Any]) -> dict[str, object]:
     if not told:
         return {}
     objects, size = lanes.get(LEFT_OUT, (0, 0))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lake.aws.access import Access
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.spark.backups.exchange import BLOBS
 from lake.spark.backups.listing import listed
 from lake.spark.backups.manifests import write_manifest_of

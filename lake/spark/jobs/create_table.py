@@ -33,7 +33,7 @@ def column(name: str, data_type: str, *, nullable: bool = True, comment: str = "
     return f"{quote_name(name)} {data_type.strip()}{clauses}"
 
 
-def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
+def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Return the registration's `table_id` ("" without a coordinator) and the new table's properties."""
     table = table_path(params)
     report.step("Read the columns")

@@ -21,7 +21,7 @@ def job(table: str) -> SparkJob:
     return SparkJob(KIND, {"table": table})
 
 
-def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
+def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Return DESCRIBE DETAIL's columns under their own names, and `history`, newest first."""
     table = table_path(params)
     report.step("Read the table")

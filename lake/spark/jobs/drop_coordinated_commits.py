@@ -23,7 +23,7 @@ def job(table: str, *, finishing: bool = False) -> SparkJob:
     return SparkJob(KIND, {"table": table, "finishing": finishing})
 
 
-def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
+def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Return the `commits` made meanwhile, oldest first, and the features that are `left_behind`.
 
     Each commit is a step, and a note tells of it as it happens. TRUNCATE HISTORY is not offered, since Delta refuses it

@@ -20,7 +20,7 @@ def job(table: str, store: str, endpoint: str) -> SparkJob:
     return SparkJob(KIND, {"table": table, "store": store, "endpoint": endpoint})
 
 
-def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
+def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Return the registration's `table_id` and all of the table's properties as they are now."""
     table = table_path(params)
     properties = coordinator_properties(text(params, "store"), text(params, "endpoint"))

@@ -16,7 +16,7 @@ from lake.spark.jobs import (
 )
 from lake.spark.jobs.report import Report
 
-SparkJobFunction = Callable[[Any, Mapping[str, Any], Report], dict[str, Any]]
+SparkJobFunction = Callable[[Any, Mapping[str, Any], Report], dict[str, object]]
 
 JOBS: dict[str, SparkJobFunction] = {
     append_probe.KIND: append_probe.run,

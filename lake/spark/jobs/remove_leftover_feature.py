@@ -22,7 +22,7 @@ def job(table: str, feature: str) -> SparkJob:
     return SparkJob(KIND, {"table": table, "feature": _known(feature)})
 
 
-def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]:
+def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Return the `commits` made meanwhile, and all `features` that the protocol names now.
 
     Where Delta refuses, its condition and sentence are the job's error: history younger than the retention that needs

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from backups.policies.names import PlanNames
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 
 SOURCE_ACCOUNT, VAULT_ACCOUNT = "111111111111", "222222222222"
 NAMES = PlanNames(

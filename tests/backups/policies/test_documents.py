@@ -6,7 +6,7 @@ import pytest
 
 from backups.policies.documents import PolicyDocument, policy_documents
 from backups.policies.names import UNKNOWN_SOURCE, UNKNOWN_VAULT, account_of, literal, partition_of, place_of
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from tests.backups.policies.plans import NAMES, names
 
 KEY = "arn:aws:kms:eu-west-1:222222222222:key/1"

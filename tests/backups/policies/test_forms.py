@@ -7,9 +7,8 @@ import subprocess
 
 import pytest
 
-from backups.policies.documents import policy_documents
-from backups.policies.forms import as_cli, as_json, as_terraform, merge_note
-from lake.backup.locations import BucketPrefix
+from backups.policies.documents import as_cli, as_json, as_terraform, merge_note, policy_documents
+from lake.backup.objects import BucketPrefix
 from tests.backups.policies.plans import NAMES, names
 
 KEY = "arn:aws:kms:eu-west-1:222222222222:key/1"

@@ -11,7 +11,7 @@ from backups.policies.documents import policy_documents
 from backups.policies.preflight import check_plan, sentence
 from lake.aws.errors import IAM_ACTIONS, AwsError
 from lake.aws.identity import Identity
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from tests.backups.policies.plans import NAMES, SOURCE_ACCOUNT, VAULT_ACCOUNT, names
 
 LEVEE = {"source": NAMES.levee_source, "vault": NAMES.levee_vault}

@@ -32,8 +32,7 @@ from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.backup.batch_manifest import Manifest, read_lines
 from lake.backup.completion_report import write_results
-from lake.backup.locations import BucketPrefix
-from lake.backup.objects import ManifestObject, TaskResult
+from lake.backup.objects import BucketPrefix, ManifestObject, TaskResult
 from tests.builders.batch import read_results, write_lines
 
 RESULTS = re.compile(r"/results/[^/]+\.csv$")

@@ -9,7 +9,7 @@ import urllib3
 from django.core.management import call_command
 
 from backups.runs import spark_pipeline
-from backups.runs.buckets import ensure_bucket
+from backups.runs.stages.inventory import ensure_bucket
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
 from lake.aws.access import open_lake

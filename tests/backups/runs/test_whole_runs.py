@@ -15,7 +15,7 @@ from backups.runs.ports import Reports
 from backups.runs.spark_pipeline import SparkPipeline
 from lake.aws.access import open_lake
 from lake.aws.copying import Copy, copy_in_parts
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from tests.backups.runs import plain
 from tests.backups.runs.ground import Ground, counts, share_session
 from tests.backups.runs.world import start

@@ -13,6 +13,7 @@ from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import DeltaTable
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
+from dashboard.audit.models import AuditEntry
 from dashboard.jobs.models import Job
 from tests.builders.people import actor
 from tests.coordinator.coordination.fake_spark import FakeSpark
@@ -20,6 +21,10 @@ from tests.coordinator.repairs.console import Console
 from tests.dashboard.web.markup import flat
 
 ROOT = "sales/orders"
+
+
+def last_audit(outcome: str) -> AuditEntry:
+    return AuditEntry.objects.filter(outcome=outcome).latest("id")
 
 
 class Desk:

@@ -1,41 +1,25 @@
-"""Enable, drop, create and leftovers from confirmation to proof, and what refuses them on the way."""
+"""Enable, drop, create and leftovers from confirmation to proof, of one table and of many, and what refuses them."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.utils.dateparse import parse_datetime
 
-from changes.calls import Sending
-from coordinator.coordination import actions, carrying_out, jobs
+from coordinator.coordination import actions, jobs
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.gate import ChecksFailed, ConfirmationNeeded, PreflightNeeded
-from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.reading import CoordinationRequest
-from coordinator.models import TableFinding
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import ConnectionReadOnly, ReadOnlyMode
 from dashboard.jobs.actions import JobBusy
-from dashboard.jobs.context import JobCancelled
 from dashboard.jobs.models import Job
-from lake.aws.access import Lake
 from lake.spark.jobs import append_probe, drop_coordinated_commits, enable_coordinated_commits
-from tests.builders.delta import (
-    EPOCH_MS,
-    UUID,
-    commit_bytes,
-    commit_info,
-    coordinator_commit,
-    metadata,
-    registration_item,
-)
 from tests.builders.people import actor
-from tests.coordinator.coordination.desk import ROOT
-from tests.coordinator.coordination.fake_spark import CONVERT, START, cancelled, ends, table_id
-from tests.coordinator.repairs.world import Meddled
+from tests.coordinator.coordination.desk import ROOT, last_audit
+from tests.coordinator.coordination.fake_spark import CONVERT, START, ends, table_id
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("JSON")]
 ENABLE, DROP, CREATE, LEFTOVERS = Operation.ENABLE, Operation.DROP, Operation.CREATE, Operation.LEFTOVERS
@@ -44,10 +28,6 @@ FIRST, SECOND = drop_coordinated_commits.FIRST, drop_coordinated_commits.SECOND
 
 def asked(desk) -> list[str]:
     return [job.kind for job in desk.spark.asked]
-
-
-def last_audit(outcome: str) -> AuditEntry:
-    return AuditEntry.objects.filter(outcome=outcome).latest("id")
 
 
 # What is done
@@ -235,267 +215,6 @@ def test_a_table_that_changed_since_the_checks_is_left_alone(desk, plain) -> Non
 
     assert job.error_code in {"Refused", "Moved"}
     assert asked(desk) == []
-
-
-# What is cut short
-
-
-def test_a_cancel_before_spark_changes_nothing(desk, plain) -> None:
-    desk.spark.at[START] = cancelled
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert job.state == "cancelled"
-    assert "it is not coordinated. Enable it again to finish; there is nothing to undo." in job.message
-    assert desk.console.table(ROOT).mechanism == "single_driver"
-
-
-def test_a_cancel_between_registration_and_commit_leaves_an_orphan_that_is_found(desk, plain) -> None:
-    desk.spark.at[CONVERT] = cancelled
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert job.state == "cancelled"
-    table = desk.console.table(ROOT)
-    assert [item["table_id"] for item in table.registrations] == [table_id(plain.uri)]
-    found = TableFinding.objects.get(table=table, code="K0", resolved_at=None)
-    assert "was cut short" in found.summary
-    desk.spark.at.clear()
-    assert desk.run(desk.act(desk.checked(desk.change(ENABLE, table)))).state == "succeeded"
-
-
-def test_a_cancel_between_the_drops_commits_offers_to_finish_and_to_undo(desk, coordinated) -> None:
-    desk.spark.at[SECOND] = cancelled
-
-    job = desk.run(desk.act(desk.checked(desk.change(DROP, coordinated))))
-
-    assert job.state == "cancelled"
-    assert "Drop once more to finish, or enable to undo." in job.message
-    table = desk.console.table(ROOT)
-    assert (table.state, table.summary[:44]) == ("attention", "A drop of coordinated commits stopped half-w")
-    desk.spark.at.clear()
-    finished = desk.run(desk.act(desk.checked(desk.change(DROP, desk.console.table(ROOT)))))
-    assert finished.state == "succeeded", finished.error_text
-    assert "coordinatedCommits-preview" not in desk.console.table(ROOT).features
-    assert desk.console.table(ROOT).state == "healthy"
-
-
-def another_commits(desk, version: int, *actions) -> None:
-    info = commit_info(in_commit_timestamp=EPOCH_MS + version)
-    desk.console.lake.commit(ROOT, version, commit_bytes(info, *actions))
-
-
-def registered(desk) -> set[str]:
-    return {item["tableId"]["S"] for item in desk.console.lake.dynamodb.scan(TableName=desk.store)["Items"]}
-
-
-def enabling_meets_a_commit(desk, *, condition: str = "DELTA_CONCURRENT_WRITE", state: str = "failed") -> None:
-    def meet() -> None:
-        another_commits(desk, 3)
-        ends(state, "Another writer was faster.", condition=condition)()
-
-    desk.spark.at[CONVERT] = meet
-
-
-def test_a_cut_enable_names_the_registration_that_it_left_and_where(desk, plain) -> None:
-    desk.spark.at[CONVERT] = cancelled
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    left = table_id(plain.uri)
-    assert f"Registration {left} appeared in {desk.store} meanwhile" in job.message
-    assert "offers the removal once version 3 has gone to another commit for a day (K0)" in job.message
-    assert job.result["after"]["left"] == {"store": desk.store, "table_ids": [left], "removed": False}
-    assert registered(desk) == {left}
-
-
-def test_an_enable_that_lost_its_race_removes_its_own_registration(desk, plain) -> None:
-    enabling_meets_a_commit(desk)
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    left = table_id(plain.uri)
-    assert (job.state, job.error_code) == ("failed", "DELTA_CONCURRENT_WRITE")
-    assert f"Registration {left} appeared in {desk.store} meanwhile" in job.error_text
-    assert f"The registration {left} was deleted." in job.error_text
-    assert registered(desk) == set()
-    assert job.result["after"]["left"]["removed"] is True
-    assert last_audit("failed").aws_request_ids == job.result["aws_request_ids"] != []
-    table = desk.console.table(ROOT)
-    assert table.registrations == []
-    assert not TableFinding.objects.filter(table=table, code="K0", resolved_at=None).exists()
-
-
-def test_a_spark_that_gave_no_answer_may_still_be_at_it_so_its_registration_stays(desk, plain) -> None:
-    enabling_meets_a_commit(desk, state="lost")
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert registered(desk) == {table_id(plain.uri)}
-    assert f"Registration {table_id(plain.uri)} appeared" in job.error_text
-
-
-def test_another_error_does_not_say_that_the_registration_is_the_jobs_own(desk, plain) -> None:
-    enabling_meets_a_commit(desk, condition="DELTA_SOMETHING_ELSE")
-
-    desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert registered(desk) == {table_id(plain.uri)}
-
-
-def test_a_registration_stays_whose_version_nobody_has_taken(desk, plain) -> None:
-    desk.spark.at[CONVERT] = ends("failed", "Another writer was faster.", condition="DELTA_CONCURRENT_WRITE")
-
-    desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert registered(desk) == {table_id(plain.uri)}
-
-
-def test_a_registration_that_its_version_names_stays_though_newer_metadata_does_not(desk, plain) -> None:
-    """The conversion was written after all, and a writer with an older state then put its own metadata over it."""
-
-    def meet() -> None:
-        desk.spark._convert({"table": plain.uri, "store": desk.store, "endpoint": desk.console.lake.endpoint})
-        another_commits(desk, 4, metadata(properties={}))
-        ends("failed", "Another writer was faster.", condition="DELTA_CONCURRENT_WRITE")()
-
-    desk.spark.at[CONVERT] = meet
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert f"Registration {table_id(plain.uri)} appeared" in job.error_text
-    assert registered(desk) == {table_id(plain.uri)}
-
-
-def test_of_two_registrations_that_appeared_neither_is_provably_the_jobs_own(desk, plain) -> None:
-    other = registration_item(3, tableId={"S": "other"}, path={"S": plain.uri}, hasAcceptedCommits={"BOOL": False})
-
-    def meet() -> None:
-        desk.console.lake.dynamodb.put_item(TableName=desk.store, Item=other)
-        another_commits(desk, 3)
-        ends("failed", "Another writer was faster.", condition="DELTA_CONCURRENT_WRITE")()
-
-    desk.spark.at[CONVERT] = meet
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert registered(desk) == {"other", table_id(plain.uri)}
-    assert "other" in job.error_text
-    assert table_id(plain.uri) in job.error_text
-
-
-def test_a_registration_that_was_there_before_is_not_the_jobs(desk, plain) -> None:
-    other = registration_item(3, tableId={"S": "other"}, path={"S": plain.uri}, hasAcceptedCommits={"BOOL": False})
-    desk.console.lake.dynamodb.put_item(TableName=desk.store, Item=other)
-    enabling_meets_a_commit(desk)
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert registered(desk) == {"other"}
-    assert "Registration other" not in job.error_text
-
-
-def test_a_registration_that_changed_since_it_was_read_is_left_as_it_is(desk, plain, monkeypatch) -> None:
-    enabling_meets_a_commit(desk)
-    key = {"tableId": {"S": table_id(plain.uri)}}
-
-    def accept() -> None:
-        change = {"hasAcceptedCommits": {"Value": {"BOOL": True}, "Action": "PUT"}}
-        desk.console.lake.dynamodb.update_item(TableName=desk.store, Key=key, AttributeUpdates=change)
-
-    def sending(lake: Lake, **more: Any) -> Sending:
-        return Sending(Meddled(lake).before("delete_item", accept), **more)
-
-    monkeypatch.setattr(carrying_out, "Sending", sending)
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert registered(desk) == {table_id(plain.uri)}
-    assert job.result["after"]["left"]["removed"] is False
-    assert "was deleted" not in job.error_text
-
-
-def unpublish(desk, version: int) -> None:
-    """Leave the newest commit as a coordinator has it that nobody has backfilled for: staged and listed."""
-    log = f"{ROOT}/_delta_log"
-    data = desk.console.bytes_of(f"{log}/{version:020d}.json")
-    desk.console.lake.delete(f"{log}/{version:020d}.json")
-    desk.console.lake.put(f"{log}/_staged_commits/{version:020d}.{UUID}.json", data)
-    [item] = desk.console.lake.dynamodb.scan(TableName=desk.store)["Items"]
-    listed = coordinator_commit(version, fsLength={"N": str(len(data))})
-    desk.console.lake.dynamodb.put_item(TableName=desk.store, Item=item | {"commits": {"L": [listed]}})
-
-
-def test_a_drop_cut_before_its_first_commit_is_published_says_to_backfill_first(desk, coordinated) -> None:
-    def cut() -> None:
-        unpublish(desk, 4)
-        raise JobCancelled
-
-    desk.spark.at[SECOND] = cut
-
-    job = desk.run(desk.act(desk.checked(desk.change(DROP, coordinated))))
-
-    advice = "Backfill first, for commit 4 is accepted and not published. Then drop once more to finish"
-    assert job.state == "cancelled"
-    assert advice in job.message
-    table = desk.console.table(ROOT)
-    assert not TableFinding.objects.filter(table=table, resolved_at=None, summary__contains="is safe").exists()
-    offers = {one.title: one for one in coordination_offers(table)}
-    assert "backfilled first" in offers["Finish the drop"].text
-    assert "publish it first" in offers["Enable again"].reason
-
-
-def test_finishing_such_a_drop_backfills_before_it_commits(desk, coordinated) -> None:
-    desk.spark.at[SECOND] = lambda: unpublish(desk, 4) or cancelled()
-    desk.run(desk.act(desk.checked(desk.change(DROP, coordinated))))
-    desk.spark.at.clear()
-
-    job = desk.run(desk.act(desk.checked(desk.change(DROP, desk.console.table(ROOT)))))
-
-    assert job.state == "succeeded", job.error_text
-    names = [step["name"] for step in job.steps]
-    assert names.index("Backfill 1 commit") < names.index(SECOND)
-    assert desk.console.table(ROOT).state == "healthy"
-
-
-def test_a_half_made_drop_can_be_undone_by_enabling(desk, coordinated) -> None:
-    desk.spark.at[SECOND] = cancelled
-    desk.run(desk.act(desk.checked(desk.change(DROP, coordinated))))
-    desk.spark.at.clear()
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, desk.console.table(ROOT)))))
-
-    assert job.state == "succeeded", job.error_text
-    assert desk.console.table(ROOT).mechanism == "coordinated_commits"
-
-
-@pytest.mark.parametrize("step", [START, "Register", CONVERT])
-def test_a_spark_that_dies_marks_the_job_and_says_what_the_table_is(desk, plain, step) -> None:
-    desk.spark.at[step] = ends("lost", "The Spark worker ended in the middle of the job.")
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert job.state == "failed"
-    assert "The Spark worker ended" in job.error_text
-    assert "it is not coordinated" in job.error_text
-    assert desk.console.table(ROOT).state == "healthy"
-
-
-def test_what_delta_refuses_is_told_by_its_condition(desk, plain) -> None:
-    desk.spark.at[CONVERT] = ends("failed", "Another writer was faster.", condition="DELTA_METADATA_CHANGED")
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert (job.state, job.error_code) == ("failed", "DELTA_METADATA_CHANGED")
-
-
-def test_an_outcome_that_cannot_be_proven_fails_the_job(desk, plain, monkeypatch) -> None:
-    monkeypatch.setattr(type(desk.spark), "_convert", lambda *_: None)
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert (job.state, job.error_code) == ("failed", "NotProven")
-    assert "The protocol lacks coordinatedCommits-preview." in job.error_text
 
 
 # Many

@@ -7,15 +7,20 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from coordinator.contract import CommitsJson, ConfJson, ManyCommitsJson
+from coordinator.coordination.bulk import ManyParams
+from coordinator.coordination.jobs import ActParams, ActResult, CheckParams, CheckResult
 from coordinator.models import DeltaTable
 from dashboard.audit.models import AuditEntry
 from dashboard.commands import Failed, UsageError
 from dashboard.connections.models import Connection
+from dashboard.jobs.context import JobResult
 from dashboard.jobs.models import Job
 from lake.spark.jobs import append_probe, enable_coordinated_commits
 from tests.builders.lake import make_bucket, make_store, make_table
 from tests.coordinator.coordination.desk import ROOT, Desk
 from tests.coordinator.coordination.fake_spark import CONVERT, ends
+from tests.json_types import missing
 
 pytestmark = pytest.mark.django_db
 
@@ -178,6 +183,28 @@ def test_many_are_enabled_with_one_outcome_each_and_dropped_by_their_number(desk
     assert (dropped["state"], [one["state"] for one in dropped["outcomes"]]) == ("succeeded", ["done", "done"])
     assert commits("drop", *chosen, "--apply")["tables"] == []
     assert other.uri not in str(enabled)
+
+
+def test_what_is_printed_is_of_its_type(desk: Desk, coordinated: DeltaTable) -> None:
+    one, how = desk.plain("a/one"), ("--store", desk.store, "--apply", "--writers-paused")
+    checked = commits("enable", one.uri, "--store", desk.store)
+    many = commits("enable", "--all", *how)
+
+    assert checked["checks"]
+    assert not missing(checked, CommitsJson)
+    assert many["skipped"]
+    assert not missing(many, ManyCommitsJson)
+    assert not missing(commits("drop", one.uri, "--apply", "--confirm", one.name), CommitsJson)
+    assert not missing(commits("conf", coordinated.uri), ConfJson)
+    types: dict[str, tuple[Any, Any]] = {
+        "check-coordination": (CheckParams, CheckResult),
+        "enable-many": (ManyParams, JobResult),
+        "drop-coordinated-commits": (ActParams, ActResult),
+    }
+    jobs = Job.objects.filter(kind__in=types)
+    assert {job.kind for job in jobs} == set(types)
+    assert [wrong for job in jobs for wrong in missing(job.params, types[job.kind][0], job.kind)] == []
+    assert [wrong for job in jobs for wrong in missing(job.result, types[job.kind][1], job.kind)] == []
 
 
 def test_enabling_many_needs_the_statement_too(desk: Desk, plain: DeltaTable) -> None:

@@ -11,8 +11,7 @@ from django.db import connections
 from coordinator.models import Commit, DeltaTable, Entry, ObservationPass, TableFinding
 from coordinator.observation import passes
 from coordinator.observation.passes import observe_connection, observe_one_table
-from coordinator.observation.surveys import Stopped
-from coordinator.observation.workers import TICK_SECONDS, Workers
+from coordinator.observation.workers import TICK_SECONDS, Stopped, Workers
 from lake.delta.uri import TableUri
 from tests.waiting import scaled
 

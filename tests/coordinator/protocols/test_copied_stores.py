@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from coordinator.protocols.copied_stores import copied_stores
 from coordinator.protocols.diagnosis import diagnose
+from coordinator.protocols.lock_domains import copied_stores
 from coordinator.protocols.log_store_entries import seen_entries
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.provenance import Surroundings, provenance_of

@@ -10,8 +10,7 @@ from changes.execution import Execution
 from changes.plan import ChangePlan
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.needed_facts import wanted_comparisons, wanted_copies, wanted_heads
-from coordinator.repairs.facts import FileCheck, RepairFacts
-from coordinator.repairs.file_checks import check_file
+from coordinator.repairs.facts import FileCheck, RepairFacts, check_file
 from coordinator.repairs.planning import plan_repairs, wanted_files
 from lake.aws.dynamodb import Item
 from lake.aws.errors import AwsError

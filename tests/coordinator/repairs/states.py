@@ -39,6 +39,7 @@ OTHER_DOMAIN = LockDomain(OTHER_STORE, URI)
 ELSEWHERE = HeldElsewhere("prod-us", "us-east-1", DOMAIN, 5, NOW)
 IN_OTHER = {OTHER_STORE: [entry(2)]}
 ORPHANED = listing(temp=[log_object(temp_name(3, "lost"), age=2 * DAY), temp_name(3)])
+LOST_RUN = log_store_facts(listing(range(2), temp=[temp_name(v) for v in range(4)]), *(entry(v) for v in range(4)))
 
 
 def file(name: str, *, time: int | None = None, size: int = 1_000, problems: tuple[str, ...] = ()) -> FileCheck:

@@ -1,48 +1,47 @@
 """The JSON examples of the documentation are those of the types, and what commands print is of these types."""
 
 import json
-from io import StringIO
-from typing import Annotated, Any, get_args, get_origin, get_type_hints, is_typeddict
+from pathlib import Path
+from typing import Any
 
 import pytest
-from django.core.management import call_command
 
-from coordinator.contract import CommitsJson, CopiesJson, RepairJson, RestoreJson, SettingJson, TableJson
+from changes.documents import PlannedResult
+from coordinator.contract import (
+    BucketJson,
+    BucketLine,
+    CopiesJson,
+    ObserveJson,
+    RepairJson,
+    RestoreJson,
+    SettingJson,
+    StoreJson,
+    StoreLine,
+    TableJson,
+    TableLine,
+)
+from coordinator.repairs.carrying_out import TableSnapshot
+from coordinator.repairs.confirmed import PlanRepairParams, PlanRepairResult, RepairParams
+from coordinator.rescue.confirmed import ListRescueParams, ListRescueResult, PlanRescueParams, RestoreRescueParams
+from coordinator.settings.gate import ChangeParams, PlanChangeParams, PlanChangeResult
+from dashboard.audit.queries import AuditJson
+from dashboard.declaration.differences import ApplyJson
+from dashboard.jobs.context import JobResult
+from dashboard.jobs.models import Job
+from dashboard.jobs.queries import JobJson, JobLine
 from tests.coordinator.repairs.console import Console
+from tests.json_types import missing, printed
 from tools import json_examples
-
-
-def missing(value: Any, kind: Any, place: str = "") -> list[str]:
-    """Where a value is not of a type, or has other members than it."""
-    origin, args = get_origin(kind), get_args(kind)
-    if origin is Annotated:
-        return missing(value, args[0], place)
-    if is_typeddict(kind):
-        wanted = get_type_hints(kind, include_extras=True)
-        wrong = [f"{place}: {sorted(set(wanted) ^ set(value))}"] if set(wanted) != set(value) else []
-        common = set(wanted) & set(value)
-        return wrong + [one for name in common for one in missing(value[name], wanted[name], f"{place}.{name}")]
-    if len(args) == 2 and type(None) in args:
-        return [] if value is None else missing(value, next(one for one in args if one is not type(None)), place)
-    if origin is list:
-        return [one for element in value for one in missing(element, args[0], place)]
-    return [] if kind is Any or isinstance(value, origin or kind) else [f"{place}: {value!r} is no {kind}"]
-
-
-def printed(*words: str) -> Any:
-    out = StringIO()
-    call_command(*words, "--json", stdout=out)
-    return json.loads(out.getvalue())
 
 
 def test_the_page_has_the_examples_of_the_types() -> None:
     page = json_examples.PAGE.read_text()
 
-    assert len(json_examples.documents()) == 6
+    assert len(json_examples.documents()) == 18
     assert json_examples.written(page, json_examples.documents()) == page
 
 
-@pytest.mark.parametrize("kind", [CommitsJson, CopiesJson, RepairJson, RestoreJson, SettingJson, TableJson])
+@pytest.mark.parametrize("kind", json_examples.documents().values())
 def test_an_example_is_json_of_its_type_in_lines_that_fit(kind: Any) -> None:
     text = json_examples.in_lines(json_examples.example(kind))
 
@@ -64,6 +63,47 @@ def test_what_commands_print_is_of_their_types(console: Console) -> None:
     assert not missing(copies, CopiesJson)
     assert not missing(printed("rescue", "restore", entry, "--confirm", table.name, "--apply"), RestoreJson)
     assert not missing(printed(*store, "--apply"), SettingJson)
+
+
+def test_what_commands_show_of_the_lake_is_of_their_types(console: Console, tmp_path: Path) -> None:
+    table = console.lost()
+    looks = printed("observe", "--full")
+    file = tmp_path / "lake.toml"
+    file.write_text('[connections.other]\nregion = "eu-west-1"\n')
+
+    assert not missing(looks, ObserveJson)
+    assert not missing(printed("tables"), list[TableLine])
+    assert not missing(printed("store", console.lake.log_store), StoreJson)
+    assert not missing(printed("stores"), list[StoreLine])
+    assert not missing(printed("bucket", table.bucket), BucketJson)
+    assert not missing(printed("buckets"), list[BucketLine])
+    assert not missing(printed("jobs"), list[JobLine])
+    assert not missing(printed("audit"), list[AuditJson])
+    assert not missing(printed("job", looks["jobs"][0]["id"]), JobJson)
+    assert not missing(printed("apply", str(file), "--prune"), ApplyJson)
+
+
+def test_what_jobs_take_and_tell_is_of_their_types(console: Console) -> None:
+    table = console.lost()
+    told = printed("repair", table.uri, "--apply", "--finding", "C11", "--confirm", table.name)
+    [entry] = [one["id"] for one in printed("rescue", "list")["copies"] if one["kind"] == "entry"]
+    printed("rescue", "restore", entry, "--confirm", table.name, "--apply")
+    printed("store", console.lake.log_store, "capacity", "--read", "6", "--write", "7", "--apply")
+    types: dict[str, tuple[Any, Any]] = {
+        "plan-repair": (PlanRepairParams, PlanRepairResult),
+        "repair": (RepairParams, JobResult),
+        "list-rescue": (ListRescueParams, ListRescueResult),
+        "plan-rescue": (PlanRescueParams, PlannedResult),
+        "restore-rescue": (RestoreRescueParams, JobResult),
+        "plan-upkeep": (PlanChangeParams, PlanChangeResult),
+        "change-store": (ChangeParams, JobResult),
+    }
+    jobs = Job.objects.filter(kind__in=types)
+
+    assert {job.kind for job in jobs} == set(types)
+    assert [wrong for job in jobs for wrong in missing(job.params, types[job.kind][0], job.kind)] == []
+    assert [wrong for job in jobs for wrong in missing(job.result, types[job.kind][1], job.kind)] == []
+    assert not missing(Job.objects.get(pk=told["jobs"][0]["id"]).result["before"], TableSnapshot)
 
 
 def test_a_value_of_another_shape_is_told() -> None:

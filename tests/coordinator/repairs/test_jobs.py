@@ -1,28 +1,20 @@
 """Repairs as jobs: planned, confirmed, carried out, and proven by reading the table again."""
 
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from changes.calls import Stop
 from changes.gate import NameNotTyped, PlanNeeded
 from coordinator import actions
 from coordinator.models import TableFinding
-from coordinator.repairs.item_calls import DeleteEntry, Register
 from coordinator.repairs.offers import offers_of
-from coordinator.repairs.record_calls import Abandon
-from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.writable import ReadOnlyMode
 from dashboard.jobs.actions import JobBusy
-from dashboard.jobs.context import JobCancelled, JobContext
 from dashboard.jobs.models import Job
-from dashboard.jobs.registry import kind_named
-from tests.builders.delta import EPOCH_MS, UUID, commit_bytes, commit_info, incomplete_item
 from tests.builders.people import actor, person
 from tests.builders.writers import log_store_writer
 from tests.coordinator.repairs.console import Console
@@ -265,100 +257,6 @@ def test_a_table_that_cannot_be_read_fails_the_plan_with_the_code_of_aws(console
     assert (job.state, job.error_code) == ("failed", "ResourceNotFoundException")
 
 
-def bulk(console: Console, *roots: str, by: Actor | None = None, **options: bool) -> Job:
-    tables = [console.table(root) for root in roots]
-    return actions.repair_many(by or actor(Role.OPERATOR), tables, ["publish-commit"], "Publish all", **options)
-
-
-def states_of(job: Job) -> list[str]:
-    return [row["state"] for row in job.result["outcomes"]]
-
-
-def test_many_tables_have_one_outcome_each_and_a_failure_does_not_stop_the_others(console: Console) -> None:
-    for root in ("a/one", "a/two"):
-        console.pending(root)
-    console.lake.table("a/fine", 3, log_store=True)
-    damaged = console.pending("a/damaged")
-    console.lake.put(console.temp_key("a/damaged", 3), b"not a commit\n")
-    assert damaged.unpublished_count == 1
-    console.observe()
-
-    job = console.run(bulk(console, "a/one", "a/damaged", "a/fine", "a/two"))
-
-    found = {row["label"].rpartition("/")[2]: row for row in job.result["outcomes"]}
-    assert {name: row["state"] for name, row in found.items()} == {
-        "one": "done",
-        "damaged": "refused",
-        "fine": "nothing_to_do",
-        "two": "done",
-    }
-    assert found["damaged"]["sentence"]
-    assert job.message == "4 tables: 2 done, 1 nothing to do, 1 refused."
-    assert console.table("a/two").published_version == 3
-
-
-def test_each_table_of_many_has_its_own_audit_row_with_snapshots(console: Console) -> None:
-    console.pending("a/one")
-    console.pending("a/two")
-
-    job = console.run(bulk(console, "a/one", "a/two"))
-
-    rows = AuditEntry.objects.filter(job_id=job.pk, target_type="table", outcome="done")
-    assert {row.target_label for row in rows} == {console.lake.uri("a/one"), console.lake.uri("a/two")}
-    assert all(row.before["published_version"] == 2 and row.after["published_version"] == 3 for row in rows)
-    assert all(row.aws_request_ids for row in rows)
-
-
-def test_a_table_that_fails_is_passed_over_unless_told_to_stop(console: Console, monkeypatch) -> None:
-    console.pending("a/one")
-    console.pending("a/two")
-    first = console.table("a/one")
-    first.connection.__class__.objects.filter(pk=first.connection_id).update(endpoint_url="http://192.0.2.1:1")
-
-    job = console.run(bulk(console, "a/one", "a/two"))
-    assert (job.state, states_of(job)) == ("failed", ["failed", "failed"])
-
-    job = console.run(bulk(console, "a/one", "a/two", stop_at_first_failure=True))
-    assert (job.state, states_of(job)) == ("failed", ["failed"])
-    assert job.error_text == "2 tables: 1 failed, 1 not reached."
-
-
-def test_many_are_cancelled_between_two_tables(console: Console) -> None:
-    console.pending("a/one")
-    job = bulk(console, "a/one")
-    Job.objects.filter(pk=job.pk).update(state="running", started_at=timezone.now(), heartbeat_at=timezone.now())
-    job.refresh_from_db()
-    context = JobContext(job)
-    Job.objects.filter(pk=job.pk).update(state="cancelling")
-    before = console.state()
-
-    with pytest.raises(JobCancelled):
-        kind_named("repair-many").run(context)
-    assert console.state() == before
-
-
-def test_repairs_that_can_lose_a_commit_are_never_made_in_bulk(console: Console) -> None:
-    table = console.lost()
-
-    job = console.run(actions.repair_many(actor(Role.ADMIN), [table], ["abandon-commit"], "All"))
-
-    assert states_of(job) == ["refused"]
-    assert "can lose a commit" in job.result["outcomes"][0]["sentence"]
-    assert console.item("sales/lost", 3)
-
-
-def test_several_pending_commits_of_one_table_are_published_from_the_lowest(console: Console) -> None:
-    console.lake.table(ROOT, 3, log_store=True)
-    console.lake.pending(ROOT, 3)
-    console.lake.pending(ROOT, 4)
-    console.observed(ROOT)
-
-    job = console.run(bulk(console, ROOT))
-
-    assert states_of(job) == ["done"], job.result
-    assert console.table(ROOT).published_version == 4
-
-
 def test_three_lost_files_are_one_finding_and_one_repair(console: Console) -> None:
     writer = log_store_writer(console.lake, ROOT, commits=6)
     bodies = {version: console.bytes_of(writer.file(version)) for version in (3, 4, 5)}
@@ -389,159 +287,3 @@ def test_staged_commits_are_backfilled_and_the_coordinators_list_is_cleared(cons
     assert console.bytes_of(f"{key}/{3:020d}.json") == console.bytes_of(
         f"{key}/_staged_commits/{3:020d}.7426a6d4-0b3c-4f6e-9b9a-2f3d4c5b6a71.json"
     )
-
-
-def test_backfill_all_leaves_tables_of_log_stores_alone(console: Console) -> None:
-    console.coordinated()
-    console.pending()
-
-    job = console.run(
-        actions.repair_many(
-            actor(Role.OPERATOR), [console.table("ops/telemetry"), console.table(ROOT)], ["backfill"], "Backfill all"
-        )
-    )
-
-    assert sorted(states_of(job)) == ["done", "nothing_to_do"]
-    assert console.item(ROOT, 3)["complete"] == {"S": "false"}
-
-
-def test_an_abandoned_commit_is_not_found_lost_afterwards(console: Console) -> None:
-    table = console.lost()
-    plan = console.plan(table, "abandon-commit")
-
-    job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
-    console.observe()
-
-    assert (job.state, job.error_text) == ("succeeded", "")
-    table.refresh_from_db()
-    assert table.state == "healthy", table.summary
-
-
-def test_a_look_that_read_the_entry_before_it_was_given_up_brings_nothing_back(console: Console, monkeypatch) -> None:
-    table, send = console.lost(), Abandon.send
-    plan = console.plan(table, "abandon-commit")
-    entry = console.item(ROOT_OF_LOST, 3)
-
-    def amid_a_look(self, sending):
-        console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=entry)
-        begun = datetime.now(UTC)
-        answer = send(self, sending)
-        with monkeypatch.context() as patched:
-            patched.setattr("coordinator.observation.reading.datetime", stopped_at(begun))
-            console.observe(in_full=True)
-        key = {name: entry[name] for name in ("tablePath", "fileName")}
-        console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
-        return answer
-
-    monkeypatch.setattr(Abandon, "send", amid_a_look)
-    job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
-    console.observe()
-
-    assert (job.state, job.error_text) == ("succeeded", "")
-    table.refresh_from_db()
-    assert table.state == "healthy", table.summary
-
-
-def stopped_at(moment: datetime) -> Any:
-    """A `datetime` whose now is this moment."""
-
-    class Stopped(datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return moment
-
-    return Stopped
-
-
-def test_a_commit_whose_deletion_was_denied_is_not_given_up(console: Console, monkeypatch) -> None:
-    table = console.lost()
-    temp, plan = console.temp_key(ROOT_OF_LOST, 3), console.plan(table, "abandon-commit")
-
-    def denied(self, sending):
-        raise Stop("AccessDenied")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(DeleteEntry, "send", denied)
-        console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
-    entry = console.item(ROOT_OF_LOST, 3)
-    console.lake.delete(temp)
-    key = {name: entry[name] for name in ("tablePath", "fileName")}
-    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
-    console.observe()
-
-    table.refresh_from_db()
-    assert table.state == "unsafe", table.summary
-
-
-def test_an_entry_that_is_there_again_counts_again(console: Console) -> None:
-    table = console.lost()
-    entry = console.item(ROOT_OF_LOST, 3)
-    plan = console.plan(table, "abandon-commit")
-    console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
-    console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=entry)
-    console.observe()
-    key = {name: entry[name] for name in ("tablePath", "fileName")}
-    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
-    console.observe()
-
-    table.refresh_from_db()
-    assert table.state == "unsafe", table.summary
-
-
-def test_only_the_file_of_the_plan_is_given_up(console: Console, monkeypatch) -> None:
-    table, send = console.lost(), Abandon.send
-    plan, other = console.plan(table, "abandon-commit"), f".tmp/{3:020d}.json.{'b' * 8}"
-    item = incomplete_item(3, console.lake.uri(ROOT_OF_LOST), tempPath={"S": other})
-
-    def after_another_writer(self, sending):
-        console.lake.put(f"{ROOT_OF_LOST}/_delta_log/{other}", commit_bytes(commit_info("OTHER")))
-        console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=item)
-        console.observe()
-        return send(self, sending)
-
-    monkeypatch.setattr(Abandon, "send", after_another_writer)
-    console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
-    key = {name: item[name] for name in ("tablePath", "fileName")}
-    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
-    console.observe()
-
-    table.refresh_from_db()
-    assert table.state == "unsafe", table.summary
-
-
-def test_a_commit_of_the_version_that_is_accepted_later_counts(console: Console) -> None:
-    table = console.lost()
-    plan = console.plan(table, "abandon-commit")
-    console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
-    later = incomplete_item(3, console.lake.uri(table.prefix), tempPath={"S": f".tmp/{3:020d}.json.{'b' * 8}"})
-    console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=later)
-    console.observe()
-    key = {name: later[name] for name in ("tablePath", "fileName")}
-    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
-    console.observe()
-
-    assert TableFinding.objects.filter(table=table, resolved_at=None).values_list("code", flat=True)[0] == "vanished"
-
-
-def test_registering_again_that_is_refused_gives_nothing_up(console: Console, monkeypatch) -> None:
-    table = console.coordinated()
-    store = f"commits-{console.lake.bucket}"
-    item = console.lake.dynamodb.scan(TableName=store)["Items"][0]
-    console.lake.dynamodb.delete_item(TableName=store, Key={"tableId": item["tableId"]})
-    for version in (2, 3):
-        console.lake.delete(f"{table.prefix}/_delta_log/_staged_commits/{version:020d}.{UUID}.json")
-    console.observe()
-    plan = console.plan(table, "re-register")
-
-    def refused(self, sending):
-        raise Stop("AccessDenied")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Register, "send", refused)
-        console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
-    back = {**item, "tableVersion": {"N": "1"}, "tableTimestamp": {"N": str(EPOCH_MS + 1)}, "commits": {"L": []}}
-    console.lake.dynamodb.put_item(TableName=store, Item=back)
-    console.observe()
-
-    table.refresh_from_db()
-    assert table.state == "unsafe", table.summary

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from changes.calls import Result
-from coordinator.repairs import bytes_of
+from coordinator.repairs import object_calls
 from coordinator.repairs.object_calls import MOST_BYTES, RequireEqual, SaveAside
-from coordinator.repairs.rescued_items import CopiedFrom, kept_document
+from coordinator.repairs.rescue import CopiedFrom, kept_document
 from tests.builders.delta import incomplete_item
 from tests.coordinator.repairs.scenes import (
     RESCUE,
@@ -140,7 +140,7 @@ def test_more_than_five_gibibytes_are_not_even_read(world, port):
 
 
 def test_a_large_commit_is_fetched_once_and_read_back_in_pieces(world, port, monkeypatch):
-    monkeypatch.setattr(bytes_of, "PIECE_BYTES", 1_000)
+    monkeypatch.setattr(object_calls, "PIECE_BYTES", 1_000)
     data = bytes(range(250)) * 20
     etag = world.put(temp_key(7), data)
     call = replace(publish(world), etag=etag, size=len(data))
@@ -153,7 +153,7 @@ def test_a_large_commit_is_fetched_once_and_read_back_in_pieces(world, port, mon
 
 
 def test_a_file_that_changes_between_two_pieces_stops_the_repair(world, port, monkeypatch):
-    monkeypatch.setattr(bytes_of, "PIECE_BYTES", 10)
+    monkeypatch.setattr(object_calls, "PIECE_BYTES", 10)
     call = publish(world)
     world.put(commit_key(7))
     outcome = make(call, port.at(3, lambda: world.put(temp_key(7), OTHER)))
@@ -162,7 +162,7 @@ def test_a_file_that_changes_between_two_pieces_stops_the_repair(world, port, mo
 
 @pytest.mark.parametrize(("shorter", "word"), [(b"0123456789", "changed while"), (None, "is not there")])
 def test_a_file_that_shrinks_or_goes_between_two_pieces_stops_the_repair(world, port, monkeypatch, shorter, word):
-    monkeypatch.setattr(bytes_of, "PIECE_BYTES", 10)
+    monkeypatch.setattr(object_calls, "PIECE_BYTES", 10)
     call = require_equal(world)
     act = (lambda: world.put(temp_key(7), shorter)) if shorter else (lambda: world.delete(temp_key(7)))
     outcome = make(call, port.at(2, act))

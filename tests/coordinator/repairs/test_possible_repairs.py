@@ -25,7 +25,8 @@ from tests.coordinator.repairs.coordinated_history import CoordinatedHistory
 from tests.coordinator.repairs.histories import History, LogStoreHistory
 from tests.coordinator.repairs.states import repair_facts
 from tests.coordinator.repairs.test_histories import events, whichever
-from tests.coordinator.repairs.test_planning import PLANNED, REFUSED
+from tests.coordinator.repairs.test_planning import PLANNED
+from tests.coordinator.repairs.test_refused_plans import REFUSED
 
 Offer = tuple[str, int | None, str]
 MOST_LAKES = 3_000

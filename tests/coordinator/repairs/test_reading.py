@@ -9,7 +9,7 @@ from changes.plan import ChangePlan
 from coordinator.models import CommitStore
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.protocols.verdict import State
-from coordinator.repairs.file_checks import check_file
+from coordinator.repairs.facts import check_file
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import read_for_repair
 from lake.aws.errors import AwsError

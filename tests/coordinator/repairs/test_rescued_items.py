@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from coordinator.repairs.rescued_items import MOST_BYTES, kept_document, read_kept
+from coordinator.repairs.rescue import MOST_ITEM_BYTES, kept_document, read_kept
 from tests.builders.delta import incomplete_item, registration_item
 from tests.coordinator.repairs.world import URI
 
@@ -55,7 +55,7 @@ def deep(levels: int) -> dict[str, Any]:
         b'{"levee_rescue": 1, "dynamodb_table": "t", "item": {}}',
         b'{"levee_rescue": 1, "dynamodb_table": "t"}',
         json.dumps(deep(40)).encode(),
-        b" " * (MOST_BYTES + 1),
+        b" " * (MOST_ITEM_BYTES + 1),
     ],
     ids=range(18),
 )

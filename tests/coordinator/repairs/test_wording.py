@@ -3,8 +3,8 @@
 import pytest
 
 from changes.calls import Call
+from coordinator.protocols.wording import short
 from coordinator.repairs import item_calls, object_calls, orphan_calls, restore_calls
-from coordinator.repairs.keys_in_words import short
 from tests.builders.facts import TABLE_ID, URI, commit_name, staged_name, temp_name
 from tests.coordinator.repairs.scenes import KINDS
 

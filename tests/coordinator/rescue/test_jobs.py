@@ -8,7 +8,8 @@ import pytest
 from django.utils import timezone
 
 from changes.gate import NameNotTyped, PlanNeeded
-from coordinator.rescue import actions, jobs
+from coordinator.repairs import carrying_out
+from coordinator.rescue import actions
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
@@ -230,14 +231,14 @@ def meddled(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Meddled], An
     """Let something happen to the lake while the calls of a restore are made."""
 
     def meddle(arrange: Callable[[Meddled], Any]) -> None:
-        real = jobs.execute
+        real = carrying_out.execute
 
         def execute(calls: Any, sending: Any, steps: Any) -> Any:
             port = Meddled(sending.lake)
             arrange(port)
             return real(calls, type(sending)(port, check_cancelled=sending.check_cancelled), steps)
 
-        monkeypatch.setattr(jobs, "execute", execute)
+        monkeypatch.setattr(carrying_out, "execute", execute)
 
     return meddle
 
@@ -309,12 +310,12 @@ def test_a_restore_that_fails_at_any_request_comes_to_its_end_when_asked_again(
 ) -> None:
     table, copy = scene(console)
     made, failures = saved.plan(console, table, copy), 0
-    real = jobs.execute
+    real = carrying_out.execute
     for number in range(12):
         job = saved.ask(table, copy, made)
         meddled(lambda port, number=number: port.at(number, refusal("InternalError")))
         job = console.run(job)
-        monkeypatch.setattr(jobs, "execute", real)
+        monkeypatch.setattr(carrying_out, "execute", real)
         if job.state == "succeeded":
             break
         failures += 1

@@ -1,10 +1,12 @@
 """A console beside moto whose stores and buckets are changed as a worker would."""
 
 import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from coordinator.settings import jobs, sweep_plans
+from coordinator.settings.requests import Sweep
 from tests.builders.delta import UUID, add, commit_bytes, commit_info
 from tests.coordinator.observation.conftest import connection, guard, observe, written  # noqa: F401
 from tests.coordinator.settings.settings_console import SettingsConsole
@@ -68,3 +70,21 @@ def swept(console) -> SettingsConsole:
     console.lake.put(f"{SWEPT}/_delta_log/.tmp/notes.txt", b"mine")
     console.observe()
     return console
+
+
+@pytest.fixture
+def lately(young_count_as_old) -> Sweep:
+    return Sweep("", (datetime.now(UTC) + timedelta(hours=1)).isoformat())
+
+
+def change_of(console, lately, prefix: str = "") -> Sweep:
+    return Sweep(console.lake.bucket, lately.before, prefix)
+
+
+def keys(console) -> set[str]:
+    return {key for key, _ in console.state()[0]}
+
+
+def commit_of(transaction: str) -> bytes:
+    info = {"commitInfo": {**commit_info()["commitInfo"], "txnId": transaction}}
+    return commit_bytes(info, add(f"{transaction}.parquet"))

@@ -11,6 +11,7 @@ from changes.plan import ChangePlan
 from coordinator.settings.lifecycle_merge import (
     difference,
     multipart_rule_xml,
+    rule_json,
     temp_rule_xml,
     uses_old_form,
     with_days,
@@ -26,7 +27,6 @@ from coordinator.settings.lifecycle_plans import (
     temp_rule_id,
 )
 from coordinator.settings.requests import RemoveTempRule, SetTempRule
-from coordinator.settings.rule_json import rule_json
 from lake.aws.lifecycle import Lifecycle, LifecycleUnreadable, parse_rule, split_rules
 from tests.coordinator.settings.rules import WORDS, configurations
 

@@ -189,10 +189,10 @@ def test_the_write_itself_names_the_owner_it_expects(ready, gate):
 
 
 def test_a_bucket_with_mfa_delete_takes_no_rules(ready, monkeypatch):
-    from coordinator.settings import reading
+    from coordinator.settings import planning
 
-    real = reading.describe_bucket
-    monkeypatch.setattr(reading, "describe_bucket", lambda lake, name: replace(real(lake, name), mfa_delete=True))
+    real = planning.describe_bucket
+    monkeypatch.setattr(planning, "describe_bucket", lambda lake, name: replace(real(lake, name), mfa_delete=True))
 
     assert ready.refusal_of(SetTempRule(ready.lake.bucket, ROOT))["why"] == "mfa-delete"
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from dashboard.accounts.models import SignedIn
 from dashboard.accounts.roles import Role
-from dashboard.accounts.session_store import stored_key
+from dashboard.accounts.sessions import stored_key
 from dashboard.audit.models import AuditEntry
 from tests.builders.people import PASSWORD, person, signed_in
 

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.accounts.roles import Role
-from dashboard.accounts.views.sign_in import safe_path
+from dashboard.accounts.views import safe_path
 from dashboard.audit.models import AuditEntry
 from tests.builders.people import PASSWORD, person, signed_in
 

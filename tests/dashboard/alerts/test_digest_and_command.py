@@ -10,8 +10,10 @@ from django.core.management import CommandError, call_command
 
 from dashboard.alerts.digest import digest_of, queue_digests
 from dashboard.alerts.models import Alert, Message
+from dashboard.alerts.queries import AlertJson
 from tests.dashboard.alerts.test_mail import HOSTILE, alert
 from tests.dashboard.alerts.week import MONDAY, address
+from tests.json_types import missing
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
@@ -56,6 +58,13 @@ def run(*words: str) -> Any:
     out = io.StringIO()
     call_command("alerts", "--json", *words, stdout=out)
     return json.loads(out.getvalue())
+
+
+def test_what_is_printed_is_of_its_type() -> None:
+    alert(cause="a", headline="Open.")
+
+    assert run()
+    assert not missing(run(), list[AlertJson])
 
 
 def test_the_command_lists_what_is_not_over() -> None:

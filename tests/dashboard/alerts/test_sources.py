@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from dashboard.alerts import dead_man
-from dashboard.alerts.defaults import ensure_default_rules
+from dashboard.alerts import own_health
+from dashboard.alerts.matching import ensure_default_rules
 from dashboard.alerts.models import Rule
 from dashboard.alerts.own_health import failed_jobs, long_queues, silent_workers, stuck_messages
 from dashboard.alerts.problems import Problem, kinds
@@ -103,25 +103,25 @@ def test_day_one_has_a_rule_for_every_kind_and_keeps_what_was_changed() -> None:
 def called(monkeypatch: pytest.MonkeyPatch, settings: Any) -> list[str]:
     urls: list[str] = []
     settings.DEAD_MAN_URL = "https://watch.acme.example/levee"
-    monkeypatch.setattr(dead_man, "_call", lambda url: urls.append(url) is None)
+    monkeypatch.setattr(own_health, "_call", lambda url: urls.append(url) is None)
     return urls
 
 
 def test_the_dead_mans_url_is_called_while_all_is_well(called: list[str]) -> None:
-    assert dead_man.call_while_well(MONDAY)
+    assert own_health.call_while_well(MONDAY)
     assert called == ["https://watch.acme.example/levee"]
 
 
 def test_it_is_not_called_when_a_worker_is_silent(called: list[str]) -> None:
     note_beat("aws", "aws@here", MONDAY - 10 * MINUTE)
-    assert not dead_man.call_while_well(MONDAY)
+    assert not own_health.call_while_well(MONDAY)
     assert called == []
 
 
 def test_without_a_url_nothing_is_called(called: list[str], settings: Any) -> None:
     settings.DEAD_MAN_URL = ""
-    assert not dead_man.call_while_well(MONDAY)
+    assert not own_health.call_while_well(MONDAY)
 
 
 def test_a_url_that_does_not_answer_is_no_error() -> None:
-    assert not dead_man._call("http://127.0.0.1:1/")
+    assert not own_health._call("http://127.0.0.1:1/")

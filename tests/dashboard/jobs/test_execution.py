@@ -12,7 +12,7 @@ from dashboard.jobs import execution, lifecycle
 from dashboard.jobs.context import JobCancelled, JobContext
 from dashboard.jobs.execution import Heartbeat, execute, first_sentence
 from dashboard.jobs.models import Job
-from dashboard.jobs.registry import job_kind
+from dashboard.jobs.registry import NoParams, job_kind
 from dashboard.jobs.tasks import run_job
 from tests.dashboard.jobs.builders import job
 
@@ -98,7 +98,7 @@ def test_a_job_that_another_has_claimed_is_left_alone() -> None:
 
 
 @job_kind("test-asked-to-stop")
-def asked_to_stop(context: JobContext) -> str:
+def asked_to_stop(context: JobContext, params: NoParams) -> str:
     with context.step("First"):
         lifecycle.request_cancel(context.job.pk, "maya")
     context._asked_at = float("-inf")
@@ -113,7 +113,7 @@ def test_a_running_job_stops_between_steps_when_it_is_asked_to() -> None:
 
 
 @job_kind("test-given-up")
-def given_up(context: JobContext) -> str:
+def given_up(context: JobContext, params: NoParams) -> str:
     lifecycle.lose(context.job.pk, context.job.heartbeat_at.replace(year=2100), "Silent.")
     return "Done after all."
 
@@ -123,7 +123,7 @@ def test_a_job_that_was_given_up_stays_lost() -> None:
 
 
 @job_kind("test-interrupted")
-def interrupted(context: JobContext) -> str:
+def interrupted(context: JobContext, params: NoParams) -> str:
     raise KeyboardInterrupt
 
 

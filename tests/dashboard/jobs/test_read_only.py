@@ -16,7 +16,7 @@ from dashboard.jobs.actions import run_in_foreground, submit
 from dashboard.jobs.context import JobContext
 from dashboard.jobs.execution import execute
 from dashboard.jobs.models import Job
-from dashboard.jobs.registry import JobKind, job_kind, kind_named, kind_names
+from dashboard.jobs.registry import JobKind, NoParams, job_kind, kind_named, kind_names
 from tests.builders.people import actor
 
 pytestmark = pytest.mark.django_db
@@ -64,7 +64,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     called: list[str] = []
 
     def standing_in(kind: JobKind) -> JobKind:
-        def run(context: JobContext) -> str:
+        def run(context: JobContext, params: NoParams) -> str:
             called.append(kind.name)
             return "Done."
 
@@ -94,7 +94,11 @@ def test_every_kind_needs_a_permission() -> None:
 
 def test_a_kind_that_says_nothing_changes_the_lake(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_kinds", {})
-    job_kind("silent")(lambda context: "Done.")
+
+    @job_kind("silent")
+    def silent(context: JobContext, params: NoParams) -> str:
+        return "Done."
+
     assert kind_named("silent").changes_lake
 
 
@@ -145,7 +149,7 @@ def test_a_job_under_way_stops_at_its_next_safe_place(
     lake = Connection.objects.create(name="lake", region="eu-west-1")
     done = []
 
-    def change(context: JobContext) -> str:
+    def change(context: JobContext, params: NoParams) -> str:
         for number in range(3):
             context.check_cancelled()
             done.append(number)

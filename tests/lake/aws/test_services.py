@@ -8,7 +8,7 @@ import pytest
 from lake.aws.endpoints import Endpoints
 from lake.aws.errors import AwsError
 from lake.aws.identity import Identity, caller, simulate
-from lake.aws.load import read_load
+from lake.aws.store_description import read_load
 from tests.lake.aws.conftest import KEYS
 from tests.lake.aws.stub import Reply
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lake.delta.checkpoint import READ_AHEAD_BYTES, WHOLE_BYTES, read_checkpoint_state
-from lake.delta.ranged_file import PieceMissingError, RangedFile
+from lake.delta.checkpoint import READ_AHEAD_BYTES, WHOLE_BYTES, PieceMissingError, RangedFile, read_checkpoint_state
 from lake.delta.state import ProtocolAction
 from tests.builders.delta import (
     UUID,

@@ -8,7 +8,7 @@ import pytest
 
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.spark.backups.places import s3_of
 from lake.spark.backups.tasks import Share
 from lake.spark.errors import SparkRefused

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lake.aws.access import Access
-from lake.backup.locations import BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.spark.backups import tasks
 from lake.spark.backups.tasks import balanced
 from lake.spark.errors import SparkRefused

@@ -53,7 +53,7 @@ class Command(JsonCommand):
             raise UsageError(str(error)) from error
         except ValidationError as error:
             raise UsageError(" ".join(error.messages)) from error
-        document: dict[str, Any] = {"name": saved.user.username, "role": saved.role, "created": saved.is_new}
+        document: dict[str, object] = {"name": saved.user.username, "role": saved.role, "created": saved.is_new}
         if options["end_sessions"]:
             document["sessions_ended"] = end_sessions(Actor.command(), saved.user)
         self.emit({**document, "password": saved.password} if saved.password else document, _as_text(saved))

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from dashboard.accounts.actor import Actor
 from dashboard.commands import JsonCommand
 from dashboard.declaration.declaring import declare
-from dashboard.declaration.differences import Difference, difference, read_declaration
+from dashboard.declaration.differences import ApplyJson, Difference, difference, read_declaration
 from dashboard.declaration.files import read_document
 from dashboard.declaration.reading import DeclarationError
 
@@ -37,7 +37,7 @@ class Command(JsonCommand):
             )
         except DeclarationError as error:
             raise CommandError(f"{file}: {error}") from error
-        document = {"applied": applied, "changes": found.changes, "kept": found.kept}
+        document: ApplyJson = {"applied": applied, "changes": found.changes, "kept": found.kept}
         self.emit(document, _as_text(found, applied=applied))
 
 

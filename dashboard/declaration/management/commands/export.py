@@ -3,8 +3,10 @@
 from typing import Any
 
 from dashboard.commands import Failed, JsonCommand
-from dashboard.declaration.exporting import stored_document, why_not_the_same
+from dashboard.declaration.differences import difference, read_declaration
 from dashboard.declaration.files import as_toml
+from dashboard.declaration.reading import DeclarationError
+from dashboard.declaration.sections import Section, sections
 
 
 class Command(JsonCommand):
@@ -17,3 +19,22 @@ class Command(JsonCommand):
         self.emit(document, as_toml(document).removesuffix("\n"))
         if trouble := why_not_the_same(document):
             raise Failed(trouble)
+
+
+def stored_document() -> dict[str, object]:
+    """Every section that holds something, as reading the file would give it. No credentials: none are stored."""
+    found = {section.key: _written(section) for section in sections()}
+    return {key: tables for key, tables in found.items() if tables}
+
+
+def why_not_the_same(document: dict[str, object]) -> str:
+    """Say where applying the document would not end with nothing to do; "" where it would."""
+    try:
+        found = difference(read_declaration(document))
+    except DeclarationError as error:
+        return f"`levee apply` refuses what is stored: {error}"
+    return f"`levee apply` of this would still {found.changes[0]}." if found.changes else ""
+
+
+def _written(section: Section) -> Any:
+    return section.written([section.item_of(row) for row in section.rows()])

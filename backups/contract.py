@@ -1,0 +1,159 @@
+"""The JSON of `levee backup` that other programs read (docs/architecture.md, Command line), as types.
+
+What stands beside a type is the example of the documentation, which is written from here. Money is in USD, sizes in
+bytes.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, TypedDict
+
+Usd = Annotated[float | None, 0.25]
+RunStateWord = Annotated[str, "running | waiting_for_approval | complete | complete_with_gaps | failed | cancelled | …"]
+Objects = Annotated[
+    dict[str, int],
+    {
+        "listed": 10,
+        "copied": 9,
+        "already_there": 1,
+        "changed": 0,
+        "vanished": 0,
+        "denied": 0,
+        "too_new": 0,
+        "archived": 0,
+        "failed": 0,
+    },
+]
+Engine = Annotated[str, "spark | s3-batch"]
+
+
+class RunSummary(TypedDict):
+    """A run in `backup runs --json`; `inventory` is null where the source is listed."""
+
+    id: str
+    plan: Annotated[str, "nightly"]
+    state: RunStateWord
+    stage: Annotated[str, "inventory | manifest | cost_gate | copy | reconcile"]
+    sentence: str
+    inventory: Annotated[str | None, "2026-11-19T01-00Z"]
+    estimate_usd: Usd
+    bytes_copied: Annotated[int, 48211]
+    objects: Objects
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+class CostDocument(TypedDict):
+    """A `CostItem`: `usd` is count times price per so many, to a millionth."""
+
+    item: Annotated[str, "Copies"]
+    count: Annotated[int, 9]
+    unit: Annotated[str, "thousand requests"]
+    price: Annotated[str, "0.005"]
+    per: Annotated[int, 1000]
+    usd: Annotated[str, "0.000045"]
+
+
+class StageDocument(TypedDict):
+    name: Annotated[str, "copy"]
+    state: Annotated[str, "next | running | waiting | done | failed | skipped"]
+    started_at: datetime | None
+    finished_at: datetime | None
+    done: int
+    total: int | None
+    detail: str
+
+
+class CopyJobDocument(TypedDict):
+    """One manifest at one engine; `status` and `reason` are AWS's words."""
+
+    number: int
+    lane: Annotated[str, "copy | multipart | archived"]
+    engine: Engine
+    aws_job_id: str
+    priority: Annotated[int, 10]
+    status: Annotated[str, "Complete"]
+    reason: str
+    done: int
+    failed: int
+    total: int
+
+
+class FailureDocument(TypedDict):
+    """Objects that are not safe, by one cause; `examples` are a few keys."""
+
+    outcome: Annotated[str, "denied"]
+    code: Annotated[str, "AccessDenied"]
+    cause: str
+    objects: int
+    bytes: int
+    tables: int
+    worth_retry: bool
+    examples: list[str]
+
+
+class RunJson(RunSummary):
+    """`backup show RUN --json`, and what every act on a run prints; `worth_retry` counts what a retry would copy."""
+
+    destination: Annotated[str, "s3a://vault/lake"]
+    folder: str
+    cut_off: datetime | None
+    requested_by: str
+    retry_of: str | None
+    error_code: str
+    ceiling_usd: Usd
+    actual_usd: Usd
+    estimate: list[CostDocument]
+    approved_by: str
+    approved_at: datetime | None
+    objects_planned: int
+    bytes_planned: int
+    worth_retry: int
+    evidence: Mapping[str, object]
+    stages: list[StageDocument]
+    copy_jobs: list[CopyJobDocument]
+    failures: list[FailureDocument]
+
+
+class KeptCopy(TypedDict):
+    cut_off: datetime
+    kept_as: Annotated[list[str], ["daily", "monthly"]]
+
+
+class PlanJson(TypedDict):
+    """`backup plan PLAN --json`, and each element of `backup plans --json`: its complete copies newest first."""
+
+    name: Annotated[str, "nightly"]
+    connection: Annotated[str, "prod"]
+    vault_connection: Annotated[str, "vault"]
+    source: Annotated[str, "s3a://lake/"]
+    destination: Annotated[str, "s3a://vault/lake"]
+    inventory: str
+    minimum_lag_hours: Annotated[int, 24]
+    engine: Engine
+    schedule: Annotated[str, "0 3 * * *"]
+    objective_hours: int | None
+    cost_ceiling_usd: Usd
+    keep: Annotated[dict[str, int], {"daily": 7}]
+    evidence: str
+    selection: str
+    files: Annotated[str, "all | live"]
+    window_hours: int
+    role_arn: str
+    storage_class: str
+    encryption_key: str
+    source_key: str
+    notify: list[str]
+    paused: bool
+    last_run: RunSummary | None
+    copies: list[KeptCopy]
+
+
+class InventoryJson(TypedDict):
+    """`backup inventory PLAN --json`; `result` has the configuration of before and after."""
+
+    job: str
+    state: Annotated[str, "succeeded | queued"]
+    message: str
+    result: Mapping[str, object]
