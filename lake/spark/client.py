@@ -233,19 +233,21 @@ class _Attempt:
 
     def _hear(self, message: Json) -> None:
         if message["kind"] == "step":
-            self._begin_step(message["name"])
+            self._begin_step(message["name"], message.get("waits_for", ""), float(message.get("since_seconds", 0)))
         elif message["kind"] == "progress":
             known = {name: message[name] for name in ("done", "total", "note", "facts") if name in message}
             self._say(SparkProgress(self.step, **known))
 
-    def _begin_step(self, name: str) -> None:
-        self._end_step()
-        self.step, self.step_at = name, time.monotonic()
-        self._say(SparkProgress(name))
+    def _begin_step(self, name: str, waits_for: str = "", since_seconds: float = 0.0) -> None:
+        # Nothing begins before what it follows.
+        at = max(time.monotonic() - max(since_seconds, 0.0), self.step_at)
+        self._end_step(at)
+        self.step, self.step_at = name, at
+        self._say(SparkProgress(name, waits_for=waits_for, since_seconds=time.monotonic() - at))
 
-    def _end_step(self) -> None:
+    def _end_step(self, at: float | None = None) -> None:
         if self.step:
-            ended = SparkStep(self.step, time.monotonic() - self.step_at)
+            ended = SparkStep(self.step, (time.monotonic() if at is None else at) - self.step_at)
             self.steps.append(ended)
             self._say(SparkProgress(ended.name, seconds=ended.seconds))
         self.step = ""

@@ -26,6 +26,12 @@ from lake.spark.session import connect_session, start_session
 from lake.spark.task_progress import reporting_tasks
 
 PARENT_EVERY_SECONDS = 1.0
+STARTING = {
+    "Start Java": "A JVM starts and loads its classes; the next job finds it warm.",
+    "Start Spark": "Spark's context comes up in it.",
+    "Open the session": "Delta, S3A and the catalogue are loaded.",
+}
+"""What each long part of a cold start waits for."""
 
 
 class Out:
@@ -68,7 +74,7 @@ def main() -> int:
 
 def _open(start: Json, out: Out) -> Any:
     def step(name: str) -> None:
-        out.send(kind="step", name=name)
+        out.send(kind="step", name=name, waits_for=STARTING.get(name, ""))
 
     remote = start["remote"]
     if not remote:

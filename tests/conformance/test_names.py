@@ -4,6 +4,7 @@ import pytest
 
 from coordinator.coordination.checks import Operation
 from dashboard.jobs.models import Job, JobState
+from sandbox.coordinated import take_back_backfill
 from tests.conformance.conftest import BUCKET
 from tests.conformance.console import Console, SparkOfLevee
 from tests.conformance.coordinated import Coordinated
@@ -41,7 +42,9 @@ def test_a_table_of_any_name_is_enabled_repaired_dropped_and_made_anew(
     succeeded(console.enable(table.uri, probe=True))
     table.version += 2
     table.append()
+    take_back_backfill(table.client, BUCKET, table.key, [table.version])
     console.observe(table.uri)
+    succeeded(console.repair(table.uri, "backfill"))
     page = console.page(table.uri)
     assert (page.table.mechanism, page.table.accepted_version) == ("coordinated_commits", table.version)
     succeeded(console.drop(table.uri))
