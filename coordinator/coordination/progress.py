@@ -5,14 +5,14 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import TracebackType
 from typing import Protocol, Self
 
-from dashboard.jobs.context import JobContext, Step
+from dashboard.jobs.context import JobContext, Step, moment_ago
 from lake.spark.messages import SparkProgress
 
 
 class ActProgress(Protocol):
     """A job's own context, or what stands for it. `check_cancelled` raises JobCancelled where the job is to stop."""
 
-    def step(self, name: str) -> AbstractContextManager[Step]: ...
+    def step(self, name: str, waits_for: str = "", *, since_seconds: float = 0.0) -> AbstractContextManager[Step]: ...
     def log(self, text: str, level: str = "INFO") -> None: ...
     def progress(self, done: int, total: int) -> None: ...
     def check_cancelled(self) -> None: ...
@@ -26,7 +26,7 @@ class LogLines:
         self._label = label
 
     @contextmanager
-    def step(self, name: str) -> Iterator[Step]:
+    def step(self, name: str, waits_for: str = "", *, since_seconds: float = 0.0) -> Iterator[Step]:
         self._context.check_cancelled()
         self.log(name)
         step = Step(name)
@@ -68,8 +68,12 @@ class SparkSteps:
 
     def __call__(self, reported: SparkProgress) -> None:
         if reported.step and reported.step != self.last:
+            if self._step is not None:
+                self._step.ended = moment_ago(reported.since_seconds)
             self._running.close()
-            self._step = self._running.enter_context(self._progress.step(reported.step))
+            self._step = self._running.enter_context(
+                self._progress.step(reported.step, reported.waits_for, since_seconds=reported.since_seconds)
+            )
             self.last = reported.step
         if reported.note:
             self._progress.log(reported.note)

@@ -58,6 +58,7 @@ class Command(ChangeCommand):
         self.add_change_arguments(
             parser, "drop: the table's name, which states that its writers know how it commits afterwards"
         )
+        self.add_spark_argument(parser)
         parser.add_argument("--writers-paused", action="store_true", help="enable: state that every writer is paused")
         parser.add_argument("--reason", default="", help="for the audit log")
         mechanisms = [one.value for one in MECHANISMS]
@@ -96,15 +97,18 @@ class Command(ChangeCommand):
 
     def _apply(self, checked: Job, found: PreflightDocument, options: Options) -> Job:
         with or_failed():
-            return act(
-                Actor.command(),
-                checked,
-                found["digest"],
-                confirm=options["confirm"],
-                stated=options["writers_paused"] or change_of(checked.params).operation is Operation.DROP,
-                probe=options["probe"],
-                reason=options["reason"],
-                here=not options["enqueue"],
+            return self.done_by_spark(
+                lambda here: act(
+                    Actor.command(),
+                    checked,
+                    found["digest"],
+                    confirm=options["confirm"],
+                    stated=options["writers_paused"] or change_of(checked.params).operation is Operation.DROP,
+                    probe=options["probe"],
+                    reason=options["reason"],
+                    here=here,
+                ),
+                options,
             )
 
     def _conf(self, options: Options) -> None:
