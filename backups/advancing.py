@@ -7,9 +7,11 @@ from typing import TypedDict
 from backups.models import Plan, Run, RunState, Stage
 from dashboard.accounts.actor import Actor
 from dashboard.jobs.actions import Submission, Target, run_in_foreground, submit
+from dashboard.jobs.following import follow, worker_answers
 from dashboard.jobs.models import Job, JobState
 
 CANCEL_KIND = "backup-cancel"
+DATA_KIND = "backup-data"
 POLL_SECONDS = 2.0
 LONGEST_WAIT_SECONDS = 60.0
 LONGEST_JOB_SECONDS = 24 * 3600.0
@@ -42,17 +44,16 @@ def submit_advance(run: Run) -> Job:
     return submit(Actor.schedule(), _kind(run), _title(run), **_details(run))
 
 
-def advance_here(run: Run, say: Callable[[str], None] = lambda sentence: None) -> Run:
+def advance_here(run: Run, say: Callable[[str], None] = lambda sentence: None, *, own_spark: bool = False) -> Run:
     """Advance a run in this process until it is finished or waits for approval; returns it as it is then.
 
     Waits for what the run waits for, and for what another process does with it; tries again after a trouble, as the
-    tick would but sooner. `say` is told each new sentence of the run.
+    tick would but sooner. `say` is told each new sentence of the run. A running Levee does in its warm Spark what needs
+    one, where a worker answers, unless with `own_spark`.
     """
     said = ""
     while True:
-        job = run_in_foreground(
-            Actor.schedule(), _kind(run), _title(run), **_details(run), wait_seconds=LONGEST_JOB_SECONDS
-        )
+        job = _work_on(run, say, own_spark=own_spark)
         run.refresh_from_db()
         if run.is_finished or run.state == RunState.WAITING_FOR_APPROVAL:
             return run
@@ -68,10 +69,18 @@ def advance_here(run: Run, say: Callable[[str], None] = lambda sentence: None) -
             time.sleep(POLL_SECONDS)
 
 
+def _work_on(run: Run, say: Callable[[str], None], *, own_spark: bool) -> Job:
+    """Do the run's next work here; what needs Spark by a running Levee that has a warm one, where a worker answers."""
+    kind, work = _kind(run), _details(run)
+    if kind == DATA_KIND and not own_spark and worker_answers("spark"):
+        return follow(submit(Actor.schedule(), kind, _title(run), **work), say)
+    return run_in_foreground(Actor.schedule(), kind, _title(run), **work, wait_seconds=LONGEST_JOB_SECONDS)
+
+
 def _kind(run: Run) -> str:
     if run.state == RunState.CANCELLING:
         return CANCEL_KIND
-    return "backup-data" if needs_spark(run) else "backup-run"
+    return DATA_KIND if needs_spark(run) else "backup-run"
 
 
 def _title(run: Run) -> str:

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from django.utils import timezone
 
 from backups import lifecycle
-from backups.advancing import CANCEL_KIND, AdvanceParams
+from backups.advancing import CANCEL_KIND, DATA_KIND, AdvanceParams
 from backups.models import Plan, Run, RunState
 from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.driver import advance, note_failed_start
@@ -25,7 +25,7 @@ def advance_run(context: JobContext, params: AdvanceParams) -> str:
     return _advance(context, params, has_spark=False)
 
 
-@job_kind("backup-data", queue="spark", verb="backup.run")
+@job_kind(DATA_KIND, queue="spark", verb="backup.run")
 def advance_data(context: JobContext, params: AdvanceParams) -> str:
     """Advance a run with Spark at hand."""
     return _advance(context, params, has_spark=True)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypedDict
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from changes.documents import PlanDocument
 from changes.gate import LASTS, PlanNeeded, confirmation, is_too_old, permitted, read_at, require_name
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
@@ -14,33 +14,19 @@ from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, ask
 from dashboard.jobs.models import Job, JobState
 
-
-class ShownDocument(TypedDict):
-    """What asking has to know of what was shown: the part of a `PlanDocument`, or of checks, that is confirmed."""
-
-    digest: str
-    title: str
-    danger: str
-    can_lose: bool
-
-
-Plans = Callable[[Job], Iterable[ShownDocument]]
+Plans = Callable[[Job], Iterable[PlanDocument]]
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPlan:
-    """A plan as a job made it: its document (`changes.documents`) and the job."""
+    """A plan as a job made it, and the job."""
 
     job: Job
-    document: ShownDocument
+    document: PlanDocument
 
     def key(self, prefix: str) -> str:
         """Names the one job that this plan may lead to: a second click finds the first."""
-        return key_of(prefix, self.job, self.document["digest"])
-
-
-def key_of(prefix: str, job: Job, digest: str) -> str:
-    return f"{prefix}:{job.pk}:{digest}"
+        return f"{prefix}:{self.job.pk}:{self.document['digest']}"
 
 
 def newest_shown(jobs: "QuerySet[Job]", digest: str, plans: Plans) -> ShownPlan:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from lake.aws.errors import AwsError
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lake.aws.access import Lake
     from lake.aws.dynamodb import ItemWrite
     from lake.aws.s3 import ObjectWrite
+    from lake.spark.messages import SparkJob, SparkOutcome
 
 
 class Permission(NamedTuple):
@@ -75,6 +76,13 @@ class Records(Protocol):
         """Give up what was accepted as these versions of a table with these files; "" is a file that nobody named."""
 
 
+class Spark(Protocol):
+    """The warm Spark, for the calls that are statements of it."""
+
+    def run(self, job: "SparkJob") -> "SparkOutcome":
+        """Have it done; its trouble is part of the outcome. Raises SparkRefused, AwsError before Spark is asked."""
+
+
 def _nothing(*_: object) -> None:
     """What nobody asked to hear of."""
 
@@ -85,15 +93,16 @@ class Sending:
 
     `pause` waits about two seconds between two looks at what takes effect by and by; what it and `check_cancelled`
     raise goes through. `remember` is given what was before and what will be, for the audit log. `records` are None
-    where no call of the plan changes them. `taken` holds the ids of the writes that AWS took.
+    where no call of the plan changes them, and so is `spark`. `taken` holds the ids of the writes that AWS took.
     """
 
     lake: "Lake"
     now: Callable[[], float] = time.time
     pause: Callable[[], None] = _nothing
     check_cancelled: Callable[[], None] = _nothing
-    remember: Callable[[Mapping[str, Any], Mapping[str, Any]], None] = _nothing
+    remember: Callable[[Mapping[str, object], Mapping[str, object]], None] = _nothing
     records: Records | None = None
+    spark: Spark | None = None
     request_ids: list[str] = field(default_factory=list)
     taken: list[str] = field(default_factory=list)
 
@@ -118,6 +127,12 @@ class Sending:
         if self.records is None:
             raise Stop("Levee's own records are out of reach here: nothing was done.")
         return self.records
+
+    def own_spark(self) -> Spark:
+        """Raises Stop where nobody gave any: such a call belongs to a job of the queue spark."""
+        if self.spark is None:
+            raise Stop("Spark is out of reach here: nothing was done.")
+        return self.spark
 
     def took(self, request_id: str) -> None:
         """AWS took a write."""

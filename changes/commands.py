@@ -1,15 +1,16 @@
 """What every command that changes the lake has in common: plan, print, and carry out with `--apply`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from django.core.management.base import CommandParser
 
 from changes.documents import PlanDocument, RefusalDocument
 from changes.plan import NOTHING_TO_DO
-from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.commands import Failed, JsonCommand, Options, UsageError
 from dashboard.connections.writable import ChangeRefused
+from dashboard.jobs.following import follow, reporting_steps, worker_answers
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.queries import ErrorDocument, error_of
 
@@ -36,10 +37,29 @@ class ChangeCommand(JsonCommand):
         parser.add_argument("--confirm", metavar="NAME", default="", help=confirm)
         parser.add_argument("--enqueue", action="store_true", help="with --apply: hand the work to the workers")
 
-    def check_change(self, options: Mapping[str, Any]) -> None:
+    def add_spark_argument(self, parser: CommandParser) -> None:
+        """For changes that Spark makes."""
+        parser.add_argument(
+            "--here", action="store_true", help="with --apply: start a Spark, even where a running Levee has a warm one"
+        )
+
+    def done_by_spark(self, ask: Callable[[bool], Job], options: Options) -> Job:
+        """Have a job done and return it: by the warm Spark of a running Levee where one answers, else in this process.
+
+        `ask` makes the job, here or queued. Its steps are told as they come. With `--enqueue` nobody waits for it.
+        """
+        if options["enqueue"]:
+            return ask(False)
+        with reporting_steps(self.note):
+            job = ask(options["here"] or not worker_answers("spark"))
+        return follow(job, self.note)
+
+    def check_change(self, options: Options) -> None:
         """Raises UsageError where the options that every change has do not go together."""
         if options["enqueue"] and not options["apply"]:
             raise UsageError("--enqueue hands the work to the workers: it goes with --apply.")
+        if options.get("here") and options["enqueue"]:
+            raise UsageError("--here does the work in this process, --enqueue in another: choose one.")
 
 
 @contextmanager

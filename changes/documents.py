@@ -1,12 +1,11 @@
 """Plans, refusals and outcomes as JSON: what a job stores, a page shows and a command prints."""
 
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, TypedDict
 
 from changes.calls import Call
 from changes.execution import CallOutcome
-from changes.plan import ChangePlan, Refusal
+from changes.plan import ChangePlan, Equivalents, Refusal
 from dashboard.jobs.context import JobResult
 from dashboard.jobs.models import Job
 
@@ -38,6 +37,25 @@ class SubjectDocument(TypedDict):
     title: str
 
 
+class EarlierDocument(TypedDict):
+    """A text that a tool applies before its last one."""
+
+    tool: Annotated[str, "terraform | cloudformation"]
+    says: str
+    text: str
+
+
+class EquivalentsDocument(TypedDict):
+    """The same change by other tools: each whole text, "" where there is none, with the reason in `not_offered`."""
+
+    aws_cli: Annotated[str, "…"]
+    terraform: Annotated[str, "…"]
+    cloudformation: Annotated[str, "…"]
+    earlier: list[EarlierDocument]
+    not_offered: Annotated[dict[str, str], {"terraform": "The tags of delta_log are not known: they were not read."}]
+    says: Annotated[dict[str, str], {"cloudformation": "Then update the stack with this."}]
+
+
 class PlanDocument(SubjectDocument):
     """One plan with each call as it will be sent."""
 
@@ -50,7 +68,7 @@ class PlanDocument(SubjectDocument):
     calls: list[CallDocument]
     permissions: Annotated[list[str], ["s3:PutObject on arn:aws:s3:::lake/*"]]
     rescue_folder: str
-    equivalents: Annotated[dict[str, str], {"aws_cli": "…", "terraform": "…", "cloudformation": "…"}]
+    equivalents: EquivalentsDocument
     beside: Annotated[list[list[str]], [["TTL", "Off", "On expireTime"]]]
 
 
@@ -98,8 +116,19 @@ def plan_document(plan: ChangePlan) -> PlanDocument:
         "calls": [call_document(call) for call in plan.calls],
         "permissions": list(plan.permissions),
         "rescue_folder": plan.rescue_folder,
-        "equivalents": asdict(plan.equivalents),
+        "equivalents": equivalents_document(plan.equivalents),
         "beside": [list(row) for row in plan.beside],
+    }
+
+
+def equivalents_document(texts: Equivalents) -> EquivalentsDocument:
+    return {
+        "aws_cli": texts.aws_cli,
+        "terraform": texts.terraform,
+        "cloudformation": texts.cloudformation,
+        "earlier": [{"tool": one.tool, "says": one.says, "text": one.text} for one in texts.earlier],
+        "not_offered": dict(texts.not_offered),
+        "says": dict(texts.says),
     }
 
 

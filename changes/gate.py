@@ -30,7 +30,7 @@ class PlanNeeded(ChangeRefused):
     """Nothing with the confirmed digest was made in the last 15 minutes."""
 
     def __init__(self, what: str = "This plan is", again: str = "plan it again") -> None:
-        super().__init__(f"{what} older than {LASTS_IN_WORDS} or was never made: {again}.")
+        super().__init__(f"{what} older than {LASTS_IN_WORDS}, or missing: {again}.")
 
 
 class NotConfirmed(ChangeRefused):

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from changes.documents import CallDocument, PlanDocument, RefusalDocument
-from changes.gate import LASTS_IN_WORDS, NameNotTyped, is_too_old, read_at
+from changes.gate import LASTS_IN_WORDS, NameNotTyped, NotConfirmed, is_too_old, read_at
 from dashboard.connections.writable import ChangeRefused
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
@@ -28,7 +28,8 @@ class PageWords:
     `danger` is what stands before a plan's own words for what can be lost, `if_word` between an operation and its
     condition; `rest` is what is done after the last call, as its title and its sentence. `gone` is said where there are
     plans, and none of this change. Of calls that are alike the page writes out `most_calls`, None for all of them, and
-    `more_calls` says what the others are.
+    `more_calls` says what the others are; what a call sends can be unfolded below `call_more`, "" where it stands
+    elsewhere on the page. `leave` leads back without a change.
     """
 
     title: str
@@ -44,19 +45,27 @@ class PageWords:
     gone: str = ""
     most_calls: int | None = None
     more_calls: str = ""
+    leave: str = "Leave it as it is"
 
 
 @dataclass(frozen=True, slots=True)
 class PageSlots:
-    """The templates of what only one kind of change has, "" for none; `again` is the form that plans once more."""
+    """The templates of what only one kind of change has, "" for none; `again` is the form that plans once more.
+
+    `verdict` stands in place of the page's own words of a plan or a refusal, `above` before the confirmation, and
+    `instead` or, with the width of the page, `refused` where there is no plan.
+    """
 
     crumbs: str
     again: str
+    verdict: str = ""
+    above: str = ""
     fields: str = ""
     sections: str = ""
     beside: str = ""
     aside: str = ""
     instead: str = ""
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +164,8 @@ def confirmed(
             "name_error": str(refusal) if typed_wrong else "",
             "reason": sent.reason,
         }
-        return render(request, TEMPLATE, _all(page, context) | told, status=422 if typed_wrong else 409)
+        status = 422 if isinstance(refusal, NotConfirmed) else 409
+        return render(request, TEMPLATE, _all(page, context) | told, status=status)
     return SeeOther(reverse("job", args=[job.pk]))
 
 

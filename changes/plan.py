@@ -11,12 +11,28 @@ NOTHING_TO_DO = "nothing-to-do"
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierText:
+    """A text that `tool`, "terraform" or "cloudformation", applies before its last one; `says` what to do with it."""
+
+    tool: str
+    says: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Equivalents:
-    """The same change for those who keep infrastructure as code; "" where a tool has no words for it."""
+    """The same change for those who keep infrastructure as code; "" where a tool has no words for it.
+
+    `terraform` and `cloudformation` are whole resources as they will be; `earlier` are applied before them, in order.
+    `not_offered` holds (tool, reason) for each text that would not be right; `says` (tool, what to do with its text).
+    """
 
     aws_cli: str = ""
     terraform: str = ""
     cloudformation: str = ""
+    earlier: tuple[EarlierText, ...] = ()
+    not_offered: tuple[tuple[str, str], ...] = ()
+    says: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +45,8 @@ class ChangePlan:
     where it is not empty the subject's name has to be typed. `can_lose` says that a commit can be lost: then it needs
     an admin as well. `asks` names a choice that makes another plan of it, "" for none. `beside` are rows (setting,
     what Delta would have made, what this plan makes) for a new store. `rests_on` are facts that no call holds,
-    such as the region that the calls are sent to: with others it is another plan.
+    such as the region that the calls are sent to: with others it is another plan. The first `ahead` calls finish what
+    others have begun, who may do so themselves meanwhile, and begin more: they are planned anew when their turn comes.
     """
 
     kind: str
@@ -46,15 +63,17 @@ class ChangePlan:
     equivalents: Equivalents = field(default_factory=Equivalents)
     beside: tuple[tuple[str, str, str], ...] = ()
     rests_on: tuple[str, ...] = ()
+    ahead: int = 0
 
     @property
     def digest(self) -> str:
         """A hash of the calls with their conditions and of what they rest on: a plan shown and a plan executed are the
         same if it is equal.
 
-        The moment in the names of rescue folders is left out, so that the same plan made later has the same digest.
+        The moment in the names of rescue folders is left out, so that the same plan made later has the same digest, and
+        so are the calls that go ahead.
         """
-        what = (self.kind, self.subject, self.saving_under("").calls, self.rests_on)
+        what = (self.kind, self.subject, self.saving_under("").calls[self.ahead :], self.rests_on)
         return hashlib.sha256(repr(what).encode()).hexdigest()[:32]
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
 
 from changes.commands import JobDocument, job_document
-from changes.documents import OutcomeDocument, PlanDocument, RefusalDocument
+from changes.documents import CallDocument, OutcomeDocument, PlanDocument, RefusalDocument
 from coordinator.settings.capacity import CapacityAdvice
 from coordinator.settings.rule_reach import LifecycleView
 from dashboard.jobs.models import Job
@@ -176,7 +176,7 @@ class CommitsJob(TypedDict):
 
 
 class PreflightDocument(TypedDict):
-    """What the checks of one act came to."""
+    """What the checks of one act came to; `digest` is that of the plan that rests on them, "" where they refuse it."""
 
     operation: Operation
     uri: Uri
@@ -187,12 +187,13 @@ class PreflightDocument(TypedDict):
     may_run: bool
     digest: str
     checks: list[CheckDocument]
+    statement: Annotated[str, "ALTER TABLE delta.`s3://lake/orders` SET TBLPROPERTIES (…)"]
 
 
 class CommitsJson(PreflightDocument):
     """`commits enable|drop|create|leftovers --json`; `job` is null without `--apply`."""
 
-    statement: Annotated[str, "ALTER TABLE delta.`s3://lake/orders` SET TBLPROPERTIES (…)"]
+    calls: list[CallDocument]
     job: CommitsJob | None
 
 
@@ -228,6 +229,25 @@ class ManyCommitsJson(TypedDict):
     job: ManyCommitsJob | None
 
 
+class BroughtDocument(TypedDict):
+    """A name from documents, with the releases that read it, and what to write for one that none reads."""
+
+    name: str
+    read_by: Annotated[str, "2.2.0 to 4.4.0 | no release"]
+    does: str
+    instead: str
+    source: str
+
+
+class PlatformDocument(TypedDict):
+    """What a platform is given, each text with its title, and what is claimed of it, each with its mark."""
+
+    name: Annotated[str, "spark | kubernetes | emr | glue | databricks | flink | trino | delta-rs"]
+    title: str
+    texts: Annotated[list[dict[str, str]], [{"title": "…", "text": "…"}]]
+    claims: Annotated[list[dict[str, str]], [{"text": "…", "mark": "verified | source | documented | inferred"}]]
+
+
 class ConfJson(TypedDict):
     """`commits conf --json`; each of `settings` and `new_tables` is a `session_conf.Setting`."""
 
@@ -242,6 +262,9 @@ class ConfJson(TypedDict):
     spark_submit: str
     pyspark_session: str
     cluster_conf: str
+    brought: list[BroughtDocument]
+    providers: Annotated[list[dict[str, str]], [{"title": "…", "dynamodb": "com.amazonaws.auth.…", "s3a": "…"}]]
+    platforms: list[PlatformDocument]
 
 
 class WriterTestJson(TypedDict):
@@ -451,3 +474,27 @@ class TableJson(TableLine):
     problems: list[Any]
     entries: list[EntryDocument]
     findings: list[FindingDocument]
+
+
+class WriterFindingDocument(TypedDict):
+    """`corrected`: the rule no longer finds it in the corrected text, which was read again."""
+
+    rule: Annotated[str, "region"]
+    severity: Annotated[str, "critical | warning | info"]
+    key: Annotated[str, "spark.io.delta.storage.S3DynamoDBLogStore.ddb.region"]
+    wrong: str
+    effect: str
+    instead: str
+    source: str
+    corrected: bool
+
+
+class DoctorJson(TypedDict):
+    """`doctor FILE --json`; `compared_with` is null without `--table` and `--store`; values of `masked` are hidden."""
+
+    syntax: Annotated[str, "spark-submit | spark-defaults.conf | PySpark | JSON | SparkApplication"]
+    compared_with: Annotated[str | None, "s3a://lake/orders"]
+    findings: list[WriterFindingDocument]
+    corrected: str
+    masked: Annotated[list[str], ["spark.hadoop.fs.s3a.secret.key"]]
+    not_judged: list[str]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from django.core.management.base import CommandParser
 
+from changes.commands import ChangeCommand, or_failed
 from coordinator.contract import ManyCommitsJob, ManyCommitsJson
 from coordinator.coordination.actions import act_on_many
 from coordinator.coordination.checks import Operation
@@ -14,8 +15,7 @@ from coordinator.protocols.verdict import State
 from coordinator.queries.coordination import MOST_TABLES, ManySelection, many_selection
 from coordinator.queries.table_list import TableFilter
 from dashboard.accounts.actor import Actor
-from dashboard.commands import Failed, JsonCommand, Options, UsageError
-from dashboard.connections.writable import ChangeRefused
+from dashboard.commands import Failed, Options, UsageError
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.queries import error_of
 
@@ -41,12 +41,12 @@ def named_filters(options: Options) -> list[str]:
     return [word for name, word in _FILTERS.items() if options[name]]
 
 
-def act_on_all(command: JsonCommand, operation: Operation, options: Options) -> None:
+def act_on_all(command: ChangeCommand, operation: Operation, options: Options) -> None:
     """Print which tables are touched and which not, and with --apply act. Raises UsageError (2) or Failed (1)."""
     selection = _selection(operation, options)
     if options["apply"] and selection.touched:
         _require_stated(operation, selection, options)
-    job = _act(operation, selection, options) if options["apply"] and selection.touched else None
+    job = _act(command, operation, selection, options) if options["apply"] and selection.touched else None
     command.emit(_document(operation, selection, options["store"], job), list(_as_text(operation, selection, job)))
     if job and job.is_finished and job.state != JobState.SUCCEEDED:
         raise Failed(job.error_text or job.message)
@@ -81,21 +81,22 @@ def _require_stated(operation: Operation, selection: ManySelection, options: Opt
         raise UsageError("Pause every writer of these tables, and state it: --writers-paused.")
 
 
-def _act(operation: Operation, selection: ManySelection, options: Options) -> Job:
-    try:
-        return act_on_many(
-            Actor.command(),
-            selection.touched,
-            operation,
-            store=options["store"] if operation is Operation.ENABLE else "",
-            confirm=options["confirm"].strip(),
-            stated=True,
-            stop_at_first_failure=options["stop_at_first_failure"],
-            reason=options["reason"],
-            here=not options["enqueue"],
+def _act(command: ChangeCommand, operation: Operation, selection: ManySelection, options: Options) -> Job:
+    with or_failed():
+        return command.done_by_spark(
+            lambda here: act_on_many(
+                Actor.command(),
+                selection.touched,
+                operation,
+                store=options["store"] if operation is Operation.ENABLE else "",
+                confirm=options["confirm"].strip(),
+                stated=True,
+                stop_at_first_failure=options["stop_at_first_failure"],
+                reason=options["reason"],
+                here=here,
+            ),
+            options,
         )
-    except ChangeRefused as refusal:
-        raise Failed(str(refusal)) from refusal
 
 
 def _document(operation: Operation, selection: ManySelection, store: str, job: Job | None) -> ManyCommitsJson:

@@ -19,6 +19,7 @@ def register_addresses() -> None:
         NavItem("Lake", "Tables", "tables", "i-table", 10, _tables),
         NavItem("Lake", "Commit stores", "stores", "i-store", 20, _stores),
         NavItem("Lake", "Buckets", "buckets", "i-bucket", 30, _buckets),
+        NavItem("Lake", "Writer settings", "doctor", "i-file", 35),
         NavItem("Console", "Connections", "connections", "i-gear", 40),
     )
     owned_by(

@@ -16,7 +16,7 @@ from changes.commands import (
 from changes.documents import OutcomeDocument, PlanDocument, RefusalDocument
 from changes.plan import NOTHING_TO_DO
 from coordinator.contract import SettingJob, SettingJson, SettingOutcome, SettingRefusal
-from coordinator.queries.settings_plan import equivalents_of
+from coordinator.queries.settings_plan import equivalents_of, not_offered_of
 from coordinator.settings.actions import apply_change, plan_change
 from coordinator.settings.gate import PlanChangeResult
 from coordinator.settings.requests import ChangeInvalid, ChangeRequest, subject_name
@@ -100,7 +100,9 @@ def _plan_lines(plan: PlanDocument) -> Iterator[str]:
     yield from plan_in_words(plan)
     for setting, delta, ours in plan["beside"]:
         yield f"  {setting}: {ours} (Delta would have made: {delta})"
-    for title, text in equivalents_of(plan):
-        yield from ("", f"{title}:", *(f"  {line}" for line in text.splitlines()))
+    for tool in equivalents_of(plan):
+        yield from ("", f"{tool.title}: {tool.says}".rstrip(), *(f"  {line}" for line in tool.text.split("\n")))
+    for reason in not_offered_of(plan):
+        yield from ("", reason)
     if plan["danger"]:
         yield from ("", f"DANGER: {plan['danger']}")

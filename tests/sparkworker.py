@@ -3,7 +3,7 @@
 import functools
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -72,10 +72,20 @@ def living(group: int) -> list[str]:
     return found
 
 
+def java_of(worker: SparkWorker) -> int:
+    """The process id of its JVM; it has one."""
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            name, _, rest = (entry / "stat").read_text().rpartition(")")
+            if int(rest.split()[2]) == pid_of(worker) and name.endswith("(java"):
+                return int(entry.name)
+    raise AssertionError("The worker has no JVM.")
+
+
 def pid_of(worker: SparkWorker) -> int:
     """Its child's process id; it has one."""
     assert worker.pid is not None
     return worker.pid
 
 
-__all__ = ["living", "pid_of", "shared_worker", "warm_worker", "worker_home", "worker_settings"]
+__all__ = ["java_of", "living", "pid_of", "shared_worker", "warm_worker", "worker_home", "worker_settings"]

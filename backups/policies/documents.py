@@ -78,7 +78,11 @@ def _trust(names: PlanNames) -> PolicyDocument:
         "Effect": "Allow",
         "Principal": {"Service": BATCH_SERVICE},
         "Action": "sts:AssumeRole",
-        "Condition": {"StringEquals": {"aws:SourceAccount": names.vault_account}},
+        # IfExists: AWS documents the account for this service, and does not say whether every assumption names its job.
+        "Condition": {
+            "StringEquals": {"aws:SourceAccount": names.vault_account},
+            "ArnLikeIfExists": {"aws:SourceArn": _jobs(names)},
+        },
     }
     why = "Lets S3 Batch Operations act as the role, for jobs of the backup account alone."
     return _document("batch-trust", "Trust of the batch role", why, "vault", "trust", names.role_name, statement)
@@ -125,12 +129,15 @@ def _levee_vault(names: PlanNames) -> PolicyDocument:
 def _batch_use(names: PlanNames) -> list[Statement]:
     if not names.uses_batch:
         return []
-    jobs = f"arn:{names.partition}:s3:{names.region}:{names.vault_account}:job/*"
     create = _allow("OrderCopiesOnly", ("s3:CreateJob",), "*")
     create["Condition"] = {"StringEquals": {"s3:RequestJobOperation": "S3PutObjectCopy"}}
     passing = _allow("HandOverTheRole", ("iam:PassRole",), names.batch_role)
     passing["Condition"] = {"StringEquals": {"iam:PassedToService": BATCH_SERVICE}}
-    return [create, passing, _allow("ListJobs", ("s3:ListJobs",), "*"), _allow("WatchJobs", WATCH_JOBS, jobs)]
+    return [create, passing, _allow("ListJobs", ("s3:ListJobs",), "*"), _allow("WatchJobs", WATCH_JOBS, _jobs(names))]
+
+
+def _jobs(names: PlanNames) -> str:
+    return f"arn:{names.partition}:s3:{names.region}:{names.vault_account}:job/*"
 
 
 def _copiers(names: PlanNames) -> list[str]:

@@ -4,12 +4,11 @@ import re
 from dataclasses import dataclass
 
 from backups.models import Plan
+from lake.aws.arns import literal, partition_of, spelled
 from lake.backup.objects import BucketPrefix
 
 UNKNOWN_SOURCE, UNKNOWN_VAULT = "SOURCE_ACCOUNT_ID", "BACKUP_ACCOUNT_ID"
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::(\d{12}):(?:role|user)/.+")
-_WILD = {"$": "${$}", "*": "${*}", "?": "${?}"}
-_ESCAPED = re.compile(r"\$\{([$*?])\}")
 EVIDENCE_FOLDER = "_levee/"
 LONGEST_ROLE_NAME = 64
 
@@ -76,14 +75,6 @@ class PlanNames:
         return f"{self.bucket_arn(place)}/{literal(place.prefix + below)}*"
 
 
-def literal(text: str) -> str:
-    """A name as IAM reads it in a resource, where $, * and ? would mean something.
-
-    IAM user guide, "Policy variables": ${*}, ${?} and ${$} stand for the characters themselves.
-    """
-    return "".join(_WILD.get(letter, letter) for letter in text)
-
-
 def bucket_pattern(bucket: str) -> str:
     """A bucket's name in an ARN; a dated name stands for all dates."""
     return literal(bucket).replace("{date}", "*")
@@ -95,17 +86,13 @@ def place_of(arn: str) -> BucketPrefix | None:
     bucket, _, key = name.partition("/")
     if not service.endswith(":s3") or "*" in bucket:
         return None
-    return BucketPrefix(bucket, _ESCAPED.sub(r"\1", key.removesuffix("*")))
+    return BucketPrefix(bucket, spelled(key.removesuffix("*")))
 
 
 def account_of(role_arn: str) -> str:
     """The account in the ARN of a role or user, "" where there is none."""
     found = _ROLE.fullmatch(role_arn)
     return found[1] if found else ""
-
-
-def partition_of(region: str) -> str:
-    return "aws-cn" if region.startswith("cn-") else "aws-us-gov" if "-gov-" in region else "aws"
 
 
 def names_of(plan: Plan) -> PlanNames:

@@ -90,7 +90,8 @@ class SparkPipeline:
         if outcome.state == "cancelled":
             raise JobCancelled
         if outcome.state == "lost":
-            raise JobFailed("SparkEnded", "Spark ended by itself amid its work: what it has done is not done again.")
+            why = outcome.error.sentence if outcome.error else "Spark ended by itself."
+            raise JobFailed("SparkEnded", f"{why} What it has done is not done again.")
         if outcome.error is not None:
             if outcome.began and outcome.error.type == SparkRefused.__name__:
                 raise RunFailed(outcome.error.type, outcome.error.sentence)

@@ -3,13 +3,14 @@
 import hashlib
 from collections.abc import Sequence
 
-from changes.asking import ShownDocument, ShownPlan, WantedChange, ask_for
-from changes.gate import permitted, read_at
+from changes.asking import ShownPlan, WantedChange, ask_for
+from changes.gate import permitted, read_at, require_name
 from coordinator.coordination.bulk import ManyParams
 from coordinator.coordination.checks import Operation
-from coordinator.coordination.confirmed import CHECK_KIND, checks_of, confirmed_checks
-from coordinator.coordination.gate import ConfirmationNeeded, require_confirmed
+from coordinator.coordination.confirmed import CHECK_KIND, checks_of, confirmed_plan
+from coordinator.coordination.gate import ConfirmationNeeded, require_stated
 from coordinator.coordination.jobs import KINDS, MANY, VERBS, change_of, params_of
+from coordinator.coordination.planning import DANGER, TITLES, title_of
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import DeltaTable
 from dashboard.accounts.actor import Actor
@@ -19,12 +20,6 @@ from dashboard.jobs.models import Job
 from lake.delta.uri import TableUri
 
 ACT_KEY = "coordination"
-TITLES = {
-    Operation.ENABLE: "Enable coordinated commits on {}",
-    Operation.DROP: "Drop coordinated commits on {}",
-    Operation.CREATE: "Create the coordinated table {}",
-    Operation.LEFTOVERS: "Remove what a drop left behind on {}",
-}
 
 
 def check(actor: Actor, connection: Connection, change: CoordinationRequest, *, here: bool = False) -> Job:
@@ -66,7 +61,7 @@ def act(
         ACT_KEY,
         {
             **params_of(change),
-            "shown": found["checks"] if found else None,
+            "shown": found["checks"] if found else [],
             "checked_at": at.isoformat() if at else "",
             "stated": stated,
             "probe": probe,
@@ -74,10 +69,9 @@ def act(
     )
 
     def shown() -> ShownPlan:
-        confirmed_checks(checked, change, digest)
-        require_confirmed(change.operation, wanted.name, typed=confirm, stated=stated)
-        document: ShownDocument = {"digest": digest, "title": _title(change), "danger": "", "can_lose": False}
-        return ShownPlan(checked, document)
+        plan = confirmed_plan(checked, change, digest)
+        require_stated(change.operation, stated=stated)
+        return ShownPlan(checked, plan)
 
     job = ask_for(actor, wanted, shown, digest, confirm=confirm, reason=reason, here=here)
     if job.params.get("planned_by") != str(checked.pk):
@@ -109,7 +103,9 @@ def act_on_many(
     connection = next(iter(connections.values()))
     target = Target("tables", "", many_name(tables))
     with permitted(actor, VERBS[operation], target, connection):
-        require_confirmed(operation, many_name(tables), typed=confirm, stated=stated)
+        require_stated(operation, stated=stated)
+        if operation in DANGER:
+            require_name(confirm, many_name(tables), can_lose=False)
     ids = sorted(table.pk for table in tables)
     job = ask(
         actor,
@@ -145,8 +141,5 @@ def _short(uri: str) -> str:
 
 
 def _checking(change: CoordinationRequest) -> str:
-    return f"Check: {_title(change)[0].lower()}{_title(change)[1:]}"
-
-
-def _title(change: CoordinationRequest) -> str:
-    return TITLES[change.operation].format(TableUri.parse(change.uri).name)
+    title = title_of(change)
+    return f"Check: {title[0].lower()}{title[1:]}"

@@ -1,7 +1,5 @@
 """The same act on many tables, one after the other: one outcome for each, and a stop only between two tables."""
 
-from typing import Any
-
 from coordinator.coordination.carrying_out import Act, CutShort, carry_out
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.progress import LogLines
@@ -12,7 +10,7 @@ from dashboard.accounts.actor import Actor
 from dashboard.audit.log import AuditOutcome, record
 from dashboard.connections.access import EndpointNotAllowed, lake_access
 from dashboard.connections.writable import ReadOnlyMode, require_writable
-from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
+from dashboard.jobs.context import JobCancelled, JobContext, JobFailed, JobResult
 from dashboard.jobs.execution import audit_action
 from lake.aws.access import open_lake
 from lake.aws.errors import AwsError
@@ -36,7 +34,7 @@ def _one_table(context: JobContext, params: ManyParams, operation: Operation, nu
     if table is None:
         return TableOutcome("", "", f"table {number}", TableState.FAILED, "Levee no longer knows this table.")
     change = CoordinationRequest(operation, table.uri, store=params["store"])
-    results: dict[str, Any] = {}
+    results: JobResult = {}
     state, sentence = TableState.FAILED, "Interrupted."
     try:
         require_writable(table.connection)
@@ -58,7 +56,7 @@ def _one_table(context: JobContext, params: ManyParams, operation: Operation, nu
     return TableOutcome("table", str(table.pk), table.uri, state, sentence)
 
 
-def _record(context: JobContext, table: DeltaTable, results: dict[str, Any], state: TableState, sentence: str) -> None:
+def _record(context: JobContext, table: DeltaTable, results: JobResult, state: TableState, sentence: str) -> None:
     outcomes: dict[TableState, AuditOutcome] = {TableState.DONE: "done", TableState.REFUSED: "refused"}
     record(
         Actor.worker(context.job.requested_by_name, context.job.requested_by),

@@ -1,40 +1,35 @@
-"""One act from fresh checks to proof: check, finish what writers left, let Spark do it, read the table again."""
+"""One act from fresh checks to proof: plan, finish what writers left, let Spark do it, read the table again."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from changes.calls import Sending
-from changes.execution import execute
-from changes.plan import ChangePlan
-from coordinator.contract import CheckDocument
-from coordinator.coordination.checks import Check, Operation, Preflight, differing, preflight_document
+from changes.calls import Call, Result, Sending
+from changes.carrying_out import Snapshots
+from changes.execution import CallOutcome, Execution, execute
+from changes.gate import BEFORE_ANY_CHANGE
+from changes.plan import ChangePlan, Refusal
+from coordinator.coordination.checks import Operation, Preflight, preflight_document
+from coordinator.coordination.confirmed import ActResult, CheckResult
 from coordinator.coordination.features import LEFT_BEHIND, features_of
 from coordinator.coordination.left_registrations import left_by, removal_of
+from coordinator.coordination.planning import plan_act
 from coordinator.coordination.preflight import preflight
 from coordinator.coordination.progress import ActProgress, SparkSteps
 from coordinator.coordination.reading import CoordinationRequest, read_outcome, read_situation
 from coordinator.coordination.situation import Situation
-from coordinator.coordination.table_checks import backfills_of, half_dropped
+from coordinator.coordination.spark_calls import AppendNothing, RemoveLeftover, spark_calls, statement_of
+from coordinator.coordination.table_checks import backfills_of
 from coordinator.coordination.verification import aftermath, proofs, registration_of, snapshot, unproven
 from coordinator.observation.passes import observe_one_table
 from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
 from dashboard.connections.models import Connection
-from dashboard.jobs.context import JobCancelled, JobFailed, JobInterrupted
+from dashboard.jobs.context import JobCancelled, JobFailed, JobInterrupted, JobResult
 from dashboard.spark.warm import spark
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.delta.uri import TableUri
-from lake.spark.errors import SparkRefused
-from lake.spark.jobs import (
-    append_probe,
-    create_table,
-    drop_coordinated_commits,
-    enable_coordinated_commits,
-    remove_leftover_feature,
-)
 from lake.spark.messages import SparkJob, SparkOutcome
 
 STAYING = (*LEFT_BEHIND, "checkpointProtection")
@@ -42,18 +37,34 @@ STAYING = (*LEFT_BEHIND, "checkpointProtection")
 MOST_BACKFILLS = 20
 """Repairs before a drop; each is planned from a reading of its own."""
 
-Keep = Callable[..., None]
-"""Stores parts of the result as they become known: `keep(before=…, preflight=…)`."""
-WhatNow = Callable[[SparkOutcome | None], str]
-"""What the table is after Spark was cut short, and what is to be done; None where it gave no answer."""
+BEFORE_THE_DROP = "Stopped before the drop"
+
+Keep = Callable[[JobResult], None]
+"""Stores parts of the result as they become known."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedAct:
+    """A plan that may be carried out, and what it was made from."""
+
+    situation: Situation
+    checked: Preflight
+    plan: ChangePlan
+
+
+def _anything(planned: PlannedAct) -> None:
+    """Nobody has seen a plan of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What is to be done and what was confirmed: `shown` are the checks as they were shown, None where none were."""
+    """What is to be done; `confirmed` raises JobFailed where the plan of now is not the one that somebody confirmed.
+
+    With `probe` an append of no rows follows, which takes a version: only where it is asked for.
+    """
 
     change: CoordinationRequest
-    shown: list[CheckDocument] | None = None
+    confirmed: Callable[[PlannedAct], None] = _anything
     probe: bool = False
     job: UUID | None = None
 
@@ -66,207 +77,187 @@ class CutShort(JobCancelled):
         self.message = message
 
 
-class SparkFailed(JobFailed):
-    """Spark, or Delta, ended a job in trouble: `said` is its own sentence."""
-
-    def __init__(self, code: str, said: str, what_now: str) -> None:
-        super().__init__(code, f"{said} {what_now}".strip())
-        self.said = said
+def plan_now(
+    connection: Connection, lake: Lake, change: CoordinationRequest, keep: Keep, job: UUID | None = None
+) -> tuple[Situation, Preflight, ChangePlan | Refusal]:
+    """Read the table, make every check of the act, keep them, and plan. Raises nothing that AWS says of the table."""
+    situation = read_situation(connection, lake, change, own_job=job)
+    checked = preflight(situation)
+    made = plan_act(change, situation, checked)
+    digest = "" if isinstance(made, Refusal) else made.digest
+    keep(CheckResult(preflight=preflight_document(checked, digest, statement_of(spark_calls(change, checked)))))
+    return situation, checked, made
 
 
 def carry_out(connection: Connection, lake: Lake, act: Act, progress: ActProgress, keep: Keep) -> str:
     """Do it and prove it; returns the sentence of the outcome. Raises JobFailed, JobCancelled, AwsError."""
-    with progress.step("Check the preconditions") as step:
-        situation, checked = _checked(connection, lake, act, keep)
-        step.detail = _counts(checked)
-    keep(before=snapshot(situation))
-    if act.change.operation is Operation.DROP and backfills_of(situation):
-        situation, checked = _backfill(connection, lake, act, situation, progress, keep)
-    aftermath_of = partial(_what_now, connection, lake, act, situation, progress, keep)
-    spark_job = _spark_job(act.change, checked, finishing=half_dropped(situation))
-    outcome = _spark(connection, lake, situation, spark_job, progress, aftermath_of)
-    if act.probe:
-        # Only where asked for: an append of no rows, which takes a version.
-        _spark(connection, lake, situation, append_probe.job(checked.location), progress, aftermath_of)
-    said = [_also_removed(connection, lake, act, situation, checked, progress, aftermath_of)]
-    with progress.step("Read the table again") as step:
-        after = _observed(connection, lake, act)
-        keep(after=snapshot(after))
-        made = proofs(checked, after)
-        keep(proofs=[check.sentence for check in made])
-        if wrong := unproven(made):
-            told = left_by(act.change.operation, situation, after).sentence
-            raise JobFailed("NotProven", f"Spark was done, and this is not as it should be: {wrong} {told}".rstrip())
-        step.detail = " ".join(check.sentence for check in made)
-    return " ".join(part for part in (_outcome(act.change, checked, after, outcome), *said) if part)
+    return _UnderWay(connection, lake, act, progress, keep).carry_out()
 
 
-def _checked(connection: Connection, lake: Lake, act: Act, keep: Keep) -> tuple[Situation, Preflight]:
-    situation = read_situation(connection, lake, act.change, own_job=act.job)
-    checked = preflight(situation)
-    keep(preflight=preflight_document(checked))
-    if not checked.may_run:
-        raise JobFailed("Refused", f"Stopped before any change: {checked.refusal()}")
-    moved = differing(act.shown, checked) if act.shown is not None else ()
-    if moved:
-        raise JobFailed("Moved", f"Stopped before any change: a check came out otherwise than shown. {_said(moved)}")
-    return situation, checked
+@dataclass(slots=True)
+class _Spark:
+    """The warm Spark during one act, whose steps are those of the job; `last` is the step that it was in."""
+
+    connection: Connection
+    lake: Lake
+    situation: Situation
+    progress: ActProgress
+    outcomes: list[SparkOutcome] = field(default_factory=list)
+    last: str = ""
+
+    def run(self, job: SparkJob) -> SparkOutcome:
+        steps = SparkSteps(self.progress)
+        log_store = self.situation.log_store if self.situation.has_log_store else ""
+        port = spark.borrow(self.connection, self.lake, log_store, self.situation.bucket_region)
+        try:
+            with steps:
+                outcome = port.run(job, steps, check=self.progress.check_cancelled)
+                if outcome.state != "done":
+                    steps.fail()
+        finally:
+            self.last = steps.last
+        self.outcomes.append(outcome)
+        return outcome
 
 
-def _said(checks: tuple[Check, ...]) -> str:
-    return " ".join(f"{check.name}: {check.sentence}" for check in checks)
+@dataclass(frozen=True, slots=True)
+class _UnderWay:
+    """One act while it is carried out."""
+
+    connection: Connection
+    lake: Lake
+    act: Act
+    progress: ActProgress
+    keep: Keep
+
+    def carry_out(self) -> str:
+        with self.progress.step("Check the preconditions") as step:
+            planned = self._planned()
+            self.act.confirmed(planned)
+            step.detail = _counts(planned.checked)
+        kept = Snapshots(self._with_probe(planned), snapshot(planned.situation))
+        self.keep(kept.result())
+        planned = self._backfilled(planned, kept)
+        asked = _Spark(self.connection, self.lake, planned.situation, self.progress)
+        said = self._send(planned, asked, kept)
+        with self.progress.step("Read the table again") as step:
+            after = self._observed()
+            kept.after.update(snapshot(after))
+            made = proofs(planned.checked, after)
+            self.keep(ActResult(proofs=[check.sentence for check in made]))
+            if wrong := unproven(made):
+                told = left_by(self.act.change.operation, planned.situation, after).sentence
+                raise JobFailed(
+                    "NotProven", f"Spark was done, and this is not as it should be: {wrong} {told}".rstrip()
+                )
+            step.detail = " ".join(check.sentence for check in made)
+        return " ".join((_outcome(self.act.change, planned.checked, after, asked.outcomes[0]), *said))
+
+    def _planned(self, stopped: str = BEFORE_ANY_CHANGE) -> PlannedAct:
+        situation, checked, made = plan_now(self.connection, self.lake, self.act.change, self.keep, self.act.job)
+        if isinstance(made, Refusal):
+            raise JobFailed("Refused", f"{stopped}: {made.reason}")
+        return PlannedAct(situation, checked, made)
+
+    def _with_probe(self, planned: PlannedAct) -> ChangePlan:
+        if not self.act.probe:
+            return planned.plan
+        probe = AppendNothing(location=planned.checked.location, store=planned.checked.store)
+        return replace(planned.plan, calls=(*planned.plan.calls, probe))
+
+    def _backfilled(self, planned: PlannedAct, kept: Snapshots) -> PlannedAct:
+        """Make what goes ahead, repair by repair, and plan the act anew after each."""
+        for _ in range(MOST_BACKFILLS):
+            if not planned.plan.ahead:
+                return planned
+            repair = backfills_of(planned.situation)[0]
+            with self.progress.step(repair.title) as step:
+                execution = self._execute(repair.calls, kept)
+                if not execution.is_complete:
+                    end = execution.end
+                    said = end.sentence if end else "not complete"
+                    raise JobFailed("NotBackfilled", f"{BEFORE_THE_DROP}: {said}")
+                step.detail = f"{len(execution.outcomes):,} calls."
+            planned = self._planned(BEFORE_THE_DROP)
+        raise JobFailed("NotBackfilled", f"{BEFORE_THE_DROP}: the table gets new unbackfilled commits; pause it.")
+
+    def _send(self, planned: PlannedAct, asked: _Spark, kept: Snapshots) -> list[str]:
+        """Give Spark each statement; returns what became of those without which the act stands as well."""
+        calls = self._with_probe(planned).calls
+        leftovers = [call for call in calls if isinstance(call, RemoveLeftover) and call.after_drop]
+        try:
+            execution = self._execute([call for call in calls if call not in leftovers], kept, asked)
+            if execution.end is not None:
+                raise self._failure(planned.situation, execution.end, asked, kept)
+            return [self._also_removed(call, kept, asked) for call in leftovers]
+        except JobInterrupted:
+            raise
+        except JobCancelled as cancelled:
+            where = asked.last or "the start of Spark"
+            raise CutShort(f"Cancelled at {where}. {self._what_now(planned.situation, None, kept)}") from cancelled
+
+    def _execute(self, calls: Sequence[Call], kept: Snapshots, asked: _Spark | None = None) -> Execution:
+        sending = Sending(self.lake, check_cancelled=self.progress.check_cancelled, spark=asked)
+        return execute(calls, sending, lambda _, outcome: kept.note_call(outcome))
+
+    def _failure(self, before: Situation, end: CallOutcome, asked: _Spark, kept: Snapshots) -> JobFailed:
+        """What ended the act, told together with what the table is then."""
+        if end.result is Result.STOPPED and len(kept.calls) == 1:
+            return JobFailed(end.code, f"{BEFORE_ANY_CHANGE}: {end.sentence}")
+        outcome = asked.outcomes[-1] if asked.outcomes else None
+        return JobFailed(end.code, f"{end.sentence} {self._what_now(before, outcome, kept)}".strip())
+
+    def _also_removed(self, call: RemoveLeftover, kept: Snapshots, asked: _Spark) -> str:
+        """After a drop, remove what it leaves behind; Delta may refuse, and the drop stands either way."""
+        end = self._execute([call], kept, asked).end
+        if end is None:
+            return f"{call.feature} was removed."
+        self.progress.log(f"{call.feature} stays: {end.sentence}", level="WARN")
+        return f"{call.feature} stays, as Delta says: {end.sentence}"
+
+    def _what_now(self, before: Situation, outcome: SparkOutcome | None, kept: Snapshots) -> str:
+        """Look once, without any step: a cancelled job may begin none. What the act left is told, or removed."""
+        try:
+            after = self._observed()
+            left = left_by(self.act.change.operation, before, after)
+            said = aftermath(self.act.change.operation, after)
+            if not left.registrations:
+                return f"{said} {left.sentence}".rstrip()
+            removed = self._remove(removal_of(left, after, outcome), kept)
+            kept.after.update({**snapshot(after), "left": left.document(removed=bool(removed))})
+            if removed:
+                self._observed()
+            return f"{said} {left.sentence} {removed or left.stays}"
+        except AwsError as error:
+            return f"The table could not be read again ({error}): observe it before anything else."
+
+    def _remove(self, plan: ChangePlan | None, kept: Snapshots) -> str:
+        """Remove what the act itself left, if it is still as it was read; the call's sentence, "" where it stays."""
+        if plan is None:
+            return ""
+        try:
+            execution = self._execute(plan.calls, kept)
+        except JobCancelled:
+            return ""
+        for outcome in execution.outcomes:
+            self.progress.log(outcome.sentence)
+        return execution.outcomes[0].sentence if execution.is_complete else ""
+
+    def _observed(self) -> Situation:
+        """Read once what has to be proven, and store the same reading for the pages."""
+
+        def store(reading: Reading) -> None:
+            save_readings(self.connection, [reading])
+
+        after = read_outcome(self.connection, self.lake, self.act.change, store)
+        if after.error:
+            observe_one_table(self.connection, self.lake, TableUri.parse(self.act.change.uri))
+        return after
 
 
 def _counts(checked: Preflight) -> str:
     warned = len(checked.warnings)
     return f"{len(checked.checks)} checks, none failed, {warned} to weigh." if warned else "Every check passed."
-
-
-def _backfill(
-    connection: Connection, lake: Lake, act: Act, situation: Situation, progress: ActProgress, keep: Keep
-) -> tuple[Situation, Preflight]:
-    """Publish what the coordinator accepted, by the repairs' own plans; a drop would do it unseen, or fail half-way."""
-    for _ in range(MOST_BACKFILLS):
-        plans = backfills_of(situation)
-        if not plans:
-            break
-        with progress.step(plans[0].title) as step:
-            execution = execute(plans[0].calls, Sending(lake, check_cancelled=progress.check))
-            if not execution.is_complete:
-                end = execution.end
-                raise JobFailed("NotBackfilled", f"Stopped before the drop: {end.sentence if end else 'not complete'}")
-            step.detail = f"{len(execution.outcomes):,} calls."
-        situation, checked = _checked(connection, lake, replace(act, shown=None), keep)
-    else:
-        raise JobFailed("NotBackfilled", "Stopped before the drop: the table gets new unbackfilled commits; pause it.")
-    return situation, checked
-
-
-def _spark_job(change: CoordinationRequest, checked: Preflight, *, finishing: bool) -> SparkJob:
-    location = checked.location
-    try:
-        match change.operation:
-            case Operation.ENABLE:
-                return enable_coordinated_commits.job(location, checked.store, checked.endpoint)
-            case Operation.DROP:
-                return drop_coordinated_commits.job(location, finishing=finishing)
-            case Operation.LEFTOVERS:
-                return remove_leftover_feature.job(location, change.remove_features[0])
-            case Operation.CREATE:
-                return create_table.job(
-                    location,
-                    change.columns,
-                    partition_by=change.partition_by,
-                    store=checked.store,
-                    endpoint=checked.endpoint,
-                )
-    except SparkRefused as error:
-        raise JobFailed("Refused", f"Stopped before any change: {error}") from error
-
-
-def _spark(
-    connection: Connection, lake: Lake, situation: Situation, job: SparkJob, progress: ActProgress, what_now: WhatNow
-) -> SparkOutcome:
-    """Let Spark do one job; whatever cuts it short is told together with what the table is then."""
-    steps = SparkSteps(progress)
-    try:
-        log_store = situation.log_store if situation.has_log_store else ""
-        port = spark.borrow(connection, lake, log_store, situation.bucket_region)
-        with steps:
-            outcome = port.run(job, steps, check=progress.check)
-            if outcome.state != "done":
-                steps.fail()
-    except JobInterrupted:
-        raise
-    except JobCancelled as cancelled:
-        raise CutShort(f"Cancelled at {steps.last or 'the start of Spark'}. {what_now(None)}") from cancelled
-    except SparkRefused as error:
-        raise JobFailed("Refused", f"Stopped before any change: {error}") from error
-    if outcome.state == "done":
-        return outcome
-    raise _failure(outcome, what_now(outcome) if outcome.began else "")
-
-
-def _failure(outcome: SparkOutcome, what_now: str) -> SparkFailed:
-    told = outcome.error
-    code = (told.condition or told.type) if told else outcome.state
-    said = told.sentence if told else f"Spark's job ended as {outcome.state}."
-    return SparkFailed(code, said if outcome.began else f"Stopped before any change: {said}", what_now)
-
-
-def _what_now(
-    connection: Connection,
-    lake: Lake,
-    act: Act,
-    before: Situation,
-    progress: ActProgress,
-    keep: Keep,
-    outcome: SparkOutcome | None,
-) -> str:
-    """Look once, without any step: a cancelled job may begin none. What the act left is told, or removed."""
-    try:
-        after = _observed(connection, lake, act)
-        left = left_by(act.change.operation, before, after)
-        said = aftermath(act.change.operation, after)
-        if not left.registrations:
-            return f"{said} {left.sentence}".rstrip()
-        removed = _remove(lake, removal_of(left, after, outcome), progress, keep)
-        keep(after={**snapshot(after), "left": left.document(removed=bool(removed))})
-        if removed:
-            _observed(connection, lake, act)
-        return f"{said} {left.sentence} {removed or left.stays}"
-    except AwsError as error:
-        return f"The table could not be read again ({error}): observe it before anything else."
-
-
-def _remove(lake: Lake, plan: ChangePlan | None, progress: ActProgress, keep: Keep) -> str:
-    """Remove what the act itself left, if it is still as it was read; the sentence of the call, "" where it stays."""
-    if plan is None:
-        return ""
-    try:
-        execution = execute(plan.calls, Sending(lake, check_cancelled=progress.check))
-    except JobCancelled:
-        return ""
-    keep(aws_request_ids=list(execution.request_ids))
-    for outcome in execution.outcomes:
-        progress.note(outcome.sentence)
-    return execution.outcomes[0].sentence if execution.is_complete else ""
-
-
-def _observed(connection: Connection, lake: Lake, act: Act) -> Situation:
-    """Read once what has to be proven, and store the same reading for the pages."""
-
-    def store(reading: Reading) -> None:
-        save_readings(connection, [reading])
-
-    after = read_outcome(connection, lake, act.change, store)
-    if after.error:
-        observe_one_table(connection, lake, TableUri.parse(act.change.uri))
-    return after
-
-
-def _also_removed(
-    connection: Connection,
-    lake: Lake,
-    act: Act,
-    situation: Situation,
-    checked: Preflight,
-    progress: ActProgress,
-    what_now: WhatNow,
-) -> str:
-    """After a drop, remove what it leaves behind; Delta may refuse, and the drop stands either way."""
-    if act.change.operation is not Operation.DROP:
-        return ""
-    said = []
-    for feature in act.change.remove_features:
-        try:
-            job = remove_leftover_feature.job(checked.location, feature)
-            _spark(connection, lake, situation, job, progress, what_now)
-            said.append(f"{feature} was removed.")
-        except SparkFailed as error:
-            progress.note(f"{feature} stays: {error.said}", level="WARN")
-            said.append(f"{feature} stays, as Delta says: {error.said}")
-    return " ".join(said)
 
 
 def _outcome(change: CoordinationRequest, checked: Preflight, after: Situation, outcome: SparkOutcome) -> str:

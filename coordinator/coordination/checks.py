@@ -1,12 +1,10 @@
 """What a check of preconditions says: one line each, and whether the act may go on."""
 
-import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
-from coordinator.contract import PreflightDocument
+from coordinator.contract import CheckDocument, PreflightDocument
 
 
 class Operation(StrEnum):
@@ -75,20 +73,16 @@ class Preflight:
     def warnings(self) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.state is CheckState.WARNING)
 
-    @property
-    def digest(self) -> str:
-        """Names what was confirmed: what is done where, and how each check came out; versions may move on."""
-        states = sorted((check.name, check.state.value) for check in self.checks)
-        what = (self.operation.value, self.location, self.store, self.endpoint, states)
-        return hashlib.sha256(repr(what).encode()).hexdigest()[:32]
-
     def refusal(self) -> str:
         """Why it must not be done, in one line; "" where it may."""
         return " ".join(check.sentence for check in self.failures)
 
 
-def preflight_document(preflight: Preflight) -> PreflightDocument:
-    """As JSON: what a job stores, a page shows and `levee commits --json` prints."""
+def preflight_document(preflight: Preflight, digest: str = "", statement: str = "") -> PreflightDocument:
+    """As JSON: what a job stores, a page shows and `levee commits --json` prints.
+
+    `digest` is that of the plan that rests on the checks, "" where they refuse it, `statement` what Spark is given.
+    """
     return {
         "operation": preflight.operation.value,
         "uri": preflight.uri,
@@ -97,12 +91,13 @@ def preflight_document(preflight: Preflight) -> PreflightDocument:
         "endpoint": preflight.endpoint,
         "version": preflight.version,
         "may_run": preflight.may_run,
-        "digest": preflight.digest,
+        "digest": digest,
         "checks": [{"name": one.name, "state": one.state.value, "sentence": one.sentence} for one in preflight.checks],
+        "statement": statement,
     }
 
 
-def differing(shown: Iterable[Mapping[str, Any]], fresh: Preflight) -> tuple[Check, ...]:
+def differing(shown: Iterable[CheckDocument], fresh: Preflight) -> tuple[Check, ...]:
     """The fresh checks that came out otherwise than those that were confirmed."""
-    before = {str(check.get("name")): str(check.get("state")) for check in shown}
+    before = {check["name"]: check["state"] for check in shown}
     return tuple(check for check in fresh.checks if before.get(check.name) != check.state.value)

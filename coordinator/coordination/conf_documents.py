@@ -2,10 +2,12 @@
 
 from dataclasses import asdict
 
-from coordinator.contract import ConfJson
+from coordinator.contract import BroughtDocument, ConfJson, PlatformDocument
 from coordinator.coordination.pasting import cluster_conf, pairs_of, pyspark, spark_submit
 from coordinator.coordination.releases import Release
 from coordinator.coordination.session_conf import WriterConfig, default_properties, settings_for, warnings_for
+from coordinator.writers.names import PROVIDERS, BroughtName, brought
+from coordinator.writers.platforms import Platform, platforms_for
 from lake.delta.facts import Mechanism
 
 
@@ -27,4 +29,39 @@ def conf_document(mechanism: Mechanism, config: WriterConfig, release: Release) 
         "spark_submit": spark_submit(pairs, packages),
         "pyspark_session": pyspark(pairs, packages),
         "cluster_conf": cluster_conf(pairs, packages),
+        "brought": [_brought(one) for one in brought(mechanism)],
+        "providers": _providers(mechanism, release),
+        "platforms": [_platform(one) for one in platforms_for(mechanism, config, pairs, packages)],
+    }
+
+
+def _brought(one: BroughtName) -> BroughtDocument:
+    return {
+        "name": one.name,
+        "read_by": one.read_by,
+        "does": one.does,
+        "instead": one.instead,
+        "source": one.source,
+    }
+
+
+def _providers(mechanism: Mechanism, release: Release) -> list[dict[str, str]]:
+    """Classes of credentials on AWS: for DynamoDB, which no other mechanism asks, and for S3A of the release."""
+    asks_dynamodb = mechanism is not Mechanism.SINGLE_DRIVER
+    return [
+        {
+            "title": one.title,
+            "dynamodb": one.dynamodb if asks_dynamodb else "",
+            "s3a": one.s3a if release.adds_sdk_v1 else one.dynamodb if one.s3a else "",
+        }
+        for one in PROVIDERS
+    ]
+
+
+def _platform(one: Platform) -> PlatformDocument:
+    return {
+        "name": one.name,
+        "title": one.title,
+        "texts": [{"title": title, "text": text} for title, text in one.texts],
+        "claims": [asdict(claim) for claim in one.claims],
     }

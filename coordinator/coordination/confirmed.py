@@ -1,15 +1,51 @@
 """Finding the checks that somebody confirms: made by Levee for this very act, and not long ago."""
 
+from collections.abc import Sequence
+from typing import TypedDict
+
 from django.db.models import QuerySet
 
-from changes.gate import is_too_old, read_at
-from coordinator.contract import PreflightDocument
+from changes.documents import PlanDocument, PlannedResult, planned_by
+from changes.gate import Confirmation, is_too_old, read_at
+from coordinator.contract import CheckDocument, PreflightDocument
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.gate import ChecksFailed, PreflightNeeded
 from coordinator.coordination.reading import CoordinationRequest
 from dashboard.jobs.models import Job
 
 CHECK_KIND = "check-coordination"
+
+
+class CheckParams(TypedDict):
+    """A `CoordinationRequest` as `jobs.params_of` writes it."""
+
+    operation: str
+    uri: str
+    store: str
+    columns: str
+    partition_by: Sequence[str]
+    remove_features: Sequence[str]
+
+
+class ActParams(CheckParams, Confirmation):
+    """`shown` are the checks that were confirmed, `checked_at` when they were made."""
+
+    shown: list[CheckDocument]
+    checked_at: str
+    stated: bool
+    probe: bool
+
+
+class CheckResult(PlannedResult, total=False):
+    """The plan, or why there is none, and the checks that it rests on."""
+
+    preflight: PreflightDocument
+
+
+class ActResult(CheckResult, total=False):
+    """`plan` and `refusal` are there only where it was checked again for being too old."""
+
+    proofs: list[str]
 
 
 def check_jobs(uri: str, operation: Operation) -> "QuerySet[Job]":
@@ -20,23 +56,20 @@ def check_jobs(uri: str, operation: Operation) -> "QuerySet[Job]":
 
 def checks_of(job: Job) -> PreflightDocument | None:
     """The checks that a job made (checks.preflight_document); None before it is done."""
-    found: PreflightDocument | None = job.result.get("preflight")
-    return found
+    result: CheckResult = job.result
+    return result.get("preflight")
 
 
-def is_stale(job: Job) -> bool:
-    """Whether the checks may no longer be confirmed."""
-    return is_too_old(read_at(job))
-
-
-def confirmed_checks(job: Job, change: CoordinationRequest, digest: str) -> PreflightDocument:
-    """The checks of this job, if they are those shown, made for this change and young. Raises ChangeRefused."""
-    found = checks_of(job)
-    if found is None or found["digest"] != digest or is_stale(job):
+def confirmed_plan(job: Job, change: CoordinationRequest, digest: str) -> PlanDocument:
+    """The plan of this job, if it is the one shown, made for this change and young. Raises ChangeRefused."""
+    found, plan = checks_of(job), next(iter(planned_by(job)), None)
+    if found is None or found["digest"] != digest or is_too_old(read_at(job)):
         raise PreflightNeeded
     if (found["operation"], found["uri"]) != (change.operation.value, change.uri):
         raise PreflightNeeded
     if not found["may_run"]:
         failed = next((one["sentence"] for one in found["checks"] if one["state"] == "failed"), "a check failed.")
         raise ChecksFailed(f"The checks refuse it: {failed}")
-    return found
+    if plan is None:
+        raise PreflightNeeded
+    return plan

@@ -26,9 +26,7 @@ STATEMENTS = {
 }
 
 
-def require_confirmed(operation: Operation, name: str, *, typed: str, stated: bool) -> None:
-    """Raise ConfirmationNeeded unless the statement was made, and for a drop the table's name typed."""
+def require_stated(operation: Operation, *, stated: bool) -> None:
+    """Raise ConfirmationNeeded unless the statement about the writers was made, where the act needs one."""
     if operation in STATEMENTS and not stated:
         raise ConfirmationNeeded(f"Confirm the statement: {STATEMENTS[operation].lower()}.")
-    if operation is Operation.DROP and typed.strip() != name:
-        raise ConfirmationNeeded(f"A drop cannot be undone: type the table's name, {name}, to confirm it.")

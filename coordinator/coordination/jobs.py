@@ -1,25 +1,23 @@
 """The kinds of jobs that check and change a table's coordination; those that change it go to the queue spark."""
 
-from collections.abc import Sequence
 from functools import partial
-from typing import TypedDict, Unpack
 
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from changes.gate import BEFORE_ANY_CHANGE, LASTS_IN_WORDS, Confirmation, check_writable, connection_of, is_too_old
-from coordinator.contract import CheckDocument, PreflightDocument
+from changes.carrying_out import check_danger, check_shown, lake_to_change
+from changes.documents import planned_result
+from changes.gate import BEFORE_ANY_CHANGE, LASTS_IN_WORDS, check_writable, connection_of, is_too_old
 from coordinator.coordination.bulk import ManyParams, act_on_tables
-from coordinator.coordination.carrying_out import Act, carry_out
-from coordinator.coordination.checks import Operation, preflight_document
-from coordinator.coordination.preflight import preflight
-from coordinator.coordination.progress import JobSteps
-from coordinator.coordination.reading import CoordinationRequest, read_situation
+from coordinator.coordination.carrying_out import Act, PlannedAct, carry_out, plan_now
+from coordinator.coordination.checks import Operation, Preflight, differing
+from coordinator.coordination.confirmed import ActParams, CheckParams
+from coordinator.coordination.reading import CoordinationRequest
 from dashboard.connections.access import lake_access
-from dashboard.connections.models import Connection
-from dashboard.jobs.context import JobContext, JobFailed, JobResult
+from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.registry import job_kind
-from lake.aws.access import open_lake
+from lake.aws.access import Lake, open_lake
+from lake.delta.uri import TableUri
 
 KINDS = {
     Operation.ENABLE: "enable-coordinated-commits",
@@ -36,44 +34,11 @@ VERBS = {
 }
 
 
-class CheckParams(TypedDict):
-    """A `CoordinationRequest` as `params_of` writes it."""
-
-    operation: str
-    uri: str
-    store: str
-    columns: str
-    partition_by: Sequence[str]
-    remove_features: Sequence[str]
-
-
-class ActParams(CheckParams, Confirmation):
-    """`shown` are the checks that were confirmed, `checked_at` when they were made."""
-
-    shown: list[CheckDocument] | None
-    checked_at: str
-    stated: bool
-    probe: bool
-
-
-class CheckResult(JobResult, total=False):
-    read_at: str
-    preflight: PreflightDocument
-
-
-class ActResult(CheckResult, total=False):
-    proofs: list[str]
-
-
 @job_kind("check-coordination", queue="aws", verb="table.check-coordination", changes_lake=False)
 def check(context: JobContext, params: CheckParams) -> str:
-    """Read one table and make every check of one act; changes nothing. The result is a `CheckResult`."""
-    connection = connection_of(context)
-    with open_lake(lake_access(connection)) as lake, context.step("Read the table and its surroundings"):
-        read_at = timezone.now()
-        checked = preflight(read_situation(connection, lake, change_of(params), own_job=context.job.pk))
-    context.result(CheckResult(read_at=read_at.isoformat(), preflight=preflight_document(checked)))
-    context.result({"requests": lake.requests.total})
+    """Read one table, make every check of one act and plan it; changes nothing. The result is a `CheckResult`."""
+    with open_lake(lake_access(connection_of(context))) as lake, context.step("Read the table and its surroundings"):
+        checked = _plan(context, params, lake)
     if checked.may_run:
         return f"{len(checked.checks)} checks made, none failed, {len(checked.warnings)} to weigh."
     return f"{len(checked.failures)} of {len(checked.checks)} checks failed: {checked.refusal()}"
@@ -141,27 +106,40 @@ def change_of(params: CheckParams) -> CoordinationRequest:
     )
 
 
+def _plan(context: JobContext, params: CheckParams, lake: Lake) -> Preflight:
+    """Check and plan from a reading of now, for somebody to confirm."""
+    read_at, change = timezone.now(), change_of(params)
+    _, checked, made = plan_now(connection_of(context), lake, change, context.result, context.job.pk)
+    context.result(planned_result(made, read_at, lake.requests.total))
+    return checked
+
+
 def _act(context: JobContext, params: ActParams) -> str:
-    check_writable(context.job.connection)
-    connection = connection_of(context)
-    shown = params["shown"]
-    with open_lake(lake_access(connection)) as lake:
-        if shown is not None and is_too_old(parse_datetime(params["checked_at"])):
-            raise _too_old(context, params, connection)
-        act = Act(change_of(params), shown=shown, probe=params["probe"], job=context.job.pk)
-        return carry_out(connection, lake, act, JobSteps(context), partial(_keep, context))
+    with lake_to_change(context) as lake:
+        if is_too_old(parse_datetime(params["checked_at"])):
+            raise _too_old(context, params, lake)
+        act = Act(change_of(params), partial(_confirmed, context, params), params["probe"], context.job.pk)
+        return carry_out(connection_of(context), lake, act, context, context.result)
 
 
-def _keep(context: JobContext, **told: Unpack[ActResult]) -> None:
-    context.result(told)
+def _confirmed(context: JobContext, params: ActParams, planned: PlannedAct) -> None:
+    """The plan of now has to be the one that was confirmed, by the name as typed. Raises JobFailed."""
+    check_shown(planned.plan, params["digest"], _moved(params, planned.checked))
+    check_danger(context, params, planned.plan, TableUri.parse(planned.plan.subject).name, "")
 
 
-def _too_old(context: JobContext, params: ActParams, connection: Connection) -> JobFailed:
+def _moved(params: ActParams, checked: Preflight) -> str:
+    moved = differing(params["shown"], checked)
+    if not moved:
+        return "what the checks rest on has changed since they were shown. Check again."
+    said = " ".join(f"{check.name}: {check.sentence}" for check in moved)
+    return f"a check came out otherwise than shown. {said}"
+
+
+def _too_old(context: JobContext, params: ActParams, lake: Lake) -> JobFailed:
     """The job waited too long in its queue: make the checks anew, for somebody to confirm again."""
-    with open_lake(lake_access(connection)) as lake, context.step("Check again, for the checks are too old"):
-        read_at = timezone.now()
-        checked = preflight(read_situation(connection, lake, change_of(params), own_job=context.job.pk))
-    context.result(CheckResult(read_at=read_at.isoformat(), preflight=preflight_document(checked)))
+    with context.step("Check again, for the checks are too old"):
+        _plan(context, params, lake)
     return JobFailed(
         "PreflightTooOld",
         f"{BEFORE_ANY_CHANGE}: the checks that were confirmed are older than {LASTS_IN_WORDS}. They were made anew: "

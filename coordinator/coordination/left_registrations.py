@@ -6,9 +6,9 @@ one registration, and that no request for it is under way any more.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from changes.plan import ChangePlan
+from coordinator.contract import LeftRegistrations
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.situation import Situation
 from coordinator.protocols.wording import joined, thousands, verb
@@ -59,7 +59,7 @@ class Left:
             f"{when} gone to another commit for a day (K0)."
         )
 
-    def document(self, *, removed: bool) -> dict[str, Any]:
+    def document(self, *, removed: bool) -> LeftRegistrations:
         """As JSON, for the result and the audit log."""
         ids = [one.table_id for one in self.registrations]
         return {"store": self.store, "table_ids": ids, "removed": removed}

@@ -30,7 +30,12 @@ def pyspark(pairs: Pairs, packages: Sequence[str]) -> str:
 def cluster_conf(pairs: Pairs, packages: Sequence[str]) -> str:
     """Lines of spark-defaults.conf, which is read as Java properties."""
     every = [("spark.jars.packages", ",".join(packages)), *pairs]
-    return "\n".join(f"{_java_key(key)} {_java(value)}" for key, value in every)
+    return "\n".join(properties_line(key, value) for key, value in every)
+
+
+def properties_line(key: str, value: str) -> str:
+    """One line of spark-defaults.conf."""
+    return f"{_java_key(key)} {_java(value)}"
 
 
 def python_literal(text: str) -> str:
@@ -40,13 +45,16 @@ def python_literal(text: str) -> str:
 
 
 def _java_key(key: str) -> str:
-    return "".join(f"\\{one}" if one in " :=#!" else one for one in _java(key))
+    return "".join(f"\\{one}" if one in " :=#!" else _java_character(one) for one in key)
 
 
 def _java(text: str) -> str:
-    """A value of java.util.Properties: backslashes doubled, all but printable ASCII as UTF-16 escapes."""
+    """A value of java.util.Properties: backslashes doubled, all but printable ASCII as UTF-16 escapes.
+
+    A blank or separator at its beginning is escaped: the reader would take it for what stands between key and value.
+    """
     written = "".join(_java_character(one) for one in text)
-    return f"\\{written}" if written.startswith(" ") else written
+    return f"\\{written}" if written[:1] in (" ", "=", ":") else written
 
 
 def _java_character(one: str) -> str:

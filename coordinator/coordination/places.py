@@ -1,4 +1,4 @@
-"""Where a table is, as Spark is given it: the spelling of its writers, and paths that Spark is never asked about."""
+"""Where a table is, as Spark is given it: in the spelling of its writers."""
 
 import re
 from collections.abc import Iterable
@@ -8,25 +8,7 @@ from coordinator.protocols.registrations import current_registration
 from lake.delta.facts import Mechanism, TableFacts
 from lake.delta.uri import same_table
 
-_DANGEROUS = re.compile(r"[^ -~]|['\"`;\\]")
-_FOLDED = re.compile(r"(?<![:/])/(?=/)|/\.{1,2}(?=/|$)")
 _STORE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
-
-
-def path_problem(uri: str) -> str:
-    """Why Spark is not asked about a location, in one sentence; "" where it may be.
-
-    Levee's quoting would carry any printable character, but what others made of the same path in their SQL is unknown.
-    """
-    found = _DANGEROUS.search(uri)
-    if found:
-        return (
-            f"The path holds {found[0]!a}: Levee gives Spark only printable ASCII without quotes, backticks, "
-            "semicolons and backslashes. Move the table, or run the statement in a session of your own."
-        )
-    if _FOLDED.search(uri):
-        return "The path holds an empty part, '.' or '..', which Hadoop takes for another place: move the table."
-    return ""
 
 
 def store_name_problem(name: str) -> str:

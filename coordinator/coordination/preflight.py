@@ -5,9 +5,10 @@ from collections.abc import Iterable
 
 from coordinator.coordination import store_checks, surroundings, table_checks
 from coordinator.coordination.checks import Check, Operation, Preflight, failed, ok
-from coordinator.coordination.places import location_of, path_problem
+from coordinator.coordination.places import location_of
 from coordinator.coordination.situation import Situation
 from lake.delta.facts import Mechanism
+from lake.spark.sql import location_problem
 
 _COLUMN_NAME = re.compile(r"[^\x00-\x1f\x7f]+")
 MOST_COLUMNS_TEXT = 20_000
@@ -84,7 +85,7 @@ def _leftovers(situation: Situation) -> Iterable[Check]:
 
 
 def _create(situation: Situation) -> Iterable[Check]:
-    problem = path_problem(situation.uri)
+    problem = location_problem(situation.uri)
     return (
         failed("Path", problem) if problem else ok("Path", f"Spark is given {situation.uri}."),
         _place_check(situation),

@@ -5,36 +5,17 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import TracebackType
 from typing import Protocol, Self
 
-from dashboard.jobs.context import JobContext, Step
+from dashboard.jobs.context import JobContext, Step, moment_ago
 from lake.spark.messages import SparkProgress
 
 
 class ActProgress(Protocol):
-    """`check` raises JobCancelled where the job is to stop."""
+    """A job's own context, or what stands for it. `check_cancelled` raises JobCancelled where the job is to stop."""
 
-    def step(self, name: str) -> AbstractContextManager[Step]: ...
-    def note(self, text: str, level: str = "INFO") -> None: ...
+    def step(self, name: str, waits_for: str = "", *, since_seconds: float = 0.0) -> AbstractContextManager[Step]: ...
+    def log(self, text: str, level: str = "INFO") -> None: ...
     def progress(self, done: int, total: int) -> None: ...
-    def check(self) -> None: ...
-
-
-class JobSteps:
-    """Each step is a step of the job."""
-
-    def __init__(self, context: JobContext) -> None:
-        self._context = context
-
-    def step(self, name: str) -> AbstractContextManager[Step]:
-        return self._context.step(name)
-
-    def note(self, text: str, level: str = "INFO") -> None:
-        self._context.log(text, level=level, step="commits")
-
-    def progress(self, done: int, total: int) -> None:
-        self._context.progress(done, total)
-
-    def check(self) -> None:
-        self._context.check_cancelled()
+    def check_cancelled(self) -> None: ...
 
 
 class LogLines:
@@ -45,21 +26,21 @@ class LogLines:
         self._label = label
 
     @contextmanager
-    def step(self, name: str) -> Iterator[Step]:
+    def step(self, name: str, waits_for: str = "", *, since_seconds: float = 0.0) -> Iterator[Step]:
         self._context.check_cancelled()
-        self.note(name)
+        self.log(name)
         step = Step(name)
         yield step
         if step.detail:
-            self.note(step.detail)
+            self.log(step.detail)
 
-    def note(self, text: str, level: str = "INFO") -> None:
+    def log(self, text: str, level: str = "INFO") -> None:
         self._context.log(f"{self._label}: {text}", level=level, step="table")
 
     def progress(self, done: int, total: int) -> None:
         """One table's tasks would only confuse the count of tables."""
 
-    def check(self) -> None:
+    def check_cancelled(self) -> None:
         self._context.check_cancelled()
 
 
@@ -87,11 +68,15 @@ class SparkSteps:
 
     def __call__(self, reported: SparkProgress) -> None:
         if reported.step and reported.step != self.last:
+            if self._step is not None:
+                self._step.ended = moment_ago(reported.since_seconds)
             self._running.close()
-            self._step = self._running.enter_context(self._progress.step(reported.step))
+            self._step = self._running.enter_context(
+                self._progress.step(reported.step, reported.waits_for, since_seconds=reported.since_seconds)
+            )
             self.last = reported.step
         if reported.note:
-            self._progress.note(reported.note)
+            self._progress.log(reported.note)
             if self._step is not None:
                 self._step.detail = reported.note
         if reported.total:

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from changes.plan import ChangePlan
 from coordinator.coordination.checks import Check, Operation, failed, ok, warning
 from coordinator.coordination.features import COORDINATED, LEFT_BEHIND, features_of, is_catalog_managed, unknown
-from coordinator.coordination.places import location_of, path_of_entries, path_problem
+from coordinator.coordination.places import location_of, path_of_entries
 from coordinator.coordination.situation import Situation
 from coordinator.protocols.absence import being_checked
 from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.registrations import current_registration
 from coordinator.protocols.verdict import Finding, State
 from lake.delta.facts import Mechanism, Registration
+from lake.spark.sql import location_problem
 
 _UNDONE = (State.BLOCKED, State.UNSAFE)
 BACKFILLS = ("backfill", "clear-entries")
@@ -20,7 +21,7 @@ BACKFILLS = ("backfill", "clear-entries")
 
 def path_check(situation: Situation) -> Check:
     name = "Path"
-    problem = path_problem(situation.uri) or path_problem(location_of(situation))
+    problem = location_problem(situation.uri) or location_problem(location_of(situation))
     if problem:
         return failed(name, problem)
     return ok(name, f"Spark is given {location_of(situation)}, as the table's writers spell it.")

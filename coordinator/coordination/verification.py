@@ -1,7 +1,6 @@
 """What a fresh reading has to say after an act before it counts as done, and what to do where it was cut short."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from coordinator.coordination.checks import Check, CheckState, Operation, Preflight, failed, ok
 from coordinator.coordination.features import BROUGHT, COORDINATED, features_of
@@ -147,7 +146,7 @@ def _blocked(after: Situation) -> str:
     return verdict.summary if verdict and verdict.state in (State.BLOCKED, State.UNSAFE) else ""
 
 
-def snapshot(situation: Situation) -> dict[str, Any]:
+def snapshot(situation: Situation) -> dict[str, object]:
     """A table before or after, for the audit log."""
     facts, protocol = situation.facts, situation.protocol
     verdict = situation.repair.verdict if situation.repair else None

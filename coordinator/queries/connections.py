@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from coordinator.models import Bucket, CommitStore, DeltaTable
+from coordinator.settings.iam import RoleTrust
+from coordinator.settings.iam_names import NEW_STORES
 from coordinator.settings.permission_checks import policies
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job, JobState
@@ -91,11 +93,26 @@ def last_result(connection: Connection) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def feature_lines(connection: Connection, result: Mapping[str, Any]) -> list[FeatureLines]:
+def feature_lines(
+    connection: Connection, result: Mapping[str, Any], new_stores: str = NEW_STORES
+) -> list[FeatureLines]:
     """Each feature with its policy for this connection's names; policies name the account once it is known."""
     account = str(result.get("identity", "")).split(":")
     known = account[4] if len(account) > 4 else "*"
-    return [_feature(policy, result.get("permissions", [])) for policy in policies(connection, known or "*")]
+    return [
+        _feature(policy, result.get("permissions", [])) for policy in policies(connection, known or "*", new_stores)
+    ]
+
+
+def role_trust(connection: Connection) -> str:
+    """The trust policy of the role that the connection assumes, "" where it assumes none."""
+    if not connection.role_arn:
+        return ""
+    return _as_json(RoleTrust(connection.role_arn, connection.external_id).document)
+
+
+def _as_json(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def _feature(policy: Any, permissions: list[Mapping[str, str]]) -> FeatureLines:
@@ -105,7 +122,7 @@ def _feature(policy: Any, permissions: list[Mapping[str, str]]) -> FeatureLines:
     return FeatureLines(
         feature=policy.feature,
         title=policy.title,
-        policy=json.dumps(policy.document, indent=2, ensure_ascii=False),
+        policy=_as_json(policy.document),
         lines=tuple(_line(one) for one in own),
         missing=held.count("no"),
         unknown=held.count("unknown"),

@@ -2,20 +2,19 @@
 
 import hashlib
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
 
-from changes.asking import key_of
-from changes.gate import LASTS_IN_WORDS, read_at
-from coordinator.contract import PreflightDocument
+from django.urls import reverse
+
+from changes.asking import ShownPlan
+from changes.pages import PageSlots, PageWords, PlanPage
+from coordinator.contract import CheckDocument, PreflightDocument
 from coordinator.coordination.actions import ACT_KEY, many_name
 from coordinator.coordination.checks import CheckState, Operation
-from coordinator.coordination.confirmed import checks_of, is_stale
+from coordinator.coordination.confirmed import CheckResult
 from coordinator.coordination.jobs import change_of
 from coordinator.coordination.offers import coordination_offers
-from coordinator.coordination.statement import statement_of
+from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import DeltaTable
 from coordinator.queries.coordination_ahead import TableChange, changes, commits_of
 from coordinator.queries.table_list import TableFilter, filtered
@@ -44,33 +43,52 @@ class CheckRow:
     word: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChecksView:
-    """What the page of checks shows. `led_to` is the job that these checks have led to already.
+NAMES = {
+    Operation.ENABLE: "Enable coordinated commits",
+    Operation.DROP: "Drop coordinated commits",
+    Operation.CREATE: "Create a coordinated table",
+    Operation.LEFTOVERS: "Remove what a drop left behind",
+}
+_AS_IT_SHOULD = "have to be as they should, or the job fails and says what is not. The result is in the audit log."
+READ_BACK = {
+    Operation.ENABLE: f"Item, metadata and versions {_AS_IT_SHOULD}",
+    Operation.DROP: "Properties and feature gone, both commits published, the item accepting no more. "
+    "The result is in the audit log.",
+    Operation.CREATE: f"Item, metadata and version 0 {_AS_IT_SHOULD}",
+    Operation.LEFTOVERS: "The protocol must not name it any more.",
+}
+SLOTS = PageSlots(
+    crumbs="coordinator/parts/coordination_plan.html#crumbs",
+    again="coordinator/parts/coordination_plan.html#again",
+    verdict="coordinator/parts/coordination_plan.html#verdict",
+    above="coordinator/parts/coordination_plan.html#checks",
+    fields="coordinator/parts/coordination_plan.html#fields",
+    beside="coordinator/parts/coordination_plan.html#steps",
+    sections="coordinator/parts/coordination_plan.html#sections",
+    refused="coordinator/parts/coordination_plan.html#refused",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoordinationPage(PlanPage):
+    """The page of one act: its plan, the checks that it rests on, and what it changes of the table.
 
     `first` and `last` are the versions that the act takes if no other writer is faster; None where that is not known.
+    `again` is where the act is chosen.
     """
 
-    job: Job
+    change: CoordinationRequest
     found: PreflightDocument | None
     rows: list[CheckRow]
-    read_at: datetime | None
-    too_old: bool
-    led_to: Job | None
-    command: str
-    statement: str
     changes: list[TableChange]
     first: int | None
     last: int | None
+    again: str
 
     @property
-    def is_ready(self) -> bool:
-        return self.job.is_finished
-
-    @property
-    def lasts(self) -> str:
-        """How long the checks may be confirmed."""
-        return LASTS_IN_WORDS
+    def title(self) -> str:
+        """The act alone: the page says beside it on what."""
+        return self.words.title
 
     @property
     def failed(self) -> int:
@@ -85,22 +103,43 @@ class ChecksView:
         return sum(row.tone == "warn" for row in self.rows)
 
 
-def checks_view(job: Job, table: DeltaTable | None) -> ChecksView:
-    """The checks that a job made, and what the act would change of the table; None for one to be created."""
-    found, change = checks_of(job), change_of(job.params)
-    version = found.get("version") if found else None
-    return ChecksView(
+def coordination_page(job: Job, table: DeltaTable | None, again: str) -> CoordinationPage:
+    """What a job checked and planned, and what the act would change of the table; None for one to be created."""
+    result: CheckResult = job.result
+    found, plan, change = result.get("preflight"), result.get("plan"), change_of(job.params)
+    version = found["version"] if found else None
+    return CoordinationPage(
         job=job,
+        plan=plan,
+        refusal=result.get("refusal"),
+        led_to=Job.objects.filter(idempotency_key=ShownPlan(job, plan).key(ACT_KEY)).first() if plan else None,
+        command=command_line(job),
+        name=TableUri.parse(change.uri).name,
+        place=change.uri,
+        back=reverse("table", args=[table.pk]) if table else again,
+        words=_words(change.operation),
+        slots=SLOTS,
+        change=change,
         found=found,
         rows=[_row(check) for check in found["checks"]] if found else [],
-        read_at=read_at(job),
-        too_old=job.is_finished and is_stale(job),
-        led_to=Job.objects.filter(idempotency_key=key_of(ACT_KEY, job, found["digest"])).first() if found else None,
-        command=command_line(job),
-        statement=statement_of(change, found) if found else "",
         changes=changes(change, found, table) if found else [],
         first=None if version is None else version + 1,
         last=None if version is None else version + commits_of(change.operation),
+        again=again,
+    )
+
+
+def _words(operation: Operation) -> PageWords:
+    return PageWords(
+        title=NAMES[operation],
+        being_read="The preconditions are being checked.",
+        safe="",
+        refused="",
+        nothing="Nothing was checked.",
+        gone="The job has left no checks: check again.",
+        rest=("Read back", READ_BACK[operation]),
+        call_more="",
+        leave="Create nothing" if operation is Operation.CREATE else "Leave it as it is",
     )
 
 
@@ -173,6 +212,6 @@ def _no_offer(operation: Operation, table: DeltaTable) -> str:
     return "Coordinated already." if operation is Operation.ENABLE else "Under no commit coordinator."
 
 
-def _row(check: Mapping[str, Any]) -> CheckRow:
-    tone, shape, word = SHAPES.get(str(check["state"]), SHAPES[CheckState.FAILED.value])
-    return CheckRow(str(check["name"]), str(check["sentence"]), tone, shape, word)
+def _row(check: CheckDocument) -> CheckRow:
+    tone, shape, word = SHAPES.get(check["state"], SHAPES[CheckState.FAILED.value])
+    return CheckRow(check["name"], check["sentence"], tone, shape, word)

@@ -1,9 +1,9 @@
 """What an act on a table's coordination will change, row by row: the table as checked, and as it will be."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
+from coordinator.contract import PreflightDocument
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.features import BROUGHT, COORDINATED, IN_COMMIT_TIMESTAMP, LEFT_BEHIND, VACUUM_CHECK
 from coordinator.coordination.reading import CoordinationRequest
@@ -33,7 +33,7 @@ def commits_of(operation: Operation) -> int:
     return {Operation.ENABLE: 1, Operation.DROP: 2, Operation.CREATE: 1, Operation.LEFTOVERS: 1}[operation]
 
 
-def changes(change: CoordinationRequest, checked: Mapping[str, Any], table: DeltaTable | None) -> list[TableChange]:
+def changes(change: CoordinationRequest, checked: PreflightDocument, table: DeltaTable | None) -> list[TableChange]:
     """Before and after; empty for a new table, which has no before, and for one that is gone."""
     if table is None or change.operation is Operation.CREATE:
         return []
@@ -55,7 +55,7 @@ def plain_commits(table: DeltaTable) -> str:
     return "a log store" if table.lock_domains else "S3 alone"
 
 
-def _enabled(checked: Mapping[str, Any], table: DeltaTable) -> Iterator[TableChange]:
+def _enabled(checked: PreflightDocument, table: DeltaTable) -> Iterator[TableChange]:
     yield TableChange("Commits through", plain_commits(table), f"coordinator {checked['store']}")
     notes = {VACUUM_CHECK: REFUSED_BY, COORDINATED: "", IN_COMMIT_TIMESTAMP: "every writer has to keep them"}
     for feature in BROUGHT:
@@ -94,9 +94,9 @@ def _after_drop(table: DeltaTable) -> str:
     return "the log store it had before" if table.lock_domains else "S3 alone"
 
 
-def _history(operation: Operation, checked: Mapping[str, Any]) -> TableChange:
-    version, more = checked.get("version"), commits_of(operation)
-    if not isinstance(version, int):
+def _history(operation: Operation, checked: PreflightDocument) -> TableChange:
+    version, more = checked["version"], commits_of(operation)
+    if version is None:
         return TableChange("Newest version", "unknown", f"{more} more")
     return TableChange("Newest version", f"{version:,}", f"{version + more:,}")
 

@@ -15,6 +15,7 @@ from changes.documents import PlanDocument, PlannedResult
 from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.lifecycle_rules import RuleRow, rule_rows
 from coordinator.models import Bucket, CommitStore
+from coordinator.protocols.wording import joined
 from coordinator.settings.gate import PLAN_KEY, PLAN_KIND
 from coordinator.settings.requests import (
     Capacity,
@@ -47,6 +48,18 @@ _BUTTONS = {
     Sweep.ACT: "Delete these temp files",
     CleanWriterTest.ACT: "Remove what the test left",
 }
+
+
+_TOOLS = {"aws_cli": "AWS CLI", "terraform": "Terraform", "cloudformation": "CloudFormation"}
+
+
+@dataclass(frozen=True, slots=True)
+class OtherTool:
+    """A text for another tool; `says` what to do with it, "" where that goes without saying."""
+
+    title: str
+    says: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +115,12 @@ class SettingsPage(PlanPage):
         return _BUTTONS.get(self.change.ACT) or self.title
 
     @property
-    def equivalents(self) -> Sequence[tuple[str, str]]:
+    def equivalents(self) -> Sequence[OtherTool]:
         return equivalents_of(self.plan)
+
+    @property
+    def not_offered(self) -> Sequence[str]:
+        return not_offered_of(self.plan)
 
 
 def planning_jobs() -> "QuerySet[Job]":
@@ -226,8 +243,23 @@ def indented(xml: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def equivalents_of(plan: Mapping[str, Any] | None) -> Sequence[tuple[str, str]]:
-    """The same change by other tools, those that have words for it."""
+def equivalents_of(plan: Mapping[str, Any] | None) -> Sequence[OtherTool]:
+    """The same change by other tools, each text in the order in which it is applied."""
     texts = plan["equivalents"] if plan else {}
-    named = (("AWS CLI", "aws_cli"), ("Terraform", "terraform"), ("CloudFormation", "cloudformation"))
-    return [(title, texts[key]) for title, key in named if texts.get(key)]
+    shown: list[OtherTool] = []
+    for key, title in _TOOLS.items():
+        # A plan stored before there were several texts has one of each tool, and no word on it.
+        steps = [(one["says"], one["text"]) for one in texts.get("earlier", ()) if one["tool"] == key]
+        steps += [(texts.get("says", {}).get(key, ""), texts[key])] if texts.get(key) else []
+        numbered = [f"{title}, {number} of {len(steps)}" for number in range(1, len(steps) + 1)]
+        titles = numbered if len(steps) > 1 else [title]
+        shown += [OtherTool(name, says, text) for name, (says, text) in zip(titles, steps, strict=False)]
+    return shown
+
+
+def not_offered_of(plan: Mapping[str, Any] | None) -> Sequence[str]:
+    """Why a tool has no text: each reason once, with the tools that it is of."""
+    reasons: dict[str, list[str]] = {}
+    for key, reason in (plan["equivalents"].get("not_offered", {}) if plan else {}).items():
+        reasons.setdefault(reason, []).append(_TOOLS[key])
+    return [f"Not offered for {joined(tools)}: {reason}" for reason, tools in reasons.items()]

@@ -6,11 +6,12 @@ from enum import StrEnum
 from typing import TypedDict
 
 from changes.calls import Sending
+from changes.carrying_out import log_call
 from changes.execution import CallOutcome, execute
 from changes.plan import ChangePlan
 from coordinator.models import DeltaTable
 from coordinator.own_records import records_for
-from coordinator.repairs.carrying_out import AuditSnapshots, conclude, log_call
+from coordinator.repairs.carrying_out import AuditSnapshots, conclude
 from coordinator.repairs.fresh import FreshPlans, plan_anew
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import AuditOutcome, record

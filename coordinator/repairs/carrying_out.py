@@ -1,14 +1,13 @@
-"""A repair carried out: its calls as steps of the job, what is kept of it, and the proof that its finding is gone."""
+"""A repair in the audit log, the table read after it, and the proof that its finding is gone."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Self, TypedDict
+from dataclasses import dataclass
+from typing import TypedDict
 
-from changes.calls import Result, Sending
-from changes.documents import CallDocument, call_document, outcome_document
-from changes.execution import CallOutcome, Execution, execute
+from changes.calls import Result
+from changes.carrying_out import Snapshots
+from changes.documents import CallDocument
+from changes.execution import CallOutcome, Execution
 from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import ChangePlan
 from coordinator.observation.passes import observe_one_table
@@ -18,7 +17,7 @@ from coordinator.protocols.verdict import Finding, State, Verdict
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
 from coordinator.repairs.overtaking import in_words, is_doubtful, overtaken_at, was_overtaken, written
 from dashboard.connections.models import Connection
-from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken, JobResult, Step
+from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.delta.uri import TableUri
@@ -28,8 +27,6 @@ MOST_FINDINGS = 20
 
 ORPHANS = ("C1", "K2")
 """Findings that count files, of which one plan may leave some for the next."""
-
-STATES = {Result.DONE: "done", Result.ALREADY: "done", Result.STOPPED: "stopped", Result.FAILED: "failed"}
 
 
 class FindingSnapshot(TypedDict):
@@ -67,38 +64,20 @@ def _finding_snapshot(finding: Finding) -> FindingSnapshot:
     }
 
 
-@dataclass
-class AuditSnapshots:
-    """A table before and after a repair, for the audit log; filled call by call, so that no stop loses what was sent.
-
-    `request_ids` are those of the requests to AWS that wrote, or were refused.
-    """
-
-    before: TableSnapshot
-    after: TableSnapshot = field(default_factory=lambda: TableSnapshot(calls=[]))
-    request_ids: list[str] = field(default_factory=list)
+class AuditSnapshots(Snapshots):
+    """A table before and after a repair, for the audit log."""
 
     @classmethod
     def of(cls, plan: ChangePlan, fresh: FreshPlans) -> "AuditSnapshots":
         """Begin with the table as it was read for the plan."""
         finding = fresh.finding_of(plan)
-        calls = [call_document(call) for call in plan.calls]
         snapshot = _finding_snapshot(finding) if finding else None
-        return cls({**_versions(fresh.verdict), "finding": snapshot, "calls": calls})
-
-    def result(self) -> JobResult:
-        """What a job that changes the table stores; it fills up while the calls are made."""
-        return {"before": self.before, "after": self.after, "aws_request_ids": self.request_ids}
-
-    def note_call(self, outcome: CallOutcome) -> None:
-        """Add a call with its outcome."""
-        self.after["calls"].append(outcome_document(outcome))
-        self.request_ids.extend(outcome.request_ids)
+        return cls(plan, TableSnapshot(**_versions(fresh.verdict), finding=snapshot))
 
     def note_table(self, verdict: Verdict) -> None:
         """Add the table as it was read afterwards."""
         findings = [_finding_snapshot(one) for one in verdict.findings[:MOST_FINDINGS]]
-        self.after.update({**_versions(verdict), "findings": findings})
+        self.after.update(TableSnapshot(**_versions(verdict), findings=findings))
 
 
 def read_and_plan(connection: Connection, lake: Lake, uri: str, path_scheme: str = "") -> FreshPlans:
@@ -121,6 +100,20 @@ class Conclusion:
     def now(self) -> str:
         """What the table is now, as one sentence; "" where it could not be read."""
         return self.verdict.summary if self.verdict else ""
+
+
+def read_again(context: JobContext, snapshots: AuditSnapshots, conclude: Callable[[], Conclusion]) -> str:
+    """Conclude as a step of the job; returns what the table is now, as one sentence, and raises what it came to."""
+    with context.step("Read the table again") as step:
+        conclusion = conclude()
+        step.detail = conclusion.now
+        if conclusion.verdict is None:
+            step.state = "failed"
+        else:
+            snapshots.note_table(conclusion.verdict)
+    if conclusion.trouble is not None:
+        raise conclusion.trouble
+    return conclusion.now
 
 
 def conclude(
@@ -208,73 +201,3 @@ def _versions(verdict: Verdict) -> TableSnapshot:
         "published_version": verdict.published_version,
         "accepted_version": verdict.accepted_version,
     }
-
-
-def carry_out(
-    context: JobContext,
-    lake: Lake,
-    plan: ChangePlan,
-    snapshots: AuditSnapshots,
-    sending: Sending,
-    proof: Callable[[Execution], Conclusion],
-) -> str:
-    """Make the calls, read the table again with `proof`, and return what it is now, as one sentence.
-
-    Raises what the change came to without a proof.
-    """
-    context.result(snapshots.result())
-    with CallSteps(context, plan, snapshots) as steps:
-        execution = execute(plan.calls, sending, steps)
-    with context.step("Read the table again") as step:
-        conclusion = proof(execution)
-        step.detail = conclusion.now
-        if conclusion.verdict is None:
-            step.state = "failed"
-        else:
-            snapshots.note_table(conclusion.verdict)
-    context.result({"requests": lake.requests.total})
-    if conclusion.trouble is not None:
-        raise conclusion.trouble
-    return conclusion.now
-
-
-class CallSteps:
-    """Hears each call's outcome: closes its step, writes its log line, keeps it for the audit log, begins the next."""
-
-    def __init__(self, context: JobContext, plan: ChangePlan, snapshots: AuditSnapshots) -> None:
-        self._context = context
-        self._plan = plan
-        self._snapshots = snapshots
-        self._running = ExitStack()
-        self._step: Step | None = None
-
-    def __enter__(self) -> Self:
-        self._begin(0)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._running.__exit__(kind, error, trace)
-
-    def __call__(self, place: int, outcome: CallOutcome) -> None:
-        self._snapshots.note_call(outcome)
-        log_call(self._context, place, outcome)
-        if self._step is not None:
-            self._step.detail = outcome.sentence
-            self._step.state = STATES[outcome.result]
-        self._running.close()
-        self._step = None
-        if outcome.may_go_on:
-            self._begin(place + 1)
-
-    def _begin(self, place: int) -> None:
-        if place < len(self._plan.calls):
-            self._step = self._running.enter_context(self._context.step(self._plan.calls[place].says))
-
-
-def log_call(context: JobContext, place: int, outcome: CallOutcome) -> None:
-    """Write a call and its outcome to the visible log, with the ids of its requests."""
-    requests = f" (request {', '.join(outcome.request_ids)})" if outcome.request_ids else ""
-    level = "INFO" if outcome.may_go_on else "WARN"
-    context.log(f"{outcome.call.operation}: {outcome.sentence}{requests}", level=level, step=f"call {place + 1}")

@@ -1,16 +1,15 @@
 """The kinds of jobs that plan and repair: `plan-repair`, `repair` and `repair-many`, carried by the queue aws."""
 
-from functools import partial
-
 from django.utils import timezone
 
 from changes.calls import Sending
+from changes.carrying_out import carry_out, check_danger, lake_to_change
 from changes.documents import PlanDocument, plan_document, refusal_document
-from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_writable, connection_of
+from changes.gate import BEFORE_ANY_CHANGE, check_writable, connection_of
 from changes.plan import ChangePlan
 from coordinator.own_records import records_for
 from coordinator.repairs.bulk import RepairManyParams, repair_tables
-from coordinator.repairs.carrying_out import AuditSnapshots, carry_out, conclude, read_and_plan
+from coordinator.repairs.carrying_out import AuditSnapshots, conclude, read_again, read_and_plan
 from coordinator.repairs.confirmed import PlanRepairParams, PlanRepairResult, RepairParams
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew, what_moved
 from coordinator.repairs.overtaking import overtaken_before
@@ -42,22 +41,21 @@ def repair(context: JobContext, params: RepairParams) -> str:
     """Carry out one confirmed plan."""
     connection = connection_of(context)
     subject = Subject(params["repair"], params["code"], params["version"])
-    check_writable(connection)
-    with open_lake(lake_access(connection)) as lake:
+    with lake_to_change(context) as lake:
         with context.step("Read the table and plan anew"):
             fresh = read_and_plan(connection, lake, params["uri"], params["path_scheme"])
         plan = _confirmed(params, subject, fresh)
-        if plan.can_lose:
-            check_loss(context, params, "table.repair-losing", params["name"])
+        check_danger(context, params, plan, params["name"], "table.repair-losing")
         now = _carry_out(context, connection, lake, plan, fresh)
     return f"{plan.title}: done and proven. The table was read again, and finding {subject.finding} is resolved. {now}"
 
 
 def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: ChangePlan, fresh: FreshPlans) -> str:
     """Make the calls, prove them, and return what the table is now, as one sentence."""
+    snapshots = AuditSnapshots.of(plan, fresh)
     sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
-    proof = partial(conclude, connection, lake, plan, fresh)
-    return carry_out(context, lake, plan, AuditSnapshots.of(plan, fresh), sending, proof)
+    execution = carry_out(context, plan, snapshots, sending)
+    return read_again(context, snapshots, lambda: conclude(connection, lake, plan, fresh, execution))
 
 
 @job_kind("repair-many", queue="aws", verb="table.repair")

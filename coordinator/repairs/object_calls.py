@@ -94,8 +94,7 @@ class SaveAside(LakeCall):
     @property
     def permissions(self) -> tuple[Permission, ...]:
         objects = objects_of(self.bucket)
-        read = (Permission("s3:GetObject", objects),) if self.source else ()
-        return (*read, Permission("s3:PutObject", objects))
+        return Permission("s3:GetObject", objects), Permission("s3:PutObject", objects)
 
     @property
     def rescue_folder(self) -> str:

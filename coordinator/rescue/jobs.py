@@ -5,8 +5,9 @@ from functools import partial
 from django.utils import timezone
 
 from changes.calls import Sending
-from changes.documents import call_document, planned_result
-from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_writable, connection_of
+from changes.carrying_out import carry_out, check_danger, lake_to_change
+from changes.documents import planned_result
+from changes.gate import BEFORE_ANY_CHANGE, connection_of
 from changes.plan import ChangePlan, Refusal
 from coordinator.contract import CopyDocument, RefusedListing
 from coordinator.models import DeltaTable
@@ -14,7 +15,7 @@ from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
 from coordinator.own_records import records_for
 from coordinator.protocols.wording import counted
-from coordinator.repairs.carrying_out import AuditSnapshots, carry_out
+from coordinator.repairs.carrying_out import AuditSnapshots, TableSnapshot, read_again
 from coordinator.rescue.confirmed import (
     LIST_KIND,
     PLAN_KIND,
@@ -77,12 +78,10 @@ def plan_rescue(context: JobContext, params: PlanRescueParams) -> str:
 def restore_rescue(context: JobContext, params: RestoreRescueParams) -> str:
     """Carry out one confirmed plan."""
     connection = connection_of(context)
-    check_writable(connection)
-    with open_lake(lake_access(connection)) as lake:
+    with lake_to_change(context) as lake:
         with context.step("Read the table and the copy, and plan anew"):
             plan = _confirmed(params, _plan_now(connection, lake, params))
-            if plan.can_lose:
-                check_loss(context, params, "table.repair-losing", params["name"])
+            check_danger(context, params, plan, params["name"], "table.repair-losing")
         now = _carry_out(context, params, connection, lake, plan)
     return f"{plan.title}: done, and proven by reading it back. {now}".strip()
 
@@ -122,7 +121,8 @@ def _carry_out(
     context: JobContext, params: PlanRescueParams, connection: Connection, lake: Lake, plan: ChangePlan
 ) -> str:
     """Make the calls, read the table again, and return what it is now, as one sentence."""
-    snapshots = AuditSnapshots({"copy": params["copy"], "calls": [call_document(call) for call in plan.calls]})
+    snapshots = AuditSnapshots(plan, TableSnapshot(copy=params["copy"]))
     sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
-    proof = partial(conclude, connection, lake, plan, lambda: _plan_now(connection, lake, params))
-    return carry_out(context, lake, plan, snapshots, sending, proof)
+    execution = carry_out(context, plan, snapshots, sending)
+    plan_again = partial(_plan_now, connection, lake, params)
+    return read_again(context, snapshots, lambda: conclude(connection, lake, plan, plan_again, execution))

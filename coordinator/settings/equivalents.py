@@ -1,15 +1,24 @@
 """A change as text for those who keep infrastructure as code: AWS CLI, Terraform and CloudFormation.
 
-The text holds names and rules that others chose, so each value is quoted for the language it stands in.
+What is declared is always a whole resource as it will be, or the text is not offered, with the reason: a part of one,
+pasted where a whole is meant, takes back every setting that it does not name.
 """
 
 import json
-import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from changes.plan import Equivalents
+from changes.plan import EarlierText, Equivalents
+from coordinator.protocols.stores import TTL_ATTRIBUTE
+from coordinator.settings import declared_rules, declared_table
+from coordinator.settings.declared_rules import cli_lifecycle, cloudformation_lifecycle, terraform_lifecycle
+from coordinator.settings.declared_table import DeclaredTable, cloudformation_table, declared, terraform_table
+from coordinator.settings.declared_text import NotDeclarable
+from coordinator.settings.store_calls import TTL_ON, ttl_request
+from coordinator.settings.store_facts import StoreFacts
+from lake.aws.lifecycle import Lifecycle
 
 _CLI_NAMES = {
     "CreateTable": "create-table",
@@ -17,10 +26,21 @@ _CLI_NAMES = {
     "UpdateTimeToLive": "update-time-to-live",
     "UpdateContinuousBackups": "update-continuous-backups",
 }
-Table = Mapping[str, Any]
-"""Settings of a table as they will be: name, keys, billing, read, write, ttl, recovery, deletion_protection,
-encryption and tags; those that are absent are left out of the text.
-"""
+_WAIT = "wait until DynamoDB says DISABLED of TTL, which takes up to an hour"
+_IMPORT = "First import what exists, as it is, by a change set of type IMPORT with these resources to import: {}"
+_UPDATE = "Then update the stack with this."
+_TTL_OFF = "{} apply this, which switches TTL off, and {}."
+_TTL_ON = "Then apply this."
+_TTL_ON_ALONE = f"W{_WAIT[1:]}, then apply this."
+TERRAFORM, CLOUDFORMATION = "terraform", "cloudformation"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenText:
+    """One text of a tool: what to do with it, and how it is written, which may raise NotDeclarable."""
+
+    says: str
+    write: Callable[[], str]
 
 
 def dynamodb_cli(calls: Sequence[tuple[str, Mapping[str, Any]]], region: str) -> str:
@@ -35,143 +55,95 @@ def dynamodb_cli(calls: Sequence[tuple[str, Mapping[str, Any]]], region: str) ->
     return "\n".join(lines)
 
 
-def terraform_table(table: Table) -> str:
-    """An aws_dynamodb_table, or the arguments of one that change."""
-    lines = [f'resource "aws_dynamodb_table" {hcl(_label(table["name"]))} {{', f"  name = {hcl(table['name'])}"]
-    if "billing" in table:
-        lines.append(f"  billing_mode = {hcl(_mode(table))}")
-        if table["billing"] == "provisioned":
-            lines += [f"  read_capacity = {table['read']}", f"  write_capacity = {table['write']}"]
-    for attribute, role, _ in table.get("keys", ()):
-        lines.append(f"  {'hash_key' if role == 'HASH' else 'range_key'} = {hcl(attribute)}")
-    for attribute, _, letter in table.get("keys", ()):
-        lines += ["  attribute {", f"    name = {hcl(attribute)}", f"    type = {hcl(letter)}", "  }"]
-    if "deletion_protection" in table:
-        lines.append(f"  deletion_protection_enabled = {_bool(table['deletion_protection'])}")
-    if "recovery" in table:
-        lines += ["  point_in_time_recovery {", f"    enabled = {_bool(table['recovery'])}", "  }"]
-    if "ttl" in table:
-        attribute, on = table["ttl"]
-        lines += ["  ttl {", f"    attribute_name = {hcl(attribute)}", f"    enabled = {_bool(on)}", "  }"]
-    if table.get("encryption"):
-        key = [] if table["encryption"] == "aws" else [f"    kms_key_arn = {hcl(table['encryption'])}"]
-        lines += ["  server_side_encryption {", "    enabled = true", *key, "  }"]
-    if table.get("tags"):
-        lines += ["  tags = {", *(f"    {hcl(key)} = {hcl(value)}" for key, value in table["tags"]), "  }"]
-    return "\n".join([*lines, "}"])
+def created(table: DeclaredTable, region: str, cli: str) -> Equivalents:
+    """A table that is not there yet."""
+    by_terraform = [WrittenText("", lambda: terraform_table(table, region, exists=False))]
+    return _equivalents(cli, by_terraform, [WrittenText("", lambda: cloudformation_table(table))])
 
 
-def cloudformation_table(table: Table) -> str:
-    """An AWS::DynamoDB::Table, or the properties of one that change, as YAML."""
-    properties: dict[str, object] = {"TableName": table["name"]}
-    if "billing" in table:
-        properties["BillingMode"] = _mode(table)
-        if table["billing"] == "provisioned":
-            properties["ProvisionedThroughput"] = {
-                "ReadCapacityUnits": table["read"],
-                "WriteCapacityUnits": table["write"],
-            }
-    if "keys" in table:
-        properties["AttributeDefinitions"] = [{"AttributeName": a, "AttributeType": t} for a, _, t in table["keys"]]
-        properties["KeySchema"] = [{"AttributeName": a, "KeyType": role} for a, role, _ in table["keys"]]
-    if "deletion_protection" in table:
-        properties["DeletionProtectionEnabled"] = table["deletion_protection"]
-    if "recovery" in table:
-        properties["PointInTimeRecoverySpecification"] = {"PointInTimeRecoveryEnabled": table["recovery"]}
-    if "ttl" in table:
-        attribute, on = table["ttl"]
-        properties["TimeToLiveSpecification"] = {"AttributeName": attribute, "Enabled": on}
-    if table.get("encryption"):
-        key = {} if table["encryption"] == "aws" else {"KMSMasterKeyId": table["encryption"]}
-        properties["SSESpecification"] = {"SSEEnabled": True, "SSEType": "KMS", **key}
-    if table.get("tags"):
-        properties["Tags"] = [{"Key": key, "Value": value} for key, value in table["tags"]]
-    return yaml({"Resources": {"CommitStore": {"Type": "AWS::DynamoDB::Table", "Properties": properties}}})
+def changed(facts: StoreFacts, cli: str, **settings: Any) -> Equivalents:
+    """A table as it is with these settings of `DeclaredTable` in place of its own."""
+    return _of_table(facts, cli, lambda table: [("", "", replace(table, **settings))])
 
 
-def lifecycle_equivalents(bucket: str, rules: Sequence[Mapping[str, Any]], changed: Mapping[str, Any]) -> Equivalents:
-    """`rules` are all rules as they will be, in the shape of the AWS SDKs; `changed` the one that changes, {} if none.
+def ttl_moved(facts: StoreFacts) -> Equivalents:
+    """TTL from one attribute to expireTime: off by the old one, a wait, on by the new one."""
+    found = facts.description
+    old, is_on = (found.ttl_attribute or "", found.ttl_status in TTL_ON) if found else ("", False)
+    if is_on and not old:
+        reason = f"DynamoDB does not say by which attribute TTL of {facts.name} is on."
+        return Equivalents(not_offered=tuple((tool, reason) for tool in ("aws_cli", TERRAFORM, CLOUDFORMATION)))
 
-    The CLI and CloudFormation replace the whole configuration, so the text holds every rule.
-    """
-    name = shlex.quote(bucket)
-    if rules:
-        body = shlex.quote(json.dumps({"Rules": list(rules)}, ensure_ascii=False))
-        cli = f"aws s3api put-bucket-lifecycle-configuration --bucket {name} --lifecycle-configuration {body}"
-    else:
-        cli = f"aws s3api delete-bucket-lifecycle --bucket {name}"
-    return Equivalents(cli, _terraform_rule(bucket, changed), _cloudformation_rule(bucket, changed))
+    def phases(table: DeclaredTable) -> list[tuple[str, str, DeclaredTable]]:
+        moved = replace(table, ttl=(TTL_ATTRIBUTE, True))
+        if not is_on:
+            return [(_TTL_ON_ALONE, _TTL_ON_ALONE, moved)]
+        off = (_TTL_OFF.format("First", _WAIT), _TTL_OFF.format("Then", _WAIT), replace(table, ttl=(old, False)))
+        return [off, (_TTL_ON, _TTL_ON, moved)]
 
-
-def _terraform_rule(bucket: str, rule: Mapping[str, Any]) -> str:
-    head = f"# One rule of the aws_s3_bucket_lifecycle_configuration of {json.dumps(bucket)}, which holds all of them."
-    if not rule:
-        return f"{head}\n# Remove its block from that resource."
-    lines = [head, "rule {", f"  id     = {hcl(rule['ID'])}", f"  status = {hcl(rule['Status'])}", "  filter {"]
-    lines += [f"    prefix = {hcl(_prefix(rule))}", "  }"]
-    if days := rule.get("Expiration", {}).get("Days"):
-        lines += ["  expiration {", f"    days = {days}", "  }"]
-    if days := rule.get("NoncurrentVersionExpiration", {}).get("NoncurrentDays"):
-        lines += ["  noncurrent_version_expiration {", f"    noncurrent_days = {days}", "  }"]
-    if days := rule.get("AbortIncompleteMultipartUpload", {}).get("DaysAfterInitiation"):
-        lines += ["  abort_incomplete_multipart_upload {", f"    days_after_initiation = {days}", "  }"]
-    return "\n".join([*lines, "}"])
+    return _of_table(facts, _move_by_cli(facts, old if is_on else ""), phases)
 
 
-def _cloudformation_rule(bucket: str, rule: Mapping[str, Any]) -> str:
-    head = (
-        f"# One of LifecycleConfiguration.Rules of the AWS::S3::Bucket {json.dumps(bucket)}, which holds all of them."
-    )
-    if not rule:
-        return f"{head}\n# Remove it from that list."
-    said: dict[str, object] = {"Id": rule["ID"], "Status": rule["Status"], "Prefix": _prefix(rule)}
-    if days := rule.get("Expiration", {}).get("Days"):
-        said["ExpirationInDays"] = days
-    if days := rule.get("NoncurrentVersionExpiration", {}).get("NoncurrentDays"):
-        said["NoncurrentVersionExpiration"] = {"NoncurrentDays": days}
-    if days := rule.get("AbortIncompleteMultipartUpload", {}).get("DaysAfterInitiation"):
-        said["AbortIncompleteMultipartUpload"] = {"DaysAfterInitiation": days}
-    return f"{head}\n{yaml([said])}"
+def lifecycle_changed(bucket: str, region: str, before: Lifecycle, after: Lifecycle) -> Equivalents:
+    """A bucket's rules, all of them: each tool replaces the whole configuration."""
+    imported = declared_table.to_import("AWS::S3::Bucket", declared_rules.LOGICAL_ID, {"BucketName": bucket})
+    steps = [
+        WrittenText(_IMPORT.format(imported), lambda: cloudformation_lifecycle(bucket, before)),
+        WrittenText(_UPDATE, lambda: cloudformation_lifecycle(bucket, after)),
+    ]
+    exists = bool(before.rules)
+    by_terraform = [WrittenText("", lambda: terraform_lifecycle(bucket, region, after, exists=exists))]
+    try:
+        return _equivalents(cli_lifecycle(bucket, after), by_terraform, steps)
+    except NotDeclarable as reason:
+        texts = _equivalents("", by_terraform, steps)
+        return replace(texts, not_offered=(("aws_cli", str(reason)), *texts.not_offered))
 
 
-def hcl(text: object) -> str:
-    """Text as a string of Terraform's language: JSON's escapes, and no template in it."""
-    return json.dumps(str(text), ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")
+def _of_table(
+    facts: StoreFacts, cli: str, phases: Callable[[DeclaredTable], list[tuple[str, str, DeclaredTable]]]
+) -> Equivalents:
+    """`phases` are what Terraform and CloudFormation are told to do, and the table as it is after that."""
+    try:
+        table = declared(facts)
+    except NotDeclarable as reason:
+        return Equivalents(cli, not_offered=tuple((tool, str(reason)) for tool in (TERRAFORM, CLOUDFORMATION)))
+    imported = declared_table.to_import("AWS::DynamoDB::Table", declared_table.LOGICAL_ID, {"TableName": table.name})
+    made = phases(table)
+    by_terraform = [WrittenText(says, _terraform(one, facts.region)) for says, _, one in made]
+    by_stack = [WrittenText(says or _UPDATE, _cloudformation(one)) for _, says, one in made]
+    return _equivalents(cli, by_terraform, [WrittenText(_IMPORT.format(imported), _cloudformation(table)), *by_stack])
 
 
-def yaml(value: Any) -> str:
-    """Maps and lists by indentation, every scalar as JSON, which YAML reads alike."""
-    return "\n".join(_yaml_lines(value))
+def _terraform(table: DeclaredTable, region: str) -> Callable[[], str]:
+    return lambda: terraform_table(table, region, exists=True)
 
 
-def _yaml_lines(value: Any) -> list[str]:
-    if isinstance(value, Mapping):
-        lines = []
-        for key, inner in value.items():
-            if isinstance(inner, Mapping | list):
-                lines += [f"{key}:", *(f"  {line}" for line in _yaml_lines(inner))]
-            else:
-                lines.append(f"{key}: {json.dumps(inner, ensure_ascii=False)}")
-        return lines
-    lines = []
-    for inner in value:
-        first, *rest = _yaml_lines(inner)
-        lines += [f"- {first}", *(f"  {line}" for line in rest)]
-    return lines
+def _cloudformation(table: DeclaredTable) -> Callable[[], str]:
+    return lambda: cloudformation_table(table)
 
 
-def _prefix(rule: Mapping[str, Any]) -> str:
-    found = rule.get("Filter", {}).get("Prefix")
-    return str(found if found is not None else rule.get("Prefix", ""))
+def _equivalents(cli: str, by_terraform: Sequence[WrittenText], by_stack: Sequence[WrittenText]) -> Equivalents:
+    texts = Equivalents(cli)
+    for tool, steps in ((TERRAFORM, by_terraform), (CLOUDFORMATION, by_stack)):
+        texts = _with_tool(texts, tool, steps)
+    return texts
 
 
-def _mode(table: Table) -> str:
-    return "PROVISIONED" if table["billing"] == "provisioned" else "PAY_PER_REQUEST"
+def _with_tool(texts: Equivalents, tool: str, steps: Sequence[WrittenText]) -> Equivalents:
+    """With every text of a tool, or with none and the reason: one of several phases alone would be half a change."""
+    try:
+        *earlier, last = [EarlierText(tool, step.says, step.write()) for step in steps]
+    except NotDeclarable as reason:
+        return replace(texts, not_offered=(*texts.not_offered, (tool, str(reason))))
+    says = (*texts.says, (tool, last.says)) if last.says else texts.says
+    texts = replace(texts, earlier=(*texts.earlier, *earlier), says=says)
+    return replace(texts, terraform=last.text) if tool == TERRAFORM else replace(texts, cloudformation=last.text)
 
 
-def _label(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_]", "_", name) if not name[:1].isdigit() else "_" + re.sub(r"\W", "_", name)
-
-
-def _bool(value: object) -> str:
-    return "true" if value else "false"
+def _move_by_cli(facts: StoreFacts, old: str) -> str:
+    """Both changes with the wait between them; where TTL is going off already, the second alone."""
+    wait = "# Wait until describe-time-to-live says DISABLED, up to an hour."
+    off = dynamodb_cli([("UpdateTimeToLive", ttl_request(facts.name, old, on=False))] if old else [], facts.region)
+    on = dynamodb_cli([("UpdateTimeToLive", ttl_request(facts.name, TTL_ATTRIBUTE, on=True))], facts.region)
+    return "\n".join([*([off] if off else []), wait, on])

@@ -1,12 +1,24 @@
-"""The IAM permissions that each of Levee's features needs, for the names that a connection really uses. Pure."""
+"""What a connection uses, as policies name it, and the parts that policies are made of. Pure."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lake.aws.arns import KmsKey, literal, service_host
+
+Condition = tuple[str, str, tuple[str, ...]]
+"""Operator, key and the values of which one has to fit."""
+VERSION = "2012-10-17"
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a connection uses: `partition` and `region` as in ARNs, `account` with 12 digits or "*"."""
+    """What a connection uses: `partition` and `region` as in ARNs, `account` with 12 digits or "*".
+
+    `prefixes` are (bucket, prefix) of what is watched. `bucket_keys` and `store_keys` are the KMS keys that encrypt
+    the buckets' objects by default, and the stores. New stores have names that begin with `new_stores`. `role` is the
+    ARN of the connection's role, "" without one.
+    """
 
     partition: str
     region: str
@@ -15,6 +27,10 @@ class Names:
     coordinators: tuple[str, ...] = ()
     buckets: tuple[str, ...] = ()
     prefixes: tuple[tuple[str, str], ...] = ()
+    bucket_keys: tuple[KmsKey, ...] = ()
+    store_keys: tuple[KmsKey, ...] = ()
+    new_stores: str = "delta_"
+    role: str = ""
 
     def store_arns(self, names: Sequence[str]) -> tuple[str, ...]:
         return tuple(f"arn:{self.partition}:dynamodb:{self.region}:{self.account}:table/{name}" for name in names)
@@ -30,17 +46,25 @@ class Names:
     @property
     def object_arns(self) -> tuple[str, ...]:
         """Objects under the watched prefixes, or of the whole bucket where none is watched in it."""
-        watched = {bucket for bucket, _ in self.prefixes}
-        places = [f"{bucket}/{prefix}" for bucket, prefix in self.prefixes]
-        places += [f"{bucket}/" for bucket in self.buckets if bucket not in watched]
-        return tuple(f"arn:{self.partition}:s3:::{place}*" for place in sorted(places))
+        return tuple(f"arn:{self.partition}:s3:::{bucket}/{literal(prefix)}*" for bucket, prefix in self.places)
 
     @property
-    def scratch_arns(self) -> tuple[str, ...]:
-        """Objects below the scratch folders of writers' self-tests, in buckets and below watched prefixes."""
-        watched = {f"{bucket}/{prefix}" for bucket, prefix in self.prefixes}
-        places = sorted(watched | {f"{bucket}/" for bucket in self.buckets})
-        return tuple(f"arn:{self.partition}:s3:::{place}_levee_writer_test/*" for place in places)
+    def places(self) -> tuple[tuple[str, str], ...]:
+        """Bucket and prefix of all that is used; the prefix is "" where nothing is watched in the bucket."""
+        watched = {bucket for bucket, _ in self.prefixes}
+        return tuple(sorted({*self.prefixes, *((bucket, "") for bucket in self.buckets if bucket not in watched)}))
+
+    @property
+    def own(self) -> Condition:
+        """Nothing of another account, whatever its name: buckets have no account in their ARNs."""
+        account = "${aws:PrincipalAccount}" if self.account == "*" else self.account
+        return "StringEquals", "aws:ResourceAccount", (account,)
+
+    @property
+    def scratch_places(self) -> tuple[tuple[str, str], ...]:
+        """Bucket and prefix of the scratch folders of writers' self-tests, in buckets and below watched prefixes."""
+        parents = {*self.prefixes, *((bucket, "") for bucket in self.buckets)}
+        return tuple(sorted((bucket, f"{prefix}_levee_writer_test/") for bucket, prefix in parents))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +73,26 @@ class PolicyStatement:
 
     actions: tuple[str, ...]
     resources: tuple[str, ...]
+    conditions: tuple[Condition, ...] = ()
+    sid: str = ""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        said: dict[str, Any] = {"Sid": self.sid} if self.sid else {}
+        said |= {"Effect": "Allow", "Action": list(self.actions), "Resource": list(self.resources)}
+        return said | ({"Condition": condition_document(self.conditions)} if self.conditions else {})
+
+
+def condition_document(conditions: Sequence[Condition]) -> dict[str, dict[str, Any]]:
+    """As IAM writes it; one value stands alone, several are a list."""
+    found: dict[str, dict[str, Any]] = {}
+    for operator, key, values in conditions:
+        found.setdefault(operator, {})[key] = values[0] if len(values) == 1 else list(values)
+    return found
+
+
+def policy_document(statements: Sequence[PolicyStatement]) -> dict[str, Any]:
+    return {"Version": VERSION, "Statement": [one.document for one in statements]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,117 +104,60 @@ class FeaturePolicy:
     grants: tuple[PolicyStatement, ...]
 
     @property
-    def document(self) -> dict[str, object]:
-        statements = [
-            {"Effect": "Allow", "Action": list(one.actions), "Resource": list(one.resources)} for one in self.grants
-        ]
-        return {"Version": "2012-10-17", "Statement": statements}
+    def document(self) -> dict[str, Any]:
+        return policy_document(self.grants)
 
 
-def feature_policies(names: Names) -> tuple[FeaturePolicy, ...]:
-    """A policy for each feature; a grant that would name no resource is left out, and so is an empty feature."""
-    stores, logs = names.store_arns(names.all_stores), names.store_arns(names.log_stores)
-    coordinators = names.store_arns(names.coordinators)
-    features = (
-        FeaturePolicy("observe", "Observe tables, stores and buckets", _observe(names, stores)),
-        FeaturePolicy(
-            "repair-log-store",
-            "Repair tables of a log store",
-            (
-                PolicyStatement(("dynamodb:UpdateItem", "dynamodb:DeleteItem"), logs),
-                PolicyStatement(("s3:PutObject", "s3:DeleteObject"), names.object_arns),
-            ),
-        ),
-        FeaturePolicy(
-            "repair-coordinator",
-            "Backfill and repair coordinated tables",
-            (
-                PolicyStatement(("dynamodb:UpdateItem", "dynamodb:PutItem", "dynamodb:DeleteItem"), coordinators),
-                PolicyStatement(("s3:PutObject", "s3:DeleteObject"), names.object_arns if coordinators else ()),
-            ),
-        ),
-        FeaturePolicy(
-            "restore-copies",
-            "Put saved copies back",
-            (PolicyStatement(("dynamodb:PutItem",), stores), PolicyStatement(("s3:PutObject",), names.object_arns)),
-        ),
-        FeaturePolicy("change-stores", "Change commit stores", (PolicyStatement(_STORE_CHANGES, stores),)),
-        FeaturePolicy(
-            "create-stores",
-            "Create commit stores",
-            (
-                PolicyStatement(
-                    ("dynamodb:CreateTable", "dynamodb:TagResource", *_STORE_CHANGES[1:]), names.store_arns(("*",))
-                ),
-            ),
-        ),
-        FeaturePolicy(
-            "change-lifecycle",
-            "Change lifecycle rules",
-            (PolicyStatement(("s3:GetLifecycleConfiguration", "s3:PutLifecycleConfiguration"), names.bucket_arns),),
-        ),
-        FeaturePolicy(
-            "sweep",
-            "Sweep finished temp files",
-            (
-                PolicyStatement(("s3:ListBucket",), names.bucket_arns),
-                PolicyStatement(("s3:DeleteObject", "s3:GetObject"), names.object_arns),
-                PolicyStatement(("dynamodb:GetItem",), logs),
-            ),
-        ),
-        FeaturePolicy("writer-tests", "Look at writers' self-tests and clean them up", _writer_tests(names)),
-        FeaturePolicy(
-            "load",
-            "See throttles and peaks",
-            (PolicyStatement(("cloudwatch:GetMetricData",), ("*",) if stores else ()),),
-        ),
-        FeaturePolicy(
-            "check-permissions", "Check permissions", (PolicyStatement(("iam:SimulatePrincipalPolicy",), ("*",)),)
-        ),
-    )
-    return tuple(kept for one in features if (kept := _without_empty(one)).grants)
+def listing(bucket_arn: str, prefixes: Sequence[str], own: Condition, sid: str = "") -> PolicyStatement:
+    """Listing below these prefixes of one bucket, and being told of an absent object that it is absent.
+
+    S3 answers 403 in place of 404 to whoever may not list the bucket; such a request has no s3:prefix, which IfExists
+    passes. It passes a listing that names no prefix, too.
+    """
+    below = () if "" in prefixes else (("StringLikeIfExists", "s3:prefix", tuple(f"{literal(p)}*" for p in prefixes)),)
+    return PolicyStatement(("s3:ListBucket",), (bucket_arn,), (own, *below), sid)
 
 
-_STORE_CHANGES = ("dynamodb:UpdateTable", "dynamodb:UpdateTimeToLive", "dynamodb:UpdateContinuousBackups")
+def key_use(keys: Sequence[KmsKey], service: str, actions: Sequence[str], sid: str = "") -> Iterator[PolicyStatement]:
+    """Use of KMS keys, by way of one service alone."""
+    for number, key in enumerate(keys):
+        via: Condition = ("StringEquals", "kms:ViaService", (service_host(service, key.region),))
+        alias: tuple[Condition, ...] = (
+            (("ForAnyValue:StringEquals", "kms:ResourceAliases", (key.alias,)),) if key.alias else ()
+        )
+        name = f"{sid}{number + 1}" if sid and number else sid
+        yield PolicyStatement(tuple(actions), (key.resource,), (via, *alias), name)
 
 
-def _observe(names: Names, stores: tuple[str, ...]) -> tuple[PolicyStatement, ...]:
-    return (
-        PolicyStatement(
-            (
-                "s3:ListBucket",
-                "s3:GetBucketVersioning",
-                "s3:GetLifecycleConfiguration",
-                "s3:GetReplicationConfiguration",
-                "s3:GetIntelligentTieringConfiguration",
-            ),
-            names.bucket_arns,
-        ),
-        PolicyStatement(("s3:GetObject",), names.object_arns),
-        PolicyStatement(
-            (
-                "dynamodb:DescribeTable",
-                "dynamodb:DescribeTimeToLive",
-                "dynamodb:DescribeContinuousBackups",
-                "dynamodb:GetItem",
-                "dynamodb:Query",
-                "dynamodb:Scan",
-            ),
-            stores,
-        ),
-    )
+@dataclass(frozen=True, slots=True)
+class RoleTrust:
+    """Who may act as the connection's role: `principal` is Levee's own identity, or a word to put it in place of."""
+
+    role: str
+    external_id: str = ""
+    principal: str = "LEVEE_IDENTITY_ARN"
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """A trust policy; the external id keeps anyone apart whom the same identity acts for."""
+        statement: dict[str, Any] = {
+            "Effect": "Allow",
+            "Principal": {"AWS": self.principal},
+            "Action": "sts:AssumeRole",
+        }
+        if self.external_id:
+            statement["Condition"] = {"StringEquals": {"sts:ExternalId": self.external_id}}
+        return {"Version": VERSION, "Statement": [statement]}
 
 
-def _writer_tests(names: Names) -> tuple[PolicyStatement, ...]:
-    return (
-        PolicyStatement(("s3:ListBucket",), names.bucket_arns),
-        PolicyStatement(("s3:GetObject", "s3:DeleteObject"), names.scratch_arns),
-        PolicyStatement(("dynamodb:Query",), names.store_arns(names.log_stores)),
-        PolicyStatement(("dynamodb:Scan",), names.store_arns(names.coordinators)),
-        PolicyStatement(("dynamodb:GetItem", "dynamodb:DeleteItem"), names.store_arns(names.all_stores)),
-    )
+@dataclass(frozen=True, slots=True)
+class SimulatedContext:
+    """What IAM has to be told of a request that it only imagines, by the conditions of the statement it is for."""
 
+    account: str
+    conditions: tuple[Condition, ...] = field(default=())
 
-def _without_empty(policy: FeaturePolicy) -> FeaturePolicy:
-    grants = tuple(one for one in policy.grants if one.resources)
-    return FeaturePolicy(policy.feature, policy.title, grants)
+    @property
+    def entries(self) -> Mapping[str, str]:
+        fixed = {key: values[0] for _, key, values in self.conditions if key.startswith("kms:")}
+        return {"aws:ResourceAccount": self.account, **fixed}

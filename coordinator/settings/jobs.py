@@ -1,15 +1,15 @@
 """The kinds of jobs of settings: `plan-upkeep`; `create-store`, `change-store`, `change-bucket` that carry it out."""
 
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from django.utils import timezone
 
 from changes.calls import Result, Sending
-from changes.documents import OutcomeDocument, call_document, outcome_document, planned_result
-from changes.execution import CallOutcome, Execution, execute
-from changes.gate import BEFORE_ANY_CHANGE, check_loss, check_name, check_writable, connection_of
+from changes.carrying_out import Snapshots, carry_out_in_one_step, check_danger, check_shown, lake_to_change
+from changes.documents import planned_result
+from changes.execution import Execution
+from changes.gate import BEFORE_ANY_CHANGE, connection_of
 from changes.plan import ChangePlan, Refusal
 from coordinator.models import Bucket, CommitStore
 from coordinator.observation.settings_of_aws import observe_bucket_now, observe_store_now
@@ -97,62 +97,33 @@ def change_bucket(context: JobContext, params: ChangeParams) -> str:
 def _apply(context: JobContext, params: ChangeParams) -> str:
     change = read_change_request(params["wish"])
     connection = connection_of(context)
-    check_writable(connection)
-    with open_lake(lake_access(connection)) as lake:
+    with lake_to_change(context) as lake:
         with context.step("Read and plan anew"):
             plan = _confirmed(params, plan_now(connection, lake, change, timezone.now(), _progress(context)))
-            if plan.can_lose:
-                check_loss(context, params, LOSING_VERB, subject_name(change))
-            elif plan.danger:
-                check_name(params, subject_name(change))
+            check_danger(context, params, plan, subject_name(change), LOSING_VERB)
         execution = _carry_out(context, connection, lake, plan)
         with context.step("Read it again") as step:
             step.detail = _observe(connection, lake, change)
-    context.result({"requests": lake.requests.total})
     return _closing(plan, execution)
 
 
 def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: ChangePlan) -> Execution:
-    documents: list[OutcomeDocument] = []
-    ids: list[str] = []
-    counts: Counter[str] = Counter()
-    before: dict[str, object] = {"calls": [call_document(call) for call in plan.calls[:MOST_SHOWN]]}
-    after: dict[str, object] = {"calls": documents}
-    context.result({"outcomes": documents, "before": before, "after": after, "aws_request_ids": ids})
-
-    def remember(was: Mapping[str, object], will: Mapping[str, object]) -> None:
-        before.update(was)
-        after.update(will)
-
-    def note(place: int, outcome: CallOutcome) -> None:
-        documents.append(outcome_document(outcome))
-        ids.extend(outcome.request_ids)
-        counts.update(outcome.answer.counts)
-        after.update(counts)
-        level = "INFO" if outcome.may_go_on else "WARN"
-        context.log(outcome.sentence, level=level, step=f"call {place + 1}")
-        context.progress(place + 1, len(plan.calls))
-
+    kept = Snapshots(plan, {}, MOST_SHOWN)
+    context.result({"outcomes": kept.calls})
     sending = Sending(
         lake,
         pause=lambda: _pause(context),
         check_cancelled=context.check_cancelled,
-        remember=remember,
+        remember=kept.remember,
         records=records_for(context, connection),
     )
-    with context.step(plan.title) as step:
-        execution = execute(plan.calls, sending, note)
-        step.detail = execution.outcomes[-1].sentence
-        step.state = "failed" if execution.end else "done"
-    return execution
+    return carry_out_in_one_step(context, plan, kept, sending)
 
 
 def _confirmed(params: ChangeParams, made: ChangePlan | Refusal) -> ChangePlan:
     if isinstance(made, Refusal):
         raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {made.reason}")
-    if made.digest != params["digest"]:
-        changed = "what the plan rests on has changed since it was shown. Plan it again."
-        raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {changed}")
+    check_shown(made, params["digest"])
     return made
 
 

@@ -126,6 +126,6 @@ def _value(tree: Tree) -> Any:
         return _map(tree, in_and=name == "And")
     if name in _NUMBERS and text.strip().isdecimal():
         return int(text)
-    if name == "ExpiredObjectDeleteMarker":
+    if name == "ExpiredObjectDeleteMarker" and text.strip() in ("true", "false"):
         return text.strip() == "true"
     return text

@@ -13,11 +13,10 @@ from coordinator.protocols.lifecycle import LifecycleAction, is_on_temp_files
 from coordinator.protocols.rule_troubles import MOST_RULES
 from coordinator.protocols.waiting_files import SHORTEST_TEMP_DAYS
 from coordinator.protocols.wording import DAY, counted, thousands
-from coordinator.settings.equivalents import lifecycle_equivalents
+from coordinator.settings.equivalents import lifecycle_changed
 from coordinator.settings.lifecycle_calls import WriteLifecycle
 from coordinator.settings.lifecycle_merge import (
     multipart_rule_xml,
-    rule_json,
     temp_rule_xml,
     uses_old_form,
     with_days,
@@ -301,8 +300,6 @@ def _plan(
 ) -> ChangePlan:
     owner = facts.account if facts.owned else ""
     call = WriteLifecycle(facts.bucket, rule_id, xml, lifecycle.digest, says, not merged.rules, owner)
-    rules = [rule_json(rule) for rule in merged.rules]
-    changed = next((one for one in rules if one.get("ID") == rule_id), {}) if xml else {}
     return ChangePlan(
         kind=change.ACT,
         subject=change.bucket,
@@ -310,7 +307,7 @@ def _plan(
         calls=(call,),
         conditions=("The lifecycle configuration is, to the byte, the one that this plan was made from.",),
         consequences=tuple(consequences),
-        equivalents=lifecycle_equivalents(facts.bucket, rules, changed),
+        equivalents=lifecycle_changed(facts.bucket, facts.region, lifecycle, merged),
     )
 
 

@@ -5,17 +5,19 @@ a key that nobody uses, under a condition that cannot hold: AWS looks at the per
 IAM simulates, which knows the policies of the identity and not those of buckets and keys.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TypedDict
 from uuid import uuid4
 
-from coordinator.models import Bucket, CommitStore, DeltaTable, Watch
-from coordinator.observation.surveys import table_uri
-from coordinator.settings.iam import FeaturePolicy, Names, feature_policies
+from coordinator.models import CommitStore
+from coordinator.settings.iam import FeaturePolicy, PolicyStatement, SimulatedContext
+from coordinator.settings.iam_features import feature_policies
+from coordinator.settings.iam_names import NEW_STORES, names_of
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
+from lake.aws.arns import spelled
 from lake.aws.errors import AwsError
 from lake.aws.identity import Identity, caller, simulate
 from lake.delta import coordinator_items, log_store
@@ -29,11 +31,11 @@ _REACHED = frozenset(
         "NotFound",
         "NoSuchLifecycleConfiguration",
         "ReplicationConfigurationNotFoundError",
+        "ServerSideEncryptionConfigurationNotFoundError",
         "ConditionalCheckFailedException",
         "PreconditionFailed",
         "ConditionalRequestConflict",
         "ValidationException",
-        "ResourceNotFoundException",
     }
 )
 
@@ -50,6 +52,34 @@ class PermissionCheck:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """One permission of a feature, and the statement that grants it."""
+
+    feature: str
+    action: str
+    resource: str
+    grant: PolicyStatement
+
+    @property
+    def name(self) -> str:
+        """Of the DynamoDB table, or of the bucket with the key's pattern."""
+        return self.resource.partition(":table/")[2] or self.resource.rpartition(":::")[2]
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether it is of one thing that has a name: not of all tables that are called alike."""
+        if ":table/" in self.resource:
+            return "*" not in self.name
+        return bool(self.name.rstrip("*")) and "*" not in self.name.rstrip("*").replace("${*}", "")
+
+    @property
+    def listed(self) -> str:
+        """Where a listing may look, "" for anywhere."""
+        prefixes = [values[0] for _, key, values in self.grant.conditions if key == "s3:prefix"]
+        return spelled(prefixes[0].removesuffix("*")) if prefixes else ""
+
+
 class Permissions(TypedDict):
     """Which permissions an identity has, each a `PermissionCheck`; `identity` is an ARN, "" where nobody knows it."""
 
@@ -57,29 +87,17 @@ class Permissions(TypedDict):
     permissions: list[dict[str, str]]
 
 
-def policies(connection: Connection, account: str = "*") -> tuple[FeaturePolicy, ...]:
+def policies(connection: Connection, account: str = "*", new_stores: str = NEW_STORES) -> tuple[FeaturePolicy, ...]:
     """The policy of each feature for this connection's real names."""
-    return feature_policies(names_of(connection, account))
+    return feature_policies(names_of(connection, account, new_stores))
 
 
-def names_of(connection: Connection, account: str = "*") -> Names:
-    """What the connection's records name; its account is taken from the ARN of a store where it is not given."""
-    stores = CommitStore.objects.filter(connection=connection)
-    watches = [uri for one in Watch.objects.filter(connection=connection) if (uri := table_uri(one.uri))]
-    tables = DeltaTable.objects.filter(connection=connection, gone_at=None)
-    buckets = {uri.bucket for uri in watches} | set(tables.values_list("bucket", flat=True).distinct())
-    buckets |= set(Bucket.objects.filter(connection=connection).values_list("name", flat=True))
-    region = connection.region
-    partition = "aws-cn" if region.startswith("cn-") else "aws-us-gov" if "-gov-" in region else "aws"
-    return Names(
-        partition,
-        region,
-        account or "*",
-        tuple(stores.filter(kind=CommitStore.Kind.LOG_STORE).order_by("name").values_list("name", flat=True)),
-        tuple(stores.filter(kind=CommitStore.Kind.COMMIT_COORDINATOR).order_by("name").values_list("name", flat=True)),
-        tuple(sorted(buckets)),
-        tuple(sorted({(uri.bucket, f"{uri.key}/" if uri.key else "") for uri in watches})),
-    )
+def _wanted(connection: Connection, account: str) -> Iterator[_Wanted]:
+    for policy in policies(connection, account):
+        for grant in policy.grants:
+            for resource in grant.resources:
+                for action in grant.actions:
+                    yield _Wanted(policy.feature, action, resource, grant)
 
 
 def check_all(
@@ -91,22 +109,16 @@ def check_all(
     """Identity and permissions as JSON. No single refusal ends it; raises AwsError only without credentials."""
     simulation = Simulation(lake)
     identity = simulation.identity
-    pairs = [
-        (policy.feature, action, resource)
-        for policy in policies(connection, identity.account if identity else "*")
-        for grant in policy.grants
-        for resource in grant.resources
-        for action in grant.actions
-    ]
+    wanted = list(dict.fromkeys(_wanted(connection, identity.account if identity else "*")))
     known: dict[tuple[str, str], PermissionCheck] = {}
     found = []
-    for done, (feature, action, resource) in enumerate(pairs, start=1):
+    for done, each in enumerate(wanted, start=1):
         check_cancelled()
-        if (action, resource) not in known:
-            known[action, resource] = _check(feature, action, resource, lake, simulation)
-        one = known[action, resource]
-        found.append(asdict(PermissionCheck(feature, action, resource, one.held, one.how, one.reason)))
-        progress(done, len(pairs))
+        if (each.action, each.resource) not in known:
+            known[each.action, each.resource] = _check(each, lake, simulation)
+        one = known[each.action, each.resource]
+        found.append(asdict(PermissionCheck(each.feature, each.action, each.resource, one.held, one.how, one.reason)))
+        progress(done, len(wanted))
     return {"identity": identity.arn if identity else "", "permissions": found}
 
 
@@ -124,47 +136,52 @@ class Simulation:
                 raise
             self._why_not = f"Who the connection is, is not known: {error}"
 
-    def judge(self, feature: str, action: str, resource: str) -> PermissionCheck:
+    def judge(self, wanted: _Wanted) -> PermissionCheck:
+        answer = partial(PermissionCheck, wanted.feature, wanted.action, wanted.resource)
         if self._why_not or self.identity is None:
-            return PermissionCheck(feature, action, resource, "unknown", "", self._why_not)
+            return answer("unknown", "", self._why_not)
+        context = SimulatedContext(self.identity.account, wanted.grant.conditions).entries
         try:
-            found = simulate(self._lake.services, self.identity.principal, [action], resource)
+            found = simulate(
+                self._lake.services, self.identity.principal, [wanted.action], wanted.resource, context=context
+            )
         except AwsError as error:
             self._why_not = f"It cannot be found out without making a change, and IAM does not simulate it: {error}"
-            return PermissionCheck(feature, action, resource, "unknown", "", self._why_not)
-        decision = found.get(action, "")
+            return answer("unknown", "", self._why_not)
+        decision = found.get(wanted.action, "")
         if decision == "allowed":
-            return PermissionCheck(feature, action, resource, "yes", "simulated")
+            return answer("yes", "simulated")
         denied = {"explicitDeny": "A policy denies it.", "implicitDeny": "No policy allows it."}.get(decision)
-        return PermissionCheck(
-            feature, action, resource, "no" if denied else "unknown", "simulated", denied or decision
-        )
+        return answer("no" if denied else "unknown", "simulated", denied or decision)
 
 
-def _check(feature: str, action: str, resource: str, lake: Lake, simulation: Simulation) -> PermissionCheck:
-    name = resource.partition(":table/")[2] or resource.rpartition(":::")[2]
-    how = "asked"
-    probe = _READS.get(action)
-    if probe is None:
-        how, probe = "tried", _TRIED.get(action)
-    if probe is None or "*" in name.rstrip("*") or not name.rstrip("*"):
-        return simulation.judge(feature, action, resource)
+def _check(wanted: _Wanted, lake: Lake, simulation: Simulation) -> PermissionCheck:
+    how, probe = _probe(wanted)
+    answer = partial(PermissionCheck, wanted.feature, wanted.action, wanted.resource)
+    if probe is None or not wanted.can_be_asked:
+        return simulation.judge(wanted)
     try:
-        probe(lake, name)
+        probe(lake, wanted.name)
     except AwsError as error:
         if error.is_access_denied:
-            return PermissionCheck(feature, action, resource, "no", how, str(error))
-        if error.code not in _REACHED:
-            return PermissionCheck(feature, action, resource, "unknown", how, str(error))
+            return answer("no", how, str(error))
         # A table that is not there says nothing of a permission on it.
-        if error.code == "ResourceNotFoundException":
-            return PermissionCheck(feature, action, resource, "unknown", how, str(error))
-    return PermissionCheck(feature, action, resource, "yes", how)
+        if error.code not in _REACHED:
+            return answer("unknown", how, str(error))
+    return answer("yes", how)
+
+
+def _probe(wanted: _Wanted) -> tuple[str, Callable[[Lake, str], object] | None]:
+    if wanted.action == "s3:ListBucket":
+        return "asked", partial(_list, wanted.listed)
+    if read := _READS.get(wanted.action):
+        return "asked", read
+    return "tried", _TRIED.get(wanted.action)
 
 
 def _object(name: str) -> tuple[str, str]:
     """A key under that place which nobody uses."""
-    bucket, _, prefix = name.rstrip("*").partition("/")
+    bucket, _, prefix = spelled(name.removesuffix("*")).partition("/")
     return bucket, f"{prefix}{PROBE_FOLDER}{uuid4()}"
 
 
@@ -192,8 +209,8 @@ def _bucket(operation: str, subresource: str, lake: Lake, name: str) -> object:
     return lake.s3.ask(f"s3:{operation}", name, "", query={subresource: ""}, target=f"s3://{name}")
 
 
-def _list(lake: Lake, name: str) -> object:
-    return next(iter(lake.s3.list(name, PROBE_FOLDER, max_keys=1)), None)
+def _list(prefix: str, lake: Lake, name: str) -> object:
+    return next(iter(lake.s3.list(name, f"{prefix}{PROBE_FOLDER}", max_keys=1)), None)
 
 
 def _describe(operation: str, lake: Lake, name: str) -> object:
@@ -244,10 +261,10 @@ def _delete_item(lake: Lake, name: str) -> object:
 
 
 _READS: dict[str, Callable[[Lake, str], object]] = {
-    "s3:ListBucket": _list,
     "s3:GetObject": _get_object,
     "s3:GetBucketVersioning": partial(_bucket, "GetBucketVersioning", "versioning"),
     "s3:GetLifecycleConfiguration": partial(_bucket, "GetBucketLifecycleConfiguration", "lifecycle"),
+    "s3:GetEncryptionConfiguration": partial(_bucket, "GetBucketEncryption", "encryption"),
     "s3:GetReplicationConfiguration": partial(_bucket, "GetBucketReplication", "replication"),
     "s3:GetIntelligentTieringConfiguration": partial(
         _bucket, "ListBucketIntelligentTieringConfigurations", "intelligent-tiering"

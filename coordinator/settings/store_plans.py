@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from changes.calls import Call
-from changes.plan import NOTHING_TO_DO, ChangePlan, Equivalents, Refusal
+from changes.plan import NOTHING_TO_DO, ChangePlan, Refusal
 from coordinator.protocols.stores import COMMIT_COORDINATOR, TTL_ATTRIBUTE
 from coordinator.protocols.wording import counted, joined, thousands, verb
 from coordinator.settings.creation import plan_creation
-from coordinator.settings.equivalents import cloudformation_table, dynamodb_cli, terraform_table
+from coordinator.settings.equivalents import changed, dynamodb_cli, ttl_moved
 from coordinator.settings.requests import (
     Capacity,
     ChangeCapacity,
@@ -31,7 +31,6 @@ from coordinator.settings.store_calls import (
     capacity_in_words,
     store_call,
     ttl_call,
-    ttl_request,
 )
 from coordinator.settings.store_facts import SettingValue, StoreFacts, why_not_changed
 from lake.aws.dynamodb import StoreDescription
@@ -82,15 +81,21 @@ def _capacity(change: ChangeCapacity, facts: StoreFacts, found: StoreDescription
     call = store_call(
         "UpdateTable", request, f"Make {change.name} {capacity_in_words(wanted)}.", (ACTIVE, *has), will, facts.arn
     )
-    settings = {"billing": "on_demand" if wanted.on_demand else "provisioned"}
     return _plan(
         change,
         facts,
         f"Make {change.name} {capacity_in_words(wanted)}",
         (call,),
         _of_capacity(wanted, facts),
-        settings | {"read": wanted.read, "write": wanted.write},
+        _capacity_settings(wanted),
     )
+
+
+def _capacity_settings(wanted: Capacity) -> dict[str, Any]:
+    """As in `DeclaredTable`: a limit of requests on demand is no setting of a table with capacity of its own."""
+    if wanted.on_demand:
+        return {"on_demand": True, "read": 0, "write": 0}
+    return {"on_demand": False, "read": wanted.read, "write": wanted.write, "most_read": None, "most_write": None}
 
 
 def _of_capacity(wanted: Capacity, facts: StoreFacts) -> tuple[str, ...]:
@@ -212,16 +217,15 @@ def _migrate_ttl(change: MigrateTtl, facts: StoreFacts, found: StoreDescription)
         "Between the two changes nothing expires, which does no harm.",
     )
     title = f"Move TTL of {change.name} from {attribute or 'another attribute'} to {TTL_ATTRIBUTE}"
-    requests = [ttl_request(change.name, attribute, on=False), ttl_request(change.name, TTL_ATTRIBUTE, on=True)]
-    cli = dynamodb_cli([("UpdateTimeToLive", one) for one in requests], facts.region)
-    wait = "# Wait until describe-time-to-live says DISABLED, up to an hour."
-    settings = {"name": change.name, "ttl": (TTL_ATTRIBUTE, True)}
-    texts = Equivalents(
-        cli.replace("\n", f"\n{wait}\n", 1),
-        f"# Apply with ttl.enabled = false first, and with this an hour later.\n{terraform_table(settings)}",
-        f"# Deploy with Enabled: false first, and with this an hour later.\n{cloudformation_table(settings)}",
+    return ChangePlan(
+        change.ACT,
+        change.name,
+        title,
+        calls,
+        told,
+        conditions=_conditions(facts),
+        equivalents=ttl_moved(facts),
     )
-    return ChangePlan(change.ACT, change.name, title, calls, told, conditions=_conditions(facts), equivalents=texts)
 
 
 def _disable_ttl(change: DisableTtl, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
@@ -284,12 +288,7 @@ def _plan(
     settings: Mapping[str, Any],
     danger: str = "",
 ) -> ChangePlan:
-    table = {"name": change.name, **settings}
-    texts = Equivalents(
-        dynamodb_cli([(call.verb, json.loads(call.request)) for call in calls], facts.region),
-        terraform_table(table),
-        cloudformation_table(table),
-    )
+    cli = dynamodb_cli([(call.verb, json.loads(call.request)) for call in calls], facts.region)
     return ChangePlan(
         change.ACT,
         change.name,
@@ -298,7 +297,7 @@ def _plan(
         consequences,
         conditions=_conditions(facts),
         danger=danger,
-        equivalents=texts,
+        equivalents=changed(facts, cli, **settings),
     )
 
 

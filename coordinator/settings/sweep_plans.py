@@ -155,8 +155,8 @@ def _equivalents(change: Sweep, tally: Tally) -> Equivalents:
             f"# {counted(more, 'more file')}, each judged finished, {'has' if more == 1 else 'have'} no line here: run "
             "these, then plan the sweep again for the next."
         )
-    none = "# A sweep is no setting: there is nothing to declare."
-    return Equivalents("\n".join(lines), none, none)
+    reason = "A sweep is no setting: there is nothing to declare."
+    return Equivalents("\n".join(lines), not_offered=(("terraform", reason), ("cloudformation", reason)))
 
 
 def _kept(tally: Tally) -> list[str]:

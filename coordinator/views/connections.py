@@ -42,6 +42,7 @@ def connection(request: HttpRequest, connection_id: int) -> HttpResponse:
     context = {
         "connection": found,
         "identity": result.get("identity", ""),
+        "trust": queries.role_trust(found),
         "features": queries.feature_lines(found, result),
         "checked_at": parse_datetime(str(result.get("checked_at", ""))),
         "permissions": result.get("permissions", []),

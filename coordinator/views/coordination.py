@@ -1,7 +1,7 @@
 """Enabling and dropping: choose, check, confirm. Nothing here reads the lake; a short job checks."""
 
 from collections.abc import Iterable
-from typing import Any
+from functools import partial
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -9,12 +9,13 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from changes.pages import Confirmed, confirmed, plan_page
 from coordinator.coordination import actions
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import check_jobs
 from coordinator.coordination.features import LEFT_BEHIND
-from coordinator.coordination.gate import STATEMENTS, ConfirmationNeeded
-from coordinator.coordination.jobs import VERBS, change_of
+from coordinator.coordination.gate import STATEMENTS
+from coordinator.coordination.jobs import VERBS
 from coordinator.coordination.moves import NOTE
 from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.reading import CoordinationRequest
@@ -23,14 +24,11 @@ from coordinator.queries import coordination as queries
 from coordinator.queries.coordination_ahead import plain_commits
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
-from dashboard.connections.writable import ChangeRefused, why_not_writable
+from dashboard.connections.writable import why_not_writable
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 from dashboard.web.answers import SeeOther
-from lake.delta.uri import TableUri
 
-POLL_SECONDS = 2
-_LONGEST = 64
 OF_A_TABLE = (Operation.ENABLE, Operation.DROP, Operation.LEFTOVERS)
 
 
@@ -66,7 +64,7 @@ def start(request: HttpRequest, table_id: int, operation: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def checks(request: HttpRequest, table_id: int, operation: str, job_id: UUID) -> HttpResponse:
-    """Show the checks of one act; POST has it done if they are those of a fresh reading."""
+    """Show one plan with the checks that it rests on; POST has it done if they are those of a fresh reading."""
     table, wanted = _table(table_id), _operation(operation, OF_A_TABLE)
     job = get_object_or_404(check_jobs(table.uri, wanted), pk=job_id, connection=table.connection)
     again = reverse("table-coordination", args=[table.pk, wanted.value])
@@ -88,55 +86,35 @@ def checked(
 
 
 def confirm(request: HttpRequest, job: Job, address: str, again: str, table: DeltaTable | None) -> HttpResponse:
-    context: dict[str, Any] = {"status": 200}
-    if request.method == "POST":
-        answer = _act(request, job)
-        if isinstance(answer, HttpResponse):
-            return answer
-        context = answer
-    view = queries.checks_view(job, table)
-    change = change_of(job.params)
-    status = context.pop("status")
-    poll = None if view.is_ready else POLL_SECONDS
-    context |= {
-        "view": view,
+    """The plan that a job made; POST has it carried out."""
+    page = queries.coordination_page(job, table, again)
+    operation = page.change.operation
+    context = {
         "table": table,
-        "change": change,
-        "operation": change.operation.value,
-        "name": TableUri.parse(change.uri).name,
+        "operation": operation.value,
         "address": address,
-        "again": again,
-        "statement": STATEMENTS.get(change.operation, ""),
+        "statement": STATEMENTS.get(operation, ""),
         "guard": plain_commits(table) if table else "",
         "stated": request.POST.get("stated") == "yes",
-        "poll_seconds": poll,
-        "why_not": why_not(request, change.operation, job.connection),
-        "note": NOTE,
+        "probe": request.POST.get("probe") == "yes",
+        "why_not": why_not(request, operation, job.connection),
         "worst_state": table.state if table else "",
     }
-    template = "coordinator/coordination_checks.html" + ("#checks" if getattr(request, "htmx", False) else "")
-    return render(request, template, context, status=status)
+    if request.method == "POST":
+        return confirmed(request, page, context, partial(_act, request, job))
+    return plan_page(request, page, context)
 
 
-def _act(request: HttpRequest, job: Job) -> HttpResponse | dict[str, Any]:
-    try:
-        done = actions.act(
-            Actor.from_request(request),
-            job,
-            request.POST.get("digest", "")[:_LONGEST],
-            confirm=request.POST.get("confirm", "")[:600],
-            stated=request.POST.get("stated") == "yes",
-            probe=request.POST.get("probe") == "yes",
-            reason=request.POST.get("reason", ""),
-        )
-    except (ChangeRefused, JobBusy) as refusal:
-        return {
-            "status": 422 if isinstance(refusal, ConfirmationNeeded) else 409,
-            "refused": str(refusal),
-            "busy": refusal.job if isinstance(refusal, JobBusy) else None,
-            "reason": request.POST.get("reason", ""),
-        }
-    return SeeOther(reverse("job", args=[done.pk]))
+def _act(request: HttpRequest, job: Job, sent: Confirmed) -> Job:
+    return actions.act(
+        Actor.from_request(request),
+        job,
+        sent.digest,
+        confirm=sent.confirm,
+        stated=request.POST.get("stated") == "yes",
+        probe=request.POST.get("probe") == "yes",
+        reason=sent.reason,
+    )
 
 
 def _features(request: HttpRequest, table: DeltaTable, operation: Operation) -> tuple[str, ...]:

@@ -4,14 +4,17 @@ import shlex
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from coordinator.coordination.compatibility import ReadSupport, WriteSupport, leftovers_in_words, matrix
 from coordinator.coordination.conf_documents import conf_document
 from coordinator.coordination.moves import NOTE, moves_from
+from coordinator.coordination.policy_documents import shown_policies
 from coordinator.coordination.releases import RELEASES, release_named
 from coordinator.coordination.session_conf import MECHANISMS, WriterConfig
 from coordinator.coordination.writer_configs import writer_config_of_store, writer_config_of_table
+from coordinator.coordination.writer_policies import PolicySubject, subject_of_store, subject_of_table
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.queries import table_page
 from coordinator.queries.table_list import MECHANISM_WORDS
@@ -40,6 +43,8 @@ def of_table(request: HttpRequest, table_id: int) -> HttpResponse:
     """Session settings for this table, by mechanism and release."""
     table = _table(table_id)
     context = _settings(request, Mechanism(table.mechanism), writer_config_of_table(table), [table.uri])
+    context["doctor"] = reverse("table-doctor", args=[table.pk])
+    context |= _policies(subject_of_table(table), context["chosen_mechanism"], [table.uri])
     return render(request, "coordinator/table_writers.html", _frame(table, "writers") | context)
 
 
@@ -50,8 +55,9 @@ def of_store(request: HttpRequest, store_id: int) -> HttpResponse:
     is_log_store = store.kind == CommitStore.Kind.LOG_STORE
     own = Mechanism.LOG_STORE if is_log_store else Mechanism.COORDINATED_COMMITS
     context = _settings(request, own, writer_config_of_store(store), ["--store", store.name])
-    context |= {"store": store, "worst_state": store.state, "tests": tests_of(store)}
-    context["why_no_test"] = why_no_plan(Actor.from_request(request), store.connection)
+    context |= {"tests": tests_of(store), "why_no_test": why_no_plan(Actor.from_request(request), store.connection)}
+    context |= _policies(subject_of_store(store), context["chosen_mechanism"], ["--store", store.name])
+    context |= {"store": store, "worst_state": store.state, "doctor": reverse("store-doctor", args=[store.pk])}
     return render(request, "coordinator/store_writers.html", context)
 
 
@@ -87,6 +93,16 @@ def _settings(request: HttpRequest, own: Mechanism, config: WriterConfig, named:
         "own": own.value,
         "chosen_release": release.delta,
         "releases": RELEASES,
+    }
+
+
+def _policies(subject: PolicySubject, chosen: object, named: list[str]) -> dict[str, object]:
+    mechanism = Mechanism(str(chosen))
+    words = ["levee", "commits", "policy", *named, "--mechanism", mechanism.value, "--role", "writer"]
+    return {
+        "policies": shown_policies(subject, mechanism),
+        "policy_place": subject.uri.s3a,
+        "policy_command": shlex.join([*words, "--format", "terraform"]),
     }
 
 

@@ -1,7 +1,5 @@
 """What may be done with jobs: submit one, run one in the foreground, cancel one."""
 
-import os
-import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ from dashboard.audit.log import AuditOutcome, record
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs import lifecycle
-from dashboard.jobs.execution import execute, record_outcome
+from dashboard.jobs.execution import execute, record_outcome, this_process
 from dashboard.jobs.models import ACTIVE, Job, JobState
 from dashboard.jobs.reaper import deliver, lose_if_silent
 from dashboard.jobs.registry import JobKind, kind_named
@@ -84,7 +82,7 @@ def run_in_foreground(
     while True:
         draft = _draft(actor, kind_named(kind), title, work)
         job, _ = _create(actor, draft)
-        if execute(job.pk, _this_process()):
+        if execute(job.pk, this_process()):
             job.refresh_from_db()
             return job
         _wait_until_finished(job, deadline)
@@ -192,7 +190,3 @@ def _wait_until_finished(job: Job, deadline: float) -> None:
         time.sleep(POLL_SECONDS)
         job.refresh_from_db()
         lose_if_silent(job, timezone.now())
-
-
-def _this_process() -> str:
-    return f"{socket.gethostname()}/{os.getpid()}"

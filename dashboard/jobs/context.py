@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from typing import Any, TypedDict
 
 from django.utils import timezone
@@ -96,13 +97,13 @@ class JobContext:
         self._asked_at = float("-inf")
 
     @contextmanager
-    def step(self, name: str) -> Iterator[Step]:
-        """Declare a step as it begins; at the end of the block it is done, or what the block set `state` to.
+    def step(self, name: str, waits_for: str = "", *, since_seconds: float = 0.0) -> Iterator[Step]:
+        """Declare a step as it begins, or began so long ago; at the end of the block it is done, or what that set.
 
-        It is failed if the block raises.
+        `waits_for` is its detail while it runs and nothing else is. It is failed if the block raises.
         """
         self.check_cancelled()
-        step = Step(name, started=_now())
+        step = Step(name, detail=waits_for, started=moment_ago(since_seconds))
         self._steps.append(step)
         self._store()
         try:
@@ -114,7 +115,8 @@ class JobContext:
             if step.state == "running":
                 step.state = "done"
         finally:
-            step.ended = _now()
+            step.detail = "" if step.detail == waits_for else step.detail
+            step.ended = step.ended or moment_ago()
             self._store()
 
     def progress(self, done: int, total: int | None, bytes_done: int = 0) -> None:
@@ -167,5 +169,7 @@ class JobContext:
         return [asdict(step) for step in self._steps]
 
 
-def _now() -> str:
-    return timezone.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def moment_ago(seconds: float = 0.0) -> str:
+    """So many seconds ago, as a step keeps a moment."""
+    at = timezone.now() - timedelta(seconds=seconds)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -15,7 +15,13 @@ from lake.aws.answers import AwsResponse, malformed
 from lake.aws.errors import AwsError
 
 # What S3 answers where a bucket simply has no such configuration.
-NONE_CONFIGURED = frozenset({"NoSuchLifecycleConfiguration", "ReplicationConfigurationNotFoundError"})
+NONE_CONFIGURED = frozenset(
+    {
+        "NoSuchLifecycleConfiguration",
+        "ReplicationConfigurationNotFoundError",
+        "ServerSideEncryptionConfigurationNotFoundError",
+    }
+)
 # What an S3 without Intelligent-Tiering answers to the question for its configurations: it refuses, as MinIO does, ...
 NO_SUCH_FEATURE = frozenset({"NotImplemented", "HTTP501"})
 # ... or passes over the words that it does not know and lists the objects, as Ceph does.
@@ -32,7 +38,8 @@ class BucketDescription:
     JSON, dates as ISO 8601 text; an empty tuple means that there are none. `least_size_moved` is what S3 says of
     transitions without a size of their own: "all_storage_classes_128K", "varies_by_storage_class", or "" for nothing.
     `tiering` are the Intelligent-Tiering configurations in the same shape: Id, Status, Filter, Tierings (AccessTier,
-    Days); an empty tuple also stands for an S3 that does not know this class.
+    Days); an empty tuple also stands for an S3 that does not know this class. `encryption_key` is the KMS key of the
+    default encryption, by ARN, id or alias, "" for S3's own; a refusal leaves it None and stands in no verdict's way.
     """
 
     name: str
@@ -43,6 +50,7 @@ class BucketDescription:
     least_size_moved: str = ""
     tiering: tuple[dict[str, Any], ...] | None = None
     replication: bool | None = None
+    encryption_key: str | None = None
     unknown: tuple[tuple[str, str], ...] = ()
 
 
@@ -60,6 +68,7 @@ def describe_bucket(lake: Lake, name: str) -> BucketDescription:
             if error.is_missing or error.code == "ConnectionFailed":
                 raise
             unknown.append((fact, str(error)))
+    facts["encryption_key"] = _encryption_key(lake, name)
     return BucketDescription(name=name, region=lake.s3.region_of(name), unknown=tuple(unknown), **facts)
 
 
@@ -110,6 +119,17 @@ def _replication(lake: Lake, name: str) -> dict[str, Any]:
     said = _or_none(lambda: _read(lake, name, "GetBucketReplication", "replication"))
     rules = said.get("ReplicationConfiguration", {}).get("Rules", ())
     return {"replication": any(rule.get("Status") == "Enabled" for rule in rules)}
+
+
+def _encryption_key(lake: Lake, name: str) -> str | None:
+    """What policies name, and no verdict rests on: whatever goes wrong, it is not known."""
+    try:
+        said = _or_none(lambda: _read(lake, name, "GetBucketEncryption", "encryption"))
+    except AwsError:
+        return None
+    rules = said.get("ServerSideEncryptionConfiguration", {}).get("Rules") or [{}]
+    applied = rules[0].get("ApplyServerSideEncryptionByDefault", {})
+    return str(applied.get("KMSMasterKeyID") or "") if "kms" in str(applied.get("SSEAlgorithm")) else ""
 
 
 _FACTS = (

@@ -27,6 +27,7 @@ IAM_ACTIONS = {
     "s3:HeadBucket": "s3:ListBucket",
     "s3:GetBucketLifecycleConfiguration": "s3:GetLifecycleConfiguration",
     "s3:GetBucketReplication": "s3:GetReplicationConfiguration",
+    "s3:GetBucketEncryption": "s3:GetEncryptionConfiguration",
     "s3:ListBucketIntelligentTieringConfigurations": "s3:GetIntelligentTieringConfiguration",
     "s3:PutBucketLifecycleConfiguration": "s3:PutLifecycleConfiguration",
     "s3:DeleteBucketLifecycle": "s3:PutLifecycleConfiguration",

@@ -1,7 +1,7 @@
 """Who a connection is, and what IAM says it may do."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lake.aws.errors import AwsError
@@ -35,9 +35,18 @@ def caller(services: Services) -> Identity:
     return Identity(str(said.get("Account", "")), str(said.get("Arn", "")))
 
 
-def simulate(services: Services, principal: str, actions: Sequence[str], resource: str) -> dict[str, str]:
+def simulate(
+    services: Services,
+    principal: str,
+    actions: Sequence[str],
+    resource: str,
+    *,
+    context: Mapping[str, str] | None = None,
+) -> dict[str, str]:
     """What IAM's policies say of each action on one resource: "allowed", "explicitDeny" or "implicitDeny".
 
+    `context` are the condition keys that a real request would have, all of them texts; without one that a policy asks
+    for, IAM denies.
     IAM SimulatePrincipalPolicy; it knows the policies of the principal, its boundary and those of the organisation, not
     those of buckets and keys. Raises AwsError, also where the endpoint knows no such operation.
     """
@@ -46,6 +55,10 @@ def simulate(services: Services, principal: str, actions: Sequence[str], resourc
         parameters = {"PolicySourceArn": principal, "ResourceArns.member.1": resource, "MaxItems": "1000"}
         asked = actions[start : start + MOST_ACTIONS]
         parameters |= {f"ActionNames.member.{number}": action for number, action in enumerate(asked, start=1)}
+        for number, (key, value) in enumerate((context or {}).items(), start=1):
+            entry = f"ContextEntries.member.{number}"
+            parameters |= {f"{entry}.ContextKeyName": key, f"{entry}.ContextKeyType": "string"}
+            parameters |= {f"{entry}.ContextKeyValues.member.1": value}
         said = services.ask("iam", "SimulatePrincipalPolicy", parameters, target=principal)
         results = said.get("EvaluationResults")
         if not isinstance(results, list):

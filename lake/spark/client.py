@@ -17,6 +17,8 @@ from lake.spark.settings import WorkerSettings, require_log_store_class
 START_SECONDS = 180.0
 JOB_SECONDS = 3600.0
 TICK_SECONDS = 0.25
+ENDED = "WorkerEnded"
+"""The type of the error of a job that was lost."""
 
 Progress = Callable[[SparkProgress], None]
 CancelCheck = Callable[[], None]
@@ -199,11 +201,19 @@ class _Attempt:
                 return self._outcome("done", message["result"])
             elif kind == "error":
                 return self._outcome("failed", {}, SparkError(**message["error"]))
+            elif kind == "gone":
+                return self._lost(SparkError(**message["error"])) if self.began else None
             else:
                 self._hear(message)
         if not self.began and not child.overdue:
             return None
-        return self._ended("lost", SparkError("WorkerEnded", "", self._lost_sentence(child)))
+        why = "took too long and was ended" if child.overdue else f"ended by itself ({child.last_words()})"
+        return self._lost(SparkError(ENDED, "", f"The Spark worker {why}."))
+
+    def _lost(self, why: SparkError) -> SparkOutcome:
+        """The job was cut by the end of what carried it; whoever asked looks what became of its work."""
+        said = f"{why.sentence} It was at {self.step!r}." if self.step else why.sentence
+        return self._ended("lost", SparkError(ENDED, why.condition, said))
 
     def _next(self, child: Child, deadline: float) -> Json | None:
         """Wait for the next message; None at the child's end, and after the deadline, when it is killed."""
@@ -223,19 +233,21 @@ class _Attempt:
 
     def _hear(self, message: Json) -> None:
         if message["kind"] == "step":
-            self._begin_step(message["name"])
+            self._begin_step(message["name"], message.get("waits_for", ""), float(message.get("since_seconds", 0)))
         elif message["kind"] == "progress":
             known = {name: message[name] for name in ("done", "total", "note", "facts") if name in message}
             self._say(SparkProgress(self.step, **known))
 
-    def _begin_step(self, name: str) -> None:
-        self._end_step()
-        self.step, self.step_at = name, time.monotonic()
-        self._say(SparkProgress(name))
+    def _begin_step(self, name: str, waits_for: str = "", since_seconds: float = 0.0) -> None:
+        # Nothing begins before what it follows.
+        at = max(time.monotonic() - max(since_seconds, 0.0), self.step_at)
+        self._end_step(at)
+        self.step, self.step_at = name, at
+        self._say(SparkProgress(name, waits_for=waits_for, since_seconds=time.monotonic() - at))
 
-    def _end_step(self) -> None:
+    def _end_step(self, at: float | None = None) -> None:
         if self.step:
-            ended = SparkStep(self.step, time.monotonic() - self.step_at)
+            ended = SparkStep(self.step, (time.monotonic() if at is None else at) - self.step_at)
             self.steps.append(ended)
             self._say(SparkProgress(ended.name, seconds=ended.seconds))
         self.step = ""
@@ -256,7 +268,3 @@ class _Attempt:
         if not self.began:
             return "The job was cancelled before it began: nothing was changed."
         return f"The job was cancelled at {self.step!r}: look at the table to see whether its commit was made."
-
-    def _lost_sentence(self, child: Child) -> str:
-        why = "took too long and was ended" if child.overdue else f"ended by itself ({child.last_words()})"
-        return f"The Spark worker {why} at {self.step!r}: look at the table to see whether its commit was made."

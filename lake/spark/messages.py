@@ -21,7 +21,8 @@ class SparkJob:
 class SparkProgress:
     """Where the work stands: the step it is in, Spark's tasks done of those known, and a note with its facts.
 
-    `seconds` is set once, in the last report of a step that has ended.
+    `seconds` is set once, in the last report of a step that has ended. `waits_for` says, in the first, what it does
+    that long; `since_seconds` how long ago it really began, where that is known only later.
     """
 
     step: str
@@ -30,6 +31,8 @@ class SparkProgress:
     note: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     seconds: float | None = None
+    waits_for: str = ""
+    since_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

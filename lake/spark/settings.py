@@ -9,6 +9,7 @@ from pathlib import Path
 from lake.spark import jars
 from lake.spark.deployment import LOG_STORE_CLASS, LOG_STORE_COORDINATE, Deployment, has_log_store_class
 from lake.spark.errors import SparkRefused
+from lake.spark.liveness import EXIT_WHERE_MEMORY_ENDS
 from lake.spark.session import (
     LOOPBACK,
     SDK_V1_ENVIRONMENT,
@@ -104,7 +105,7 @@ def session_conf(settings: WorkerSettings, home: Path, scratch: Path, archive_op
     mode = settings.deployment.mode
     if mode == "connect":
         return query_settings() | commit_attempts
-    options = f'-Dderby.system.home="{scratch}" -XX:ErrorFile={scratch}/hs_err.log'
+    options = f'-Dderby.system.home="{scratch}" -XX:ErrorFile={scratch}/hs_err.log {EXIT_WHERE_MEMORY_ENDS}'
     options = " ".join(part for part in (options, *_SHORT_LIVED, archive_option, settings.java_options) if part)
     driver = driver_settings(class_path(settings, home), scratch, options) | {
         "spark.master": settings.deployment.master

@@ -7,6 +7,8 @@ from lake.spark.messages import SparkError
 
 REFUSED = "SparkRefused"
 """The type of what no second try would change."""
+WITHOUT_MEMORY = "OUT_OF_MEMORY"
+WITHOUT_ROOM = "DISK_FULL"
 
 _WORKER = "An exception was thrown from the Python worker"
 _PYTHON = re.compile(r"^(?:[a-z_][\w.]*\.)?([A-Z]\w*): (.+)$", re.MULTILINE)
@@ -82,12 +84,13 @@ def _raised(kind: str, text: str) -> SparkError:
 
 def _disk_full(kind: str, text: str) -> SparkError:
     cure = "free some below LEVEE_HOME, or on the cluster's workers, then try again."
-    return SparkError(kind, "DISK_FULL", f"The disk that Spark works on has no space left: {cure}")
+    return SparkError(kind, WITHOUT_ROOM, f"The disk that Spark works on has no space left: {cure}")
 
 
-def _out_of_memory(kind: str, text: str) -> SparkError:
+def out_of_memory(kind: str, text: str = "") -> SparkError:
+    """The trouble of a Spark that has no memory left."""
     cure = "let it run on a machine or cluster with more, or split the work by prefixes."
-    return SparkError(kind, "OUT_OF_MEMORY", f"Spark ran out of memory: {cure}")
+    return SparkError(kind, WITHOUT_MEMORY, f"Spark ran out of memory: {cure}")
 
 
 def _credentials(kind: str, text: str) -> SparkError:
@@ -103,7 +106,7 @@ def _place(text: str) -> str:
 # The first that is found is told, so what causes others comes before them.
 _TROUBLES: tuple[tuple[re.Pattern[str], Tell], ...] = (
     (re.compile(r"No space left on device|Disk quota exceeded"), _disk_full),
-    (re.compile(r"OutOfMemoryError|Java heap space|GC overhead limit|UNABLE_TO_ACQUIRE_MEMORY"), _out_of_memory),
+    (re.compile(r"OutOfMemoryError|Java heap space|GC overhead limit|UNABLE_TO_ACQUIRE_MEMORY"), out_of_memory),
     (re.compile(r"\[USER_RAISED_EXCEPTION\]"), _raised),
     (re.compile(r"`?s3[an]?://[^\n]{0,2000}?(?:NoSuchBucket|Bucket does not exist)"), _no_bucket),
     (re.compile(r"\b(?:ExpiredToken|InvalidAccessKeyId|SignatureDoesNotMatch)\b"), _credentials),

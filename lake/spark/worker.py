@@ -1,7 +1,7 @@
 """The Spark worker: `python -m lake.spark.worker`, a child with a warm session that takes jobs as lines on stdin.
 
 It has its stdout for itself: what libraries, Python and the JVM print goes to stderr. It ends after an idle time, and
-with its whole process group as soon as stdin closes or its parent is gone.
+with its whole process group as soon as stdin closes, its parent is gone, or its Spark is.
 """
 
 import os
@@ -11,19 +11,27 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 from lake.spark.connect import require_listener, require_server_conf
 from lake.spark.errors import SparkRefused, behind_server, describe
 from lake.spark.jobs.registry import JOBS
 from lake.spark.jobs.report import Report
-from lake.spark.messages import Json, decode, encode
+from lake.spark.liveness import BEYOND_REPAIR, Liveness, liveness
+from lake.spark.messages import Json, SparkError, decode, encode
 from lake.spark.session import connect_session, start_session
 from lake.spark.task_progress import reporting_tasks
 
 PARENT_EVERY_SECONDS = 1.0
+STARTING = {
+    "Start Java": "A JVM starts and loads its classes; the next job finds it warm.",
+    "Start Spark": "Spark's context comes up in it.",
+    "Open the session": "Delta, S3A and the catalogue are loaded.",
+}
+"""What each long part of a cold start waits for."""
 
 
 class Out:
@@ -46,23 +54,27 @@ def main() -> int:
     try:
         spark = _open(start, out)
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent is to hear of it
-        out.send(kind="error", error=_told(error, start["remote"]))
+        out.send(kind="error", error=asdict(_told(error, start["remote"])))
         return 1
     if start["remote"]:
         leash.interrupt = spark.interruptAll
     out.send(kind="ready", spark=str(spark.version))
+    alive = liveness(spark, start["remote"])
+    alive.watch(lambda trouble: _end(out, trouble))
     while True:
         try:
             request = leash.requests.get(timeout=start["idle_seconds"])
         except Empty:
             out.send(kind="end")
             return 0
-        _run(spark, request, out, start["remote"])
+        if (trouble := alive.trouble()) is not None:
+            _end(out, trouble)
+        _run(spark, request, out, start["remote"], alive)
 
 
 def _open(start: Json, out: Out) -> Any:
     def step(name: str) -> None:
-        out.send(kind="step", name=name)
+        out.send(kind="step", name=name, waits_for=STARTING.get(name, ""))
 
     remote = start["remote"]
     if not remote:
@@ -73,7 +85,7 @@ def _open(start: Json, out: Out) -> Any:
     return session
 
 
-def _run(spark: Any, request: Json, out: Out, remote: str) -> None:
+def _run(spark: Any, request: Json, out: Out, remote: str, alive: Liveness) -> None:
     out.send(kind="began")
     report = Report(out.send)
     try:
@@ -83,14 +95,25 @@ def _run(spark: Any, request: Json, out: Out, remote: str) -> None:
         with reporting_tasks(spark, report, behind_server=bool(remote)):
             result = job(spark, request["params"], report)
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent is to hear of it
-        out.send(kind="error", error=_told(error, remote))
+        told = _told(error, remote)
+        if told.condition in BEYOND_REPAIR:
+            _end(out, told)
+        if (trouble := alive.trouble()) is not None:
+            _end(out, trouble)
+        out.send(kind="error", error=asdict(told))
     else:
         out.send(kind="result", result=result)
 
 
-def _told(error: Exception, remote: str) -> dict[str, str]:
-    told = behind_server(error, remote) if remote else describe(error)
-    return {"type": told.type, "condition": told.condition, "sentence": told.sentence}
+def _told(error: Exception, remote: str) -> SparkError:
+    return behind_server(error, remote) if remote else describe(error)
+
+
+def _end(out: Out, trouble: SparkError) -> NoReturn:
+    """End with everything that was started: this Spark takes no further job, and the parent knows why."""
+    with suppress(OSError):
+        out.send(kind="gone", error=asdict(trouble))
+    _end_group()
 
 
 def _own_stdout() -> TextIO:
@@ -144,7 +167,7 @@ class Leash:
         self.requests.put(message)
 
 
-def _end_group() -> None:
+def _end_group() -> NoReturn:
     """Take the scratch folder, which is this process's working directory, and the process group along."""
     shutil.rmtree(os.environ.get("LEVEE_SPARK_SCRATCH", ""), ignore_errors=True)
     if os.getpgrp() == os.getpid():

@@ -9,7 +9,7 @@ COORDINATION = ("/tables/coordination/", "/tables/coordination/enable/", "/table
 PEOPLE = ("/me/", "/me/password/", "/me/alerts/", "/prove/", "/people/", "/people/new/")
 ALERTS = ("/alerts/", "/alerts/?state=resolved", "/alerts/messages/", "/alerts/rules/", "/alerts/recipients/")
 LISTS = ("/tables/", "/stores/", "/buckets/", "/backups/", "/connections/", "/jobs/", "/audit/")
-PLAIN = (*LISTS, "/states/", *COORDINATION, *PEOPLE, *ALERTS)
+PLAIN = (*LISTS, "/states/", "/doctor/", *COORDINATION, *PEOPLE, *ALERTS)
 EMPTY = ("/tables/?q=no-such-table", "/jobs/?state=lost", "/audit/?outcome=failed")
 REFUSED = ("/nowhere/", "/tables/?mechanism=nonsense")
 TABLE = "inventory.stock_levels"
@@ -27,13 +27,13 @@ def every_page(page: "Page") -> list[str]:
         table,
         commits,
         link(page, commits, "tbody td.num a"),
-        *(f"{table}{tab}/" for tab in ("entries", "rescue", "jobs", "activity", "writers", "compatibility")),
+        *(f"{table}{tab}/" for tab in ("entries", "rescue", "jobs", "activity", "writers", "compatibility", "doctor")),
         *(f"{table}coordination/{act}/" for act in ("enable", "drop", "leftovers")),
         "/stores/new/",
         *(f"/backups/plans/warehouse/{part}" for part in ("", "policies/")),
         link(page, "/people/", "a.name"),
         link(page, "/alerts/rules/", "a.name"),
-        *(link(page, "/stores/", "a.name") + tab for tab in ("writers/", "ttl/")),
+        *(link(page, "/stores/", "a.name") + tab for tab in ("writers/", "doctor/", "ttl/")),
         *(link(page, listed, "a.name") for listed in ("/stores/", "/buckets/", "/jobs/", "/connections/")),
     ]
 

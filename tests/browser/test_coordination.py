@@ -102,7 +102,7 @@ def test_checks_come_and_refuse_without_script(visit):
     expect(page.get_by_role("heading", name="This must not be done now: 1 of 14 checks fails.")).to_be_visible(
         timeout=CHECKS_MS
     )
-    expect(page.locator("#checks .ticks")).to_contain_text("S3DynamoDBLogStore speaks to AWS alone")
+    expect(page.locator("#plan .ticks")).to_contain_text("S3DynamoDBLogStore speaks to AWS alone")
     expect(page.get_by_role("button", name="Enable coordinated commits")).to_have_count(0)
 
 

@@ -13,6 +13,7 @@ REQUEST_ID = "GUARD7EXAMPLE"
 _SUBRESOURCES = {
     "versioning": "GetBucketVersioning",
     "lifecycle": "GetBucketLifecycleConfiguration",
+    "encryption": "GetBucketEncryption",
     "intelligent-tiering": "ListBucketIntelligentTieringConfigurations",
 }
 

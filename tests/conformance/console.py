@@ -32,7 +32,7 @@ from lake.spark.settings import WorkerSettings
 from sandbox.client import REGION
 from sandbox.ground import DELTA_COMMITS, DELTA_LOG
 from tests.builders.people import signed_in
-from tests.sparkworker import living, worker_home
+from tests.sparkworker import java_of, living, worker_home
 from tests.waiting import wait_until
 
 
@@ -90,6 +90,11 @@ class SparkOfLevee:
             with suppress(ProcessLookupError):
                 os.kill(group, signal.SIGKILL)
             assert wait_until(lambda: not living(group))
+
+    def kill_java(self) -> None:
+        """Kill -9 the JVM alone, as the system's out-of-memory killer does."""
+        assert self.newest is not None
+        os.kill(java_of(self.newest.worker), signal.SIGKILL)
 
     def await_end(self) -> None:
         """Wait until the child and its group are gone by another's doing."""

@@ -22,10 +22,28 @@ def read(uri: str, options: dict[str, str]) -> dict[str, Any]:
     return {"version": table.version(), "rows": found.column("rows")[0].as_py()}
 
 
+def conflict(uri: str, options: dict[str, str]) -> dict[str, Any]:
+    """Append through a table that was opened before another commit, which it has to read first."""
+    late = deltalake.DeltaTable(uri, storage_options=options)
+    append(uri, options, [1])
+    rows = Table.from_pydict({"id": Array([2], type=DataType.int64())})
+    deltalake.write_deltalake(late, rows, mode="append")
+    return {"version": late.version()}
+
+
+def vacuum(uri: str, options: dict[str, str]) -> dict[str, Any]:
+    """Replace every row, and delete the files that held the former ones."""
+    rows = Table.from_pydict({"id": Array([1, 2], type=DataType.int64())})
+    deltalake.write_deltalake(uri, rows, mode="overwrite", storage_options=options)
+    table = deltalake.DeltaTable(uri, storage_options=options)
+    gone = table.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+    return {"version": table.version(), "files": len(gone)}
+
+
 def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
-        work = {"append": append, "read": read}[request.pop("do")]
+        work = {"append": append, "read": read, "conflict": conflict, "vacuum": vacuum}[request.pop("do")]
         try:
             answer = work(**request)
         except Exception as error:  # noqa: BLE001 - whatever deltalake raises is what the tests ask for

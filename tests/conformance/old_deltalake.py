@@ -44,18 +44,28 @@ class Read:
 class OldDeltalake:
     """The process; one request at a time."""
 
-    def __init__(self, client: Client) -> None:
-        self._options = storage_options(client) | {
+    def __init__(self, client: Client, *, locks: bool = True) -> None:
+        """Without `locks` it commits by S3's conditional put."""
+        locking = {
             "AWS_ENDPOINT_URL_DYNAMODB": client.dynamodb_origin,
             "AWS_S3_LOCKING_PROVIDER": "dynamodb",
             "DELTA_DYNAMO_TABLE_NAME": DELTA_LOG,
         }
+        self._options = storage_options(client) | (locking if locks else {})
         command = [str(environment() / "bin" / "python"), str(HERE / "deltalake_worker.py")]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def append(self, uri: str, rows: int) -> int:
         """Commit that many rows; the version the table then has. Raises OldDeltalakeError."""
         return int(self._ask(do="append", uri=uri, ids=list(range(rows)))["version"])
+
+    def conflict(self, uri: str) -> int:
+        """Commit one row after another's that this one did not know of; the version. Raises OldDeltalakeError."""
+        return int(self._ask(do="conflict", uri=uri)["version"])
+
+    def vacuum(self, uri: str) -> int:
+        """Replace every row, and delete what held the former ones: how many files. Raises OldDeltalakeError."""
+        return int(self._ask(do="vacuum", uri=uri)["files"])
 
     def read(self, uri: str) -> Read:
         """Open the table, which by itself repairs its newest commit. Raises OldDeltalakeError."""

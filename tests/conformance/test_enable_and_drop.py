@@ -169,13 +169,14 @@ def test_one_job_enables_many_tables_and_tells_of_each(
 def refused(console: Console, operation: Operation, uri: str, spark_of_levee: SparkOfLevee) -> str:
     """Have it checked and the checks refuse it, and have a worker refuse it as well: Spark is never asked."""
     checked = console.check(operation, uri)
-    assert not checked.result["preflight"]["may_run"]
+    found = checked.result["preflight"]
+    assert not found["may_run"]
     store = DELTA_COMMITS if operation is Operation.ENABLE else ""
     change = CoordinationRequest(operation, uri, store=store)
     params = {
         **params_of(change),
-        **confirmation(Actor.command(), checked, checked.result["preflight"]["digest"], ""),
-        **{"shown": None, "checked_at": "", "stated": True, "probe": False},
+        **confirmation(Actor.command(), checked, found["digest"], ""),
+        **{"shown": found["checks"], "checked_at": checked.result["read_at"], "stated": True, "probe": False},
     }
     job = run_in_foreground(Actor.command(), KINDS[operation], "Refused", connection=console.connection, params=params)
     assert (job.state, job.error_code) == (JobState.FAILED, "Refused")

@@ -41,7 +41,8 @@ def clears(body: Body) -> bool:
 class Cut:
     """Where Spark is killed, and what is so afterwards: `commits` made, of which `unpublished` are not backfilled.
 
-    `says` is part of the job's sentence, `finish` the act that the page then offers, first among `offers`.
+    `says` is part of the job's sentence, `finish` the act that the page then offers, first among `offers`. With
+    `java_alone` the JVM is killed and not the Python that holds it.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Cut:
     finish_commits: int
     unpublished: int = 0
     codes: tuple[str, ...] = ()
+    java_alone: bool = False
 
 
 def lost_before(operation: str, fits: Callable[[Body], bool] = lambda body: True) -> Moment:
@@ -81,6 +83,7 @@ CUTS = (
         finish=ON,
         finish_commits=1,
         codes=("K0",),
+        java_alone=True,
     ),
     Cut("between-commit-and-proof", ON, READ_BACK, None, 1, COORDINATED, DROP, "Drop it to undo", OFF, 2),
     Cut(
@@ -106,6 +109,7 @@ CUTS = (
         mechanism=ALONE,
         offers=HALF[:1],
         says="its protocol still names the feature. Backfill first, for commit",
+        java_alone=True,
         finish=OFF,
         finish_commits=1,
         codes=("K3", "unguarded-commit"),
@@ -150,12 +154,14 @@ def test_a_killed_spark_leaves_what_the_page_says_and_what_it_offers_works(
     cut: Cut, table: Coordinated, console: Console, dynamodb: Between, spark_of_levee: SparkOfLevee
 ) -> None:
     made_for(table, cut.operation)
+    kill = spark_of_levee.kill_java if cut.java_alone else spark_of_levee.kill
     if cut.moment is None:
-        spark_of_levee.at_step[cut.step] = spark_of_levee.kill
+        spark_of_levee.at_step[cut.step] = kill
     else:
-        kill = {"before" if not cut.moment.is_passed_on else "after": spark_of_levee.kill}
-        dynamodb.at(Moment(**{**_fields(cut.moment), **kill}))
-    job = failed(console.act(cut.operation, table.uri), "WorkerEnded", cut.step)
+        killing = {"before" if not cut.moment.is_passed_on else "after": kill}
+        dynamodb.at(Moment(**{**_fields(cut.moment), **killing}))
+    job = failed(console.act(cut.operation, table.uri), "JVM_ENDED" if cut.java_alone else "WorkerEnded", cut.step)
+    assert ("Java process was killed (signal 9)" in job.message) is cut.java_alone
     assert cut.says in job.message
     table.version += cut.commits
     shows(table, console, mechanism=cut.mechanism, offers=cut.offers, unpublished=cut.unpublished)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from changes import carrying_out as changes
 from changes.calls import Call, done
 from changes.execution import execute
 from coordinator.coordination import carrying_out
@@ -115,7 +116,7 @@ def backwards(patch: Patch) -> None:
     def carried_out(calls: Sequence[Call], *args: Any) -> Any:
         return execute(calls[::-1], *args)
 
-    patch.setattr(repairs, "execute", carried_out)
+    patch.setattr(changes, "execute", carried_out)
 
 
 def unheeded(patch: Patch) -> None:

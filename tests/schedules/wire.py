@@ -26,6 +26,7 @@ SETTINGS: Mapping[str, tuple[int, str]] = {
     "versioning": (200, f"<VersioningConfiguration {NAMESPACE}><Status>Enabled</Status></VersioningConfiguration>"),
     "lifecycle": (404, "NoSuchLifecycleConfiguration"),
     "replication": (404, "ReplicationConfigurationNotFoundError"),
+    "encryption": (404, "ServerSideEncryptionConfigurationNotFoundError"),
     "intelligent-tiering": (
         200,
         f"<ListBucketIntelligentTieringConfigurationsOutput {NAMESPACE}><IsTruncated>false</IsTruncated>"

@@ -8,6 +8,7 @@ JOBS = {
     "backups/inventory_setup.py",
     "backups/jobs.py",
     "backups/policies/jobs.py",
+    "changes/carrying_out.py",
     "coordinator/coordination/bulk.py",
     "coordinator/coordination/jobs.py",
     "coordinator/repairs/bulk.py",
@@ -23,7 +24,7 @@ TICKS = {"coordinator/settings/ttl_ticks.py"}
 def test_no_page_and_no_command_opens_the_lake_by_itself() -> None:
     found = {
         str(file.relative_to(ROOT))
-        for room in ("backups", "coordinator", "dashboard")
+        for room in ("backups", "changes", "coordinator", "dashboard")
         for file in (ROOT / room).rglob("*.py")
         if _calls(file, "open_lake")
     }

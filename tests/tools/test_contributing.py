@@ -29,6 +29,9 @@ def test_a_step_names_a_file_and_what_is_in_it(item: str) -> None:
         assert part in text or is_file(part) or beside.is_file(), f"{first} does not hold {part}"
 
 
-@pytest.mark.parametrize("title", ["A repair", "A finding", "A change of a setting", "A stage of a backup", "A page"])
+@pytest.mark.parametrize(
+    "title",
+    ["A repair", "A finding", "A change of a setting", "A stage of a backup", "A rule of the doctor", "A page"],
+)
 def test_each_walk_has_its_steps(title: str) -> None:
     assert WALKS.partition(f"### {title}\n")[2].partition("###")[0].count("\n- ") >= 4

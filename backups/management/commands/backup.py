@@ -22,6 +22,8 @@ RUN_VERBS = ("approve", "reject", "cancel", "prefer", "retry", "show")
 MOST_RUNS = 100
 HIDDEN = ("copies", "last_run")
 
+OWN_SPARK = "start a Spark, even where a running Levee has a warm one"
+
 
 class Command(JsonCommand):
     """Run a plan and wait for its end here, or let the workers do it with --enqueue."""
@@ -36,6 +38,7 @@ class Command(JsonCommand):
         run = self._verb(verbs, "run", "back up a plan and wait for the end of the run")
         run.add_argument("plan")
         run.add_argument("--enqueue", action="store_true", help="hand the work to the workers")
+        run.add_argument("--here", action="store_true", help=OWN_SPARK)
         run.add_argument("--anew", action="store_true", help="cancel the run under way first, if there is one")
         inventory = self._verb(verbs, "inventory", "set up the inventory of a plan's source")
         inventory.add_argument("plan")
@@ -64,6 +67,7 @@ class Command(JsonCommand):
             verb.add_argument("priority", type=int, help="the higher goes first; new runs have 10")
         elif name != "show":
             verb.add_argument("--enqueue", action="store_true", help="hand the work to the workers")
+            verb.add_argument("--here", action="store_true", help=OWN_SPARK)
         if name in {"reject", "cancel"}:
             verb.add_argument("--reason", default="")
 
@@ -116,12 +120,12 @@ class Command(JsonCommand):
         ]
         self.emit(documents, columns(["RUN", "PLAN", "STATE", "STARTED", "COPIED"], rows))
 
-    def _run(self, plan: str, enqueue: bool, anew: bool, **_: Any) -> None:
+    def _run(self, plan: str, enqueue: bool, here: bool, anew: bool, **_: Any) -> None:
         found = _plan_named(plan)
         if anew:
             self._cancel_active(found)
         run = actions.start_run(Actor.command(), found, enqueue=enqueue)
-        self._follow(run, here=not enqueue)
+        self._follow(run, enqueued=enqueue, own_spark=here)
 
     def _cancel_active(self, plan: Plan) -> None:
         """Cancel the plan's run under way, and wait until it has ended."""
@@ -143,7 +147,9 @@ class Command(JsonCommand):
         document: InventoryJson = {"job": str(job.pk), "state": job.state, "message": job.message, "result": job.result}
         self.emit(document, [job.message or f"Queued as job {job.pk}."])
 
-    def _of_run(self, verb: str, run: str, enqueue: bool = False, reason: str = "", **options: Any) -> None:
+    def _of_run(
+        self, verb: str, run: str, enqueue: bool = False, here: bool = False, reason: str = "", **options: Any
+    ) -> None:
         found, actor = _run_named(run), Actor.command()
         if verb == "prefer":
             actions.set_priority(actor, found, options["priority"])
@@ -157,13 +163,14 @@ class Command(JsonCommand):
         else:
             end = actions.reject if verb == "reject" else actions.cancel
             found = end(actor, found, reason, enqueue=enqueue)
-        self._follow(found, here=not enqueue, wanted=RunState.CANCELLED if verb in {"reject", "cancel"} else None)
+        wanted = RunState.CANCELLED if verb in {"reject", "cancel"} else None
+        self._follow(found, enqueued=enqueue, own_spark=here, wanted=wanted)
 
-    def _follow(self, run: Run, *, here: bool, wanted: RunState | None = None) -> None:
-        """Advance the run here, print it, and fail where it ended otherwise than was asked for."""
-        if here and not run.is_finished:
-            run = advance_here(run, self.note)
-        self._emit(run, whole=here)
+    def _follow(self, run: Run, *, enqueued: bool, own_spark: bool, wanted: RunState | None = None) -> None:
+        """Advance the run unless it is the workers', print it, and fail where it ended otherwise than was asked for."""
+        if not enqueued and not run.is_finished:
+            run = advance_here(run, self.note, own_spark=own_spark)
+        self._emit(run, whole=not enqueued)
         if run.state == RunState.WAITING_FOR_APPROVAL:
             self.note(f"{run.sentence} `levee backup approve {run.pk}` lets it copy.")
         if run.state in {RunState.FAILED, RunState.CANCELLED} and run.state != wanted:

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from changes.commands import NOTHING_CHANGED, ChangeCommand, closing, has_failed, or_failed
+from changes.commands import NOTHING_CHANGED, ChangeCommand, closing, has_failed, or_failed, plan_in_words
+from changes.documents import PlanDocument, planned_by
 from coordinator.contract import CommitsJob, CommitsJson, ConfJson, PreflightDocument
 from coordinator.coordination.actions import act, check
 from coordinator.coordination.checks import Operation
@@ -15,14 +16,16 @@ from coordinator.coordination.conf_documents import conf_document
 from coordinator.coordination.confirmed import checks_of
 from coordinator.coordination.features import LEFT_BEHIND
 from coordinator.coordination.jobs import change_of
+from coordinator.coordination.least_policies import AccessKind, WriterEngine
+from coordinator.coordination.policy_documents import FORMATS, policy_json, policy_text
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.coordination.releases import RELEASES, release_named
 from coordinator.coordination.session_conf import MECHANISMS
-from coordinator.coordination.statement import statement_of
 from coordinator.coordination.writer_configs import writer_config_of_store, writer_config_of_table
+from coordinator.coordination.writer_policies import policy_of, subject_of_store, subject_of_table
 from coordinator.lookup import connection_named, find_store, find_table, place_of
 from coordinator.many_commits import act_on_all, add_filter_arguments, named_filters
-from coordinator.models import CommitStore
+from coordinator.models import CommitStore, DeltaTable
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
 from dashboard.connections.models import Connection
@@ -37,12 +40,13 @@ MARKS = {"ok": "OK     ", "warning": "WARNING", "failed": "FAILED "}
 class Command(ChangeCommand):
     """Check, print the plan, and do nothing until --apply; needs neither server nor worker."""
 
-    help = "Enable, drop or create coordinated commits through Spark, or print the settings that writers need."
+    help = "Enable, drop or create coordinated commits through Spark, or print settings and IAM policies of writers."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("verb", choices=[*(one.value for one in Operation), "conf"])
-        parser.add_argument("uri", nargs="?", default="", help="s3a://bucket/path; conf also takes --store alone")
+        parser.add_argument("verb", choices=[*(one.value for one in Operation), "conf", "policy"])
+        about = "s3a://bucket/path; conf and policy also take --store alone, policy a folder of its tables beside it"
+        parser.add_argument("uri", nargs="?", default="", help=about)
         parser.add_argument("--store", metavar="NAME", default="", help="the coordinator's DynamoDB table")
         parser.add_argument("--connection", metavar="NAME", help="where several connections see the same bucket")
         parser.add_argument("--columns", metavar="DDL", default="", help="create: 'id BIGINT, note STRING'")
@@ -54,16 +58,19 @@ class Command(ChangeCommand):
         self.add_change_arguments(
             parser, "drop: the table's name, which states that its writers know how it commits afterwards"
         )
+        self.add_spark_argument(parser)
         parser.add_argument("--writers-paused", action="store_true", help="enable: state that every writer is paused")
         parser.add_argument("--reason", default="", help="for the audit log")
         mechanisms = [one.value for one in MECHANISMS]
-        parser.add_argument("--mechanism", choices=mechanisms, help="conf: another one; with --all: only of this one")
+        about = "conf, policy: another one; with --all: only of this one"
+        parser.add_argument("--mechanism", choices=mechanisms, help=about)
+        _add_policy_arguments(parser)
         parser.add_argument("--release", choices=[one.delta for one in RELEASES], help="conf: the writers' Delta")
         add_filter_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["verb"] == "conf":
-            self._conf(options)
+        if options["verb"] in ("conf", "policy"):
+            self._conf(options) if options["verb"] == "conf" else self._policy(options)
             return
         self.check_change(options)
         if options["all"]:
@@ -79,9 +86,10 @@ class Command(ChangeCommand):
         if found is None:
             raise Failed(f"{change.uri} could not be checked: {checked.error_text or checked.message}")
         job = self._apply(checked, found, options) if options["apply"] and found["may_run"] else None
-        statement = statement_of(change, found)
-        document: CommitsJson = {**found, "statement": statement, "job": _job_document(job) if job else None}
-        self.emit(document, list(_as_text(found, statement, job)))
+        plan = next(iter(planned_by(checked)), None)
+        calls, made = plan["calls"] if plan else [], _job_document(job) if job else None
+        document: CommitsJson = {**found, "calls": calls, "job": made}
+        self.emit(document, list(_as_text(found, plan, job)))
         if options["apply"] and not found["may_run"]:
             raise Failed("Nothing was changed: the checks refuse it, see above.")
         if job and has_failed(job):
@@ -89,36 +97,71 @@ class Command(ChangeCommand):
 
     def _apply(self, checked: Job, found: PreflightDocument, options: Options) -> Job:
         with or_failed():
-            return act(
-                Actor.command(),
-                checked,
-                found["digest"],
-                confirm=options["confirm"],
-                stated=options["writers_paused"] or change_of(checked.params).operation is Operation.DROP,
-                probe=options["probe"],
-                reason=options["reason"],
-                here=not options["enqueue"],
+            return self.done_by_spark(
+                lambda here: act(
+                    Actor.command(),
+                    checked,
+                    found["digest"],
+                    confirm=options["confirm"],
+                    stated=options["writers_paused"] or change_of(checked.params).operation is Operation.DROP,
+                    probe=options["probe"],
+                    reason=options["reason"],
+                    here=here,
+                ),
+                options,
             )
 
     def _conf(self, options: Options) -> None:
         if not options["uri"] and not options["store"]:
             raise UsageError("Name a table by its URI, or a store with --store NAME.")
         if options["uri"]:
-            named = connection_named(options["connection"]) if options["connection"] else None
-            table = find_table(options["uri"], named)
+            table = _table(options)
             own, config = Mechanism(table.mechanism), writer_config_of_table(table)
         else:
             store = find_store(options["store"], options["connection"])
-            is_log_store = store.kind == CommitStore.Kind.LOG_STORE
-            own = Mechanism.LOG_STORE if is_log_store else Mechanism.COORDINATED_COMMITS
-            config = writer_config_of_store(store)
-        mechanism = Mechanism(options["mechanism"]) if options["mechanism"] else own
-        if mechanism not in MECHANISMS:
-            raise Failed(
-                f"A table whose commits go through {mechanism.value} has no session settings: add --mechanism."
-            )
-        document = conf_document(mechanism, config, release_named(options["release"] or ""))
+            own, config = _of_store(store), writer_config_of_store(store)
+        document = conf_document(_mechanism(options, own), config, release_named(options["release"] or ""))
         self.emit(document, list(_conf_text(document)))
+
+    def _policy(self, options: Options) -> None:
+        if not options["uri"] and not options["store"]:
+            raise UsageError("Name a table by its URI, or a store with --store NAME.")
+        if options["store"]:
+            store = find_store(options["store"], options["connection"])
+            place = place_of(options["uri"]) if options["uri"] else None
+            own, subject = _of_store(store), subject_of_store(store, place)
+        else:
+            table = _table(options)
+            own, subject = Mechanism(table.mechanism), subject_of_table(table)
+        mechanism = _mechanism(options, own)
+        kind, engine = AccessKind(options["role"]), WriterEngine(options["engine"])
+        forms = policy_of(subject, mechanism, kind, engine)
+        self.emit(policy_json(forms, mechanism, kind, engine), list(policy_text(forms, options["format"])))
+        if not forms.is_there:
+            raise Failed(forms.notes[0])
+
+
+def _add_policy_arguments(parser: CommandParser) -> None:
+    kinds, engines = [one.value for one in AccessKind], [one.value for one in WriterEngine]
+    parser.add_argument("--role", choices=kinds, default=AccessKind.WRITER.value, help="policy: whom it is for")
+    parser.add_argument("--engine", choices=engines, default=WriterEngine.SPARK.value, help="policy: with what")
+    parser.add_argument("--format", choices=FORMATS, default="json", help="policy: the language to print it in")
+
+
+def _mechanism(options: Options, own: Mechanism) -> Mechanism:
+    """The one that is asked for, else the table's or the store's own; raises Failed where that is none to set up."""
+    mechanism = Mechanism(options["mechanism"]) if options["mechanism"] else own
+    if mechanism not in MECHANISMS:
+        raise Failed(f"A table whose commits go through {mechanism.value} has no session settings: add --mechanism.")
+    return mechanism
+
+
+def _table(options: Options) -> DeltaTable:
+    return find_table(options["uri"], connection_named(options["connection"]) if options["connection"] else None)
+
+
+def _of_store(store: CommitStore) -> Mechanism:
+    return Mechanism.LOG_STORE if store.kind == CommitStore.Kind.LOG_STORE else Mechanism.COORDINATED_COMMITS
 
 
 def _require_stated(change: CoordinationRequest, options: Options) -> None:
@@ -142,8 +185,7 @@ def _change(operation: Operation, options: Options) -> tuple[Connection, Coordin
         return store.connection, CoordinationRequest(
             operation, uri, store=store.name, columns=columns, partition_by=parts
         )
-    named = connection_named(options["connection"]) if options["connection"] else None
-    table = find_table(options["uri"], named)
+    table = _table(options)
     remove = tuple(feature for feature in LEFT_BEHIND if feature in (options["remove"] or []))
     if operation is Operation.ENABLE:
         return table.connection, CoordinationRequest(operation, table.uri, store=options["store"])
@@ -165,12 +207,14 @@ def _job_document(job: Job) -> CommitsJob:
     }
 
 
-def _as_text(found: PreflightDocument, statement: str, job: Job | None) -> Iterator[str]:
+def _as_text(found: PreflightDocument, plan: PlanDocument | None, job: Job | None) -> Iterator[str]:
     yield f"{found['operation']} {found['uri']}"
     for one in found["checks"]:
         yield f"  {MARKS[one['state']]}  {one['name']}: {one['sentence']}"
-    if statement:
-        yield from ("", "Spark is given:", f"  {statement}")
+    if found["statement"]:
+        yield from ("", "Spark is given:", f"  {found['statement']}")
+    if plan:
+        yield from ("", "Will be sent:", *plan_in_words(plan))
     yield ""
     if job is None:
         yield NOTHING_CHANGED if found["may_run"] else "Nothing was changed."
@@ -186,3 +230,22 @@ def _conf_text(document: ConfJson) -> Iterator[str]:
     yield from ("", "# spark submit", document["spark_submit"])
     yield from ("", "# pyspark session", document["pyspark_session"])
     yield from ("", "# cluster conf", document["cluster_conf"])
+    for platform in document["platforms"]:
+        yield from ("", f"# {platform['title']}")
+        yield from (f"#   {claim['text']} ({claim['mark']})" for claim in platform["claims"])
+        if platform["name"] != "spark":
+            yield from (text["text"] for text in platform["texts"])
+    yield from _brought_text(document)
+
+
+def _brought_text(document: ConfJson) -> Iterator[str]:
+    """Names from documents and classes of credentials, as comments below what is to be pasted."""
+    if document["brought"]:
+        yield from ("", "# names from documents")
+    for one in document["brought"]:
+        instead = f" Write {one['instead']}." if one["instead"] else ""
+        yield f"#   {one['name']}: read by {one['read_by']}. {one['does']}{instead}"
+    yield from ("", "# credentials on AWS")
+    for provider in document["providers"]:
+        dynamodb = f" DynamoDB: {provider['dynamodb']}." if provider["dynamodb"] else ""
+        yield f"#   {provider['title']}:{dynamodb} S3A: {provider['s3a'] or 'leave it out'}."

@@ -1,17 +1,22 @@
 """`levee permissions`: the policy that each feature needs, and with `--check` which permissions are held."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from coordinator.lookup import only_connection
-from coordinator.queries.connections import FeatureLines, feature_lines
+from coordinator.queries.connections import FeatureLines, feature_lines, role_trust
 from coordinator.settings.actions import check_permissions
+from coordinator.settings.iam_names import NEW_STORES
 from dashboard.accounts.actor import Actor
-from dashboard.commands import Failed, JsonCommand
+from dashboard.commands import Failed, JsonCommand, UsageError
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import JobState
+
+PREFIX = re.compile(r"[A-Za-z0-9_.-]{1,250}")
+TRUST_TITLE = "Trust of the connection's role"
 
 
 class Command(JsonCommand):
@@ -22,14 +27,17 @@ class Command(JsonCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--connection", metavar="NAME", help="where several are declared")
+        about = f"how the names of new stores begin ({NEW_STORES})"
+        parser.add_argument("--new-stores", metavar="PREFIX", default=NEW_STORES, help=about)
         parser.add_argument("--check", action="store_true", help="find out which permissions are held, one by one")
 
     def handle(self, *args: Any, **options: Any) -> None:
         connection = only_connection(options["connection"])
         found = self._check(connection) if options["check"] else {}
-        features = feature_lines(connection, found)
-        document = {"connection": connection.name, "features": features, **found}
-        self.emit(document, list(_as_text(features)))
+        features = feature_lines(connection, found, _prefix(options["new_stores"]))
+        trust = role_trust(connection)
+        document = {"connection": connection.name, "features": features, "trust": trust, **found}
+        self.emit(document, [*_as_text(features), *(("", TRUST_TITLE, trust) if trust else ())])
         missing = sum(feature.missing for feature in features)
         if missing:
             raise Failed(f"{missing:,} permission{'s are' if missing > 1 else ' is'} missing: see above.")
@@ -39,6 +47,12 @@ class Command(JsonCommand):
         if job.state != JobState.SUCCEEDED:
             raise Failed(f"The permissions could not be checked: {job.error_text or job.message}")
         return {key: job.result[key] for key in ("checked_at", "identity", "permissions")}
+
+
+def _prefix(text: str) -> str:
+    if not PREFIX.fullmatch(text):
+        raise UsageError(f"{text!r} is no beginning of a table's name: letters, digits, hyphens, dots, underscores.")
+    return text
 
 
 def _as_text(features: list[FeatureLines]) -> Iterator[str]:

@@ -22,7 +22,7 @@ def job(table: str) -> SparkJob:
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Return the newest `version` and its `operation` after the append."""
     table = table_path(params)
-    report.step("Append no rows")
+    report.step("Append no rows", "A commit without rows takes the next version.")
     spark.conf.set(SKIP_EMPTY, "false")
     try:
         spark.table(table).limit(0).writeTo(table).append()

@@ -42,7 +42,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     partition = f" PARTITIONED BY ({', '.join(names)})" if names else ""
     properties = coordinator_properties(params["store"], params["endpoint"]) if params.get("store") else {}
     listed = f" TBLPROPERTIES {property_list(properties)}" if properties else ""
-    report.step("Create the table")
+    report.step("Create the table", "Delta registers the path in DynamoDB, then writes version 0.")
     spark.sql(f"CREATE TABLE {table} ({columns}) USING delta{partition}{listed}")
     now = table_properties(spark, table)
     return {"table_id": coordinator_table_id(now), "properties": now}

@@ -15,6 +15,8 @@ from lake.spark.sql import quote_text
 KIND = "drop_coordinated_commits"
 FIRST = "First commit, through the coordinator"
 SECOND = "Second commit, without the coordinator"
+FIRST_STEP = (FIRST, "Delta unsets the coordinator's properties, backfills, and closes the registration.")
+SECOND_STEP = (SECOND, "Delta takes the feature from the protocol.")
 
 
 def job(table: str, *, finishing: bool = False) -> SparkJob:
@@ -31,9 +33,9 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     """
     table = table_path(params)
     finishing = bool(params.get("finishing"))
-    report.step(SECOND if finishing else FIRST)
+    report.step(*(SECOND_STEP if finishing else FIRST_STEP))
     statement = f"ALTER TABLE {table} DROP FEATURE {quote_text(FEATURE)}"
-    then = "" if finishing else SECOND
+    then = None if finishing else SECOND_STEP
     commits = reporting_commits(spark, table, lambda: spark.sql(statement), report, then)
     report.step("Read what stays behind")
     features = table_features(spark, table)

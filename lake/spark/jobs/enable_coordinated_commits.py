@@ -24,7 +24,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     """Return the registration's `table_id` and all of the table's properties as they are now."""
     table = table_path(params)
     properties = coordinator_properties(text(params, "store"), text(params, "endpoint"))
-    report.step("Make the conversion commit")
+    report.step("Make the conversion commit", "Delta registers the table in DynamoDB, then writes one commit.")
     spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES {property_list(properties)}")
     report.step("Read the table's properties")
     now = table_properties(spark, table)

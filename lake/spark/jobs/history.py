@@ -12,6 +12,9 @@ from lake.spark.jobs.report import Report
 LOOK_EVERY_SECONDS = 1.0
 """A look reads the newest commits, which costs about as much as a whole drop: a quick one is told at its end."""
 
+Then = tuple[str, str]
+"""A step that begins: its name, and what it does that long."""
+
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
@@ -34,11 +37,11 @@ def _utc(epoch_ms: int) -> str:
 
 
 def reporting_commits(
-    spark: Any, table: str, work: Callable[[], object], report: Report, then: str = ""
+    spark: Any, table: str, work: Callable[[], object], report: Report, then: Then | None = None
 ) -> list[HistoryEntry]:
     """Do the work in a thread and note each commit as it appears; return the commits made meanwhile, oldest first.
 
-    `then` names the step that begins once the first commit is there.
+    `then` names the step that begins with the first commit, and says what it does.
     """
     before = newest_commits(spark, table, 1)[0].version
     seen: dict[int, HistoryEntry] = {}
@@ -57,14 +60,20 @@ def _since(spark: Any, table: str, version: int) -> Iterator[HistoryEntry]:
     return reversed([entry for entry in newest_commits(spark, table, 10) if entry.version > version])
 
 
-def _tell_new(entries: Iterator[HistoryEntry], seen: dict[int, HistoryEntry], report: Report, then: str) -> None:
+def _tell_new(
+    entries: Iterator[HistoryEntry], seen: dict[int, HistoryEntry], report: Report, then: Then | None
+) -> None:
     for entry in entries:
         if entry.version not in seen:
             seen[entry.version] = entry
             facts = {"version": entry.version, "operation": entry.operation}
             report.note(f"Version {entry.version} is committed: {entry.operation}", **facts)
             if then and len(seen) == 1:
-                report.step(then)
+                report.step(*then, since_seconds=_seconds_since(entry.at))
+
+
+def _seconds_since(at: str) -> float:
+    return (datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds()
 
 
 def _spark_errors() -> tuple[type[Exception], ...]:

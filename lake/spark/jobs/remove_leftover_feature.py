@@ -29,7 +29,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     the feature, or another feature that depends on it.
     """
     table, feature = table_path(params), _known(text(params, "feature"))
-    report.step(f"Remove {feature}")
+    report.step(f"Remove {feature}", "Delta takes the feature from the protocol, where nothing needs it any more.")
     statement = f"ALTER TABLE {table} DROP FEATURE {quote_text(feature)}"
     commits = reporting_commits(spark, table, lambda: spark.sql(statement), report)
     report.step("Read the table's features")

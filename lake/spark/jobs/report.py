@@ -10,9 +10,9 @@ class Report:
     def __init__(self, send: Callable[..., None]) -> None:
         self._send = send
 
-    def step(self, name: str) -> None:
-        """Say that a step begins, which ends the one before."""
-        self._send(kind="step", name=name)
+    def step(self, name: str, waits_for: str = "", *, since_seconds: float = 0.0) -> None:
+        """Say that a step begins, or began so long ago, which ends the one before; and what it does that long."""
+        self._send(kind="step", name=name, waits_for=waits_for, since_seconds=since_seconds)
 
     def note(self, text: str, **facts: Any) -> None:
         """Tell something that happened inside a step."""

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from backups.policies.documents import PolicyDocument, policy_documents
-from backups.policies.names import UNKNOWN_SOURCE, UNKNOWN_VAULT, account_of, literal, partition_of, place_of
+from backups.policies.names import UNKNOWN_SOURCE, UNKNOWN_VAULT, account_of, place_of
+from lake.aws.arns import literal, partition_of
 from lake.backup.objects import BucketPrefix
 from tests.backups.policies.plans import NAMES, names
 
@@ -57,7 +58,10 @@ def test_a_listed_source_needs_no_inventory():
 def test_the_trust_is_for_jobs_of_the_backup_account():
     [statement] = by_code(policy_documents(NAMES))["batch-trust"].document["Statement"]
     assert statement["Principal"] == {"Service": "batchoperations.s3.amazonaws.com"}
-    assert statement["Condition"] == {"StringEquals": {"aws:SourceAccount": "222222222222"}}
+    assert statement["Condition"] == {
+        "StringEquals": {"aws:SourceAccount": "222222222222"},
+        "ArnLikeIfExists": {"aws:SourceArn": "arn:aws:s3:eu-west-1:222222222222:job/*"},
+    }
 
 
 def test_the_batch_role_reads_the_source_and_writes_the_vault_and_never_the_other_way():

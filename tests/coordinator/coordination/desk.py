@@ -15,6 +15,7 @@ from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs.models import Job
+from tests.builders.delta import UUID, coordinator_commit
 from tests.builders.people import actor
 from tests.coordinator.coordination.fake_spark import FakeSpark
 from tests.coordinator.repairs.console import Console
@@ -25,6 +26,17 @@ ROOT = "sales/orders"
 
 def last_audit(outcome: str) -> AuditEntry:
     return AuditEntry.objects.filter(outcome=outcome).latest("id")
+
+
+def unpublish(desk: "Desk", version: int) -> None:
+    """Leave the newest commit as a coordinator has it that nobody has backfilled for: staged and listed."""
+    log = f"{ROOT}/_delta_log"
+    data = desk.console.bytes_of(f"{log}/{version:020d}.json")
+    desk.console.lake.delete(f"{log}/{version:020d}.json")
+    desk.console.lake.put(f"{log}/_staged_commits/{version:020d}.{UUID}.json", data)
+    [item] = desk.console.lake.dynamodb.scan(TableName=desk.store)["Items"]
+    listed = coordinator_commit(version, fsLength={"N": str(len(data))})
+    desk.console.lake.dynamodb.put_item(TableName=desk.store, Item=item | {"commits": {"L": [listed]}})
 
 
 class Desk:

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils.dateparse import parse_datetime
 
+from changes.gate import NameNotTyped
 from coordinator.coordination import actions, jobs
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.gate import ChecksFailed, ConfirmationNeeded, PreflightNeeded
@@ -18,7 +19,7 @@ from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 from lake.spark.jobs import append_probe, drop_coordinated_commits, enable_coordinated_commits
 from tests.builders.people import actor
-from tests.coordinator.coordination.desk import ROOT, last_audit
+from tests.coordinator.coordination.desk import ROOT, last_audit, unpublish
 from tests.coordinator.coordination.fake_spark import CONVERT, START, ends, table_id
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("JSON")]
@@ -50,6 +51,8 @@ def test_the_audit_log_has_the_table_before_and_after(desk, plain) -> None:
     desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     entry = last_audit("done")
+    [call] = entry.after["calls"]
+    assert (call["says"], call["outcome"]) == (entry.before["calls"][0]["says"], "done")
     assert (entry.action, entry.target_label) == ("table.enable-coordination", plain.uri)
     assert (entry.before["mechanism"], entry.after["mechanism"]) == ("single_driver", "coordinated_commits")
     assert entry.after["registration"]["table_id"] == table_id(plain.uri)
@@ -66,6 +69,7 @@ def test_a_first_commit_proves_it_only_where_asked_for(desk, plain) -> None:
 
     assert job.state == "succeeded"
     assert asked(desk)[-1] == append_probe.KIND
+    assert [call["outcome"] for call in job.result["after"]["calls"]] == ["done", "done"]
 
 
 def test_dropping_shows_both_commits_as_steps_and_what_stays(desk, coordinated) -> None:
@@ -132,7 +136,7 @@ def test_nothing_is_queued_without_the_statement_or_with_other_checks(desk, plai
 def test_a_drop_needs_the_tables_name(desk, coordinated) -> None:
     checked = desk.checked(desk.change(DROP, coordinated))
 
-    with pytest.raises(ConfirmationNeeded, match=r"sales\.orders"):
+    with pytest.raises(NameNotTyped, match=r"sales\.orders"):
         desk.act(checked, confirm="sales.order")
 
 
@@ -217,6 +221,41 @@ def test_a_table_that_changed_since_the_checks_is_left_alone(desk, plain) -> Non
     assert asked(desk) == []
 
 
+def test_another_plan_than_the_one_confirmed_is_not_sent_though_every_check_comes_out_alike(desk, plain) -> None:
+    job = desk.act(desk.checked(desk.change(ENABLE, plain)))
+    Job.objects.filter(pk=job.pk).update(params=job.params | {"digest": "0" * 32})
+
+    job = desk.run(job)
+
+    assert (job.state, job.error_code) == ("failed", "Moved")
+    assert "has changed since they were shown" in job.error_text
+    assert asked(desk) == []
+
+
+def test_a_worker_asks_for_the_name_of_a_drop_again(desk, coordinated) -> None:
+    job = desk.act(desk.checked(desk.change(DROP, coordinated)))
+    Job.objects.filter(pk=job.pk).update(params=job.params | {"confirm": "another.name"})
+    before = len(desk.spark.asked)
+
+    job = desk.run(job)
+
+    assert (job.state, job.error_code) == ("failed", "NameNotTyped")
+    assert len(desk.spark.asked) == before
+
+
+def test_what_waits_is_published_by_calls_that_the_plan_shows(desk, coordinated) -> None:
+    desk.spark._append({"table": coordinated.uri})
+    unpublish(desk, 4)
+    checked = desk.checked(desk.change(DROP, coordinated))
+    assert [call["operation"] for call in checked.result["plan"]["calls"]][-1] == "ALTER TABLE DROP FEATURE"
+    assert len(checked.result["plan"]["calls"]) > 1
+
+    job = desk.run(desk.act(checked))
+
+    assert job.state == "succeeded", job.error_text
+    assert len(job.result["after"]["calls"]) == len(checked.result["plan"]["calls"])
+
+
 # Many
 
 
@@ -249,7 +288,7 @@ def test_an_unexpected_failure_stops_the_others_if_asked(desk, stop: bool, outco
 def test_a_drop_of_many_needs_their_number_typed(desk) -> None:
     tables = [desk.coordinated("a/one")]
 
-    with pytest.raises(ConfirmationNeeded, match="1 table"):
+    with pytest.raises(NameNotTyped, match="1 table"):
         many(desk, tables, DROP, confirm="all")
     assert desk.run(many(desk, tables, DROP)).state == "succeeded"
 

@@ -14,14 +14,12 @@ from lake.aws.access import Lake
 from lake.spark.jobs import drop_coordinated_commits
 from tests.builders.delta import (
     EPOCH_MS,
-    UUID,
     commit_bytes,
     commit_info,
-    coordinator_commit,
     metadata,
     registration_item,
 )
-from tests.coordinator.coordination.desk import ROOT, last_audit
+from tests.coordinator.coordination.desk import ROOT, last_audit, unpublish
 from tests.coordinator.coordination.fake_spark import CONVERT, START, cancelled, ends, table_id
 from tests.coordinator.repairs.world import Meddled
 
@@ -203,17 +201,6 @@ def test_a_registration_that_changed_since_it_was_read_is_left_as_it_is(desk, pl
     assert registered(desk) == {table_id(plain.uri)}
     assert job.result["after"]["left"]["removed"] is False
     assert "was deleted" not in job.error_text
-
-
-def unpublish(desk, version: int) -> None:
-    """Leave the newest commit as a coordinator has it that nobody has backfilled for: staged and listed."""
-    log = f"{ROOT}/_delta_log"
-    data = desk.console.bytes_of(f"{log}/{version:020d}.json")
-    desk.console.lake.delete(f"{log}/{version:020d}.json")
-    desk.console.lake.put(f"{log}/_staged_commits/{version:020d}.{UUID}.json", data)
-    [item] = desk.console.lake.dynamodb.scan(TableName=desk.store)["Items"]
-    listed = coordinator_commit(version, fsLength={"N": str(len(data))})
-    desk.console.lake.dynamodb.put_item(TableName=desk.store, Item=item | {"commits": {"L": [listed]}})
 
 
 def test_a_drop_cut_before_its_first_commit_is_published_says_to_backfill_first(desk, coordinated) -> None:

@@ -9,7 +9,7 @@ from django.core.management import call_command
 
 from coordinator.contract import CommitsJson, ConfJson, ManyCommitsJson
 from coordinator.coordination.bulk import ManyParams
-from coordinator.coordination.jobs import ActParams, ActResult, CheckParams, CheckResult
+from coordinator.coordination.confirmed import ActParams, ActResult, CheckParams, CheckResult
 from coordinator.models import DeltaTable
 from dashboard.audit.models import AuditEntry
 from dashboard.commands import Failed, UsageError
@@ -44,6 +44,7 @@ def test_the_plan_is_printed_and_nothing_is_done(desk: Desk, plain: DeltaTable) 
     assert (document["operation"], document["may_run"], document["job"]) == ("enable", True, None)
     assert {check["state"] for check in document["checks"]} == {"ok", "warning"}
     assert document["statement"].startswith(f"ALTER TABLE delta.`{plain.uri}` SET TBLPROPERTIES")
+    assert [call["operation"] for call in document["calls"]] == ["ALTER TABLE SET TBLPROPERTIES"]
     assert desk.spark.asked == []
     assert [job.kind for job in Job.objects.all()] == ["check-coordination"]
 
@@ -53,6 +54,7 @@ def test_the_plan_reads_as_text(desk: Desk, plain: DeltaTable) -> None:
 
     assert "OK       Commit store: " in printed
     assert "WARNING  Other writers: " in printed
+    assert f"1. Puts the table under coordinator {desk.store}, in one commit." in printed
     assert "Nothing was changed. --apply carries it out." in printed
 
 
@@ -101,7 +103,8 @@ def test_create_makes_a_table(desk: Desk) -> None:
 def test_checks_that_fail_are_printed_and_with_apply_end_in_1(desk: Desk, coordinated: DeltaTable) -> None:
     words = ("enable", coordinated.uri, "--store", desk.store)
 
-    assert commits(*words)["may_run"] is False
+    document = commits(*words)
+    assert (document["may_run"], document["digest"], document["calls"]) == (False, "", [])
     with pytest.raises(Failed, match="the checks refuse it"):
         commits(*words, "--apply", "--writers-paused")
 

@@ -102,7 +102,7 @@ def test_a_fragment_holds_no_frame_and_stops_asking(client: Client, desk: Desk, 
 
     ready = body(client.get(address, headers={"HX-Request": "true"}))
 
-    assert ready.lstrip().startswith('<div id="checks"')
+    assert ready.lstrip().startswith('<div id="plan"')
     assert "hx-trigger" not in ready
 
 
@@ -193,14 +193,16 @@ def test_a_store_of_the_wrong_kind_is_refused_before_spark_is_asked(
     assert desk.spark.asked == []
 
 
-@pytest.mark.parametrize("root", ["it's", "a;b", "a`b", "Kundenaufträge", 'a"b', "a/../b"])
-def test_a_hostile_path_is_refused_before_spark_is_asked(client: Client, desk: Desk, root: str) -> None:
+@pytest.mark.parametrize("root", ["a\x7fb", "a/../b"])
+def test_a_path_that_spark_cannot_be_given_is_refused_before_spark_is_asked(
+    client: Client, desk: Desk, root: str
+) -> None:
     table = make_table(desk.console.lake.uri(root), connection=desk.console.connection, mechanism="single_driver")
 
     html = body(client.get(desk.checks_page(client, table, "enable")))
 
     assert "This must not be done now" in html
-    assert "Levee gives Spark only printable ASCII" in html or "takes for another place" in html
+    assert "holds the control character" in html or "takes for another place" in html
     assert desk.spark.asked == []
 
 

@@ -85,7 +85,7 @@ def test_many_are_cancelled_between_two_tables(console: Console) -> None:
     before = console.state()
 
     with pytest.raises(JobCancelled):
-        kind_named("repair-many").run(context)
+        kind_named("repair-many").run(context, job.params)
     assert console.state() == before
 
 

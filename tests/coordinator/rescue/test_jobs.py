@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from changes import carrying_out
 from changes.gate import NameNotTyped, PlanNeeded
-from coordinator.repairs import carrying_out
 from coordinator.rescue import actions
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role

@@ -41,6 +41,27 @@ def test_a_plain_bucket_has_nothing_set(lake, bucket):
     assert (found.lifecycle_rules, found.tiering, found.replication, found.unknown) == ((), (), False, ())
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "named", "key"),
+    [("aws:kms", "alias/lake", "alias/lake"), ("aws:kms", "", ""), ("aws:kms:dsse", "k-1", "k-1"), ("AES256", "", "")],
+)
+def test_the_key_of_the_default_encryption_is_named(lake, s3, bucket, algorithm, named, key):
+    default = {"SSEAlgorithm": algorithm} | ({"KMSMasterKeyID": named} if named else {})
+    rules = {"Rules": [{"ApplyServerSideEncryptionByDefault": default}]}
+    s3.put_bucket_encryption(Bucket=bucket, ServerSideEncryptionConfiguration=rules)
+
+    assert describe_bucket(lake, bucket).encryption_key == key
+
+
+def test_a_refused_question_for_the_key_leaves_it_unknown_and_nothing_else(stub, stub_lake):
+    denied = Reply(403, b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>")
+    stub.play(VERSIONED, NO_RULES, NO_TIERING, NO_REPLICATION, denied)
+
+    found = describe_bucket(stub_lake, "lake")
+
+    assert (found.encryption_key, found.unknown) == (None, ())
+
+
 @pytest.mark.parametrize("status", ["Enabled", "Suspended"])
 def test_versioning_is_stated(lake, s3, bucket, status):
     s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": status})

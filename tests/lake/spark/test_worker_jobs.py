@@ -2,6 +2,7 @@
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 
 import pytest
 
@@ -106,6 +107,9 @@ def test_dropping_tells_its_two_commits_and_what_stays_behind(spark_lake, run, u
     assert [progress.facts["version"] for progress in heard if progress.note] == [4, 5]
     first, second = drop_coordinated_commits.FIRST, drop_coordinated_commits.SECOND
     assert [progress.step for progress in heard if progress.note] == [first, second]
+    first_at, second_at = (datetime.fromisoformat(commit["at"]) for commit in outcome.result["commits"])
+    took = {step.name: step.seconds for step in outcome.steps}
+    assert took[second] >= (second_at - first_at).total_seconds() - 0.01
     assert outcome.result["left_behind"] == ["vacuumProtocolCheck", "inCommitTimestamp"]
     assert registration(spark_lake.client, uri)["acceptingCommits"]["BOOL"] is False
     spark_lake.insert(uri, "id")

@@ -93,18 +93,18 @@ def test_a_worker_killed_in_a_job_loses_it_and_the_next_job_has_another_worker(m
     outcome = mortal.run(describe_table.job(ABSENT), killing_at(mortal, "Read the table", killed))
     assert (outcome.state, outcome.began) == ("lost", True)
     assert outcome.error is not None
-    assert "look at the table" in outcome.error.sentence
+    assert "ended by itself (signal 9). It was at 'Read the table'" in outcome.error.sentence
     assert wait_until(lambda: not living(killed[0]))
     assert mortal.run(UNKNOWN).began
     assert pid_of(mortal) != killed[0]
 
 
-def test_a_jvm_that_dies_in_a_job_fails_it_and_the_worker_goes_with_it(mortal: SparkWorker) -> None:
-    def kill_java(progress: SparkProgress) -> None:
+def test_a_worker_whose_whole_group_is_killed_in_a_job_loses_it(mortal: SparkWorker) -> None:
+    def kill_group(progress: SparkProgress) -> None:
         if progress.step == "Read the table" and progress.seconds is None:
             os.killpg(pid_of(mortal), signal.SIGKILL)
 
-    assert mortal.run(describe_table.job(ABSENT), kill_java).state == "lost"
+    assert mortal.run(describe_table.job(ABSENT), kill_group).state == "lost"
     assert not mortal.is_warm
 
 

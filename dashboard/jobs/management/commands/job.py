@@ -6,8 +6,9 @@ from uuid import UUID
 from django.core.management.base import CommandParser
 
 from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.jobs.following import steps_in_words
 from dashboard.jobs.models import Job
-from dashboard.jobs.queries import with_events
+from dashboard.jobs.queries import steps_of, with_events
 
 
 class Command(JsonCommand):
@@ -32,6 +33,6 @@ class Command(JsonCommand):
 
 def _as_text(job: Job) -> list[str]:
     head = [f"{job.title} {job.target_label}".rstrip(), f"{job.state}: {job.message}" if job.message else job.state]
-    steps = [f"  {step['state']:8} {step['name']}  {step['detail']}".rstrip() for step in job.steps]
+    steps = [f"  {line}" for line in steps_in_words(steps_of(job))]
     log = [f"  {event.at:%H:%M:%S} {event.level:5} {event.text}" for event in job.events.all()]
     return [*head, *(["Steps:", *steps] if steps else []), *(["Log:", *log] if log else [])]

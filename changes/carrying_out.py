@@ -1,0 +1,142 @@
+"""Carrying out a plan in a job, whatever it changes: on a lake that may be changed, as it was shown, call by call."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from types import TracebackType
+from typing import Self
+
+from changes.calls import Result, Sending
+from changes.documents import OutcomeDocument, call_document, outcome_document
+from changes.execution import CallOutcome, Execution, execute
+from changes.gate import BEFORE_ANY_CHANGE, Confirmation, check_loss, check_name, check_writable, connection_of
+from changes.plan import ChangePlan
+from dashboard.connections.access import lake_access
+from dashboard.jobs.context import JobContext, JobFailed, JobResult, Step
+from lake.aws.access import Lake, open_lake
+
+STATES = {Result.DONE: "done", Result.ALREADY: "done", Result.STOPPED: "stopped", Result.FAILED: "failed"}
+MOVED = "what the plan rests on has changed since it was shown. Plan it again."
+
+
+class Snapshots:
+    """What is kept of a change for the audit log: before and after; filled call by call, so that no stop loses what was
+    sent.
+
+    `before` has the calls of the plan, at most so many of them, beside what else is known of before; `calls` are those
+    that were made, and stand in `after`. `request_ids` are those of the requests to AWS that wrote, or were refused.
+    """
+
+    def __init__(self, plan: ChangePlan, before: Mapping[str, object], most: int | None = None) -> None:
+        self.calls: list[OutcomeDocument] = []
+        self.before: dict[str, object] = {**before, "calls": [call_document(call) for call in plan.calls[:most]]}
+        self.after: dict[str, object] = {"calls": self.calls}
+        self.request_ids: list[str] = []
+        self._counts: Counter[str] = Counter()
+
+    def result(self) -> JobResult:
+        """What a job stores of it; it fills up while the calls are made."""
+        return {"before": self.before, "after": self.after, "aws_request_ids": self.request_ids}
+
+    def note_call(self, outcome: CallOutcome) -> None:
+        """Add a call with its outcome, and what it counted."""
+        self.calls.append(outcome_document(outcome))
+        self.request_ids.extend(outcome.request_ids)
+        self._counts.update(outcome.answer.counts)
+        self.after.update(self._counts)
+
+    def remember(self, was: Mapping[str, object], will: Mapping[str, object]) -> None:
+        """Add what a call has read before it writes, and what it writes."""
+        self.before.update(was)
+        self.after.update(will)
+
+
+@contextmanager
+def lake_to_change(context: JobContext) -> Iterator[Lake]:
+    """The lake of the job's connection. Raises JobFailed where it may not be changed, LookupError where it is gone."""
+    connection = connection_of(context)
+    check_writable(connection)
+    with open_lake(lake_access(connection)) as lake:
+        try:
+            yield lake
+        finally:
+            context.result({"requests": lake.requests.total})
+
+
+def check_shown(plan: ChangePlan, digest: str, moved: str = MOVED) -> None:
+    """Raises JobFailed where the plan of now is not the one that was confirmed; `moved` says what is otherwise."""
+    if plan.digest != digest:
+        raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {moved}")
+
+
+def check_danger(context: JobContext, params: Confirmation, plan: ChangePlan, name: str, losing_verb: str) -> None:
+    """What a danger needs, once more: the name as typed, and an admin where a commit can be lost. Raises JobFailed."""
+    if plan.can_lose:
+        check_loss(context, params, losing_verb, name)
+    elif plan.danger:
+        check_name(params, name)
+
+
+def carry_out(context: JobContext, plan: ChangePlan, kept: Snapshots, sending: Sending) -> Execution:
+    """Make the calls of a plan, each as a step of the job."""
+    context.result(kept.result())
+    with _CallSteps(context, plan, kept) as steps:
+        return execute(plan.calls, sending, steps)
+
+
+def carry_out_in_one_step(context: JobContext, plan: ChangePlan, kept: Snapshots, sending: Sending) -> Execution:
+    """Make the calls of a plan, of which there may be hundreds, as one step of the job."""
+    context.result(kept.result())
+
+    def note(place: int, outcome: CallOutcome) -> None:
+        kept.note_call(outcome)
+        log_call(context, place, outcome)
+        context.progress(place + 1, len(plan.calls))
+
+    with context.step(plan.title) as step:
+        execution = execute(plan.calls, sending, note)
+        step.detail = execution.outcomes[-1].sentence
+        step.state = "failed" if execution.end else "done"
+    return execution
+
+
+def log_call(context: JobContext, place: int, outcome: CallOutcome) -> None:
+    """Write a call and its outcome to the visible log, with the ids of its requests."""
+    requests = f" (request {', '.join(outcome.request_ids)})" if outcome.request_ids else ""
+    level = "INFO" if outcome.may_go_on else "WARN"
+    context.log(f"{outcome.call.operation}: {outcome.sentence}{requests}", level=level, step=f"call {place + 1}")
+
+
+class _CallSteps:
+    """Hears each call's outcome: closes its step, writes its log line, keeps it for the audit log, begins the next."""
+
+    def __init__(self, context: JobContext, plan: ChangePlan, kept: Snapshots) -> None:
+        self._context = context
+        self._plan = plan
+        self._kept = kept
+        self._running = ExitStack()
+        self._step: Step | None = None
+
+    def __enter__(self) -> Self:
+        self._begin(0)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._running.__exit__(kind, error, trace)
+
+    def __call__(self, place: int, outcome: CallOutcome) -> None:
+        self._kept.note_call(outcome)
+        log_call(self._context, place, outcome)
+        if self._step is not None:
+            self._step.detail = outcome.sentence
+            self._step.state = STATES[outcome.result]
+        self._running.close()
+        self._step = None
+        if outcome.may_go_on:
+            self._begin(place + 1)
+
+    def _begin(self, place: int) -> None:
+        if place < len(self._plan.calls):
+            self._step = self._running.enter_context(self._context.step(self._plan.calls[place].says))

@@ -1,0 +1,128 @@
+"""The least policies of writers and readers for one table, one store or one folder, from what was observed of them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from coordinator.coordination.least_policies import AccessKind, PolicyPlace, WriterEngine, least_statements, notes_for
+from coordinator.coordination.policy_forms import PolicyForms, policy_forms
+from coordinator.coordination.session_conf import WriterConfig
+from coordinator.coordination.writer_configs import writer_config_of_store, writer_config_of_table
+from coordinator.models import Bucket, CommitStore, DeltaTable
+from coordinator.settings.iam import policy_document
+from coordinator.settings.iam_names import account_of, bucket_key, store_key
+from dashboard.connections.models import Connection
+from lake.aws.arns import literal, partition_of
+from lake.delta.coordinator_properties import coordinator_table_id
+from lake.delta.facts import Mechanism
+from lake.delta.uri import TableUri
+
+PLACEHOLDER = TableUri("s3a", "BUCKET", "PREFIX")
+"""Stands where no table of a store is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySubject:
+    """What policies are asked for: tables of a connection at one place, and what was observed of its writers.
+
+    `table_id` is that of the table's registration, "" for several tables and where it was not read.
+    """
+
+    connection: Connection
+    uri: TableUri
+    config: WriterConfig
+    is_table: bool
+    table_id: str = ""
+
+
+def subject_of_table(table: DeltaTable) -> PolicySubject:
+    """The table's own place, in the spelling that its writers commit under."""
+    properties = table.properties if isinstance(table.properties, dict) else {}
+    paths = [domain.path for domain in table.domains]
+    uri = TableUri.parse(paths[0] if paths else table.uri)
+    config = writer_config_of_table(table)
+    return PolicySubject(table.connection, uri, config, is_table=True, table_id=coordinator_table_id(properties))
+
+
+def subject_of_store(store: CommitStore, place: TableUri | None = None) -> PolicySubject:
+    """The folder that all known tables of the store lie in, or the one that is named."""
+    config = writer_config_of_store(store)
+    tables = DeltaTable.objects.filter(store=store, gone_at=None).order_by("bucket", "prefix")
+    return PolicySubject(store.connection, place or _common_place(tables), config, is_table=False)
+
+
+def policy_of(subject: PolicySubject, mechanism: Mechanism, kind: AccessKind, engine: WriterEngine) -> PolicyForms:
+    """One policy in each form, with what it does not say."""
+    place = _place(subject, mechanism)
+    document = policy_document(least_statements(mechanism, kind, engine, place))
+    notes = (*notes_for(mechanism, kind, engine, place), *_notes_on_keys(subject, place))
+    name = f"delta-{kind.value}-{subject.uri.name or subject.uri.bucket}"
+    return policy_forms(name, document, notes if document["Statement"] else notes[:1])
+
+
+def _place(subject: PolicySubject, mechanism: Mechanism) -> PolicyPlace:
+    connection, uri = subject.connection, subject.uri
+    stores = {one.name: one for one in CommitStore.objects.filter(connection=connection)}
+    account = account_of(connection, stores.values())
+    bucket, name = _bucket(subject), _store_name(subject.config, mechanism)
+    store = stores.get(name)
+    return PolicyPlace(
+        partition=partition_of(connection.region),
+        region=connection.region,
+        account=account,
+        bucket=uri.bucket,
+        prefix=uri.key,
+        is_table=subject.is_table,
+        exists=subject.is_table,
+        store=name,
+        lock_keys=_lock_keys(subject, mechanism),
+        bucket_key=bucket_key(bucket, account) if bucket else None,
+        store_key=store_key(store, account) if store else None,
+    )
+
+
+def _store_name(config: WriterConfig, mechanism: Mechanism) -> str:
+    if mechanism is Mechanism.LOG_STORE:
+        return config.log_store or "delta_log"
+    return config.coordinator if mechanism is Mechanism.COORDINATED_COMMITS else ""
+
+
+def _lock_keys(subject: PolicySubject, mechanism: Mechanism) -> tuple[str, ...]:
+    if mechanism is Mechanism.COORDINATED_COMMITS:
+        return (subject.table_id,) if subject.is_table and subject.table_id else ()
+    if mechanism is not Mechanism.LOG_STORE:
+        return ()
+    path = f"{subject.uri.scheme}://{subject.uri.bucket}" + (f"/{subject.uri.key}" if subject.uri.key else "")
+    return (literal(path),) if subject.is_table else (f"{literal(path)}/*",)
+
+
+def _bucket(subject: PolicySubject) -> Bucket | None:
+    return Bucket.objects.filter(connection=subject.connection, name=subject.uri.bucket).first()
+
+
+def _notes_on_keys(subject: PolicySubject, place: PolicyPlace) -> Iterable[str]:
+    """What was not read is said: a policy without the key of an encrypted bucket reaches nothing."""
+    bucket = _bucket(subject)
+    facts = bucket.facts if bucket and isinstance(bucket.facts, dict) else {}
+    if facts.get("encryption_key") is None:
+        yield f"The default encryption of {place.bucket} was not read: where it is a KMS key, its use has to be added."
+    if place.account == "*":
+        yield "The account was not read, so the ARNs of DynamoDB hold a * in its place."
+    if subject.uri is PLACEHOLDER:
+        yield "No table of this store is known: put bucket and prefix in."
+
+
+def _common_place(tables: Iterable[DeltaTable]) -> TableUri:
+    """The deepest folder that holds all tables of the first bucket among them."""
+    places = [(one.bucket, one.prefix.split("/")) for one in tables]
+    if not places:
+        return PLACEHOLDER
+    bucket = places[0][0]
+    paths = [parts for name, parts in places if name == bucket]
+    folder = paths[0][:-1] if len(paths) == 1 else _common(paths)
+    return TableUri("s3a", bucket, "/".join(folder))
+
+
+def _common(paths: list[list[str]]) -> list[str]:
+    first, last = min(paths), max(paths)
+    same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+    return first[: min(same, len(first) - 1)]

@@ -1,0 +1,179 @@
+"""The IAM permissions that each of Levee's features needs, for the names that a connection really uses. Pure."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from coordinator.settings.iam import FeaturePolicy, Names, PolicyStatement, key_use, listing
+from lake.aws.arns import literal
+
+_STORE_DESCRIBES = ("dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive", "dynamodb:DescribeContinuousBackups")
+_ALL_OF_A_STORE = (*_STORE_DESCRIBES, "dynamodb:ListTagsOfResource")
+"""What a text that declares a whole table is made from."""
+_STORE_CHANGES = ("dynamodb:UpdateTimeToLive", "dynamodb:UpdateContinuousBackups")
+_BUCKET_SETTINGS = (
+    "s3:GetBucketVersioning",
+    "s3:GetEncryptionConfiguration",
+    "s3:GetIntelligentTieringConfiguration",
+    "s3:GetLifecycleConfiguration",
+    "s3:GetReplicationConfiguration",
+)
+_COMMITTING = ("s3:PutObject", "s3:DeleteObject")
+"""What a commit of Spark sends besides reads: S3A puts a checksum file aside and renames it."""
+
+
+def feature_policies(names: Names) -> tuple[FeaturePolicy, ...]:
+    """A policy for each feature; a grant that would name no resource is left out, and so is an empty feature.
+
+    Each stands by itself, beside `observe`: what it reads before and after a change is in it.
+    """
+    features = (
+        FeaturePolicy("observe", "Observe tables, stores and buckets", tuple(_observe(names))),
+        FeaturePolicy("repair-log-store", "Repair tables of a log store", tuple(_repair_log_store(names))),
+        FeaturePolicy(
+            "repair-coordinator", "Backfill and repair coordinated tables", tuple(_repair_coordinated(names))
+        ),
+        FeaturePolicy("restore-copies", "Put saved copies back", tuple(_restore(names))),
+        FeaturePolicy("enable-coordination", "Enable coordinated commits", tuple(_enable(names))),
+        FeaturePolicy("drop-coordination", "Drop coordinated commits and what they leave", tuple(_drop(names))),
+        FeaturePolicy("create-tables", "Create coordinated tables", tuple(_create_tables(names))),
+        FeaturePolicy("change-stores", "Change commit stores", tuple(_change_stores(names))),
+        FeaturePolicy("create-stores", "Create commit stores", tuple(_create_stores(names))),
+        FeaturePolicy("change-lifecycle", "Change lifecycle rules", tuple(_change_lifecycle(names))),
+        FeaturePolicy("sweep", "Sweep finished temp files", tuple(_sweep(names))),
+        FeaturePolicy("writer-tests", "Look at writers' self-tests and clean them up", tuple(_writer_tests(names))),
+        FeaturePolicy("load", "See throttles and peaks", tuple(_load(names))),
+        FeaturePolicy("check-permissions", "Check permissions", tuple(_check(names))),
+    )
+    return tuple(kept for one in features if (kept := _without_empty(one)).grants)
+
+
+def _observe(names: Names) -> Iterator[PolicyStatement]:
+    yield from _listings(names)
+    yield _of_buckets(names, _BUCKET_SETTINGS)
+    yield _of_objects(names, ("s3:GetObject",))
+    reads = ("dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan")
+    yield _of_stores(names, (*_STORE_DESCRIBES, *reads), names.all_stores)
+    yield from key_use(names.bucket_keys, "s3", ("kms:Decrypt",))
+    yield from key_use(names.store_keys, "dynamodb", ("kms:Decrypt",))
+
+
+def _repair_log_store(names: Names) -> Iterator[PolicyStatement]:
+    items = ("dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem")
+    yield _of_stores(names, items, names.log_stores)
+    yield from _writing_files(names, ("s3:PutObject", "s3:DeleteObject"), names.log_stores)
+
+
+def _repair_coordinated(names: Names) -> Iterator[PolicyStatement]:
+    items = ("dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:PutItem", "dynamodb:DeleteItem")
+    yield _of_stores(names, items, names.coordinators)
+    yield from _writing_files(names, ("s3:PutObject", "s3:DeleteObject"), names.coordinators)
+
+
+def _restore(names: Names) -> Iterator[PolicyStatement]:
+    yield _of_stores(names, ("dynamodb:GetItem", "dynamodb:PutItem"), names.all_stores)
+    yield from _writing_files(names, ("s3:PutObject",), names.buckets)
+
+
+def _enable(names: Names) -> Iterator[PolicyStatement]:
+    """Spark registers the table and commits the conversion as it commits until now, by a log store where it has one.
+
+    Deletes: the registration that a failed act has left, on the condition that nothing was committed by it.
+    """
+    yield from _spark(names, ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"))
+
+
+def _drop(names: Names) -> Iterator[PolicyStatement]:
+    """The first commit goes to the coordinator, the second one past it."""
+    yield from _spark(names, ("dynamodb:UpdateItem",))
+
+
+def _create_tables(names: Names) -> Iterator[PolicyStatement]:
+    yield from _spark(names, ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"))
+
+
+def _spark(names: Names, writes: Sequence[str]) -> Iterator[PolicyStatement]:
+    """Delta asks whether its DynamoDB table is there; it may not make one, which Levee does with more care."""
+    reads = ("dynamodb:DescribeTable", "dynamodb:GetItem")
+    yield _of_stores(names, (*reads, *writes), names.coordinators)
+    if names.coordinators:
+        yield _of_stores(names, (*reads, "dynamodb:Query", "dynamodb:PutItem"), names.log_stores)
+    yield from _writing_files(names, _COMMITTING, names.coordinators)
+    yield from key_use(names.store_keys if names.coordinators else (), "dynamodb", ("kms:Decrypt",))
+
+
+def _change_stores(names: Names) -> Iterator[PolicyStatement]:
+    yield _of_stores(names, (*_ALL_OF_A_STORE, "dynamodb:UpdateTable", *_STORE_CHANGES), names.all_stores)
+
+
+def _create_stores(names: Names) -> Iterator[PolicyStatement]:
+    """Only tables of the names that new stores get: TTL on any other one would expire what a stranger keeps there."""
+    new = (f"{names.new_stores}*",)
+    # Without a condition on an account: what is to be made has none, and nobody makes a table in another's.
+    yield PolicyStatement(("dynamodb:CreateTable", "dynamodb:TagResource"), names.store_arns(new))
+    yield _of_stores(names, (*_STORE_DESCRIBES, *_STORE_CHANGES), new)
+    yield from key_use(names.store_keys, "dynamodb", ("kms:CreateGrant", "kms:Decrypt", "kms:DescribeKey"))
+
+
+def _change_lifecycle(names: Names) -> Iterator[PolicyStatement]:
+    yield _of_buckets(names, ("s3:GetLifecycleConfiguration", "s3:PutLifecycleConfiguration"))
+
+
+def _sweep(names: Names) -> Iterator[PolicyStatement]:
+    yield from _listings(names)
+    yield _of_objects(names, ("s3:DeleteObject", "s3:GetObject"))
+    yield from key_use(names.bucket_keys, "s3", ("kms:Decrypt",))
+    yield _of_stores(names, ("dynamodb:GetItem",), names.log_stores)
+
+
+def _writer_tests(names: Names) -> Iterator[PolicyStatement]:
+    yield from _listings(names, names.scratch_places)
+    objects = tuple(
+        f"arn:{names.partition}:s3:::{bucket}/{literal(prefix)}*" for bucket, prefix in names.scratch_places
+    )
+    yield PolicyStatement(("s3:GetObject", "s3:DeleteObject"), objects, (names.own,))
+    yield from key_use(names.bucket_keys, "s3", ("kms:Decrypt",))
+    yield _of_stores(names, ("dynamodb:Query",), names.log_stores)
+    yield _of_stores(names, ("dynamodb:Scan",), names.coordinators)
+    yield _of_stores(names, ("dynamodb:GetItem", "dynamodb:DeleteItem"), names.all_stores)
+
+
+def _load(names: Names) -> Iterator[PolicyStatement]:
+    """CloudWatch knows no resources for this action (Service Authorization Reference)."""
+    yield PolicyStatement(("cloudwatch:GetMetricData",), ("*",) if names.all_stores else ())
+
+
+def _check(names: Names) -> Iterator[PolicyStatement]:
+    yield PolicyStatement(("iam:SimulatePrincipalPolicy",), (names.role or "*",))
+
+
+def _writing_files(names: Names, writes: tuple[str, ...], needed_by: Sequence[str]) -> Iterator[PolicyStatement]:
+    """Reading and writing of objects; nothing where there is nothing that needs it."""
+    if not needed_by:
+        return
+    yield from _listings(names)
+    yield _of_objects(names, ("s3:GetObject", *writes))
+    yield from key_use(names.bucket_keys, "s3", ("kms:Decrypt", "kms:GenerateDataKey"))
+
+
+def _listings(names: Names, of: Sequence[tuple[str, str]] = ()) -> Iterator[PolicyStatement]:
+    """Of all that is used, or of these buckets and prefixes."""
+    for bucket, places in groupby(of or names.places, key=lambda place: place[0]):
+        arn = f"arn:{names.partition}:s3:::{bucket}"
+        yield listing(arn, [prefix for _, prefix in places], names.own)
+
+
+def _of_buckets(names: Names, actions: tuple[str, ...]) -> PolicyStatement:
+    return PolicyStatement(actions, names.bucket_arns, (names.own,))
+
+
+def _of_objects(names: Names, actions: tuple[str, ...]) -> PolicyStatement:
+    return PolicyStatement(actions, names.object_arns, (names.own,))
+
+
+def _of_stores(names: Names, actions: tuple[str, ...], stores: Sequence[str]) -> PolicyStatement:
+    return PolicyStatement(actions, names.store_arns(stores), (names.own,))
+
+
+def _without_empty(policy: FeaturePolicy) -> FeaturePolicy:
+    grants = tuple(one for one in policy.grants if one.resources)
+    return FeaturePolicy(policy.feature, policy.title, grants)

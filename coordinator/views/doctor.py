@@ -1,0 +1,51 @@
+"""Settings of a writer, pasted and examined: nothing of them is stored, and no secret comes back."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from coordinator.models import CommitStore, DeltaTable
+from coordinator.queries.writers import observed_of_store, observed_of_table
+from coordinator.writers.doctor import Examination, examine
+from coordinator.writers.pasted import PasteRefused
+from coordinator.writers.session import ObservedPlace
+
+TEXT = "text"
+
+
+@sensitive_post_parameters(TEXT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def anywhere(request: HttpRequest) -> HttpResponse:
+    """Examine settings by themselves."""
+    return _page(request, ObservedPlace(), {})
+
+
+@sensitive_post_parameters(TEXT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def of_table(request: HttpRequest, table_id: int) -> HttpResponse:
+    """Examine settings beside what was observed of one table."""
+    table = get_object_or_404(DeltaTable.objects.select_related("connection", "store"), pk=table_id)
+    return _page(request, observed_of_table(table), {"table": table})
+
+
+@sensitive_post_parameters(TEXT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def of_store(request: HttpRequest, store_id: int) -> HttpResponse:
+    """Examine settings beside one commit store."""
+    store = get_object_or_404(CommitStore.objects.select_related("connection"), pk=store_id)
+    return _page(request, observed_of_store(store), {"store": store})
+
+
+def _page(request: HttpRequest, observed: ObservedPlace, beside: dict[str, Any]) -> HttpResponse:
+    found: Examination | None = None
+    refusal = ""
+    if request.method == "POST":
+        try:
+            found = examine(request.POST.get(TEXT, "").replace("\r\n", "\n"), observed)
+        except PasteRefused as refused:
+            refusal = str(refused)
+    context = {"found": found, "refusal": refusal, "observed": observed, **beside}
+    return render(request, "coordinator/doctor.html", context, status=422 if refusal else 200)

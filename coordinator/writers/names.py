@@ -1,0 +1,224 @@
+"""Names of settings that people bring from documents: which release reads each, and what to write for those of none.
+
+Sources are upstream's `S3DynamoDBLogStore` and `DeltaSQLConf` and the pull requests named; 4.4.0 is the newest read.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from coordinator.coordination.session_conf import COORDINATOR, LOG_STORE
+from lake.delta.facts import Mechanism
+
+BASE_LOG_STORE = LOG_STORE.removeprefix("spark.")
+HADOOP = "spark.hadoop."
+NOBODY = "no release"
+DEFAULTS = "spark.databricks.delta.properties.defaults."
+LOG_STORE_CLASS = "io.delta.storage.S3DynamoDBLogStore"
+PROPOSED_CLASSES = ("io.delta.storage.DynamoDBLogStore", "io.delta.storage.DynamoDBLogStoreScala")
+TEST_CLASS = "io.delta.storage.FailingS3DynamoDBLogStore"
+
+_PROPOSAL = "the proposal of delta-io/delta #339, which no release has"
+_DELTA = "spark.databricks.delta."
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtName:
+    """A key, or a class with `is_class`: `read_by` says which releases read it, `instead` what to write for it.
+
+    `instead` is "" where there is nothing to write, or where the name is read.
+    """
+
+    mechanism: Mechanism
+    name: str
+    read_by: str
+    does: str
+    source: str
+    instead: str = ""
+    is_class: bool = False
+
+    @property
+    def is_read(self) -> bool:
+        """Whether a release reads it that anybody should still write with."""
+        return self.read_by.endswith("4.4.0")
+
+
+def _log_store(suffix: str, read_by: str, does: str) -> BroughtName:
+    return BroughtName(Mechanism.LOG_STORE, f"{LOG_STORE}.{suffix}", read_by, does, f"{LOG_STORE_CLASS}, {read_by}")
+
+
+def _coordinator(suffix: str, does: str) -> BroughtName:
+    return BroughtName(
+        Mechanism.COORDINATED_COMMITS, f"{COORDINATOR}.{suffix}", "3.3.0 to 4.4.0", does, "DeltaSQLConf, 3.3.0 to 4.4.0"
+    )
+
+
+def _proposed(suffix: str, instead: str) -> BroughtName:
+    new = f"{LOG_STORE}.{instead}" if instead else ""
+    name = f"spark.delta.DynamoDBLogStore.{suffix}"
+    return BroughtName(Mechanism.LOG_STORE, name, NOBODY, _UNREAD, _PROPOSAL, new)
+
+
+def _of_1_2_0(suffix: str) -> BroughtName:
+    does = "The prefix lacks the class: read by that one release, by mistake."
+    source = "S3DynamoDBLogStore 1.2.0; mended in 1.2.1 (#1094)"
+    name, new = f"spark.io.delta.storage.{suffix}", f"{LOG_STORE}.{suffix}"
+    return BroughtName(Mechanism.LOG_STORE, name, "1.2.0 alone", does, source, new)
+
+
+def _documented(suffix: str) -> BroughtName:
+    does = "As the pages of the previews have it; the code never read it."
+    name = f"{_DELTA}coordinatedCommits.commitCoordinator.ddb.{suffix}"
+    source = "docs of the previews; DeltaSQLConf of 3.3.0 to 4.4.0 has dynamodb in its place"
+    return BroughtName(Mechanism.COORDINATED_COMMITS, name, NOBODY, does, source, f"{COORDINATOR}.{suffix}")
+
+
+def _preview(name: str, instead: str) -> BroughtName:
+    does = "Ignored since coordinated commits have their name."
+    source = "DeltaSQLConf, 4.0.0-preview"
+    name = f"{_DELTA}managedCommits.{name}"
+    return BroughtName(Mechanism.COORDINATED_COMMITS, name, "4.0.0-preview alone", does, source, instead)
+
+
+def _default(name: str, read_by: str, instead: str) -> BroughtName:
+    does = "Ignored: new tables are not coordinated."
+    source = f"DeltaConfigs, {read_by}"
+    new = f"{DEFAULTS}coordinatedCommits.{instead}" if instead else ""
+    return BroughtName(Mechanism.COORDINATED_COMMITS, f"{DEFAULTS}{name}", read_by, does, source, new)
+
+
+_UNREAD = "Ignored without a word: the class takes the table delta_log in us-east-1."
+_UNITS = "units that Delta creates the store with; an existing store keeps its own. 5"
+BROUGHT = (
+    *(
+        BroughtName(Mechanism.LOG_STORE, name, NOBODY, "The session cannot load it.", _PROPOSAL, LOG_STORE_CLASS, True)
+        for name in PROPOSED_CLASSES
+    ),
+    _proposed("tableName", "ddb.tableName"),
+    _proposed("region", "ddb.region"),
+    _proposed("credentials.provider", "credentials.provider"),
+    _proposed("endpoint", ""),
+    _of_1_2_0("ddb.tableName"),
+    _of_1_2_0("ddb.region"),
+    _of_1_2_0("credentials.provider"),
+    _of_1_2_0("provisionedThroughput.rcu"),
+    _of_1_2_0("provisionedThroughput.wcu"),
+    _log_store(
+        "ddb.ttl",
+        "2.2.0 to 4.4.0",
+        "Seconds that a finished entry stays, 86400 unless set. Negative is refused; 0 lets a slow writer lose "
+        "commits. "
+        "The store's TTL on expireTime has to be on as well.",
+    ),
+    _log_store("provisionedThroughput.rcu", "1.2.1 to 4.4.0", f"Read {_UNITS} unless set."),
+    _log_store("provisionedThroughput.wcu", "1.2.1 to 4.4.0", f"Write {_UNITS} unless set."),
+    _log_store("read.retries", "2.4.0 to 4.4.0", "How often a log file is read anew that was replaced meanwhile. 3."),
+    _log_store(
+        "credentials.provider",
+        "1.2.1 to 4.4.0",
+        "A class of AWS SDK v1; from 2.0.0 on also one whose constructor takes a Hadoop Configuration.",
+    ),
+    _coordinator("awsCredentialsProviderName", "A class of AWS SDK v1, or one that takes a Hadoop Configuration."),
+    _coordinator("readCapacityUnits", f"Read {_UNITS} unless set."),
+    _coordinator("writeCapacityUnits", f"Write {_UNITS} unless set."),
+    _coordinator("skipPathCheckEnabled", "Never true: a copy of the table then writes into the original's versions."),
+    _documented("awsCredentialsProviderName"),
+    _documented("readCapacityUnits"),
+    _documented("writeCapacityUnits"),
+    _preview("commitOwner.ddb.awsCredentialsProviderName", f"{COORDINATOR}.awsCredentialsProviderName"),
+    _preview("commitOwner.ddb.skipPathCheck.enabled", f"{COORDINATOR}.skipPathCheckEnabled"),
+    _preview("commitOwner.ddb.readCapacityUnits", f"{COORDINATOR}.readCapacityUnits"),
+    _preview("commitOwner.ddb.writeCapacityUnits", f"{COORDINATOR}.writeCapacityUnits"),
+    _preview("getCommits.threadPoolSize", f"{_DELTA}coordinatedCommits.getCommits.threadPoolSize"),
+    _default("managedCommits.commitOwner-dev", "3.2.0 and 3.2.1", "commitCoordinator-preview"),
+    _default("managedCommits.commitOwnerConf-dev", "3.2.0 and 3.2.1", "commitCoordinatorConf-preview"),
+    _default("managedCommits.commitOwner-preview", "4.0.0-preview alone", "commitCoordinator-preview"),
+    _default("managedCommits.commitOwnerConf-preview", "4.0.0-preview alone", "commitCoordinatorConf-preview"),
+    _default("coordinatedCommits.commitCoordinator", NOBODY, "commitCoordinator-preview"),
+    _default("coordinatedCommits.commitCoordinatorConf", NOBODY, "commitCoordinatorConf-preview"),
+)
+
+LOG_STORE_SUFFIXES = frozenset(
+    {"ddb.tableName", "ddb.region", "ddb.ttl", "credentials.provider", "read.retries"}
+    | {"provisionedThroughput.rcu", "provisionedThroughput.wcu"}
+)
+COORDINATOR_SUFFIXES = frozenset(
+    {"awsCredentialsProviderName", "skipPathCheckEnabled", "readCapacityUnits", "writeCapacityUnits"}
+)
+MISSPELT = {
+    "tableName": "ddb.tableName",
+    "table": "ddb.tableName",
+    "region": "ddb.region",
+    "ttl": "ddb.ttl",
+    "ddb.credentials.provider": "credentials.provider",
+    "ddb.provisionedThroughput.rcu": "provisionedThroughput.rcu",
+    "ddb.provisionedThroughput.wcu": "provisionedThroughput.wcu",
+    "skipPathCheck.enabled": "skipPathCheckEnabled",
+    "credentialsProvider": "awsCredentialsProviderName",
+}
+"""Suffixes that are near to those that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderChoice:
+    """One way to get credentials on AWS: its class for DynamoDB (SDK v1), and for S3A of Hadoop 3.4 and newer (v2)."""
+
+    title: str
+    dynamodb: str
+    s3a: str
+
+
+_V1, _V2 = "com.amazonaws.auth", "software.amazon.awssdk.auth.credentials"
+PROVIDERS = (
+    ProviderChoice("What the machine has, by itself", f"{_V1}.DefaultAWSCredentialsProviderChain", ""),
+    ProviderChoice(
+        "Environment variables",
+        f"{_V1}.EnvironmentVariableCredentialsProvider",
+        f"{_V2}.EnvironmentVariableCredentialsProvider",
+    ),
+    ProviderChoice(
+        "Role of the EC2 instance",
+        f"{_V1}.InstanceProfileCredentialsProvider",
+        "org.apache.hadoop.fs.s3a.auth.IAMInstanceCredentialsProvider",
+    ),
+    ProviderChoice(
+        "Role of the container or the instance",
+        f"{_V1}.EC2ContainerCredentialsProviderWrapper",
+        "org.apache.hadoop.fs.s3a.auth.IAMInstanceCredentialsProvider",
+    ),
+    ProviderChoice(
+        "Role of a Kubernetes service account",
+        f"{_V1}.WebIdentityTokenCredentialsProvider",
+        f"{_V2}.WebIdentityTokenFileCredentialsProvider",
+    ),
+    ProviderChoice(
+        "A profile of ~/.aws",
+        f"{_V1}.profile.ProfileCredentialsProvider",
+        f"{_V2}.ProfileCredentialsProvider",
+    ),
+)
+TO_V1 = {one.s3a: one.dynamodb for one in reversed(PROVIDERS) if one.s3a} | {
+    f"{_V2}.DefaultCredentialsProvider": PROVIDERS[0].dynamodb,
+    f"{_V2}.InstanceProfileCredentialsProvider": f"{_V1}.InstanceProfileCredentialsProvider",
+    f"{_V2}.ContainerCredentialsProvider": f"{_V1}.EC2ContainerCredentialsProviderWrapper",
+}
+TO_V2 = {one.dynamodb: one.s3a for one in PROVIDERS if one.s3a} | {
+    PROVIDERS[0].dynamodb: f"{_V2}.DefaultCredentialsProvider",
+    f"{_V1}.AnonymousAWSCredentials": "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider",
+}
+
+
+def brought(mechanism: Mechanism) -> Iterator[BroughtName]:
+    """The names that concern tables of one mechanism."""
+    return (one for one in BROUGHT if one.mechanism is mechanism)
+
+
+def spellings(suffix: str) -> tuple[str, ...]:
+    """Every key under which the log store finds one of its settings."""
+    own = (f"{LOG_STORE}.{suffix}", f"{BASE_LOG_STORE}.{suffix}")
+    return (*own, *(f"{HADOOP}{key}" for key in reversed(own)))
+
+
+def log_store_suffix(key: str) -> str:
+    """What follows the log store's prefix, in any of its spellings; "" for other keys."""
+    plain = key.removeprefix(HADOOP).removeprefix("spark.")
+    return plain.removeprefix(f"{BASE_LOG_STORE}.") if plain.startswith(f"{BASE_LOG_STORE}.") else ""

@@ -1,0 +1,43 @@
+"""Which syntax a pasted text is in, and its settings."""
+
+import re
+from collections.abc import Callable
+
+from coordinator.writers.json_text import read_json
+from coordinator.writers.pasted import PastedText, PasteRefused
+from coordinator.writers.properties_text import read_properties
+from coordinator.writers.python_text import read_python
+from coordinator.writers.shell_text import read_shell
+from coordinator.writers.yaml_text import read_yaml
+
+MOST_BYTES = 256 * 1024
+_PYTHON = re.compile(r"\.\s*config\s*\(|\bSparkConf\s*\(|\.conf\.set\s*\(|configure_spark_with_delta_pip")
+_YAML = re.compile(r"^\s*(?:sparkConf|kind)\s*:", re.MULTILINE)
+_SHELL = re.compile(
+    r"(?:^|\s)(?:\S*/)?(?:spark-submit|spark-shell|spark-sql|pyspark)(?:\s|$)|(?:^|\s)--(?:conf|packages|jars)\b"
+)
+_READERS: tuple[tuple[Callable[[str], bool], Callable[[str], PastedText]], ...] = (
+    (lambda text: text.lstrip()[:1] in ("{", "["), read_json),
+    (lambda text: bool(_PYTHON.search(text)), read_python),
+    (lambda text: bool(_YAML.search(text)), read_yaml),
+    (lambda text: bool(_SHELL.search(_without_comments(text))), read_shell),
+    (lambda text: True, read_properties),
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+
+
+def read_text(text: str) -> PastedText:
+    """Read a text of at most 256 KiB; PasteRefused, without quoting it, for what holds no setting that can be read."""
+    if len(text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
+        raise PasteRefused("The text is larger than 256 KiB: paste the part with the settings alone.")
+    if found := _CONTROLS.search(text):
+        raise PasteRefused(f"The text holds the control character {ord(found[0]):#04x}, which no such file has.")
+    reader = next(reader for is_it, reader in _READERS if is_it(text))
+    pasted = reader(text)
+    if not pasted.entries and not pasted.brings_delta:
+        raise PasteRefused("No setting of Spark was found: paste spark-defaults.conf, spark-submit, JSON or PySpark.")
+    return pasted
+
+
+def _without_comments(text: str) -> str:
+    return re.sub(r"^[ \t]*[#!].*$", "", text, flags=re.MULTILINE)

@@ -1,0 +1,198 @@
+"""Rules about classes: of log stores, and of what gives credentials."""
+
+from collections.abc import Iterator
+
+from coordinator.coordination.session_conf import COORDINATOR
+from coordinator.protocols.verdict import Severity
+from coordinator.writers.names import (
+    HADOOP,
+    LOG_STORE_CLASS,
+    PROPOSED_CLASSES,
+    PROVIDERS,
+    TEST_CLASS,
+    TO_V1,
+    TO_V2,
+)
+from coordinator.writers.pasted import PastedSetting
+from coordinator.writers.session import (
+    CLASS_KEYS,
+    DoctorRule,
+    SettingChange,
+    Trouble,
+    WriterSession,
+    is_log_store_class,
+    named,
+    removed,
+)
+from coordinator.writers.stack import is_before_3_4, stack_of
+
+_S3A_PROVIDER = "fs.s3a.aws.credentials.provider"
+_V2_PACKAGE, _V1_PACKAGE, _S3A_PACKAGE = "software.amazon.awssdk.", "com.amazonaws.", "org.apache.hadoop.fs.s3a."
+_REMAPPED = frozenset(
+    f"com.amazonaws.auth.{name}"
+    for name in (
+        "AnonymousAWSCredentials",
+        "EC2ContainerCredentialsProviderWrapper",
+        "InstanceProfileCredentialsProvider",
+        "EnvironmentVariableCredentialsProvider",
+    )
+)
+
+
+def _dead_class(session: WriterSession) -> Iterator[Trouble]:
+    for entry in session.classes:
+        if entry.value in PROPOSED_CLASSES:
+            yield Trouble(
+                entry.key,
+                f"No release has the class {entry.value}.",
+                "The session ends in ClassNotFoundException at its first table, or runs with jars of a fork.",
+                f"{entry.key} = {LOG_STORE_CLASS}",
+                (named(entry, LOG_STORE_CLASS),),
+            )
+
+
+def _test_class(session: WriterSession) -> Iterator[Trouble]:
+    for entry in session.classes:
+        if entry.value == TEST_CLASS:
+            yield Trouble(
+                entry.key,
+                "This class fails one step in ten on purpose: it is of Delta's tests.",
+                "Commits stay unfinished at random, and wait for the next reader to finish them.",
+                f"{entry.key} = {LOG_STORE_CLASS}",
+                (named(entry, LOG_STORE_CLASS),),
+            )
+
+
+def _other_class(session: WriterSession) -> Iterator[Trouble]:
+    if not session.wants_log_store:
+        return
+    for entry in session.classes:
+        if entry.is_known and not is_log_store_class(entry.value) and _is_of_s3(entry):
+            yield Trouble(
+                entry.key,
+                f"{entry.value} takes no lock in DynamoDB, and other settings here are of the log store.",
+                "Its commits and those of the log store overwrite each other.",
+                f"{entry.key} = {LOG_STORE_CLASS}",
+                (named(entry, LOG_STORE_CLASS),),
+            )
+
+
+def _is_of_s3(entry: PastedSetting) -> bool:
+    return entry.key in CLASS_KEYS or entry.key.removesuffix(".impl").endswith((".s3", ".s3a", ".s3n"))
+
+
+def _class_and_scheme(session: WriterSession) -> Iterator[Trouble]:
+    whole, impls = session.of(*CLASS_KEYS), session.impls
+    if not whole or not impls:
+        return
+    wanted = () if "s3a" in impls else (SettingChange("", "spark.delta.logStore.s3a.impl", LOG_STORE_CLASS),)
+    yield Trouble(
+        whole[0].key,
+        f"It sets the class of all schemes, and {next(iter(impls.values())).key} that of one.",
+        "The session ends in an error that names both: Delta takes one form or the other.",
+        "One key per scheme, and no class for all.",
+        (*(removed(entry) for entry in whole), *wanted),
+    )
+
+
+def _class_for_all(session: WriterSession) -> Iterator[Trouble]:
+    """The one class for every scheme: tables on HDFS or a local disk then ask DynamoDB too."""
+    whole = session.of(*CLASS_KEYS)
+    if whole and not session.impls and is_log_store_class(whole[0].value):
+        schemes = sorted({"s3a", *session.schemes} & {"s3", "s3a", "s3n"})
+        changes = [SettingChange("", f"spark.delta.logStore.{scheme}.impl", LOG_STORE_CLASS) for scheme in schemes]
+        yield Trouble(
+            whole[0].key,
+            "The log store of S3 is set for every scheme.",
+            "Tables that are not on S3 take their locks in DynamoDB as well.",
+            f"spark.delta.logStore.s3a.impl = {LOG_STORE_CLASS}",
+            (*(removed(entry) for entry in whole), *changes),
+        )
+
+
+def _dynamodb_provider(session: WriterSession) -> Iterator[Trouble]:
+    hadoop = stack_of(session).hadoop_in_use
+    entries = (*session.log_store("credentials.provider"), *session.of(f"{COORDINATOR}.awsCredentialsProviderName"))
+    for entry in entries:
+        is_v2 = entry.value.startswith(_V2_PACKAGE)
+        is_s3a_v2 = entry.value.startswith(_S3A_PACKAGE) and bool(hadoop) and not is_before_3_4(hadoop)
+        if is_v2 or is_s3a_v2:
+            wanted = TO_V1.get(entry.value, PROVIDERS[0].dynamodb)
+            kind = "AWS SDK v2" if is_v2 else f"S3A of Hadoop {hadoop}, which is of AWS SDK v2"
+            yield Trouble(
+                entry.key,
+                f"The class is of {kind}; DynamoDB is asked through v1.",
+                "The first commit ends in ClassCastException.",
+                f"{entry.key} = {wanted}",
+                (named(entry, wanted),),
+            )
+
+
+def _s3a_provider(session: WriterSession) -> Iterator[Trouble]:
+    """Hadoop 3.4 and newer take a few names of v1 for those of v2, and others only where SDK v1 is there."""
+    stack = stack_of(session)
+    for entry in session.hadoop(_S3A_PROVIDER):
+        classes = [one.strip() for one in entry.value.split(",") if one.strip()]
+        wanted = [_for_hadoop(one, stack.hadoop_in_use) for one in classes]
+        wrong = next((one for one, other in zip(classes, wanted, strict=True) if one != other), "")
+        if wrong:
+            generation = "v1" if wrong.startswith(_V1_PACKAGE) else "v2"
+            yield Trouble(
+                entry.key,
+                f"{wrong} is of AWS SDK {generation}; S3A of Hadoop {stack.hadoop_in_use} is not.",
+                "No table can be opened, unless that SDK happens to be on the class path.",
+                f"{entry.key} = {','.join(wanted)}",
+                (named(entry, ",".join(wanted)),),
+            )
+
+
+def _for_hadoop(name: str, hadoop: str) -> str:
+    if not hadoop:
+        return name
+    if is_before_3_4(hadoop):
+        return TO_V1.get(name, name) if name.startswith(_V2_PACKAGE) else name
+    return name if name in _REMAPPED else TO_V2.get(name, name)
+
+
+def _s3_without_file_system(session: WriterSession) -> Iterator[Trouble]:
+    if session.platform in ("emr", "glue", "databricks") or "s3" not in session.schemes or session.hadoop("fs.s3.impl"):
+        return
+    impl = "org.apache.hadoop.fs.s3a.S3AFileSystem"
+    yield Trouble(
+        f"{HADOOP}fs.s3.impl",
+        "A path here begins with s3://, which Hadoop itself does not know.",
+        "The first access ends in 'No FileSystem for scheme \"s3\"'.",
+        f"{HADOOP}fs.s3.impl = {impl}",
+        (SettingChange("", f"{HADOOP}fs.s3.impl", impl),),
+    )
+
+
+def _emrfs(session: WriterSession) -> Iterator[Trouble]:
+    for entry in session.hadoop("fs.s3.impl"):
+        if entry.value.endswith(".EmrFileSystem"):
+            impl = "org.apache.hadoop.fs.s3a.S3AFileSystem"
+            yield Trouble(
+                entry.key,
+                "s3:// is EMRFS here, and EMRFS is not S3A.",
+                "No setting of fs.s3a. counts for such a path, and a table has two file systems by its spelling.",
+                f"{entry.key} = {impl}",
+                (named(entry, impl),),
+            )
+
+
+_AUTH = "CredentialProviderListFactory, Hadoop 3.4 and newer"
+RULES = (
+    DoctorRule("dead-class", Severity.WARNING, "delta-io/delta #339; S3DynamoDBLogStore since 1.2.0", _dead_class),
+    DoctorRule("test-class", Severity.CRITICAL, "FailingS3DynamoDBLogStore, of Delta's tests", _test_class),
+    DoctorRule("class-without-lock", Severity.CRITICAL, "S3SingleDriverLogStore, 4.4.0", _other_class),
+    DoctorRule(
+        "class-and-scheme", Severity.WARNING, "LogStoreProvider.checkLogStoreConfConflicts, 4.4.0", _class_and_scheme
+    ),
+    DoctorRule("class-for-all-schemes", Severity.INFO, "LogStoreProvider.createLogStore, 4.4.0", _class_for_all),
+    DoctorRule(
+        "sdk-of-dynamodb", Severity.WARNING, "ReflectionUtils.createAwsCredentialsProvider, 4.4.0", _dynamodb_provider
+    ),
+    DoctorRule("sdk-of-s3a", Severity.WARNING, _AUTH, _s3a_provider),
+    DoctorRule("s3-without-file-system", Severity.WARNING, "core-default.xml, Hadoop 3.5.0", _s3_without_file_system),
+    DoctorRule("emrfs", Severity.WARNING, "EMR's guide from EMRFS to S3A, 7.10", _emrfs),
+)

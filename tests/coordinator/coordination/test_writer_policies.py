@@ -1,0 +1,180 @@
+"""The least policies of writers and readers, as pages and `levee commits policy` give them."""
+
+import io
+import json
+import re
+from typing import Any
+
+import pytest
+import yaml
+from django.core.management import call_command
+from django.test import Client
+
+from coordinator.coordination.policy_documents import FORMATS
+from coordinator.coordination.policy_forms import policy_forms
+from coordinator.models import CommitStore, DeltaTable
+from dashboard.accounts.roles import Role
+from dashboard.commands import Failed, UsageError
+from tests.builders.lake import make_bucket, make_store, make_table
+from tests.builders.people import signed_in
+from tests.iam.evaluating import Asked, actions_of, allows
+
+pytestmark = pytest.mark.django_db
+
+ACCOUNT = "111122223333"
+KEY = f"arn:aws:kms:eu-west-1:{ACCOUNT}:key/lake"
+OWN = {"aws:ResourceAccount": ACCOUNT, "aws:PrincipalAccount": ACCOUNT}
+
+
+def policy(*words: str) -> dict[str, Any]:
+    """The document that the command prints."""
+    return dict(json.loads(text(*words, "--json")))
+
+
+def text(*words: str) -> str:
+    out = io.StringIO()
+    call_command("commits", "policy", *words, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def encrypted(**fields: Any) -> DeltaTable:
+    """A table of a log store, whose bucket and store have keys of their own."""
+    table = make_table(store=store_in_account(), **fields)
+    make_bucket(connection=table.connection, facts={"region": "eu-west-1", "encryption_key": KEY})
+    return table
+
+
+def store_in_account(name: str = "delta_log", **fields: Any) -> CommitStore:
+    facts = {"arn": f"arn:aws:dynamodb:eu-west-1:{ACCOUNT}:table/{name}", "encryption": KEY.replace("lake", "store")}
+    return make_store(name, facts=facts, **fields)
+
+
+def used(key: str, action: str, service: str) -> Asked:
+    return Asked(f"kms:{action}", KEY.replace("lake", key), {"kms:ViaService": f"{service}.eu-west-1.amazonaws.com"})
+
+
+def test_a_table_is_named_with_its_objects_and_its_own_entries() -> None:
+    table = encrypted()
+
+    document = policy(table.uri)
+
+    told = json.dumps(document["policy"])
+    assert (document["mechanism"], document["role"], document["engine"]) == ("log_store", "writer", "spark")
+    assert "arn:aws:s3:::lake/sales/orders/*" in told
+    assert f"arn:aws:dynamodb:eu-west-1:{ACCOUNT}:table/delta_log" in told
+    assert '"dynamodb:LeadingKeys": "s3a://lake/sales/orders"' in told
+
+
+def test_keys_may_be_used_by_way_of_the_service_that_encrypts_alone() -> None:
+    table = encrypted()
+    writer, reader = (policy(table.uri, "--role", role)["policy"] for role in ("writer", "reader"))
+
+    both = (used("lake", "Decrypt", "s3"), used("store", "Decrypt", "dynamodb"))
+    assert all(allows(one, each) for one in (writer, reader) for each in both)
+    assert allows(writer, used("lake", "GenerateDataKey", "s3"))
+    assert not allows(reader, used("lake", "GenerateDataKey", "s3"))
+    assert not allows(writer, used("lake", "Decrypt", "dynamodb"))
+    assert not allows(writer, Asked("kms:Decrypt", KEY))
+
+
+def test_an_encryption_that_was_not_read_is_said() -> None:
+    table = make_table(store=make_store())
+    make_bucket(connection=table.connection, facts={"region": "eu-west-1"})
+    assert any("was not read" in note for note in policy(table.uri)["notes"])
+
+    DeltaTable.objects.get().connection.buckets.update(facts={"region": "eu-west-1", "encryption_key": ""})
+    assert not any("encryption" in note for note in policy(table.uri)["notes"])
+
+
+def test_a_coordinated_table_is_reached_by_the_id_of_its_registration() -> None:
+    store = store_in_account("commits", kind="commit_coordinator")
+    conf = json.dumps({"dynamoDBTableName": "commits", "dynamoDBEndpoint": "https://dynamodb.eu-west-1.amazonaws.com"})
+    prefix = "delta.coordinatedCommits"
+    properties = {
+        f"{prefix}.commitCoordinator-preview": "dynamodb",
+        f"{prefix}.commitCoordinatorConf-preview": conf,
+        f"{prefix}.tableConf-preview": '{"tableId": "the-id"}',
+    }
+    table = make_table(store=store, mechanism="coordinated_commits", properties=properties)
+
+    document = policy(table.uri)["policy"]
+
+    item = f"arn:aws:dynamodb:eu-west-1:{ACCOUNT}:table/commits"
+    mine, other = ({**OWN, "dynamodb:LeadingKeys": (one,)} for one in ("the-id", "another"))
+    assert allows(document, Asked("dynamodb:UpdateItem", item, mine))
+    assert not allows(document, Asked("dynamodb:UpdateItem", item, other))
+    assert "dynamodb:PutItem" not in actions_of(document)
+
+
+def test_a_store_is_for_the_folder_that_holds_all_its_tables() -> None:
+    store = store_in_account()
+    for name in ("orders", "returns/late"):
+        make_table(f"s3a://lake/sales/{name}", store=store, connection=store.connection)
+
+    told = json.dumps(policy("--store", "delta_log")["policy"])
+    assert "arn:aws:s3:::lake/sales/*" in told
+    assert '"dynamodb:LeadingKeys": "s3a://lake/sales/*"' in told
+
+    assert "arn:aws:s3:::other/here/*" in json.dumps(policy("s3a://other/here", "--store", "delta_log")["policy"])
+
+
+def test_a_store_without_tables_gives_words_to_replace_and_says_so() -> None:
+    make_store()
+    document = policy("--store", "delta_log")
+    assert "arn:aws:s3:::BUCKET/PREFIX/*" in json.dumps(document["policy"])
+    assert any("put bucket and prefix in" in note for note in document["notes"])
+
+
+def test_delta_rs_has_no_policy_for_writing_coordinated_tables() -> None:
+    table = make_table(mechanism="coordinated_commits")
+
+    with pytest.raises(Failed, match="delta-rs cannot write coordinated tables"):
+        policy(table.uri, "--engine", "delta-rs")
+
+    reader = policy(table.uri, "--engine", "delta-rs", "--role", "reader")
+    assert not any(one.startswith("dynamodb:") for one in actions_of(reader["policy"]))
+
+
+def test_neither_a_table_nor_a_store_is_a_mistake_of_usage() -> None:
+    with pytest.raises(UsageError, match="--store NAME"):
+        policy()
+
+
+@pytest.mark.parametrize("name", ["orders", "or'ders", "ümlaut", "${aws:username}", "a*b?", 'q"uote'])
+def test_every_form_says_the_same_whatever_a_table_is_called(name: str) -> None:
+    table = encrypted(uri=f"s3a://lake/sales/{name}")
+    document = policy(table.uri)
+
+    assert json.loads(text(table.uri)) == document["policy"]
+    properties = yaml.safe_load(document["cloudformation"])["Resources"]["DeltaAccess"]["Properties"]
+    assert properties == {"ManagedPolicyName": document["name"], "PolicyDocument": document["policy"]}
+    assert re.fullmatch(r"[\w+=,.@-]{1,128}", document["name"], re.ASCII)
+    hcl = document["terraform"].partition("jsonencode(")[2].rpartition(")")[0]
+    plain = re.sub(r'^(\s*"(?:[^"\\]|\\.)*") = ', r"\1: ", hcl, flags=re.MULTILINE)
+    assert yaml.safe_load(re.sub(r'(?m)([}\]"])\n(\s*")', r"\1,\n\2", plain).replace("$${", "${")) == document["policy"]
+
+
+def test_terraform_and_cloudformation_carry_the_notes_as_comments() -> None:
+    table = make_table(store=make_store())
+    for form in FORMATS[1:]:
+        assert text(table.uri, "--format", form).startswith("# It may delete no entry")
+    assert json.loads(text(table.uri, "--format", "json"))["Version"] == "2012-10-17"
+
+
+def test_a_policy_of_no_statement_has_no_form() -> None:
+    forms = policy_forms("delta-writer-x", {"Version": "2012-10-17", "Statement": []}, ["why"])
+    assert (forms.is_there, forms.json, forms.terraform, forms.cloudformation) == (False, "", "", "")
+
+
+@pytest.mark.parametrize("mechanism", ["single_driver", "log_store", "coordinated_commits"])
+def test_the_pages_of_writers_show_every_policy(mechanism: str) -> None:
+    client: Client = signed_in(Role.VIEWER)
+    table = encrypted()
+
+    for address in (f"/tables/{table.pk}/writers/", f"/stores/{table.store_id}/writers/"):
+        html = client.get(f"{address}?mechanism={mechanism}").content.decode()
+        for who in ("A writer with Spark", "A reader with Spark", "A writer with delta-rs", "A reader with delta-rs"):
+            assert who in html
+        assert "aws_iam_policy" in html
+        assert "AWS::IAM::ManagedPolicy" in html
+        assert "levee commits policy" in html

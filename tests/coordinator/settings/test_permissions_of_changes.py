@@ -1,0 +1,116 @@
+"""What a change of a store or a bucket really sends is in the policy of its feature, and nothing in it is to spare."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from coordinator.settings.iam_features import feature_policies
+from coordinator.settings.iam_names import names_of
+from coordinator.settings.requests import (
+    Capacity,
+    ChangeCapacity,
+    ChangeProtection,
+    ChangeRecovery,
+    CreateStore,
+    DisableTtl,
+    EnableTtl,
+    SetMultipartRule,
+    SetTempRule,
+    Sweep,
+)
+from tests.iam.evaluating import Asked, actions_of, allows, refused, without
+from tests.iam.levees_requests import Noted
+from tests.iam.recording import ACCOUNT, OWN
+
+
+@pytest.fixture
+def noted(console, monkeypatch) -> Noted:
+    return Noted(console.connection.region).install(monkeypatch)
+
+
+def policy(console, feature: str, new_stores: str = "delta_") -> dict:
+    names = names_of(console.connection, ACCOUNT, new_stores)
+    return {one.feature: one.document for one in feature_policies(names)}[feature]
+
+
+def of_feature(document: dict, asked: list[Asked]) -> list[Asked]:
+    """What was asked and is the feature's own; its job reads the rest as observing does."""
+    return [one for one in asked if one.action in actions_of(document)]
+
+
+def assert_exact(document: dict, observe: dict, asked: list[Asked]) -> None:
+    assert [str(one) for one in asked if not allows(document, one) and not allows(observe, one)] == []
+    own = of_feature(document, asked)
+    assert refused(document, own) == []
+    assert {one for one in actions_of(document) if not refused(without(document, one), own)} == set()
+
+
+def test_stores_are_changed_with_the_policy_of_it(console, noted):
+    store = console.lake.log_store
+    console.lake.table("sales/orders", log_store=True)
+    console.observe()
+    noted.forget()
+
+    changes = (ChangeCapacity(store, Capacity(5, 5)), ChangeProtection(store, on=True), ChangeRecovery(store, on=True))
+    for change in (*changes, EnableTtl(store)):
+        assert console.applied(change).state == "succeeded"
+
+    assert_exact(policy(console, "change-stores"), policy(console, "observe"), noted.asked)
+
+
+def test_stores_are_created_with_the_policy_of_it_and_no_other_name_is_touched(console, noted):
+    console.observe()
+    noted.forget()
+    made = CreateStore("new_log", capacity=Capacity(), tags=(("team", "lake"),))
+
+    assert console.applied(made).state == "succeeded"
+
+    document = policy(console, "create-stores", "new_")
+    # DynamoDB asks for it where CreateTable has tags (Service Authorization Reference).
+    region = console.connection.region
+    tagged = Asked("dynamodb:TagResource", f"arn:aws:dynamodb:{region}:{ACCOUNT}:table/new_log", OWN)
+    assert_exact(document, policy(console, "observe"), [*noted.asked, tagged])
+    strangers = f"arn:aws:dynamodb:{region}:{ACCOUNT}:table/customers"
+    assert not any(allows(document, Asked(action, strangers, OWN)) for action in actions_of(document))
+
+
+def test_rules_are_changed_with_the_policy_of_it(console, noted):
+    bucket = console.lake.bucket
+    console.lake.table("sales/orders", log_store=True)
+    console.observe()
+    noted.forget()
+
+    for change in (SetMultipartRule(bucket), SetTempRule(bucket, "sales/orders")):
+        assert console.applied(change).state == "succeeded"
+
+    assert_exact(policy(console, "change-lifecycle"), policy(console, "observe"), noted.asked)
+
+
+def test_a_sweep_needs_the_policy_of_it(swept, young_count_as_old, noted):
+    noted.forget()
+
+    later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    assert swept.applied(Sweep(swept.lake.bucket, later)).state == "succeeded"
+
+    assert_exact(policy(swept, "sweep"), policy(swept, "observe"), noted.asked)
+
+
+def test_what_is_observed_needs_the_policy_of_observing_alone(console, noted):
+    console.lake.table("sales/orders", log_store=True)
+    console.observe()
+
+    assert refused(policy(console, "observe"), noted.asked) == []
+
+
+def test_ttl_off_is_a_change_like_others(console, noted):
+    console.observe()
+    store = console.lake.log_store
+    console.applied(EnableTtl(store))
+    noted.forget()
+
+    console.planned(DisableTtl(store))
+
+    # The tags are read for the text that declares the table; no plan rests on them.
+    tags = [one for one in noted.asked if one.action == "dynamodb:ListTagsOfResource"]
+    assert refused(policy(console, "observe"), [one for one in noted.asked if one not in tags]) == []
+    assert refused(policy(console, "change-stores"), tags) == []

@@ -1,0 +1,116 @@
+"""The page that examines pasted settings: by anybody who is signed in, kept nowhere, and without any secret."""
+
+import html
+import io
+import logging
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from coordinator.models import CommitStore
+from dashboard.accounts.roles import Role
+from tests.builders.lake import make_store, make_table
+from tests.builders.people import signed_in
+from tests.dashboard.web.markup import flat
+
+pytestmark = pytest.mark.django_db
+
+SECRET = "hunter2-hunter2"
+WRONG = (
+    "spark.delta.logStore.s3a.impl io.delta.storage.S3DynamoDBLogStore\n"
+    f"spark.hadoop.fs.s3a.secret.key {SECRET}\n"
+    "spark.hadoop.fs.s3a.performance.flags create\n"
+)
+
+
+@pytest.fixture
+def client() -> Client:
+    return signed_in(Role.VIEWER)
+
+
+@pytest.fixture
+def logged() -> Iterator[io.StringIO]:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    yield stream
+    root.removeHandler(handler)
+    root.setLevel(level)
+
+
+def test_a_pasted_text_is_examined_and_corrected(client: Client) -> None:
+    page = flat(client.post("/doctor/", {"text": WRONG.replace("\n", "\r\n")}))
+
+    assert "The flag create is set" in page
+    assert "HADOOP-19072" in page
+    assert html.escape("spark.hadoop.fs.s3a.secret.key ********") in page
+
+
+def test_no_secret_is_shown_logged_or_stored(client: Client, logged: io.StringIO) -> None:
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        answers = [client.post("/doctor/", {"text": text}) for text in (WRONG, f"spark-submit --conf 'a={SECRET}")]
+
+    assert [answer.status_code for answer in answers] == [200, 422]
+    assert all(SECRET not in answer.content.decode() for answer in answers)
+    assert SECRET not in logged.getvalue()
+    assert not any(SECRET in query["sql"] for query in queries)
+    assert not any(query["sql"].startswith(("INSERT", "UPDATE", "DELETE")) for query in queries)
+
+
+def test_a_text_that_cannot_be_read_is_refused_in_a_sentence(client: Client) -> None:
+    page = flat(client.post("/doctor/", {"text": "x" * 300_000}))
+
+    assert "larger than 256 KiB" in page
+    assert "The text was not kept." in page
+
+
+def test_markup_in_a_text_stays_text(client: Client) -> None:
+    page = client.post("/doctor/", {"text": "spark.a </textarea><script>alert(1)</script>\nspark.a 2"}).content.decode()
+
+    assert "<script>alert(1)" not in page
+    assert page.count("</textarea>") == 1
+
+
+def test_a_table_and_a_store_are_compared_on_their_own_pages(client: Client) -> None:
+    store = make_store("locks", kind=CommitStore.Kind.LOG_STORE)
+    table = make_table(mechanism="log_store", store=store)
+
+    for address in (f"/tables/{table.pk}/doctor/", f"/stores/{store.pk}/doctor/"):
+        page = flat(client.post(address, {"text": WRONG}))
+        assert "Locks are taken in delta_log; the table&#x27;s entries are in locks." in page
+
+
+def test_the_writers_pages_lead_to_it(client: Client) -> None:
+    store = make_store("locks", kind=CommitStore.Kind.LOG_STORE)
+    table = make_table(mechanism="log_store", store=store)
+
+    assert f'href="/tables/{table.pk}/doctor/"' in flat(client.get(f"/tables/{table.pk}/writers/"))
+    assert f'href="/stores/{store.pk}/doctor/"' in flat(client.get(f"/stores/{store.pk}/writers/"))
+    assert 'href="/doctor/"' in flat(client.get("/doctor/"))
+
+
+def test_the_writers_page_says_which_release_reads_a_name_and_what_each_platform_does(client: Client) -> None:
+    table = make_table(mechanism="log_store", store=make_store("locks", kind=CommitStore.Kind.LOG_STORE))
+
+    page = flat(client.get(f"/tables/{table.pk}/writers/"))
+
+    for said in (
+        "spark.delta.DynamoDBLogStore.tableName",
+        "2.2.0 to 4.4.0",
+        "1.2.0 alone",
+        "com.amazonaws.auth.WebIdentityTokenCredentialsProvider",
+        "1.6.0 is the last release with the DynamoDB log store",
+        "EMRFS",
+        "--datalake-formats",
+        "sparkConf:",
+        "AWS_S3_LOCKING_PROVIDER",
+    ):
+        assert said in page

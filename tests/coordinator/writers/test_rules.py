@@ -1,0 +1,333 @@
+"""Every rule of the doctor: a text that trips it, the corrected text, and what it says of both."""
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coordinator.writers.doctor import RULES, Examination, examine
+from coordinator.writers.pasted import PasteRefused
+from coordinator.writers.session import ObservedPlace
+from lake.delta.facts import Mechanism
+from tests.coordinator.writers.good import LOCKED
+
+LOG = "spark.io.delta.storage.S3DynamoDBLogStore"
+COORD = "spark.databricks.delta.coordinatedCommits.commitCoordinator.dynamodb"
+DEFAULT = "spark.databricks.delta.properties.defaults"
+IMPL = "spark.delta.logStore.s3a.impl io.delta.storage.S3DynamoDBLogStore\n"
+DELTA = (
+    "spark.sql.extensions io.delta.sql.DeltaSparkSessionExtension\n"
+    "spark.sql.catalog.spark_catalog org.apache.spark.sql.delta.catalog.DeltaCatalog\n"
+)
+TABLE = ObservedPlace(
+    uri="s3://lake/orders", mechanism=Mechanism.LOG_STORE, region="eu-west-1", bucket_region="eu-central-1",
+    log_store="locks",
+)  # fmt: skip
+CONF = '{"dynamoDBTableName":"commits","dynamoDBEndpoint":"https://dynamodb.eu-west-1.amazonaws.com"}'
+COORDINATED = ObservedPlace(mechanism=Mechanism.COORDINATED_COMMITS, region="eu-west-1", coordinator="commits")
+
+
+def jars(*names: str) -> str:
+    return f"spark.jars.packages {','.join(names)}\n{DELTA}"
+
+
+DELTA_40, AWS_341 = "io.delta:delta-spark_2.13:4.0.1", "org.apache.hadoop:hadoop-aws:3.4.1"
+LOG_40, V1 = "io.delta:delta-storage-s3-dynamodb:4.0.1", "com.amazonaws:aws-java-sdk-bundle:1.12.262"
+
+
+@dataclass(frozen=True)
+class Case:
+    """`wrong` trips the rule; `right` is a part of the corrected text, "" where no text can correct it."""
+
+    rule: str
+    wrong: str
+    right: str
+    observed: ObservedPlace | None = None
+
+
+CASES = (
+    Case("dead-key", "spark.delta.DynamoDBLogStore.tableName locks", f"{LOG}.ddb.tableName locks"),
+    Case("dead-key", "spark.io.delta.storage.ddb.region eu-west-1", f"{LOG}.ddb.region eu-west-1"),
+    Case("dead-key", f"{COORD.replace('dynamodb', 'ddb')}.awsCredentialsProviderName x.Y", f"{COORD}.awsCredent"),
+    Case(
+        "dead-key",
+        "spark.databricks.delta.managedCommits.commitOwner.ddb.readCapacityUnits 7",
+        f"{COORD}.readCapacityUnits 7",
+    ),
+    Case(
+        "dead-key",
+        f"{DEFAULT}.managedCommits.commitOwner-preview dynamodb\n{DEFAULT}.managedCommits.commitOwnerConf-dev {CONF}",
+        f"{DEFAULT}.coordinatedCommits.commitCoordinatorConf-preview {CONF}",
+    ),
+    Case("unknown-key", f"{IMPL}{LOG}.region eu-west-1", f"{LOG}.ddb.region eu-west-1"),
+    Case("unknown-key", f"{COORD}.skipPathCheck.enabled false", f"{COORD}.skipPathCheckEnabled false"),
+    Case("key-without-spark", f"{IMPL}{LOG[6:]}.ddb.region eu-west-1", f"{LOG}.ddb.region eu-west-1"),
+    Case("key-without-spark", "fs.s3a.endpoint.region eu-west-1", "spark.hadoop.fs.s3a.endpoint.region eu-west-1"),
+    Case("log-store-in-hadoop", f"spark.hadoop.{IMPL[6:]}", IMPL),
+    Case(
+        "half-a-coordinator",
+        f"{DEFAULT}.coordinatedCommits.commitCoordinatorConf-preview {CONF}",
+        f"{DEFAULT}.coordinatedCommits.commitCoordinator-preview dynamodb",
+    ),
+    Case(
+        "half-a-coordinator", f"spark.a 1\n{DEFAULT}.coordinatedCommits.commitCoordinator-preview dynamodb", "spark.a 1"
+    ),
+    Case("table-conf-by-hand", f"spark.a 1\n{DEFAULT}.coordinatedCommits.tableConf-preview {{}}", "spark.a 1\n"),
+    Case("dead-class", "spark.delta.logStore.s3a.impl io.delta.storage.DynamoDBLogStore", IMPL),
+    Case("test-class", IMPL.replace("S3Dyn", "FailingS3Dyn"), IMPL),
+    Case("class-without-lock", IMPL.replace("S3DynamoDB", "S3SingleDriver") + f"{LOG}.ddb.region us-east-1", IMPL),
+    Case("class-and-scheme", f"spark.delta.logStore.class io.delta.storage.S3DynamoDBLogStore\n{IMPL}", IMPL),
+    Case("class-for-all-schemes", "spark.delta.logStore.class io.delta.storage.S3DynamoDBLogStore", IMPL),
+    Case(
+        "sdk-of-dynamodb",
+        f"{IMPL}{LOG}.credentials.provider software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
+        f"{LOG}.credentials.provider com.amazonaws.auth.DefaultAWSCredentialsProviderChain",
+    ),
+    Case(
+        "sdk-of-dynamodb",
+        jars(DELTA_40, AWS_341, V1)
+        + f"{COORD}.awsCredentialsProviderName org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+        f"{COORD}.awsCredentialsProviderName com.amazonaws.auth.DefaultAWSCredentialsProviderChain",
+    ),
+    Case(
+        "sdk-of-s3a",
+        jars(DELTA_40, AWS_341)
+        + "spark.hadoop.fs.s3a.aws.credentials.provider com.amazonaws.auth.profile.ProfileCredentialsProvider",
+        "software.amazon.awssdk.auth.credentials.ProfileCredentialsProvider",
+    ),
+    Case(
+        "sdk-of-s3a",
+        jars("io.delta:delta-spark_2.12:3.3.2", "org.apache.hadoop:hadoop-aws:3.3.4")
+        + "spark.hadoop.fs.s3a.aws.credentials.provider "
+        "software.amazon.awssdk.auth.credentials.EnvironmentVariableCredentialsProvider",
+        "com.amazonaws.auth.EnvironmentVariableCredentialsProvider",
+    ),
+    Case("s3-without-file-system", "spark.sql.warehouse.dir s3://lake/w", "spark.hadoop.fs.s3.impl org.apache"),
+    Case("emrfs", "spark.hadoop.fs.s3.impl com.amazon.ws.emr.hadoop.fs.EmrFileSystem", "fs.s3a.S3AFileSystem"),
+    Case("scheme-without-lock", IMPL.replace("s3a", "s3"), IMPL),
+    Case(
+        "scheme-without-lock",
+        f"{IMPL}spark.hadoop.fs.s3.impl org.apache.hadoop.fs.s3a.S3AFileSystem",
+        "spark.delta.logStore.s3.impl io.delta",
+    ),
+    Case(
+        "scheme-of-table",
+        f"spark-submit --conf {IMPL.strip().replace(' ', '=')} job.py s3a://lake/orders",
+        "job.py s3://lake/orders",
+        TABLE,
+    ),
+    Case(
+        "scheme-of-table",
+        "spark-submit --conf spark.hadoop.fs.s3.impl=org.apache.hadoop.fs.s3a.S3AFileSystem "
+        "x.py s3://lake/a s3a://lake/a/",
+        "x.py s3a://lake/a/ s3a://lake/a/",
+    ),
+    Case("region", f"{IMPL}{LOG}.ddb.region us-west-2", f"{LOG}.ddb.region eu-west-1", TABLE),
+    Case("region", f"{IMPL}{LOG}.ddb.tableName locks", f"{LOG}.ddb.region eu-west-1", TABLE),
+    Case("region", f"{IMPL}{LOG}.ddb.region eu-west-1a", f"{LOG}.ddb.region eu-west-1\n"),
+    Case("region", f"{IMPL}spark.hadoop.fs.s3a.endpoint.region eu-west-1", f"{LOG}.ddb.region eu-west-1"),
+    Case("bucket-region", "spark.hadoop.fs.s3a.endpoint.region us-east-1", "region eu-central-1", TABLE),
+    Case("store-name", f"{IMPL}{LOG}.ddb.tableName other", f"{LOG}.ddb.tableName locks", TABLE),
+    Case("store-name", IMPL, f"{LOG}.ddb.tableName locks", TABLE),
+    Case("mechanism", "spark.a 1", "spark.delta.logStore.s3.impl", TABLE),
+    Case("mechanism", IMPL, "", ObservedPlace(mechanism=Mechanism.SINGLE_DRIVER)),
+    Case(
+        "coordinator-conf",
+        f"{DEFAULT}.coordinatedCommits.commitCoordinator-preview dynamodb\n"
+        f"{DEFAULT}.coordinatedCommits.commitCoordinatorConf-preview {CONF.replace('eu-west-1', 'us-east-1')}",
+        f"commitCoordinatorConf-preview {CONF}",
+        COORDINATED,
+    ),
+    Case(
+        "coordinator-conf",
+        f"{DEFAULT}.coordinatedCommits.commitCoordinator-preview dynamodb\n"
+        f"{DEFAULT}.coordinatedCommits.commitCoordinatorConf-preview {{}}",
+        "",
+    ),
+    Case("databricks", f'{{"spark_conf": {{"{LOG}.ddb.region": "us-east-1"}}}}', ""),
+    Case("performance-flags", "spark.hadoop.fs.s3a.performance.flags create, mkdir", "flags mkdir"),
+    Case("performance-flags", "spark.hadoop.fs.s3a.bucket.lake.performance.flags *", "flags delete,mkdir,open"),
+    Case("create-performance", "spark.a 1\nspark.hadoop.fs.s3a.create.performance true", "spark.a 1\n"),
+    Case("ttl", f"{IMPL}{LOG}.ddb.ttl -1", f"{LOG}.ddb.ttl 86400"),
+    Case("ttl", f"{IMPL}{LOG}.ddb.ttl 0", f"{LOG}.ddb.ttl 86400"),
+    Case("ttl", f"{IMPL}{LOG}.ddb.ttl 1d", f"{LOG}.ddb.ttl 86400"),
+    Case("ttl", f"{IMPL}{LOG}.ddb.ttl 60", f"{LOG}.ddb.ttl 86400"),
+    Case("capacity", f"{IMPL}{LOG}.provisionedThroughput.rcu 0", IMPL),
+    Case("capacity", f"spark.a 1\n{COORD}.writeCapacityUnits many", "spark.a 1\n"),
+    Case("skip-path-check", f"spark.a 1\n{COORD}.skipPathCheckEnabled true", "spark.a 1\n"),
+    Case("strict-mode", "spark.databricks.delta.v2.enableMode STRICT", "enableMode AUTO", COORDINATED),
+    Case(
+        "two-spellings",
+        f"{IMPL}{LOG}.ddb.region eu-west-1\nspark.hadoop.{LOG[6:]}.ddb.region us-east-1",
+        f"{LOG}.ddb.region eu-west-1",
+    ),
+    Case(
+        "set-too-late",
+        f'spark = SparkSession.builder.config("spark.a", "1").getOrCreate()\n'
+        f'spark.conf.set("{IMPL.split()[0]}", "{IMPL.split()[1]}")\n',
+        f'.config("spark.a", "1").config("{IMPL.split()[0]}", "{IMPL.split()[1]}").getOrCreate()',
+    ),
+    Case("set-too-late", f'spark.conf.set("{IMPL.split()[0]}", "{IMPL.split()[1]}")\n', ""),
+    Case("set-twice", "spark.a 1\nspark.a 2", "spark.a 2\n"),
+    Case("coordinates", jars("io.delta:delta-spark_2.13:3,".rstrip(",") + ":x", DELTA_40, AWS_341), DELTA_40),
+    Case("delta-jar", jars(AWS_341), "io.delta:delta-spark_2.13:4.0.1"),
+    Case("log-store-jar", IMPL + jars(DELTA_40, AWS_341, V1), LOG_40),
+    Case("hadoop-aws-jar", jars(DELTA_40), AWS_341),
+    Case("sdk-v1-jar", IMPL + jars(DELTA_40, AWS_341, LOG_40), V1),
+    Case("hadoop-release", jars(DELTA_40, "org.apache.hadoop:hadoop-aws:3.3.4"), AWS_341),
+    Case("log-store-release", IMPL + jars(DELTA_40, AWS_341, V1, LOG_40.replace("4.0.1", "3.2.0")), LOG_40),
+    Case("old-log-store", IMPL + jars("io.delta:delta-core_2.12:2.1.0", "org.apache.hadoop:hadoop-aws:3.3.1"), ""),
+    Case("delta-in-spark", jars(DELTA_40, AWS_341).replace(DELTA, "spark.sql.extensions x.Y"), "x.Y,io.delta.sql"),
+)
+IDS = [f"{case.rule}-{at}" for at, case in enumerate(CASES)]
+
+
+def names(examination: Examination) -> set[str]:
+    return {finding.rule for finding in examination.findings}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_every_rule_has_a_text_that_trips_it(rule) -> None:
+    assert any(case.rule == rule.name for case in CASES)
+    assert rule.source
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_a_wrong_text_is_found_and_said(case: Case) -> None:
+    found = next(one for one in examine(case.wrong, case.observed).findings if one.rule == case.rule)
+
+    assert found.key
+    assert all(sentence.endswith((".", '"')) for sentence in (found.wrong, found.effect))
+    assert found.instead
+    assert found.is_corrected is bool(case.right)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.right], ids=lambda case: case.rule)
+def test_the_corrected_text_has_no_finding(case: Case) -> None:
+    found = examine(case.wrong, case.observed)
+
+    assert case.right in f"{found.corrected}\n"
+    again = examine(found.corrected, case.observed)
+    assert not again.findings
+    assert again.corrected == found.corrected
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if not case.right], ids=lambda case: case.rule)
+def test_what_no_text_corrects_is_left_and_said(case: Case) -> None:
+    found = examine(case.wrong, case.observed)
+
+    assert case.rule in names(examine(found.corrected, case.observed))
+
+
+@pytest.mark.parametrize(("text", "observed"), LOCKED)
+def test_what_levee_itself_writes_has_no_finding(text: str, observed: ObservedPlace | None) -> None:
+    found = examine(text, observed)
+
+    assert not found.findings
+    assert found.corrected == found.text == text
+
+
+def test_findings_come_worst_first() -> None:
+    text = "spark.delta.logStore.class io.delta.storage.DynamoDBLogStore\nspark.hadoop.fs.s3a.performance.flags create"
+    severities = [one.severity for one in examine(text).findings]
+
+    assert severities == sorted(severities, key=["critical", "warning", "info"].index)
+    assert set(severities) == {"critical", "warning", "info"}
+
+
+def test_what_is_known_only_at_run_time_is_not_judged_and_said() -> None:
+    text = f'spark-submit --conf "{IMPL.strip().replace(" ", "=")}" --conf "{LOG}.ddb.region=$REGION" x.py'
+
+    found = examine(text, TABLE)
+
+    assert "region" not in names(found)
+    assert any("ddb.region" in sentence for sentence in found.not_judged)
+    assert any("No jar is named" in sentence for sentence in found.not_judged)
+
+
+@pytest.mark.parametrize("platform", ["databricks", "emr"])
+def test_jars_of_a_platform_are_not_judged(platform: str) -> None:
+    text = '{"spark_conf": {"spark.jars.packages": "a:b:1"}}'
+    if platform == "emr":
+        text = '[{"Classification": "spark-defaults", "Properties": {"spark.jars.packages": "a:b:1"}}]'
+
+    found = examine(text)
+
+    assert not found.findings
+    assert any("brings jars of its own" in sentence for sentence in found.not_judged)
+
+
+def test_the_wheels_helper_brings_delta_itself() -> None:
+    text = f'configure_spark_with_delta_pip(SparkSession.builder.config("spark.a", "1"), extra_packages=["{AWS_341}"])'
+
+    assert "delta-jar" not in names(examine(text))
+
+
+SECRET = "hunter2-hunter2"
+SECRETS = {
+    "properties": f"spark.a 1\nspark.hadoop.fs.s3a.secret.key {SECRET}\n# spark.hadoop.fs.s3a.session.token {SECRET}",
+    "shell": f"AWS_SECRET_ACCESS_KEY={SECRET} spark-submit --conf spark.hadoop.fs.s3a.session.token={SECRET} "
+    f"--conf spark.driver.extraJavaOptions=-Daws.secretKey={SECRET} x.py --password {SECRET} --db-password={SECRET} "
+    f"jdbc:postgresql://me:{SECRET}@host/x",
+    "python": f'import os\nos.environ["AWS_SECRET_ACCESS_KEY"] = "{SECRET}"\n'
+    f'b = SparkSession.builder.config("spark.hadoop.fs.s3a.secret.key", "{SECRET}").config("spark.a", "1")\n'
+    f"PASSWORD = '{SECRET}'\nx(token='{SECRET}')  # secret='{SECRET}'\n",
+    "json": f'{{"spark_conf": {{"spark.hadoop.fs.s3a.access.key": "{SECRET}"}}, "env": {{"API_TOKEN": "{SECRET}"}}}}',
+    "yaml": f"kind: SparkApplication\nspec:\n  driver:\n    env:\n      - name: DB_PASSWORD\n        value: {SECRET}\n"
+    f'  sparkConf:\n    "spark.hadoop.fs.s3a.secret.key": "{SECRET}"\n',
+}
+
+
+@pytest.mark.parametrize("syntax", SECRETS)
+def test_no_secret_comes_out_again(syntax: str) -> None:
+    found = examine(SECRETS[syntax])
+
+    assert SECRET not in repr(found)
+    assert "********" in found.text
+    assert found.masked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{LOG}.credentials.provider com.amazonaws.auth.WebIdentityTokenCredentialsProvider\nspark.b 1",
+        '{"spark.k.provider": "com.amazonaws.auth.WebIdentityTokenCredentialsProvider", "spark.b": "1"}',
+        "spark.hadoop.hadoop.security.credential.provider.path jceks://x/secrets.jceks",
+        "spark.ssl.keyPasswordFile /run/secrets/key.path",
+    ],
+)
+def test_what_is_about_secrets_and_none_itself_stays(text: str) -> None:
+    found = examine(text)
+
+    assert (found.text, found.masked) == (text, ())
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 200_000, "secret" * 30_000, "secret" + " " * 200_000, "spark.a " + "\\" * 200_000, "s3://" * 40_000]
+)
+def test_the_time_taken_grows_with_the_text_alone(text: str) -> None:
+    """Each of these takes hours where a pattern begins anew at every character."""
+    examine(text)
+
+
+PIECES = [
+    *(case.wrong for case in CASES),
+    *SECRETS.values(),
+    "spark-submit", " \\\n", "--conf ", "--packages ", "'", '"', "\\", "{", "}", "[", "kind: x\n", "  sparkConf:\n",
+    "builder.config(", ").config(", "\n", "=", ",", "s3://lake/a ", "#", "é😀",
+]  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=6).map("".join))
+def test_any_text_is_examined_or_refused(text: str) -> None:
+    """Whatever is pasted: findings and a text that reads as settings again, or one sentence."""
+    try:
+        found = examine(text)
+    except PasteRefused as refused:
+        said = str(refused)
+    else:
+        said = repr(found)
+        assert examine(found.corrected).syntax == found.syntax
+    assert SECRET not in said

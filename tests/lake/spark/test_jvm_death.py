@@ -1,0 +1,266 @@
+"""The JVM alone dies, as the out-of-memory killer ends it: Python outlives it, and must not be asked again."""
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lake.spark.client import SparkWorker
+from lake.spark.jobs import (
+    append_probe,
+    create_table,
+    describe_table,
+    drop_coordinated_commits,
+    enable_coordinated_commits,
+    remove_leftover_feature,
+)
+from lake.spark.messages import SparkJob, SparkOutcome, SparkProgress
+from lake.spark.settings import ROOT
+from sandbox.ground import DELTA_COMMITS, PROD
+from sandbox.spark_tables import SparkLake
+from tests.dynamodb_local import dynamodb_local
+from tests.jvms import JVMS
+from tests.lake.spark.backupground import open_ground
+from tests.sandboxlake import sandbox_lake
+from tests.sparksession import spark_lake
+from tests.sparkworker import java_of, living, pid_of, shared_worker, worker_home, worker_settings
+from tests.waiting import wait_until
+
+__all__ = ["dynamodb_local", "spark_lake"]
+pytestmark = pytest.mark.spark
+numbers = itertools.count()
+
+
+@pytest.fixture
+def mortal() -> SparkWorker:
+    return shared_worker("mortal worker")
+
+
+def new_uri() -> str:
+    return f"s3a://{PROD}/tests/death/t{next(numbers)}"
+
+
+def plain(lake: SparkLake) -> str:
+    uri = new_uri()
+    lake.create(uri, "id BIGINT")
+    return uri
+
+
+def coordinated(lake: SparkLake) -> str:
+    uri = plain(lake)
+    lake.enable(uri)
+    return uri
+
+
+def dropped(lake: SparkLake) -> str:
+    uri = coordinated(lake)
+    lake.drop(uri)
+    return uri
+
+
+def enabling(lake: SparkLake) -> SparkJob:
+    return enable_coordinated_commits.job(plain(lake), DELTA_COMMITS, lake.client.dynamodb_origin)
+
+
+TABLE_JOBS: dict[str, tuple[Callable[[SparkLake], SparkJob], tuple[str, ...]]] = {
+    append_probe.KIND: (lambda lake: append_probe.job(plain(lake)), ("Append no rows",)),
+    create_table.KIND: (
+        lambda lake: create_table.job(new_uri(), "id BIGINT"),
+        ("Read the columns", "Create the table"),
+    ),
+    describe_table.KIND: (lambda lake: describe_table.job(plain(lake)), ("Read the table", "Read its history")),
+    drop_coordinated_commits.KIND: (
+        lambda lake: drop_coordinated_commits.job(coordinated(lake)),
+        (drop_coordinated_commits.FIRST, drop_coordinated_commits.SECOND, "Read what stays behind"),
+    ),
+    enable_coordinated_commits.KIND: (enabling, ("Make the conversion commit", "Read the table's properties")),
+    remove_leftover_feature.KIND: (
+        lambda lake: remove_leftover_feature.job(dropped(lake), "vacuumProtocolCheck"),
+        ("Remove vacuumProtocolCheck", "Read the table's features"),
+    ),
+}
+BACKUP_JOBS = {
+    "backup_plan": ("List the source", "Find the tables", "Select what to copy", "Write the manifests"),
+    "backup_copy": ("Read the manifest", "Copy"),
+    "backup_reconcile": ("Read the reports", "Compare with the destination", "Count the outcomes"),
+}
+CHANGING = {
+    drop_coordinated_commits.KIND: drop_coordinated_commits.FIRST,
+    enable_coordinated_commits.KIND: "Make the conversion commit",
+    "backup_copy": "Copy",
+}
+"""The step in which a job changes something, of the kinds that change most."""
+STARTING = {"Start Python", "Load pyspark", "Start Java", "Start Spark", "Open the session"}
+
+
+def end_java(worker: SparkWorker, *, by: int = signal.SIGKILL) -> None:
+    os.kill(java_of(worker), by)
+
+
+def cut(worker: SparkWorker, job: SparkJob, step: str) -> SparkOutcome:
+    """Run it and end the JVM, and nothing else, the moment that the step begins."""
+    ended: list[int] = []
+
+    def hear(progress: SparkProgress) -> None:
+        if progress.step == step and progress.seconds is None and not ended:
+            ended.append(java_of(worker))
+            os.kill(ended[0], signal.SIGKILL)
+
+    outcome = worker.run(job, hear)
+    assert ended, f"There was no step {step!r}."
+    return outcome
+
+
+def require_lost(outcome: SparkOutcome, later: tuple[str, ...]) -> None:
+    """It is lost and says how; a short step may be over before its beginning is heard of, and a later one named."""
+    assert (outcome.state, outcome.began) == ("lost", True)
+    assert outcome.error is not None
+    assert "Java process was killed (signal 9)" in outcome.error.sentence
+    assert [step for step in later if f"It was at {step!r}" in outcome.error.sentence]
+
+
+def steps_of(outcome: SparkOutcome) -> tuple[str, ...]:
+    return tuple(one.name for one in outcome.steps if one.name not in STARTING)
+
+
+def backup_jobs(worker: SparkWorker) -> dict[str, SparkJob]:
+    """A plan of a few objects, and the jobs that copy and compare what was planned."""
+    ground = open_ground(worker)
+    ground.put(["t/_delta_log/00000000000000000000.json", *(f"t/{number}" for number in range(5))])
+    params = ground.params()
+    planned = ground.run("backup_plan", params)
+    [manifest, *_] = planned["manifests"]
+    report = {"bucket": ground.evidence, "prefix": f"{params['folder']['prefix']}report/{manifest['lane']}/"}
+    copying: dict[str, Any] = {**params, "manifest": manifest, "report": report, "token": "t1"}
+    reconciling = {**params, "reports": [report], "planned": planned["facts"]}
+    again = {**params, "folder": {"bucket": ground.evidence, "prefix": f"runs/again-{next(numbers)}/"}}
+    found = {"backup_plan": again, "backup_copy": copying, "backup_reconcile": reconciling}
+    return {kind: SparkJob(kind, given) for kind, given in found.items()}
+
+
+def test_every_kind_of_job_is_cut_here() -> None:
+    from lake.spark.jobs.registry import JOBS
+
+    assert {*TABLE_JOBS, *BACKUP_JOBS} == set(JOBS)
+
+
+def job_of(kind: str, lake: SparkLake, worker: SparkWorker) -> tuple[Callable[[], SparkJob], tuple[str, ...]]:
+    """What makes a job of this kind, once more each time, and the steps that it has."""
+    if kind in TABLE_JOBS:
+        make, steps = TABLE_JOBS[kind]
+        return lambda: make(lake), steps
+    job = backup_jobs(worker)[kind]
+    return lambda: job, BACKUP_JOBS[kind]
+
+
+@pytest.mark.parametrize("kind", CHANGING)
+def test_a_job_whose_jvm_is_killed_at_its_work_is_lost_and_the_next_one_is_done_by_another(
+    spark_lake: SparkLake, mortal: SparkWorker, kind: str
+) -> None:
+    make, steps = job_of(kind, spark_lake, mortal)
+    at = steps.index(CHANGING[kind])
+    require_lost(cut(mortal, make(), steps[at]), steps[at:])
+    outcome = mortal.run(make())
+    assert outcome.state == "done", outcome
+    assert steps_of(outcome) == steps
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*TABLE_JOBS, *BACKUP_JOBS])
+def test_a_job_whose_jvm_is_killed_at_any_of_its_steps_is_lost(
+    spark_lake: SparkLake, mortal: SparkWorker, kind: str
+) -> None:
+    make, steps = job_of(kind, spark_lake, mortal)
+    for at, step in enumerate(steps):
+        require_lost(cut(mortal, make(), step), steps[at:])
+
+
+def test_a_jvm_that_is_killed_at_rest_takes_its_worker_along_and_the_next_job_never_notices(
+    spark_lake: SparkLake, mortal: SparkWorker
+) -> None:
+    uri = plain(spark_lake)
+    mortal.start()
+    group = pid_of(mortal)
+    end_java(mortal)
+    assert wait_until(lambda: mortal.pid is None and not living(group))
+    outcome = mortal.run(describe_table.job(uri))
+    assert (outcome.state, outcome.steps[0].name) == ("done", "Start Python")
+
+
+def test_a_job_given_at_the_very_moment_of_death_is_done_by_another_jvm(
+    spark_lake: SparkLake, mortal: SparkWorker
+) -> None:
+    uri = plain(spark_lake)
+    mortal.start()
+    end_java(mortal)
+    assert mortal.run(describe_table.job(uri)).state == "done"
+
+
+def test_a_jvm_that_stands_still_is_given_up(spark_lake: SparkLake, mortal: SparkWorker) -> None:
+    """It lives and answers nobody, as one does that collects garbage for ever."""
+    uri = plain(spark_lake)
+    mortal.start()
+    stopped = java_of(mortal)
+    os.kill(stopped, signal.SIGSTOP)
+    assert mortal.run(describe_table.job(uri)).state == "done"
+    assert not Path(f"/proc/{stopped}").exists()
+
+
+def test_a_heap_that_is_exhausted_ends_the_worker_and_says_so(spark_lake: SparkLake) -> None:
+    """A JVM goes on after an OutOfMemoryError with threads missing; nobody could say which."""
+    uri = plain(spark_lake)
+    vast = f"id BIGINT COMMENT '{'x' * 100_000_000}'"
+    with JVMS.room(), SparkWorker(worker_settings(java_options="-XX:MaxHeapSize=512m"), worker_home()) as small:
+        outcome = small.run(create_table.job(new_uri(), vast))
+        assert (outcome.state, small.is_warm) == ("lost", False)
+        assert outcome.error is not None
+        assert outcome.error.condition == "OUT_OF_MEMORY"
+        assert small.run(describe_table.job(uri)).state == "done"
+
+
+FULL_DISK = """
+import os, shutil, sys
+from pathlib import Path
+from lake.spark.client import SparkWorker
+from lake.spark.jobs import describe_table
+from tests.sparkworker import worker_settings
+home = Path(sys.argv[1])
+job = describe_table.job(sys.argv[3])
+with SparkWorker(worker_settings(sys.argv[2]), home) as worker:
+    print(worker.start().state, flush=True)
+    filler = os.open(home / "filler", os.O_WRONLY | os.O_CREAT)
+    try:
+        while True:
+            os.write(filler, bytes(4096))
+    except OSError:
+        os.close(filler)
+    outcome = worker.run(job)
+    print(outcome.state, outcome.error and outcome.error.condition, worker.is_warm, flush=True)
+    os.remove(home / "filler")
+    print(worker.run(job).state, flush=True)
+"""
+
+
+def test_a_scratch_disk_that_is_full_ends_the_worker_and_the_next_job_has_an_empty_folder(
+    spark_lake: SparkLake, tmp_path: Path
+) -> None:
+    uri = plain(spark_lake)
+    spark_lake.insert(uri, "id", times=12)
+    (tmp_path / "home").mkdir()
+    script = (
+        f'mount -t tmpfs -o size=16m tmpfs "{tmp_path}/home" && ln -s "{worker_home()}/jars" "{tmp_path}/home/jars" '
+        '&& exec "$0" -c "$1" "$2" "$3" "$4"'
+    )
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script]
+    with JVMS.room():
+        done = subprocess.run(
+            [*command, sys.executable, FULL_DISK, str(tmp_path / "home"), sandbox_lake().origin, uri],
+            cwd=ROOT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert done.stdout.splitlines() == ["done", "lost DISK_FULL False", "done"], done.stderr[-2000:]
