@@ -236,9 +236,9 @@ def test_an_act_cancelled_at_any_step_ends_and_what_its_page_offers_then_works(
             assert lifecycle.request_cancel(context.job.pk, "somebody")
         return begin(context, name, *given, **more)
 
-    monkeypatch.setattr(JobContext, "step", cancelling)
-    job = console.act(operation, table.uri)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(JobContext, "step", cancelling)
+        job = console.act(operation, table.uri)
     assert job.state in (JobState.CANCELLED, JobState.SUCCEEDED)
     assert not [one for one in job.steps if one["state"] == "running"]
     console.observe(table.uri)
