@@ -1,5 +1,6 @@
 """Every rule of the doctor: a text that trips it, the corrected text, and what it says of both."""
 
+import ast
 from dataclasses import dataclass
 
 import pytest
@@ -288,6 +289,82 @@ def test_no_secret_comes_out_again(syntax: str) -> None:
     assert found.masked
 
 
+BUILT = 'b = SparkSession.builder.config("spark.a", "1").config("spark.b", "2")\n'
+AWS_KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f'secret_key = r"{SECRET}"',
+        f'secret_key = """{SECRET}"""',
+        f'secret_key: str = "{SECRET}"',
+        f'user, secret_key = "me", "{SECRET}"',
+        f'secret_key = "a" + "{SECRET}"',
+        f'secret_key = (\n    "{SECRET}"\n)',
+        f'secret_key = os.getenv("OTHER", "{SECRET}")',
+        f'secret_key = os.getenv("AWS_SECRET_ACCESS_KEY") or "{SECRET}"',
+        f'k = "{SECRET}"\nb.config("spark.hadoop.fs.s3a.secret.key", k)',
+        f'k = "{SECRET}"\nj = f"{{k}}"\nb.config("spark.hadoop.fs.s3a.secret.key", j)',
+        f'b.config("spark.hadoop.fs.s3a.secret.key", f"{SECRET}")',
+        f'b.config(key="spark.hadoop.fs.s3a.secret.key", value="{SECRET}")',
+        f'x = {{"user": "a", "password": f"{SECRET}"}}',
+        f'x = [{{"name": "AWS_SECRET_ACCESS_KEY", "value": "{SECRET}"}}]',
+        f'x = ["--user", "a", "--password", "{SECRET}"]',
+        f'def connect(user="a", password="{SECRET}"): ...',
+    ],
+)
+def test_no_form_of_python_lets_a_secret_out(line: str) -> None:
+    found = examine(f"{BUILT}{line}\n")
+
+    assert SECRET not in repr(found)
+    assert len(ast.parse(found.text).body) == len(ast.parse(f"{BUILT}{line}\n").body)
+
+
+def test_a_secret_asked_of_the_environment_stays_as_it_is() -> None:
+    text = (
+        f'{BUILT}conf = {{"region": "eu-west-1", "n": 5}}\nsecret_key = conf["secret"]\n'
+        'token = os.environ["API_TOKEN"]\npassword = dbutils.secrets.get("scope", key=name)\n'
+        'x_secret = os.getenv("A") if stage == "prod" else None\n'
+    )
+
+    assert 'getenv("A") if stage == "prod"' in examine(text).text
+    assert '{"region": "eu-west-1", "n": 5}' in examine(text).text
+    assert 'os.environ["API_TOKEN"]' in examine(text).text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("spark.a 1\n", f"# spark.hadoop.fs.s3a.secret.key = {SECRET}\n"),
+        ("spark.a 1\n", f"#spark.hadoop.fs.s3a.secret.key : {SECRET}\n"),
+        ("spark.a 1\n", f"# the password is {SECRET}\n"),
+        ("spark.a 1\n", f"spark.url redis://:{SECRET}@host/0\n"),
+        ("spark.a 1\n", f"spark.url https://{SECRET}@github.com/a/b\n"),
+        ("spark.a 1\n", f"spark.url mongodb://me:p@{SECRET}@host\n"),
+        ("spark.a 1\n", f"spark.url jdbc:oracle:thin:scott/{SECRET}@//host:1521/x\n"),
+        ("spark.a 1\n", f"spark.url jdbc:mysql://host/x?user=me&pwd={SECRET}\n"),
+        ("spark.a 1\n", f"spark.url https://host/x?X-Amz-Signature={SECRET}&a=1\n"),
+        ("spark.a 1\n", f"spark.url https://host/x?sv=1&sig={SECRET}\n"),
+        ("spark.a 1\n", f"spark.headers Authorization: Bearer {SECRET}\n"),
+        ("spark.a 1\n", f"spark.snowflake.pwd {SECRET}\nspark.db.pass {SECRET}\nspark.api.key {SECRET}\n"),
+        ("spark.a 1\n", f"spark.extra {AWS_KEY}\n"),
+        ("spark-submit --conf spark.a=1 ", f'job.py --db-password "{SECRET}"\n'),
+        ("spark-submit --conf spark.a=1 ", f"job.py --pwd '{SECRET}'\n"),
+        (f"aws configure set aws_secret_access_key {SECRET}\n", "spark-submit --conf spark.a=1 job.py\n"),
+        ('{"spark.a": "1", "env": [', f'{{"name": "AWS_SECRET_ACCESS_KEY", "value": "{SECRET}"}}]}}'),
+        ('{"spark.a": "1", "args": ["--user", "me", ', f'"--password", "{SECRET}"]}}'),
+        ("kind: x\nsparkConf:\n  spark.a: 1\n", f"env:\n- {{name: DB_PASSWORD, value: {SECRET}}}\n"),
+        ("kind: x\nsparkConf:\n  spark.a: 1\n", f"arguments:\n- --password\n- {SECRET}\n"),
+    ],
+)
+def test_no_spelling_beside_the_settings_lets_a_secret_out(before: str, after: str) -> None:
+    shown = repr(examine(before + after))
+
+    assert SECRET not in shown
+    assert AWS_KEY not in shown
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -295,6 +372,9 @@ def test_no_secret_comes_out_again(syntax: str) -> None:
         '{"spark.k.provider": "com.amazonaws.auth.WebIdentityTokenCredentialsProvider", "spark.b": "1"}',
         "spark.hadoop.hadoop.security.credential.provider.path jceks://x/secrets.jceks",
         "spark.ssl.keyPasswordFile /run/secrets/key.path",
+        "spark.a abfss://container@account.dfs.core.windows.net/x",
+        "spark.a http://host:80/x?mail=me@example.org",
+        "spark.a 0123456789abcdef0123456789abcdef01234567",
     ],
 )
 def test_what_is_about_secrets_and_none_itself_stays(text: str) -> None:
