@@ -63,7 +63,9 @@ def examine(text: str, observed: ObservedPlace | None = None) -> Examination:
     findings = [_finding(rule, trouble, is_corrected=(rule.name, trouble.key) not in left) for rule, trouble in found]
     findings.sort(key=lambda one: _ORDER.index(one.severity))
     session = _session(pasted, as_read, place)
-    return Examination(pasted.syntax, as_read, tuple(findings), corrected, masked, tuple(_not_judged(session)))
+    return Examination(
+        pasted.syntax, as_read, tuple(findings), corrected, masked, (*pasted.unread, *_not_judged(session))
+    )
 
 
 def _corrected(
@@ -105,7 +107,9 @@ def _changed(entries: tuple[PastedSetting, ...], changes: Sequence[SettingChange
 
 def _session(pasted: PastedText, text: str, observed: ObservedPlace) -> WriterSession:
     uris = tuple(dict.fromkeys(_uris(pasted, text)))
-    return WriterSession(pasted.entries, pasted.syntax, pasted.platform, uris, pasted.brings_delta, observed)
+    return WriterSession(
+        pasted.entries, pasted.syntax, pasted.platform, uris, pasted.brings_delta, observed, not pasted.unread
+    )
 
 
 def _uris(pasted: PastedText, text: str) -> Iterator[str]:

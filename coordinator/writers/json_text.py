@@ -39,6 +39,7 @@ class JsonText:
     platform: str
     syntax: str = "JSON"
     brings_delta: bool = False
+    unread: tuple[str, ...] = ()
 
     def rewritten(self, entries: Sequence[PastedSetting]) -> str:
         found = difference(self.entries, entries)

@@ -43,6 +43,11 @@ class PastedText(Protocol):
         """Whether the text has Delta's own jar brought along without naming it."""
         ...
 
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """What of the text may set more than `entries`, as sentences: a file it names, a variable, a loop."""
+        ...
+
     def rewritten(self, entries: Sequence[PastedSetting]) -> str:
         """The same text with these settings: changed ones in their place, new ones added, absent ones taken out."""
         ...

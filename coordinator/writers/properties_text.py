@@ -28,6 +28,7 @@ class PropertiesText:
     syntax: str = "spark-defaults.conf"
     platform: str = ""
     brings_delta: bool = False
+    unread: tuple[str, ...] = ()
 
     def rewritten(self, entries: Sequence[PastedSetting]) -> str:
         found = difference(self.entries, entries)

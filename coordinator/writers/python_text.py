@@ -12,6 +12,8 @@ from coordinator.writers.pasted import PACKAGES, Edit, PastedSetting, PasteRefus
 WITH_PIP = "configure_spark_with_delta_pip"
 Kind = Literal["chained", "statement", "pair", "item", "list"]
 _METHOD = re.compile(r"(?P<blanks>(?:[ \t]*\\)?\r?\n[ \t]*)?\.\s*(?P<name>\w+)\s*\(\s*\Z")
+_SETTERS = ("config", "set", "setIfMissing")
+_OF_SPARK = ("spark.", "io.delta.", "delta.", "databricks.")
 _COMMA = re.compile(rb"[ \t]*,[ \t]*")
 
 
@@ -47,6 +49,7 @@ class PythonText:
     brings_delta: bool
     syntax: str = "PySpark"
     platform: str = ""
+    unread: tuple[str, ...] = ()
 
     def rewritten(self, entries: Sequence[PastedSetting]) -> str:
         found = difference(self.entries, entries)
@@ -105,7 +108,8 @@ class _SnippetReader:
         found = sorted(self._found(), key=lambda one: one[1].end)
         entries = tuple(replace(one, at=at) for at, (one, _) in enumerate(found))
         calls = tuple(call for _, call in found)
-        return PythonText(self._text, entries, calls, self._room(calls), self._uses(WITH_PIP))
+        unread = tuple(dict.fromkeys(self._unread()))
+        return PythonText(self._text, entries, calls, self._room(calls), self._uses(WITH_PIP), unread=unread)
 
     def _uses(self, name: str) -> bool:
         return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(self._tree))
@@ -117,8 +121,9 @@ class _SnippetReader:
 
     def _settings_of(self, node: ast.Call) -> Iterator[tuple[PastedSetting, PythonSetting]]:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if name in ("config", "set", "setIfMissing") and isinstance(node.func, ast.Attribute) and len(node.args) == 2:
-            yield from self._pair(node, node.func, *node.args)
+        pair = _key_and_value(node)
+        if name in _SETTERS and isinstance(node.func, ast.Attribute) and pair and _is_of_spark(name, pair[0]):
+            yield from self._pair(node, node.func, *pair)
         elif name == "setAll" and node.args and isinstance(node.args[0], ast.List | ast.Tuple):
             yield from self._pairs(node.args[0])
         elif name == WITH_PIP:
@@ -127,6 +132,19 @@ class _SnippetReader:
             for keyword in node.keywords:
                 if keyword.arg == "map" and isinstance(keyword.value, ast.Dict):
                     yield from self._items(keyword.value)
+
+    def _unread(self) -> Iterator[str]:
+        """Calls whose settings are made when the snippet runs, and those that Hadoop is given by itself."""
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Constant) and node.value == "PYSPARK_SUBMIT_ARGS":
+                yield f"Line {node.lineno} names PYSPARK_SUBMIT_ARGS, whose options are not judged."
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            name, pair = node.func.attr, _key_and_value(node)
+            if name == "set" and pair and (_constant(pair[0]) or "").startswith("fs."):
+                yield f"Line {node.lineno} sets what Hadoop has on a session that runs already, which is not judged."
+            elif _takes_from_elsewhere(name, node, pair):
+                yield f"Line {node.lineno} takes settings that are made when the snippet runs, which are not judged."
 
     def _pair(
         self, node: ast.Call, func: ast.Attribute, key: ast.expr, value: ast.expr
@@ -205,6 +223,34 @@ class _SnippetReader:
             self._lines[node.lineno - 1] + node.col_offset,
             self._lines[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or node.col_offset),
         )
+
+
+def _key_and_value(node: ast.Call) -> tuple[ast.expr, ast.expr] | None:
+    if len(node.args) == 2:
+        return node.args[0], node.args[1]
+    named = {one.arg: one.value for one in node.keywords}
+    return (named["key"], named["value"]) if not node.args and {"key", "value"} <= named.keys() else None
+
+
+def _is_of_spark(name: str, key: ast.expr) -> bool:
+    """Whether a call sets something of Spark's: others have a method `set`, and so has Hadoop's configuration."""
+    return name == "config" or (_constant(key) or "").startswith(_OF_SPARK)
+
+
+def _takes_from_elsewhere(name: str, node: ast.Call, pair: tuple[ast.expr, ast.expr] | None) -> bool:
+    if name == "setAll":
+        given = node.args[0] if node.args else None
+        pairs = given.elts if isinstance(given, ast.List | ast.Tuple) else None
+        return pairs is None or not all(isinstance(one, ast.Tuple | ast.List) and _has_name(one.elts) for one in pairs)
+    if name not in ("config", "setIfMissing"):
+        return False
+    maps = [one.value for one in node.keywords if one.arg in ("map", None)]
+    known = all(isinstance(one, ast.Dict) and all(key and _has_name([key]) for key in one.keys) for one in maps)
+    return bool((pair and not _has_name(pair)) or not known or any(one.arg == "conf" for one in node.keywords))
+
+
+def _has_name(nodes: Sequence[ast.expr]) -> bool:
+    return bool(nodes) and _constant(nodes[0]) is not None
 
 
 def _constant(node: ast.expr) -> str | None:

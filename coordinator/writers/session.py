@@ -36,7 +36,10 @@ class ObservedPlace:
 
 @dataclass(frozen=True, slots=True)
 class WriterSession:
-    """All settings of one session, and the paths of S3 that stand beside them in the text."""
+    """All settings of one session, and the paths of S3 that stand beside them in the text.
+
+    `is_whole` is False where the session gets settings that were not read, so that none can be called missing.
+    """
 
     entries: tuple[PastedSetting, ...]
     syntax: str = ""
@@ -44,6 +47,7 @@ class WriterSession:
     uris: tuple[str, ...] = ()
     brings_delta: bool = False
     observed: ObservedPlace = ObservedPlace()
+    is_whole: bool = True
 
     def of(self, *keys: str) -> tuple[PastedSetting, ...]:
         """The settings of any of these keys, as the text has them."""

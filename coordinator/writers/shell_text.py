@@ -22,7 +22,9 @@ from coordinator.writers.pasted import (
 COMMANDS = frozenset({"spark-submit", "spark-shell", "spark-sql", "pyspark", "spark-submit.cmd"})
 _OPTIONS = {"--packages": PACKAGES, "--jars": JARS, "--driver-class-path": DRIVER_CLASS_PATH}
 _KEYS = {key: option for option, key in _OPTIONS.items()}
-_SWITCHES = frozenset({"--verbose", "-v", "--supervise", "--help", "-h", "--version", "--usage-error"})
+_SWITCHES = frozenset(
+    {"--verbose", "-v", "--supervise", "--help", "-h", "--version", "--usage-error", "-S", "--silent"}
+)
 _GAP = re.compile(r"(?:[ \t]|\\\r?\n)+")
 _PLAIN = re.compile(r"[^ \t\r\n'\"\\$`;|&<>()]+")
 
@@ -57,6 +59,7 @@ class ShellText:
     syntax: str = "spark-submit"
     platform: str = ""
     brings_delta: bool = False
+    unread: tuple[str, ...] = ()
 
     def rewritten(self, entries: Sequence[PastedSetting]) -> str:
         found = difference(self.entries, entries)
@@ -92,7 +95,18 @@ def read_shell(text: str) -> ShellText:
     for before, last, written_as, key, value, is_known in _settings(words):
         entries.append(PastedSetting(key, value if is_known else "", len(entries), is_known))
         options.append(_Option(before, last, written_as))
-    return ShellText(text, tuple(entries), tuple(options), last)
+    return ShellText(text, tuple(entries), tuple(options), last, unread=tuple(_unread(text, words)))
+
+
+def _unread(text: str, words: Sequence[Word]) -> Iterator[str]:
+    """A file with more settings, and what the shell puts in among the options."""
+    at = 1 if words and _is_command(words[0]) else 0
+    options, rest = _options(words, at)
+    if any(name == "--properties-file" for name, *_ in options):
+        yield "The file of --properties-file sets more, and is not in this text."
+    if rest < len(words) and not words[rest].is_known:
+        line = line_of(text, words[rest].start)
+        yield f"What the shell puts in on line {line}, and what stands behind it, are not judged."
 
 
 _Setting = tuple[int, int, Literal["conf", "option"], str, str, bool]
@@ -100,7 +114,17 @@ _Setting = tuple[int, int, Literal["conf", "option"], str, str, bool]
 
 def _settings(words: Sequence[Word]) -> Iterator[_Setting]:
     """What the options say, until the application; its own arguments are nothing of Spark's."""
-    at = 1 if words and _is_command(words[0]) else 0
+    for name, text, before, final, is_known in _options(words, 1 if words and _is_command(words[0]) else 0)[0]:
+        if name in ("--conf", "-c") and "=" in text:
+            key, _, value = text.partition("=")
+            yield before, final, "conf", key, value, is_known
+        elif name in _OPTIONS:
+            yield before, final, "option", _OPTIONS[name], text, is_known
+
+
+def _options(words: Sequence[Word], at: int) -> tuple[list[tuple[str, str, int, int, bool]], int]:
+    """Name and value of each option, where they begin and end, and the place of the word that is none."""
+    found = []
     while at < len(words) and words[at].text.startswith("-"):
         first = words[at]
         name, glued, value = first.text.partition("=") if first.text.startswith("--") else (first.text, "", "")
@@ -110,11 +134,8 @@ def _settings(words: Sequence[Word]) -> Iterator[_Setting]:
         is_known = first.is_known and final.is_known
         before = words[at - 1].end if at else 0
         at += 2 if takes_next else 1
-        if name in ("--conf", "-c") and "=" in text:
-            key, _, value = text.partition("=")
-            yield before, final.end, "conf", key, value, is_known
-        elif name in _OPTIONS:
-            yield before, final.end, "option", _OPTIONS[name], text, is_known
+        found.append((name, text, before, final.end, is_known))
+    return found, at
 
 
 def _command(text: str) -> list[Word]:

@@ -108,6 +108,8 @@ def _why_unknown(session: WriterSession, jars: tuple[NamedJar, ...]) -> str:
         return "Which jars are named is known only when this text runs."
     if any("*" in entry.value for entry in named):
         return "A folder of jars is named, and what is in it is not in this text."
+    if not session.is_whole:
+        return "Settings that are not read here may name more jars."
     if not jars:
         return "No jar is named: whoever starts the session has to bring Delta, hadoop-aws and what they need."
     return ""

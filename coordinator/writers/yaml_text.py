@@ -45,6 +45,7 @@ class YamlText:
     syntax: str = "SparkApplication"
     platform: str = "kubernetes"
     brings_delta: bool = False
+    unread: tuple[str, ...] = ()
 
     def rewritten(self, entries: Sequence[PastedSetting]) -> str:
         found = difference(self.entries, entries)

@@ -135,7 +135,7 @@ def _delta_for_spark(session: WriterSession) -> Iterator[Trouble]:
 
 def _extension(session: WriterSession) -> Iterator[Trouble]:
     """Judged only where a text brings Delta's jar along: others may leave it to the cluster."""
-    if not (stack_of(session).delta or session.brings_delta):
+    if not session.is_whole or not (stack_of(session).delta or session.brings_delta):
         return
     changes = [change for key, value in (_EXTENSIONS, _CATALOG) for change in _lacking(session, key, value)]
     if changes:

@@ -14,6 +14,7 @@ from lake.delta.facts import Mechanism
 from tests.coordinator.writers.good import LOCKED
 
 LOG = "spark.io.delta.storage.S3DynamoDBLogStore"
+LOG_STORE = "io.delta.storage.S3DynamoDBLogStore"
 COORD = "spark.databricks.delta.coordinatedCommits.commitCoordinator.dynamodb"
 DEFAULT = "spark.databricks.delta.properties.defaults"
 IMPL = "spark.delta.logStore.s3a.impl io.delta.storage.S3DynamoDBLogStore\n"
@@ -263,6 +264,58 @@ def test_the_wheels_helper_brings_delta_itself() -> None:
     text = f'configure_spark_with_delta_pip(SparkSession.builder.config("spark.a", "1"), extra_packages=["{AWS_341}"])'
 
     assert "delta-jar" not in names(examine(text))
+
+
+LOCK = f'"spark.delta.logStore.s3a.impl", "{LOG_STORE}"'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"for k, v in more.items():\n    b.config(k, v)\nb.config({LOCK})",
+        f"b.config({LOCK}).config(conf=more)",
+        f"b.config({LOCK}).config(map=more)",
+        f"b.config({LOCK}).config(map={{**more}})",
+        f"SparkConf().setAll(more.items()).set({LOCK})",
+        f'b.config({LOCK}).config(f"spark.{{x}}", "1")',
+        f'b.config({LOCK})\nsc._jsc.hadoopConfiguration().set("fs.s3a.performance.flags", "create")',
+        f'os.environ["PYSPARK_SUBMIT_ARGS"] = "--conf a=b pyspark-shell"\nb.config({LOCK})',
+        f"spark-submit --conf spark.delta.logStore.s3a.impl={LOG_STORE} --properties-file x.conf job.py",
+        f'spark-submit --conf spark.delta.logStore.s3a.impl={LOG_STORE} "${{MORE[@]}}" --conf spark.a=1 job.py',
+    ],
+)
+def test_settings_that_come_from_elsewhere_are_said_to_be_not_judged(text: str) -> None:
+    found = examine(text)
+
+    assert any("not judged" in one or "not in this text" in one for one in found.not_judged)
+
+
+def test_nothing_is_missing_where_a_file_of_properties_may_have_it() -> None:
+    text = "spark-submit --packages io.delta:delta-spark_4.2_2.13:4.4.0 --properties-file x.conf job.py"
+
+    assert not {"hadoop-aws-jar", "delta-in-spark"} & names(examine(text))
+
+
+def test_settings_given_by_keyword_are_judged() -> None:
+    text = 'b.config("spark.a", "1").config(key="spark.hadoop.fs.s3a.performance.flags", value="create")'
+
+    assert examine(text).corrected == 'b.config("spark.a", "1")'
+
+
+def test_silent_takes_no_value() -> None:
+    assert "performance-flags" in names(
+        examine("spark-sql -S --conf spark.a=1 --conf spark.hadoop.fs.s3a.performance.flags=create")
+    )
+
+
+@pytest.mark.parametrize(
+    "line", ['sc._jsc.hadoopConfiguration().set("fs.s3a.a", "b")', 'redis.pipeline().set("k", "v")']
+)
+def test_a_new_setting_goes_to_the_builder_and_to_no_other_that_has_a_method_set(line: str) -> None:
+    corrected = examine(f'b.config({LOCK}).getOrCreate()\n{line}\nx("s3://lake/t")\n').corrected
+
+    assert f"\n{line}\n" in corrected
+    assert 'config("spark.delta.logStore.s3.impl"' in corrected
 
 
 SECRET = "hunter2-hunter2"
