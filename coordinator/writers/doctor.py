@@ -59,7 +59,7 @@ def examine(text: str, observed: ObservedPlace | None = None) -> Examination:
     as_read = pasted.rewritten(pasted.entries)
     entries, found = _corrected(pasted, as_read, place)
     corrected = _respelt(pasted.rewritten(entries), [path for _, trouble in found for path in trouble.paths])
-    left = {(rule.name, trouble.key) for rule, trouble in _troubles(_session(read_text(corrected), corrected, place))}
+    left = {(rule.name, trouble.key) for rule, trouble in _troubles_left(corrected, len(entries), place)}
     findings = [_finding(rule, trouble, is_corrected=(rule.name, trouble.key) not in left) for rule, trouble in found]
     findings.sort(key=lambda one: _ORDER.index(one.severity))
     session = _session(pasted, as_read, place)
@@ -89,6 +89,11 @@ def _corrected(
 
 def _troubles(session: WriterSession) -> Iterator[tuple[DoctorRule, Trouble]]:
     return ((rule, trouble) for rule in RULES for trouble in rule.check(session))
+
+
+def _troubles_left(corrected: str, entries: int, place: ObservedPlace) -> Iterator[tuple[DoctorRule, Trouble]]:
+    """Those of the corrected text; none where every setting was taken out, so that there is nothing to read."""
+    return _troubles(_session(read_text(corrected), corrected, place)) if entries else iter(())
 
 
 def _changed(entries: tuple[PastedSetting, ...], changes: Sequence[SettingChange]) -> tuple[PastedSetting, ...]:

@@ -84,11 +84,19 @@ def read_json(text: str) -> JsonText:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_without_twins)
+        document = json.loads(text, object_pairs_hook=_without_twins)
+        json.dumps(document, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise PasteRefused(f"This is no JSON from line {error.lineno}, column {error.colno} on.") from None
+    except PasteRefused:
+        raise
+    except UnicodeEncodeError:
+        raise PasteRefused("This JSON has half a character (a lone surrogate): write it whole.") from None
+    except ValueError:
+        raise PasteRefused("This JSON has a number with too many digits.") from None
     except RecursionError:
         raise PasteRefused("This JSON is nested too deeply.") from None
+    return document
 
 
 def _depth(document: Any) -> int:

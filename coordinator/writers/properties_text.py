@@ -70,9 +70,11 @@ def _logical_lines(text: str) -> Iterator[tuple[int, int, str]]:
             if not parts and content.lstrip().startswith(("#", "!")):
                 break
             parts.append(content.lstrip(" \t\f"))
-            if not _continues(content) or at >= len(text):
+            if not _continues(content):
                 break
             parts[-1] = parts[-1][:-1]
+            if at >= len(text):
+                break
         if "".join(parts).strip():
             yield start, at, "".join(parts)
 

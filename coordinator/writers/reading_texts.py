@@ -23,6 +23,8 @@ _READERS: tuple[tuple[Callable[[str], bool], Callable[[str], PastedText]], ...] 
     (lambda text: bool(_SHELL.search(_without_comments(text))), read_shell),
     (lambda text: True, read_properties),
 )
+_YAML_BLOCK = re.compile(r"^[ \t]*(?:-[ \t]+)?[A-Za-z_][\w-]*:[ \t]*\r?\n[ \t]+", re.MULTILINE)
+_KEYS = ("spark.", "io.delta.", "delta.", "databricks.", "fs.")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 
@@ -32,11 +34,20 @@ def read_text(text: str) -> PastedText:
         raise PasteRefused("The text is larger than 256 KiB: paste the part with the settings alone.")
     if found := _CONTROLS.search(text):
         raise PasteRefused(f"The text holds the control character {ord(found[0]):#04x}, which no such file has.")
+    if text.startswith("\ufeff"):
+        raise PasteRefused("The text begins with a byte order mark, which Spark reads as a letter: save it without.")
     reader = next(reader for is_it, reader in _READERS if is_it(text))
     pasted = reader(text)
     if not pasted.entries and not pasted.brings_delta:
         raise PasteRefused("No setting of Spark was found: paste spark-defaults.conf, spark-submit, JSON or PySpark.")
+    if pasted.syntax == "spark-defaults.conf" and not _is_of_spark(text, pasted):
+        raise PasteRefused("This is no syntax that is read: paste spark-defaults.conf, spark-submit, JSON or PySpark.")
     return pasted
+
+
+def _is_of_spark(text: str, pasted: PastedText) -> bool:
+    """Any text is lines of a key and a value: one that has no key of Spark's, or blocks as YAML, is something else."""
+    return any(one.key.startswith(_KEYS) for one in pasted.entries) and not _YAML_BLOCK.search(text)
 
 
 def _without_comments(text: str) -> str:
