@@ -41,7 +41,7 @@ _REMAPPED = frozenset(
 
 def _dead_class(session: WriterSession) -> Iterator[Trouble]:
     for entry in session.classes:
-        if entry.value in PROPOSED_CLASSES:
+        if entry.value in PROPOSED_CLASSES or _is_elsewhere(entry.value):
             yield Trouble(
                 entry.key,
                 f"No release has the class {entry.value}.",
@@ -49,6 +49,11 @@ def _dead_class(session: WriterSession) -> Iterator[Trouble]:
                 f"{entry.key} = {LOG_STORE_CLASS}",
                 (named(entry, LOG_STORE_CLASS),),
             )
+
+
+def _is_elsewhere(name: str) -> bool:
+    """The log store's name in a package that Delta does not have it in."""
+    return name.rpartition(".")[2] == LOG_STORE_CLASS.rpartition(".")[2] and name != LOG_STORE_CLASS
 
 
 def _test_class(session: WriterSession) -> Iterator[Trouble]:

@@ -135,13 +135,38 @@ def _conflict(entries: tuple[PastedSetting, ...], preferred: str) -> Iterator[Tr
     )
 
 
+def _in_quotes(session: WriterSession) -> Iterator[Trouble]:
+    if session.syntax != "spark-defaults.conf":
+        return
+    for entry in session.entries:
+        if entry.key.startswith(_UNQUOTED) and re.fullmatch(r"(\"[^\"]+\"|'[^']+')", entry.value):
+            yield Trouble(
+                entry.key,
+                "The value stands in quotes, which are a part of it here.",
+                "Spark looks for a class, a name or a number with quotes around it.",
+                f"{entry.key} = {entry.value[1:-1]}",
+                (named(entry, entry.value[1:-1]),),
+            )
+
+
 def _said_twice(session: WriterSession) -> Iterator[Trouble]:
     by_key: dict[str, list[PastedSetting]] = {}
     for entry in session.entries:
         by_key.setdefault(entry.key, []).append(entry)
     for key, entries in by_key.items():
+        entries = [entry for entry in entries if not entry.is_late]
         if len(entries) > 1 and len({entry.value for entry in entries}) > 1 and all(one.is_known for one in entries):
-            yield _twice(key, entries)
+            yield _twice_in_a_program(key) if session.syntax == "PySpark" else _twice(key, entries)
+
+
+def _twice_in_a_program(key: str) -> Trouble:
+    """Which of its branches and functions a program goes through is not known, so that nothing is taken out of it."""
+    return Trouble(
+        key,
+        "The key is set in two places, with different values.",
+        "Where one session is set in both, the last one counts, and the other is lost.",
+        f"{key} once for each session.",
+    )
 
 
 def _twice(key: str, entries: list[PastedSetting]) -> Trouble:
@@ -169,6 +194,7 @@ def _set_too_late(session: WriterSession) -> Iterator[Trouble]:
             )
 
 
+_UNQUOTED = ("spark.delta.", "spark.io.delta.", "spark.hadoop.fs.s3", "spark.sql.", "spark.jars", "spark.databricks.")
 _AT_START = (
     "spark.delta.logStore.",
     "delta.logStore.",
@@ -181,6 +207,7 @@ _S3A = "S3A of hadoop-aws 3.5.0, seen to overwrite (HADOOP-19072)"
 RULES = (
     DoctorRule("performance-flags", Severity.CRITICAL, _S3A, _performance_flags),
     DoctorRule("create-performance", Severity.CRITICAL, "HADOOP-18930, hadoop-aws 3.4.0", _create_performance),
+    DoctorRule("quotes", Severity.WARNING, "java.util.Properties.load knows no quotes", _in_quotes),
     DoctorRule("ttl", Severity.CRITICAL, "S3DynamoDBLogStore, 2.2.0 to 4.4.0; #1410", _ttl),
     DoctorRule("capacity", Severity.WARNING, "S3DynamoDBLogStore and DeltaSQLConf, 4.4.0", _capacity),
     DoctorRule("skip-path-check", Severity.CRITICAL, "DeltaSQLConf, 3.3.0 to 4.4.0", _skip_path_check),
