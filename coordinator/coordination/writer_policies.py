@@ -24,7 +24,8 @@ PLACEHOLDER = TableUri("s3a", "BUCKET", "PREFIX")
 class PolicySubject:
     """What policies are asked for: tables of a connection at one place, and what was observed of its writers.
 
-    `table_id` is that of the table's registration, "" for several tables and where it was not read.
+    `table_id` is that of the table's registration, "" for several tables and where it was not read. `left_out` are the
+    paths of tables of the store that do not lie at the place, as their writers spell them.
     """
 
     connection: Connection
@@ -32,13 +33,13 @@ class PolicySubject:
     config: WriterConfig
     is_table: bool
     table_id: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 def subject_of_table(table: DeltaTable) -> PolicySubject:
     """The table's own place, in the spelling that its writers commit under."""
     properties = table.properties if isinstance(table.properties, dict) else {}
-    paths = [domain.path for domain in table.domains]
-    uri = TableUri.parse(paths[0] if paths else table.uri)
+    uri = TableUri.parse(_paths(table)[0])
     config = writer_config_of_table(table)
     return PolicySubject(table.connection, uri, config, is_table=True, table_id=coordinator_table_id(properties))
 
@@ -47,7 +48,20 @@ def subject_of_store(store: CommitStore, place: TableUri | None = None) -> Polic
     """The folder that all known tables of the store lie in, or the one that is named."""
     config = writer_config_of_store(store)
     tables = DeltaTable.objects.filter(store=store, gone_at=None).order_by("bucket", "prefix")
-    return PolicySubject(store.connection, place or _common_place(tables), config, is_table=False)
+    common = place or _common_place(tables)
+    missed = () if place else (path for table in tables for path in _paths(table) if not _lies_in(path, common))
+    left_out = tuple(sorted(missed))
+    return PolicySubject(store.connection, common, config, is_table=False, left_out=left_out)
+
+
+def _paths(table: DeltaTable) -> list[str]:
+    """As its writers spell it, in each spelling that was met."""
+    return [domain.path for domain in table.domains] or [table.uri]
+
+
+def _lies_in(path: str, place: TableUri) -> bool:
+    folder = f"{place.scheme}://{place.bucket}/" + (f"{place.key}/" if place.key else "")
+    return f"{path}/".startswith(folder)
 
 
 def policy_of(subject: PolicySubject, mechanism: Mechanism, kind: AccessKind, engine: WriterEngine) -> PolicyForms:
@@ -107,6 +121,10 @@ def _notes_on_keys(subject: PolicySubject, place: PolicyPlace) -> Iterable[str]:
         yield f"The default encryption of {place.bucket} was not read: where it is a KMS key, its use has to be added."
     if place.account == "*":
         yield "The account was not read, so the ARNs of DynamoDB hold a * in its place."
+    if subject.left_out:
+        more = f" and {len(subject.left_out) - 5} more" if len(subject.left_out) > 5 else ""
+        where = f"{subject.uri.scheme}://{place.bucket}/{place.below}"
+        yield f"Tables of this store are not below {where} and not reached: {', '.join(subject.left_out[:5])}{more}."
     if subject.uri is PLACEHOLDER:
         yield "No table of this store is known: put bucket and prefix in."
 

@@ -118,6 +118,16 @@ def test_a_store_is_for_the_folder_that_holds_all_its_tables() -> None:
     assert "arn:aws:s3:::other/here/*" in json.dumps(policy("s3a://other/here", "--store", "delta_log")["policy"])
 
 
+def test_tables_of_a_store_that_its_policy_does_not_reach_are_named() -> None:
+    store = store_in_account()
+    for uri in ("s3a://lake/sales/orders", "s3a://other/returns", "s3://lake/sales/refunds"):
+        make_table(uri, store=store, connection=store.connection)
+
+    notes = " ".join(policy("--store", "delta_log")["notes"])
+
+    assert "not reached: s3://lake/sales/refunds, s3a://other/returns." in notes
+
+
 def test_a_store_without_tables_gives_words_to_replace_and_says_so() -> None:
     make_store()
     document = policy("--store", "delta_log")
