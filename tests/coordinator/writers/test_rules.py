@@ -471,6 +471,8 @@ def test_a_secret_asked_of_the_environment_stays_as_it_is() -> None:
         ("spark-submit --conf spark.a=1 ", f'job.py --db-password "{SECRET}"\n'),
         ("spark-submit --conf spark.a=1 ", f"job.py --pwd '{SECRET}'\n"),
         (f"aws configure set aws_secret_access_key {SECRET}\n", "spark-submit --conf spark.a=1 job.py\n"),
+        (f"export AWS_SECRET_ACCESS_KEY=$'{SECRET}'\n", "spark-submit --conf spark.a=1 job.py\n"),
+        ('{"spark.a": "1", "cmd": "', f'export X_PASSWORD=\\\\"{SECRET}\\\\""}}'.replace("\\\\", "\\")),
         ('{"spark.a": "1", "env": [', f'{{"name": "AWS_SECRET_ACCESS_KEY", "value": "{SECRET}"}}]}}'),
         ('{"spark.a": "1", "args": ["--user", "me", ', f'"--password", "{SECRET}"]}}'),
         ("kind: x\nsparkConf:\n  spark.a: 1\n", f"env:\n- {{name: DB_PASSWORD, value: {SECRET}}}\n"),
