@@ -175,6 +175,69 @@ class CommitsJob(TypedDict):
     error: ErrorDocument | None
 
 
+class RehearsedProtocol(TypedDict):
+    reader: Annotated[int, 3]
+    writer: Annotated[int, 7]
+    features: Annotated[list[str], ["coordinatedCommits-preview", "…"]]
+
+
+class ShutOut(TypedDict):
+    """An engine that can do less with the table afterwards."""
+
+    engine: str
+    versions: Annotated[str, "1.6.0, 1.6.1 and newer"]
+    loses: Annotated[str, "reading | writing | reading and writing"]
+    reason: str
+
+
+class RehearsedStep(TypedDict):
+    name: Annotated[str, "Make the conversion commit"]
+    seconds: Annotated[float, 2.98]
+
+
+class RehearsedCommit(TypedDict):
+    version: Annotated[int, 1]
+    operation: Annotated[str, "SET TBLPROPERTIES"]
+
+
+class RehearsalDocument(TypedDict):
+    """What an act did to a copy of the table's log. `before` is the table's own protocol, `after` the copy's, null
+    where the act did not come to its end; `found` is what the copy consisted of, `not_removed` what stays of it.
+    """
+
+    scratch: Annotated[str, "s3a://lake/_levee_rehearsal/3f1c…/9a0b…"]
+    before: RehearsedProtocol | None
+    after: RehearsedProtocol | None
+    differs: str
+    shut_out: list[ShutOut]
+    steps: list[RehearsedStep]
+    seconds: Annotated[float, 14.2]
+    commits: list[RehearsedCommit]
+    refused: list[str]
+    found: Annotated[str, "6 objects, 1 registration and 0 log store items"]
+    is_removed: bool
+    not_removed: Annotated[list[str], []]
+
+
+class RehearsalJob(TypedDict):
+    """The job of one rehearsal."""
+
+    id: str
+    state: Annotated[str, "succeeded | failed | cancelled | queued"]
+    message: str
+    error: ErrorDocument | None
+
+
+class RehearsalJson(TypedDict):
+    """`commits enable|drop --rehearse --json`; `rehearsal` is null where no copy was made, and while it is queued."""
+
+    operation: Annotated[str, "enable | drop"]
+    uri: Uri
+    store: Annotated[str, "delta_commits"]
+    job: RehearsalJob
+    rehearsal: RehearsalDocument | None
+
+
 class PreflightDocument(TypedDict):
     """What the checks of one act came to; `digest` is that of the plan that rests on them, "" where they refuse it."""
 

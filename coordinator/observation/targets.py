@@ -158,10 +158,12 @@ class TargetBook:
     elsewhere: Mapping[tuple[str, str], tuple[HeldElsewhere, ...]] = field(default_factory=dict)
     rows_elsewhere: Mapping[tuple[str, str], tuple[RowElsewhere, ...]] = field(default_factory=dict)
     targets: dict[tuple[str, str], TableTarget] = field(default_factory=dict)
+    scratch: frozenset[tuple[str, str]] = frozenset()
+    """Places of Levee's own scratch tables, which are nobody's."""
 
     def add(self, uri: TableUri) -> None:
         place = (uri.bucket, uri.key)
-        if place not in self.targets:
+        if place not in self.targets and place not in self.scratch:
             rows = self.rows_elsewhere.get(place, ())
             held = self.elsewhere.get(place, ())
             self.targets[place] = TableTarget(uri, self.known.get(place), held, rows_elsewhere=rows)

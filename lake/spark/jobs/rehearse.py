@@ -1,4 +1,4 @@
-"""Do an act's own statements on a copy of a table's log: a shallow clone, which names the table's files and copies none.
+"""Do an act's own statements on a shallow clone of a table: a log of its own that names the table's files.
 
 The table itself is only read. What the copy leaves, in S3 and in DynamoDB, is for whoever asked to remove.
 """
