@@ -1,4 +1,4 @@
-"""Trying an enable or a drop first, on real Spark: the table stays as it is, the outcome is the act's, nothing is left."""
+"""Trying an enable or a drop first, on real Spark: the table stays as it is, and nothing is left of the copy."""
 
 from typing import Any
 
@@ -147,7 +147,7 @@ def test_what_a_rehearsal_left_is_no_table_and_the_next_one_removes_it(
     assert left in job.message
     assert scratch_objects(table)
     with open_lake(lake_access(console.connection)) as lake:
-        observe_connection(console.connection, lake)
+        observe_connection(console.connection, lake, threads=2, in_full=True)
     assert [row.uri for row in DeltaTable.objects.all()] == [table.uri]
     of(console.rehearse(Operation.ENABLE, table.uri))
     assert everything(table) == before
