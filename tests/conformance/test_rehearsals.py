@@ -1,15 +1,21 @@
 """Trying an enable or a drop first, on real Spark: the table stays as it is, and nothing is left of the copy."""
 
+import json
 from typing import Any
 
 import pytest
 
+from coordinator.coordination import rehearsing
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.rehearsal_places import FOLDER
 from coordinator.models import DeltaTable
+from coordinator.observation.passes import observe_connection
+from dashboard.connections.access import lake_access
 from dashboard.jobs import lifecycle
 from dashboard.jobs.models import Job, JobState
+from lake.aws.access import open_lake
 from sandbox.ground import DELTA_COMMITS, DELTA_LOG
+from sandbox.log_store_writer import file_name
 from tests.conformance.between import Between, Moment
 from tests.conformance.console import Console, SparkOfLevee
 from tests.conformance.coordinated import Coordinated
@@ -35,15 +41,13 @@ def scratch_objects(table: Coordinated) -> list[str]:
 
 
 def protocol_of(table: Coordinated) -> dict[str, Any]:
-    """As Spark itself tells it of the table."""
-    table.forget()
-    rows = table.lake.sql(f"DESCRIBE DETAIL delta.`{table.uri.replace('`', '``')}`")
-    row = rows[0].asDict()
-    return {
-        "reader": row["minReaderVersion"],
-        "writer": row["minWriterVersion"],
-        "features": sorted(row["tableFeatures"] or []),
-    }
+    """The newest protocol action of the published log, read line by line."""
+    found: dict[str, Any] = {}
+    for version in table.published():
+        for line in table.read(file_name(version)).decode().splitlines():
+            found = json.loads(line).get("protocol", found)
+    features = {*found.get("readerFeatures", []), *found.get("writerFeatures", [])}
+    return {"reader": found["minReaderVersion"], "writer": found["minWriterVersion"], "features": sorted(features)}
 
 
 def of(job: Job) -> dict[str, Any]:
@@ -131,11 +135,6 @@ def test_what_a_rehearsal_left_is_no_table_and_the_next_one_removes_it(
     table: Coordinated, console: Console, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if Levee had been killed with its Spark: nobody removed anything."""
-    from coordinator.coordination import rehearsing
-    from coordinator.observation.passes import observe_connection
-    from dashboard.connections.access import lake_access
-    from lake.aws.access import open_lake
-
     plain(table)
     console.observe(table.uri)
     before = everything(table)
