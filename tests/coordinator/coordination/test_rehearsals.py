@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from coordinator.contract import RehearsalJson
-from coordinator.coordination import actions
+from coordinator.coordination import actions, rehearsing
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import CheckParams, RehearsalResult
 from coordinator.coordination.rehearsal_places import FOLDER, folder_of, rehearsal_places, scratch_of
@@ -166,3 +166,15 @@ def test_only_the_copy_of_a_known_table_is_taken_for_one() -> None:
 
     assert folder_of("lake", "sales/orders").holds(copy.key)
     assert rehearsal_places([place, stranger, ("lake", "sales/orders")], [("lake", "sales/orders")]) == {place}
+
+
+def test_the_registration_of_a_copy_that_stays_makes_no_table(
+    desk: Desk, plain: DeltaTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rehearsing, "remove_leftovers", lambda lake, found: [])
+    job = rehearsed(desk, Operation.ENABLE, plain)
+    [item] = everything(desk)[1]
+
+    assert item["tableId"]["S"] in job.error_text
+    desk.console.observe()
+    assert [row.uri for row in DeltaTable.objects.all()] == [plain.uri]
