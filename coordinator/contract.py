@@ -292,44 +292,6 @@ class ManyCommitsJson(TypedDict):
     job: ManyCommitsJob | None
 
 
-class BroughtDocument(TypedDict):
-    """A name from documents, with the releases that read it, and what to write for one that none reads."""
-
-    name: str
-    read_by: Annotated[str, "2.2.0 to 4.4.0 | no release"]
-    does: str
-    instead: str
-    source: str
-
-
-class PlatformDocument(TypedDict):
-    """What a platform is given, each text with its title, and what is claimed of it, each with its mark."""
-
-    name: Annotated[str, "spark | kubernetes | emr | glue | databricks | flink | trino | delta-rs"]
-    title: str
-    texts: Annotated[list[dict[str, str]], [{"title": "…", "text": "…"}]]
-    claims: Annotated[list[dict[str, str]], [{"text": "…", "mark": "verified | source | documented | inferred"}]]
-
-
-class ConfJson(TypedDict):
-    """`commits conf --json`; each of `settings` and `new_tables` is a `session_conf.Setting`."""
-
-    mechanism: Annotated[str, "log_store"]
-    delta: Annotated[str, "4.4.0"]
-    pyspark: Annotated[str, "4.2.0"]
-    checked: Annotated[str, "run on S3A"]
-    packages: Annotated[list[str], ["io.delta:…"]]
-    settings: Annotated[list[dict[str, str]], [{"key": "…", "value": "…", "why": "…", "older": "…"}]]
-    new_tables: Annotated[list[dict[str, str]], []]
-    warnings: list[str]
-    spark_submit: str
-    pyspark_session: str
-    cluster_conf: str
-    brought: list[BroughtDocument]
-    providers: Annotated[list[dict[str, str]], [{"title": "…", "dynamodb": "com.amazonaws.auth.…", "s3a": "…"}]]
-    platforms: list[PlatformDocument]
-
-
 class EntryDocument(TypedDict):
     """A log store entry or a listed commit, with the code of its state."""
 
@@ -508,27 +470,3 @@ class TableJson(TableLine):
     problems: list[Any]
     entries: list[EntryDocument]
     findings: list[FindingDocument]
-
-
-class WriterFindingDocument(TypedDict):
-    """`corrected`: the rule no longer finds it in the corrected text, which was read again."""
-
-    rule: Annotated[str, "region"]
-    severity: Annotated[str, "critical | warning | info"]
-    key: Annotated[str, "spark.io.delta.storage.S3DynamoDBLogStore.ddb.region"]
-    wrong: str
-    effect: str
-    instead: str
-    source: str
-    corrected: bool
-
-
-class DoctorJson(TypedDict):
-    """`doctor FILE --json`; `compared_with` is null without `--table` and `--store`; values of `masked` are hidden."""
-
-    syntax: Annotated[str, "spark-submit | spark-defaults.conf | PySpark | JSON | SparkApplication"]
-    compared_with: Annotated[str | None, "s3a://lake/orders"]
-    findings: list[WriterFindingDocument]
-    corrected: str
-    masked: Annotated[list[str], ["spark.hadoop.fs.s3a.secret.key"]]
-    not_judged: list[str]

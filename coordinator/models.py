@@ -366,3 +366,45 @@ class TtlMigration(models.Model):
     @property
     def is_active(self) -> bool:
         return self.finished_at is None
+
+
+class WriterTest(models.Model):
+    """A self-test of a writer: a scratch table that its script commits to, and what was read of it afterwards.
+
+    The store is named, not referred to: what the test showed outlives the row of the store.
+    """
+
+    connection = models.ForeignKey("connections.Connection", on_delete=models.CASCADE, related_name="writer_tests")
+    store_name = models.CharField(max_length=255)
+    kind = models.CharField(max_length=20, choices=CommitStore.Kind.choices)
+    token = models.CharField(max_length=32, unique=True, help_text="Unguessable; the last part of the prefix")
+    scheme = models.CharField(
+        max_length=8, default="s3a", help_text="As the writer spells its tables: a lock of its own"
+    )
+    bucket = models.CharField(max_length=63)
+    prefix = models.CharField(max_length=1024, help_text="Key of the scratch table without slashes at its ends")
+    asked_by_name = models.CharField(max_length=150)
+    asked_at = models.DateTimeField()
+    state = models.CharField(max_length=16, default="not-seen", help_text="coordinator.writer_tests.judging")
+    sentence = models.TextField(blank=True, help_text="One sentence, as the last look judged it")
+    evidence = models.JSONField(default=dict, help_text="What the state rests on, as read")
+    checked_at = models.DateTimeField(null=True, help_text="Last complete look")
+    error_text = models.TextField(blank=True, help_text="Why the last look failed; what was seen before stays")
+    cleaned_at = models.DateTimeField(null=True, help_text="First look that found nothing left of a test once seen")
+
+    class Meta:
+        ordering = ("-asked_at", "-id")
+        indexes = [models.Index(fields=["connection", "store_name"], name="writer_test_of_store")]
+
+    def __str__(self) -> str:
+        return self.token
+
+    @property
+    def place(self) -> TableUri:
+        """The scratch table, in the scheme of its script."""
+        return TableUri(self.scheme, self.bucket, self.prefix)
+
+    @property
+    def uri(self) -> str:
+        """The scratch table to the letter, as its script and the log store spell it."""
+        return f"{self.scheme}://{self.bucket}/{self.prefix}"

@@ -8,10 +8,11 @@ from celery import shared_task
 from django.conf import settings
 
 from coordinator.observation.passes import PassResult, looked_at, observe_connection, observe_one_table
+from coordinator.writer_tests.places import scratch_places
 from dashboard.accounts.actor import Actor
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
-from dashboard.jobs.context import JobContext, JobResult
+from dashboard.jobs.context import JobContext, JobFailed, JobResult
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import open_lake
 from lake.delta.uri import TableUri
@@ -53,9 +54,13 @@ def observe(context: JobContext, params: ObserveParams) -> str:
 @job_kind("observe-table", queue="aws", verb="lake.observe", changes_lake=False)
 def observe_table(context: JobContext, params: ObserveTableParams) -> str:
     """One look at one table in full."""
-    connection = _connection(context)
+    connection, uri = _connection(context), TableUri.parse(params["uri"])
+    if (uri.bucket, uri.key) in scratch_places():
+        raise JobFailed(
+            "WriterTest", f"{uri.s3a} is the scratch table of a writer's self-test, and no table of anybody."
+        )
     with open_lake(lake_access(connection)) as lake, context.step("Read the table"):
-        reading = observe_one_table(connection, lake, TableUri.parse(params["uri"]))
+        reading = observe_one_table(connection, lake, uri)
     context.result({"requests": lake.requests.total})
     if reading.error is not None:
         raise reading.error.cause

@@ -14,6 +14,7 @@ from coordinator.views import (
     stores,
     table,
     table_list,
+    writer_tests,
     writers,
 )
 
@@ -56,6 +57,10 @@ urlpatterns = [
     path("stores/new/", stores.create, name="store-create"),
     path("stores/<int:store_id>/", stores.store, name="store"),
     path("stores/<int:store_id>/writers/", writers.of_store, name="store-writers"),
+    path("stores/<int:store_id>/writer-tests/", writer_tests.make, name="store-writer-test-make"),
+    path("stores/<int:store_id>/writer-tests/<slug:token>/", writer_tests.show, name="store-writer-test"),
+    path("stores/<int:store_id>/writer-tests/<slug:token>/check/", writer_tests.check, name="store-writer-test-check"),
+    path("stores/<int:store_id>/writer-tests/<slug:token>/clean/", writer_tests.clean, name="store-writer-test-clean"),
     path("stores/<int:store_id>/doctor/", doctor.of_store, name="store-doctor"),
     path("stores/<int:store_id>/ttl/", stores.store_ttl, name="store-ttl"),
     path("stores/<int:store_id>/ttl/stop/", settings_plan.stop_migration, name="store-ttl-stop"),

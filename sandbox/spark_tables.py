@@ -41,9 +41,10 @@ class SparkLake:
         options = f"TBLPROPERTIES {property_list(properties)}" if properties else ""
         self.sql(f"CREATE TABLE {delta_path(uri)} ({columns}) USING delta {clause} {options}")
 
-    def insert(self, uri: str, select: str, times: int = 1) -> None:
+    def insert(self, uri: str, select: str, times: int = 1, into: str = "") -> None:
+        """`into` names the columns as (a, b), where others than these have values of their own."""
         for _ in range(times):
-            self.sql(f"INSERT INTO {delta_path(uri)} SELECT {select} FROM range(20)")  # noqa: S608 - quoted, and our own
+            self.sql(f"INSERT INTO {delta_path(uri)} {into} SELECT {select} FROM range(20)")  # noqa: S608 - quoted, ours
 
     def coordinator(self) -> dict[str, str]:
         """Return the two properties that put a table under the sandbox's commit coordinator."""

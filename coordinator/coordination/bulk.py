@@ -69,4 +69,5 @@ def _record(context: JobContext, table: DeltaTable, results: JobResult, state: T
         outcome=outcomes.get(state, "failed"),
         detail=sentence,
         job=context.job,
+        aws_request_ids=results.get("aws_request_ids", []),
     )

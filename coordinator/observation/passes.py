@@ -21,6 +21,8 @@ from coordinator.observation.storable import clean_text
 from coordinator.observation.surveys import Survey, survey_for_one_table, survey_stores, table_uri
 from coordinator.observation.targets import TableTarget, TargetBook, known_tables
 from coordinator.observation.workers import Workers
+from coordinator.writer_tests.looking import look_at_open_tests
+from coordinator.writer_tests.places import scratch_places
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
@@ -106,6 +108,7 @@ def _observe(
     progress("Read the commit stores")
     with Workers(threads, progress.again) as workers:
         observe_stores(connection, lake, started, workers)
+        look_at_open_tests(connection, lake, started)
         survey = survey_stores(connection, lake, started, workers, in_full=in_full)
         progress("Find the tables")
         book, problems = _targets(connection, lake, survey, workers)
@@ -148,7 +151,7 @@ def target_of(connection: Connection, uri: TableUri) -> TableTarget:
 
 def _targets(connection: Connection, lake: Lake, survey: Survey, workers: Workers) -> tuple[TargetBook, list[str]]:
     known = known_tables(DeltaTable.objects.filter(connection=connection))
-    scratch = rehearsal_places(survey.places(), known)
+    scratch = scratch_places() | rehearsal_places(survey.places(), known)
     book = TargetBook(known, held_elsewhere(connection), rows_elsewhere(connection), scratch=scratch)
     problems: list[str] = []
     for watch in Watch.objects.filter(connection=connection):

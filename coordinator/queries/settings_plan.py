@@ -23,6 +23,7 @@ from coordinator.settings.requests import (
     ChangeProtection,
     ChangeRecovery,
     ChangeRequest,
+    CleanWriterTest,
     CreateStore,
     DisableTtl,
     EnableTtl,
@@ -45,6 +46,7 @@ _BUTTONS = {
     RemoveTempRule.ACT: "Remove this rule",
     SetMultipartRule.ACT: "Write this rule",
     Sweep.ACT: "Delete these temp files",
+    CleanWriterTest.ACT: "Remove what the test left",
 }
 
 
@@ -150,6 +152,8 @@ def command_line(change: ChangeRequest, connection: Connection, plan: PlanDocume
     """The command that does the same; a plan with a danger needs the name there too."""
     words = ["levee", "store" if is_of_store(change) else "bucket", subject_name(change), *_words(change)]
     words += ["--connection", connection.name]
+    if isinstance(change, CleanWriterTest):
+        words = ["levee", *_words(change)]
     if plan and plan["danger"]:
         words += ["--confirm", subject_name(change)]
     return shlex.join([*words, "--apply"])
@@ -175,6 +179,8 @@ def _words(change: ChangeRequest) -> list[str]:
             return ["sweep", "--before", change.before, *(["--prefix", change.prefix] if change.prefix else [])]
         case EnableTtl() | MigrateTtl() | DisableTtl():
             return [change.ACT]
+        case CleanWriterTest():
+            return ["writer-test", "--clean", change.token]
 
 
 def _creation_words(change: CreateStore) -> list[str]:

@@ -60,6 +60,12 @@ class Names:
         account = "${aws:PrincipalAccount}" if self.account == "*" else self.account
         return "StringEquals", "aws:ResourceAccount", (account,)
 
+    @property
+    def scratch_places(self) -> tuple[tuple[str, str], ...]:
+        """Bucket and prefix of the scratch folders of writers' self-tests, in buckets and below watched prefixes."""
+        parents = {*self.prefixes, *((bucket, "") for bucket in self.buckets)}
+        return tuple(sorted((bucket, f"{prefix}_levee_writer_test/") for bucket, prefix in parents))
+
 
 @dataclass(frozen=True, slots=True)
 class PolicyStatement:

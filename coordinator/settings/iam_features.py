@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from coordinator.settings.iam import FeaturePolicy, Names, PolicyStatement, key_use, listing
+from lake.aws.arns import literal
 
 _STORE_DESCRIBES = ("dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive", "dynamodb:DescribeContinuousBackups")
 _ALL_OF_A_STORE = (*_STORE_DESCRIBES, "dynamodb:ListTagsOfResource")
@@ -40,6 +41,7 @@ def feature_policies(names: Names) -> tuple[FeaturePolicy, ...]:
         FeaturePolicy("create-stores", "Create commit stores", tuple(_create_stores(names))),
         FeaturePolicy("change-lifecycle", "Change lifecycle rules", tuple(_change_lifecycle(names))),
         FeaturePolicy("sweep", "Sweep finished temp files", tuple(_sweep(names))),
+        FeaturePolicy("writer-tests", "Look at writers' self-tests and clean them up", tuple(_writer_tests(names))),
         FeaturePolicy("load", "See throttles and peaks", tuple(_load(names))),
         FeaturePolicy("check-permissions", "Check permissions", tuple(_check(names))),
     )
@@ -132,6 +134,18 @@ def _sweep(names: Names) -> Iterator[PolicyStatement]:
     yield _of_stores(names, ("dynamodb:GetItem",), names.log_stores)
 
 
+def _writer_tests(names: Names) -> Iterator[PolicyStatement]:
+    yield from _listings(names, names.scratch_places)
+    objects = tuple(
+        f"arn:{names.partition}:s3:::{bucket}/{literal(prefix)}*" for bucket, prefix in names.scratch_places
+    )
+    yield PolicyStatement(("s3:GetObject", "s3:DeleteObject"), objects, (names.own,))
+    yield from key_use(names.bucket_keys, "s3", ("kms:Decrypt",))
+    yield _of_stores(names, ("dynamodb:Query",), names.log_stores)
+    yield _of_stores(names, ("dynamodb:Scan",), names.coordinators)
+    yield _of_stores(names, ("dynamodb:GetItem", "dynamodb:DeleteItem"), names.all_stores)
+
+
 def _load(names: Names) -> Iterator[PolicyStatement]:
     """CloudWatch knows no resources for this action (Service Authorization Reference)."""
     yield PolicyStatement(("cloudwatch:GetMetricData",), ("*",) if names.all_stores else ())
@@ -150,8 +164,9 @@ def _writing_files(names: Names, writes: tuple[str, ...], needed_by: Sequence[st
     yield from key_use(names.bucket_keys, "s3", ("kms:Decrypt", "kms:GenerateDataKey"))
 
 
-def _listings(names: Names) -> Iterator[PolicyStatement]:
-    for bucket, places in groupby(names.places, key=lambda place: place[0]):
+def _listings(names: Names, of: Sequence[tuple[str, str]] = ()) -> Iterator[PolicyStatement]:
+    """Of all that is used, or of these buckets and prefixes."""
+    for bucket, places in groupby(of or names.places, key=lambda place: place[0]):
         arn = f"arn:{names.partition}:s3:::{bucket}"
         yield listing(arn, [prefix for _, prefix in places], names.own)
 

@@ -19,11 +19,14 @@ from coordinator.settings.permission_checks import Permissions, check_all
 from coordinator.settings.planning import plan_now
 from coordinator.settings.requests import (
     ChangeRequest,
+    CleanWriterTest,
     change_request_document,
     is_of_store,
     read_change_request,
     subject_name,
 )
+from coordinator.writer_tests.cleaning import test_of
+from coordinator.writer_tests.looking import look_at
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed, JobResult
@@ -127,6 +130,9 @@ def _confirmed(params: ChangeParams, made: ChangePlan | Refusal) -> ChangePlan:
 def _observe(connection: Connection, lake: Lake, change: ChangeRequest) -> str:
     """Store what AWS says now, so that pages show it; a refusal is stored with the row and ends nothing."""
     now = timezone.now()
+    if isinstance(change, CleanWriterTest):
+        test = test_of(connection, change)
+        return look_at(test, lake).sentence if test else ""
     if is_of_store(change):
         store = CommitStore.objects.filter(connection=connection, name=subject_name(change)).first()
         return observe_store_now(store, lake, now) if store else ""

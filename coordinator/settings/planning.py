@@ -8,12 +8,20 @@ from changes.plan import ChangePlan, Refusal
 from coordinator.models import CommitStore, DeltaTable, TtlMigration
 from coordinator.protocols.log_store import UNPUBLISHED_CODES
 from coordinator.settings.lifecycle_plans import BucketFacts, plan_lifecycle
-from coordinator.settings.requests import ChangeRequest, RemoveTempRule, SetMultipartRule, SetTempRule, Sweep
+from coordinator.settings.requests import (
+    ChangeRequest,
+    CleanWriterTest,
+    RemoveTempRule,
+    SetMultipartRule,
+    SetTempRule,
+    Sweep,
+)
 from coordinator.settings.store_calls import describe
 from coordinator.settings.store_facts import StoreFacts
 from coordinator.settings.store_plans import plan_store
 from coordinator.settings.sweep_plans import plan_sweep
 from coordinator.settings.views_of import capacity_advice, expiry_counts
+from coordinator.writer_tests.cleaning import plan_clean
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
 from lake.aws.buckets import describe_bucket
@@ -36,6 +44,8 @@ def plan_now(
     """Read and plan; nothing is changed. Raises AwsError where the store or bucket cannot be read at all."""
     if isinstance(change, Sweep):
         return plan_sweep(change, connection, lake, now, progress)
+    if isinstance(change, CleanWriterTest):
+        return plan_clean(change, connection, lake, now)
     if isinstance(change, SetTempRule | RemoveTempRule | SetMultipartRule):
         prefix = change.prefix if isinstance(change, SetTempRule) else ""
         facts = read_bucket(connection, lake, change.bucket, prefix)

@@ -11,6 +11,7 @@ from coordinator.protocols.stores import COMMIT_COORDINATOR, LOG_STORE
 _STORE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]")
 _KEY_ARN = re.compile(r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:(key|alias)/[A-Za-z0-9/_-]{1,250}")
+_TOKEN = re.compile(r"[0-9a-f]{32}")
 _TAG = re.compile(r"[\w .:/=+@-]*")
 MOST_TAGS = 50
 LONGEST_PREFIX = 1024
@@ -200,6 +201,19 @@ class Sweep:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class CleanWriterTest(_OfStore):
+    """Remove what the script of a writer's self-test left: the objects of its scratch table, and its items."""
+
+    ACT: ClassVar[str] = "clean-writer-test"
+    token: str
+
+    def check(self) -> None:
+        _named("name", check_store(self.name))
+        if not _TOKEN.fullmatch(self.token):
+            raise ChangeInvalid("token", "Give the token of a writer test, 32 letters and digits as it was printed.")
+
+
 ChangeRequest = (
     CreateStore
     | ChangeCapacity
@@ -212,6 +226,7 @@ ChangeRequest = (
     | RemoveTempRule
     | SetMultipartRule
     | Sweep
+    | CleanWriterTest
 )
 
 CHANGES: dict[str, type[Any]] = {kind.ACT: kind for kind in get_args(ChangeRequest)}

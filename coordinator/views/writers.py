@@ -18,6 +18,9 @@ from coordinator.coordination.writer_policies import PolicySubject, subject_of_s
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.queries import table_page
 from coordinator.queries.table_list import MECHANISM_WORDS
+from coordinator.queries.writer_tests import tests_of
+from coordinator.views.settings_plan import why_no_plan
+from dashboard.accounts.actor import Actor
 from lake.delta.facts import Mechanism
 
 READ_LOOKS = {
@@ -52,6 +55,7 @@ def of_store(request: HttpRequest, store_id: int) -> HttpResponse:
     is_log_store = store.kind == CommitStore.Kind.LOG_STORE
     own = Mechanism.LOG_STORE if is_log_store else Mechanism.COORDINATED_COMMITS
     context = _settings(request, own, writer_config_of_store(store), ["--store", store.name])
+    context |= {"tests": tests_of(store), "why_no_test": why_no_plan(Actor.from_request(request), store.connection)}
     context |= _policies(subject_of_store(store), context["chosen_mechanism"], ["--store", store.name])
     context |= {"store": store, "worst_state": store.state, "doctor": reverse("store-doctor", args=[store.pk])}
     return render(request, "coordinator/store_writers.html", context)

@@ -44,7 +44,9 @@ def describe(error: BaseException) -> SparkError:
     sentence = first_sentence(text[found.end() :] if found else text) or kind
     causes = _CAUSE.findall(text)
     cause = first_sentence(causes[-1]) if causes else ""
-    return SparkError(kind, condition, sentence if not cause or cause in sentence else f"{sentence} ({cause})")
+    return SparkError(
+        kind, condition, full_stop(sentence if not cause or cause in sentence else f"{sentence} ({cause})")
+    )
 
 
 def behind_server(error: BaseException, remote: str) -> SparkError:
@@ -60,6 +62,11 @@ def behind_server(error: BaseException, remote: str) -> SparkError:
     else:
         return told
     return replace(told, sentence=f"{told.sentence.rstrip('.')}. {what}")
+
+
+def full_stop(sentence: str) -> str:
+    """A sentence that another one may follow; Spark and Java end theirs as they like."""
+    return sentence if sentence.endswith((".", "!", "?", "…")) else f"{sentence}."
 
 
 def first_sentence(text: str) -> str:

@@ -29,6 +29,7 @@ class Coordinated:
     version: int = -1
     rows: int = 0
     select: str = "id"
+    into: str = ""
     aside: dict[str, bytes] = field(default_factory=dict)
 
     @property
@@ -46,7 +47,7 @@ class Coordinated:
     def append(self, times: int = 1) -> None:
         """Commits of 20 rows each; raises what Spark raises."""
         for _ in range(times):
-            self.lake.insert(self.uri, self.select)
+            self.lake.insert(self.uri, self.select, into=self.into)
             self.version += 1
             self.rows += ROWS
 

@@ -24,6 +24,7 @@ from tests.conformance.conftest import BUCKET
 from tests.conformance.console import Console, SparkOfLevee
 from tests.conformance.coordinated import Coordinated
 from tests.conformance.logged import Logged
+from tests.conformance.old_deltalake import storage_options
 
 pytestmark = [pytest.mark.spark, pytest.mark.django_db(transaction=True)]
 
@@ -54,6 +55,30 @@ def with_deletion_vectors(table: Coordinated) -> None:
 
 def column_mapped(table: Coordinated) -> None:
     _made(table, "id BIGINT, `a b` STRING", "id, 'x'", {"delta.columnMapping.mode": "name"})
+
+
+def with_identity_column(table: Coordinated) -> None:
+    table.lake.create(table.uri, "id BIGINT, serial BIGINT GENERATED ALWAYS AS IDENTITY")
+    table.lake.insert(table.uri, "id", into="(id)")
+    table.into, table.version, table.rows = "(id)", 1, 20
+
+
+def with_change_data_feed(table: Coordinated) -> None:
+    _made(table, "id BIGINT", "id", {"delta.enableChangeDataFeed": "true"})
+    table.lake.sql(f"UPDATE {delta_path(table.uri)} SET id = id + 100 WHERE id < 3")  # noqa: S608 - quoted
+    table.version = 2
+
+
+def written_by_delta_rs(table: Coordinated) -> None:
+    import pyarrow as pa
+    from deltalake import write_deltalake
+
+    options = storage_options(table.client) | {"AWS_S3_ALLOW_UNSAFE_RENAME": "true"}
+    for start in (0, 10):
+        write_deltalake(
+            table.uri, pa.table({"id": list(range(start, start + 10))}), mode="append", storage_options=options
+        )
+    table.version, table.rows = 1, 20
 
 
 def _made(
@@ -89,7 +114,19 @@ def works(table: Coordinated) -> None:
     assert table.published() == list(range(table.version + 1))
 
 
-@pytest.mark.parametrize("made", [empty, plain, partitioned, with_deletion_vectors, column_mapped])
+@pytest.mark.parametrize(
+    "made",
+    [
+        empty,
+        plain,
+        partitioned,
+        with_deletion_vectors,
+        column_mapped,
+        with_identity_column,
+        with_change_data_feed,
+        written_by_delta_rs,
+    ],
+)
 def test_a_table_of_any_make_is_enabled_and_dropped(
     made, table: Coordinated, console: Console, spark_of_levee: SparkOfLevee
 ) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from coordinator.coordination.checks import Operation
+from coordinator.coordination.jobs import KINDS
 from coordinator.models import TableFinding
 from dashboard.connections.models import Connection
 from dashboard.jobs import lifecycle
+from dashboard.jobs.context import JobContext
 from dashboard.jobs.models import Job, JobState
 from sandbox.ground import DELTA_COMMITS
 from tests.conformance.between import Answer, Between, Body, Moment
@@ -212,6 +214,40 @@ def test_a_cancelled_enable_says_where_the_table_is(
         "there is nothing to undo."
     )
     shows(table, console, mechanism=ALONE, offers=ENABLE)
+    works(table)
+
+
+STEPS = {
+    Operation.ENABLE: ("Check the preconditions", CONVERSION, READ_BACK, "Read the table again"),
+    Operation.DROP: ("Check the preconditions", FIRST, LEFT_BEHIND, "Read the table again"),
+}
+
+
+@pytest.mark.parametrize(("operation", "step"), [(one, step) for one, steps in STEPS.items() for step in steps])
+def test_an_act_cancelled_at_any_step_ends_and_what_its_page_offers_then_works(
+    operation: Operation, step: str, table: Coordinated, console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever it comes, a cancel leaves a table that the page tells the truth of, and no step half told."""
+    made_for(table, operation)
+    begin = JobContext.step
+
+    def cancelling(context: JobContext, name: str, *given: Any, **more: Any) -> Any:
+        if name == step and context.job.kind == KINDS[operation]:
+            assert lifecycle.request_cancel(context.job.pk, "somebody")
+        return begin(context, name, *given, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JobContext, "step", cancelling)
+        job = console.act(operation, table.uri)
+    assert job.state in (JobState.CANCELLED, JobState.SUCCEEDED)
+    assert not [one for one in job.steps if one["state"] == "running"]
+    console.observe(table.uri)
+    row = console.page(table.uri).table
+    finish = Operation.DROP if row.mechanism == COORDINATED else Operation.ENABLE
+    table.version = row.accepted_version or 0
+    assert table.count() == table.rows
+    succeeded(console.act(finish, table.uri))
+    table.version = console.page(table.uri).table.accepted_version or 0
     works(table)
 
 

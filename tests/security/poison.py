@@ -34,6 +34,7 @@ OWN = {
     "coordinator.Entry": {"code", "state"},
     "coordinator.TableFinding": {"code", "state", "severity", "repairs", "key"},
     "coordinator.TtlMigration": {"phase"},
+    "coordinator.WriterTest": {"state", "kind", "token", "scheme"},
     "jobs.Job": {"kind", "state", "queue", "target_type", "target_id", "target_key", "params"},
     "jobs.JobEvent": {"level"},
     "jobs.WorkerBeat": {"queue"},

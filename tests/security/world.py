@@ -14,7 +14,7 @@ from coordinator.alerting import FINDING
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.jobs import params_of
 from coordinator.coordination.reading import CoordinationRequest
-from coordinator.models import Bucket, CommitStore, DeltaTable, TtlMigration
+from coordinator.models import Bucket, CommitStore, DeltaTable, TtlMigration, WriterTest
 from coordinator.queries.coordination import many_selection
 from coordinator.queries.repairs import bulk_kinds, bulk_selection
 from coordinator.queries.table_list import TableFilter
@@ -94,6 +94,7 @@ class World:
     store: CommitStore = field(init=False)
     coordinator: CommitStore = field(init=False)
     bucket: Bucket = field(init=False)
+    writer_test: WriterTest = field(init=False)
     plan: Plan = field(init=False)
     run: Run = field(init=False)
     runs: dict[str, Run] = field(init=False)
@@ -120,6 +121,17 @@ class World:
         self.coordinator = make_store("commits", connection=self.connection, kind=CommitStore.Kind.COMMIT_COORDINATOR)
         moving = {"from_attribute": "commitTime", "requested_by_name": "sam", "started_at": NOW, "phase_at": NOW}
         TtlMigration.objects.create(store=self.store, next_at=NOW, **moving)
+        self.writer_test = WriterTest.objects.create(
+            connection=self.connection,
+            store_name=self.store.name,
+            kind=self.store.kind,
+            token="0" * 32,
+            bucket="lake",
+            prefix=f"{self.words}/_levee_writer_test/{'0' * 32}"[:1024],
+            asked_by_name="sam",
+            asked_at=NOW,
+            sentence=f"No lock taken in {self.words}.",
+        )
         self.bucket = make_bucket("lake", connection=self.connection)
         uri = f"s3a://lake/sales/{self.words}"
         self.table = make_table(uri, connection=self.connection, store=self.store, name=f"sales.{self.words}"[:1100])
@@ -199,6 +211,7 @@ class World:
             "store_id": self.store.pk,
             "bucket_id": self.bucket.pk,
             "connection_id": self.connection.pk,
+            "token": self.writer_test.token,
             "version": 41,
             "repair": "publish-commit",
             "operation": "enable",
@@ -276,6 +289,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "table-doctor": {"text": "spark.a 1"},
     "store-doctor": {"text": "spark.a 1"},
     "store-create": {"connection": "lake", "name": "another", "kind": "log_store", "billing": "on_demand"},
+    "store-writer-test-make": {"at": "s3a://lake/"},
     "store-change": {"act": "change-protection", "protection": "yes"},
     "bucket-change": {"act": "set-temp-rule", "prefix": "sales/orders", "days": "3"},
     "backup-run-priority": {"priority": "7"},

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from changes.commands import NOTHING_CHANGED, ChangeCommand, closing, has_failed, or_failed, plan_in_words
 from changes.documents import PlanDocument, planned_by
-from coordinator.contract import CommitsJob, CommitsJson, ConfJson, PreflightDocument
+from coordinator.contract import CommitsJob, CommitsJson, PreflightDocument
 from coordinator.coordination.actions import act, check
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.columns import one_line
@@ -27,6 +27,7 @@ from coordinator.lookup import connection_named, find_store, find_table, place_o
 from coordinator.many_commits import act_on_all, add_filter_arguments, named_filters
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.rehearse_command import add_rehearse_argument, check_rehearse, rehearse_one
+from coordinator.writers.contract import ConfJson
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
 from dashboard.connections.models import Connection

@@ -9,6 +9,7 @@ from changes.gate import NameNotTyped
 from coordinator.coordination import actions, jobs
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.gate import ChecksFailed, ConfirmationNeeded, PreflightNeeded
+from coordinator.coordination.jobs import VERBS
 from coordinator.coordination.reading import CoordinationRequest
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
@@ -291,6 +292,16 @@ def test_a_drop_of_many_needs_their_number_typed(desk) -> None:
     with pytest.raises(NameNotTyped, match="1 table"):
         many(desk, tables, DROP, confirm="all")
     assert desk.run(many(desk, tables, DROP)).state == "succeeded"
+
+
+def test_the_audit_row_of_each_of_many_has_the_requests_that_wrote(desk) -> None:
+    table = desk.coordinated()
+    desk.spark._append({"table": table.uri})
+    unpublish(desk, 4)
+
+    assert desk.run(many(desk, [table], DROP)).state == "succeeded"
+    [row] = AuditEntry.objects.filter(action=VERBS[DROP], target_type="table", outcome="done")
+    assert row.aws_request_ids
 
 
 def test_many_are_refused_in_read_only_mode(desk, plain, settings) -> None:

@@ -13,6 +13,7 @@ from coordinator.settings.requests import (
     ChangeProtection,
     ChangeRecovery,
     ChangeRequest,
+    CleanWriterTest,
     CreateStore,
     DisableTtl,
     EnableTtl,
@@ -22,6 +23,9 @@ from coordinator.settings.requests import (
     SetTempRule,
     Sweep,
 )
+from coordinator.writer_tests import cleaning
+from coordinator.writer_tests.actions import make_test
+from dashboard.accounts.actor import Actor
 from dashboard.jobs.models import JobState
 from tests.coordinator.settings.conftest import SWEPT
 from tests.coordinator.settings.settings_console import SettingsConsole
@@ -45,6 +49,13 @@ def later() -> str:
     return (datetime.now(UTC) + timedelta(hours=1)).isoformat()
 
 
+def with_test(console: SettingsConsole) -> str:
+    """The token of a writer's self-test that left one commit with its entry, some time ago."""
+    test = make_test(Actor.command(), console.store(), f"s3a://{console.lake.bucket}/")
+    console.lake.table(test.prefix, 1, log_store=True)
+    return test.token
+
+
 ASKED: dict[str, Callable[[SettingsConsole], ChangeRequest]] = {
     CreateStore.ACT: lambda console: CreateStore(f"new-{console.lake.bucket}"),
     ChangeCapacity.ACT: lambda console: ChangeCapacity(console.lake.log_store, Capacity(6, 7)),
@@ -57,6 +68,7 @@ ASKED: dict[str, Callable[[SettingsConsole], ChangeRequest]] = {
     RemoveTempRule.ACT: lambda console: RemoveTempRule(console.lake.bucket, with_rule(console)),
     SetMultipartRule.ACT: lambda console: SetMultipartRule(console.lake.bucket, 7),
     Sweep.ACT: lambda console: Sweep(console.lake.bucket, later(), SWEPT),
+    CleanWriterTest.ACT: lambda console: CleanWriterTest(console.lake.log_store, with_test(console)),
 }
 
 
@@ -68,6 +80,7 @@ def test_every_kind_of_change_is_asked_for() -> None:
 @pytest.mark.parametrize("answered", [False, True], ids=["before-the-call", "after-the-call"])
 @pytest.mark.parametrize("act", ASKED)
 def test_it_comes_to_its_end(swept: SettingsConsole, monkeypatch, act, answered) -> None:
+    monkeypatch.setattr(cleaning, "QUIET", timedelta(hours=-3))
     change, real, made = ASKED[act](swept), execution.make, []
 
     def dies(call, sending):

@@ -21,7 +21,7 @@ def test_a_condition_and_a_plan_become_one_sentence() -> None:
 
 def test_the_first_cause_is_told_with_what_it_led_to() -> None:
     trace = "java.io.IOException: no table\n\tat x.Y\nCaused by: java.net.ConnectException: refused\n\tat x.Z"
-    assert describe(RuntimeError(trace)).sentence.endswith("(refused)")
+    assert describe(RuntimeError(trace)).sentence.endswith("(refused).")
 
 
 def test_what_the_aws_sdk_adds_is_left_out() -> None:

@@ -1,0 +1,74 @@
+"""What a person may do with self-tests of writers. Pages and commands both call these."""
+
+from typing import TypedDict
+
+from django.db import transaction
+from django.utils import timezone
+
+from coordinator.coordination.writer_configs import writer_config_of_store
+from coordinator.models import CommitStore, WriterTest
+from coordinator.writer_tests.judging import WriterTestState
+from coordinator.writer_tests.places import new_token, scratch_place
+from coordinator.writer_tests.script import properties_for, script_of
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.gate import require
+from dashboard.audit.log import record
+from dashboard.jobs.actions import Target, ask
+from dashboard.jobs.models import Job
+
+CHECK_KIND = "check-writer-test"
+MAKE_VERB = "lake.plan-upkeep"
+
+
+class CheckWriterTestParams(TypedDict):
+    token: str
+
+
+def make_test(actor: Actor, store: CommitStore, at: str) -> WriterTest:
+    """Note a test of whoever commits through this store, below `at`; nothing is written to the lake.
+
+    Raises NotAllowed, NoPlaceForTest.
+    """
+    require(actor, MAKE_VERB, target=store.name, connection=store.connection)
+    token = new_token()
+    place = scratch_place(at, token)
+    with transaction.atomic():
+        test = WriterTest.objects.create(
+            connection=store.connection,
+            store_name=store.name,
+            kind=store.kind,
+            token=token,
+            scheme=place.scheme,
+            bucket=place.bucket,
+            prefix=place.key,
+            asked_by_name=actor.name[:150],
+            asked_at=timezone.now(),
+            state=WriterTestState.NOT_SEEN.value,
+        )
+        record(
+            actor,
+            "store.test-writer",
+            target_type="store",
+            target_id=str(store.pk),
+            target_label=store.name,
+            after={"token": token, "uri": test.uri},
+        )
+    return test
+
+
+def script_for(test: WriterTest, store: CommitStore) -> str:
+    """The script of a test, for the session of the writer that is tested."""
+    return script_of(test.token, test.uri, properties_for(test.kind, writer_config_of_store(store)))
+
+
+def check_test(actor: Actor, test: WriterTest, *, here: bool = False) -> Job:
+    """Look for what the script left; changes nothing. Raises NotAllowed, JobBusy."""
+    return ask(
+        actor,
+        CHECK_KIND,
+        f"Look at the writer test of {test.store_name}",
+        here=here,
+        connection=test.connection,
+        target=Target("writer-test", test.token, test.uri),
+        params=CheckWriterTestParams(token=test.token),
+    )

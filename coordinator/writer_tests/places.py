@@ -1,0 +1,43 @@
+"""Where self-tests of writers put their scratch tables, and which places those are."""
+
+import secrets
+
+from coordinator.models import Watch, WriterTest
+from coordinator.observation.surveys import Place, table_uri
+from dashboard.connections.models import Connection
+from lake.delta.uri import TableUri
+
+FOLDER = "_levee_writer_test"
+"""Discovery passes over folders whose name begins so, and so does VACUUM of a table around it."""
+LONGEST_PREFIX = 800
+"""Bytes of a key that leave room for the folder, the token and the names of the log."""
+
+
+class NoPlaceForTest(ValueError):
+    """The text is one sentence that says what to name instead."""
+
+
+def scratch_place(at: str, token: str) -> TableUri:
+    """The scratch table of a token below `s3a://bucket/prefix/`. Raises NoPlaceForTest."""
+    try:
+        root = TableUri.parse(at)
+    except ValueError as error:
+        raise NoPlaceForTest(str(error)) from error
+    if len(root.bucket) > 63 or len(root.key.encode(errors="surrogatepass")) > LONGEST_PREFIX:
+        raise NoPlaceForTest(f"{at[:80]} is too long: name a bucket, or a prefix of at most {LONGEST_PREFIX} bytes.")
+    return TableUri(root.scheme, root.bucket, "/".join(part for part in (root.key, FOLDER, token) if part))
+
+
+def new_token() -> str:
+    return secrets.token_hex(16)
+
+
+def usual_places(connection: Connection) -> list[str]:
+    """The watched prefixes of a connection: where its writers may write."""
+    watched = Watch.objects.filter(connection=connection).values_list("uri", flat=True)
+    return [uri for uri in watched if table_uri(uri)]
+
+
+def scratch_places() -> frozenset[Place]:
+    """Bucket and key of the scratch table of every test that was ever made, cleaned up or not."""
+    return frozenset(WriterTest.objects.values_list("bucket", "prefix"))

@@ -1,0 +1,289 @@
+"""Self-tests of writers: the printed script on real Spark, and what is read of it from S3 and DynamoDB Local."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from django.utils import timezone
+
+from coordinator.models import CommitStore, DeltaTable, WriterTest
+from coordinator.observation.passes import observe_connection
+from coordinator.settings.planning import plan_now
+from coordinator.settings.requests import CleanWriterTest
+from coordinator.writer_tests import cleaning
+from coordinator.writer_tests.actions import make_test, script_for
+from coordinator.writer_tests.judging import WriterTestOutcome, WriterTestState
+from coordinator.writer_tests.looking import look_at
+from coordinator.writer_tests.script import script_of
+from dashboard.accounts.actor import Actor
+from sandbox.client import Client
+from sandbox.ground import DELTA_COMMITS, DELTA_LOG, Store, create_store
+from sandbox.log_store_writer import LogStoreTable, Step, file_name
+from sandbox.spark_tables import SparkLake
+from tests.builders.changes import execute_plan
+from tests.conformance.conftest import BUCKET
+from tests.conformance.levee import Levee
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = 'it\'s "a" `b` ; é %20 x=1 + $(id) \\n {0}'
+OTHER_LOG, OTHER_COMMITS = "other_log", "other_commits"
+State = WriterTestState
+
+
+class Trial:
+    """One store, one test of its writers below a place of this test's own, and what Levee sees of it."""
+
+    def __init__(self, client: Client, store: str, kind: CommitStore.Kind, at: str) -> None:
+        self.client = client
+        self.levee = Levee(client, store, kind, f"s3a://{BUCKET}/nothing-here/")
+        self.store = CommitStore.objects.get(name=store)
+        self.test = make_test(Actor.command(), self.store, at)
+        self.script = script_for(self.test, self.store)
+
+    def look(self) -> WriterTestOutcome:
+        with self.levee.open() as lake:
+            outcome = look_at(self.test, lake)
+        self.test.refresh_from_db()
+        return outcome
+
+    def log(self, store: str = DELTA_LOG, scheme: str = "s3a") -> LogStoreTable:
+        """The scratch table as a writer through a log store sees it."""
+        return LogStoreTable(self.client, store, self.test.bucket, self.test.prefix, scheme)
+
+    def commit(self, versions: int = 5, **writer: str) -> None:
+        for version in range(versions):
+            self.log(**writer).commit(version, commit(version))
+
+    def names(self) -> list[str]:
+        return [name for name, _ in self.client.list(BUCKET, f"{self.test.prefix}/")]
+
+    def clean(self) -> list[str]:
+        """What the calls of the plan say that they did."""
+        change = CleanWriterTest(self.test.store_name, self.test.token)
+        with self.levee.open() as lake:
+            plan = plan_now(self.levee.connection, lake, change, timezone.now())
+            return [outcome.sentence for outcome in execute_plan(plan, lake).outcomes]
+
+
+def commit(version: int) -> bytes:
+    return json.dumps({"commitInfo": {"operation": "LEVEE WRITER TEST", "number": version}}).encode() + b"\n"
+
+
+@pytest.fixture
+def log_store(stores: Client, key: str) -> Trial:
+    return Trial(stores, DELTA_LOG, CommitStore.Kind.LOG_STORE, f"s3a://{BUCKET}/{key}/")
+
+
+@pytest.fixture
+def coordinator(stores: Client, key: str) -> Trial:
+    return Trial(stores, DELTA_COMMITS, CommitStore.Kind.COMMIT_COORDINATOR, f"s3a://{BUCKET}/{key} {HOSTILE}/")
+
+
+@pytest.fixture
+def printed(lake: SparkLake, capsys: pytest.CaptureFixture[str]) -> Callable[[str], str]:
+    """Runs a script as it was printed in the session, and returns what it says."""
+
+    def run(script: str) -> str:
+        capsys.readouterr()
+        exec(compile(script, "printed", "exec"), {"spark": lake.spark})  # noqa: S102 - as whoever pastes it would
+        return capsys.readouterr().out
+
+    return run
+
+
+def another(client: Client, store: Store) -> None:
+    if store.name not in client.dynamodb("ListTables")["TableNames"]:
+        create_store(client, store)
+
+
+@pytest.mark.spark
+def test_a_session_that_commits_through_the_coordinator_takes_the_lock(coordinator: Trial, printed) -> None:
+    assert coordinator.look().state is State.NOT_SEEN
+
+    said = printed(coordinator.script)
+
+    outcome = coordinator.look()
+    assert "PASSED in this session" in said, said
+    assert outcome.state is State.LOCK_TAKEN, outcome
+    assert coordinator.test.evidence["gave_way"]
+    assert not DeltaTable.objects.exists()
+
+
+@pytest.mark.spark
+def test_a_coordinator_of_another_name_is_no_lock_of_this_store(coordinator: Trial, printed) -> None:
+    another(coordinator.client, Store(OTHER_COMMITS, "commit_coordinator"))
+
+    printed(
+        coordinator.script.replace(f'\\"{DELTA_COMMITS}\\"', f'\\"{OTHER_COMMITS}\\"').replace(
+            f'"{DELTA_COMMITS}"', f'"{OTHER_COMMITS}"'
+        )
+    )
+
+    outcome = coordinator.look()
+    assert (outcome.state, f"the table names {OTHER_COMMITS}" in outcome.sentence) == (State.NO_LOCK, True), outcome
+
+
+@pytest.mark.spark
+def test_a_session_without_the_coordinator_takes_no_lock(coordinator: Trial, printed) -> None:
+    said = printed(script_of(coordinator.test.token, coordinator.test.uri, {}))
+
+    outcome = coordinator.look()
+    assert "FAILED: the log store is io.delta.storage.S3SingleDriverLogStore" in said
+    assert outcome.state is State.NO_LOCK
+    assert "names no commit coordinator" in outcome.sentence
+
+
+@pytest.mark.spark
+def test_a_session_without_the_log_store_takes_no_lock(log_store: Trial, printed) -> None:
+    said = printed(log_store.script)
+
+    outcome = log_store.look()
+    assert "FAILED: the log store is io.delta.storage.S3SingleDriverLogStore" in said
+    assert "PASSED" not in said
+    assert "a rival failed otherwise" not in said
+    assert said.count("FileAlreadyExistsException") == 5
+    assert outcome.state is State.NO_LOCK
+    assert "holds no entry for versions 0, 1, 2, 3, 4, 5, 6 and 7" in outcome.sentence
+
+
+@pytest.mark.spark
+def test_a_script_that_was_run_already_says_so_and_fails(log_store: Trial, printed) -> None:
+    printed(log_store.script)
+    before = log_store.names()
+
+    said = printed(log_store.script)
+
+    assert "FAILED" in said
+    assert "already exist" in said
+    assert log_store.names() == before
+
+
+@pytest.mark.spark
+def test_what_spark_left_is_removed_and_nothing_else(coordinator: Trial, printed, monkeypatch) -> None:
+    monkeypatch.setattr(cleaning, "QUIET", timezone.timedelta(0))
+    printed(coordinator.script)
+    neighbour = f"{coordinator.test.prefix}-beside/x"
+    coordinator.client.put(BUCKET, neighbour, b"mine")
+    assert coordinator.look().state is State.LOCK_TAKEN
+
+    coordinator.clean()
+
+    after = coordinator.look()
+    assert coordinator.names() == []
+    assert coordinator.client.get(BUCKET, neighbour) == b"mine"
+    assert coordinator.client.dynamodb("Scan", TableName=DELTA_COMMITS)["Items"] == []
+    assert "Nothing is left of this test" in after.sentence
+    assert (coordinator.test.state, coordinator.test.cleaned_at is None) == (State.LOCK_TAKEN, False)
+
+
+def test_entries_of_every_version_are_the_lock(log_store: Trial) -> None:
+    log_store.commit()
+
+    assert log_store.look().state is State.LOCK_TAKEN
+
+
+def test_before_the_script_has_run_nothing_is_seen(log_store: Trial) -> None:
+    assert log_store.look().state is State.NOT_SEEN
+    assert log_store.test.checked_at
+
+
+def test_a_script_at_work_has_shown_nothing_yet(log_store: Trial) -> None:
+    log_store.commit(3)
+
+    assert log_store.look().state is State.UNFINISHED
+
+
+@pytest.mark.parametrize("step", [Step.ENTRY_PREPARED, Step.PUBLISHED])
+def test_a_writer_that_was_cut_has_shown_nothing_yet(log_store: Trial, step: Step) -> None:
+    log_store.commit(4)
+    log_store.log().commit(4, commit(4), stop_after=step)
+
+    assert log_store.look().state is State.UNFINISHED
+
+
+def test_entries_in_another_store_are_no_lock_of_this_one(log_store: Trial) -> None:
+    another(log_store.client, Store(OTHER_LOG, "log_store"))
+    CommitStore.objects.create(connection=log_store.levee.connection, name=OTHER_LOG, kind="log_store")
+    log_store.commit(store=OTHER_LOG)
+
+    outcome = log_store.look()
+
+    assert outcome.state is State.NO_LOCK
+    assert f"{log_store.test.uri} in {OTHER_LOG}" in outcome.sentence
+
+
+def test_another_scheme_is_another_lock(log_store: Trial) -> None:
+    log_store.commit(scheme="s3")
+
+    outcome = log_store.look()
+
+    assert outcome.state is State.NO_LOCK
+    assert "Another scheme is another lock." in outcome.sentence
+
+
+def test_one_version_without_an_entry_is_no_lock(log_store: Trial) -> None:
+    log_store.commit(4)
+    log_store.client.put(BUCKET, f"{log_store.test.prefix}/_delta_log/{file_name(4)}", commit(4))
+
+    outcome = log_store.look()
+
+    assert outcome.state is State.NO_LOCK
+    assert outcome.sentence.endswith("holds no entry for version 4.")
+
+
+def test_a_commit_that_was_written_over_is_no_lock(log_store: Trial) -> None:
+    log_store.commit()
+    log_store.client.put(BUCKET, f"{log_store.test.prefix}/_delta_log/{file_name(3)}", commit(99))
+
+    outcome = log_store.look()
+
+    assert outcome.state is State.NO_LOCK
+    assert "the bytes of version 3 are not those" in outcome.sentence
+
+
+def test_entries_that_may_have_expired_prove_nothing(log_store: Trial) -> None:
+    yesterday = timezone.now().timestamp() - 86_400
+    for version in range(5):
+        key = f"{log_store.test.prefix}/_delta_log/{file_name(version)}"
+        log_store.client.put(BUCKET, key, commit(version), modified_at=yesterday)
+
+    assert log_store.look().state is State.NOT_KNOWN
+
+
+def test_what_was_proven_in_time_stays_said(log_store: Trial) -> None:
+    log_store.commit()
+    log_store.look()
+    yesterday = timezone.now().timestamp() - 86_400
+    for version in range(5):
+        key = f"{log_store.test.prefix}/_delta_log/{file_name(version)}"
+        log_store.client.put(BUCKET, key, commit(version), modified_at=yesterday)
+        item = {"tablePath": {"S": log_store.test.uri}, "fileName": {"S": file_name(version)}}
+        log_store.client.dynamodb("DeleteItem", TableName=DELTA_LOG, Key=item)
+
+    assert log_store.look().state is State.NOT_KNOWN
+    assert log_store.test.state == State.LOCK_TAKEN
+
+
+def test_no_pass_takes_the_scratch_table_for_a_table_and_each_looks_at_the_test(log_store: Trial) -> None:
+    log_store.commit()
+
+    with log_store.levee.open() as lake:
+        result = observe_connection(log_store.levee.connection, lake, threads=2, in_full=True)
+
+    assert not DeltaTable.objects.exists()
+    assert result.problems == ()
+    assert WriterTest.objects.get().state == State.LOCK_TAKEN
+
+
+def test_entries_are_removed_with_the_objects_and_those_of_others_stay(log_store: Trial, monkeypatch) -> None:
+    monkeypatch.setattr(cleaning, "QUIET", timezone.timedelta(0))
+    log_store.commit()
+    other = LogStoreTable(log_store.client, DELTA_LOG, BUCKET, f"{log_store.test.prefix}2")
+    other.commit(0, commit(0))
+
+    log_store.clean()
+
+    assert log_store.names() == []
+    [left] = log_store.client.dynamodb("Scan", TableName=DELTA_LOG)["Items"]
+    assert left["tablePath"]["S"] == other.table_path

@@ -1,0 +1,18 @@
+"""A console beside moto, with its pauses left out."""
+
+from tests.coordinator.settings.conftest import (  # noqa: F401
+    _no_pauses,
+    _own_environment,
+    bucket,
+    connection,
+    console,
+    dynamodb,
+    endpoint,
+    guard,
+    lake,
+    observe,
+    s3,
+    stub,
+    stub_lake,
+    written,
+)

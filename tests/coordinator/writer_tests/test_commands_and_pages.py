@@ -1,0 +1,301 @@
+"""`levee writer-test` and the pages of tests, beside moto: asked for, looked at, cleaned up."""
+
+import io
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.urls import reverse
+
+from changes.calls import Answer, Call, Result, Sending
+from changes.execution import make as make_call
+from coordinator.models import CommitStore, DeltaTable, Watch, WriterTest
+from coordinator.settings.requests import CleanWriterTest
+from coordinator.writer_tests import cleaning, looking
+from coordinator.writer_tests.clean_calls import RemoveScratch, RemoveScratchEntry
+from dashboard.accounts.roles import Role
+from dashboard.audit.models import AuditEntry
+from dashboard.commands import Failed, UsageError
+from dashboard.connections.access import lake_access
+from dashboard.jobs.models import Job
+from lake.aws.access import open_lake
+from tests.builders.people import signed_in
+from tests.coordinator.settings.settings_console import SettingsConsole
+
+pytestmark = pytest.mark.django_db
+
+
+def levee(*words: str) -> tuple[str, str]:
+    """What a command writes to stdout and to stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    call_command(*words, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+def document(*words: str) -> dict[str, Any]:
+    return dict(json.loads(levee(*words, "--json")[0]))
+
+
+@pytest.fixture
+def test(console: SettingsConsole) -> WriterTest:
+    levee("writer-test", "--store", console.lake.log_store)
+    return WriterTest.objects.get()
+
+
+@pytest.fixture
+def committed(console: SettingsConsole, test: WriterTest, monkeypatch: pytest.MonkeyPatch) -> WriterTest:
+    """Five versions with complete entries, written long enough ago to be cleaned up."""
+    monkeypatch.setattr(cleaning, "QUIET", timedelta(hours=-3))
+    console.lake.table(test.prefix, 5, log_store=True)
+    return test
+
+
+def test_the_script_alone_is_on_stdout_and_the_test_in_the_audit_log(console: SettingsConsole) -> None:
+    out, err = levee("writer-test", "--store", console.lake.log_store)
+
+    test = WriterTest.objects.get()
+    assert compile(out, "printed", "exec")
+    assert f'"{test.uri}"' in out
+    assert f"--check {test.token}" in err
+    assert test.uri.startswith(f"s3a://{console.lake.bucket}/_levee_writer_test/")
+    assert AuditEntry.objects.get(action="store.test-writer").after == {"token": test.token, "uri": test.uri}
+
+
+def test_two_tests_have_two_places(console: SettingsConsole) -> None:
+    uris = {document("writer-test", "--store", console.lake.log_store)["uri"] for _ in range(2)}
+
+    assert len(uris) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "start"),
+    [
+        (("--bucket", "other"), "s3a://other/_levee_writer_test/"),
+        (("--at", "s3a://other/a b/"), "s3a://other/a b/_levee_writer_test/"),
+        (("--at", "s3://other/x"), "s3://other/x/_levee_writer_test/"),
+    ],
+)
+def test_the_scratch_table_lies_where_it_was_asked_for(
+    console: SettingsConsole, words: tuple[str, ...], start: str
+) -> None:
+    found = document("writer-test", "--store", console.lake.log_store, *words)
+
+    assert found["uri"] == start + found["token"]
+    assert f'"{found["uri"]}"' in found["script"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--store", "x", "--check", "y"),
+        ("--check", "nonsense"),
+        ("--clean", "0" * 32),
+        ("--store", "LOG", "--at", "hdfs://x/y"),
+        ("--store", "LOG", "--at", f"s3a://lake/{'x' * 900}"),
+        ("--store", "LOG", "--apply"),
+        ("--check", "0" * 32, "--bucket", "b"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(console: SettingsConsole, words: tuple[str, ...]) -> None:
+    with pytest.raises(CommandError):
+        levee("writer-test", *[console.lake.log_store if word == "LOG" else word for word in words])
+
+    assert not WriterTest.objects.exists()
+
+
+def test_several_watched_prefixes_have_to_be_chosen_from(console: SettingsConsole) -> None:
+    Watch.objects.create(connection=console.connection, uri="s3a://other/")
+
+    with pytest.raises(UsageError, match="s3a://other/"):
+        levee("writer-test", "--store", console.lake.log_store)
+
+
+def test_a_test_that_was_not_run_fails_the_check(test: WriterTest) -> None:
+    with pytest.raises(Failed, match="not shown"):
+        levee("writer-test", "--check", test.token)
+
+    test.refresh_from_db()
+    assert (test.state, test.checked_at is None) == ("not-seen", False)
+
+
+def test_a_lock_that_was_taken_is_said_with_its_evidence(committed: WriterTest) -> None:
+    found = document("writer-test", "--check", committed.token)
+
+    assert found["state"] == "lock-taken"
+    assert found["evidence"]["versions"] == [0, 1, 2, 3, 4]
+    assert found["script"] == ""
+
+
+def test_a_store_that_refuses_shows_nothing_and_keeps_what_was_seen(console, committed: WriterTest) -> None:
+    levee("writer-test", "--check", committed.token)
+    console.lake.dynamodb.delete_table(TableName=console.lake.log_store)
+
+    with pytest.raises(Failed, match="could not be looked at"):
+        levee("writer-test", "--check", committed.token)
+
+    committed.refresh_from_db()
+    assert committed.state == "lock-taken"
+    assert committed.error_text
+
+
+def test_cleaning_up_is_planned_first_and_then_proven(console: SettingsConsole, committed: WriterTest) -> None:
+    levee("writer-test", "--check", committed.token)
+    console.lake.table("sales/orders", 2, log_store=True)
+    before = console.state()
+
+    planned = document("writer-test", "--clean", committed.token)
+    assert console.state() == before
+    assert planned["job"] is None
+    assert len(planned["plan"]["calls"]) == 6
+
+    assert document("writer-test", "--clean", committed.token, "--apply")["job"]["state"] == "succeeded"
+    committed.refresh_from_db()
+    assert not [key for key, _ in console.state()[0] if "_levee_writer_test" in key]
+    assert len([key for key, _ in console.state()[0] if key.startswith("sales/orders/")]) == 2
+    assert len(console.lake.dynamodb.scan(TableName=console.lake.log_store)["Items"]) == 2
+    assert (committed.state, committed.cleaned_at is None) == ("lock-taken", False)
+    assert document("writer-test", "--clean", committed.token)["refusal"]["code"] == "nothing-to-do"
+
+
+def test_a_script_at_work_is_not_cleaned_up(console, committed: WriterTest, monkeypatch) -> None:
+    monkeypatch.setattr(cleaning, "QUIET", timedelta(hours=3))
+
+    with pytest.raises(Failed, match="may be at work"):
+        levee("writer-test", "--clean", committed.token, "--apply")
+
+    assert any("_levee_writer_test" in key for key, _ in console.state()[0])
+
+
+def test_what_changed_since_the_plan_stays(console: SettingsConsole, committed: WriterTest) -> None:
+    operator = signed_in(Role.OPERATOR)
+    parts = [console.store().pk, committed.token]
+    operator.post(reverse("store-writer-test-clean", args=parts))
+    planned = console.run(Job.objects.get(kind="plan-upkeep"))
+    console.lake.commit(committed.prefix, 5)
+
+    operator.post(reverse("settings-plan", args=[planned.pk]), {"digest": planned.result["plan"]["digest"]})
+    job = console.finish(Job.objects.get(kind="change-store"))
+
+    assert job.state == "failed"
+    assert any("_levee_writer_test" in key for key, _ in console.state()[0])
+
+
+def test_a_token_of_another_store_cleans_nothing(console: SettingsConsole, committed: WriterTest) -> None:
+    CommitStore.objects.create(connection=console.connection, name="other", kind="log_store")
+
+    assert "has no writer test" in console.refusal_of(CleanWriterTest("other", committed.token))["reason"]
+
+
+def test_the_page_makes_a_test_and_shows_its_script(console: SettingsConsole) -> None:
+    store = console.store()
+
+    answer = signed_in(Role.OPERATOR).post(
+        reverse("store-writer-test-make", args=[store.pk]), {"at": f"s3a://{console.lake.bucket}/<b>&'/"}
+    )
+
+    test = WriterTest.objects.get()
+    page = signed_in(Role.VIEWER).get(answer.url).content.decode()
+    assert answer.url == reverse("store-writer-test", args=[store.pk, test.token])
+    assert "run_writer_test(" in page
+    assert "<b>&" not in page
+    assert "Not seen yet" in page
+
+
+def test_a_place_that_cannot_be_is_said(console: SettingsConsole) -> None:
+    address = reverse("store-writer-test-make", args=[console.store().pk])
+
+    answer = signed_in(Role.OPERATOR).post(address, {"at": "nowhere"})
+
+    assert answer.status_code == 422
+    assert "is not a URI" in answer.content.decode()
+
+
+def test_the_button_looks_and_the_pages_show_the_outcome(console: SettingsConsole, committed: WriterTest) -> None:
+    store = console.store()
+    address = reverse("store-writer-test-check", args=[store.pk, committed.token])
+    where = signed_in(Role.OPERATOR).post(address).url
+    assert "It is being looked at" in signed_in(Role.VIEWER).get(where).content.decode()
+
+    console.run(Job.objects.get(kind="check-writer-test"))
+
+    assert "Lock taken" in signed_in(Role.VIEWER).get(where).content.decode()
+    listed = signed_in(Role.VIEWER).get(reverse("store-writers", args=[store.pk])).content.decode()
+    assert "Lock taken" in listed
+    assert committed.uri in listed
+
+
+def test_tests_of_another_store_are_not_shown(console: SettingsConsole, test: WriterTest) -> None:
+    other = CommitStore.objects.create(connection=console.connection, name="other", kind="log_store")
+
+    address = reverse("store-writer-test", args=[other.pk, test.token])
+
+    assert signed_in(Role.VIEWER).get(address).status_code == 404
+
+
+def test_a_pass_looks_at_open_tests_and_takes_none_for_a_table(console: SettingsConsole, committed: WriterTest) -> None:
+    console.observe()
+
+    committed.refresh_from_db()
+    assert committed.state == "lock-taken"
+    assert not DeltaTable.objects.exists()
+
+
+def test_a_watched_scratch_folder_holds_no_table(console: SettingsConsole, committed: WriterTest) -> None:
+    Watch.objects.create(connection=console.connection, uri=f"s3a://{console.lake.bucket}/_levee_writer_test/")
+
+    console.observe()
+
+    assert not DeltaTable.objects.exists()
+
+
+def test_a_pass_leaves_old_tests_and_those_just_looked_at(console: SettingsConsole, committed: WriterTest) -> None:
+    at = committed.asked_at
+    assert list(looking._open_tests(console.connection, at + timedelta(days=8))) == []
+    WriterTest.objects.update(checked_at=at)
+    assert list(looking._open_tests(console.connection, at + timedelta(minutes=5))) == []
+    assert list(looking._open_tests(console.connection, at + timedelta(minutes=20))) == [committed]
+
+
+def test_a_scratch_table_is_not_observed_singly(console: SettingsConsole, committed: WriterTest) -> None:
+    with pytest.raises(Failed):
+        levee("observe", "--table", committed.uri, "--connection", console.connection.name)
+
+    assert not DeltaTable.objects.exists()
+
+
+def sent(console: SettingsConsole, call: Call) -> Answer:
+    with open_lake(lake_access(console.connection)) as lake:
+        return make_call(call, Sending(lake)).answer
+
+
+def test_an_object_that_came_during_the_removal_stops_it(console: SettingsConsole, committed: WriterTest) -> None:
+    prefix = f"{committed.prefix}/"
+
+    assert sent(console, RemoveScratch(console.lake.bucket, prefix, ())).result is Result.STOPPED
+    assert len([key for key, _ in console.state()[0] if key.startswith(prefix)]) == 5
+
+
+def test_an_object_that_changed_stays(console: SettingsConsole, committed: WriterTest) -> None:
+    key = f"{committed.prefix}/_delta_log/{0:020d}.json"
+
+    answer = sent(console, RemoveScratch(console.lake.bucket, f"{committed.prefix}/", ((key, "0" * 32),)))
+
+    assert answer.result is Result.STOPPED
+    assert key in {found for found, _ in console.state()[0]}
+
+
+@pytest.mark.parametrize("changed", [{"temp_path": ".tmp/another"}, {"complete": False}])
+def test_an_entry_that_changed_stays(console, committed: WriterTest, changed: dict[str, Any]) -> None:
+    item = console.lake.dynamodb.scan(TableName=console.lake.log_store)["Items"][0]
+    call = RemoveScratchEntry(
+        console.lake.log_store, committed.uri, item["fileName"]["S"], item["tempPath"]["S"], complete=True
+    )
+
+    assert sent(console, replace(call, **changed)).result is Result.STOPPED
+    assert sent(console, call).result is Result.DONE
+    assert sent(console, call).result is Result.ALREADY
