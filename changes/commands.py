@@ -56,7 +56,7 @@ class ChangeCommand(JsonCommand):
 
     def check_change(self, options: Options) -> None:
         """Raises UsageError where the options that every change has do not go together."""
-        if options["enqueue"] and not options["apply"]:
+        if options["enqueue"] and not options["apply"] and not options.get("rehearse"):
             raise UsageError("--enqueue hands the work to the workers: it goes with --apply.")
         if options.get("here") and options["enqueue"]:
             raise UsageError("--here does the work in this process, --enqueue in another: choose one.")

@@ -175,6 +175,69 @@ class CommitsJob(TypedDict):
     error: ErrorDocument | None
 
 
+class RehearsedProtocol(TypedDict):
+    reader: Annotated[int, 3]
+    writer: Annotated[int, 7]
+    features: Annotated[list[str], ["coordinatedCommits-preview", "…"]]
+
+
+class ShutOut(TypedDict):
+    """An engine that can do less with the table afterwards."""
+
+    engine: str
+    versions: Annotated[str, "1.6.0, 1.6.1 and newer"]
+    loses: Annotated[str, "reading | writing | reading and writing"]
+    reason: str
+
+
+class RehearsedStep(TypedDict):
+    name: Annotated[str, "Make the conversion commit"]
+    seconds: Annotated[float, 2.98]
+
+
+class RehearsedCommit(TypedDict):
+    version: Annotated[int, 1]
+    operation: Annotated[str, "SET TBLPROPERTIES"]
+
+
+class RehearsalDocument(TypedDict):
+    """What an act did to a copy of the table's log. `before` is the table's own protocol, `after` the copy's, null
+    where the act did not come to its end; `found` is what the copy consisted of, `not_removed` what stays of it.
+    """
+
+    scratch: Annotated[str, "s3a://lake/_levee_rehearsal/3f1c…/9a0b…"]
+    before: RehearsedProtocol | None
+    after: RehearsedProtocol | None
+    differs: str
+    shut_out: list[ShutOut]
+    steps: list[RehearsedStep]
+    seconds: Annotated[float, 14.2]
+    commits: list[RehearsedCommit]
+    refused: list[str]
+    found: Annotated[str, "6 objects, 1 registration and 0 log store items"]
+    is_removed: bool
+    not_removed: Annotated[list[str], []]
+
+
+class RehearsalJob(TypedDict):
+    """The job of one rehearsal."""
+
+    id: str
+    state: Annotated[str, "succeeded | failed | cancelled | queued"]
+    message: str
+    error: ErrorDocument | None
+
+
+class RehearsalJson(TypedDict):
+    """`commits enable|drop --rehearse --json`; `rehearsal` is null where no copy was made, and while it is queued."""
+
+    operation: Annotated[str, "enable | drop"]
+    uri: Uri
+    store: Annotated[str, "delta_commits"]
+    job: RehearsalJob
+    rehearsal: RehearsalDocument | None
+
+
 class PreflightDocument(TypedDict):
     """What the checks of one act came to; `digest` is that of the plan that rests on them, "" where they refuse it."""
 
@@ -227,73 +290,6 @@ class ManyCommitsJson(TypedDict):
     more_match: bool
     confirm: Annotated[str, "1 table"]
     job: ManyCommitsJob | None
-
-
-class BroughtDocument(TypedDict):
-    """A name from documents, with the releases that read it, and what to write for one that none reads."""
-
-    name: str
-    read_by: Annotated[str, "2.2.0 to 4.4.0 | no release"]
-    does: str
-    instead: str
-    source: str
-
-
-class PlatformDocument(TypedDict):
-    """What a platform is given, each text with its title, and what is claimed of it, each with its mark."""
-
-    name: Annotated[str, "spark | kubernetes | emr | glue | databricks | flink | trino | delta-rs"]
-    title: str
-    texts: Annotated[list[dict[str, str]], [{"title": "…", "text": "…"}]]
-    claims: Annotated[list[dict[str, str]], [{"text": "…", "mark": "verified | source | documented | inferred"}]]
-
-
-class ConfJson(TypedDict):
-    """`commits conf --json`; each of `settings` and `new_tables` is a `session_conf.Setting`."""
-
-    mechanism: Annotated[str, "log_store"]
-    delta: Annotated[str, "4.4.0"]
-    pyspark: Annotated[str, "4.2.0"]
-    checked: Annotated[str, "run on S3A"]
-    packages: Annotated[list[str], ["io.delta:…"]]
-    settings: Annotated[list[dict[str, str]], [{"key": "…", "value": "…", "why": "…", "older": "…"}]]
-    new_tables: Annotated[list[dict[str, str]], []]
-    warnings: list[str]
-    spark_submit: str
-    pyspark_session: str
-    cluster_conf: str
-    brought: list[BroughtDocument]
-    providers: Annotated[list[dict[str, str]], [{"title": "…", "dynamodb": "com.amazonaws.auth.…", "s3a": "…"}]]
-    platforms: list[PlatformDocument]
-
-
-class WriterTestJson(TypedDict):
-    """`writer-test --store NAME --json` and `writer-test --check TOKEN --json`; `script` is empty with `--check`."""
-
-    token: Annotated[str, "3f1c…"]
-    uri: Annotated[str, "s3a://lake/_levee_writer_test/3f1c…"]
-    connection: Annotated[str, "prod"]
-    store: Annotated[str, "delta_log"]
-    kind: Annotated[str, "log_store | commit_coordinator"]
-    state: Annotated[str, "not-seen | unfinished | lock-taken | no-lock | not-known"]
-    sentence: str
-    evidence: Annotated[
-        Mapping[str, object],
-        {
-            "read_at": "2026-11-20T10:00:00Z",
-            "versions": [0, 1, 2, 3],
-            "staged": [],
-            "gave_way": [],
-            "entries": [{"store": "delta_log", "path": "s3a://lake/…", "file": "…", "complete": True}],
-            "registrations": [],
-            "unread_stores": [],
-            "objects": 12,
-        },
-    ]
-    asked_at: Moment
-    checked_at: Moment | None
-    cleaned_at: Annotated[str | None, None]
-    script: str
 
 
 class EntryDocument(TypedDict):
@@ -474,27 +470,3 @@ class TableJson(TableLine):
     problems: list[Any]
     entries: list[EntryDocument]
     findings: list[FindingDocument]
-
-
-class WriterFindingDocument(TypedDict):
-    """`corrected`: the rule no longer finds it in the corrected text, which was read again."""
-
-    rule: Annotated[str, "region"]
-    severity: Annotated[str, "critical | warning | info"]
-    key: Annotated[str, "spark.io.delta.storage.S3DynamoDBLogStore.ddb.region"]
-    wrong: str
-    effect: str
-    instead: str
-    source: str
-    corrected: bool
-
-
-class DoctorJson(TypedDict):
-    """`doctor FILE --json`; `compared_with` is null without `--table` and `--store`; values of `masked` are hidden."""
-
-    syntax: Annotated[str, "spark-submit | spark-defaults.conf | PySpark | JSON | SparkApplication"]
-    compared_with: Annotated[str | None, "s3a://lake/orders"]
-    findings: list[WriterFindingDocument]
-    corrected: str
-    masked: Annotated[list[str], ["spark.hadoop.fs.s3a.secret.key"]]
-    not_judged: list[str]

@@ -1,6 +1,6 @@
 """An examination as one document, for `levee doctor --json`."""
 
-from coordinator.contract import DoctorJson, WriterFindingDocument
+from coordinator.writers.contract import DoctorJson, WriterFindingDocument
 from coordinator.writers.doctor import Examination, WriterFinding
 
 

@@ -43,6 +43,11 @@ urlpatterns = [
         coordination.checks,
         name="table-coordination-checks",
     ),
+    path(
+        "tables/<int:table_id>/coordination/<slug:operation>/<uuid:job_id>/rehearsal/",
+        coordination.rehearsal,
+        name="table-coordination-rehearsal",
+    ),
     path("tables/<int:table_id>/writers/", writers.of_table, name="table-writers"),
     path("tables/<int:table_id>/doctor/", doctor.of_table, name="table-doctor"),
     path("tables/<int:table_id>/compatibility/", writers.compatibility, name="table-compatibility"),

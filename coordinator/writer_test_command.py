@@ -4,7 +4,6 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from coordinator.contract import WriterTestJson
 from coordinator.documents import moment
 from coordinator.lookup import find_store
 from coordinator.models import CommitStore, WriterTest
@@ -13,6 +12,7 @@ from coordinator.settings_commands import SettingsCommand
 from coordinator.writer_tests.actions import check_test, make_test, script_for
 from coordinator.writer_tests.judging import WriterTestState
 from coordinator.writer_tests.places import NoPlaceForTest, usual_places
+from coordinator.writers.contract import WriterTestJson
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
 from dashboard.connections.models import Connection

@@ -7,7 +7,7 @@ from changes.asking import ShownPlan, WantedChange, ask_for
 from changes.gate import permitted, read_at, require_name
 from coordinator.coordination.bulk import ManyParams
 from coordinator.coordination.checks import Operation
-from coordinator.coordination.confirmed import CHECK_KIND, checks_of, confirmed_plan
+from coordinator.coordination.confirmed import CHECK_KIND, REHEARSAL_KIND, checks_of, confirmed_plan
 from coordinator.coordination.gate import ConfirmationNeeded, require_stated
 from coordinator.coordination.jobs import KINDS, MANY, VERBS, change_of, params_of
 from coordinator.coordination.planning import DANGER, TITLES, title_of
@@ -20,6 +20,7 @@ from dashboard.jobs.models import Job
 from lake.delta.uri import TableUri
 
 ACT_KEY = "coordination"
+REHEARSED = (Operation.ENABLE, Operation.DROP)
 
 
 def check(actor: Actor, connection: Connection, change: CoordinationRequest, *, here: bool = False) -> Job:
@@ -28,6 +29,21 @@ def check(actor: Actor, connection: Connection, change: CoordinationRequest, *, 
     job = ask(actor, CHECK_KIND, _checking(change), here=here, connection=connection, target=target, params=params)
     if change_of(job.params) != change:
         raise JobBusy(job)  # the check under way is of another act, store or schema: this one has to wait
+    return job
+
+
+def rehearse(actor: Actor, connection: Connection, change: CoordinationRequest, *, here: bool = False) -> Job:
+    """Try an enable or a drop on a copy of the table's log, which is removed again.
+
+    Raises NotAllowed, ChangeRefused, JobBusy, and ValueError for another act.
+    """
+    if change.operation not in REHEARSED:
+        raise ValueError(f"{change.operation.value} cannot be rehearsed.")
+    target, params = _target(connection, change), params_of(change)
+    title = f"Rehearse: {_lower(title_of(change))}"
+    job = ask(actor, REHEARSAL_KIND, title, here=here, connection=connection, target=target, params=params)
+    if change_of(job.params) != change:
+        raise JobBusy(job)
     return job
 
 
@@ -141,5 +157,8 @@ def _short(uri: str) -> str:
 
 
 def _checking(change: CoordinationRequest) -> str:
-    title = title_of(change)
-    return f"Check: {title[0].lower()}{title[1:]}"
+    return f"Check: {_lower(title_of(change))}"
+
+
+def _lower(title: str) -> str:
+    return f"{title[0].lower()}{title[1:]}"

@@ -95,7 +95,7 @@ def carry_out(connection: Connection, lake: Lake, act: Act, progress: ActProgres
 
 
 @dataclass(slots=True)
-class _Spark:
+class SparkAtWork:
     """The warm Spark during one act, whose steps are those of the job; `last` is the step that it was in."""
 
     connection: Connection
@@ -138,7 +138,7 @@ class _UnderWay:
         kept = Snapshots(self._with_probe(planned), snapshot(planned.situation))
         self.keep(kept.result())
         planned = self._backfilled(planned, kept)
-        asked = _Spark(self.connection, self.lake, planned.situation, self.progress)
+        asked = SparkAtWork(self.connection, self.lake, planned.situation, self.progress)
         said = self._send(planned, asked, kept)
         with self.progress.step("Read the table again") as step:
             after = self._observed()
@@ -181,7 +181,7 @@ class _UnderWay:
             planned = self._planned(BEFORE_THE_DROP)
         raise JobFailed("NotBackfilled", f"{BEFORE_THE_DROP}: the table gets new unbackfilled commits; pause it.")
 
-    def _send(self, planned: PlannedAct, asked: _Spark, kept: Snapshots) -> list[str]:
+    def _send(self, planned: PlannedAct, asked: SparkAtWork, kept: Snapshots) -> list[str]:
         """Give Spark each statement; returns what became of those without which the act stands as well."""
         calls = self._with_probe(planned).calls
         leftovers = [call for call in calls if isinstance(call, RemoveLeftover) and call.after_drop]
@@ -196,18 +196,18 @@ class _UnderWay:
             where = asked.last or "the start of Spark"
             raise CutShort(f"Cancelled at {where}. {self._what_now(planned.situation, None, kept)}") from cancelled
 
-    def _execute(self, calls: Sequence[Call], kept: Snapshots, asked: _Spark | None = None) -> Execution:
+    def _execute(self, calls: Sequence[Call], kept: Snapshots, asked: SparkAtWork | None = None) -> Execution:
         sending = Sending(self.lake, check_cancelled=self.progress.check_cancelled, spark=asked)
         return execute(calls, sending, lambda _, outcome: kept.note_call(outcome))
 
-    def _failure(self, before: Situation, end: CallOutcome, asked: _Spark, kept: Snapshots) -> JobFailed:
+    def _failure(self, before: Situation, end: CallOutcome, asked: SparkAtWork, kept: Snapshots) -> JobFailed:
         """What ended the act, told together with what the table is then."""
         if end.result is Result.STOPPED and len(kept.calls) == 1:
             return JobFailed(end.code, f"{BEFORE_ANY_CHANGE}: {end.sentence}")
         outcome = asked.outcomes[-1] if asked.outcomes else None
         return JobFailed(end.code, f"{end.sentence} {self._what_now(before, outcome, kept)}".strip())
 
-    def _also_removed(self, call: RemoveLeftover, kept: Snapshots, asked: _Spark) -> str:
+    def _also_removed(self, call: RemoveLeftover, kept: Snapshots, asked: SparkAtWork) -> str:
         """After a drop, remove what it leaves behind; Delta may refuse, and the drop stands either way."""
         end = self._execute([call], kept, asked).end
         if end is None:

@@ -2,10 +2,10 @@
 
 from dataclasses import asdict
 
-from coordinator.contract import BroughtDocument, ConfJson, PlatformDocument
 from coordinator.coordination.pasting import cluster_conf, pairs_of, pyspark, spark_submit
 from coordinator.coordination.releases import Release
 from coordinator.coordination.session_conf import WriterConfig, default_properties, settings_for, warnings_for
+from coordinator.writers.contract import BroughtDocument, ConfJson, PlatformDocument
 from coordinator.writers.names import PROVIDERS, BroughtName, brought
 from coordinator.writers.platforms import Platform, platforms_for
 from lake.delta.facts import Mechanism

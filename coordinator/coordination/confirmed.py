@@ -7,13 +7,14 @@ from django.db.models import QuerySet
 
 from changes.documents import PlanDocument, PlannedResult, planned_by
 from changes.gate import Confirmation, is_too_old, read_at
-from coordinator.contract import CheckDocument, PreflightDocument
+from coordinator.contract import CheckDocument, PreflightDocument, RehearsalDocument
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.gate import ChecksFailed, PreflightNeeded
 from coordinator.coordination.reading import CoordinationRequest
 from dashboard.jobs.models import Job
 
 CHECK_KIND = "check-coordination"
+REHEARSAL_KIND = "rehearse-coordination"
 
 
 class CheckParams(TypedDict):
@@ -48,10 +49,28 @@ class ActResult(CheckResult, total=False):
     proofs: list[str]
 
 
+class RehearsalResult(CheckResult, total=False):
+    """What a rehearsal found; the checks are those that it rests on."""
+
+    rehearsal: RehearsalDocument
+
+
 def check_jobs(uri: str, operation: Operation) -> "QuerySet[Job]":
     """Every job that checked this act on this table, newest first."""
     jobs = Job.objects.filter(kind=CHECK_KIND, target_label=uri, params__operation=operation.value)
     return jobs.select_related("connection").order_by("-created_at")
+
+
+def newest_rehearsal(connection_id: int, uri: str, operation: Operation) -> Job | None:
+    """The newest rehearsal of this act on this table, finished or not."""
+    jobs = Job.objects.filter(kind=REHEARSAL_KIND, connection_id=connection_id, target_label=uri)
+    return jobs.filter(params__operation=operation.value).order_by("-created_at").first()
+
+
+def rehearsal_of(job: Job) -> RehearsalDocument | None:
+    """What a rehearsal found; None before it is done, and where it found nothing."""
+    result: RehearsalResult = job.result
+    return result.get("rehearsal")
 
 
 def checks_of(job: Job) -> PreflightDocument | None:

@@ -11,8 +11,9 @@ from changes.gate import BEFORE_ANY_CHANGE, LASTS_IN_WORDS, check_writable, conn
 from coordinator.coordination.bulk import ManyParams, act_on_tables
 from coordinator.coordination.carrying_out import Act, PlannedAct, carry_out, plan_now
 from coordinator.coordination.checks import Operation, Preflight, differing
-from coordinator.coordination.confirmed import ActParams, CheckParams
+from coordinator.coordination.confirmed import REHEARSAL_KIND, ActParams, CheckParams
 from coordinator.coordination.reading import CoordinationRequest
+from coordinator.coordination.rehearsing import rehearse_act
 from dashboard.connections.access import lake_access
 from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.registry import job_kind
@@ -66,6 +67,13 @@ def create(context: JobContext, params: ActParams) -> str:
 def remove_leftover(context: JobContext, params: ActParams) -> str:
     """Remove one feature that a drop left behind, where Delta allows it."""
     return _act(context, params)
+
+
+@job_kind(REHEARSAL_KIND, queue="spark", verb="table.rehearse-coordination")
+def rehearse(context: JobContext, params: CheckParams) -> str:
+    """Try one act on a copy of a table's log; the result is a `RehearsalResult`."""
+    with lake_to_change(context) as lake:
+        return rehearse_act(connection_of(context), lake, change_of(params), context, context.result)
 
 
 @job_kind(MANY[Operation.ENABLE], queue="spark", verb=VERBS[Operation.ENABLE])

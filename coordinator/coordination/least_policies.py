@@ -152,6 +152,8 @@ def notes_for(mechanism: Mechanism, kind: AccessKind, engine: WriterEngine, plac
         yield "It may register new tables; in a policy for one table that is left out, with the items of all others."
     if mechanism is not Mechanism.SINGLE_DRIVER and place.is_table and place.store and not place.lock_keys:
         yield f"The key of its items in {place.store} was not read: the policy reaches the items of every table there."
+    if place.prefix:
+        yield "Whoever lists the bucket without naming a folder sees the names of all its objects, not more."
 
 
 def _notes_on_the_store(mechanism: Mechanism, engine: WriterEngine, *, writes: bool) -> Iterator[str]:

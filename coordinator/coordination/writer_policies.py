@@ -37,11 +37,19 @@ class PolicySubject:
 
 
 def subject_of_table(table: DeltaTable) -> PolicySubject:
-    """The table's own place, in the spelling that its writers commit under."""
+    """The table's own place, in the spelling that its writers commit under; entries may hold any text as a path."""
     properties = table.properties if isinstance(table.properties, dict) else {}
-    uri = TableUri.parse(_paths(table)[0])
+    spelled = [found for domain in table.domains if (found := _place_named(domain.path))]
+    uri = spelled[0] if spelled else TableUri("s3a", table.bucket, table.prefix)
     config = writer_config_of_table(table)
     return PolicySubject(table.connection, uri, config, is_table=True, table_id=coordinator_table_id(properties))
+
+
+def _place_named(path: str) -> TableUri | None:
+    try:
+        return TableUri.parse(path)
+    except ValueError:
+        return None
 
 
 def subject_of_store(store: CommitStore, place: TableUri | None = None) -> PolicySubject:

@@ -8,6 +8,7 @@ from functools import partial
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
+from coordinator.coordination.rehearsal_places import rehearsal_places
 from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, Watch
 from coordinator.observation.discovery import find_tables
 from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of, rows_elsewhere, rows_elsewhere_of
@@ -150,7 +151,8 @@ def target_of(connection: Connection, uri: TableUri) -> TableTarget:
 
 def _targets(connection: Connection, lake: Lake, survey: Survey, workers: Workers) -> tuple[TargetBook, list[str]]:
     known = known_tables(DeltaTable.objects.filter(connection=connection))
-    book = TargetBook(known, held_elsewhere(connection), rows_elsewhere(connection), scratch=scratch_places())
+    scratch = scratch_places() | rehearsal_places(survey.places(), known)
+    book = TargetBook(known, held_elsewhere(connection), rows_elsewhere(connection), scratch=scratch)
     problems: list[str] = []
     for watch in Watch.objects.filter(connection=connection):
         problems += _look_below(watch, lake, book, workers)

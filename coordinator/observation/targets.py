@@ -159,7 +159,7 @@ class TargetBook:
     rows_elsewhere: Mapping[tuple[str, str], tuple[RowElsewhere, ...]] = field(default_factory=dict)
     targets: dict[tuple[str, str], TableTarget] = field(default_factory=dict)
     scratch: frozenset[tuple[str, str]] = frozenset()
-    """Scratch tables of writers' self-tests, which are nobody's."""
+    """Places of Levee's own scratch tables, which are nobody's."""
 
     def add(self, uri: TableUri) -> None:
         place = (uri.bucket, uri.key)

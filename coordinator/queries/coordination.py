@@ -8,10 +8,10 @@ from django.urls import reverse
 
 from changes.asking import ShownPlan
 from changes.pages import PageSlots, PageWords, PlanPage
-from coordinator.contract import CheckDocument, PreflightDocument
-from coordinator.coordination.actions import ACT_KEY, many_name
+from coordinator.contract import CheckDocument, PreflightDocument, RehearsalDocument
+from coordinator.coordination.actions import ACT_KEY, REHEARSED, many_name
 from coordinator.coordination.checks import CheckState, Operation
-from coordinator.coordination.confirmed import CheckResult
+from coordinator.coordination.confirmed import CheckResult, newest_rehearsal, rehearsal_of
 from coordinator.coordination.jobs import change_of
 from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.reading import CoordinationRequest
@@ -66,6 +66,7 @@ SLOTS = PageSlots(
     beside="coordinator/parts/coordination_plan.html#steps",
     sections="coordinator/parts/coordination_plan.html#sections",
     refused="coordinator/parts/coordination_plan.html#refused",
+    aside="coordinator/parts/coordination_rehearsal.html",
 )
 
 
@@ -74,7 +75,8 @@ class CoordinationPage(PlanPage):
     """The page of one act: its plan, the checks that it rests on, and what it changes of the table.
 
     `first` and `last` are the versions that the act takes if no other writer is faster; None where that is not known.
-    `again` is where the act is chosen.
+    `again` is where the act is chosen, `rehearsal` the newest time it was tried on a copy; `rehearse_at` asks for one
+    more, "" where it cannot be tried.
     """
 
     change: CoordinationRequest
@@ -84,6 +86,13 @@ class CoordinationPage(PlanPage):
     first: int | None
     last: int | None
     again: str
+    rehearsal: Job | None
+    rehearse_at: str
+
+    @property
+    def rehearsed(self) -> RehearsalDocument | None:
+        """What that rehearsal found."""
+        return rehearsal_of(self.rehearsal) if self.rehearsal else None
 
     @property
     def title(self) -> str:
@@ -126,7 +135,15 @@ def coordination_page(job: Job, table: DeltaTable | None, again: str) -> Coordin
         first=None if version is None else version + 1,
         last=None if version is None else version + commits_of(change.operation),
         again=again,
+        rehearsal=newest_rehearsal(table.connection_id, change.uri, change.operation) if table else None,
+        rehearse_at=_rehearse_at(job, change.operation, table),
     )
+
+
+def _rehearse_at(job: Job, operation: Operation, table: DeltaTable | None) -> str:
+    if table is None or operation not in REHEARSED:
+        return ""
+    return reverse("table-coordination-rehearsal", args=[table.pk, operation.value, job.pk])
 
 
 def _words(operation: Operation) -> PageWords:

@@ -35,6 +35,7 @@ def feature_policies(names: Names) -> tuple[FeaturePolicy, ...]:
         FeaturePolicy("restore-copies", "Put saved copies back", tuple(_restore(names))),
         FeaturePolicy("enable-coordination", "Enable coordinated commits", tuple(_enable(names))),
         FeaturePolicy("drop-coordination", "Drop coordinated commits and what they leave", tuple(_drop(names))),
+        FeaturePolicy("rehearse-coordination", "Try enabling and dropping on a copy", tuple(_rehearse(names))),
         FeaturePolicy("create-tables", "Create coordinated tables", tuple(_create_tables(names))),
         FeaturePolicy("change-stores", "Change commit stores", tuple(_change_stores(names))),
         FeaturePolicy("create-stores", "Create commit stores", tuple(_create_stores(names))),
@@ -85,6 +86,14 @@ def _enable(names: Names) -> Iterator[PolicyStatement]:
 def _drop(names: Names) -> Iterator[PolicyStatement]:
     """The first commit goes to the coordinator, the second one past it."""
     yield from _spark(names, ("dynamodb:UpdateItem",))
+
+
+def _rehearse(names: Names) -> Iterator[PolicyStatement]:
+    """The statements of both acts on a copy beside the table; then its objects and items are removed."""
+    yield from _spark(names, ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"))
+    if names.coordinators:
+        yield _of_stores(names, ("dynamodb:Query", "dynamodb:DeleteItem"), names.log_stores)
+        yield _of_stores(names, ("dynamodb:Scan",), names.coordinators)
 
 
 def _create_tables(names: Names) -> Iterator[PolicyStatement]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -67,9 +68,17 @@ def checks(request: HttpRequest, table_id: int, operation: str, job_id: UUID) ->
     """Show one plan with the checks that it rests on; POST has it done if they are those of a fresh reading."""
     table, wanted = _table(table_id), _operation(operation, OF_A_TABLE)
     job = get_object_or_404(check_jobs(table.uri, wanted), pk=job_id, connection=table.connection)
-    again = reverse("table-coordination", args=[table.pk, wanted.value])
-    return confirm(
-        request, job, reverse("table-coordination-checks", args=[table.pk, wanted.value, job.pk]), again, table
+    return confirm(request, job, *_addresses(table, wanted, job), table)
+
+
+@require_http_methods(["POST"])
+def rehearsal(request: HttpRequest, table_id: int, operation: str, job_id: UUID) -> HttpResponse:
+    """Have the act that was checked tried on a copy of the table's log."""
+    table, wanted = _table(table_id), _operation(operation, actions.REHEARSED)
+    job = get_object_or_404(check_jobs(table.uri, wanted), pk=job_id, connection=table.connection)
+    page, context = _shown(request, job, *_addresses(table, wanted, job), table)
+    return confirmed(
+        request, page, context, lambda _: actions.rehearse(Actor.from_request(request), table.connection, page.change)
     )
 
 
@@ -87,6 +96,22 @@ def checked(
 
 def confirm(request: HttpRequest, job: Job, address: str, again: str, table: DeltaTable | None) -> HttpResponse:
     """The plan that a job made; POST has it carried out."""
+    page, context = _shown(request, job, address, again, table)
+    if request.method == "POST":
+        return confirmed(request, page, context, partial(_act, request, job))
+    return plan_page(request, page, context)
+
+
+def _addresses(table: DeltaTable, operation: Operation, job: Job) -> tuple[str, str]:
+    """Where the checks of a job are shown, and where the act is chosen."""
+    of_table = [table.pk, operation.value]
+    return reverse("table-coordination-checks", args=[*of_table, job.pk]), reverse("table-coordination", args=of_table)
+
+
+def _shown(
+    request: HttpRequest, job: Job, address: str, again: str, table: DeltaTable | None
+) -> tuple[queries.CoordinationPage, dict[str, Any]]:
+    """The page of a plan, and what its templates need beside it."""
     page = queries.coordination_page(job, table, again)
     operation = page.change.operation
     context = {
@@ -98,11 +123,10 @@ def confirm(request: HttpRequest, job: Job, address: str, again: str, table: Del
         "stated": request.POST.get("stated") == "yes",
         "probe": request.POST.get("probe") == "yes",
         "why_not": why_not(request, operation, job.connection),
+        "why_not_rehearse": why_not_rehearse(request, job.connection),
         "worst_state": table.state if table else "",
     }
-    if request.method == "POST":
-        return confirmed(request, page, context, partial(_act, request, job))
-    return plan_page(request, page, context)
+    return page, context
 
 
 def _act(request: HttpRequest, job: Job, sent: Confirmed) -> Job:
@@ -138,6 +162,14 @@ def why_not(request: HttpRequest, operation: Operation, connection: Connection |
     if refusal := why_not_writable(connection):
         return refusal
     return "" if Actor.from_request(request).may(VERBS[operation], connection) else "Needs the operator role."
+
+
+def why_not_rehearse(request: HttpRequest, connection: Connection | None) -> str:
+    """Why this person may try nothing on a copy, "" where they may."""
+    if refusal := why_not_writable(connection):
+        return refusal
+    may = Actor.from_request(request).may("table.rehearse-coordination", connection)
+    return "" if may else "Needs the operator role."
 
 
 def _operation(name: str, allowed: tuple[Operation, ...]) -> Operation:

@@ -57,19 +57,25 @@ _KEY = re.compile(
 _KEY_ID = re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}\b")
 
 
+BESIDE = "what stands beside the settings"
+
+
 def without_secrets(text: str) -> tuple[PastedText, tuple[str, ...]]:
-    """The text with every secret masked, read anew, and the keys whose values were masked.
+    """The text with every secret masked, read anew, and the keys whose values were masked, BESIDE for others.
 
     Raises PasteRefused for a text that cannot be read, before or after.
     """
     pasted = read_text(text)
-    keys = tuple(dict.fromkeys(entry.key for entry in pasted.entries if _is_secret(entry)))
+    secret = [entry for entry in pasted.entries if _is_secret(entry)]
+    keys = tuple(dict.fromkeys(entry.key for entry in secret))
     masked = pasted.rewritten([replace(one, value=MASK) if _is_secret(one) else one for one in pasted.entries])
     if pasted.syntax == "PySpark":
         masked = with_masks(masked, is_secret_key, MASK)
     masked = _masked_elsewhere(masked, in_lines=pasted.syntax not in ("JSON", "PySpark"))
     if masked == text:
         return pasted, keys
+    if masked.count(MASK) - text.count(MASK) > len(secret):
+        keys = (*keys, BESIDE)
     try:
         return read_text(masked), keys
     except PasteRefused:

@@ -28,6 +28,7 @@ PERMISSIONS: dict[str, Role] = {
     "table.repair": Role.OPERATOR,
     "table.repair-losing": Role.ADMIN,
     "table.check-coordination": Role.OPERATOR,
+    "table.rehearse-coordination": Role.OPERATOR,
     "table.enable-coordination": Role.OPERATOR,
     "table.drop-coordination": Role.OPERATOR,
     "table.create": Role.OPERATOR,

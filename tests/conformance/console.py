@@ -143,6 +143,12 @@ class Console:
     def drop(self, uri: str, **more: Any) -> Job:
         return self.act(Operation.DROP, uri, **more)
 
+    def rehearse(self, operation: Operation, uri: str, **change: Any) -> Job:
+        """Try it on a copy of the table's log."""
+        given = {"store": DELTA_COMMITS} if operation is Operation.ENABLE else {}
+        wanted = CoordinationRequest(operation, uri, **{**given, **change})
+        return actions.rehearse(Actor.command(), self.connection, wanted, here=True)
+
     def observe(self, uri: str) -> None:
         with open_lake(lake_access(self.connection)) as lake:
             observe_one_table(self.connection, lake, TableUri.parse(uri))

@@ -99,6 +99,7 @@ RULES = {
     "coordination": Rule(V, N),
     "table-coordination": Rule(V, O),
     "table-coordination-checks": Rule(V, O, changes=True),
+    "table-coordination-rehearsal": Rule(N, O, changes=True),
     "coordination-many": Rule(V, O, changes=True),
     "table-create": Rule(V, O),
     "table-create-checks": Rule(V, O, changes=True),

@@ -155,6 +155,7 @@ class World:
             "table-rescue": named_job("list-rescue", "succeeded", table, uri, {"tables": [table.pk]}, result=LISTED),
             "table-rescue-copy": named_job("plan-rescue", "succeeded", table, uri, {"uri": uri, "copy": COPY}),
             "table-coordination-checks": named_job("check-coordination", "succeeded", table, uri, enable),
+            "table-coordination-rehearsal": named_job("check-coordination", "succeeded", table, uri, enable),
             "table-create-checks": named_job("check-coordination", "succeeded", table, "s3a://lake/new", create),
             "settings-plan": named_job("plan-upkeep", "succeeded", self.store, self.store.name, protect),
             "job": named_job("observe-table", "queued", table, uri, {"uri": uri}, reason=self.words[:500]),

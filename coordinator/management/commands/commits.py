@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from changes.commands import NOTHING_CHANGED, ChangeCommand, closing, has_failed, or_failed, plan_in_words
 from changes.documents import PlanDocument, planned_by
-from coordinator.contract import CommitsJob, CommitsJson, ConfJson, PreflightDocument
+from coordinator.contract import CommitsJob, CommitsJson, PreflightDocument
 from coordinator.coordination.actions import act, check
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.columns import one_line
@@ -26,6 +26,8 @@ from coordinator.coordination.writer_policies import policy_of, subject_of_store
 from coordinator.lookup import connection_named, find_store, find_table, place_of
 from coordinator.many_commits import act_on_all, add_filter_arguments, named_filters
 from coordinator.models import CommitStore, DeltaTable
+from coordinator.rehearse_command import add_rehearse_argument, check_rehearse, rehearse_one
+from coordinator.writers.contract import ConfJson
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
 from dashboard.connections.models import Connection
@@ -59,6 +61,7 @@ class Command(ChangeCommand):
             parser, "drop: the table's name, which states that its writers know how it commits afterwards"
         )
         self.add_spark_argument(parser)
+        add_rehearse_argument(parser)
         parser.add_argument("--writers-paused", action="store_true", help="enable: state that every writer is paused")
         parser.add_argument("--reason", default="", help="for the audit log")
         mechanisms = [one.value for one in MECHANISMS]
@@ -72,6 +75,7 @@ class Command(ChangeCommand):
         if options["verb"] in ("conf", "policy"):
             self._conf(options) if options["verb"] == "conf" else self._policy(options)
             return
+        check_rehearse(options)
         self.check_change(options)
         if options["all"]:
             act_on_all(self, Operation(options["verb"]), options)
@@ -79,6 +83,9 @@ class Command(ChangeCommand):
         if named := named_filters(options):
             raise UsageError(f"{' and '.join(named)} choose among many tables: with --all, and without a URI.")
         connection, change = _change(Operation(options["verb"]), options)
+        if options["rehearse"]:
+            rehearse_one(self, connection, change, options)
+            return
         if options["apply"]:
             _require_stated(change, options)
         checked = check(Actor.command(), connection, change, here=True)

@@ -88,17 +88,28 @@ def _region(session: WriterSession) -> Iterator[Trouble]:
             yield _other_region(entry.key, entry.value, wanted, (named(entry, wanted),))
         elif not wanted and not _REGION.fullmatch(entry.value):
             yield _no_region(session, entry.key, entry.value)
+    key = f"{LOG_STORE}.ddb.region"
     bucket = session.value(f"spark.hadoop.{_BUCKET_REGION}") or ""
-    likely = wanted or bucket
-    if not session.log_store("ddb.region") and likely and likely != _DEFAULT_REGION:
-        key = f"{LOG_STORE}.ddb.region"
-        yield _other_region(key, "", likely, (SettingChange("", key, likely),))
+    if session.log_store("ddb.region"):
+        return
+    if wanted and wanted != _DEFAULT_REGION:
+        yield _other_region(key, "", wanted, (SettingChange("", key, wanted),))
+    elif not wanted and bucket and bucket != _DEFAULT_REGION:
+        yield _region_unsaid(key, bucket)
 
 
 def _other_region(key: str, value: str, wanted: str, changes: tuple[SettingChange, ...]) -> Trouble:
     found = f"The region is {value}" if value else f"No region is set, so that it is {_DEFAULT_REGION}"
     effect = "Locks are taken in another table of that name, which Delta creates where it is missing: none is shared."
     return Trouble(key, f"{found}; the store is in {wanted}.", effect, f"{key} = {wanted}", changes)
+
+
+def _region_unsaid(key: str, bucket: str) -> Trouble:
+    """The store may be in another region than the bucket: what is guessed would move the writer's locks."""
+    wrong = f"No region is set, so that it is {_DEFAULT_REGION}; the bucket is in {bucket}."
+    effect = "Where the store is elsewhere, locks are taken in another table of its name, and none is shared."
+    instead = f"{key} = the store's region; with --store NAME the doctor compares with what was observed."
+    return Trouble(key, wrong, effect, instead)
 
 
 def _no_region(session: WriterSession, key: str, value: str) -> Trouble:

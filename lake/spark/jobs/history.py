@@ -49,7 +49,7 @@ def reporting_commits(
         doing = pool.submit(work)
         while not wait([doing], LOOK_EVERY_SECONDS).done:
             # What goes wrong in the work is raised by the work; a look in between may fail as the table changes.
-            with suppress(*_spark_errors()):
+            with suppress(*spark_errors()):
                 _tell_new(_since(spark, table, before), seen, report, then)
         doing.result()
     _tell_new(_since(spark, table, before), seen, report, then)
@@ -76,7 +76,8 @@ def _seconds_since(at: str) -> float:
     return (datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds()
 
 
-def _spark_errors() -> tuple[type[Exception], ...]:
+def spark_errors() -> tuple[type[Exception], ...]:
+    """What a statement raises, where pyspark is there."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 

@@ -12,6 +12,7 @@ from lake.spark.jobs import (
     describe_table,
     drop_coordinated_commits,
     enable_coordinated_commits,
+    rehearse,
     remove_leftover_feature,
 )
 from lake.spark.jobs.report import Report
@@ -27,5 +28,6 @@ JOBS: dict[str, SparkJobFunction] = {
     describe_table.KIND: describe_table.run,
     drop_coordinated_commits.KIND: drop_coordinated_commits.run,
     enable_coordinated_commits.KIND: enable_coordinated_commits.run,
+    rehearse.KIND: rehearse.run,
     remove_leftover_feature.KIND: remove_leftover_feature.run,
 }

@@ -8,8 +8,14 @@ from uuid import NAMESPACE_URL, uuid5
 from coordinator.coordination.features import COORDINATED
 from dashboard.jobs.context import JobCancelled
 from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF, TABLE_CONF
-from lake.spark.jobs import create_table, drop_coordinated_commits, enable_coordinated_commits, remove_leftover_feature
-from lake.spark.messages import SparkError, SparkJob, SparkOutcome, SparkProgress
+from lake.spark.jobs import (
+    create_table,
+    drop_coordinated_commits,
+    enable_coordinated_commits,
+    rehearse,
+    remove_leftover_feature,
+)
+from lake.spark.messages import SparkError, SparkJob, SparkOutcome, SparkProgress, SparkStep
 from tests.builders.delta import EPOCH_MS, commit_bytes, commit_info, metadata, protocol, registration_item
 from tests.builders.moto_lake import MotoLake
 
@@ -33,6 +39,7 @@ class FakeSpark:
         self.asked: list[SparkJob] = []
         self.log_stores: list[str] = []
         self.at: dict[str, Callable[[], None]] = {}
+        self.before: dict[str, Any] = {}
 
     def borrow(self, connection: Any, lake: Any, log_store: str = "", bucket_region: str = "") -> "FakeSpark":
         self.log_stores.append(log_store)
@@ -55,7 +62,8 @@ class FakeSpark:
                 effect(params)
         except SparkEnds as end:
             return SparkOutcome(end.state, end.began, {}, end.error, (), 1.0)
-        return SparkOutcome("done", True, {"commits": params.get("commits", [])}, None, (), 1.0)
+        result = {"commits": params.get("commits", []), **params.get("told", {})}
+        return SparkOutcome("done", True, result, None, (SparkStep(START, 0.5),), 1.0)
 
     def _steps(self, kind: str, params: dict[str, Any]) -> list[tuple[str, Effect]]:
         first = (drop_coordinated_commits.FIRST, self._leave)
@@ -67,7 +75,31 @@ class FakeSpark:
                 (drop_coordinated_commits.SECOND, self._remove_feature),
             ],
             remove_leftover_feature.KIND: [("Remove", self._remove_leftover)],
+            rehearse.KIND: self._rehearsing(params) if kind == rehearse.KIND else [],
         }.get(kind, [("Append no rows", self._append)])
+
+    def _rehearsing(self, params: dict[str, Any]) -> list[tuple[str, Effect]]:
+        """Each job of it on the copy, which is begun by a commit as a clone makes it."""
+        copy = {"table": params["scratch"], "store": self.coordinator, "endpoint": ""}
+        told: dict[str, Any] = {"commits": [], "refused": [], "before": {}, "after": {}}
+
+        def on_copy(one: Effect) -> Effect:
+            return lambda _: one(copy)
+
+        def clone(_: dict[str, Any]) -> None:
+            features = FEATURES if params["prepare"] else ()
+            self._commit(copy, metadata(), _protocol(features) if features else protocol())
+
+        def tell(_: dict[str, Any]) -> None:
+            kept = () if params["acts"][0]["kind"] == drop_coordinated_commits.KIND else (COORDINATED,)
+            told["commits"] = [{"operation": "WRITE", **one} for one in copy["commits"]]
+            told["after"] = {"reader": 3, "writer": 7, "features": sorted({*FEATURES[1:], *kept})}
+            told["before"] = self.before or {"reader": 1, "writer": 2, "features": []}
+            params["told"] = told
+
+        jobs = [*params["prepare"], *params["acts"]]
+        steps = [step for one in jobs for step in self._steps(one["kind"], dict(one["params"]))]
+        return [(rehearse.CLONE, clone), *((name, on_copy(effect)) for name, effect in steps), ("Tell", tell)]
 
     def _register(self, params: dict[str, Any]) -> None:
         item = registration_item(

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from coordinator.contract import CommitsJson, ConfJson, ManyCommitsJson
+from coordinator.contract import CommitsJson, ManyCommitsJson
 from coordinator.coordination.bulk import ManyParams
 from coordinator.coordination.confirmed import ActParams, ActResult, CheckParams, CheckResult
 from coordinator.models import DeltaTable
+from coordinator.writers.contract import ConfJson
 from dashboard.audit.models import AuditEntry
 from dashboard.commands import Failed, UsageError
 from dashboard.connections.models import Connection

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from coordinator.contract import DoctorJson
 from coordinator.models import CommitStore
+from coordinator.writers.contract import DoctorJson
 from dashboard.commands import Failed, UsageError
 from tests.builders.lake import make_store, make_table
 

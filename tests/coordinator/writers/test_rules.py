@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from coordinator.writers.doctor import RULES, Examination, examine
 from coordinator.writers.pasted import PasteRefused
+from coordinator.writers.secrets import BESIDE, without_secrets
 from coordinator.writers.session import ObservedPlace
 from lake.delta.facts import Mechanism
 from tests.coordinator.writers.good import LOCKED
@@ -129,7 +130,7 @@ CASES = (
     Case("region", f"{IMPL}{LOG}.ddb.region us-west-2", f"{LOG}.ddb.region eu-west-1", TABLE),
     Case("region", f"{IMPL}{LOG}.ddb.tableName locks", f"{LOG}.ddb.region eu-west-1", TABLE),
     Case("region", f"{IMPL}{LOG}.ddb.region eu-west-1a", f"{LOG}.ddb.region eu-west-1\n"),
-    Case("region", f"{IMPL}spark.hadoop.fs.s3a.endpoint.region eu-west-1", f"{LOG}.ddb.region eu-west-1"),
+    Case("region", f"{IMPL}spark.hadoop.fs.s3a.endpoint.region eu-west-1", ""),
     Case("bucket-region", "spark.hadoop.fs.s3a.endpoint.region us-east-1", "region eu-central-1", TABLE),
     Case("store-name", f"{IMPL}{LOG}.ddb.tableName other", f"{LOG}.ddb.tableName locks", TABLE),
     Case("store-name", IMPL, f"{LOG}.ddb.tableName locks", TABLE),
@@ -542,3 +543,12 @@ def test_any_text_is_examined_or_refused(text: str) -> None:
         said = repr(found)
         assert is_all_taken_out(found) or examine(found.corrected).syntax == found.syntax
     assert SECRET not in said
+
+
+def test_secrets_beside_the_settings_are_told_too() -> None:
+    text = f"{IMPL}# password = hunter2hunter2\nspark.hadoop.fs.s3a.secret.key topsecret\n"
+
+    assert without_secrets(text)[1] == ("spark.hadoop.fs.s3a.secret.key", BESIDE)
+    assert without_secrets(f"{IMPL}spark.hadoop.fs.s3a.secret.key topsecret\n")[1] == (
+        "spark.hadoop.fs.s3a.secret.key",
+    )

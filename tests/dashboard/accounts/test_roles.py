@@ -22,6 +22,7 @@ TABLE = {
     "table.repair-losing": (False, False, True),
     "bucket.change-losing": (False, False, True),
     "table.check-coordination": (False, True, True),
+    "table.rehearse-coordination": (False, True, True),
     "table.enable-coordination": (False, True, True),
     "table.drop-coordination": (False, True, True),
     "table.create": (False, True, True),

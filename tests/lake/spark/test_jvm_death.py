@@ -18,6 +18,7 @@ from lake.spark.jobs import (
     describe_table,
     drop_coordinated_commits,
     enable_coordinated_commits,
+    rehearse,
     remove_leftover_feature,
 )
 from lake.spark.messages import SparkJob, SparkOutcome, SparkProgress
@@ -68,6 +69,13 @@ def enabling(lake: SparkLake) -> SparkJob:
     return enable_coordinated_commits.job(plain(lake), DELTA_COMMITS, lake.client.dynamodb_origin)
 
 
+def rehearsing(lake: SparkLake) -> SparkJob:
+    """The rehearsal of a drop, which has every step."""
+    table, scratch = coordinated(lake), new_uri()
+    prepare = enable_coordinated_commits.job(scratch, DELTA_COMMITS, lake.client.dynamodb_origin)
+    return rehearse.job(table, scratch, [drop_coordinated_commits.job(scratch)], prepare)
+
+
 TABLE_JOBS: dict[str, tuple[Callable[[SparkLake], SparkJob], tuple[str, ...]]] = {
     append_probe.KIND: (lambda lake: append_probe.job(plain(lake)), ("Append no rows",)),
     create_table.KIND: (
@@ -80,6 +88,18 @@ TABLE_JOBS: dict[str, tuple[Callable[[SparkLake], SparkJob], tuple[str, ...]]] =
         (drop_coordinated_commits.FIRST, drop_coordinated_commits.SECOND, "Read what stays behind"),
     ),
     enable_coordinated_commits.KIND: (enabling, ("Make the conversion commit", "Read the table's properties")),
+    rehearse.KIND: (
+        rehearsing,
+        (
+            rehearse.CLONE,
+            rehearse.PREPARED,
+            "Read the protocol before",
+            drop_coordinated_commits.FIRST,
+            drop_coordinated_commits.SECOND,
+            "Read what stays behind",
+            "Read the protocol after",
+        ),
+    ),
     remove_leftover_feature.KIND: (
         lambda lake: remove_leftover_feature.job(dropped(lake), "vacuumProtocolCheck"),
         ("Remove vacuumProtocolCheck", "Read the table's features"),
@@ -93,6 +113,7 @@ BACKUP_JOBS = {
 CHANGING = {
     drop_coordinated_commits.KIND: drop_coordinated_commits.FIRST,
     enable_coordinated_commits.KIND: "Make the conversion commit",
+    rehearse.KIND: drop_coordinated_commits.FIRST,
     "backup_copy": "Copy",
 }
 """The step in which a job changes something, of the kinds that change most."""

@@ -1,0 +1,178 @@
+"""What rehearsals of a table have left below their folder and in the stores: read, removed, and read again."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from coordinator.coordination.rehearsal_places import ScratchFolder
+from coordinator.models import CommitStore
+from coordinator.observation.surveys import stores_of, table_uri
+from coordinator.protocols.wording import counted
+from coordinator.repairs.item_calls import entry_key, registration_key, text
+from dashboard.connections.models import Connection
+from lake.aws.access import Lake
+from lake.aws.dynamodb import Item
+from lake.aws.errors import AwsError
+from lake.delta.coordinator_items import read_registration
+from lake.delta.log_store import read_entry
+
+MOST_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class LeftObject:
+    """An object below the folder, by key and ETag."""
+
+    bucket: str
+    key: str
+    etag: str
+
+    @property
+    def name(self) -> str:
+        return f"s3://{self.bucket}/{self.key}"
+
+    def remove(self, lake: Lake) -> None:
+        lake.s3.delete(self.bucket, self.key, etag=self.etag)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftItem:
+    """An item of a store; it is deleted while its attribute `attribute` is the path of the copy, as it was read."""
+
+    store: str
+    key: Item = field(hash=False)
+    attribute: str
+    path: str
+    shown: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.shown} of {self.path} in {self.store}"
+
+    def remove(self, lake: Lake) -> None:
+        names, values = {"#path": self.attribute}, {":path": text(self.path)}
+        lake.dynamodb.delete_item(self.store, self.key, condition="#path = :path", names=names, values=values)
+
+
+Found = TypeVar("Found", LeftItem, LeftObject)
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """All that is there now; `unread` says what could not be looked at, so that nothing is known of it."""
+
+    objects: tuple[LeftObject, ...] = ()
+    registrations: tuple[LeftItem, ...] = ()
+    entries: tuple[LeftItem, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing is left, and all of it was looked at."""
+        return not (self.objects or self.registrations or self.entries or self.unread)
+
+    @property
+    def all(self) -> "tuple[LeftItem | LeftObject, ...]":
+        """Items first: while objects are there, they tell of items."""
+        return (*self.registrations, *self.entries, *self.objects)
+
+    @property
+    def names(self) -> list[str]:
+        """What is there or not known, by name, the first twenty."""
+        found = [one.name for one in self.all]
+        more = len(found) - MOST_NAMED
+        return [*self.unread, *found[:MOST_NAMED], *([f"{more:,} more"] if more > 0 else [])]
+
+    @property
+    def sentence(self) -> str:
+        objects, items = counted(len(self.objects), "object"), counted(len(self.registrations), "registration")
+        return f"{objects}, {items} and {counted(len(self.entries), 'log store item')}"
+
+
+@dataclass(frozen=True, slots=True)
+class StoresToAsk:
+    """The stores that a copy may have items in: all that are declared, and those that the act names."""
+
+    log_stores: tuple[str, ...]
+    coordinators: tuple[str, ...]
+
+    @classmethod
+    def of(cls, connection: Connection, *, log_store: str, coordinator: str) -> "StoresToAsk":
+        def names(kind: CommitStore.Kind, more: str) -> tuple[str, ...]:
+            return tuple(sorted({store.name for store in stores_of(connection, kind)} | ({more} - {""})))
+
+        return cls(
+            names(CommitStore.Kind.LOG_STORE, log_store), names(CommitStore.Kind.COMMIT_COORDINATOR, coordinator)
+        )
+
+
+def read_leftovers(lake: Lake, folder: ScratchFolder, stores: StoresToAsk, tokens: Iterable[str] = ()) -> Leftovers:
+    """List the folder and read the stores consistently; `tokens` are copies that may have items and no object.
+
+    What AWS refuses is part of the answer.
+    """
+    unread: list[str] = []
+    objects = _read(unread, lambda: list(_objects(lake, folder)))
+    copies = {one.key.removeprefix(folder.prefix).partition("/")[0] for one in objects} | set(tokens)
+    entries = [one for name in stores.log_stores for one in _read(unread, _entries_of(lake, name, folder, copies))]
+    held = [one for name in stores.coordinators for one in _read(unread, _registrations_of(lake, name, folder))]
+    return Leftovers(tuple(objects), tuple(held), tuple(entries), tuple(unread))
+
+
+def remove_leftovers(lake: Lake, found: Leftovers) -> list[str]:
+    """Remove each by its own name, in that order. Returns what was refused.
+
+    An item that is gone is as it should be; whoever wants to know what is left reads again.
+    """
+    refused: list[str] = []
+    for one in found.all:
+        try:
+            one.remove(lake)
+        except AwsError as error:
+            if not error.is_condition_failed:
+                refused.append(f"{one.name}: {error}")
+    return refused
+
+
+def _read(unread: list[str], read: Callable[[], list[Found]]) -> list[Found]:
+    try:
+        return read()
+    except AwsError as error:
+        unread.append(str(error))
+        return []
+
+
+def _objects(lake: Lake, folder: ScratchFolder) -> Iterator[LeftObject]:
+    for page in lake.s3.list(folder.bucket, folder.prefix):
+        for one in page.objects:
+            if folder.holds(one.key):
+                yield LeftObject(folder.bucket, one.key, one.etag)
+
+
+def _registrations_of(lake: Lake, store: str, folder: ScratchFolder) -> Callable[[], list[LeftItem]]:
+    def read() -> list[LeftItem]:
+        items = (item for page in lake.dynamodb.scan(store, segments=1) for item in page)
+        found = (read_registration(item, store) for item in items)
+        return [
+            LeftItem(store, registration_key(one.table_id), "path", one.path, f"registration {one.table_id}")
+            for one in found
+            if (uri := table_uri(one.path)) and uri.bucket == folder.bucket and folder.holds(uri.key)
+        ]
+
+    return read
+
+
+def _entries_of(lake: Lake, store: str, folder: ScratchFolder, copies: set[str]) -> Callable[[], list[LeftItem]]:
+    paths = [path for token in sorted(copies) for path in folder.table("s3a", token).table_paths()]
+
+    def read() -> list[LeftItem]:
+        pages = (
+            page for path in paths for page in lake.dynamodb.query(store, "tablePath", path, range_name="fileName")
+        )
+        found = (read_entry(item) for page in pages for item in page)
+        return [
+            LeftItem(store, entry_key(one.table_path, one.file_name), "tablePath", one.table_path, one.file_name)
+            for one in found
+        ]
+
+    return read

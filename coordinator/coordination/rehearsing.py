@@ -1,0 +1,261 @@
+"""Trying an act on a copy of the table's log: what it would change, whom it would shut out, and nothing left behind."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from changes.gate import BEFORE_ANY_CHANGE
+from changes.plan import Refusal
+from coordinator.contract import RehearsalDocument, RehearsedProtocol, ShutOut
+from coordinator.coordination.carrying_out import CutShort, Keep, SparkAtWork, plan_now
+from coordinator.coordination.checks import Operation, Preflight
+from coordinator.coordination.compatibility import EngineSupport, ReadSupport, WriteSupport, matrix
+from coordinator.coordination.confirmed import RehearsalResult
+from coordinator.coordination.features import COORDINATED, features_of
+from coordinator.coordination.reading import CoordinationRequest
+from coordinator.coordination.rehearsal_leftovers import Leftovers, StoresToAsk, read_leftovers, remove_leftovers
+from coordinator.coordination.rehearsal_places import folder_of, scratch_of, spelled, why_no_room
+from coordinator.coordination.situation import Situation
+from coordinator.coordination.spark_calls import EnableCommits, SparkCall, spark_calls
+from coordinator.coordination.table_checks import half_dropped
+from dashboard.connections.models import Connection
+from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
+from lake.aws.access import Lake
+from lake.aws.errors import AwsError
+from lake.delta.actions import read_commit
+from lake.delta.facts import Mechanism, TableProtocol
+from lake.delta.names import NameKind, parse_name
+from lake.delta.uri import TableUri
+from lake.spark.errors import SparkRefused
+from lake.spark.jobs import rehearse
+from lake.spark.messages import SparkJob, SparkOutcome
+
+NO_READ = (ReadSupport.REFUSED, ReadSupport.STALE)
+NO_WRITE = (WriteSupport.REFUSED, WriteSupport.NEVER)
+NOTHING_OF_THE_TABLE = "The table itself was only read."
+
+
+def rehearsal_job(change: CoordinationRequest, situation: Situation, checked: Preflight, scratch: str) -> SparkJob:
+    """The act's own statements on the copy. Raises SparkRefused."""
+    on_copy = replace(checked, location=scratch)
+    finishing = half_dropped(situation)
+    calls = spark_calls(change, on_copy, finishing=finishing)
+    prepare = None
+    if change.operation is Operation.DROP and not finishing:
+        prepare = EnableCommits(location=scratch, store=checked.store, endpoint=checked.endpoint).job
+    jobs = [call.job for call in calls if isinstance(call, SparkCall)]
+    return rehearse.job(checked.location, scratch, jobs, prepare)
+
+
+def rehearse_act(
+    connection: Connection, lake: Lake, change: CoordinationRequest, context: JobContext, keep: Keep
+) -> str:
+    """Try it, keep a `RehearsalDocument` and remove what it made. Raises JobFailed, JobCancelled."""
+    with context.step("Check the preconditions") as step:
+        situation, checked, made = plan_now(connection, lake, change, keep, context.job.pk)
+        if isinstance(made, Refusal):
+            raise JobFailed("Refused", f"{BEFORE_ANY_CHANGE}: {made.reason}")
+        step.detail = f"{len(checked.checks)} checks, none failed."
+    return _Rehearsal(connection, lake, change, context, keep, situation, checked).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Rehearsal:
+    """One rehearsal under way."""
+
+    connection: Connection
+    lake: Lake
+    change: CoordinationRequest
+    context: JobContext
+    keep: Keep
+    situation: Situation
+    checked: Preflight
+
+    @property
+    def scratch(self) -> TableUri:
+        return scratch_of(self.checked.location, self.context.job.pk)
+
+    def run(self) -> str:
+        if reason := why_no_room(self.scratch):
+            raise JobFailed("Refused", f"{BEFORE_ANY_CHANGE}: {reason}")
+        self._remove_earlier()
+        told = self._document()
+        try:
+            self._try(told)
+        except JobCancelled as cancelled:
+            said = self._remove(told)
+            raise CutShort(f"{cancelled.message} {said} {NOTHING_OF_THE_TABLE}") from cancelled
+        except SparkRefused as refused:
+            said = self._remove(told)
+            raise JobFailed("Refused", f"{refused} {said} {NOTHING_OF_THE_TABLE}") from refused
+        except AwsError as error:
+            said = self._remove(told)
+            raise JobFailed(error.code, f"{error} {said} {NOTHING_OF_THE_TABLE}") from error
+        except JobFailed as failure:
+            said = self._remove(told)
+            raise JobFailed(failure.code, f"{failure} {said} {NOTHING_OF_THE_TABLE}") from failure
+        with self.context.step("Remove the copy") as step:
+            step.detail = said = self._remove(told)
+            if not told["is_removed"]:
+                raise JobFailed("NotRemoved", f"The rehearsal was made. {said} {NOTHING_OF_THE_TABLE}")
+        return f"{_outcome(self.change, told)} {said}"
+
+    def _document(self) -> RehearsalDocument:
+        before = self.situation.protocol
+        return {
+            "scratch": spelled(self.scratch),
+            "before": _protocol(before) if before else None,
+            "after": None,
+            "differs": "",
+            "shut_out": [],
+            "steps": [],
+            "seconds": 0.0,
+            "commits": [],
+            "refused": [],
+            "found": "",
+            "is_removed": False,
+            "not_removed": [],
+        }
+
+    def _try(self, told: RehearsalDocument) -> None:
+        asked = SparkAtWork(self.connection, self.lake, self.situation, self.context)
+        outcome = asked.run(rehearsal_job(self.change, self.situation, self.checked, spelled(self.scratch)))
+        told["steps"] = [{"name": one.name, "seconds": round(one.seconds, 3)} for one in outcome.steps]
+        told["seconds"] = round(outcome.seconds, 3)
+        if outcome.state != "done":
+            raise _failure(outcome)
+        with self.context.step("Read the copy's log"):
+            after = self._protocol_of_copy()
+        said = outcome.result
+        told["commits"] = [{"version": one["version"], "operation": one["operation"]} for one in said["commits"]]
+        told["refused"] = [one["sentence"] for one in said["refused"]]
+        told["after"] = _protocol(after)
+        told["differs"] = _differs(told["before"], said["before"])
+        if wrong := _unproven(self.change.operation, after, said["after"]):
+            raise JobFailed("NotProven", f"Spark was done, and this is not as it should be: {wrong}")
+        told["shut_out"] = list(shut_out(self.situation, self.change.operation, after))
+
+    def _protocol_of_copy(self) -> TableProtocol:
+        """As the copy's own commits have it: the newest protocol that one of them holds."""
+        log = self.scratch.log_key
+        names = [
+            one.key.removeprefix(log) for page in self.lake.s3.list(self.scratch.bucket, log) for one in page.objects
+        ]
+        for name in sorted((one for one in names if parse_name(one).kind is NameKind.COMMIT), reverse=True):
+            found = read_commit(int(name[:20]), self.lake.s3.get(self.scratch.bucket, log + name).data).protocol
+            if found:
+                return TableProtocol(
+                    int(name[:20]),
+                    found.reader_version,
+                    found.writer_version,
+                    tuple(found.reader_features),
+                    tuple(found.writer_features),
+                )
+        raise JobFailed("NotProven", "No commit of the copy holds a protocol.")
+
+    def _stores(self) -> StoresToAsk:
+        log_store = self.situation.log_store if self.situation.has_log_store else ""
+        return StoresToAsk.of(self.connection, log_store=log_store, coordinator=self.checked.store)
+
+    def _left(self) -> Leftovers:
+        uri = TableUri.parse(self.checked.location)
+        folder, token = folder_of(uri.bucket, uri.key), self.scratch.key.rpartition("/")[2]
+        return read_leftovers(self.lake, folder, self._stores(), [token])
+
+    def _remove_earlier(self) -> None:
+        """Only one rehearsal of a table runs at a time, so that whatever is there is left of one that was cut short."""
+        found = self._left()
+        if found.is_empty:
+            return
+        with self.context.step("Remove what an earlier rehearsal left") as step:
+            refused, left = remove_leftovers(self.lake, found), self._left()
+            step.detail = f"{found.sentence}."
+            if not left.is_empty:
+                named = "; ".join([*left.names, *refused])
+                raise JobFailed("NotRemoved", f"{BEFORE_ANY_CHANGE}: an earlier rehearsal left what stays: {named}")
+
+    def _remove(self, told: RehearsalDocument) -> str:
+        """Remove all of the copy, read again, keep and say what is so. Begins no step: a cancelled job may not."""
+        found = self._left()
+        refused = remove_leftovers(self.lake, found)
+        left = self._left()
+        told["found"], told["is_removed"] = found.sentence, left.is_empty
+        told["not_removed"] = [*left.names, *refused]
+        self.keep(RehearsalResult(rehearsal=told))
+        with suppress(JobCancelled):
+            self.context.log(f"The copy at {told['scratch']} was {found.sentence}.")
+        if left.is_empty:
+            return f"Of the copy nothing is left: {found.sentence} were removed."
+        return f"Of the copy this stays, until the next rehearsal of this table: {'; '.join(told['not_removed'])}."
+
+
+def shut_out(situation: Situation, operation: Operation, after: TableProtocol) -> Iterator[ShutOut]:
+    """Engines that could read or write the table, or may have been able to, and could not afterwards."""
+    facts, before = situation.facts, situation.protocol
+    if facts is None or before is None:
+        return
+    then = _mechanism_after(operation, situation)
+    had = matrix(facts.mechanism, before.reader_features, before.writer_features)
+    for row in matrix(then, after.reader_features, after.writer_features):
+        same = [one for one in had if one.name == row.name]
+        lost = _lost(row, same)
+        if lost:
+            yield {"engine": row.name, "versions": row.versions, "loses": lost, "reason": row.reason}
+
+
+def _lost(row: EngineSupport, before: list[EngineSupport]) -> str:
+    reads = row.read in NO_READ and any(one.read not in NO_READ for one in before)
+    writes = row.write in NO_WRITE and any(one.write not in NO_WRITE for one in before)
+    return " and ".join(word for word, is_lost in (("reading", reads), ("writing", writes)) if is_lost)
+
+
+def _mechanism_after(operation: Operation, situation: Situation) -> Mechanism:
+    if operation is Operation.ENABLE:
+        return Mechanism.COORDINATED_COMMITS
+    return Mechanism.LOG_STORE if situation.has_log_store else Mechanism.SINGLE_DRIVER
+
+
+def _protocol(protocol: TableProtocol) -> RehearsedProtocol:
+    return {
+        "reader": protocol.reader_version,
+        "writer": protocol.writer_version,
+        "features": sorted(features_of(protocol)),
+    }
+
+
+def _differs(table: RehearsedProtocol | None, copy: RehearsedProtocol) -> str:
+    """How the copy, before the act, was other than the table; "" where it was alike."""
+    if table is None or table == copy:
+        return ""
+    lacks, has = sorted({*table["features"]} - {*copy["features"]}), sorted({*copy["features"]} - {*table["features"]})
+    said = [f"lacked {', '.join(lacks)}"] if lacks else []
+    said += [f"had {', '.join(has)} besides"] if has else []
+    said += [] if lacks or has else [f"had reader {copy['reader']}, writer {copy['writer']}"]
+    return f"Before the act the copy {' and '.join(said)}, unlike the table."
+
+
+def _unproven(operation: Operation, read: TableProtocol, said: RehearsedProtocol) -> str:
+    """What does not hold of the copy after the act; "" where all does."""
+    if _protocol(read) != said:
+        return "Spark and the copy's own log name different protocols."
+    is_named = COORDINATED in said["features"]
+    if is_named == (operation is Operation.ENABLE):
+        return ""
+    return f"The copy's protocol {'still names' if is_named else 'lacks'} {COORDINATED}."
+
+
+def _failure(outcome: SparkOutcome) -> JobFailed:
+    told = outcome.error
+    code = (told.condition or told.type) if told else outcome.state
+    return JobFailed(code, told.sentence if told else f"Spark's job ended as {outcome.state}.")
+
+
+def _outcome(change: CoordinationRequest, told: RehearsalDocument) -> str:
+    act = "Enabling" if change.operation is Operation.ENABLE else "The drop"
+    after = told["after"]
+    protocol = f"reader {after['reader']}, writer {after['writer']}" if after else "unknown"
+    shut = len({(one["engine"], one["versions"]) for one in told["shut_out"]})
+    whom = f"{shut} kind{'s' if shut != 1 else ''} of engine would lose access" if shut else "no engine loses access"
+    refused = f" Delta refused: {' '.join(told['refused'])}" if told["refused"] else ""
+    differs = f" {told['differs']}" if told["differs"] else ""
+    return f"{act} went through on a copy in {told['seconds']:.0f} s: protocol {protocol}, {whom}.{refused}{differs}"

@@ -1,0 +1,100 @@
+"""The JSON of the commands about writers: their settings, a text examined, a self-test.
+
+What stands beside a type is the example of the documentation, which is written from here.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, TypedDict
+
+Moment = Annotated[str, "2026-11-20T10:00:00Z"]
+
+
+class BroughtDocument(TypedDict):
+    """A name from documents, with the releases that read it, and what to write for one that none reads."""
+
+    name: str
+    read_by: Annotated[str, "2.2.0 to 4.4.0 | no release"]
+    does: str
+    instead: str
+    source: str
+
+
+class PlatformDocument(TypedDict):
+    """What a platform is given, each text with its title, and what is claimed of it, each with its mark."""
+
+    name: Annotated[str, "spark | kubernetes | emr | glue | databricks | flink | trino | delta-rs"]
+    title: str
+    texts: Annotated[list[dict[str, str]], [{"title": "…", "text": "…"}]]
+    claims: Annotated[list[dict[str, str]], [{"text": "…", "mark": "verified | source | documented | inferred"}]]
+
+
+class ConfJson(TypedDict):
+    """`commits conf --json`; each of `settings` and `new_tables` is a `session_conf.Setting`."""
+
+    mechanism: Annotated[str, "log_store"]
+    delta: Annotated[str, "4.4.0"]
+    pyspark: Annotated[str, "4.2.0"]
+    checked: Annotated[str, "run on S3A"]
+    packages: Annotated[list[str], ["io.delta:…"]]
+    settings: Annotated[list[dict[str, str]], [{"key": "…", "value": "…", "why": "…", "older": "…"}]]
+    new_tables: Annotated[list[dict[str, str]], []]
+    warnings: list[str]
+    spark_submit: str
+    pyspark_session: str
+    cluster_conf: str
+    brought: list[BroughtDocument]
+    providers: Annotated[list[dict[str, str]], [{"title": "…", "dynamodb": "com.amazonaws.auth.…", "s3a": "…"}]]
+    platforms: list[PlatformDocument]
+
+
+class WriterTestJson(TypedDict):
+    """`writer-test --store NAME --json` and `writer-test --check TOKEN --json`; `script` is empty with `--check`."""
+
+    token: Annotated[str, "3f1c…"]
+    uri: Annotated[str, "s3a://lake/_levee_writer_test/3f1c…"]
+    connection: Annotated[str, "prod"]
+    store: Annotated[str, "delta_log"]
+    kind: Annotated[str, "log_store | commit_coordinator"]
+    state: Annotated[str, "not-seen | unfinished | lock-taken | no-lock | not-known"]
+    sentence: str
+    evidence: Annotated[
+        Mapping[str, object],
+        {
+            "read_at": "2026-11-20T10:00:00Z",
+            "versions": [0, 1, 2, 3],
+            "staged": [],
+            "gave_way": [],
+            "entries": [{"store": "delta_log", "path": "s3a://lake/…", "file": "…", "complete": True}],
+            "registrations": [],
+            "unread_stores": [],
+            "objects": 12,
+        },
+    ]
+    asked_at: Moment
+    checked_at: Moment | None
+    cleaned_at: Annotated[str | None, None]
+    script: str
+
+
+class WriterFindingDocument(TypedDict):
+    """`corrected`: the rule no longer finds it in the corrected text, which was read again."""
+
+    rule: Annotated[str, "region"]
+    severity: Annotated[str, "critical | warning | info"]
+    key: Annotated[str, "spark.io.delta.storage.S3DynamoDBLogStore.ddb.region"]
+    wrong: str
+    effect: str
+    instead: str
+    source: str
+    corrected: bool
+
+
+class DoctorJson(TypedDict):
+    """`doctor FILE --json`; `compared_with` is null without `--table` and `--store`; values of `masked` are hidden."""
+
+    syntax: Annotated[str, "spark-submit | spark-defaults.conf | PySpark | JSON | SparkApplication"]
+    compared_with: Annotated[str | None, "s3a://lake/orders"]
+    findings: list[WriterFindingDocument]
+    corrected: str
+    masked: Annotated[list[str], ["spark.hadoop.fs.s3a.secret.key"]]
+    not_judged: list[str]

@@ -1,0 +1,152 @@
+"""Trying an enable or a drop first, on real Spark: the table stays as it is, and nothing is left of the copy."""
+
+import json
+from typing import Any
+
+import pytest
+
+from coordinator.coordination import rehearsing
+from coordinator.coordination.checks import Operation
+from coordinator.coordination.rehearsal_places import FOLDER
+from coordinator.models import DeltaTable
+from coordinator.observation.passes import observe_connection
+from dashboard.connections.access import lake_access
+from dashboard.jobs import lifecycle
+from dashboard.jobs.models import Job, JobState
+from lake.aws.access import open_lake
+from sandbox.ground import DELTA_COMMITS, DELTA_LOG
+from sandbox.log_store_writer import file_name
+from tests.conformance.between import Between, Moment
+from tests.conformance.console import Console, SparkOfLevee
+from tests.conformance.coordinated import Coordinated
+
+pytestmark = [pytest.mark.spark, pytest.mark.django_db(transaction=True)]
+
+CONVERSION = "Make the conversion commit"
+HOSTILE = 'zoë\'s `t` "q"; -- %41 +=ü'
+
+
+def everything(table: Coordinated) -> tuple[list[tuple[str, bytes]], list[Any], list[Any]]:
+    """Every object of the bucket with its bytes, and every item of both stores, asked of the servers themselves."""
+    objects = [(key, table.client.get(table.bucket, key)) for key, _ in table.client.list(table.bucket, "")]
+    stores = [
+        sorted(table.client.dynamodb("Scan", TableName=name, ConsistentRead=True)["Items"], key=repr)
+        for name in (DELTA_COMMITS, DELTA_LOG)
+    ]
+    return sorted(objects), stores[0], stores[1]
+
+
+def scratch_objects(table: Coordinated) -> list[str]:
+    return [key for key, _ in table.client.list(table.bucket, "") if FOLDER in key]
+
+
+def protocol_of(table: Coordinated) -> dict[str, Any]:
+    """The newest protocol action of the published log, read line by line."""
+    found: dict[str, Any] = {}
+    for version in table.published():
+        for line in table.read(file_name(version)).decode().splitlines():
+            found = json.loads(line).get("protocol", found)
+    features = {*found.get("readerFeatures", []), *found.get("writerFeatures", [])}
+    return {"reader": found["minReaderVersion"], "writer": found["minWriterVersion"], "features": sorted(features)}
+
+
+def of(job: Job) -> dict[str, Any]:
+    assert job.state == JobState.SUCCEEDED, (job.error_code, job.message)
+    return dict(job.result["rehearsal"])
+
+
+def plain(table: Coordinated) -> None:
+    table.create(coordinated=False)
+    table.append(2)
+
+
+def coordinated(table: Coordinated) -> None:
+    table.create()
+    table.append(2)
+
+
+MADE = {Operation.ENABLE: plain, Operation.DROP: coordinated}
+
+
+@pytest.mark.parametrize("name", ["plain", HOSTILE])
+@pytest.mark.parametrize("operation", [Operation.ENABLE, Operation.DROP])
+def test_a_rehearsal_leaves_all_as_it_is_and_shows_what_the_act_then_does(
+    table: Coordinated, console: Console, operation: Operation, name: str
+) -> None:
+    table.key = f"{table.key}/{name}"
+    MADE[operation](table)
+    before, protocol = everything(table), protocol_of(table)
+    told = of(console.rehearse(operation, table.uri))
+    assert everything(table) == before
+    assert told["before"] == protocol
+    assert (told["is_removed"], told["not_removed"], told["differs"]) == (True, [], "")
+    assert CONVERSION in {one["name"] for one in told["steps"]} or operation is Operation.DROP
+    assert all(one["seconds"] >= 0 for one in told["steps"])
+    assert len(told["commits"]) == {Operation.ENABLE: 2, Operation.DROP: 4}[operation]
+    assert console.act(operation, table.uri).state == JobState.SUCCEEDED
+    assert told["after"] == protocol_of(table)
+    assert bool(told["shut_out"]) is (operation is Operation.ENABLE)
+
+
+def test_a_rehearsed_drop_shows_what_is_removed_besides(table: Coordinated, console: Console) -> None:
+    coordinated(table)
+    removing = {"remove_features": ("vacuumProtocolCheck", "inCommitTimestamp")}
+    told = of(console.rehearse(Operation.DROP, table.uri, **removing))
+    assert told["refused"] == []
+    console.drop(table.uri, **removing)
+    assert told["after"] == protocol_of(table)
+    assert scratch_objects(table) == []
+
+
+@pytest.mark.parametrize(
+    ("operation", "step"), [(Operation.ENABLE, CONVERSION), (Operation.DROP, "First commit, through the coordinator")]
+)
+def test_a_rehearsal_whose_java_is_killed_at_the_act_removes_its_copy(
+    table: Coordinated, console: Console, spark_of_levee: SparkOfLevee, operation: Operation, step: str
+) -> None:
+    MADE[operation](table)
+    before = everything(table)
+    spark_of_levee.at_step[step] = spark_of_levee.kill_java
+    job = console.rehearse(operation, table.uri)
+    assert (job.state, job.error_code) == (JobState.FAILED, "JVM_ENDED")
+    assert "Of the copy nothing is left:" in job.message
+    assert job.result["rehearsal"]["found"] > "1 object"
+    assert everything(table) == before
+
+
+def test_a_cancelled_rehearsal_removes_its_copy(
+    table: Coordinated, console: Console, dynamodb: Between, spark_of_levee: SparkOfLevee
+) -> None:
+    plain(table)
+    before = everything(table)
+
+    def cancel() -> None:
+        assert lifecycle.request_cancel(Job.objects.get(kind="rehearse-coordination").pk, "somebody")
+
+    spark_of_levee.at_step[CONVERSION] = cancel
+    dynamodb.at(Moment("PutItem", before=spark_of_levee.await_end, is_passed_on=False, is_answered=False))
+    job = console.rehearse(Operation.ENABLE, table.uri)
+    assert job.state == JobState.CANCELLED
+    assert "Of the copy nothing is left:" in job.message
+    assert everything(table) == before
+
+
+def test_what_a_rehearsal_left_is_no_table_and_the_next_one_removes_it(
+    table: Coordinated, console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if Levee had been killed with its Spark: nobody removed anything."""
+    plain(table)
+    console.observe(table.uri)
+    before = everything(table)
+    with monkeypatch.context() as dead:
+        dead.setattr(rehearsing, "remove_leftovers", lambda lake, found: [])
+        job = console.rehearse(Operation.ENABLE, table.uri)
+    assert (job.state, job.error_code) == (JobState.FAILED, "NotRemoved")
+    [left] = [item["tableId"]["S"] for item in everything(table)[1]]
+    assert left in job.message
+    assert scratch_objects(table)
+    with open_lake(lake_access(console.connection)) as lake:
+        observe_connection(console.connection, lake, threads=2, in_full=True)
+    assert [row.uri for row in DeltaTable.objects.all()] == [table.uri]
+    of(console.rehearse(Operation.ENABLE, table.uri))
+    assert everything(table) == before
