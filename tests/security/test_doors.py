@@ -16,6 +16,7 @@ JOBS = {
     "coordinator/rescue/jobs.py",
     "coordinator/tasks.py",
     "coordinator/settings/jobs.py",
+    "coordinator/writer_tests/jobs.py",
 }
 # Carries a move of TTL on, step by step, for hours; see test_ttl_migration.py of settings.
 TICKS = {"coordinator/settings/ttl_ticks.py"}
