@@ -163,7 +163,7 @@ def test_spark_killed_amid_a_copy_goes_on_where_it_ended(ground, monkeypatch, wa
     total = len(names) + len(HOSTILE)
     run = advance_here(start(ground.plan(engine="spark")), said.append)
 
-    assert any("Spark ended by itself" in sentence for sentence in said), said
+    assert any("The Spark worker ended by itself (signal 9)" in sentence for sentence in said), said
     assert (run.state, run.copied + run.already_there, run.listed) == ("complete", total, total)
     assert 0 < run.already_there < total
     assert ground.copies() == ground.originals()
