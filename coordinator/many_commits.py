@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from django.core.management.base import CommandParser
 
 from changes.commands import ChangeCommand, or_failed
-from coordinator.contract import ManyCommitsJob, ManyCommitsJson
 from coordinator.coordination.actions import act_on_many
 from coordinator.coordination.checks import Operation
+from coordinator.coordination.contract import ManyCommitsJob, ManyCommitsJson
 from coordinator.coordination.jobs import MANY
 from coordinator.lookup import connection_named
 from coordinator.protocols.verdict import State

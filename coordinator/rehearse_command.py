@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from django.core.management.base import CommandParser
 
 from changes.commands import ChangeCommand, closing, has_failed, or_failed
-from coordinator.contract import RehearsalDocument, RehearsalJson, RehearsedProtocol
 from coordinator.coordination.actions import REHEARSED, rehearse
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import rehearsal_of
+from coordinator.coordination.contract import RehearsalDocument, RehearsalJson, RehearsedProtocol
 from coordinator.coordination.reading import CoordinationRequest
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError

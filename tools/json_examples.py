@@ -25,6 +25,7 @@ _BLOCK = re.compile(r"(<!-- json: (\w+) -->\n```json\n)(.*?)(\n```)", re.DOTALL)
 _MARKED = re.compile(r"<!-- json: (\w+) -->")
 MODULES = (
     "coordinator.contract",
+    "coordinator.coordination.contract",
     "coordinator.writers.contract",
     "backups.contract",
     "dashboard.alerts.queries",

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from coordinator.contract import CheckDocument, PreflightDocument
+from coordinator.coordination.contract import CheckDocument, PreflightDocument
 
 
 class Operation(StrEnum):

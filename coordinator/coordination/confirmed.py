@@ -7,8 +7,8 @@ from django.db.models import QuerySet
 
 from changes.documents import PlanDocument, PlannedResult, planned_by
 from changes.gate import Confirmation, is_too_old, read_at
-from coordinator.contract import CheckDocument, PreflightDocument, RehearsalDocument
 from coordinator.coordination.checks import Operation
+from coordinator.coordination.contract import CheckDocument, PreflightDocument, RehearsalDocument
 from coordinator.coordination.gate import ChecksFailed, PreflightNeeded
 from coordinator.coordination.reading import CoordinationRequest
 from dashboard.jobs.models import Job

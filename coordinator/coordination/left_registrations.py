@@ -8,8 +8,8 @@ one registration, and that no request for it is under way any more.
 from dataclasses import dataclass
 
 from changes.plan import ChangePlan
-from coordinator.contract import LeftRegistrations
 from coordinator.coordination.checks import Operation
+from coordinator.coordination.contract import LeftRegistrations
 from coordinator.coordination.situation import Situation
 from coordinator.protocols.wording import joined, thousands, verb
 from coordinator.repairs.orphans import orphans, removal, why_not_lost

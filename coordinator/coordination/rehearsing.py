@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import Refusal
-from coordinator.contract import RehearsalDocument, RehearsedProtocol, ShutOut
 from coordinator.coordination.carrying_out import CutShort, Keep, SparkAtWork, plan_now
 from coordinator.coordination.checks import Operation, Preflight
 from coordinator.coordination.compatibility import EngineSupport, ReadSupport, WriteSupport, matrix
 from coordinator.coordination.confirmed import RehearsalResult
+from coordinator.coordination.contract import RehearsalDocument, RehearsedProtocol, ShutOut
 from coordinator.coordination.features import COORDINATED, features_of
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.coordination.rehearsal_leftovers import Leftovers, StoresToAsk, read_leftovers, remove_leftovers

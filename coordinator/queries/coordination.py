@@ -8,10 +8,10 @@ from django.urls import reverse
 
 from changes.asking import ShownPlan
 from changes.pages import PageSlots, PageWords, PlanPage
-from coordinator.contract import CheckDocument, PreflightDocument, RehearsalDocument
 from coordinator.coordination.actions import ACT_KEY, REHEARSED, many_name
 from coordinator.coordination.checks import CheckState, Operation
 from coordinator.coordination.confirmed import CheckResult, newest_rehearsal, rehearsal_of
+from coordinator.coordination.contract import CheckDocument, PreflightDocument, RehearsalDocument
 from coordinator.coordination.jobs import change_of
 from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.reading import CoordinationRequest

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from coordinator.contract import PreflightDocument
 from coordinator.coordination.checks import Operation
+from coordinator.coordination.contract import PreflightDocument
 from coordinator.coordination.features import BROUGHT, COORDINATED, IN_COMMIT_TIMESTAMP, LEFT_BEHIND, VACUUM_CHECK
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import CommitStore, DeltaTable

@@ -8,12 +8,12 @@ from django.core.management.base import CommandParser
 
 from changes.commands import NOTHING_CHANGED, ChangeCommand, closing, has_failed, or_failed, plan_in_words
 from changes.documents import PlanDocument, planned_by
-from coordinator.contract import CommitsJob, CommitsJson, PreflightDocument
 from coordinator.coordination.actions import act, check
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.columns import one_line
 from coordinator.coordination.conf_documents import conf_document
 from coordinator.coordination.confirmed import checks_of
+from coordinator.coordination.contract import CommitsJob, CommitsJson, PreflightDocument
 from coordinator.coordination.features import LEFT_BEHIND
 from coordinator.coordination.jobs import change_of
 from coordinator.coordination.least_policies import AccessKind, WriterEngine

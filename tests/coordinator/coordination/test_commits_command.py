@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from coordinator.contract import CommitsJson, ManyCommitsJson
 from coordinator.coordination.bulk import ManyParams
 from coordinator.coordination.confirmed import ActParams, ActResult, CheckParams, CheckResult
+from coordinator.coordination.contract import CommitsJson, ManyCommitsJson
 from coordinator.models import DeltaTable
 from coordinator.writers.contract import ConfJson
 from dashboard.audit.models import AuditEntry

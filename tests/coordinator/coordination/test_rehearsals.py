@@ -7,10 +7,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from coordinator.contract import RehearsalJson
 from coordinator.coordination import actions, rehearsing
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import CheckParams, RehearsalResult
+from coordinator.coordination.contract import RehearsalJson
 from coordinator.coordination.rehearsal_places import FOLDER, folder_of, rehearsal_places, scratch_of
 from coordinator.models import DeltaTable
 from dashboard.accounts.gate import NotAllowed
