@@ -1,7 +1,6 @@
 """Every rule of the doctor: a text that trips it, the corrected text, and what it says of both."""
 
 import ast
-from contextlib import suppress
 from dataclasses import dataclass
 
 import pytest
@@ -505,13 +504,20 @@ def test_what_is_about_secrets_and_none_itself_stays(text: str) -> None:
     assert (found.text, found.masked) == (text, ())
 
 
+def outcome(text: str) -> str:
+    """What is said of a text: itself as read, or why it is refused."""
+    try:
+        return examine(text).text
+    except PasteRefused as refusal:
+        return str(refusal)
+
+
 @pytest.mark.parametrize(
     "text", ["a" * 200_000, "secret" * 30_000, "secret" + " " * 200_000, "spark.a " + "\\" * 200_000, "s3://" * 40_000]
 )
 def test_the_time_taken_grows_with_the_text_alone(text: str) -> None:
     """Each of these takes hours where a pattern begins anew at every character."""
-    with suppress(PasteRefused):
-        examine(text)
+    assert outcome(text)
 
 
 PIECES = [

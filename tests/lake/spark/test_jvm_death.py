@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -138,12 +139,11 @@ def cut(worker: SparkWorker, job: SparkJob, step: str) -> SparkOutcome:
     return outcome
 
 
-def require_lost(outcome: SparkOutcome, later: tuple[str, ...]) -> None:
-    """It is lost and says how; a short step may be over before its beginning is heard of, and a later one named."""
-    assert (outcome.state, outcome.began) == ("lost", True)
-    assert outcome.error is not None
-    assert "Java process was killed (signal 9)" in outcome.error.sentence
-    assert [step for step in later if f"It was at {step!r}" in outcome.error.sentence]
+def lost_at(outcome: SparkOutcome) -> str:
+    """The step at which it says that its JVM was killed, "" where it says anything else."""
+    said = outcome.error.sentence if outcome.error else ""
+    found = re.search(r"Java process was killed \(signal 9\).* It was at '(.+)'\.$", said)
+    return found[1] if found and (outcome.state, outcome.began) == ("lost", True) else ""
 
 
 def steps_of(outcome: SparkOutcome) -> tuple[str, ...]:
@@ -186,7 +186,7 @@ def test_a_job_whose_jvm_is_killed_at_its_work_is_lost_and_the_next_one_is_done_
 ) -> None:
     make, steps = job_of(kind, spark_lake, mortal)
     at = steps.index(CHANGING[kind])
-    require_lost(cut(mortal, make(), steps[at]), steps[at:])
+    assert lost_at(cut(mortal, make(), steps[at])) in steps[at:]
     outcome = mortal.run(make())
     assert outcome.state == "done", outcome
     assert steps_of(outcome) == steps
@@ -199,7 +199,8 @@ def test_a_job_whose_jvm_is_killed_at_any_of_its_steps_is_lost(
 ) -> None:
     make, steps = job_of(kind, spark_lake, mortal)
     for at, step in enumerate(steps):
-        require_lost(cut(mortal, make(), step), steps[at:])
+        # A short step may be over before its beginning is heard of, and a later one named.
+        assert lost_at(cut(mortal, make(), step)) in steps[at:]
 
 
 def test_a_jvm_that_is_killed_at_rest_takes_its_worker_along_and_the_next_job_never_notices(
