@@ -3,6 +3,7 @@
 None is sent twice by Levee itself: whoever asks again is told by the checks what is done already.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -26,7 +27,7 @@ from lake.spark.sql import delta_path, property_list, quote_name, quote_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SparkCall(LakeCall):
+class SparkCall(LakeCall, ABC):
     """One statement of Spark.
 
     `location` is the table as its writers spell it, `log_store` the DynamoDB table of the log store that plain commits
@@ -39,9 +40,9 @@ class SparkCall(LakeCall):
     on_coordinator: ClassVar[str] = ""
 
     @property
+    @abstractmethod
     def job(self) -> SparkJob:
         """What Spark is given; SparkRefused where it cannot be."""
-        raise NotImplementedError
 
     @property
     def permissions(self) -> tuple[Permission, ...]:
