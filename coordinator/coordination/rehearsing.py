@@ -185,7 +185,7 @@ class _Rehearsal:
         with suppress(JobCancelled):
             self.context.log(f"The copy at {told['scratch']} was {found.sentence}.")
         if left.is_empty:
-            return f"Of the copy nothing is left: {found.sentence} were removed."
+            return f"Of the copy nothing is listed any more: {found.sentence} were removed."
         return f"Of the copy this stays, until the next rehearsal of this table: {'; '.join(told['not_removed'])}."
 
 

@@ -36,7 +36,7 @@ class RemoveScratch(LakeCall):
 
     @property
     def condition(self) -> str:
-        return "If-Match: the ETag that was read; nothing is left afterwards."
+        return "If-Match: the ETag that was read; nothing is listed afterwards."
 
     @property
     def permissions(self) -> tuple[Permission, ...]:
@@ -54,7 +54,7 @@ class RemoveScratch(LakeCall):
             raise Stop(
                 f"{short(left)} came while the scratch folder was cleaned: the script is at work. Plan it again."
             )
-        return done(f"{counted(len(self.objects), 'object')} deleted; nothing is left below {self.prefix}.")
+        return done(f"{counted(len(self.objects), 'object')} deleted; nothing is listed below {self.prefix}.")
 
     def _delete(self, sending: Sending, key: str, etag: str) -> None:
         try:

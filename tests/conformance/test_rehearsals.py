@@ -109,7 +109,7 @@ def test_a_rehearsal_whose_java_is_killed_at_the_act_removes_its_copy(
     spark_of_levee.at_step[step] = spark_of_levee.kill_java
     job = console.rehearse(operation, table.uri)
     assert (job.state, job.error_code) == (JobState.FAILED, "JVM_ENDED")
-    assert "Of the copy nothing is left:" in job.message
+    assert "Of the copy nothing is listed any more:" in job.message
     assert job.result["rehearsal"]["found"] > "1 object"
     assert everything(table) == before
 
@@ -127,7 +127,7 @@ def test_a_cancelled_rehearsal_removes_its_copy(
     dynamodb.at(Moment("PutItem", before=spark_of_levee.await_end, is_passed_on=False, is_answered=False))
     job = console.rehearse(Operation.ENABLE, table.uri)
     assert job.state == JobState.CANCELLED
-    assert "Of the copy nothing is left:" in job.message
+    assert "Of the copy nothing is listed any more:" in job.message
     assert everything(table) == before
 
 

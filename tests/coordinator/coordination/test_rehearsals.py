@@ -27,7 +27,7 @@ from tests.coordinator.coordination.test_commits_command import commits, text
 from tests.json_types import missing
 
 pytestmark = pytest.mark.django_db
-NOTHING_LEFT = "Of the copy nothing is left: "
+NOTHING_LEFT = "Of the copy nothing is listed any more: "
 
 
 def everything(desk: Desk) -> tuple[list[Any], list[Any]]:
