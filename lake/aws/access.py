@@ -79,10 +79,12 @@ def open_lake(access: Access, *, parallel: int = 32, retry_policy: RetryPolicy |
     """
     retry_policy = retry_policy or RetryPolicy()
     requests = RequestCount()
-    session = botocore.session.Session()
+    # It takes as long to make as several answers of S3, and keys given outright need none.
+    given = access.static_credentials
+    session = None if given else botocore.session.Session()
     endpoints = Endpoints(access.endpoint_url, access.dynamodb_endpoint_url)
-    transport = Transport(_ca_bundle(access, session), parallel, retry_policy.connect, retry_policy.read)
-    credentials = _own_credentials(access, session)
+    transport = Transport(_ca_bundle(session), parallel, retry_policy.connect, retry_policy.read)
+    credentials: CredentialSource = StaticCredentials(*given) if given else ChainCredentials(session)
     wire = Wire(transport, credentials, requests, retry_policy)
     if access.role_arn:
         sts = endpoints.origin("sts", access.region)
@@ -94,15 +96,9 @@ def open_lake(access: Access, *, parallel: int = 32, retry_policy: RetryPolicy |
     return Lake(S3(wire, endpoints, access.region), dynamodb, services, requests, transport, credentials)
 
 
-def _own_credentials(access: Access, session: botocore.session.Session) -> CredentialSource:
-    if access.static_credentials:
-        return StaticCredentials(*access.static_credentials)
-    return ChainCredentials(session)
-
-
-def _ca_bundle(access: Access, session: botocore.session.Session) -> str:
+def _ca_bundle(session: botocore.session.Session | None) -> str:
     """The certificates that AWS_CA_BUNDLE or the profile names; keys given outright need no profile to be in order."""
-    if access.static_credentials:
+    if session is None:
         return os.environ.get("AWS_CA_BUNDLE", "")
     try:
         return session.get_config_variable("ca_bundle") or ""
