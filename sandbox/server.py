@@ -106,7 +106,7 @@ def origin(server: BaseWSGIServer) -> str:
 def running(port: int = 0) -> Iterator[str]:
     """Serve in a thread for as long as the block lasts; gives the origin. Servers of one process share one lake."""
     server = bind(port)
-    thread = Thread(target=server.serve_forever, name="sandbox", daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.05,), name="sandbox", daemon=True)
     thread.start()
     try:
         yield origin(server)

@@ -5,3 +5,6 @@ from contextlib import ExitStack
 
 ENDINGS = ExitStack()
 atexit.register(ENDINGS.close)
+
+POLL_SECONDS = 0.01
+"""How often a server of a test looks whether it is to end: by itself it would twice a second, at each test's cost."""

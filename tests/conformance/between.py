@@ -10,6 +10,7 @@ from typing import Any
 
 import urllib3
 
+from tests.endings import POLL_SECONDS
 from tests.waiting import scaled
 
 Body = dict[str, Any]
@@ -125,7 +126,7 @@ def between(target: str) -> Iterator[Between]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     stands.origin = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(POLL_SECONDS,), daemon=True)
     thread.start()
     try:
         yield stands

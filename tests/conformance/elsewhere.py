@@ -9,6 +9,7 @@ from threading import Thread
 
 import urllib3
 
+from tests.endings import POLL_SECONDS
 from tests.waiting import scaled
 
 _SIGNED_FOR = re.compile(r"Credential=[^/]+/\d+/([^/]+)/s3/")
@@ -70,7 +71,7 @@ def elsewhere(target: str, region: str) -> Iterator[Elsewhere]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     stands.origin = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(POLL_SECONDS,), daemon=True)
     thread.start()
     try:
         yield stands

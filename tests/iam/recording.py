@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import urllib3
 
 from sandbox.client import REGION
+from tests.endings import POLL_SECONDS
 from tests.iam.evaluating import Asked
 from tests.waiting import scaled
 
@@ -140,7 +141,7 @@ def recording(target: str) -> Iterator[Recorder]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     recorder.origin = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(POLL_SECONDS,), daemon=True)
     thread.start()
     try:
         yield recorder

@@ -16,6 +16,7 @@ import pytest
 
 from dashboard.alerts import own_health
 from dashboard.alerts.webhook import _is_public
+from tests.endings import POLL_SECONDS
 from tests.waiting import scaled
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,7 +49,7 @@ def serving(status: int, location: str = "") -> Iterator[tuple[str, list[str]]]:
             pass
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(POLL_SECONDS,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}", asked
     server.shutdown()

@@ -33,6 +33,7 @@ from tests.builders.people import person, signed_in
 from tests.dashboard.alerts.mailbox import rude_server
 from tests.dashboard.alerts.test_mail import alert, message
 from tests.dashboard.test_addresses import routes
+from tests.endings import POLL_SECONDS
 from tests.security.table import RULES, Least
 from tests.security.visits import Visitor
 from tests.security.world import World
@@ -92,7 +93,7 @@ def echoing_server() -> Iterator[str]:
             pass
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(POLL_SECONDS,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()

@@ -17,6 +17,7 @@ from dashboard.alerts.rendering import render
 from dashboard.alerts.webhook import SIGNATURE_HEADER, NotAllowedThere, check_url, signature
 from tests.dashboard.alerts.test_mail import alert, message
 from tests.dashboard.alerts.week import MONDAY
+from tests.endings import POLL_SECONDS
 
 pytestmark = pytest.mark.django_db
 
@@ -45,7 +46,7 @@ class Receiver:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.origin = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(POLL_SECONDS,), daemon=True).start()
 
 
 @pytest.fixture

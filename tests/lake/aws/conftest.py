@@ -9,6 +9,7 @@ import boto3
 import pytest
 
 from lake.aws.access import Access, Lake, open_lake
+from tests.endings import POLL_SECONDS
 from tests.lake.aws.stub import StubServer, quick
 from tests.waiting import scaled
 
@@ -28,11 +29,14 @@ def _own_environment(monkeypatch, tmp_path):
 
 @pytest.fixture(scope="session")
 def endpoint() -> Iterator[str]:
+    from moto.cloudwatch.models import CloudWatchBackend
     from moto.server import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
+    # Of each bucket and table that any test before has left, moto would make metrics at each question for some.
+    CloudWatchBackend.aws_metric_data = property(lambda _: [])
     server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=True)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(POLL_SECONDS,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
