@@ -4,7 +4,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
 VENV_PYTHON := .venv/bin/python
 
-.PHONY: help setup run test test-fast test-slow test-postgres test-setup check bench lock clean python
+.PHONY: help setup run test test-fast test-all test-setup check bench lock clean python
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 24
@@ -18,17 +18,14 @@ setup: python ## install everything that run needs, once
 run: setup ## serve the console with a sandbox lake (PORT=8000, LEVEE_HOME=var)
 	@exec .venv/bin/levee run
 
-test: test-setup ## run every test that guards a promise (ARGS="tests/lake -k commit" for some)
+test: test-setup ## run what a change has to pass (ARGS="tests/lake -k commit" for some of it)
 	@$(VENV_PYTHON) -m tools.test $(ARGS)
 
-test-fast: test-setup ## run the tests without Spark, browser or other processes: after each change
-	@$(VENV_PYTHON) -m tools.test --layer fast $(ARGS)
+test-fast: test-setup ## run what needs no Spark, browser or other process: after each change
+	@$(VENV_PYTHON) -m tools.test --fast $(ARGS)
 
-test-slow: test-setup ## run soaks, long schedules and large sizes: before a release
-	@$(VENV_PYTHON) -m tools.test --layer slow $(ARGS)
-
-test-postgres: test-setup ## run what can differ on PostgreSQL, on a server of its own
-	@$(VENV_PYTHON) -m tools.test --layer postgres $(ARGS)
+test-all: test-setup ## run everything, part by part (PART=spark for one of them): before an issue is resolved
+	@$(VENV_PYTHON) -m tools.test --all $(if $(PART),--only $(PART)) $(ARGS)
 
 test-setup: python
 	@$(PYTHON) -m tools.setup --dynamodb-local

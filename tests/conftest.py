@@ -13,7 +13,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from pytest_django import Settings
 
-from tests import durations
+from tests.choosing import choose, of_part
 from tests.chromium import chromium  # noqa: F401 - shared by every folder with browser tests
 from tests.collecting import pytest_collection  # noqa: F401 - a hook of pytest's
 from tests.databases import check_reasons
@@ -22,7 +22,6 @@ from tests.grouping import arrange
 from tests.jars_home import JARS_HOME  # noqa: F401 - it is read before this home is set
 from tests.jvms import Census
 from tests.schedules.counting import Counting
-from tests.waiting import slowness
 
 HOME = Path(tempfile.mkdtemp(prefix="levee-tests-"))
 atexit.register(shutil.rmtree, HOME, ignore_errors=True)
@@ -36,30 +35,42 @@ settings.SANDBOX_ENDPOINT_FILE = HOME / "sandbox" / "endpoint"
 settings.STATIC_ROOT = HOME / "static"
 settings.STATIC_ROOT.mkdir()
 
-# How long an example takes says how busy the machine is.
-hypothesis_settings.register_profile("levee", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-hypothesis_settings.load_profile("levee")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    check_reasons(items)
-    arrange(items)
+QUICK, THOROUGH = 20, 200
+"""How many examples a property is tried on: by `make test`, the same ones each time, and by `make test-all`, others."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(durations.OPTION, action="store_true", help="write how long the tests take into the documentation")
+    parser.addoption("--part", default="", help="only the tests of this part of make test-all (tests/choosing.py)")
+    parser.addoption("--everything", action="store_true", help="every schedule, and many examples of each property")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    slowness()  # measured before there is any work, and inherited by the workers
+    everything = config.getoption("--everything")
+    # How long an example takes says how busy the machine is, and how much of what is drawn fits is not asked here.
+    hypothesis_settings.register_profile(
+        "levee",
+        deadline=None,
+        derandomize=not everything,
+        max_examples=THOROUGH if everything else QUICK,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+    hypothesis_settings.load_profile("levee")
     if hasattr(config, "workerinput"):
         return
     config.pluginmanager.register(census := Census())
     census.start()
     config.pluginmanager.register(Counting())
-    if config.getoption(durations.OPTION):
-        config.pluginmanager.register(durations.Durations())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    check_reasons(items)
+    arrange(items)
+    choose(items)
+    if part := config.getoption("--part"):
+        kept = of_part(items, part)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
 
 
 def pytest_sessionfinish() -> None:

@@ -6,6 +6,7 @@ as well when its caller has gone, however that died: then a pipe between the two
 """
 
 import ctypes
+import math
 import os
 import select
 import shutil
@@ -25,18 +26,23 @@ LOOK_EVERY_SECONDS = 0.1
 SETTLING_SECONDS = 20.0
 """How long what a command has ended itself may take to vanish: a JVM that is killed gives its memory back first."""
 PR_SET_CHILD_SUBREAPER = 36
+TOO_LONG = 124
 LEFT_BEHIND = 70
 """The exit code where the command succeeded and left processes behind."""
 
 
-def run(words: Sequence[str], environment: Mapping[str, str], settling: float = SETTLING_SECONDS) -> int:
+def run(
+    words: Sequence[str], environment: Mapping[str, str], settling: float = SETTLING_SECONDS, limit: float = math.inf
+) -> int:
     """Run a command in the checkout and return its exit code; LEFT_BEHIND where it did not end what it had started.
+
+    A command that is not over after `limit` seconds is ended: TOO_LONG.
 
     Ctrl-C interrupts the command, which may still end its fixtures; a second one ends everything at once.
     """
     reading, writing = os.pipe()
     keeper = subprocess.Popen(
-        [sys.executable, "-m", "tools.contained", str(reading), str(settling), *words],
+        [sys.executable, "-m", "tools.contained", str(reading), str(settling), str(limit), *words],
         cwd=CHECKOUT,
         env={**os.environ, **environment},
         pass_fds=[reading],
@@ -55,24 +61,24 @@ def run(words: Sequence[str], environment: Mapping[str, str], settling: float = 
 
 
 def main() -> int:
-    """Be the keeper: the arguments are the caller's pipe, the seconds for settling, and the command."""
+    """Be the keeper: the arguments are the caller's pipe, the seconds for settling and in all, and the command."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    caller, settling, words = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
+    caller, settling, limit, words = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), sys.argv[4:]
     with tempfile.TemporaryDirectory(prefix="levee-run-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o711)  # a PostgreSQL that runs as another user keeps its socket below
         try:
             command = subprocess.Popen(words, env={**os.environ, "TMPDIR": folder}, close_fds=True)
-            code = _watch(command.pid, caller)
+            code = _watch(command.pid, caller, time.monotonic() + limit)
             return _settled(code, settling)
         finally:
             _end_all()
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _watch(command: int, caller: int) -> int:
+def _watch(command: int, caller: int, until: float) -> int:
     """Wait for the command, passing its caller's interrupts on; SystemExit where the caller has gone."""
-    while True:
+    while time.monotonic() < until:
         ready, _, _ = select.select([caller], [], [], LOOK_EVERY_SECONDS)
         if ready:
             if os.read(caller, 1) != INTERRUPT:
@@ -82,6 +88,8 @@ def _watch(command: int, caller: int) -> int:
         for number, status in _ended():
             if number == command:
                 return os.waitstatus_to_exitcode(status)
+    say("The command took longer than it may, and is ended.")
+    sys.exit(TOO_LONG)
 
 
 def _ended() -> list[tuple[int, int]]:

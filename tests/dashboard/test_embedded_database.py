@@ -29,6 +29,7 @@ def test_the_first_command_makes_the_tables_it_needs(tmp_path):
     assert (code, json.loads(printed), complaint) == (0, [], "")
 
 
+@pytest.mark.slow
 def test_two_first_commands_at_once_both_succeed(tmp_path):
     running = [
         subprocess.Popen(

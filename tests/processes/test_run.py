@@ -14,6 +14,7 @@ from django.conf import settings
 from dashboard.processes import redis
 from dashboard.processes.lock import free_port
 from dashboard.processes.strays import strays
+from tests.choosing import slowly
 from tests.processes.builders import in_background, short_folder, wait_for
 from tests.waiting import scaled
 
@@ -56,7 +57,7 @@ def status(port, path):
         connection.close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [slowly(signal.SIGINT), signal.SIGTERM])
 def test_everything_comes_up_and_nothing_is_left_behind(number):
     with short_folder() as home:
         port = free_port()
@@ -70,6 +71,7 @@ def test_everything_comes_up_and_nothing_is_left_behind(number):
         assert not redis.answers(home)
 
 
+@pytest.mark.slow
 def test_a_second_run_in_the_same_home_is_refused():
     with short_folder() as home, running(home, free_port()):
         second = started(home, free_port())
@@ -78,6 +80,7 @@ def test_a_second_run_in_the_same_home_is_refused():
         assert sentence.startswith(f"Levee already runs in {home}")
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_cleared_away_by_the_next():
     with short_folder() as home:
         with running(home, free_port()) as (process, _):
@@ -89,6 +92,7 @@ def test_a_killed_run_is_cleared_away_by_the_next():
         assert strays(home) == set()
 
 
+@pytest.mark.slow
 def test_a_taken_port_ends_the_start_with_one_sentence():
     with short_folder() as home, socket.create_server(("127.0.0.1", 0)) as taken:
         process = started(home, taken.getsockname()[1])
@@ -99,6 +103,7 @@ def test_a_taken_port_ends_the_start_with_one_sentence():
         assert "is taken" in sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "value"), [("LEVEE_DEBUG", "maybe"), ("LEVEE_SANDBOX", "perhaps"), ("PORT", "http")])
 def test_a_setting_that_cannot_be_read_ends_the_start_with_one_sentence_that_names_it(name, value):
     with short_folder() as home:

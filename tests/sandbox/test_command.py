@@ -48,6 +48,7 @@ def test_the_endpoint_is_announced_and_taken_back(tmp_path: Path) -> None:
     assert not (tmp_path / "sandbox" / "endpoint").exists()
 
 
+@pytest.mark.slow
 def test_a_taken_port_is_said_in_one_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     process = start_sandbox(tmp_path, "--no-spark")
     try:

@@ -9,7 +9,7 @@ from pytest_django import Settings
 from tests.lake.aws.conftest import _own_environment  # noqa: F401
 from tests.schedules.clock import Clock, stopped_clock
 from tests.schedules.counting import PROPERTY
-from tests.schedules.exploring import ALL, FEW, INTERRUPTIONS, MANY, Theatre
+from tests.schedules.exploring import ALL, FEW, INTERRUPTIONS, Theatre
 from tests.schedules.place import ENDPOINT
 from tests.schedules.scenes import Turns
 from tests.schedules.straight import go_straight
@@ -21,10 +21,15 @@ def clock() -> Iterator[Clock]:
         yield clock
 
 
-@pytest.fixture(params=[pytest.param(FEW, id="few"), pytest.param(MANY, id="many", marks=pytest.mark.slow)])
-def theatre(request: pytest.FixtureRequest, make_theatre: Callable[..., Theatre]) -> Theatre:
-    """Plays some schedules of each act, in the slow layer many."""
-    return make_theatre(request.param, INTERRUPTIONS)
+@pytest.fixture
+def theatre(make_theatre: Callable[..., Theatre], most_schedules: int) -> Theatre:
+    """Plays some schedules of each act; all of them for `make test-all`."""
+    return make_theatre(most_schedules, INTERRUPTIONS)
+
+
+@pytest.fixture
+def most_schedules(request: pytest.FixtureRequest) -> int:
+    return ALL if request.config.getoption("--everything") else FEW
 
 
 @pytest.fixture

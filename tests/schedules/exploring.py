@@ -1,18 +1,17 @@
 """Schedules: an act of Levee's, and what others do before each of its requests and after the last one."""
 
-import os
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from itertools import groupby
 
 import pytest
 
 from coordinator.coordination import carrying_out
 from lake.aws import access
+from tests.choosing import seed
 from tests.schedules.clock import Clock
 from tests.schedules.console import Console, taken_back
 from tests.schedules.gate import Gate, Killed, opened
@@ -20,11 +19,8 @@ from tests.schedules.scenes import Scene, Turn, Turns
 from tests.schedules.spark import ModelSpark
 from tests.schedules.world import World
 
-FEW, MANY, ALL = 0, 40, sys.maxsize
-"""How many schedules of each scene and act are played, at each request one at the least: always, in the slow layer, and
-wherever time does not matter."""
-ASKED = os.environ.get("LEVEE_SCHEDULES", "")
-"""Another number for all tests, or "all"."""
+FEW, ALL = 6, sys.maxsize
+"""How many schedules of each scene and act are played: by `make test`, which draws them, and by `make test-all`."""
 MOST_SHOWN = 12
 END: Turns = (Turn("the end of Levee's process"),)
 """Nobody acts, and the process that was sending requests ends."""
@@ -73,7 +69,8 @@ Judge = Callable[[Stage], object]
 class Theatre:
     """Plays schedules one after the other, each from the same beginning.
 
-    It plays `most` of each scene and act; to the turns of others `interruptions` of Levee itself are added.
+    It plays `most` of each scene and act, or the one that is called `only`; to the turns of others `interruptions` of
+    Levee itself are added.
     """
 
     def __init__(
@@ -81,9 +78,9 @@ class Theatre:
     ) -> None:
         self._clock = clock
         self._patch = monkeypatch
-        named = {"": most, "all": ALL}
-        self._most = named[ASKED] if ASKED in named else int(ASKED)
+        self._most = most
         self._interruptions = interruptions
+        self.only = ""
         self.played = 0
 
     @contextmanager
@@ -96,16 +93,20 @@ class Theatre:
                 self._console.look()
             yield self._stage(scene)
 
-    def explore(self, scene: Scene, name: str, act: Act, judge: Judge, *, weight: int = 1) -> Iterator[str]:
+    def explore(self, scene: Scene, name: str, act: Act, judge: Judge) -> Iterator[str]:
         """Play the schedules of an act in the scene that is set; yields a sentence for each that ended wrong.
 
-        `act` is done with the turns in its midst, `judge` looks at what came of it. Of an act with more `weight`, as
-        many times more schedules are played.
+        `act` is done with the turns in its midst, `judge` looks at what came of it.
         """
-        for schedule in drawn([*self._schedules(scene, name, act)], self._most * weight):
+        for schedule in self._chosen([*self._schedules(scene, name, act)]):
             self.played += 1
             wrongs = self._play(schedule, act, judge)
             yield from (f"{schedule} ({wrongs.where}): {wrong}" for wrong in wrongs.sentences)
+
+    def _chosen(self, schedules: Sequence[Schedule]) -> Sequence[Schedule]:
+        if self.only:
+            return [schedule for schedule in schedules if str(schedule) == self.only]
+        return schedules if len(schedules) <= self._most else drawn(schedules, self._most)
 
     def _schedules(self, scene: Scene, name: str, act: Act) -> Iterator[Schedule]:
         """Each turn at each request; the act is done once undisturbed to count them."""
@@ -164,14 +165,8 @@ class Wrongs:
 
 
 def drawn(schedules: Sequence[Schedule], most: int) -> Sequence[Schedule]:
-    """All of them, or one at each request and as many as asked for in all, drawn the same each time."""
-    if len(schedules) <= most:
-        return schedules
-    chance = random.Random(str(schedules[0]))
-    by_request = groupby(schedules, key=lambda one: one.position)
-    chosen = [chance.choice(list(of_it)) for _, of_it in by_request]
-    left = [one for one in schedules if one not in chosen]
-    return [*chosen, *chance.sample(left, max(0, most - len(chosen)))]
+    """As many of them as asked for: the same ones wherever the seed is the same."""
+    return random.Random(f"{seed()} {schedules[0]}").sample(schedules, most)
 
 
 def told(found: Iterable[str]) -> str:

@@ -15,7 +15,6 @@ from tests.schedules.place import COORDINATOR
 from tests.schedules.scenes import Scene, Turn, alone, beside, places, standing
 from tests.schedules.world import Program, World
 
-WEIGHT = 4
 ENABLE, DROP = Operation.ENABLE, Operation.DROP
 AFTERWARDS = {ENABLE: Mechanism.COORDINATED_COMMITS, DROP: Mechanism.SINGLE_DRIVER}
 
@@ -66,7 +65,7 @@ def explore(theatre: Theatre, scene: Scene, operation: Operation) -> Iterator[st
     with theatre.scene(scene) as stage:
         stage.console.look()
         checked = stage.console.check(operation)
-        yield from theatre.explore(scene, operation.value, carry_out(checked, operation), converge, weight=WEIGHT)
+        yield from theatre.explore(scene, operation.value, carry_out(checked, operation), converge)
 
 
 @pytest.mark.parametrize("scene", [*enabling_scenes()], ids=name)

@@ -16,7 +16,6 @@ SCENES = (
     *(*coordinated_scenes.SOUND, *coordinated_scenes.LOSSES, *coordinated_scenes.BREACHES),
     *guarded_scenes.SCENES,
 )
-WEIGHT = 4
 ASKED_FOR_IN: Mapping[str, str] = {
     "publish-commit": "spark after put entry",
     "complete-entry": "spark after copy",
@@ -69,7 +68,7 @@ def explore(theatre: Theatre, scene: Scene) -> Iterator[str]:
     with theatre.scene(scene) as stage:
         stage.console.look()
         for plan in stage.console.plan():
-            found = theatre.explore(scene, plan["title"], repair(plan), converge, weight=WEIGHT)
+            found = theatre.explore(scene, plan["title"], repair(plan), converge)
             yield from (wrong for wrong in found if not is_beyond_every_condition(scene, wrong))
 
 

@@ -9,16 +9,16 @@ from coordinator.coordination.checks import Operation
 from coordinator.repairs.kinds import REPAIRS
 from tests.schedules import test_coordination, test_repairs, test_sweeps
 from tests.schedules.ending import converge
-from tests.schedules.exploring import ALL, INTERRUPTIONS, Theatre, told
+from tests.schedules.exploring import INTERRUPTIONS, Theatre, told
 from tests.schedules.scenes import Scene
 
 COORDINATED = {Operation.ENABLE: "plain table", Operation.DROP: "coordinated table, spark before its first change"}
 
 
 @pytest.fixture
-def stopping(make_theatre: Callable[..., Theatre]) -> Theatre:
-    """Plays Levee alone, and ends it at each of its requests."""
-    return make_theatre(ALL, INTERRUPTIONS)
+def stopping(make_theatre: Callable[..., Theatre], most_schedules: int) -> Theatre:
+    """Plays Levee alone, and ends it at some or each of its requests."""
+    return make_theatre(most_schedules, INTERRUPTIONS)
 
 
 def alone(scenes, name: str) -> Scene:

@@ -12,6 +12,7 @@ from dashboard.accounts.roles import Role
 from dashboard.accounts.scope import OWN_PAGES, WHOLE_CONSOLE, owned_parts
 from tests.builders.lake import make_connection
 from tests.builders.people import person
+from tests.choosing import slowly
 from tests.dashboard.test_addresses import routes
 from tests.security.table import RULES, Least
 from tests.security.visits import Visit, Visitor
@@ -42,6 +43,7 @@ def test_every_address_is_classified() -> None:
     assert {name for name, _ in routes()} == set(RULES)
 
 
+@pytest.mark.parametrize("world", ["writable", *map(slowly, MODES[1:])], indirect=True)
 @pytest.mark.parametrize("who", WHO)
 def test_get(world: World, who: str) -> None:
     visitor, level = Visitor(WHO[who]), Least[who.upper()]

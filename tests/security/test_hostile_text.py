@@ -10,6 +10,7 @@ from django.core.management import call_command
 
 from dashboard.accounts.roles import Role
 from dashboard.web.exports import export
+from tests.choosing import slowly
 from tests.dashboard.test_addresses import routes
 from tests.security.markup import Page
 from tests.security.poison import poison
@@ -36,7 +37,7 @@ def pages(visitor: Visitor, world: World) -> Iterator[tuple[str, Visit]]:
             yield name, visitor.visit("get", world.path(name))
 
 
-@pytest.mark.parametrize("kind", TEXTS)
+@pytest.mark.parametrize("kind", ["markup after it", *(slowly(kind) for kind in TEXTS if kind != "markup after it")])
 def test_every_page_shows_it_as_text(kind: str) -> None:
     world = World()
     visitor = Visitor(Role.ADMIN)

@@ -34,6 +34,7 @@ def test_no_test_module_imports_what_is_slow_to_import(tmp_path: Path) -> None:
     assert HEAVY & packages == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["pyarrow", "moto"])
 def test_such_an_import_would_be_seen(package: str, tmp_path: Path) -> None:
     module = tmp_path / "test_slow.py"

@@ -4,7 +4,6 @@ import stat
 import pytest
 
 from tools import machine, setup
-from tools import test as suite
 
 
 def program(folder, name, text):
@@ -72,12 +71,3 @@ def test_a_uv_that_does_not_work_is_not_used(bare):
 
 def test_a_uv_that_works_is_used(bare):
     assert str(program(bare, "uv", "exit 0")) == setup.uv_on_path()
-
-
-def test_without_chromium_the_rest_is_run_and_what_was_left_out_is_named_at_the_end(bare, monkeypatch, capsys):
-    calls = []
-    monkeypatch.setattr(suite.contained, "run", lambda words, _: calls.append(words) or 0)
-    monkeypatch.setattr(suite.sys, "argv", ["tools.test"])
-    assert suite.main() == 0
-    assert calls[0][-2:] == ["-m", "(not slow) and not browser"]
-    assert capsys.readouterr().out.splitlines()[-1].startswith("Left out: the browser tests: no Chromium")

@@ -1,36 +1,11 @@
 """How the suite runs: which test goes where, what shared JVMs make room for, and how long a wait may be."""
 
-import time
-
 import pytest
 
 from tests import grouping, waiting
 from tests.databases import REASONS, check_reasons
-from tests.durations import layer_of
 from tests.jvms import SparkJvms
-
-
-class Item:
-    """A test as collected: its name, its marks, and the fixtures it uses."""
-
-    def __init__(self, name: str, *marks: pytest.MarkDecorator, uses: tuple[str, ...] = ()) -> None:
-        self.nodeid, self.fixturenames = name, uses
-        self.marks = [mark.mark for mark in marks]
-
-    def get_closest_marker(self, name: str) -> pytest.Mark | None:
-        return next(self.iter_markers(name), None)
-
-    def iter_markers(self, name: str):
-        return (mark for mark in self.marks if mark.name == name)
-
-    def add_marker(self, mark: pytest.MarkDecorator) -> None:
-        self.marks.append(mark.mark)
-
-    @property
-    def group(self) -> str:
-        mark = self.get_closest_marker("xdist_group")
-        return mark.args[0] if mark else ""
-
+from tests.tools.items import Item
 
 SPARK, BROWSER = pytest.mark.spark, pytest.mark.browser
 
@@ -102,20 +77,6 @@ def test_a_mark_for_postgresql_without_a_known_reason_is_refused(reasons):
 def test_every_reason_for_postgresql_is_a_sentence_of_why():
     check_reasons([Item("a test", pytest.mark.postgres(*REASONS))])
     assert all(len(why.split()) > 3 for why in REASONS.values())
-
-
-def test_the_dearest_mark_names_the_layer():
-    assert layer_of({"django_db": 1, "spark": 1}) == "spark"
-    assert layer_of({"parametrize": 1}) == "pure"
-
-
-def test_a_busy_machine_is_given_more_time(monkeypatch):
-    monkeypatch.delenv(waiting.VARIABLE)
-    now = iter((0.0, 2.0))
-    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(now))
-    assert waiting.slowness() == waiting.AT_LEAST * 2.0 / waiting.KNOWN_JOB_SECONDS
-    monkeypatch.setattr(waiting.time, "monotonic", time.monotonic)
-    assert waiting.scaled(2) == 2 * waiting.slowness()
 
 
 def test_a_wait_ends_with_its_condition_and_not_with_its_limit():

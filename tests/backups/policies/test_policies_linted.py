@@ -12,6 +12,7 @@ KEY = "arn:aws:kms:eu-west-1:222222222222:key/1"
 PLANS = (names(source_key=KEY, destination_key=KEY), names(), names(uses_batch=False))
 
 
+@pytest.mark.slow
 def test_linters_find_nothing_wrong_with_any_policy_of_a_plan():
     found = [(one.kind, one.document) for plan in PLANS for one in policy_documents(plan)]
 

@@ -35,6 +35,7 @@ def test_a_plans_own_role_copies(world):
     assert request_of(world).role_arn == OWN
 
 
+@pytest.mark.slow
 def test_without_one_the_role_that_the_policies_propose_copies(world):
     asked(world)
     assert request_of(world).role_arn == "arn:aws:iam::999999999999:role/levee-batch-warehouse-daily"

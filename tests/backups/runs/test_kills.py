@@ -20,6 +20,7 @@ from lake.aws.wire import Wire
 from tests.backups.runs.deaths import Deaths, dying
 from tests.backups.runs.ground import Ground, counts
 from tests.backups.runs.world import NOW, Killed, World, inhabit, make_plan, start, tick
+from tests.choosing import slowly
 from tests.waiting import scaled
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
@@ -44,7 +45,7 @@ def run_with(deaths: Deaths) -> None:
                 lose_silent(NOW)
 
 
-@pytest.mark.parametrize("engine", ["spark", "s3-batch"])
+@pytest.mark.parametrize("engine", ["spark", slowly("s3-batch")])
 def test_a_worker_killed_before_any_write_or_call_hands_its_run_over(monkeypatch, engine):
     for number in count(1):
         with transaction.atomic():
@@ -93,6 +94,7 @@ def test_a_worker_killed_while_it_cancels_hands_that_over(monkeypatch):
     assert number > 5
 
 
+@pytest.mark.slow
 def test_a_worker_killed_while_it_fails_a_run_hands_that_over(monkeypatch):
     """The manifest that S3 was given has another number of tasks: a reason that no second try removes."""
     for number in count(1):
@@ -115,7 +117,8 @@ def test_a_worker_killed_while_it_fails_a_run_hands_that_over(monkeypatch):
     assert number > 20
 
 
-@pytest.mark.parametrize("engine", ["spark", "s3-batch"])
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["spark", slowly("s3-batch")])
 def test_a_worker_killed_before_or_after_any_request_to_aws_hands_its_run_over(monkeypatch, settings, tmp_path, engine):
     ground = Ground(keys=("t/a b", "t/empty"))
     ground.allow(settings, tmp_path)

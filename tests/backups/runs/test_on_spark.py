@@ -123,6 +123,7 @@ def test_a_run_takes_the_inventory_that_s3_delivered(lake, buckets, backup, neve
     assert run["state"] == "complete_with_gaps"
     assert (run["objects"]["copied"], run["objects"]["vanished"]) == (len(KEYS) + 1, 1)
     assert run["objects"]["listed"] == len(KEYS) + 2
+    assert [lake.get(vault, f"warehouse/orders/{key}") for key in KEYS] == [key.encode() for key in KEYS]
 
 
 def test_a_bucket_is_made_once(lake):

@@ -16,12 +16,13 @@ import pytest
 from tests.backups.runs.ground import KEYS, Ground
 from tests.backups.runs.outside import MEETING
 from tests.backups.runs.processes import Home
+from tests.choosing import slowly
 
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("runs-in-processes"), pytest.mark.postgres("locks")]
 KILLS = {
+    "killed-while-copying": ("spark", "s3:CopyObject"),
     "killed-in-the-gate": ("s3-batch", "s3:CreateJob"),
     "killed-while-s3-copies": ("s3-batch", "s3:UpdateJobStatus"),
-    "killed-while-copying": ("spark", "s3:CopyObject"),
 }
 TWICE = {"twice-spark": "spark", "twice-s3-batch": "s3-batch"}
 
@@ -32,6 +33,7 @@ def home(tmp_path_factory) -> Home:
     return Home(tmp_path_factory.mktemp("home"), Ground(), plans)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plan", KILLS)
 def test_the_next_process_finishes_the_run_of_one_that_was_killed(home, plan):
     engine, operation = KILLS[plan]
@@ -62,7 +64,7 @@ def shared(request, tmp_path_factory) -> Iterator[Home]:
             server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-@pytest.mark.parametrize("plan", TWICE)
+@pytest.mark.parametrize("plan", ["twice-spark", slowly("twice-s3-batch")])
 def test_two_processes_that_start_a_plan_at_once_do_one_run(shared, plan):
     both = [shared.begin("backup", "run", plan, "--json", pause_after=MEETING) for _ in range(2)]
     first, second = (json.loads(shared.finish(process)) for process in both)

@@ -59,6 +59,7 @@ def test_the_audit_log_has_the_table_before_and_after(desk, plain) -> None:
     assert entry.after["registration"]["table_id"] == table_id(plain.uri)
 
 
+@pytest.mark.slow
 def test_the_cold_start_of_spark_is_a_step_of_the_job(desk, plain) -> None:
     job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
@@ -94,6 +95,7 @@ def test_a_drop_removes_what_stays_only_where_asked_for_and_stands_if_delta_refu
     assert "vacuumProtocolCheck stays, as Delta says: History needs it." in job.message
 
 
+@pytest.mark.slow
 def test_a_drop_tells_of_what_is_left_in_the_end(desk, coordinated) -> None:
     job = desk.run(desk.act(desk.checked(desk.change(DROP, coordinated, remove_features=("vacuumProtocolCheck",)))))
 
@@ -294,6 +296,7 @@ def test_a_drop_of_many_needs_their_number_typed(desk) -> None:
     assert desk.run(many(desk, tables, DROP)).state == "succeeded"
 
 
+@pytest.mark.slow
 def test_the_audit_row_of_each_of_many_has_the_requests_that_wrote(desk) -> None:
     table = desk.coordinated()
     desk.spark._append({"table": table.uri})

@@ -82,6 +82,7 @@ def test_a_drop_needs_the_tables_name(desk: Desk, coordinated: DeltaTable, typed
     assert desk.console.table(ROOT).mechanism == "coordinated_commits"
 
 
+@pytest.mark.slow
 def test_a_named_table_is_dropped_and_a_feature_removed_if_asked(desk: Desk, coordinated: DeltaTable) -> None:
     words = ("--apply", "--confirm", "sales.orders", "--remove", "vacuumProtocolCheck")
 
@@ -160,6 +161,7 @@ def test_what_makes_no_sense_ends_in_2(words: list[str], match: str) -> None:
 # Many
 
 
+@pytest.mark.slow
 def test_the_plan_of_many_names_those_touched_and_why_the_others_are_not(desk: Desk, coordinated: DeltaTable) -> None:
     one = desk.plain("a/one")
 
@@ -173,6 +175,7 @@ def test_the_plan_of_many_names_those_touched_and_why_the_others_are_not(desk: D
     assert "Nothing was changed. --apply carries it out." in printed
 
 
+@pytest.mark.slow
 def test_many_are_enabled_with_one_outcome_each_and_dropped_by_their_number(desk: Desk) -> None:
     uris = [desk.plain(root).uri for root in ("a/one", "a/two")]
     other = desk.plain("b/three")
@@ -189,6 +192,7 @@ def test_many_are_enabled_with_one_outcome_each_and_dropped_by_their_number(desk
     assert other.uri not in str(enabled)
 
 
+@pytest.mark.slow
 def test_what_is_printed_is_of_its_type(desk: Desk, coordinated: DeltaTable) -> None:
     one, how = desk.plain("a/one"), ("--store", desk.store, "--apply", "--writers-paused")
     checked = commits("enable", one.uri, "--store", desk.store)
@@ -217,6 +221,7 @@ def test_enabling_many_needs_the_statement_too(desk: Desk, plain: DeltaTable) ->
     assert desk.spark.asked == []
 
 
+@pytest.mark.slow
 def test_many_stop_at_the_first_failure_if_asked_and_end_in_1(desk: Desk) -> None:
     desk.plain("a/one")
     desk.plain("a/two")

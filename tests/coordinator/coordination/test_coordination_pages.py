@@ -125,6 +125,7 @@ def test_without_the_statement_nothing_is_queued(client: Client, desk: Desk, pla
     assert not Job.objects.filter(kind="enable-coordinated-commits").exists()
 
 
+@pytest.mark.slow
 def test_the_drop_page_has_both_commits_what_stays_and_no_truncation(
     client: Client, desk: Desk, coordinated: DeltaTable
 ) -> None:
@@ -158,6 +159,7 @@ def test_a_drop_needs_a_fresh_password(desk: Desk, coordinated: DeltaTable) -> N
     assert not Job.objects.filter(kind="drop-coordinated-commits").exists()
 
 
+@pytest.mark.slow
 def test_checks_of_a_quarter_of_an_hour_ago_show_no_form(client: Client, desk: Desk, coordinated: DeltaTable) -> None:
     address = desk.checks_page(client, coordinated, "drop")
     job = Job.objects.filter(kind="check-coordination").latest("created_at")
@@ -206,6 +208,7 @@ def test_a_path_that_spark_cannot_be_given_is_refused_before_spark_is_asked(
     assert desk.spark.asked == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("feature", "words"), [("catalogManaged", "catalogue"), ("timeTravelSquared", "does not know timeTravelSquared")]
 )
@@ -222,6 +225,7 @@ def test_a_catalogue_or_an_unknown_feature_is_refused_before_spark_is_asked(
     assert desk.spark.asked == []
 
 
+@pytest.mark.slow
 def test_coordinator_settings_with_unknown_keys_are_refused_before_spark_is_asked(
     client: Client, desk: Desk, coordinated: DeltaTable
 ) -> None:
@@ -236,6 +240,7 @@ def test_coordinator_settings_with_unknown_keys_are_refused_before_spark_is_aske
     assert len(desk.spark.asked) == before
 
 
+@pytest.mark.slow
 def test_confirmed_twice_leads_to_the_same_job(client: Client, desk: Desk, plain: DeltaTable) -> None:
     address = desk.checks_page(client, plain, "enable")
     fields = hidden(body(client.get(address)), address)
@@ -313,6 +318,7 @@ def test_unknown_acts_and_foreign_jobs_are_not_found(client: Client, desk: Desk,
 # A half-made drop
 
 
+@pytest.mark.slow
 def test_a_drop_stopped_half_way_offers_to_finish_and_to_undo(
     client: Client, desk: Desk, coordinated: DeltaTable
 ) -> None:
@@ -354,6 +360,7 @@ def test_a_schema_is_given_as_sql(client: Client, desk: Desk) -> None:
     assert (job.params["columns"], job.params["partition_by"]) == ("id BIGINT, day DATE", ["day"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
@@ -385,6 +392,7 @@ def test_more_rows_keep_what_was_typed(client: Client, desk: Desk) -> None:
 # Many
 
 
+@pytest.mark.slow
 def test_many_shows_which_are_touched_and_which_not(client: Client, desk: Desk, coordinated: DeltaTable) -> None:
     desk.plain("a/plain")
 

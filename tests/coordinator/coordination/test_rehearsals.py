@@ -82,6 +82,7 @@ def test_a_rehearsal_that_is_cut_short_removes_its_copy(
     assert everything(desk) == before
 
 
+@pytest.mark.slow
 def test_what_cannot_be_removed_is_named_and_removed_by_the_next(
     desk: Desk, plain: DeltaTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_viewer_tries_nothing(desk: Desk, plain: DeltaTable) -> None:
         actions.rehearse(actor(Role.VIEWER), desk.console.connection, desk.change(Operation.ENABLE, plain))
 
 
+@pytest.mark.slow
 def test_the_page_of_an_act_tries_it_and_shows_what_came_of_it(desk: Desk, plain: DeltaTable) -> None:
     client: Client = signed_in(Role.OPERATOR)
     page = desk.checks_page(client, plain, "enable")
@@ -134,6 +136,7 @@ def test_the_page_of_an_act_tries_it_and_shows_what_came_of_it(desk: Desk, plain
     assert NOTHING_LEFT in html
 
 
+@pytest.mark.slow
 def test_the_command_tries_it_and_prints_what_came_of_it(desk: Desk, plain: DeltaTable) -> None:
     before = everything(desk)
 
@@ -145,6 +148,7 @@ def test_the_command_tries_it_and_prints_what_came_of_it(desk: Desk, plain: Delt
     assert everything(desk) == before
 
 
+@pytest.mark.slow
 def test_a_rehearsal_that_fails_ends_the_command_in_1(desk: Desk, plain: DeltaTable) -> None:
     desk.spark.at[CONVERT] = ends("failed", "Out of memory.")
 
@@ -168,6 +172,7 @@ def test_only_the_copy_of_a_known_table_is_taken_for_one() -> None:
     assert rehearsal_places([place, stranger, ("lake", "sales/orders")], [("lake", "sales/orders")]) == {place}
 
 
+@pytest.mark.slow
 def test_the_registration_of_a_copy_that_stays_makes_no_table(
     desk: Desk, plain: DeltaTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from coordinator.models import Commit, DeltaTable
 from coordinator.observation import logfiles
 from tests.builders.delta import add, checkpoint_bytes, commit_bytes, commit_info, crc_bytes, first_commit_bytes
@@ -199,6 +201,7 @@ def test_copies_that_vanish_before_they_are_compared_are_not_called_equal(writte
     assert the_table().findings.get(code="C4").evidence["bytes_equal"] is None
 
 
+@pytest.mark.slow
 def test_unreadable_checksums_are_not_tried_without_end(written, guard, observe_guarded):
     written.table("sales/orders", commits=40)
     for version in range(40):
@@ -268,6 +271,7 @@ def test_a_commit_made_between_the_scan_and_the_listing_is_no_foreign_one(writte
     assert (the_table().published_version, the_table().state) == (3, "healthy")
 
 
+@pytest.mark.slow
 def test_a_log_of_more_than_a_page_is_read_whole(written, observe):
     written.table("sales/orders", commits=2)
     for number in range(1_001):

@@ -78,11 +78,13 @@ def test_a_finding_is_printed_as_its_contract_says(pending):
     assert (finding["version"], finding["repairs"]) == (3, ["publish-commit"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["s3a", "s3", "s3n"])
 def test_a_table_is_found_under_every_scheme(pending, scheme):
     assert printed("table", pending.replace("s3a:", f"{scheme}:"))["uri"] == pending
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("written_as", ["{}/", "{}//", "{}%2F"])
 def test_a_slash_at_the_end_does_not_hide_a_table(pending, written_as):
     assert printed("table", written_as.format(pending))["uri"] == pending
@@ -118,6 +120,7 @@ def test_the_list_of_tables_is_worst_first(pending, written, observe):
     assert [table["state"] for table in printed("tables")] == ["pending", "healthy"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "count"),
     [
@@ -176,6 +179,7 @@ def test_observing_one_table_reads_it_alone(written, allowed):
     assert DeltaTable.objects.get().uri == uri
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("asked", ["my%20orders", "my orders/", "/my orders"])
 def test_observing_a_known_table_reads_it_however_it_is_spelled(written, allowed, asked):
@@ -260,6 +264,7 @@ def test_without_a_connection_observing_says_what_to_do():
     assert (error.returncode, "levee apply" in str(error)) == (1, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["tables", "--state", "rosy"], ["table"], ["observe", "--nonsense"]])
 def test_wrong_usage_ends_in_two_with_nothing_on_stdout(words):
     ended = subprocess.run([sys.executable, "manage.py", *words], capture_output=True, text=True, timeout=scaled(60))

@@ -77,6 +77,7 @@ def critical(reading: Reading) -> list[tuple[str, int | None]]:
     return [(one.code, one.version) for one in reading.verdict.findings if one.severity is Severity.CRITICAL]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [20, 1_000])
 @pytest.mark.parametrize("scanned", [True, False])
 @pytest.mark.parametrize("pace", PACES.values(), ids=PACES.keys())

@@ -39,6 +39,7 @@ def check_neighbour() -> None:
     assert stored("sales.neighbour").entries.count() == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -60,6 +61,7 @@ def test_words_of_a_commit_are_stored_as_they_fit(written, observe, neighbour, w
     check_neighbour()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "actions",
     [
@@ -103,6 +105,7 @@ def test_an_entry_is_stored_as_it_fits(written, observe, neighbour, changes):
     check_neighbour()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

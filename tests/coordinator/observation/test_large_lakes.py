@@ -20,6 +20,7 @@ def put_items(written, root: str, versions: range) -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_log_far_longer_than_what_is_kept_of_its_entries_is_told_whole(written, observe, monkeypatch):
     monkeypatch.setattr(surveys, "NEWEST_KEPT", 50)
     written.table("sales/orders", commits=300)
@@ -33,6 +34,7 @@ def test_a_log_far_longer_than_what_is_kept_of_its_entries_is_told_whole(written
     assert Entry.objects.count() == 50
 
 
+@pytest.mark.slow
 def test_entries_older_than_what_is_kept_are_removed_and_incomplete_ones_stay(written, observe, monkeypatch):
     monkeypatch.setattr(surveys, "NEWEST_KEPT", 50)
     written.table("sales/orders", commits=60)
@@ -45,6 +47,7 @@ def test_entries_older_than_what_is_kept_are_removed_and_incomplete_ones_stay(wr
     assert Entry.objects.count() == 51
 
 
+@pytest.mark.slow
 def test_a_commit_on_a_long_log_writes_few_rows(written, observe):
     written.table("sales/orders", commits=300)
     observe()
@@ -99,6 +102,7 @@ def test_queries_of_an_unchanged_pass_do_not_grow_with_the_tables(connection, ma
     assert counts[1] - counts[0] <= 5
 
 
+@pytest.mark.slow
 def test_queries_of_a_chunk_do_not_grow_with_its_findings(written, observe):
     written.table("sales/orders", commits=3, log_store=True)
     with CaptureQueriesContext(database) as few:

@@ -119,6 +119,7 @@ def test_a_folder_of_many_files_is_left_at_the_sight_of_its_log():
     assert ([root.key for root in found.roots], s3.pages) == (["t"], 1)
 
 
+@pytest.mark.slow
 def test_a_folder_of_endless_files_is_left_and_said(written, observe, monkeypatch):
     monkeypatch.setattr(discovery, "MOST_PAGES", 1)
     for number in range(1_005):

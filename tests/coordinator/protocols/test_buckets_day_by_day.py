@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from coordinator.protocols.bucket_tables import TableInBucket, WaitingFile
@@ -24,7 +24,6 @@ SIZES = st.sampled_from([1, 900, 1_024, 40_000, 131_071, 131_072, 500_000, 9_000
 LIMITS = st.sampled_from([0, 899, 900, 1_024, 50_000, 131_072, 1_000_000])
 ROOTS = ("orders/", "sales/orders/", "")
 TAG = {"Key": "k", "Value": "v"}
-THOROUGH = settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,6 @@ def of_commit(verdict: BucketVerdict, version: int) -> Iterator[datetime]:
             yield midnight_from(one.at)
 
 
-@THOROUGH
 @given(worlds())
 def test_each_waiting_file_goes_at_the_midnight_that_was_told(world: World) -> None:
     verdict, lost = world.judged(), world.lived()
@@ -152,7 +150,6 @@ def test_each_waiting_file_goes_at_the_midnight_that_was_told(world: World) -> N
             assert told <= at
 
 
-@THOROUGH
 @given(worlds(tags=True))
 def test_no_needed_file_goes_within_14_days_of_a_green_verdict_nor_ever_a_published_one(world: World) -> None:
     verdict, lost = world.judged(), world.lived()
@@ -163,7 +160,6 @@ def test_no_needed_file_goes_within_14_days_of_a_green_verdict_nor_ever_a_publis
     assert [key for key in waiting if (at := lost[key]) is not None and at - NOW <= 14 * DAY] == []
 
 
-@THOROUGH
 @given(worlds(tags=True))
 def test_whatever_goes_within_a_day_stands_below_unsafe(world: World) -> None:
     verdict, lost = world.judged(), world.lived(2)
@@ -172,7 +168,6 @@ def test_whatever_goes_within_a_day_stands_below_unsafe(world: World) -> None:
     assert not soon or verdict.assessment.state is State.UNSAFE
 
 
-@THOROUGH
 @given(worlds(), st.integers(0, 40 * 86_400))
 def test_a_verdict_is_judged_again_before_the_clock_makes_it_wrong(world: World, later: int) -> None:
     moment, judged_at = NOW + timedelta(seconds=later), NOW
@@ -185,7 +180,6 @@ def test_a_verdict_is_judged_again_before_the_clock_makes_it_wrong(world: World,
     assert kept.deadlines == fresh.deadlines
 
 
-@THOROUGH
 @given(worlds(both_sizes=False))
 def test_a_log_that_is_called_reached_does_lose_a_file_by_then_and_not_before(world: World) -> None:
     verdict, lost = world.judged(), world.lived(200)

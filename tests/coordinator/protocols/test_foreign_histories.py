@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.protocols.diagnosis import diagnose
@@ -163,19 +163,16 @@ def must_be_found(life: Life) -> set[int]:
     return {v for v, one in published if one.foreign and one.made_at >= before}
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.sampled_from([DAY, DAY, 2 * DAY]), st.lists(st.one_of(*usual), min_size=3, max_size=25))
 def test_without_a_foreign_writer_none_is_found(ttl: int, happened: list[tuple[Any, ...]]) -> None:
     live(Life(ttl), happened)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.sampled_from([DAY, DAY, 2 * DAY]), st.lists(st.one_of(*usual, foreign, foreign), min_size=3, max_size=25))
 def test_a_foreign_writer_is_found_whatever_its_clock_says(ttl: int, happened: list[tuple[Any, ...]]) -> None:
     live(Life(ttl), happened)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.one_of(*usual), min_size=0, max_size=12), st.sampled_from([0, 60, -60]))
 def test_at_first_sight_a_foreign_writer_with_a_right_clock_is_found(
     happened: list[tuple[Any, ...]], behind: int

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.protocols.absence import missed, withhold
@@ -138,7 +138,6 @@ def facts(draw: st.DrawFn) -> TableFacts:
     )
 
 
-@settings(max_examples=300, deadline=None)
 @given(facts())
 def test_a_verdict_holds_together_whatever_was_read(given_facts: TableFacts) -> None:
     verdict = diagnose(given_facts)
@@ -153,7 +152,6 @@ def test_a_verdict_holds_together_whatever_was_read(given_facts: TableFacts) -> 
         assert verdict.accepted_version >= verdict.published_version
 
 
-@settings(max_examples=300, deadline=None)
 @given(facts())
 def test_one_look_alone_pages_nobody_for_what_it_did_not_see(given_facts: TableFacts) -> None:
     first = diagnose(given_facts)
@@ -164,7 +162,6 @@ def test_one_look_alone_pages_nobody_for_what_it_did_not_see(given_facts: TableF
     assert twice == first
 
 
-@settings(max_examples=100, deadline=None)
 @given(facts())
 def test_every_version_in_a_verdict_is_one_that_delta_can_have(given_facts: TableFacts) -> None:
     verdict = diagnose(given_facts)
@@ -174,7 +171,6 @@ def test_every_version_in_a_verdict_is_one_that_delta_can_have(given_facts: Tabl
     assert all(0 <= version < 2**63 for version in shown)
 
 
-@settings(max_examples=100, deadline=None)
 @given(facts())
 def test_nothing_outside_the_log_is_ever_asked_for(given_facts: TableFacts) -> None:
     asked = [*wanted_heads(given_facts), *(name for pair in wanted_comparisons(given_facts) for name in pair[1:])]
@@ -183,7 +179,6 @@ def test_nothing_outside_the_log_is_ever_asked_for(given_facts: TableFacts) -> N
     assert len(set(wanted_heads(given_facts))) == len(wanted_heads(given_facts))
 
 
-@settings(max_examples=100, deadline=None)
 @given(facts())
 def test_nothing_is_wanted_that_was_looked_up(given_facts: TableFacts) -> None:
     assert not set(wanted_heads(given_facts)) & set(given_facts.heads)

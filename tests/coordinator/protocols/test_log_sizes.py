@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.protocols.log_sizes import SizeRange, joined_ranges, ranges_of, read_ranges, stored_ranges
@@ -21,7 +21,6 @@ FILES = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(FILES, st.integers(0, 2**34))
 def test_each_file_lies_in_a_range_of_its_class_that_is_as_old_and_less_than_twice_as_wide(files, size):
     ranges = joined_ranges(files)
@@ -33,7 +32,6 @@ def test_each_file_lies_in_a_range_of_its_class_that_is_as_old_and_less_than_twi
     assert {r.least for r in ranges} | {r.most for r in ranges} <= {one.least for one in files}
 
 
-@settings(deadline=None)
 @given(FILES, FILES)
 def test_what_is_listed_twice_or_in_parts_gives_the_same_ranges(first, second):
     whole = joined_ranges([*first, *second])

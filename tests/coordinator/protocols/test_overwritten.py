@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass, replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.protocols.diagnosis import diagnose
@@ -317,7 +317,6 @@ def kept(version: int, one: Settled) -> Provenance:
     return replace(known, store="delta_log" if file else None, file_name=file, lock_domain=URI if file else None)
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.lists(settled(), min_size=1, max_size=8))
 def test_an_overwritten_version_is_never_passed_over_and_no_other_is_alarming(past: list[Settled]) -> None:
     versions = dict(enumerate(past))
@@ -332,7 +331,6 @@ def test_an_overwritten_version_is_never_passed_over_and_no_other_is_alarming(pa
     assert all(one.was_read is False for version, one in versions.items() if version in changed - alarmed)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(settled().filter(lambda one: one.was_read), min_size=1, max_size=8))
 def test_what_was_read_at_first_sight_is_always_decided(past: list[Settled]) -> None:
     versions = dict(enumerate(past))

@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.protocols.log_view import LogView
@@ -222,7 +222,6 @@ sightings = st.tuples(st.one_of(nothing, of_a_file), st.one_of(nothing, of_an_it
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(sightings, min_size=2, max_size=6))
 def test_no_reading_replaces_what_was_known(readings: list[Provenance]) -> None:
     known = readings[0]
@@ -236,7 +235,6 @@ def test_no_reading_replaces_what_was_known(readings: list[Provenance]) -> None:
         known = after
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(sightings, min_size=1, max_size=5))
 def test_a_reading_that_is_told_twice_adds_nothing(readings: list[Provenance]) -> None:
     known = readings[0]
@@ -248,7 +246,6 @@ def test_a_reading_that_is_told_twice_adds_nothing(readings: list[Provenance]) -
 LOCKS = st.tuples(st.sampled_from(["one", "two"]), st.sampled_from(["eu", "us"]), st.sampled_from([URI, "s3://lake/t"]))
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(LOCKS, min_size=1, max_size=6, unique=True), st.data())
 def test_what_one_lock_accepted_is_never_taken_for_another_ones_in_whatever_order_it_is_seen(locks, data) -> None:
     accepted = {lock: temp_name(3, f"{place:08d}") for place, lock in enumerate(locks)}

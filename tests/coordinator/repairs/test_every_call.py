@@ -7,6 +7,7 @@ import pytest
 from changes.calls import LakeCall, Result
 from coordinator.repairs.record_calls import Abandon
 from lake.aws.access import Lake
+from tests.choosing import slowly
 from tests.coordinator.repairs.scenes import KINDS, REQUIREMENTS, SCENES, WRITING_SCENES
 from tests.coordinator.repairs.world import WRITES, Meddled, make, refusal
 
@@ -67,7 +68,8 @@ def test_a_requirement_writes_nothing(world, port, scene):
 
 
 @pytest.mark.parametrize(
-    "code", ["AccessDenied", "ThrottlingException", "SlowDown", "ConnectionFailed", "NoSuchBucket"]
+    "code",
+    ["AccessDenied", "NoSuchBucket", slowly("ThrottlingException"), slowly("SlowDown"), slowly("ConnectionFailed")],
 )
 @pytest.mark.parametrize("scene", SCENES, ids=name)
 def test_a_call_that_aws_refuses_at_first_has_failed_and_changed_nothing(world, port, scene, code):

@@ -1,27 +1,17 @@
-"""Random histories of both protocols with crashes, mishaps and repairers between every two requests.
+"""Random histories of both protocols with crashes, mishaps and repairers between every two requests."""
 
-`LEVEE_HISTORIES` sets the number of histories of each kind; more of them, and longer ones, take accordingly longer.
-"""
-
-import os
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.coordinator.repairs.coordinated_history import CoordinatedHistory
 from tests.coordinator.repairs.histories import History, LogStoreHistory
 
-HISTORIES = int(os.environ.get("LEVEE_HISTORIES", "150"))
 SHORTEST, LONGEST = 8, 50
 
 whichever = st.integers(0, 7)
 several = st.integers(1, 20)
-histories = settings(
-    max_examples=HISTORIES,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
 
 CRASHED_WRITER = st.tuples(st.just("crash"), st.just("write"), whichever, st.integers(4, 9))
 """Most of these leave an accepted commit that is not published, or not completed."""
@@ -60,7 +50,6 @@ def live(history: History, happened: list[tuple[Any, ...]]) -> None:
         history.kill_all(repairs=True)
 
 
-@histories
 @given(
     events(
         st.just(("a_day_passes",)),
@@ -74,7 +63,6 @@ def test_log_store_histories_lose_nothing_and_invent_nothing(happened):
     live(LogStoreHistory(), happened)
 
 
-@histories
 @given(
     events(
         st.just(("a_day_passes",)),

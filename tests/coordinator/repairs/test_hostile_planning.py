@@ -1,6 +1,6 @@
 """Whatever items and listings hold, planning answers, and no plan leaves the table's own log and items."""
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from changes.plan import ChangePlan
 from coordinator.protocols.diagnosis import diagnose
@@ -21,7 +21,6 @@ def repair_facts(read: TableFacts) -> RepairFacts:
     return RepairFacts(read, verdict, (), "commits", raw, files)
 
 
-@settings(max_examples=300, deadline=None)
 @given(facts())
 def test_planning_answers_and_stays_within_the_table(read):
     for outcome in plan_repairs(repair_facts(read)):

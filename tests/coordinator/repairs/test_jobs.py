@@ -40,6 +40,7 @@ def test_a_confirmed_plan_publishes_the_commit_and_its_finding_is_resolved(conso
     assert (table.state, table.published_version) == ("healthy", 3)
 
 
+@pytest.mark.slow
 def test_each_call_is_a_step_with_what_became_of_it(console: Console) -> None:
     table = console.pending()
     plan = console.plan(table)
@@ -52,6 +53,7 @@ def test_each_call_is_a_step_with_what_became_of_it(console: Console) -> None:
     assert job.events.count() == len(calls)
 
 
+@pytest.mark.slow
 def test_the_audit_log_holds_who_confirmed_the_snapshots_and_the_aws_requests(console: Console) -> None:
     table = console.pending()
 

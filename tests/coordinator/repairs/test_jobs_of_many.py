@@ -49,6 +49,7 @@ def test_many_tables_have_one_outcome_each_and_a_failure_does_not_stop_the_other
     assert console.table("a/two").published_version == 3
 
 
+@pytest.mark.slow
 def test_each_table_of_many_has_its_own_audit_row_with_snapshots(console: Console) -> None:
     console.pending("a/one")
     console.pending("a/two")
@@ -111,6 +112,7 @@ def test_several_pending_commits_of_one_table_are_published_from_the_lowest(cons
     assert console.table(ROOT).published_version == 4
 
 
+@pytest.mark.slow
 def test_backfill_all_leaves_tables_of_log_stores_alone(console: Console) -> None:
     console.coordinated()
     console.pending()

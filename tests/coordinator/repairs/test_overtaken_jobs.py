@@ -78,6 +78,7 @@ def test_a_backfill_overtaken_after_its_copies_tells_which_files_it_wrote(consol
     assert published(console) == [0, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_the_table_as_it_was_found_is_stored_for_the_pages(console: Console, amid: Any) -> None:
     table = console.coordinated()
     amid(lambda lake: lake.before("update_item", lambda: another_writer_commits(console)))
@@ -88,6 +89,7 @@ def test_the_table_as_it_was_found_is_stored_for_the_pages(console: Console, ami
     assert (table.published_version, table.accepted_version) == (3, 4)
 
 
+@pytest.mark.slow
 def test_the_call_that_was_not_made_is_a_stopped_step_and_the_reading_a_done_one(console: Console, amid: Any) -> None:
     table = console.coordinated()
     amid(lambda lake: lake.before("update_item", lambda: another_writer_commits(console)))
@@ -158,6 +160,7 @@ def test_a_writer_without_a_lock_that_took_the_version_first_overtakes(console: 
     assert table.summary in job.message
 
 
+@pytest.mark.slow
 def test_an_overtaken_repair_alarms_nobody_and_is_overtaken_in_the_audit_log(console: Console, amid: Any) -> None:
     table = console.pending()
     amid(lambda lake: lake.before("put_if_absent", lambda: console.lake.put(FILE, OTHER)))
@@ -199,6 +202,7 @@ def repaired(table: Any) -> tuple[dict[str, Any], str]:
     return json.loads(out.getvalue()), ""
 
 
+@pytest.mark.slow
 def test_the_command_fails_where_the_finding_is_left(console: Console, amid: Any) -> None:
     table = console.pending()
     amid(lambda lake: lake.after("head", lambda: console.lake.put(console.temp_key(ROOT, 3), OTHER)))
@@ -211,6 +215,7 @@ def test_the_command_fails_where_the_finding_is_left(console: Console, amid: Any
     assert failure.startswith("Not everything was repaired")
 
 
+@pytest.mark.slow
 def test_the_command_succeeds_where_nothing_is_left_to_do(console: Console, amid: Any) -> None:
     table = console.pending()
     key = {"tablePath": {"S": table.uri}, "fileName": {"S": f"{3:020d}.json"}}

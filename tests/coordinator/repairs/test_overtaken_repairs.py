@@ -102,6 +102,7 @@ def test_an_overtaken_coordinated_repair_changes_no_commit(scene, others):
     overtake_everywhere(scene, others)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repair", ["repair", "abandon"])
 @pytest.mark.parametrize("scene", [*LOG_STORE.values(), *COORDINATED.values()], ids=[*LOG_STORE, *COORDINATED])
 def test_a_repair_stopped_before_any_request_converges_when_run_again(scene, repair):

@@ -79,13 +79,11 @@ def test_a_leftover_above_a_gap_is_never_offered_but_the_commit_below_it_is():
 # Random lakes
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(facts())
 def test_every_pair_of_finding_and_repair_has_a_lake_of_its_own_above(read):
     assert {(code, repair) for code, _, repair in offered(diagnose(read))} <= PAIRS
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(facts(), st.data())
 def test_no_lake_has_a_plan_that_is_not_offered(read, data):
     allowed = offered(judged(read))
@@ -94,7 +92,6 @@ def test_no_lake_has_a_plan_that_is_not_offered(read, data):
     assert planned(data.draw(st.sampled_from(lakes))) <= allowed
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(facts())
 def test_every_offer_has_a_lake_in_which_it_can_be_planned(read):
     missing = offered(judged(read))
@@ -151,7 +148,7 @@ def differences(history: History, happened: list[tuple[Any, ...]]) -> list[tuple
     return [(offer, plan) for offer, plan in found if offer != plan]
 
 
-histories = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+histories = settings(suppress_health_check=list(HealthCheck))
 
 
 @histories

@@ -38,6 +38,7 @@ def test_the_plan_is_printed_and_nothing_is_sent(console: Console) -> None:
     assert console.state() == before
 
 
+@pytest.mark.slow
 def test_the_plan_reads_as_text(console: Console) -> None:
     table = console.pending()
     out = io.StringIO()
@@ -59,6 +60,7 @@ def test_apply_repairs_in_the_foreground(console: Console) -> None:
     assert AuditEntry.objects.filter(action="table.repair", actor_name="command", outcome="done").exists()
 
 
+@pytest.mark.slow
 def test_apply_goes_on_until_no_safe_repair_is_left(console: Console) -> None:
     console.lake.table(ROOT, 3, log_store=True)
     console.lake.pending(ROOT, 3)
@@ -71,6 +73,7 @@ def test_apply_goes_on_until_no_safe_repair_is_left(console: Console) -> None:
     assert repair(table)["plans"] == []
 
 
+@pytest.mark.slow
 def test_one_finding_is_chosen_by_code_and_version(console: Console) -> None:
     table = console.pending()
 
@@ -116,6 +119,7 @@ def test_a_named_table_is_repaired_at_the_price_of_the_commit(console: Console) 
     assert console.item("sales/lost", 3) == {}
 
 
+@pytest.mark.slow
 def test_enqueue_hands_one_plan_to_the_workers(console: Console) -> None:
     table = console.pending()
 
@@ -126,6 +130,7 @@ def test_enqueue_hands_one_plan_to_the_workers(console: Console) -> None:
     assert console.run(Job.objects.get(kind="repair")).state == "succeeded"
 
 
+@pytest.mark.slow
 def test_enqueue_hands_several_plans_over_as_one_job(console: Console) -> None:
     console.lake.table(ROOT, 3, log_store=True)
     console.lake.pending(ROOT, 3)

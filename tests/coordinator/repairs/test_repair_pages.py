@@ -59,6 +59,7 @@ def test_what_must_not_be_repaired_has_a_reason_and_no_form(client: Client) -> N
     assert f'action="/tables/{table.pk}/repairs/"' not in html
 
 
+@pytest.mark.slow
 def test_findings_are_kept_with_when_they_were_resolved(client: Client, console: Console) -> None:
     table = console.pending()
     console.run(console.repair(table, console.plan(table)))
@@ -123,6 +124,7 @@ def test_the_plan_shows_each_call_its_condition_the_command_and_the_permissions(
     assert "What must not be done instead" in html
 
 
+@pytest.mark.slow
 def test_a_plan_of_very_many_calls_shows_each_of_them(client: Client, console: Console) -> None:
     console.lake.table(ROOT, 25, log_store=True)
     for version in range(1, 23):
@@ -176,6 +178,7 @@ def test_a_double_click_is_one_job(client: Client, console: Console) -> None:
     assert Job.objects.filter(kind="repair").count() == 1
 
 
+@pytest.mark.slow
 def test_a_plan_that_was_carried_out_shows_its_job_and_no_form(client: Client, console: Console) -> None:
     table = console.pending()
     address = confirm_page(client, console, table)
@@ -361,6 +364,7 @@ def test_the_plan_of_another_table_is_not_found(client: Client, console: Console
     assert client.get(f"/tables/{make_table().pk}/repairs/{job.pk}/").status_code == 404
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["-1", "x", "9" * 40, "1.5", "٣"])
 def test_a_version_that_is_none_finds_no_plan(client: Client, console: Console, version: str) -> None:
     table = console.pending()

@@ -187,6 +187,7 @@ def test_the_place_that_levee_enabled_is_known_from_its_job(console: Console, go
     assert known.enabled_as == path
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_the_page_asks_for_the_scheme_and_repairs_with_the_one_chosen(console: Console, gone: Any) -> None:
     client = signed_in(Role.OPERATOR)
@@ -234,6 +235,7 @@ def repair(uri: str, **options: Any) -> str:
     return out.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_the_command_says_how_to_choose_and_repairs_with_the_choice(console: Console, gone: Any) -> None:
     said = repair(gone.uri, finding="K8")

@@ -1,10 +1,8 @@
 """Whatever has happened to a lake: no repair and no sweep lets the last copy of an accepted commit go.
 
 The oracle knows the bytes of every commit that was ever accepted, and nothing of names, sizes, times or ETags.
-`LEVEE_BROKEN_LAKES` sets the number of lakes of each kind.
 """
 
-import os
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -12,7 +10,7 @@ from copy import deepcopy
 from typing import Any, cast
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from changes.plan import ChangePlan
@@ -25,13 +23,7 @@ from tests.coordinator.repairs.broken_lakes import NOW, BrokenLake, coordinated_
 from tests.coordinator.repairs.histories import LOG, URI
 from tests.coordinator.repairs.memory_lake import BUCKET, MemoryLake
 
-LAKES = int(os.environ.get("LEVEE_BROKEN_LAKES", "150"))
 MAKERS = [log_store_lake, coordinated_lake]
-broken_lakes = settings(
-    max_examples=LAKES,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
 
 
 def plans_of(broken: BrokenLake) -> list[ChangePlan]:
@@ -80,7 +72,6 @@ def check_all(broken: BrokenLake) -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-@broken_lakes
 @given(st.data())
 def test_no_repair_lets_the_last_copy_of_an_accepted_commit_go(
     make: Callable[[Any], BrokenLake], data: st.DataObject
@@ -152,7 +143,6 @@ def some_lakes(make: Callable[[Any], BrokenLake], count: int) -> Iterator[Broken
         yield make(random.Random(seed).choice)
 
 
-@broken_lakes
 @given(st.data())
 def test_no_sweep_lets_the_last_copy_of_an_accepted_commit_go(data: st.DataObject) -> None:
     broken = log_store_lake(lambda choices: data.draw(st.sampled_from(choices)))

@@ -80,6 +80,7 @@ def test_a_registration_of_a_table_with_another_id_is_refused(console: Console) 
     assert "with metaData.id 'another'" in saved.refusal(console, table, copy)["reason"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [entry_of_before, file_of_before])
 def test_a_copy_without_an_id_needs_an_admin_and_says_why(console: Console, make: Any) -> None:
     table, copy = make(console)
@@ -92,6 +93,7 @@ def test_a_copy_without_an_id_needs_an_admin_and_says_why(console: Console, make
     assert plan["danger"].endswith(doubt)
 
 
+@pytest.mark.slow
 def test_a_registration_without_an_id_says_so(console: Console) -> None:
     table, _ = saved.unpublished_by_mistake(console)
     copy = saved.only_copy(console, table, "registration")["id"]
@@ -124,6 +126,7 @@ def test_a_commit_below_that_says_no_time_is_not_older_than_an_entry_without_an_
     assert "2.json does not say when it was written" in saved.refusal(console, table, copy)["reason"]
 
 
+@pytest.mark.slow
 def test_the_same_id_needs_no_time_of_the_commit_below(console: Console) -> None:
     table, copy = entry_of_before(console)
     console.lake.put(f"{LOG}/{2:020d}.json", commit_bytes(add("timeless")))
@@ -142,6 +145,7 @@ def test_the_note_beside_a_file_names_its_table_and_is_no_copy(console: Console)
     assert [one["kind"] for one in saved.copies(console, table)] == ["temp-file"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("note", [b"", b"[]", b"{}", b'{"levee_rescue": 1, "metadata_id": 7}'])
 def test_a_note_that_somebody_else_wrote_makes_the_copy_unusable(console: Console, note: bytes) -> None:
     table, copy = file_of_before(console)

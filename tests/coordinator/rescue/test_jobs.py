@@ -54,6 +54,7 @@ def state(console: Console) -> Any:
     return console.state()
 
 
+@pytest.mark.slow
 def test_planning_and_listing_change_nothing(console: Console) -> None:
     table, copy = an_entry(console)
     before = state(console)
@@ -152,6 +153,7 @@ def _make_read_only(table: Any, settings: Any, where: str) -> None:
     table.connection.save()
 
 
+@pytest.mark.slow
 def test_a_plan_lasts_15_minutes(console: Console) -> None:
     table, copy = a_temp_file(console)
     made = saved.plan(console, table, copy)
@@ -171,6 +173,7 @@ def test_a_digest_confirms_only_the_copy_that_it_was_shown_for(console: Console)
         saved.ask(table, copy, {**made, "digest": "0" * 32})
 
 
+@pytest.mark.slow
 def test_the_same_plan_confirmed_twice_is_one_job(console: Console) -> None:
     table, copy = a_temp_file(console)
     made = saved.plan(console, table, copy)
@@ -329,6 +332,7 @@ def test_a_restore_that_fails_at_any_request_comes_to_its_end_when_asked_again(
     assert saved.refusal(console, table, copy)["why"] == "nothing-to-do"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scene", SCENES)
 def test_a_restore_whose_answer_was_lost_is_there_when_asked_again(
     console: Console, meddled: Any, scene: Scene

@@ -76,6 +76,7 @@ def test_foreign_objects_hide_no_copy_and_the_newest_are_shown(
     assert job.result["left_out"] == 5
 
 
+@pytest.mark.slow
 def test_an_endless_folder_is_said_to_be(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     table, _ = saved.abandoned(console)
     monkeypatch.setattr(listing, "MOST_LOOKED_AT", 1)
@@ -86,6 +87,7 @@ def test_an_endless_folder_is_said_to_be(console: Console, monkeypatch: pytest.M
     assert (job.result["more"], len(job.result["copies"])) == (True, 1)
 
 
+@pytest.mark.slow
 def test_a_bucket_that_refuses_is_named_and_ends_nothing(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     table, _ = saved.abandoned(console)
     other = console.lost("sales/other")

@@ -63,6 +63,7 @@ def rewritten(console: Console, copy: str, **changed: str) -> None:
     console.lake.put(key, json.dumps({name: value for name, value in document.items() if value != ""}).encode())
 
 
+@pytest.mark.slow
 def test_a_saved_item_says_its_region(console: Console) -> None:
     table, _ = saved.abandoned(console)
     copy = saved.only_copy(console, table, "entry")["id"]
@@ -72,6 +73,7 @@ def test_a_saved_item_says_its_region(console: Console) -> None:
     assert "account" not in document
 
 
+@pytest.mark.slow
 def test_a_plan_says_into_which_region_it_puts_an_entry(console: Console) -> None:
     table, _ = saved.abandoned(console)
     made = saved.plan(console, table, saved.only_copy(console, table, "entry")["id"])
@@ -115,6 +117,7 @@ def test_the_account_of_a_connection_is_that_of_its_role() -> None:
     assert (account_of(ROLE), account_of("")) == ("444455556666", "")
 
 
+@pytest.mark.slow
 def test_an_item_without_a_region_is_refused_where_a_store_of_its_name_is_known_in_another(console: Console) -> None:
     table, _ = saved.abandoned(console)
     copy = saved.only_copy(console, table, "entry")["id"]
@@ -124,6 +127,7 @@ def test_an_item_without_a_region_is_refused_where_a_store_of_its_name_is_known_
     assert f"is known in {EU} as well" in saved.refusal(console, table, copy)["reason"]
 
 
+@pytest.mark.slow
 def test_an_item_without_a_region_is_refused_where_its_store_was_seen_in_another(console: Console) -> None:
     table, _ = saved.abandoned(console)
     copy = saved.only_copy(console, table, "entry")["id"]
@@ -137,6 +141,7 @@ def test_an_item_without_a_region_is_refused_where_its_store_was_seen_in_another
     assert f"is known in {here} as well" in saved.refusal(console, there, copy)["reason"]
 
 
+@pytest.mark.slow
 def test_an_item_without_a_region_goes_to_the_one_that_can_be_meant_and_the_plan_says_so(console: Console) -> None:
     table, entry = saved.abandoned(console)
     copy = saved.only_copy(console, table, "entry")["id"]
@@ -147,6 +152,7 @@ def test_an_item_without_a_region_goes_to_the_one_that_can_be_meant_and_the_plan
     assert console.item(saved.ORDERS, 3) == entry
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", [{"region": "EU!"}, {"region": 7}, {"account": "mine"}, {"account": 7}])
 def test_a_place_that_is_none_of_aws_makes_it_no_copy(console: Console, changed: dict[str, Any]) -> None:
     table, _ = saved.abandoned(console)

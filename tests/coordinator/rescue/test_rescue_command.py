@@ -47,6 +47,7 @@ def test_the_list_has_the_fields_of_the_contract(console: Console) -> None:
     assert (copy["table"], copy["connection"], copy["kind"]) == (table.uri, console.connection.name, "entry")
 
 
+@pytest.mark.slow
 def test_the_list_of_all_tables_names_the_copies_of_each(console: Console) -> None:
     table, _ = saved.abandoned(console)
     console.lost("sales/other")
@@ -58,6 +59,7 @@ def test_the_list_of_all_tables_names_the_copies_of_each(console: Console) -> No
     assert rescue("list")["copies"] == found
 
 
+@pytest.mark.slow
 def test_the_list_reads_as_text(console: Console) -> None:
     table, _ = saved.abandoned(console)
     console.lake.put(f"{saved.ORDERS}/_levee_rescue/notes.txt", b"x")
@@ -92,6 +94,7 @@ def test_apply_with_the_name_puts_it_back_here(console: Console) -> None:
     assert AuditEntry.objects.filter(action="table.repair", actor_name="command", outcome="done").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("typed", ["", "sales"])
 def test_what_can_show_another_state_needs_the_name(console: Console, typed: str) -> None:
     table, _ = saved.abandoned(console)
@@ -101,6 +104,7 @@ def test_what_can_show_another_state_needs_the_name(console: Console, typed: str
     assert console.item(saved.ORDERS, 3) == {}
 
 
+@pytest.mark.slow
 def test_enqueue_leaves_it_to_a_worker(console: Console) -> None:
     table, _, _ = saved.removed_temp_file(console)
     copy = saved.only_copy(console, table, "temp-file")["id"]
@@ -111,6 +115,7 @@ def test_enqueue_leaves_it_to_a_worker(console: Console) -> None:
     assert Job.objects.get(kind="restore-rescue").state == "queued"
 
 
+@pytest.mark.slow
 def test_nothing_to_do_is_no_failure_and_a_refusal_is_one(console: Console) -> None:
     table, entry = saved.abandoned(console)
     copy = saved.only_copy(console, table, "entry")["id"]
@@ -123,6 +128,7 @@ def test_nothing_to_do_is_no_failure_and_a_refusal_is_one(console: Console) -> N
         rescue("restore", copy)
 
 
+@pytest.mark.slow
 def test_read_only_refuses_to_apply_and_still_plans(console: Console, settings: Any) -> None:
     table, _, _ = saved.removed_temp_file(console)
     copy = saved.only_copy(console, table, "temp-file")["id"]

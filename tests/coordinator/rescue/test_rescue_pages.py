@@ -44,6 +44,7 @@ def test_a_table_that_was_never_listed_says_so(console: Console) -> None:
     assert html.count("Needs the operator role.") == 1
 
 
+@pytest.mark.slow
 def test_listing_is_asked_for_and_shown_by_the_page_alone(console: Console) -> None:
     table, _ = saved.abandoned(console)
     client = signed_in(Role.OPERATOR)
@@ -58,6 +59,7 @@ def test_listing_is_asked_for_and_shown_by_the_page_alone(console: Console) -> N
     assert "abandon-commit" in html
 
 
+@pytest.mark.slow
 def test_what_is_no_copy_has_its_reason_and_no_button(console: Console) -> None:
     table, _ = saved.abandoned(console)
     console.lake.put(f"{saved.ORDERS}/_levee_rescue/<b>notes</b>.txt", b"x")
@@ -121,6 +123,7 @@ def test_a_plan_of_another_table_is_not_shown_under_this_one(console: Console) -
     assert signed_in(Role.ADMIN).get(address.replace(f"/{table.pk}/", f"/{other.pk}/")).status_code == 404
 
 
+@pytest.mark.slow
 def test_a_second_copy_waits_while_another_is_being_planned(console: Console) -> None:
     table, _ = saved.abandoned(console)
     client = signed_in(Role.ADMIN)
@@ -131,6 +134,7 @@ def test_a_second_copy_waits_while_another_is_being_planned(console: Console) ->
     assert (answer.status_code, "Nothing was planned." in body(answer)) == (409, True)
 
 
+@pytest.mark.slow
 def test_no_sentence_is_said_twice(console: Console) -> None:
     table, _ = saved.abandoned(console)
     client = signed_in(Role.ADMIN)
@@ -141,6 +145,7 @@ def test_no_sentence_is_said_twice(console: Console) -> None:
         assert html.count(sentence) == 1, sentence
 
 
+@pytest.mark.slow
 def test_the_jobs_own_page_tells_each_call_and_what_became_of_it(console: Console) -> None:
     table, _ = saved.abandoned(console)
     job = saved.restored(console, table, saved.only_copy(console, table, "entry")["id"])

@@ -28,6 +28,7 @@ def test_an_abandoned_entry_comes_back_with_every_attribute(console: Console) ->
     assert (copy["repair"], copy["version"]) == ("abandon-commit", 3)
 
 
+@pytest.mark.slow
 def test_the_table_is_observed_again(console: Console) -> None:
     table, _ = saved.abandoned(console)
     table.refresh_from_db()
@@ -74,6 +75,7 @@ def test_a_registration_that_was_lost_after_it_was_saved_comes_back_with_every_a
     assert saved.registrations(console) == [item]
 
 
+@pytest.mark.slow
 def test_the_copy_stays(console: Console) -> None:
     table, _ = saved.abandoned(console)
     copy = saved.only_copy(console, table, "entry")
@@ -91,6 +93,7 @@ def test_what_is_there_already_is_nothing_to_do(console: Console) -> None:
     assert saved.refusal(console, table, copy["id"])["why"] == "nothing-to-do"
 
 
+@pytest.mark.slow
 def test_the_audit_log_names_the_copy_and_the_requests(console: Console) -> None:
     table, _ = saved.abandoned(console)
     copy = saved.only_copy(console, table, "entry")

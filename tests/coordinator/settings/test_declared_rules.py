@@ -113,6 +113,7 @@ def all_paths() -> list[tuple]:
     return [path for path, _ in leaves(oracle())]
 
 
+@pytest.mark.slow
 def test_every_field_that_s3_knows_comes_back_out_of_every_text():
     """A field that botocore learns and Levee does not carry fails here."""
     paths = all_paths()
@@ -266,6 +267,7 @@ def with_filter(rule: dict[str, Any]) -> dict[str, Any]:
 
 
 # Each run of the linter takes seconds, so a failure is not made smaller.
+@pytest.mark.slow
 @settings(max_examples=2, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(st.lists(many_rules(), min_size=6, max_size=6))
 def test_the_linter_of_aws_finds_nothing_wrong_with_any_rules(several):
@@ -284,6 +286,7 @@ def every_field() -> list[dict[str, Any]]:
     return [{**rule_with(path), "ID": f"r-{number}"} for number, path in enumerate(all_paths())]
 
 
+@pytest.mark.slow
 def test_the_linter_of_aws_would_find_a_wrong_rule():
     text = cloudformation_lifecycle(BUCKET, lifecycle(rule_with(("NoncurrentVersionExpiration", "NoncurrentDays"))))
 

@@ -219,6 +219,7 @@ def test_a_text_read_back_is_written_the_same_again(said, exists):
 
 
 # Each run of the linter takes seconds, so a failure is not made smaller.
+@pytest.mark.slow
 @settings(max_examples=2, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(st.lists(answers(), min_size=8, max_size=8))
 def test_the_linter_of_aws_finds_nothing_wrong_with_any_table(said):
@@ -229,6 +230,7 @@ def test_the_linter_of_aws_finds_nothing_wrong_with_any_table(said):
     assert cloudformation_errors(*texts) == []
 
 
+@pytest.mark.slow
 def test_the_linter_of_aws_would_find_a_wrong_property():
     text = cloudformation_table(WHOLE)
 

@@ -120,6 +120,7 @@ def test_a_lost_answer_counts_as_what_s3_holds(lifecycle, monkeypatch):
     assert list(by_id(lifecycle)) == [temp_rule_id(ROOT)]
 
 
+@pytest.mark.slow
 def test_rule_number_1001_is_refused_and_the_sweep_is_named(lifecycle):
     write(lifecycle, *({**DISABLED, "ID": f"r{number}"} for number in range(1_000)))
 

@@ -94,6 +94,7 @@ def test_a_connection_that_may_all_is_told_so_and_nothing_is_changed(ready):
     assert {(IAM_ACTIONS.get(one, one), "yes") for one in READS | WRITES} <= held
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", sorted(READS | WRITES))
 def test_each_permission_that_is_missing_is_found_alone(ready, gate, operation):
     gate.deny(operation)

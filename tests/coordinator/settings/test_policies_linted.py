@@ -9,6 +9,7 @@ from tests.coordinator.settings.test_permissions import NAMES
 from tests.policy_lint import policy_errors
 
 
+@pytest.mark.slow
 def test_linters_find_nothing_wrong_with_the_policy_of_any_feature():
     several = [NAMES, replace(NAMES, account="*"), replace(NAMES, region="eu-central-1", prefixes=())]
 
@@ -22,6 +23,7 @@ STATEMENT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "error"),
     [

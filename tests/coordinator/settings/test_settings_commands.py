@@ -186,6 +186,7 @@ def test_a_sweep_deletes_finished_temp_files_and_only_with_apply(
     assert before - {key for key, _ in swept.state()[0]} == {temp_key(0), temp_key(1)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

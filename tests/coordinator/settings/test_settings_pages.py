@@ -209,6 +209,7 @@ def test_a_wrong_field_of_a_new_store_is_said_and_what_was_typed_stays(
 # What stands in the way, in one sentence on the page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "on_the_store", "on_the_plan"),
     [
@@ -253,6 +254,7 @@ def test_a_store_with_extra_indexes_names_them_and_keeps_its_capacity(
     assert "This must not be done now." in plan
 
 
+@pytest.mark.slow
 def test_the_rule_after_the_thousandth_is_refused_with_the_other_way(client: Client, console: SettingsConsole) -> None:
     console.lake.table("sales/orders", 3, log_store=True)
     rule = {"Status": "Enabled", "Expiration": {"Days": 30}}
@@ -335,6 +337,7 @@ def test_an_admin_switches_a_connection_to_read_only_and_it_is_in_the_audit_log(
     assert AuditEntry.objects.filter(action="connection.read-only", outcome="done").count() == 1
 
 
+@pytest.mark.slow
 def test_a_connection_shows_a_policy_for_each_feature_and_one_tick_for_each_permission(
     client: Client, console: SettingsConsole
 ) -> None:

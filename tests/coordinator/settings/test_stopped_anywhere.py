@@ -27,6 +27,7 @@ from coordinator.writer_tests import cleaning
 from coordinator.writer_tests.actions import make_test
 from dashboard.accounts.actor import Actor
 from dashboard.jobs.models import JobState
+from tests.choosing import slowly
 from tests.coordinator.settings.conftest import SWEPT
 from tests.coordinator.settings.settings_console import SettingsConsole
 
@@ -77,7 +78,7 @@ def test_every_kind_of_change_is_asked_for() -> None:
 
 
 @pytest.mark.usefixtures("young_count_as_old")
-@pytest.mark.parametrize("answered", [False, True], ids=["before-the-call", "after-the-call"])
+@pytest.mark.parametrize("answered", [slowly(False), True], ids=["before-the-call", "after-the-call"])
 @pytest.mark.parametrize("act", ASKED)
 def test_it_comes_to_its_end(swept: SettingsConsole, monkeypatch, act, answered) -> None:
     monkeypatch.setattr(cleaning, "QUIET", timedelta(hours=-3))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from coordinator.coordination.pasting import cluster_conf, pyspark, spark_submit
@@ -65,7 +65,6 @@ def pairs_in(text: str) -> Pairs:
 
 
 @pytest.mark.parametrize("syntax", WRITERS)
-@settings(max_examples=150, deadline=None)
 @given(pairs=SETTINGS)
 @example(pairs=[(f"spark.k{at}", value) for at, value in enumerate(HOSTILE)])
 def test_settings_are_read_back_from_each_syntax(syntax: str, pairs: Pairs) -> None:
@@ -75,7 +74,6 @@ def test_settings_are_read_back_from_each_syntax(syntax: str, pairs: Pairs) -> N
     assert sorted((one.key, one.value) for one in pasted.entries) == sorted([*pairs, (PACKAGES, JARS[0])])
 
 
-@settings(max_examples=150, deadline=None)
 @given(pairs=SETTINGS)
 def test_configurations_of_emr_are_read_back(pairs: Pairs) -> None:
     pasted = read_text(platforms.emr(pairs))
@@ -83,7 +81,6 @@ def test_configurations_of_emr_are_read_back(pairs: Pairs) -> None:
     assert (pasted.platform, pairs_in(platforms.emr(pairs))) == ("emr", pairs)
 
 
-@settings(max_examples=150, deadline=None)
 @given(pairs=SETTINGS)
 def test_parameters_of_glue_are_read_back_or_refused_for_a_blank(pairs: Pairs) -> None:
     if any(len(value.split()) > 1 or (not value.isprintable() and value.split() != [value]) for _, value in pairs):
@@ -93,7 +90,6 @@ def test_parameters_of_glue_are_read_back_or_refused_for_a_blank(pairs: Pairs) -
     assert pairs_in(platforms.glue(pairs)) == pairs
 
 
-@settings(max_examples=150, deadline=None)
 @given(pairs=SETTINGS)
 def test_other_readers_get_the_same_settings(pairs: Pairs) -> None:
     words = shlex.split(spark_submit(pairs, JARS))
@@ -107,7 +103,6 @@ def test_other_readers_get_the_same_settings(pairs: Pairs) -> None:
 
 
 @pytest.mark.parametrize("syntax", WRITERS)
-@settings(max_examples=100, deadline=None)
 @given(pairs=SETTINGS, value=VALUES, data=st.data())
 def test_a_text_is_rewritten_to_the_settings_it_shall_have(syntax: str, pairs: Pairs, value: str, data) -> None:
     """One setting is changed, one taken out and one added; the others stay as they are, in their order."""

@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.writers.doctor import RULES, Examination, examine
@@ -537,7 +537,6 @@ def is_all_taken_out(found: Examination) -> bool:
     return False
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=6).map("".join))
 def test_any_text_is_examined_or_refused(text: str) -> None:
     """Whatever is pasted: findings and a text that reads as settings again, or one sentence."""

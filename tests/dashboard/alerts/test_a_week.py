@@ -3,12 +3,15 @@ be, with two beats all along."""
 
 from datetime import timedelta
 
+import pytest
+
 from dashboard.alerts.models import Alert, Message
 from tests.dashboard.alerts.week import MONDAY, World, address, problem, rule
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
+@pytest.mark.slow
 def test_a_week_is_told_exactly(lake: World) -> None:
     found = rule(remind_hours=12, escalate_hours=20)
     found.recipients.add(address("ops"))

@@ -225,6 +225,7 @@ def test_a_rule_of_one_connection_leaves_the_others(lake: World) -> None:
     assert [alert.headline for alert in Alert.objects.all()] == ["a has a pending commit."]
 
 
+@pytest.mark.slow
 def test_ten_thousand_problems_at_once_are_one_alert(lake: World, ops: Any) -> None:
     lake.problems = [problem(f"t{n}") for n in range(10_000)]
     lake.tick()

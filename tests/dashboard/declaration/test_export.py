@@ -133,7 +133,7 @@ def apply(tmp_path, capsys):
     return run
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(document=documents())
 def test_applying_what_was_exported_is_nothing_to_do_and_makes_the_same_elsewhere(printed, apply, document):
     with transaction.atomic():
@@ -150,7 +150,7 @@ def test_applying_what_was_exported_is_nothing_to_do_and_makes_the_same_elsewher
         transaction.set_rollback(True)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(document=documents())
 def test_the_file_moves_no_cursor_and_is_the_document_of_json(printed, document):
     with transaction.atomic():

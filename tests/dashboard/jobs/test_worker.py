@@ -19,6 +19,7 @@ from redis.exceptions import RedisError
 
 from dashboard.processes.redis import command as redis_command
 from dashboard.processes.redis import find_server, prepare, socket_path
+from tests.choosing import slowly
 from tests.waiting import scaled
 
 pytestmark = [pytest.mark.process, pytest.mark.postgres("locks")]
@@ -99,6 +100,7 @@ def deployment() -> Iterator[Deployment]:
             made.end()
 
 
+@pytest.mark.slow
 def test_of_eight_claims_at_once_one_wins(deployment: Deployment) -> None:
     job_id = deployment.outside("submit", "test-fail")
     assert sorted(deployment.outside("claim_at_once", job_id)) == [False] * 7 + [True]
@@ -111,7 +113,7 @@ def test_eight_submits_at_once_are_one_job(deployment: Deployment) -> None:
     assert deployment.outside("cancel", ids[0])
 
 
-@pytest.mark.parametrize("pool", ["prefork", "threads"])
+@pytest.mark.parametrize("pool", ["prefork", slowly("threads")])
 def test_a_worker_runs_a_job_and_obeys_a_cancel(deployment: Deployment, pool: str) -> None:
     worker = deployment.start_worker(pool)
     counting, waiting = deployment.outside("submit", "test-count"), deployment.outside("submit", "test-wait")
@@ -129,6 +131,7 @@ def test_a_worker_runs_a_job_and_obeys_a_cancel(deployment: Deployment, pool: st
     assert worker.wait(timeout=WAIT_SECONDS) == 0
 
 
+@pytest.mark.slow
 def test_a_worker_of_threads_that_is_stopped_stops_its_jobs(deployment: Deployment) -> None:
     worker = deployment.start_worker("threads")
     job_id = deployment.outside("submit", "test-wait")
@@ -138,6 +141,7 @@ def test_a_worker_of_threads_that_is_stopped_stops_its_jobs(deployment: Deployme
     assert deployment.job(job_id)["message"] == "Interrupted: the process that ran it was stopped."
 
 
+@pytest.mark.slow
 def test_a_job_whose_worker_was_killed_is_lost_and_another_may_follow(deployment: Deployment) -> None:
     worker = deployment.start_worker()
     job_id = deployment.outside("submit", "test-wait")

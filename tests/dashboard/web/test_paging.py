@@ -63,7 +63,7 @@ def walk(sort: Sort, size: int) -> list[Job]:
             return rows
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, sort=st.sampled_from(SORTS), size=st.integers(1, 5))
 def test_the_pages_together_are_the_sorted_list(rows: list[Any], sort: Sort, size: int) -> None:
     jobs = store(rows)
@@ -144,7 +144,7 @@ def test_a_moment_without_a_zone_or_meaning_shows_the_first_page(moment: object)
     assert keyset_page(Job.objects.all(), BEAT, cursor("beat", moment, A_UUID), 1).is_first
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(after=st.one_of(st.text(), st.binary().map(lambda data: base64.urlsafe_b64encode(data).decode())))
 def test_no_text_after_breaks_a_list(after: str) -> None:
     keyset_page(Job.objects.all(), BEAT, after, 1)

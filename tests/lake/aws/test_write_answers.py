@@ -177,6 +177,7 @@ def read_slowly(listener: socket.socket) -> None:
         connection.sendall(WRITTEN.encode())
 
 
+@pytest.mark.slow
 def test_a_large_object_may_take_longer_than_any_one_timeout():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)

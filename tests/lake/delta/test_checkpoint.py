@@ -86,6 +86,7 @@ def test_a_checkpoint_of_up_to_a_mebibyte_is_read_in_one_request():
     assert medium.ranges == [(0, medium.size - 1)]
 
 
+@pytest.mark.slow
 def test_of_a_large_checkpoint_only_the_footer_and_two_columns_are_read(large):
     checkpoint = Object(large)
     assert checkpoint.size > 2 * WHOLE_BYTES
@@ -95,6 +96,7 @@ def test_of_a_large_checkpoint_only_the_footer_and_two_columns_are_read(large):
     assert checkpoint.bytes_read < checkpoint.size / 10
 
 
+@pytest.mark.slow
 def test_row_groups_after_the_one_with_the_state_are_not_read():
     checkpoint = Object(checkpoint_bytes(protocol(), metadata(), *adds(60_000), row_group_size=20_000))
     assert checkpoint.state().metadata.table_id == UUID
@@ -176,6 +178,7 @@ def test_an_object_that_shrank_since_it_was_listed_is_a_problem():
     assert "the object has changed" in problem.reason
 
 
+@pytest.mark.slow
 def test_no_more_is_fetched_than_a_state_can_need(large, monkeypatch):
     monkeypatch.setattr("lake.delta.checkpoint.MOST_FETCHED_BYTES", 100_000)
     checkpoint = Object(large)
@@ -197,6 +200,7 @@ def test_an_error_of_the_store_is_not_taken_for_a_damaged_file():
         read_checkpoint_state(denied, 5_000, NAME)
 
 
+@pytest.mark.slow
 def test_an_error_of_the_store_half_way_is_raised_too(large):
     asked = []
 

@@ -2,7 +2,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lake.delta.file_actions import LogUnreadable
@@ -145,7 +145,6 @@ def checkpoint(history, version):
     return {file: hour for file, hour in state.items() if hour is None or hour >= written - RETENTION}
 
 
-@settings(max_examples=300)
 @given(histories())
 def test_exactly_the_files_that_were_live_at_some_moment_of_the_window_are_told(history):
     steps, left = history.steps, range(history.first, len(history.steps))

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.lake.spark.backupground import HOSTILE
@@ -54,7 +54,6 @@ def by_all(row: Row) -> tuple[str, str]:
     return row[0], repr(row)
 
 
-@settings(deadline=None)
 @given(ROWS, ROWS, st.integers(1, 50), st.integers(1, 10))
 def test_rows_divided_and_put_together_are_the_same_rows(
     mine: list[Row], others: list[Row], parts: int, cut: int

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.lake.spark.backupground import HOSTILE
@@ -28,7 +28,6 @@ def held(keys: list[str], cut: int, within: "KeyRange") -> list[str]:
     return [] if rows is None else rows.column("key").to_pylist()
 
 
-@settings(deadline=None)
 @given(KEYS, st.integers(1, 9), st.integers(1, 20), st.integers(0, 2**40))
 def test_each_object_is_in_one_range_and_all_are_in_the_order_of_their_bytes(
     keys: list[str], most: int, cut: int, told: int

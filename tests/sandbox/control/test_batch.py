@@ -246,6 +246,7 @@ def test_a_role_that_can_no_longer_be_taken_fails_a_new_job_and_every_task_of_an
     assert ground.report(suspended)["a"].code == "AccessDenied"
 
 
+@pytest.mark.slow
 def test_a_job_of_higher_priority_goes_first(ground: Ground) -> None:
     keys = [f"k{number}" for number in range(40)]
     ground.fill(*keys)
@@ -343,6 +344,7 @@ def test_a_rule_that_there_is_not_is_refused(ground: Ground) -> None:
     assert b"copy_limits" in answer.data
 
 
+@pytest.mark.slow
 def test_ten_thousand_objects_are_copied_and_reported(ground: Ground) -> None:
     keys = [f"part={number % 20}/f {number}+.parquet" for number in range(10_000)]
     ground.plant(keys, "d")

@@ -72,6 +72,7 @@ def test_a_deleted_configuration_is_missing_and_its_bucket_stays(ground: Ground)
     assert ground.client.exists(ground.source, "a")
 
 
+@pytest.mark.slow
 def test_a_list_has_pages_of_a_hundred_and_a_bucket_takes_a_thousand(ground: Ground) -> None:
     for number in range(1000):
         configure(ground, f"i{number:03}")
@@ -328,6 +329,7 @@ def test_an_enabled_configuration_is_delivered_by_itself(ground: Ground) -> None
     assert [row["key"] for row in rows(ground, f"{checksum.removesuffix('checksum')}json")] == ["a"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["deleted", "disabled"])
 def test_a_configuration_that_is_deleted_or_disabled_in_time_delivers_nothing(ground: Ground, end: str) -> None:
     ground.rules(delivery_seconds=scaled(0.4))
