@@ -11,6 +11,7 @@ import pytest
 from django.conf import settings
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from hypothesis.database import DirectoryBasedExampleDatabase
 from pytest_django import Settings
 
 from tests.choosing import choose, of_part
@@ -53,6 +54,8 @@ def pytest_configure(config: pytest.Config) -> None:
         derandomize=not everything,
         max_examples=THOROUGH if everything else QUICK,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        # What failed is tried first when it is run once more.
+        database=DirectoryBasedExampleDatabase(settings.BASE_DIR / ".hypothesis" / "examples") if everything else None,
     )
     hypothesis_settings.load_profile("levee")
     if hasattr(config, "workerinput"):
@@ -66,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     check_reasons(items)
     arrange(items)
-    choose(items)
+    choose(items, everything=config.getoption("--everything"))
     if part := config.getoption("--part"):
         kept = of_part(items, part)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])

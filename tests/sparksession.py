@@ -15,6 +15,7 @@ import pytest
 from tests.jars_home import JARS_HOME
 from tests.jvms import JVMS
 from tests.sandboxlake import sandbox_lake
+from tests.waiting import scaled
 
 if TYPE_CHECKING:
     from sandbox.spark_tables import SparkLake
@@ -62,5 +63,5 @@ def _end_jvm() -> None:
     if gateway is not None:
         gateway.shutdown()
         gateway.proc.stdin.close()
-        gateway.proc.wait()
+        gateway.proc.wait(timeout=scaled(15))
     SparkContext._gateway = SparkContext._jvm = None

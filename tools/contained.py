@@ -28,7 +28,8 @@ SETTLING_SECONDS = 20.0
 PR_SET_CHILD_SUBREAPER = 36
 TOO_LONG = 124
 LEFT_BEHIND = 70
-"""The exit code where the command succeeded and left processes behind."""
+"""The exit code where the command left processes behind, and either succeeded or, as pytest says it, tests failed."""
+SAYS_NOTHING_OF_THEM = (0, 1)
 
 
 def run(
@@ -102,14 +103,14 @@ def _ended() -> list[tuple[int, int]]:
 
 
 def _settled(code: int, seconds: float) -> int:
-    """The command's code once nothing of it runs; what still runs is named, and makes a success none."""
+    """The command's code once nothing of it runs; what still runs is named, and is a failure of its own."""
     until = time.monotonic() + seconds
     while (left := descendants()) and time.monotonic() < until:
         time.sleep(LOOK_EVERY_SECONDS)
         _ended()
     for number in left:
         say(f"Left behind: process {number}, {_words(number)}")
-    return code or (LEFT_BEHIND if left else 0)
+    return LEFT_BEHIND if left and code in SAYS_NOTHING_OF_THEM else code
 
 
 def _end_all() -> None:

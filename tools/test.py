@@ -2,6 +2,7 @@
 
 A test that failed is run once more, alone, when its run is over. Where it passes then, the run passes and says FLAKY
 with the test's name and first error; its whole report is kept under var/flaky. A flaky test is a defect to be mended.
+What went wrong beside the tests (a module that could not be read, a worker that died, a process left) is red at once.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tools import contained
@@ -23,7 +24,9 @@ MOST_WORKERS = 8
 MOST_RUN_AGAIN = 5
 """More tests than this do not fail by chance: none of them is run again."""
 FLAKY_REPORTS = CHECKOUT / "var" / "flaky"
-TESTS_FAILED, NOTHING_COLLECTED = 1, 5
+MINUTES_ALONE = 15
+"""What a run of one test may take; of all it is the run's own limit."""
+TESTS_FAILED, INTERRUPTED = 1, 2
 """Exit codes of pytest."""
 SEED, OUTCOMES = "LEVEE_SEED", "LEVEE_OUTCOMES"
 PARTS = ("plain", "processes", "schedules", "browser", "spark", "tables", "clusters", "soaks", "postgres")
@@ -41,20 +44,26 @@ class Run:
 
     def words(self, *more: str) -> list[str]:
         server = ["-m", "tools.postgres", sys.executable] if "postgres" in self.options else []
-        pytest = ["-m", "pytest", "-p", "tests.outcomes", "-m", self.marks, *self.options, *more]
+        pytest = ["-m", "pytest", "-p", "tests.outcomes", "--durations=10", "-m", self.marks, *self.options, *more]
         return [sys.executable, *server, *pytest]
 
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a run: its exit code and its tests, the failed ones with their errors."""
+    """What became of a run: its exit code, its tests, the failed ones with their errors, and what broke beside them."""
 
     code: int
     passed: int = 0
     skipped: int = 0
     failed: Mapping[str, str] = field(default_factory=dict)
+    broken: Sequence[str] = ()
     seconds: float = 0.0
     flaky: tuple[str, ...] = ()
+
+    @property
+    def may_be_chance(self) -> bool:
+        """Whether a few tests failed, and nothing beside them."""
+        return self.code == TESTS_FAILED and not self.broken and 0 < len(self.failed) <= MOST_RUN_AGAIN
 
 
 FAST = (Run("fast", "not slow", ("--part", "plain")),)
@@ -70,14 +79,18 @@ def main() -> int:
     options, given = parser.parse_known_args()
     without_browser = not (options.fast or find_chromium() or apt_install("chromium"))
     if options.all:
-        runs: Sequence[Run] = _parts(options.only)
+        runs: Sequence[Run] = [run for run in _parts(options.only) if run.name != "browser" or not without_browser]
     elif options.fast:
         runs = FAST
     else:
         # Tests that somebody names are run where they are quickest.
         runs = PROMISES[:1] if given else PROMISES
     os.environ.setdefault(SEED, tree_hash())
-    results = {run.name: judged(run, given, without_browser=without_browser) for run in runs}
+    results: dict[str, Result] = {}
+    for run in runs:
+        results[run.name] = judged(run, given, without_browser=without_browser)
+        if results[run.name].code == INTERRUPTED:
+            break
     _say_all(results)
     if without_browser:
         say("Left out: the tests in Chromium, which is not on PATH and may not be installed here: install chromium.")
@@ -89,20 +102,20 @@ def judged(run: Run, given: Sequence[str] = (), *, without_browser: bool = False
     say(f"== {run.name}, with {SEED}={os.environ[SEED]}")
     also = ["-m", f"{run.marks} and not browser".removeprefix(" and ")] if without_browser else []
     result = _made(run, "-n", _workers(), "--dist", "loadgroup", *also, *given)
-    if result.code == NOTHING_COLLECTED and given:
-        return Result(0)
-    if result.code != TESTS_FAILED or not 0 < len(result.failed) <= MOST_RUN_AGAIN:
+    for sentence in result.broken:
+        say(f"Broken: {sentence}")
+    if not result.may_be_chance:
         return result
     for name in result.failed:
         say(f"== once more, alone: {name}")
-        again = _made(run, "-n", "0", name)
+        again = _made(replace(run, minutes=MINUTES_ALONE), "-n", "0", name)
         if again.code or not again.passed:
             return result
     for name, error in result.failed.items():
         say(f"FLAKY {name}: {_first_error(error)}")
     say(f"What failed and then passed is told in {_keep(result.failed)}.")
     passed = result.passed + len(result.failed)
-    return Result(0, passed, result.skipped, {}, result.seconds, tuple(result.failed))
+    return Result(0, passed, result.skipped, seconds=result.seconds, flaky=tuple(result.failed))
 
 
 def tree_hash() -> str:

@@ -80,7 +80,9 @@ def _environment(home: Path, **more: str) -> dict[str, str]:
 def _listed(home: Path) -> set[str]:
     """The tables that the list shows as read."""
     words = [sys.executable, MANAGE, "tables", "--json"]
-    done = subprocess.run(words, env=_environment(home), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        words, env=_environment(home), capture_output=True, text=True, check=True, timeout=START_SECONDS
+    )
     return {table["uri"] for table in json.loads(done.stdout) if table["observed_at"]}
 
 
@@ -98,7 +100,7 @@ def _stop(process: subprocess.Popen[str]) -> None:
         process.wait(timeout=STOP_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
-        process.wait()
+        process.wait(timeout=STOP_SECONDS)
 
 
 def _descendants(root: int) -> set[Process]:

@@ -95,7 +95,7 @@ class OldDeltalake:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._process.kill()
-        self._process.communicate()
+        self._process.communicate(timeout=ANSWER_SECONDS)
 
 
 def storage_options(client: Client) -> dict[str, str]:

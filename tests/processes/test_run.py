@@ -14,7 +14,6 @@ from django.conf import settings
 from dashboard.processes import redis
 from dashboard.processes.lock import free_port
 from dashboard.processes.strays import strays
-from tests.choosing import slowly
 from tests.processes.builders import in_background, short_folder, wait_for
 from tests.waiting import scaled
 
@@ -57,7 +56,8 @@ def status(port, path):
         connection.close()
 
 
-@pytest.mark.parametrize("number", [slowly(signal.SIGINT), signal.SIGTERM])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_everything_comes_up_and_nothing_is_left_behind(number):
     with short_folder() as home:
         port = free_port()
@@ -80,15 +80,18 @@ def test_a_second_run_in_the_same_home_is_refused():
         assert sentence.startswith(f"Levee already runs in {home}")
 
 
-@pytest.mark.slow
-def test_a_killed_run_is_cleared_away_by_the_next():
+def test_a_killed_run_is_cleared_away_by_the_next_which_leaves_nothing_behind():
     with short_folder() as home:
         with running(home, free_port()) as (process, _):
             process.kill()
-            process.wait()
+            process.wait(timeout=scaled(10))
         assert strays(home)
-        with running(home, free_port()) as (_, lines):
+        port = free_port()
+        with running(home, port) as (process, lines):
             assert any("that an earlier run left behind" in line for line in lines)
+            assert status(port, "/readyz") == 200
+            process.terminate()
+            assert process.wait(timeout=scaled(30)) == 0
         assert strays(home) == set()
 
 

@@ -19,7 +19,7 @@ from tests.schedules.scenes import Scene, Turn, Turns
 from tests.schedules.spark import ModelSpark
 from tests.schedules.world import World
 
-FEW, ALL = 6, sys.maxsize
+FEW, ALL = 5, sys.maxsize
 """How many schedules of each scene and act are played: by `make test`, which draws them, and by `make test-all`."""
 MOST_SHOWN = 12
 END: Turns = (Turn("the end of Levee's process"),)

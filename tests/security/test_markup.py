@@ -3,6 +3,7 @@
 import pytest
 
 from dashboard.accounts.roles import Role
+from tests.choosing import slowly
 from tests.dashboard.test_addresses import routes
 from tests.security.markup import Page
 from tests.security.table import RULES, Least
@@ -17,7 +18,7 @@ def opened() -> list[str]:
 
 
 @pytest.mark.parametrize("as_fragment", [False, True])
-@pytest.mark.parametrize("role", [Role.ADMIN, Role.VIEWER, None])
+@pytest.mark.parametrize("role", [Role.ADMIN, slowly(Role.VIEWER), None])
 def test_every_page_is_clean(role: Role | None, as_fragment: bool) -> None:
     world, visitor = World(), Visitor(role)
     headers = {"HX-Request": "true"} if as_fragment else {}

@@ -1,11 +1,13 @@
 """What the runner makes of a run: red for a reason, FLAKY where a test passes when it is run once more, alone."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 
+from tests.outcomes import without_group
 from tools import test as runner
 
 pytestmark = pytest.mark.process
@@ -16,7 +18,7 @@ FLAKY = """
 from pathlib import Path
 
 def test_now_and_then():
-    before = Path(__file__).with_name("before")
+    before = Path(__file__).with_suffix(".before")
     if not before.exists():
         before.touch()
         raise OSError("the socket was not there yet")
@@ -30,6 +32,12 @@ def test_waiting_for_ever():
     threading.Event().wait()
 """
 MANY = "import pytest\n\n@pytest.mark.parametrize('one', range(6))\ndef test_wrong(one):\n    assert one < 0\n"
+LEAVES = """
+import subprocess, sys
+
+def test_leaving_a_process_behind():
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+"""
 UNREADABLE = "import nothing_of_this_name\n"
 
 
@@ -39,6 +47,8 @@ def _checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "FLAKY_REPORTS", tmp_path / "flaky")
     monkeypatch.setattr(runner.contained, "CHECKOUT", tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(settings.BASE_DIR))
+    monkeypatch.setattr(runner.contained, "run", partial(runner.contained.run, settling=1.0))
+    monkeypatch.setattr(runner, "_workers", lambda: "2")
     monkeypatch.setenv(runner.SEED, "7")
 
 
@@ -60,8 +70,11 @@ def test_what_fails_and_then_passes_alone_passes_is_named_and_kept(tmp_path, cap
     assert "the socket was not there yet" in report.read_text()
 
 
-def test_a_worker_that_crashes_once_is_flaky_too(tmp_path):
-    assert judged(tmp_path, crashing=CRASHES).flaky == ("test_crashing.py::test_now_and_then",)
+@pytest.mark.parametrize("broken", [{"crashing": CRASHES}, {"unreadable": UNREADABLE}, {"leaving": LEAVES}])
+def test_what_breaks_beside_the_tests_is_red_at_once(tmp_path, capfd, broken):
+    """However a flaky test beside it would end."""
+    assert judged(tmp_path, flaky=FLAKY, **broken).code != 0
+    assert "once more" not in capfd.readouterr().out
 
 
 def test_what_fails_again_is_red_and_nothing_is_called_flaky(tmp_path, capfd):
@@ -78,10 +91,6 @@ def test_many_failures_are_red_and_not_tried_again(tmp_path, capfd):
 
     assert (result.code, len(result.failed)) == (runner.TESTS_FAILED, 6)
     assert "once more" not in capfd.readouterr().out
-
-
-def test_a_module_that_cannot_be_read_is_red(tmp_path):
-    assert judged(tmp_path, right=PASSES, unreadable=UNREADABLE).code != 0
 
 
 def test_a_test_that_waits_for_ever_is_ended_at_its_limit_and_red(tmp_path):
@@ -108,8 +117,21 @@ def test_without_chromium_the_rest_is_run_and_what_was_left_out_is_named_at_the_
     assert capsys.readouterr().out.splitlines()[-1].startswith("Left out: the tests in Chromium")
 
 
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("tests/a.py::test_it@engines", "tests/a.py::test_it"),
+        ("tests/a.py::test_it[a@b]@runs-in-processes", "tests/a.py::test_it[a@b]"),
+        ("tests/a.py::test_it[a@b]", "tests/a.py::test_it[a@b]"),
+    ],
+)
+def test_a_test_is_asked_for_again_by_the_name_that_pytest_takes(name, plain):
+    assert without_group(name) == plain
+
+
 def test_the_table_tells_of_each_part_and_one_that_failed_fails_all(monkeypatch, capsys):
-    results = {"plain": runner.Result(0, 1_200, 3, {}, 60.4), "soaks": runner.Result(1, 4, 0, {"a": "E  b"}, 2.0)}
+    failed = runner.Result(1, 4, 0, {"a": "E  b"}, seconds=2.0)
+    results = {"plain": runner.Result(0, 1_200, 3, seconds=60.4), "soaks": failed}
     monkeypatch.setattr(runner, "judged", lambda run, given, **_: results.get(run.name, runner.Result(0)))
     monkeypatch.setattr(sys, "argv", ["tools.test", "--all"])
 

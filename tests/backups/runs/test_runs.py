@@ -85,6 +85,14 @@ def test_outcomes_that_do_not_add_up_fail_the_run(world, monkeypatch):
     assert (run.state, run.error_code, run.copied) == ("failed", "OutcomesDoNotAddUp", 0)
 
 
+def test_nothing_is_copied_where_s3_counts_other_tasks_than_the_manifest_has(world):
+    world.batch.miscounts = True
+
+    run = finish(world, start(make_plan(engine="s3-batch")))
+
+    assert (run.state, run.error_code, world.copies) == ("failed", "ManifestMiscounted", 0)
+
+
 @pytest.mark.parametrize(
     ("engine", "ends_at", "told"), [("s3-batch", NOW, NOW), ("s3-batch", None, None), ("spark", NOW, None)]
 )

@@ -56,6 +56,7 @@ def retried(run: Run) -> Run:
     return approved(again) if again.state == "waiting_for_approval" else again
 
 
+@pytest.mark.slow
 def test_a_role_that_s3_cannot_take_ends_the_run_and_the_next_one_finishes(ground):
     plan = ground.plan(engine="s3-batch")
     ground.rules(denied_roles=[ROLE])
@@ -109,6 +110,7 @@ def test_what_a_policy_denies_is_told_with_its_cause_and_copied_when_it_no_longe
     assert ground.copies() == ground.originals()
 
 
+@pytest.mark.slow
 def test_what_changes_or_vanishes_before_the_copy_is_said_and_what_changed_is_copied_by_a_second_try(ground):
     run = waiting_for_approval(ground)
     ground.client.put(ground.source, "t/part-1", b"other")

@@ -66,6 +66,7 @@ def test_the_cold_start_of_spark_is_a_step_of_the_job(desk, plain) -> None:
     assert [step["name"] for step in job.steps][:2] == ["Check the preconditions", START]
 
 
+@pytest.mark.slow
 def test_a_first_commit_proves_it_only_where_asked_for(desk, plain) -> None:
     job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain)), probe=True))
 
@@ -103,6 +104,7 @@ def test_a_drop_tells_of_what_is_left_in_the_end(desk, coordinated) -> None:
     assert "vacuumProtocolCheck was removed." in job.message
 
 
+@pytest.mark.slow
 def test_a_leftover_is_removed_afterwards(desk, coordinated) -> None:
     desk.run(desk.act(desk.checked(desk.change(DROP, coordinated))))
     change = desk.change(LEFTOVERS, coordinated, remove_features=("vacuumProtocolCheck",))
@@ -267,6 +269,7 @@ def many(desk, tables, operation=ENABLE, **given):
     return actions.act_on_many(actor(Role.OPERATOR), tables, operation, **(defaults | given))
 
 
+@pytest.mark.slow
 def test_many_have_one_outcome_each_and_what_the_checks_refuse_stops_nothing(desk) -> None:
     tables = [desk.plain("a/one"), desk.coordinated("a/two"), desk.plain("a/three")]
 
@@ -277,6 +280,7 @@ def test_many_have_one_outcome_each_and_what_the_checks_refuse_stops_nothing(des
     assert AuditEntry.objects.filter(job_id=job.pk, outcome="refused", target_id=str(tables[1].pk)).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stop", "outcomes"), [(True, 1), (False, 2)])
 def test_an_unexpected_failure_stops_the_others_if_asked(desk, stop: bool, outcomes: int) -> None:
     tables = [desk.plain("a/one"), desk.plain("a/two")]

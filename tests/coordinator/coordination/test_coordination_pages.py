@@ -150,6 +150,7 @@ def test_a_drop_needs_the_name_typed(
     assert Job.objects.filter(kind="drop-coordinated-commits").exists() is (status == 303)
 
 
+@pytest.mark.slow
 def test_a_drop_needs_a_fresh_password(desk: Desk, coordinated: DeltaTable) -> None:
     client = signed_in(Role.OPERATOR, proved_at=timezone.now() - timedelta(hours=1))
 
@@ -176,6 +177,7 @@ def test_checks_of_a_quarter_of_an_hour_ago_show_no_form(client: Client, desk: D
     assert "check again" in body(answer)
 
 
+@pytest.mark.slow
 def test_checks_that_fail_say_why_and_show_no_form(client: Client, desk: Desk) -> None:
     table = desk.coordinated()
 

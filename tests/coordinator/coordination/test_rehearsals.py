@@ -82,7 +82,6 @@ def test_a_rehearsal_that_is_cut_short_removes_its_copy(
     assert everything(desk) == before
 
 
-@pytest.mark.slow
 def test_what_cannot_be_removed_is_named_and_removed_by_the_next(
     desk: Desk, plain: DeltaTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:

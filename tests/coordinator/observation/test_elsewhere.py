@@ -73,6 +73,7 @@ def codes(table: DeltaTable) -> set[str]:
     return set(table.findings.filter(resolved_at=None).values_list("code", flat=True))
 
 
+@pytest.mark.slow
 def test_the_same_store_name_in_two_regions_is_two_stores(here, there):
     here.written.table(ROOT, 3, log_store=True)
     there.written.pending(ROOT, 3)
@@ -91,6 +92,7 @@ def test_the_same_store_name_in_two_regions_is_two_stores(here, there):
     )
 
 
+@pytest.mark.slow
 def test_each_connection_keeps_its_own_entries(here, there):
     here.written.table(ROOT, 3, log_store=True)
     there.written.pending(ROOT, 3)
@@ -316,6 +318,7 @@ def test_a_version_that_two_regions_gave_away_is_unsafe_in_both_after_ttl_has_ta
     assert all("accepted-twice" in codes(table) for table in seen)
 
 
+@pytest.mark.slow
 def test_what_another_connection_saw_is_not_stored_as_seen_here(here, there):
     accepted_in_both_regions(here, there)
     seen = [region.observe() for region in (here, there, here)]

@@ -92,6 +92,7 @@ def test_a_restored_copy_of_the_log_store_is_attention_until_somebody_writes_to_
     assert "two-log-stores" in codes(the_table())
 
 
+@pytest.mark.slow
 def test_a_second_store_costs_one_request_more_at_each_look(written, observe, second, lake):
     written.table(ROOT, 3, log_store=True)
     written.entry(ROOT, 2, store=second)
@@ -105,6 +106,7 @@ def test_a_second_store_costs_one_request_more_at_each_look(written, observe, se
     assert lake.requests.by_operation.get("dynamodb:Query", 0) - before == 2
 
 
+@pytest.mark.slow
 def test_a_commit_in_either_of_two_large_stores_is_seen_at_the_next_look(written, observe, second):
     written.table(ROOT, 3, log_store=True)
     written.entry(ROOT, 2, store=second)

@@ -71,7 +71,7 @@ def test_a_job_that_is_cancelled_while_aws_hangs_ends_within_moments(written, jo
         took = time.monotonic() - started
     finally:
         release.set()
-        cancelling.join()
+        cancelling.join(timeout=60)
 
     job.refresh_from_db()
     assert job.state == JobState.CANCELLED

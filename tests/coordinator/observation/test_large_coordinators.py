@@ -51,6 +51,7 @@ def test_two_coordinators_stay_found_in_a_pass_without_a_scan(written, observe, 
     assert (criticals(), state()) == (SPLIT, "unsafe")
 
 
+@pytest.mark.slow
 def test_two_coordinators_stay_found_when_the_table_goes_on_without_a_scan(written, observe, second):
     observe()
     grow()
@@ -79,6 +80,7 @@ def test_an_unchanged_table_costs_one_request_more_for_each_registration_that_it
     }
 
 
+@pytest.mark.slow
 def test_a_second_registration_that_is_removed_is_seen_to_be_gone_without_a_scan(written, observe, second):
     observe()
     grow()

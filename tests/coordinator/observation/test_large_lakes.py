@@ -34,7 +34,6 @@ def test_a_log_far_longer_than_what_is_kept_of_its_entries_is_told_whole(written
     assert Entry.objects.count() == 50
 
 
-@pytest.mark.slow
 def test_entries_older_than_what_is_kept_are_removed_and_incomplete_ones_stay(written, observe, monkeypatch):
     monkeypatch.setattr(surveys, "NEWEST_KEPT", 50)
     written.table("sales/orders", commits=60)

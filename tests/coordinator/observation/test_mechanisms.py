@@ -5,6 +5,7 @@ import pytest
 from coordinator.models import CommitStore, DeltaTable, Entry
 from lake.delta.facts import LockDomain
 from tests.builders.delta import registration_item
+from tests.choosing import slowly
 
 LARGE = 1_000_000
 
@@ -119,6 +120,7 @@ def test_an_item_whose_name_sorts_last_does_not_hide_a_pending_commit(written, o
     assert the_table().accepted_version == 3
 
 
+@pytest.mark.slow
 def test_one_commit_under_two_schemes_is_two_findings_and_two_entries(written, observe):
     written.table("sales/orders", commits=3, log_store=True)
     written.pending("sales/orders", 3)
@@ -229,7 +231,9 @@ def test_a_coordinator_that_is_not_declared_is_asked_for_by_name(written, observ
     assert not table.findings.filter(state="blocked").exists()
 
 
-@pytest.mark.parametrize("elsewhere", ["https://dynamodb.ap-south-1.amazonaws.com", "http://127.0.0.1:9", "nonsense"])
+@pytest.mark.parametrize(
+    "elsewhere", ["https://dynamodb.ap-south-1.amazonaws.com", slowly("http://127.0.0.1:9"), slowly("nonsense")]
+)
 def test_an_item_in_another_dynamodb_than_the_coordinators_is_not_believed(written, observe, coordinator, elsewhere):
     """Neither one that says that all is well, nor its absence, which anywhere else blocks the table."""
     written.endpoint = elsewhere

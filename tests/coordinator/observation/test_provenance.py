@@ -237,6 +237,7 @@ def test_two_first_readings_keep_what_the_first_one_saw(written, connection, lak
     assert list(ProvenanceRow.objects.order_by("version").values()) == before
 
 
+@pytest.mark.slow
 def test_versions_are_recalled_from_the_one_that_is_asked_for(written, observe, connection):
     written.table(ORDERS, commits=4, log_store=True)
     observe()

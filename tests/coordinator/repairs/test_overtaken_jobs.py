@@ -202,7 +202,6 @@ def repaired(table: Any) -> tuple[dict[str, Any], str]:
     return json.loads(out.getvalue()), ""
 
 
-@pytest.mark.slow
 def test_the_command_fails_where_the_finding_is_left(console: Console, amid: Any) -> None:
     table = console.pending()
     amid(lambda lake: lake.after("head", lambda: console.lake.put(console.temp_key(ROOT, 3), OTHER)))

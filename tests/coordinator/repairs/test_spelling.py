@@ -145,6 +145,7 @@ def item(console: Console) -> dict[str, Any]:
     return dict(console.lake.dynamodb.get_item(TableName=store, Key={"tableId": {"S": UUID}}).get("Item", {}))
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("scheme", ["s3", "s3a"])
 def test_the_path_of_the_lost_item_is_remembered_and_put_back(console: Console, scheme: str) -> None:

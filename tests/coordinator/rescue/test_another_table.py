@@ -9,6 +9,7 @@ from coordinator.models import DeltaTable
 from coordinator.repairs.rescue import table_note
 from coordinator.rescue.copies import is_note
 from tests.builders.delta import UUID, add, commit_bytes, commit_info, first_commit_bytes
+from tests.choosing import slowly
 from tests.coordinator.repairs.console import Console
 from tests.coordinator.rescue import saved
 from tests.coordinator.rescue.test_regions import rewritten
@@ -80,8 +81,7 @@ def test_a_registration_of_a_table_with_another_id_is_refused(console: Console) 
     assert "with metaData.id 'another'" in saved.refusal(console, table, copy)["reason"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [entry_of_before, file_of_before])
+@pytest.mark.parametrize("make", [slowly(entry_of_before), file_of_before])
 def test_a_copy_without_an_id_needs_an_admin_and_says_why(console: Console, make: Any) -> None:
     table, copy = make(console)
     without_its_table(console, copy)
@@ -145,8 +145,7 @@ def test_the_note_beside_a_file_names_its_table_and_is_no_copy(console: Console)
     assert [one["kind"] for one in saved.copies(console, table)] == ["temp-file"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("note", [b"", b"[]", b"{}", b'{"levee_rescue": 1, "metadata_id": 7}'])
+@pytest.mark.parametrize("note", [slowly(b""), slowly(b"[]"), b"{}", slowly(b'{"levee_rescue": 1, "metadata_id": 7}')])
 def test_a_note_that_somebody_else_wrote_makes_the_copy_unusable(console: Console, note: bytes) -> None:
     table, copy = file_of_before(console)
     console.lake.put(table_note(key_of(console, copy)), note)

@@ -31,6 +31,7 @@ def reason(console: Console, table: DeltaTable, kind: str = "entry") -> str:
 # Entries
 
 
+@pytest.mark.slow
 def test_an_entry_is_put_back_by_an_admin_alone_since_it_takes_its_version_again(console: Console) -> None:
     table, entry = saved.abandoned(console)
     plan = saved.plan(console, table, saved.only_copy(console, table, "entry")["id"])
@@ -40,6 +41,7 @@ def test_an_entry_is_put_back_by_an_admin_alone_since_it_takes_its_version_again
     assert plan["danger"] == f"every read and write of the table, which fail from then on until {temp} is brought back"
 
 
+@pytest.mark.slow
 def test_an_entry_whose_file_is_back_says_that_it_will_be_published(console: Console) -> None:
     table, entry = saved.abandoned(console)
     console.lake.put(f"{LOG}/{entry['tempPath']['S']}", commit_bytes(commit_info()))

@@ -80,6 +80,7 @@ def test_a_viewer_may_neither_list_nor_plan_nor_put_back(console: Console) -> No
             ask()
 
 
+@pytest.mark.slow
 def test_an_operator_puts_back_what_can_show_nobody_another_state(console: Console) -> None:
     table, copy = a_temp_file(console)
 
@@ -100,6 +101,7 @@ def test_what_can_lose_something_needs_an_admin_and_the_tables_name(console: Con
     assert not Job.objects.filter(kind="restore-rescue").exists()
 
 
+@pytest.mark.slow
 def test_the_worker_asks_again_whether_the_person_is_an_admin(console: Console) -> None:
     table, copy = an_entry(console)
     job = saved.ask(table, copy, saved.plan(console, table, copy))
@@ -123,6 +125,7 @@ def test_the_worker_asks_again_for_the_typed_name(console: Console) -> None:
     assert console.item(saved.ORDERS, 3) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["deployment", "connection"])
 def test_read_only_refuses_the_act_and_leaves_the_plan(console: Console, settings: Any, where: str) -> None:
     table, copy = a_temp_file(console)
@@ -134,6 +137,7 @@ def test_read_only_refuses_the_act_and_leaves_the_plan(console: Console, setting
     assert AuditEntry.objects.filter(action="table.repair", outcome="refused", target_id=str(table.pk)).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["deployment", "connection"])
 def test_read_only_refuses_in_the_worker_too(console: Console, settings: Any, where: str) -> None:
     table, copy = a_temp_file(console)
@@ -307,6 +311,7 @@ def _put(console: Console, item: dict[str, Any]) -> None:
     console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=item)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scene", SCENES)
 def test_a_restore_that_fails_at_any_request_comes_to_its_end_when_asked_again(
     console: Console, meddled: Any, monkeypatch: pytest.MonkeyPatch, scene: Scene

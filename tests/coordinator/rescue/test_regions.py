@@ -117,7 +117,6 @@ def test_the_account_of_a_connection_is_that_of_its_role() -> None:
     assert (account_of(ROLE), account_of("")) == ("444455556666", "")
 
 
-@pytest.mark.slow
 def test_an_item_without_a_region_is_refused_where_a_store_of_its_name_is_known_in_another(console: Console) -> None:
     table, _ = saved.abandoned(console)
     copy = saved.only_copy(console, table, "entry")["id"]

@@ -119,7 +119,7 @@ def answers(draw) -> dict:
 
 def is_tag_key(text: str) -> bool:
     """DynamoDB takes no key of several lines; a value may have them."""
-    return bool(text) and is_composed(text) and not text.lower().startswith("aws:") and len(text.splitlines()) == 1
+    return is_composed(text) and not text.lower().startswith("aws:") and text.splitlines() == [text]
 
 
 def facts_of(said: dict) -> StoreFacts:

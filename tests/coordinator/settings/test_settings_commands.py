@@ -211,6 +211,7 @@ def test_what_makes_no_sense_is_a_usage_error(console: SettingsConsole, words: t
         levee(*(word.format(store=console.lake.log_store, bucket=console.lake.bucket) for word in words))
 
 
+@pytest.mark.slow
 def test_permissions_prints_policies_and_checks_them(console: SettingsConsole) -> None:
     assert f'table/{console.lake.log_store}"' in text("permissions")
 

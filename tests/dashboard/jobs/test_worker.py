@@ -57,7 +57,9 @@ class Deployment:
 
     def run(self, *words: str) -> Any:
         """Run a Python program in this home and return its JSON."""
-        done = subprocess.run([sys.executable, *words], env=self.environment, capture_output=True, check=False)
+        done = subprocess.run(
+            [sys.executable, *words], env=self.environment, capture_output=True, check=False, timeout=60
+        )
         assert done.returncode == 0, done.stderr.decode()
         return json.loads(done.stdout) if done.stdout else None
 

@@ -1,5 +1,6 @@
 """A whole S3, DynamoDB and STS in this process, one for the session; every test brings its own bucket and table."""
 
+import functools
 import os
 import threading
 import uuid
@@ -52,13 +53,19 @@ def lake(endpoint) -> Iterator[Lake]:
 @pytest.fixture
 def s3(endpoint):
     """boto3's S3, to arrange with."""
-    return boto3.client("s3", endpoint_url=endpoint, **KEYS)
+    return _client("s3", endpoint)
 
 
 @pytest.fixture
 def dynamodb(endpoint):
     """boto3's DynamoDB, to arrange with."""
-    return boto3.client("dynamodb", endpoint_url=endpoint, **KEYS)
+    return _client("dynamodb", endpoint)
+
+
+@functools.cache
+def _client(service: str, endpoint: str):
+    """Shared by all tests: it takes longer to make than most requests."""
+    return boto3.client(service, endpoint_url=endpoint, **KEYS)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from lake.aws.errors import AwsError
 from lake.aws.s3 import ObjectBody
 from lake.spark.backups.tasks import Share
 from lake.spark.errors import SparkRefused
+from tests.choosing import slowly
 from tests.lake.spark.backupground import HOSTILE
 from tests.lazily import lazily
 
@@ -92,7 +93,7 @@ RAGGED_ROWS: list[Told] = [
 @pytest.mark.parametrize(
     ("data", "rows"), [(PLAIN, ROWS), (RAGGED, RAGGED_ROWS), (PLAIN[:-1], ROWS)], ids=["plain", "ragged", "no end"]
 )
-@pytest.mark.parametrize("ahead", [1, 7, 65_536])
+@pytest.mark.parametrize("ahead", [slowly(1), 7, 65_536])
 def test_wherever_a_report_is_cut_its_rows_are_the_same(
     data: bytes, rows: list[Told], ahead: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
