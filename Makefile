@@ -29,6 +29,7 @@ test-all: test-setup ## run everything, part by part (PART=spark for one of them
 
 test-setup: python
 	@$(PYTHON) -m tools.setup --dynamodb-local
+	@$(VENV_PYTHON) -m lake.spark.archive
 
 check: setup ## run ruff, mypy, the import contracts, the ratchets and the other checks (ARGS=types for one)
 	@$(VENV_PYTHON) -m tools.check $(ARGS)
