@@ -21,7 +21,7 @@ from tests.databases import check_reasons
 from tests.endings import ENDINGS
 from tests.grouping import arrange
 from tests.jars_home import JARS_HOME  # noqa: F401 - it is read before this home is set
-from tests.jvms import Census
+from tests.jvms import MOST, MOST_OF_A_CLUSTER, Census
 from tests.schedules.counting import Counting
 
 HOME = Path(tempfile.mkdtemp(prefix="levee-tests-"))
@@ -60,7 +60,9 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis_settings.load_profile("levee")
     if hasattr(config, "workerinput"):
         return
-    config.pluginmanager.register(census := Census())
+    config.pluginmanager.register(
+        census := Census(MOST_OF_A_CLUSTER if config.getoption("--part") == "clusters" else MOST)
+    )
     census.start()
     config.pluginmanager.register(Counting())
 
