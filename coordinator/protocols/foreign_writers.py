@@ -19,6 +19,7 @@ entry that is or was seen may date from before the table used the log store, so 
 was, every one counts. And writers may be set to a shorter life than assumed, which entries show.
 """
 
+from datetime import datetime
 from itertools import islice
 
 from coordinator.protocols.absence import ENTRY
@@ -117,9 +118,10 @@ def entry_life(view: LogView) -> float:
 
 def _life_of(view: LogView, entry: LogStoreEntry) -> float | None:
     file = view.published.get(entry.version) if entry.version is not None else None
-    if not entry.complete or entry.expire_time is None or file is None:
+    if not entry.complete or entry.version is None or entry.expire_time is None or file is None:
         return None
-    return entry.expire_time - file.modified_at.timestamp()
+    times = (file.modified_at, _first_seen(view, entry.version))
+    return entry.expire_time - min(one for one in times if one is not None).timestamp()
 
 
 def _remembered_lives(view: LogView) -> list[float]:
@@ -172,10 +174,14 @@ def _once_with_entry(view: LogView) -> set[int]:
 
 def _is_young(view: LogView, version: int, life: float) -> bool:
     """Whether neither S3 nor an earlier reading shows that the file is older than an entry lives."""
-    known = view.facts.provenance.get(version)
-    seen_at = known.seen_at if known is not None and _is_its_file(view, known) else None
-    ages = (view.age(view.published[version].modified_at), view.age(seen_at))
+    ages = (view.age(view.published[version].modified_at), view.age(_first_seen(view, version)))
     return all(age < life for age in ages if age is not None)
+
+
+def _first_seen(view: LogView, version: int) -> datetime | None:
+    """When the file that is published now was first read, before a restore may have put it anew."""
+    known = view.facts.provenance.get(version)
+    return known.seen_at if known is not None and _is_its_file(view, known) else None
 
 
 def _is_its_file(view: LogView, known: Provenance) -> bool:
