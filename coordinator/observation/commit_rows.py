@@ -4,9 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
+from django.db.models import Max, Min
+from django.utils import timezone
+
 from coordinator.models import Commit, DeltaTable
 from coordinator.observation.reading import Reading
 from coordinator.observation.storable import make_storable
+from coordinator.protocols.single_driver import RECENT
 from lake.delta.facts import CommitInfo, LogListing, LogObject, TableFacts
 
 _YEAR_3000_MS = 32_503_680_000_000
@@ -34,6 +38,13 @@ def save_commits(pairs: Sequence[tuple[DeltaTable, Reading]]) -> None:
             (described if is_described else plain).append(commit)
     _upsert(described, [*_FILE_FIELDS, *_INFO_FIELDS])
     _upsert(plain, _FILE_FIELDS)
+
+
+def recall_engines(table_id: int) -> dict[str, tuple[int, int]]:
+    """What wrote the commits of the last days that count, as their files say: first and last version by engine."""
+    recent = Commit.objects.filter(table=table_id, modified_at__gte=timezone.now() - RECENT).exclude(engine="")
+    rows = recent.order_by().values("engine").annotate(first=Min("version"), last=Max("version"))
+    return {row["engine"]: (row["first"], row["last"]) for row in rows}
 
 
 def moment(milliseconds: int | None) -> datetime | None:

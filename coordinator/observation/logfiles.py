@@ -5,18 +5,27 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from coordinator.observation.targets import TableTarget
+import orjson
+
+from coordinator.observation.targets import CUT, TableTarget
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.aws.s3 import ObjectBody
 from lake.delta.actions import CommitActions, read_commit
-from lake.delta.checkpoint import read_checkpoint_state
+from lake.delta.checkpoint import ReadRange, read_checkpoint_ends, read_checkpoint_state
 from lake.delta.checksum import Checksum, read_checksum
 from lake.delta.coordinator_properties import coordinator_store_name, coordinator_table_id
 from lake.delta.facts import CommitInfo, LogListing, LogObject, ReadingProblem, Registration, TableProtocol
 from lake.delta.names import commit_name
-from lake.delta.replay import HoldsState, ProtocolReads, fold_protocol, plan_protocol_reads, plan_staged_reads
-from lake.delta.state import MetadataAction, ProtocolAction, StateParts
+from lake.delta.replay import (
+    HoldsState,
+    ProtocolReads,
+    fold_protocol,
+    plan_protocol_reads,
+    plan_staged_reads,
+    usable_checkpoint,
+)
+from lake.delta.state import MetadataAction, ProtocolAction, StateParts, as_long
 from lake.differences import first_difference
 
 Found = TypeVar("Found")
@@ -27,6 +36,7 @@ MOST_DESCRIBED = 50
 """New commits described in one pass; a table that made more since the last look shows the newest of them."""
 MOST_ANCHORS = 5
 """Checksums and checkpoints tried as a starting point, newest first, where they turn out to be unreadable."""
+GONE = "It was listed, and has gone since."
 MOST_COMMIT_BYTES = 32 << 20
 """A larger commit is read up to here: writers put protocol and metaData before the files they add."""
 
@@ -71,16 +81,52 @@ class LogReader:
         return fold_protocol([*self._parts_read, *self._staged_parts(registration)]) or published
 
     def commit_infos(self) -> dict[int, CommitInfo]:
-        """Read what the newest commits say of themselves; of a known table, those that are new."""
-        known = self._target.known
+        """Read what the newest commits say of themselves; of a known table, those that are new, and those that could
+        not be read before.
+        """
+        known, listed = self._target.known, sorted(self._listing.commits)
         if known is None or known.published_version is None:
-            wanted = sorted(self._listing.commits)[-NEWEST_DESCRIBED:]
+            wanted = listed[-NEWEST_DESCRIBED:]
         else:
-            newer = sorted(version for version in self._listing.commits if version > known.published_version)
-            wanted = (newer or sorted(self._listing.commits)[-1:])[-MOST_DESCRIBED:]
+            newer = [version for version in listed if version > known.published_version]
+            wanted = (newer or listed[-1:])[-MOST_DESCRIBED:]
+        again = [version for version in (known.unreadable if known else ()) if version in self._listing.commits]
+        wanted = [*again[-MOST_DESCRIBED:], *wanted]
         read = (self._commit(version, commit_name(version), self._listing.commits[version].size) for version in wanted)
         staged = (commit for commit in self._commits.values() if commit is not None)
         return {commit.version: commit.info for commit in (*staged, *read) if commit is not None}
+
+    def broken_checkpoints(self, *, whole_log: bool) -> dict[str, str]:
+        """Why objects of the newest checkpoints are none, by name; one that is known is read again with the whole log.
+
+        Older ones are looked at until a whole one is found, at most `MOST_ANCHORS` in all.
+        """
+        broken: dict[str, str] = {}
+        named = {v: files for v, parts in self._listing.checkpoints.items() if (files := usable_checkpoint(parts))}
+        for version in sorted(named, reverse=True)[:MOST_ANCHORS]:
+            known = self._target.known.checkpoint_version if self._target.known else None
+            if not whole_log and version == known:
+                break
+            troubles = {file.name: why for file in named[version] if (why := self._trouble(file))}
+            broken |= troubles
+            if not troubles:
+                break
+        return broken
+
+    def hinted(self) -> int | None:
+        """The version that `_last_checkpoint` names; None without one, or where it is no JSON: readers pass that by."""
+        found = self._listing.last_checkpoint
+        data = self._bytes(found.name) if found else None
+        try:
+            hint = orjson.loads(data or b"null")
+        except orjson.JSONDecodeError:
+            return None
+        return as_long(hint.get("version")) if isinstance(hint, dict) else None
+
+    def checksum_transactions(self, versions: Iterable[int]) -> dict[int, str]:
+        """The transactions that `.crc` files name; those that name none, or have gone, are left out."""
+        read = (self._checksum(version, self._listing.checksums[version]) for version in versions)
+        return {checksum.version: checksum.transaction for checksum in read if checksum.transaction}
 
     def infos_of(self, versions: Iterable[int]) -> dict[int, CommitInfo]:
         """Read what these published versions say of themselves; one that has gone since is left out."""
@@ -152,20 +198,38 @@ class LogReader:
         return read_checksum(version, data) if data is not None else Checksum(version)
 
     def _checkpoint(self, found: LogObject) -> StateParts:
+        try:
+            state = read_checkpoint_state(self._ranges_of(found), found.size, found.name)
+        except AwsError as error:
+            if not error.is_missing:
+                raise
+            self.has_moved = True
+            state = StateParts(-1, problems=(ReadingProblem(found.name, GONE),))
+        self.problems += state.problems
+        return state
+
+    def _trouble(self, found: LogObject) -> str:
+        """Why an object of a checkpoint is none, or which file is not listed that it stands on; "" for a whole one."""
+        try:
+            ends = read_checkpoint_ends(self._ranges_of(found), found.size, found.name)
+        except AwsError as error:
+            if not error.is_missing:
+                raise
+            self.has_moved = True
+            return GONE
+        there = {one.name for one in self._listing.other if one.size > 0}
+        missing = [name for name in ends.sidecars if name not in there]
+        if ends.trouble or not missing:
+            return ends.trouble
+        return f"It names {missing[0]}, which is not there{f', and {len(missing) - 1:,} more' if missing[1:] else ''}."
+
+    def _ranges_of(self, found: LogObject) -> ReadRange:
         key = self._key(found.name)
 
         def read_range(first: int, last: int) -> bytes:
             return self._lake.s3.get(self._target.uri.bucket, key, first=first, last=last).data
 
-        try:
-            state = read_checkpoint_state(read_range, found.size, found.name)
-        except AwsError as error:
-            if not error.is_missing:
-                raise
-            self.has_moved = True
-            state = StateParts(-1, problems=(ReadingProblem(found.name, "It was listed, and has gone since."),))
-        self.problems += state.problems
-        return state
+        return read_range
 
     def _commit(self, version: int, name: str, size: int | None) -> CommitActions | None:
         if name not in self._commits:
@@ -174,9 +238,7 @@ class LogReader:
             self.has_moved |= data is None and size is not None
             if data is not None and size is not None and len(data) < size:
                 self.partly_read.add(version)
-                self.problems.append(
-                    ReadingProblem(name, f"Only the first {len(data):,} of its {size:,} bytes were read.")
-                )
+                self.problems.append(ReadingProblem(name, f"{CUT} {len(data):,} of its {size:,} bytes were read."))
             commit = read_commit(version, data, name=name) if data is not None else None
             if commit is not None and found is not None:
                 commit = replace(commit, info=replace(commit.info, etag=found.etag, digest=_digest(found)))

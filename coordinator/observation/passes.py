@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from coordinator.coordination.rehearsal_places import rehearsal_places
 from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, Watch
+from coordinator.observation.commit_rows import recall_engines
 from coordinator.observation.discovery import find_tables
 from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of, rows_elsewhere, rows_elsewhere_of
 from coordinator.observation.provenance_rows import recall_provenance
@@ -146,7 +147,11 @@ def target_of(connection: Connection, uri: TableUri) -> TableTarget:
         rows_elsewhere=rows,
         recall_row=recall_provenance,
     )
-    return replace(target, recall=partial(recall_provenance, found.id)) if found else target
+    if found is None:
+        return target
+    return replace(
+        target, recall=partial(recall_provenance, found.id), recall_engines=partial(recall_engines, found.id)
+    )
 
 
 def _targets(connection: Connection, lake: Lake, survey: Survey, workers: Workers) -> tuple[TargetBook, list[str]]:
@@ -201,7 +206,13 @@ def _remembering(target: TableTarget, workers: Workers) -> TableTarget:
 
     if target.known is None:
         return replace(target, recall_row=recall_row)
-    return replace(target, recall=partial(recall_row, target.known.id), recall_row=recall_row)
+    table_id = target.known.id
+    return replace(
+        target,
+        recall=partial(recall_row, table_id),
+        recall_engines=lambda: workers.ask(lambda: recall_engines(table_id)),
+        recall_row=recall_row,
+    )
 
 
 def _left_to_check(looks: SecondLooks) -> list[str]:

@@ -18,6 +18,7 @@ from coordinator.observation.witnesses import (
     in_tail,
     list_tail,
     list_whole_log,
+    may_hold_items,
     newest_of_stores,
     read_named_registration,
     read_singly,
@@ -33,6 +34,7 @@ from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import decide_mechanism
 from coordinator.protocols.needed_facts import (
+    wanted_checksums,
     wanted_commits,
     wanted_comparisons,
     wanted_copies,
@@ -159,9 +161,19 @@ def _look(lake: Lake, survey: Survey, target: TableTarget, known: KnownTable, ne
     if in_trouble or not known.stands_in(listing) or not _reaches(known, from_version):
         return _read_whole(lake, survey, target, now)
     reading = _judge(lake, survey, target, listing, tail, now, whole_log=False)
-    # The tail holds no temp files, so it does not show what else may guard the table now, or whether a commit waits.
-    is_told = reading.facts is not None and reading.facts.mechanism is known.mechanism and not store_is_unknown(known)
-    return reading if is_told else _read_whole(lake, survey, target, now)
+    return reading if _tail_tells(reading, known) else _read_whole(lake, survey, target, now)
+
+
+def _tail_tells(reading: Reading, known: KnownTable) -> bool:
+    """Whether a look at the tail decides the verdict.
+
+    The tail holds no temp files, so it does not show what else may guard the table now, or whether a commit waits. Nor
+    does it hold the sidecars of a checkpoint, or what is there in place of one that is broken.
+    """
+    facts = reading.facts
+    if facts is None or facts.mechanism is not known.mechanism or store_is_unknown(known):
+        return False
+    return not facts.broken
 
 
 def _read_whole(lake: Lake, survey: Survey, target: TableTarget, now: datetime) -> Reading:
@@ -215,7 +227,7 @@ def _judge(
         elsewhere=target.elsewhere,
         region=lake.dynamodb.region,
     )
-    facts, known = _with_history(facts, recalled, another, target, lake, reader)
+    facts, known = _with_history(_with_start(facts, reader, remembered), recalled, another, target, lake, reader)
     lock_domains = _lock_domains(remembered, witness)
     verdict = with_possible_repairs(facts, diagnose(facts), lock_domains, coordinator_of(survey, protocol))
     asked = asked_domains(mechanism, lock_domains)
@@ -238,6 +250,17 @@ def _judge(
         missed_before=remembered.known.missed if remembered.known else (),
         has_moved=reader.has_moved,
         not_read=frozenset(target.known.registrations if elsewhere and target.known else witness.not_read),
+    )
+
+
+def _with_start(facts: TableFacts, reader: LogReader, target: TableTarget) -> TableFacts:
+    """The facts with what readers start from, and who wrote the table of late where no store keeps writers apart."""
+    whole_log = facts.listing.temp_files is not None
+    return replace(
+        facts,
+        broken=reader.broken_checkpoints(whole_log=whole_log),
+        hinted=reader.hinted() if whole_log else None,
+        engines=target.recall_engines() if facts.mechanism is Mechanism.SINGLE_DRIVER else {},
     )
 
 
@@ -335,6 +358,7 @@ def _newest_entry(domain: DomainEntries) -> int:
 def _with_missing_facts(facts: TableFacts, reader: LogReader) -> TableFacts:
     facts = replace(facts, heads=reader.heads(wanted_heads(facts)))
     facts = replace(facts, commit_infos={**facts.commit_infos, **reader.infos_of(wanted_commits(facts))})
+    facts = replace(facts, checksum_transactions=reader.checksum_transactions(wanted_checksums(facts)))
     facts = replace(facts, copy_infos=reader.copy_infos(wanted_infos(facts)))
     compared = reader.comparisons(wanted_comparisons(facts))
     return replace(
@@ -356,7 +380,11 @@ def _store_problems(
         mechanism is Mechanism.LOG_STORE and not has_entries
     )
     failed = (
-        [ReadingProblem(f"DynamoDB table {store.name}", str(store.error)) for store in survey.failed()]
+        [
+            ReadingProblem(f"DynamoDB table {store.name}", str(store.error))
+            for store in survey.failed()
+            if store.error is not None and may_hold_items(store.error)
+        ]
         if homeless
         else []
     )

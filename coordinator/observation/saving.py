@@ -19,6 +19,7 @@ from coordinator.observation.provenance_rows import save_provenance
 from coordinator.observation.reading import Reading
 from coordinator.observation.storable import make_storable
 from coordinator.protocols.log_sizes import Stored, joined_ranges, ranges_of, read_ranges, stored_ranges
+from coordinator.protocols.log_view import LogView
 from coordinator.protocols.registrations import OF_REGISTRATIONS, current_registration
 from coordinator.protocols.verdict import EntryVerdict, Finding, Severity, State, Verdict
 from dashboard.connections.models import Connection
@@ -323,15 +324,15 @@ def _fill_log(table: DeltaTable, reading: Reading, facts: TableFacts, verdict: V
     if current := current_registration(facts):
         table.registered = {"table_id": current.table_id, "path": current.path}
     table.last_commit_at = _last_commit_at(facts, verdict) or table.last_commit_at
-    if listing.checkpoints:
-        table.checkpoint_version = max(listing.checkpoints)
+    checkpoint = LogView(facts).checkpoint
+    if checkpoint is not None or reading.whole_log:
+        table.checkpoint_version = checkpoint
     table.log_sizes = _log_sizes(table, listing, whole_log=reading.whole_log)
     if reading.whole_log:
         table.listed_at = reading.observed_at
         table.oldest_version = min(listing.commits, default=None)
         table.log_files = reading.log_files
         table.log_bytes = listing.total_bytes
-        table.checkpoint_version = max(listing.checkpoints, default=None)
 
 
 def _log_sizes(table: DeltaTable, listing: LogListing, *, whole_log: bool) -> Stored | None:

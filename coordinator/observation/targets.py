@@ -12,11 +12,24 @@ from coordinator.protocols.absence import Missed
 from coordinator.protocols.accepted_elsewhere import KnownElsewhere
 from coordinator.protocols.verdict import Absence, State
 from lake.delta.coordinator_properties import coordinator_table_id
-from lake.delta.facts import HeldElsewhere, LockDomain, LogListing, Mechanism, Provenance, TableProtocol
+from lake.delta.facts import (
+    HeldElsewhere,
+    LockDomain,
+    LogListing,
+    Mechanism,
+    Provenance,
+    ReadingProblem,
+    TableProtocol,
+)
+from lake.delta.names import NameKind, parse_name
 from lake.delta.uri import TableUri
 
 MOST_UNUSED = 20
 """Registrations of one table without a commit that are looked up where their DynamoDB table is not scanned."""
+
+
+CUT = "Only the first"
+"""How the problem of a commit begins that is too large to be read to its end: nothing is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +38,7 @@ class KnownTable:
 
     `newest_etag` is that of the newest published version's file; "" where it is not known. `missed` is what its last
     look did not see. `registrations` are those that were found of its place, by DynamoDB table and `tableId`.
+    `checkpoint_version` is the newest whole checkpoint, `unreadable` the commits that could not be read, ascending.
     """
 
     id: int
@@ -45,6 +59,8 @@ class KnownTable:
     is_gone: bool
     missed: tuple[Missed, ...] = ()
     registrations: tuple[tuple[str, str], ...] = ()
+    checkpoint_version: int | None = None
+    unreadable: tuple[int, ...] = ()
 
     @property
     def newest_version(self) -> int:
@@ -96,6 +112,16 @@ def recall_nothing(from_version: int) -> Mapping[int, Provenance]:
     return {}
 
 
+Engines = Mapping[str, tuple[int, int]]
+"""What wrote commits of the last seven days, as its commit files say, each with its first and last version."""
+RecallEngines = Callable[[], Engines]
+
+
+def recall_no_engines() -> Engines:
+    """Of a table seen for the first time no writer is known."""
+    return {}
+
+
 RecallRow = Callable[[int, int], Mapping[int, Provenance]]
 """The same of any row, by its id."""
 
@@ -117,6 +143,7 @@ class TableTarget:
     known: KnownTable | None = None
     elsewhere: tuple[HeldElsewhere, ...] = ()
     recall: Recall = recall_nothing
+    recall_engines: RecallEngines = recall_no_engines
     rows_elsewhere: tuple[RowElsewhere, ...] = ()
     recall_row: RecallRow = recall_no_row
 
@@ -147,7 +174,7 @@ class TableTarget:
         if self.known is None:
             return self
         known = replace(self.known, published_version=None, protocol=None, lock_domains=(), store_name="", missed=())
-        return replace(self, known=replace(known, mechanism=Mechanism.UNKNOWN))
+        return replace(self, known=replace(known, mechanism=Mechanism.UNKNOWN), recall_engines=recall_no_engines)
 
 
 @dataclass(slots=True)
@@ -205,7 +232,16 @@ def _known(table: DeltaTable) -> KnownTable:
         is_gone=table.gone_at is not None,
         missed=tuple(Missed(code, Absence(what, first, last)) for code, what, first, last in table.missed),
         registrations=_registrations(table),
+        checkpoint_version=table.checkpoint_version,
+        unreadable=_unreadable(table),
     )
+
+
+def _unreadable(table: DeltaTable) -> tuple[int, ...]:
+    """Versions of the published commits in which something could not be read, whole as they are."""
+    problems = [ReadingProblem(**problem) for problem in table.problems]
+    names = (parse_name(one.place.partition(" ")[0]) for one in problems if not one.reason.startswith(CUT))
+    return tuple(sorted({n.version for n in names if n.kind is NameKind.COMMIT and n.version is not None}))
 
 
 def _registrations(table: DeltaTable) -> tuple[tuple[str, str], ...]:

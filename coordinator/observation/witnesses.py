@@ -156,7 +156,7 @@ def all_of_stores(
             refused.append((store.name, error))
             continue
         domains.update(found)
-    problems = tuple(_refusal(name, error) for name, error in refused)
+    problems = tuple(_refusal(name, error) for name, error in refused if may_hold_items(error))
     refused += [(store.name, store.error) for store in survey.coordinators if store.error]
     unread = tuple(_refusal(name, error) for name, error in refused if may_hold_items(error))
     return StoreWitness(domains, _scanned_registrations(survey, target), problems, unread)

@@ -1,5 +1,6 @@
 """The verdict on one table: every part of the diagnosis over one set of facts."""
 
+from coordinator.protocols.buildable import judge_buildable
 from coordinator.protocols.coordinated_commits import judge_coordinated_commits
 from coordinator.protocols.foreign_writers import judge_foreign_writers
 from coordinator.protocols.judgement import Judgement, join, note, without_doubles, worst_first, worst_state
@@ -32,6 +33,7 @@ def diagnose(facts: TableFacts) -> Verdict:
     judged = join(
         (
             judge_published_log(view),
+            judge_buildable(view),
             judge_log_store(view),
             judge_coordinated_commits(view),
             judge_foreign_writers(view),

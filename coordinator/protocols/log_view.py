@@ -1,6 +1,6 @@
 """Look-ups in what was read of `_delta_log/`: present, absent, or not looked at."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -83,8 +83,13 @@ class LogView:
 
     @cached_property
     def checkpoint(self) -> int | None:
-        """Newest version with a whole checkpoint."""
-        return max((v for v, parts in self.facts.listing.checkpoints.items() if usable_checkpoint(parts)), default=None)
+        """Newest version with a whole checkpoint, none of whose objects was found to be broken."""
+        return max((v for v, files in self._named_checkpoints.items() if not self._is_broken(files)), default=None)
+
+    @cached_property
+    def newest_named_checkpoint(self) -> int | None:
+        """Newest version with a whole checkpoint by names and sizes, which is what readers go by."""
+        return max(self._named_checkpoints, default=None)
 
     @cached_property
     def is_empty(self) -> bool | None:
@@ -198,6 +203,14 @@ class LogView:
     def unread(self, what: str) -> ReadingProblem | None:
         """The problem that kept a whole fact (listing, entries, registrations, protocol) from being read."""
         return next((p for p in self.facts.problems if p.place == what or p.place.startswith(f"{what} ")), None)
+
+    @cached_property
+    def _named_checkpoints(self) -> Mapping[int, Sequence[LogObject]]:
+        checkpoints = self.facts.listing.checkpoints
+        return {version: files for version, parts in checkpoints.items() if (files := usable_checkpoint(parts))}
+
+    def _is_broken(self, files: Sequence[LogObject]) -> bool:
+        return any(file.name in self.facts.broken for file in files)
 
     @cached_property
     def _temp_files(self) -> Mapping[str, LogObject]:

@@ -14,7 +14,7 @@ from coordinator.protocols.overwritten import accepted_file, changed_versions, i
 from coordinator.protocols.registrations import SeenCommit, seen_commits
 from coordinator.protocols.several_coordinators import accepting_registrations, is_split
 from coordinator.protocols.vanished import MOST_LOOKED_UP, gone_versions
-from lake.delta.facts import LogObject, TableFacts
+from lake.delta.facts import LogObject, Mechanism, TableFacts
 from lake.delta.names import commit_name
 
 MOST_LOOKUPS = 200
@@ -27,6 +27,8 @@ MOST_COPIES = 20
 MOST_COPY_BYTES = 64 << 20
 """Bytes of these files that are read for it; the published files come on top."""
 
+MOST_CHECKSUMS = 20
+"""Checksum files read for one table in one pass; the newest come first."""
 
 MOST_COMMITS = 50
 """Commit files read for one table in one pass because diagnosis asks for them; the newest come first."""
@@ -49,8 +51,28 @@ def wanted_commits(facts: TableFacts) -> tuple[int, ...]:
     """Versions whose published files have to be read: was one overwritten, and when was it committed, newest first."""
     view = LogView(facts)
     changed = (version for version in changed_versions(view) if is_what_was_seen(view, version) is None)
-    unread = {version for version in (*changed, *untimed_versions(view)) if view.info(version) is None}
+    wanted = (*changed, *untimed_versions(view), *wanted_checksums(facts))
+    unread = {version for version in wanted if view.info(version) is None}
     return tuple(sorted(unread, reverse=True)[:MOST_COMMITS])
+
+
+def wanted_checksums(facts: TableFacts) -> tuple[int, ...]:
+    """Versions whose `.crc` has to be read beside the commit file, newest first: is it of the same transaction?
+
+    A writer puts the `.crc` after its commit, so a commit file that is newer was put again. Without a commit store two
+    writers can meet within the second that S3 tells, so there each new commit is looked at too.
+    """
+    view = LogView(facts)
+    checksums = facts.listing.checksums
+    changed = set(changed_versions(view))
+    if facts.mechanism is Mechanism.SINGLE_DRIVER and facts.provenance:
+        changed |= facts.commit_infos.keys() - facts.provenance.keys()
+    wanted = (
+        version
+        for version, file in view.published.items()
+        if version in checksums and (version in changed or file.modified_at > checksums[version].modified_at)
+    )
+    return tuple(sorted(wanted, reverse=True)[:MOST_CHECKSUMS])
 
 
 def wanted_comparisons(facts: TableFacts) -> tuple[tuple[int, str, str], ...]:

@@ -3,10 +3,12 @@
 A settled version never changes. An ETag that changed says only that the file was put again: by a repair, by a restore
 of an older S3 version, or by somebody else. Equal ETags mean equal bytes; unequal ones mean nothing where S3 encrypted
 the file with a key of KMS or took it in parts. So the accepted temp or staged file decides where it survives, then the
-size, then the MD5 of the bytes, then the times in commitInfo; where none of them does, nothing is concluded.
+`.crc` of the version, which names the transaction that wrote it, then the size, then the MD5 of the bytes, then the
+times in commitInfo; where none of them does, nothing is concluded.
 """
 
 from coordinator.protocols.accepted_copies import accepted_look, is_published
+from coordinator.protocols.buildable import is_of_another_transaction
 from coordinator.protocols.judgement import MOST_FINDINGS, Judgement, undecided
 from coordinator.protocols.log_store_entries import look_evidence, own_domains
 from coordinator.protocols.log_view import LogView, ObjectPresence
@@ -45,6 +47,8 @@ def is_what_was_seen(view: LogView, version: int) -> bool | None:
     by_acceptance = _by_acceptance(view, known, file)
     if by_acceptance is not None:
         return by_acceptance
+    if is_of_another_transaction(view, version) is False:
+        return True
     if known.is_accepted and known.differs_etag is not None and not known.disputed:
         if known.differs_etag == file.etag:
             return False

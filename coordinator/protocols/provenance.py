@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 
+from coordinator.protocols.buildable import is_no_commit
 from coordinator.protocols.log_store_entries import own_domains
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
@@ -222,10 +223,13 @@ def _registered(view: LogView, around: Surroundings, registration: Registration)
 
 
 def _published(view: LogView, around: Surroundings, known: Mapping[int, Provenance]) -> Iterator[Provenance]:
-    """The published files that are not known, or of which this reading read more."""
+    """The published files that are not known, or of which this reading read more.
+
+    A file that is no commit is not what was committed: the one that takes its place is seen for the first time.
+    """
     for version, found in view.published.items():
         held, info = known.get(version), view.info(version)
-        if held is not None and held.seen_at is not None and info is None:
+        if (held is not None and held.seen_at is not None and info is None) or is_no_commit(view, version):
             continue
         appeared = around.newest_before is not None and version > around.newest_before
         yield Provenance(

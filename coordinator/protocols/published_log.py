@@ -3,11 +3,13 @@
 from itertools import pairwise
 
 from coordinator.protocols.absence import commit_files
+from coordinator.protocols.buildable import stopping_versions
 from coordinator.protocols.judgement import MOST_FINDINGS, Judgement
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.verdict import Finding, Severity, State
 from coordinator.protocols.wording import counted, run_list, thousands, verb
 from lake.delta.facts import Mechanism, ReadingProblem
+from lake.delta.names import commit_name
 
 WHOLE_FACTS = ("listing", "entries", "registrations", "protocol", "DynamoDB")
 """First words of places that mean a fact was not read at all; any other place is one object, item or attribute."""
@@ -77,13 +79,24 @@ def _start(view: LogView) -> list[Finding]:
             severity=Severity.CRITICAL,
             state=State.BLOCKED,
             summary=f"The log starts at {thousands(oldest)} and no whole checkpoint replaces what came before: "
-            "no reader can build the table.",
+            f"{_what_readers_do(view, oldest)}.",
             version=oldest,
             meaning="The table stays unreadable until a checkpoint or the missing files are brought back.",
             evidence={"oldest_file": oldest, "checkpoint": view.checkpoint},
             absent=commit_files([(0, oldest - 1)]),
         )
     ]
+
+
+def _what_readers_do(view: LogView, oldest: int) -> str:
+    """deltalake 1.6 takes protocol and schema of a `.crc`, and then has the commits that are left and nothing else."""
+    newest = view.newest if view.newest is not None else oldest
+    if not any(oldest <= version <= newest for version in view.facts.listing.checksums):
+        return "no reader can build the table"
+    return (
+        f"Spark stops, and deltalake opens the table with nothing but the files of versions {thousands(oldest)} to "
+        f"{thousands(newest)}, without an error"
+    )
 
 
 def _end(view: LogView) -> list[Finding]:
@@ -143,7 +156,8 @@ def _empty(view: LogView) -> list[Finding]:
 def _problems(view: LogView) -> list[Finding]:
     findings = []
     whole = [p for p in view.facts.problems if p.place.partition(" ")[0] in WHOLE_FACTS]
-    parts = [p for p in view.facts.problems if p not in whole]
+    said = {commit_name(version) for version in stopping_versions(view)}
+    parts = [p for p in view.facts.problems if p not in whole and p.place.partition(" ")[0] not in said]
     if whole:
         findings.append(_unreadable(whole, State.NOT_CHECKED, "not-read"))
     if parts:

@@ -8,9 +8,9 @@ picked it out: clean-up by age takes the older first. So where that one is there
 accepted commit waits.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
-from itertools import groupby
+from itertools import pairwise
 
 from coordinator.protocols.judgement import GRACE_SECONDS, Judgement, note
 from coordinator.protocols.lock_domains import guarded_elsewhere
@@ -22,6 +22,8 @@ from coordinator.protocols.wording import accepted_only, counted, duration, join
 from lake.delta.facts import LogObject, Mechanism
 
 RECENT = timedelta(days=7)
+LONGEST_ENGINE = 128
+"""Characters of an engine's name that are kept between looks."""
 
 UNKNOWN_STORE = "unknown-log-store"
 NO_ENTRY = "no DynamoDB table that Levee asks holds an entry of this table"
@@ -81,33 +83,35 @@ def _single_driver() -> Finding:
     )
 
 
-def recent_engines(view: LogView) -> list[tuple[int, str]]:
-    """Versions published within the last seven days with what their commit files say wrote them, ascending."""
+def recent_engines(view: LogView) -> dict[str, tuple[int, int]]:
+    """What commit files of the last seven days say wrote them, as this look and earlier ones read it, each with its
+    first and last version.
+    """
     since = view.facts.observed_at - RECENT
-    infos = view.facts.commit_infos
-    return [
-        (version, infos[version].engine)
-        for version in sorted(infos)
-        if infos[version].engine and (file := view.published.get(version)) and file.modified_at >= since
-    ]
+    found = dict(view.facts.engines)
+    for version, info in view.facts.commit_infos.items():
+        file = view.published.get(version)
+        if info.engine and file is not None and file.modified_at >= since:
+            first, last = found.get(engine := info.engine[:LONGEST_ENGINE], (version, version))
+            found[engine] = min(first, version), max(last, version)
+    return found
 
 
-def take_turns(engines: Sequence[str]) -> bool:
+def take_turns(engines: Mapping[str, tuple[int, int]]) -> bool:
     """Whether several writers were at work at the same time: different programs, or one release that came back.
 
     A release that follows another for good is an upgrade of one writer.
     """
-    runs = [engine for engine, _ in groupby(engines)]
     programs = {engine.partition("/")[0].partition(":")[0] for engine in engines}
-    return len(programs) > 1 or len(runs) > len(set(runs))
+    in_order = sorted(engines.values())
+    return len(programs) > 1 or any(after[0] < before[1] for before, after in pairwise(in_order))
 
 
 def _several_writers(view: LogView) -> Finding | None:
-    seen = recent_engines(view)
-    if not take_turns([engine for _, engine in seen]):
+    last = {engine: newest for engine, (_, newest) in recent_engines(view).items()}
+    if not take_turns(recent_engines(view)):
         return None
-    names = sorted({engine for _, engine in seen})
-    last = {engine: version for version, engine in seen}
+    names = sorted(last)
     return Finding(
         "several-writers",
         Severity.WARNING,

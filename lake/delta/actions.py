@@ -68,6 +68,7 @@ class _CommitReader:
         self.problems: list[ReadingProblem] = []
         self.unnamed_problems = 0
         self.lines = self.added = self.removed = 0
+        self.bad_line: int | None = None
         self.info: dict[str, object] = {}
         self.protocol: ProtocolAction | None = None
         self.metadata: MetadataAction | None = None
@@ -110,6 +111,7 @@ class _CommitReader:
             removed_files=self.removed,
             lines=self.lines,
             transaction=as_text(self.info.get("txnId")),
+            bad_line=self.bad_line,
         )
         return CommitActions(self.version, info, self.protocol, self.metadata, tuple(self.problems))
 
@@ -140,6 +142,7 @@ class _CommitReader:
                 self.note(f" line {number}", f"{name} is not a whole number of milliseconds.")
 
     def _note_bad_line(self, number: int, line: bytes) -> None:
+        self.bad_line = self.bad_line or number
         try:
             line.decode()
         except UnicodeDecodeError:

@@ -6,13 +6,17 @@ one action on each line.
 """
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
+
+import orjson
 
 from lake.delta.actions import read_commit
 from lake.delta.facts import ReadingProblem
-from lake.delta.names import parse_name
+from lake.delta.names import SIDECAR_FOLDER, parse_name
 from lake.delta.state import MetadataAction, ProtocolAction, StateParts, StateReader
 
 # Up to this size one request for the whole object is quicker than two or three for its parts.
@@ -110,6 +114,18 @@ class RangedFile(io.RawIOBase):
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class CheckpointEnds:
+    """What the end of one checkpoint object shows.
+
+    `trouble` is the sentence that says why it is none, "" where it is one; `sidecars` are the names, relative to
+    `_delta_log/`, of the files that it stands on.
+    """
+
+    trouble: str = ""
+    sidecars: tuple[str, ...] = ()
+
+
 class _UnreadableError(Exception):
     """The checkpoint is not what it should be; the text is the sentence for its problem."""
 
@@ -131,6 +147,51 @@ def read_checkpoint_state(read_range: ReadRange, size: int, name: str) -> StateP
         return _parquet_state(read_range, size, name, version)
     except (_UnreadableError, PieceMissingError) as error:
         return _problem(version, name, str(error))
+
+
+def read_checkpoint_ends(read_range: ReadRange, size: int, name: str) -> CheckpointEnds:
+    """Look whether an object is a checkpoint that readers can open: one request for the end of a parquet file.
+
+    What lies between is not read. The parameters are those of `read_checkpoint_state`; only what `read_range` itself
+    raises is raised.
+    """
+    if size <= 0:
+        return CheckpointEnds("The checkpoint is empty.")
+    try:
+        if parse_name(name).format == "json":
+            return _json_ends(read_range, size, name)
+        return _parquet_ends(RangedFile(read_range, size, READ_AHEAD_BYTES, MOST_FETCHED_BYTES))
+    except (_UnreadableError, PieceMissingError) as error:
+        return CheckpointEnds(str(error))
+
+
+def _json_ends(read_range: ReadRange, size: int, name: str) -> CheckpointEnds:
+    if size > MOST_FETCHED_BYTES:
+        raise _UnreadableError(f"The checkpoint has {size} bytes of JSON; at most {MOST_FETCHED_BYTES} are read.")
+    data = read_range(0, size - 1)
+    commit = read_commit(parse_name(name).version or 0, data, name=name)
+    if commit.info.bad_line is not None:
+        return CheckpointEnds(f"Line {commit.info.bad_line} is not one whole JSON object.")
+    actions = (orjson.loads(line) for line in data.split(b"\n") if line.strip())
+    return CheckpointEnds(sidecars=_sidecar_names(action.get("sidecar") for action in actions))
+
+
+def _parquet_ends(file: RangedFile) -> CheckpointEnds:
+    _fetch_tail(file)
+    parquet = _opened(file)
+    columns = set(parquet.schema_arrow.names)
+    if not columns & {*_COLUMNS, "add"}:
+        raise _UnreadableError("The file is parquet, and has none of a checkpoint's columns.")
+    if "sidecar" not in columns:
+        return CheckpointEnds()
+    with _as_unreadable(file):
+        return CheckpointEnds(sidecars=_sidecar_names(parquet.read(columns=["sidecar"])["sidecar"].to_pylist()))
+
+
+def _sidecar_names(sidecars: Iterable[Any]) -> tuple[str, ...]:
+    """Sidecars lie in one folder, whatever their paths say before the name; paths are escaped as in a URL."""
+    paths = (one.get("path") for one in sidecars if isinstance(one, dict))
+    return tuple(SIDECAR_FOLDER + unquote(path).rpartition("/")[2] for path in paths if isinstance(path, str))
 
 
 def _json_state(read_range: ReadRange, size: int, name: str, version: int) -> StateParts:
@@ -157,6 +218,10 @@ def _parquet_state(read_range: ReadRange, size: int, name: str, version: int) ->
 def _fetch_footer(file: RangedFile) -> None:
     if file.size <= WHOLE_BYTES:
         file.fetch(0, file.size - 1)
+    _fetch_tail(file)
+
+
+def _fetch_tail(file: RangedFile) -> None:
     tail = file.fetch(max(0, file.size - READ_AHEAD_BYTES), file.size - 1)
     if len(tail) < 12 or tail[-4:] != _MAGIC:
         raise _UnreadableError("The file does not end as parquet does; it is cut off or another kind of file.")

@@ -141,6 +141,7 @@ class CommitInfo:
 
     `transaction` is its `txnId`, which Spark gives each attempt to commit; "" where it has none. `etag` is that of the
     object which said so, `digest` the MD5 of its bytes in hexadecimal, None where not all of them were read.
+    `bad_line` is the first line, counted from 1, that is no JSON object.
     """
 
     version: int
@@ -154,6 +155,7 @@ class CommitInfo:
     transaction: str = ""
     etag: str | None = None
     digest: str | None = None
+    bad_line: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +335,10 @@ class TableFacts:
     `asked_stores` is what was asked and answered, None where all that matters was.
     `ttl_seconds` is the longest entry life assumed. `provenance` is what earlier readings saw of the versions of this
     very table, and of what other connections saw accepted; a version that is not in it is seen for the first time.
+    `broken` says of objects of the newest checkpoints, by name, why they are none; those that it does not name were
+    whole as far as their ends and the sidecars that they name tell, or were not looked at. `hinted` is the version that
+    `_last_checkpoint` names. `checksum_transactions` is the `txnId` that a version's `.crc` names. `engines` are those
+    of commits of the last seven days that earlier looks have read, each with its first and last version.
     """
 
     uri: str
@@ -358,3 +364,7 @@ class TableFacts:
     ttl_seconds: int = 86_400
     provenance: Mapping[int, Provenance] = field(default_factory=dict)
     had_entries: bool = False
+    broken: Mapping[str, str] = field(default_factory=dict)
+    hinted: int | None = None
+    checksum_transactions: Mapping[int, str] = field(default_factory=dict)
+    engines: Mapping[str, tuple[int, int]] = field(default_factory=dict)

@@ -62,7 +62,7 @@ class StagedReads:
 
 
 def plan_protocol_reads(
-    listing: LogListing, *, known_version: int | None = None, most_commits: int = MOST_COMMITS
+    listing: LogListing, *, known_version: int | None = None, most_commits: int | None = None
 ) -> ProtocolReads:
     """Name the objects that tell protocol and metaData at the newest version which the log leads to without a gap.
 
@@ -80,10 +80,11 @@ def plan_protocol_reads(
     anchor = _anchor(listing, checkpoints, newest, known_version)
     first = min(listing.commits) if anchor is None else anchor.version + 1
     run = _run(listing.commits, first)
+    most_commits = MOST_COMMITS if most_commits is None else most_commits
     read = run[:most_commits]
     problems = [*_unknown_beginning(listing, anchor), *_hole_problems(listing, max(checkpoints, default=None))]
     if len(run) > len(read):
-        problems.append(_limit_problem(first, most_commits))
+        problems.append(_limit_problem(most_commits))
     return ProtocolReads(
         version=read[-1] if read else anchor.version if anchor else None,
         anchor_version=anchor.version if anchor else None,
@@ -221,9 +222,9 @@ def _hole_problems(listing: LogListing, checkpoint: int | None) -> list[ReadingP
     return problems[:MOST_HOLES]
 
 
-def _limit_problem(first: int, most_commits: int) -> ReadingProblem:
-    reason = f"More than {most_commits} commits follow without a checkpoint; the state is read after that many."
-    return ReadingProblem(commit_name(first), reason)
+def _limit_problem(most_commits: int) -> ReadingProblem:
+    reason = f"More than {most_commits:,} commits follow without a checkpoint; the next look reads on from there."
+    return ReadingProblem("protocol", reason)
 
 
 def _staged_names(listing: LogListing, file_name: str) -> tuple[str, ...]:

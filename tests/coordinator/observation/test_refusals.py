@@ -164,6 +164,19 @@ def test_a_store_of_another_key_is_not_read(written, guard, observe_guarded, con
     assert table("sales.orders").state == "healthy"
 
 
+@pytest.mark.parametrize("declared", ["other keys", "missing"])
+def test_a_declaration_that_is_no_store_speaks_for_itself_alone(written, observe, connection, declared):
+    name = written.store(f"keys-{written.bucket}", key="HASH") if declared == "other keys" else "no-such-table"
+    CommitStore.objects.create(connection=connection, name=name, kind="log_store")
+    written.table("sales/orders")
+    written.table("sales/refunds", log_store=True)
+
+    for full in (False, True):
+        observe(in_full=full)
+        assert CommitStore.objects.get(name=name).state in {"blocked", "not_checked"}
+        assert {one.state for one in DeltaTable.objects.all()} == {"healthy"}
+
+
 def test_a_store_of_the_other_kind_is_not_read(written, guard, observe_guarded, connection):
     coordinator = written.coordinator()
     CommitStore.objects.create(connection=connection, name=coordinator, kind="log_store")
