@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from backups import inventory_setup, lifecycle
 from backups.advancing import submit_advance
+from backups.destinations import why_overlapping
 from backups.models import ACTIVE, CopyJob, Plan, Run, RunStage, RunState, Stage
 from backups.outcomes import OVER
 from backups.policies.jobs import PREFLIGHT_KIND, PreflightParams
@@ -36,7 +37,8 @@ class RunRefused(Exception):
 
 
 def start_run(actor: Actor, plan: Plan, *, due_at: datetime | None = None, enqueue: bool = True) -> Run:
-    """Start a backup, or return the one under way: a plan has one at a time. Raises NotAllowed, ReadOnlyMode.
+    """Start a backup, or return the one under way: a plan has one at a time. Raises NotAllowed, ReadOnlyMode,
+    RunRefused.
 
     `due_at` is when the schedule wanted it; `enqueue` hands it to the workers when the transaction commits.
     """
@@ -124,11 +126,15 @@ def resume(actor: Actor, plan: Plan) -> Plan:
 
 
 def _require_startable(actor: Actor, verb: str, plan: Plan) -> None:
-    """Raise NotAllowed, and ReadOnlyMode where nothing may be changed in the vault; either is in the audit log."""
+    """Raise NotAllowed, ReadOnlyMode where nothing may be changed in the vault, and RunRefused where another plan
+    copies to the same place; each is in the audit log.
+    """
     require(actor, verb, target=plan.name, connection=plan.vault_connection)
     try:
         require_writable(plan.vault_connection)
-    except ReadOnlyMode as refusal:
+        if why := why_overlapping(plan.name, plan.destination):
+            raise RunRefused(why)
+    except (ReadOnlyMode, RunRefused) as refusal:
         record(
             actor,
             verb,

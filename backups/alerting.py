@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from backups.models import ACTIVE, Plan, Run, RunState
-from backups.queries.cards import COMPLETE, moment_of, plans_in_scope
+from backups.queries.cards import moment_of, plans_in_scope
 from backups.queries.rows import age_text
 from dashboard.alerts.problems import Problem, ProblemKind, ProblemSeverity
 from dashboard.web.states import look_of
@@ -22,7 +22,6 @@ FAILED_RUN = ProblemKind("failed-backup", "A backup failed or left gaps", "count
 OVER_OBJECTIVE = ProblemKind("backup-age", "A backup is older than its objective", "hours", threshold=0, most=720)
 KINDS = (LATE_INVENTORY, FAILED_RUN, OVER_OBJECTIVE)
 _HOUR = timedelta(hours=1)
-_SAFE = (RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS)
 
 
 def backup_problems(now: datetime) -> Iterator[Problem]:
@@ -76,7 +75,7 @@ def old_backups(now: datetime) -> Iterator[Problem]:
     The age counts from the cut-off, up to which everything was taken to be in the copy.
     """
     for plan in Plan.objects.exclude(schedule="").select_related("vault_connection").order_by("pk"):
-        newest = plan.runs.filter(state__in=_SAFE).order_by("-cut_off").first()
+        newest = plan.runs.copies().order_by("-cut_off").first()
         since = newest.cut_off if newest else _first_start(plan)
         if since is None:
             continue
@@ -143,7 +142,7 @@ def backups_section(since: datetime, now: datetime) -> str:
 
 def _lines(age: timedelta | None, plan: Plan, since: datetime) -> list[str]:
     objective = age_text(timedelta(hours=plan.objective_hours))
-    held = "no complete copy yet" if age is None else f"newest complete copy {age_text(age)} old"
+    held = "no copy yet" if age is None else f"newest copy {age_text(age)} old"
     late = "PAST ITS OBJECTIVE, " if _is_late(age, plan) else ""
     return [f"  {one_line(plan.name)}: {late}{held}, {objective} allowed", f"    {_runs_in_words(plan, since)}"]
 
@@ -161,7 +160,7 @@ def _runs_in_words(plan: Plan, since: datetime) -> str:
 
 
 def _age(plan: Plan, now: datetime) -> timedelta | None:
-    newest = plan.runs.filter(state__in=COMPLETE).order_by("-cut_off", "-created_at").first()
+    newest = plan.runs.copies().order_by("-cut_off", "-created_at").first()
     return now - moment_of(newest) if newest else None
 
 

@@ -14,8 +14,8 @@ STEP, CELL = 25, 21
 MOST_LINES, GAP = 6, 1.5
 GAUGE_WIDTH, LIMIT_AT = 272, 0.8335
 _WORDS = {
-    "complete": "complete",
-    "complete_with_gaps": "complete with gaps",
+    "complete": "copied",
+    "complete_with_gaps": "copied with gaps",
     "failed": "failed",
     "cancelled": "cancelled",
     "waiting_for_approval": "waiting for approval",
@@ -117,7 +117,7 @@ def _cell(place: int, day: date, by_day: Mapping[date, list[DayRun]], due: set[d
     if len(runs) == 1:
         return Cell(x, kind, f"{_said(day)}: {_WORDS.get(kind, kind)}", url, (), label, is_today)
     fine = sum(run.state in _FINE for run in runs)
-    title = f"{_said(day)}: {fine} of {len(runs)} runs complete"
+    title = f"{_said(day)}: {fine} of {len(runs)} runs copied"
     return Cell(x, kind, title, url, _lines(runs), label, is_today)
 
 

@@ -122,7 +122,7 @@ class KeptCopy(TypedDict):
 
 
 class PlanJson(TypedDict):
-    """`backup plan PLAN --json`, and each element of `backup plans --json`: its complete copies newest first."""
+    """`backup plan PLAN --json`, and each element of `backup plans --json`: its copies without gaps newest first."""
 
     name: Annotated[str, "nightly"]
     connection: Annotated[str, "prod"]

@@ -7,9 +7,10 @@ from typing import Any
 from django.db.models import QuerySet
 
 from backups.cron import ScheduleError, parse_schedule
+from backups.destinations import why_overlapping
 from backups.models import ACTIVE, Plan
 from dashboard.connections.models import Connection
-from dashboard.declaration.reading import Field, pattern, read_table
+from dashboard.declaration.reading import DeclarationError, Field, pattern, read_table
 from dashboard.declaration.sections import DeclaredItem, Section
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -117,6 +118,8 @@ class PlanSection(Section):
 
     def save(self, item: DeclaredItem, row: Plan | None) -> None:
         values = dict(item.values)
+        if why := why_overlapping(item.name, values["destination"]):
+            raise DeclarationError(f"{item.place}.destination: {why}")
         for key in self.refers_to:
             values[key] = Connection.objects.get(name=values[key])
         Plan.objects.update_or_create(name=item.name, defaults=values)

@@ -4,6 +4,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from backups.contract import PlanJson, RunJson, RunSummary
+from backups.destinations import is_pool
 from backups.models import Plan, Run, RunState
 from backups.retention import kept_as
 
@@ -89,7 +90,7 @@ def run_summary(run: Run) -> RunSummary:
 
 
 def plan_document(plan: Plan) -> PlanJson:
-    """A plan as it is stored, with its last run and its complete copies, newest first."""
+    """A plan as it is stored, with its last run and its copies without gaps, newest first."""
     last, kept = plan.runs.first(), copies_of(plan)
     return {
         "name": plan.name,
@@ -120,9 +121,13 @@ def plan_document(plan: Plan) -> PlanJson:
 
 
 def copies_of(plan: Plan) -> dict[datetime, tuple[str, ...]]:
-    """The plan's complete copies by cut-off, newest first, and what each is kept as."""
-    moments = plan.runs.filter(state=RunState.COMPLETE, cut_off__isnull=False).values_list("cut_off", flat=True)
-    return kept_as([moment for moment in moments if moment], plan.keep)
+    """The plan's copies without gaps by cut-off, newest first, and what each is kept as.
+
+    In a pool they share objects, so that none of them may go.
+    """
+    whole = plan.runs.copies().filter(state=RunState.COMPLETE, cut_off__isnull=False)
+    moments = [moment for moment in whole.values_list("cut_off", flat=True) if moment]
+    return kept_as(moments, {} if is_pool(plan.destination) else plan.keep)
 
 
 def _dollars(amount: Decimal | None) -> float | None:

@@ -127,6 +127,16 @@ class Stage(models.TextChoices):
     RECONCILE = "reconcile"
 
 
+class Runs(models.QuerySet["Run"]):
+    """Runs, with those among them that made a copy."""
+
+    def copies(self) -> "Runs":
+        """Those that ended with something of the source at the destination; whether it can be restored is not known."""
+        return self.filter(state__in=(RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS)).exclude(
+            copied=0, already_there=0
+        )
+
+
 class Run(models.Model):
     """One backup of one plan."""
 
@@ -180,6 +190,8 @@ class Run(models.Model):
     bytes_planned = models.BigIntegerField(default=0)
     bytes_copied = models.BigIntegerField(default=0)
     worth_retry = models.BigIntegerField(default=0, help_text="Rows of the retry manifest")
+
+    objects = Runs.as_manager()
 
     class Meta:
         ordering = ("-created_at", "-id")

@@ -1,4 +1,4 @@
-"""Which complete copies a plan keeps: the newest of each of its last days, weeks and months that have one. Pure.
+"""Which copies a plan keeps: the newest of each of its last days, weeks and months that have one. Pure.
 
 Levee deletes no backup: what is kept for nothing any more is marked, and a person, or a rule of the bucket, removes it.
 """
@@ -14,7 +14,7 @@ _PERIODS: dict[str, Callable[[datetime], tuple[int, ...]]] = {
 
 
 def kept_as(moments: Sequence[datetime], keep: Mapping[str, int]) -> dict[datetime, tuple[str, ...]]:
-    """What each complete copy, by its cut-off (UTC), is kept as; nothing: it may go.
+    """What each copy, by its cut-off (UTC), is kept as; nothing: it may go.
 
     `keep` counts by "daily", "weekly" (ISO weeks) and "monthly"; without any of them everything is kept, as "always".
     The newest is always kept. Days without a copy are not counted, so that a pause of the schedule costs none.

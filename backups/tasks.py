@@ -6,7 +6,7 @@ from celery import shared_task
 from django.db.models import Q
 from django.utils import timezone
 
-from backups.actions import start_run
+from backups.actions import RunRefused, start_run
 from backups.advancing import submit_advance
 from backups.cron import ScheduleError, parse_schedule
 from backups.models import ACTIVE, DueRun, Plan, Run, RunState
@@ -65,4 +65,7 @@ def _start(plan: Plan, now: datetime) -> Run | None:
         return None
     if due.next_at > now or not seen.update(next_at=schedule.next_after(now)):
         return None
-    return start_run(Actor.schedule(), plan, due_at=due.next_at)
+    try:
+        return start_run(Actor.schedule(), plan, due_at=due.next_at)
+    except RunRefused:
+        return None  # said in the audit log, and by the age of the plan's newest copy

@@ -56,7 +56,7 @@ class SamplePlan:
 
 
 PLANS = (
-    SamplePlan("warehouse", PROD, f"s3a://{VAULT}/pool/", "0 2 * * *", 5.0, prefix="warehouse/"),
+    SamplePlan("warehouse", PROD, f"s3a://{VAULT}/warehouse/", "0 2 * * *", 5.0, prefix="warehouse/"),
     SamplePlan(
         "raw-cold",
         RAW,
@@ -67,7 +67,7 @@ PLANS = (
         evidence=f"s3a://{VAULT}/_levee/raw-cold/",
     ),
     # A job alone costs more than that.
-    SamplePlan("finance", FINANCE, f"s3a://{VAULT}/pool/", "0 */4 * * *", 0.1),
+    SamplePlan("finance", FINANCE, f"s3a://{VAULT}/finance/", "0 */4 * * *", 0.1),
     SamplePlan(
         "marketing",
         PROD,

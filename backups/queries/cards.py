@@ -1,4 +1,4 @@
-"""Plans as the status page shows them: the age of the newest complete copy, thirty days of runs, what comes next."""
+"""Plans as the status page shows them: the age of the newest copy, thirty days of runs, what comes next."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,16 +10,14 @@ from django.urls import reverse
 from backups.charts import DAYS, DayRun, Gauge, Strip, gauge, strip
 from backups.cron import Schedule, ScheduleError, parse_schedule
 from backups.models import ACTIVE, InventoryState, Plan, Run, RunState
-from backups.queries.rows import Fact, Headline, age_text, run_label, run_url
+from backups.queries.rows import UNPROVEN, Fact, Headline, age_text, copied_of, run_label, run_url
 from dashboard.connections.models import Connection
 from dashboard.web.text import file_size, thousands
-
-COMPLETE = (RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS)
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One plan. `age` is how far the newest complete copy lies behind now, None without one."""
+    """One plan. `age` is how far the newest copy lies behind now, None without one."""
 
     name: str
     source: str
@@ -64,11 +62,11 @@ def card_of(plan: Plan, now: datetime) -> Card:
     runs = list(plan.runs.filter(created_at__gte=now - timedelta(days=DAYS + 1)).select_related("plan")[:2_000])
     newest = runs[0] if runs else plan.runs.select_related("plan").first()
     active = next((run for run in runs if run.state in ACTIVE), None) or plan.runs.filter(state__in=ACTIVE).first()
-    complete = plan.runs.filter(state__in=COMPLETE).select_related("plan").order_by("-cut_off", "-created_at").first()
-    age = now - moment_of(complete) if complete else None
+    copy = plan.runs.copies().select_related("plan").order_by("-cut_off", "-created_at").first()
+    age = now - moment_of(copy) if copy else None
     objective = timedelta(hours=plan.objective_hours)
-    state, word = _state(active, newest, complete, age, objective)
-    note, url = _note(plan, active, complete, objective, now)
+    state, word = _state(active, newest, copy, age, objective)
+    note, url = _note(plan, active, copy, objective, now)
     schedule = schedule_of(plan)
     since = min((run.created_at for run in runs), default=now)
     days = [DayRun(run.state, run.due_at or run.created_at, run_url(run)) for run in runs]
@@ -89,7 +87,7 @@ def card_of(plan: Plan, now: datetime) -> Card:
         note,
         url,
         strip(days, now.date(), None if plan.paused else schedule, since, plan.name, now),
-        _facts(plan, complete, now),
+        _facts(plan, copy, now),
         active,
         newest,
     )
@@ -131,12 +129,12 @@ def verdict_of(cards: Sequence[Card]) -> Headline | None:
         first = late[0]
         url = reverse("backup-plan", args=[first.name])
         if first.age is None:
-            return Headline("attention", f"{first.name} has no complete copy yet.", first.note, url, "See the plan")
+            return Headline("attention", f"{first.name} has no copy yet.", first.note, url, "See the plan")
         said = f"{first.name} is {age_text(first.age)} old, past its {age_text(first.objective)} objective."
         return Headline("attention", said, first.note, url, "See the plan")
     if not cards:
         return None
-    return Headline("healthy", "Every plan has a complete copy within its objective.")
+    return Headline("healthy", "Every plan has copied within its objective.", UNPROVEN)
 
 
 def counts_of(cards: Sequence[Card], plans: QuerySet[Plan], now: datetime) -> tuple[Count, ...]:
@@ -148,7 +146,7 @@ def counts_of(cards: Sequence[Card], plans: QuerySet[Plan], now: datetime) -> tu
     sums = spent.aggregate(usd=Sum("actual_usd"), bytes=Sum("bytes_copied"), objects=Sum("copied"))
     past = len(cards) - within
     return (
-        Count("Within objective", thousands(within), "newest complete copy young enough", "#plans", "healthy"),
+        Count("Copied within objective", thousands(within), "newest copy young enough", "#plans", "healthy"),
         Count(
             "Past objective", thousands(past), "too old, or none yet", "#plans", "attention" if past else "not_started"
         ),
@@ -173,22 +171,22 @@ def _waiting(card: Card, run: Run) -> Headline:
 
 
 def _state(
-    active: Run | None, newest: Run | None, complete: Run | None, age: timedelta | None, objective: timedelta
+    active: Run | None, newest: Run | None, copy: Run | None, age: timedelta | None, objective: timedelta
 ) -> tuple[str, str]:
     if active is not None:
         return active.state, ""
     if newest is not None and newest.state == RunState.FAILED:
         return "failed", "Newest run failed"
-    if complete is None or age is None:
-        return "not_started", "No run yet" if newest is None else "No complete copy"
+    if copy is None or age is None:
+        return "not_started", "No run yet" if newest is None else "No copy"
     if age > objective:
         return "attention", "Past objective"
-    if complete.state == RunState.COMPLETE_WITH_GAPS:
-        return "complete_with_gaps", "Within objective, with gaps"
-    return "healthy", "Within objective"
+    if copy.state == RunState.COMPLETE_WITH_GAPS:
+        return "complete_with_gaps", "Copied within objective, with gaps"
+    return "healthy", "Copied within objective"
 
 
-def _note(plan: Plan, active: Run | None, complete: Run | None, objective: timedelta, now: datetime) -> tuple[str, str]:
+def _note(plan: Plan, active: Run | None, copy: Run | None, objective: timedelta, now: datetime) -> tuple[str, str]:
     if active is not None:
         words = {
             RunState.WAITING_FOR_APPROVAL: "Waits for approval",
@@ -202,12 +200,12 @@ def _note(plan: Plan, active: Run | None, complete: Run | None, objective: timed
     if due is None:
         return "No schedule: started by hand", ""
     day = "" if due.date() == now.date() else f"{due:%a} {due.day} {due:%b} "
-    missed = moment_of(complete) + objective if complete else None
+    missed = moment_of(copy) + objective if copy else None
     late = ", after the objective is missed" if missed and now < missed < due else ""
     return f"Next run {day}{due:%H:%M} UTC{late}", ""
 
 
-def _facts(plan: Plan, complete: Run | None, now: datetime) -> tuple[Fact, ...]:
+def _facts(plan: Plan, copy: Run | None, now: datetime) -> tuple[Fact, ...]:
     month = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     sums = plan.runs.aggregate(
         bytes=Sum("bytes_copied"),
@@ -215,9 +213,9 @@ def _facts(plan: Plan, complete: Run | None, now: datetime) -> tuple[Fact, ...]:
         usd=Sum("actual_usd", filter=Q(finished_at__gte=month)),
         runs=Max("finished_at", filter=Q(finished_at__gte=month)),
     )
-    gaps = _gap_fact(complete)
+    gaps = _gap_fact(copy)
     return (
-        _complete_fact(complete),
+        _copy_fact(copy),
         _inventory_fact(plan, now),
         gaps,
         Fact("Copied so far", file_size(sums["bytes"] or 0), f"{thousands(sums['objects'] or 0)} objects"),
@@ -227,17 +225,17 @@ def _facts(plan: Plan, complete: Run | None, now: datetime) -> tuple[Fact, ...]:
     )
 
 
-def _complete_fact(complete: Run | None) -> Fact:
-    if complete is None:
-        return Fact("Last complete", "None yet")
-    return Fact("Last complete", run_label(complete), f"{thousands(complete.listed)} objects", run_url(complete))
+def _copy_fact(copy: Run | None) -> Fact:
+    if copy is None:
+        return Fact("Last copy", "None yet")
+    return Fact("Last copy", run_label(copy), copied_of(copy), run_url(copy))
 
 
-def _gap_fact(complete: Run | None) -> Fact:
-    left = complete.listed - complete.copied - complete.already_there if complete else 0
-    if complete is None or left <= 0:
-        return Fact("Left over", "None" if complete else "Unknown")
-    return Fact("Left over", f"{thousands(left)} objects", "see why", f"{run_url(complete)}#failures")
+def _gap_fact(copy: Run | None) -> Fact:
+    left = copy.listed - copy.copied - copy.already_there if copy else 0
+    if copy is None or left <= 0:
+        return Fact("Left over", "None" if copy else "Unknown")
+    return Fact("Left over", f"{thousands(left)} objects", "see why", f"{run_url(copy)}#failures")
 
 
 def _inventory_fact(plan: Plan, now: datetime) -> Fact:

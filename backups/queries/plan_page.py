@@ -7,6 +7,7 @@ from datetime import datetime
 from django.utils.dateparse import parse_datetime
 
 from backups import inventory_setup
+from backups.destinations import is_pool
 from backups.models import Plan
 from backups.policies.documents import PolicyDocument, as_cli, as_json, as_terraform, merge_note, policy_documents
 from backups.policies.jobs import PREFLIGHT_KIND
@@ -83,9 +84,13 @@ def settings_of(plan: Plan) -> tuple[Fact, ...]:
         Fact("Engine", plan.get_engine_display()),
         Fact("Takes", plan.get_selection_display(), _files(plan)),
         Fact("Schedule", plan.schedule or "By hand", "paused" if plan.paused else "UTC" if plan.schedule else ""),
-        Fact("Objective", f"{plan.objective_hours:,} h", "how old the newest complete copy may be"),
+        Fact(
+            "Objective",
+            f"{plan.objective_hours:,} h",
+            "how old the newest copy may be",
+        ),
         Fact("Cost ceiling", ceiling, "an estimate above it waits for approval"),
-        Fact("Keep", _keep(plan.keep), "complete copies; what else may go is marked, Levee deletes none"),
+        _keep(plan),
         Fact("Storage class", plan.storage_class or "STANDARD", "of the copies"),
     ]
     if plan.encryption_key:
@@ -166,7 +171,8 @@ def _files(plan: Plan) -> str:
     return "all files; the log always"
 
 
-def _keep(keep: object) -> str:
-    if not isinstance(keep, dict) or not keep:
-        return "Everything"
-    return ", ".join(f"{count} {period}" for period, count in keep.items())
+def _keep(plan: Plan) -> Fact:
+    if is_pool(plan.destination):
+        return Fact("Keep", "Everything", "copies in a pool share objects: none may go by itself")
+    said = ", ".join(f"{count} {period}" for period, count in plan.keep.items())
+    return Fact("Keep", said or "Everything", "copies without gaps; what else may go is marked, Levee deletes none")

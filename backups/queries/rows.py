@@ -52,8 +52,11 @@ class RunRow:
     kept: str = ""
 
 
+UNPROVEN = "This counts the copying. Whether the copy can be restored is not proven."
+
+
 def run_row(run: Run, kept: Mapping[datetime, tuple[str, ...]] | None = None) -> RunRow:
-    """A run in a list; `kept` are the complete copies of its plan, as `backups.retention.kept_as` gives them."""
+    """A run in a list; `kept` are the whole copies of its plan, as `backups.retention.kept_as` gives them."""
     is_reconciled = run.state in {"complete", "complete_with_gaps"}
     return RunRow(
         url=run_url(run),
@@ -72,11 +75,16 @@ def run_row(run: Run, kept: Mapping[datetime, tuple[str, ...]] | None = None) ->
 
 
 def _kept(run: Run, kept: Mapping[datetime, tuple[str, ...]]) -> str:
-    """What a complete copy is kept as, in words; "" for a run that is none."""
-    if run.state != "complete" or run.cut_off is None:
+    """What a copy is kept as, in words; "" for a run that is none."""
+    if run.state != "complete" or run.cut_off is None or run.cut_off not in kept:
         return ""
-    names = kept.get(run.cut_off, ())
+    names = kept[run.cut_off]
     return f"kept, {' and '.join(names)}" if names else "may go"
+
+
+def copied_of(run: Run) -> str:
+    """What is known of a run's copy: 1,234 of 1,240 objects."""
+    return f"{thousands(run.copied + run.already_there)} of {objects(run.listed)}"
 
 
 def run_url(run: Run) -> str:

@@ -157,9 +157,10 @@ def _facts(run: Run, now: datetime) -> tuple[Fact, ...]:
 
 
 def _missed_at(run: Run) -> datetime | None:
-    """When the plan's newest complete copy becomes older than its objective; None without a copy."""
+    """When the plan's newest copy becomes older than its objective; None without a copy."""
     newest = (
-        run.plan.runs.filter(state__in=(RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS), cut_off__isnull=False)
+        run.plan.runs.copies()
+        .filter(cut_off__isnull=False)
         .order_by("-cut_off")
         .values_list("cut_off", flat=True)
         .first()

@@ -17,7 +17,7 @@ from backups.models import ACTIVE, Plan, Run
 from backups.policies.names import names_of
 from backups.queries.cards import card_of, counts_of, plans_in_scope, verdict_of
 from backups.queries.plan_page import FORMS, accounts, inventory_set_up, last_preflight, policy_views, settings_of
-from backups.queries.rows import Headline, run_row, run_url
+from backups.queries.rows import UNPROVEN, Headline, run_row, run_url
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.accounts.scope import connections_of, current_connection
@@ -29,8 +29,8 @@ NEWEST = 10
 LEGEND = tuple(
     Cell(0, kind, title, "")
     for kind, title in (
-        ("complete", "Complete"),
-        ("complete_with_gaps", "Complete with gaps"),
+        ("complete", "Copied"),
+        ("complete_with_gaps", "Copied with gaps"),
         ("failed", "Failed"),
         ("missed", "No run"),
         ("waiting_for_approval", "Waiting for approval"),
@@ -45,7 +45,7 @@ INVENTORIES_SHOWN = 10
 
 @require_safe
 def status(request: HttpRequest) -> HttpResponse:
-    """Every plan: the age of its newest complete copy, thirty days of runs, what comes next."""
+    """Every plan: the age of its newest copy, thirty days of runs, what comes next."""
     now = timezone.now()
     plans = plans_in_scope(current_connection(request))
     cards = [card_of(plan, now) for plan in plans]
@@ -213,9 +213,9 @@ def _verdict(card: Any) -> Headline:
     if card.active is not None:
         return Headline(card.state, card.active.sentence or card.note, "", run_url(card.active), "See the run")
     if card.age is None:
-        return Headline("not_started", "This plan has no complete copy yet.", card.note)
-    said = f"The newest complete copy is {card.age_words} old; the objective is {card.objective_words}."
-    return Headline(card.state, said, card.note)
+        return Headline("not_started", "This plan has no copy yet.", card.note)
+    said = f"The newest copy is {card.age_words} old; the objective is {card.objective_words}."
+    return Headline(card.state, said, f"{UNPROVEN} {card.note}")
 
 
 def _why_not(actor: Actor, found: Plan, verb: str) -> str:

@@ -48,7 +48,7 @@ JOBS: Mapping[str, StateStyle] = {
     "waiting_for_approval": StateStyle("Waiting for approval", "s-waiting", "warn", "A person must decide"),
     "succeeded": StateStyle("Succeeded", "s-done", "ok", "Every step done"),
     "overtaken": StateStyle("Overtaken", "s-foreign", "warn", "Stopped, for somebody else changed it first"),
-    "complete_with_gaps": StateStyle("Complete with gaps", "s-gaps", "warn", "Done, and something is left over"),
+    "complete_with_gaps": StateStyle("Copied with gaps", "s-gaps", "warn", "Done, and something is left over"),
     "failed": StateStyle("Failed", "s-failed", "crit", "Stopped by an error", loud=True),
     "lost": StateStyle("Lost", "s-unknown", "crit", "Heartbeat older than 90 s"),
     "cancelled": StateStyle("Cancelled", "s-cancelled", "idle", "Stopped by a person"),
@@ -57,7 +57,7 @@ JOBS: Mapping[str, StateStyle] = {
 
 RUNS: Mapping[str, StateStyle] = {
     "waiting_for_inventory": StateStyle("Waiting for inventory", "s-queued", "idle", "S3 has not delivered it yet"),
-    "complete": StateStyle("Complete", "s-done", "ok", "Every object is at the destination with its size and ETag"),
+    "complete": StateStyle("Copied", "s-done", "ok", "Every listed object is at the destination"),
     "arrived": StateStyle("Arrived", "s-done", "ok", "Delivered, and every file has its MD5"),
     "skipped": StateStyle("Not needed", "s-published", "idle", "This run does without it"),
 }

@@ -41,7 +41,7 @@ def make_plan(name: str = "lake-nightly", **changes: Any) -> Plan:
         "connection": connection(),
         "vault_connection": connection("vault"),
         "source": "s3a://acme-lake-prod/warehouse/",
-        "destination": "s3a://acme-vault/warehouse/",
+        "destination": f"s3a://acme-vault/{name}/",
         "inventory": "s3a://acme-manifests/acme-lake-prod/daily/",
         "schedule": "0 3 * * *",
         "cost_ceiling_usd": Decimal("40.00"),

@@ -51,7 +51,7 @@ def test_a_complete_run_ends_the_alert_of_the_one_before():
 
 
 def test_a_backup_older_than_its_objective_is_told_by_the_hours_above_it():
-    ran("complete", cut_off=NOW - timedelta(hours=40), finished_at=NOW - timedelta(hours=30))
+    ran("complete", cut_off=NOW - timedelta(hours=40), finished_at=NOW - timedelta(hours=30), copied=1)
 
     assert kinds() == {"backup-age": ("critical", 4)}
 

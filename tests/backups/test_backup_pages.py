@@ -62,7 +62,7 @@ def test_without_a_plan_the_page_says_how_one_begins(viewer):
 def test_a_plan_within_its_objective_is_told_with_its_age(viewer):
     make_run(make_plan())
     said = text(viewer, "/backups/")
-    assert "Every plan has a complete copy within its objective." in said
+    assert "Every plan has copied within its objective. This counts the copying." in said
     assert "6 h old, of 36 h allowed" in said
 
 
@@ -91,7 +91,7 @@ def test_thirty_days_are_drawn_and_told(viewer):
     html = flat(viewer.get("/backups/"))
     found = re.search(r'class="strip"[^>]*aria-label="([^"]*)"', html)
     assert found
-    assert found[1] == "lake-nightly, 30 days: 5 complete, 1 failed, 1 without a run"
+    assert found[1] == "lake-nightly, 30 days: 5 copied, 1 failed, 1 without a run"
 
 
 def test_the_status_page_asks_a_bounded_number_of_questions_per_plan(viewer):
@@ -289,7 +289,14 @@ def test_the_plan_shows_its_settings_its_runs_and_its_inventories(viewer):
         plan=plan, name="2026-11-19T00-00Z", state="refused", reason="2 of 31 files are missing.", checked_at=NOW
     )
     said = text(viewer, "/backups/plans/lake-nightly/")
-    for word in ("0 3 * * *", "$40.00", "14 daily", "2 of 31 files are missing.", "Refused", "read through prod"):
+    for word in (
+        "0 3 * * *",
+        "$40.00",
+        "none may go by itself",
+        "2 of 31 files are missing.",
+        "Refused",
+        "read through prod",
+    ):
         assert word in said
 
 

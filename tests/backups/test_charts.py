@@ -39,7 +39,7 @@ def test_several_runs_of_a_day_are_lines_that_fill_the_cell_and_lead_to_the_wors
     cell = drawn(run("complete", 2), run("failed", 2, 1), run("complete", 2, 2)).cells[-3]
     assert [line.css for line in cell.lines] == ["full", "lost", "full"]
     assert cell.lines[-1].y + cell.lines[-1].height == pytest.approx(CELL, abs=0.02)
-    assert (cell.url, cell.title) == ("/failed/2", "Wed 18 Nov: 2 of 3 runs complete")
+    assert (cell.url, cell.title) == ("/failed/2", "Wed 18 Nov: 2 of 3 runs copied")
 
 
 def test_the_newest_six_of_a_day_are_drawn():
@@ -48,7 +48,7 @@ def test_the_newest_six_of_a_day_are_drawn():
 
 def test_the_summary_counts_what_is_drawn():
     said = drawn(run("complete", 1), run("complete_with_gaps", 2), run("failed", 3), run("complete", 40)).summary
-    assert said == "plan, 30 days: 1 complete, 1 with gaps, 1 failed, 26 without a run"
+    assert said == "plan, 30 days: 1 copied, 1 with gaps, 1 failed, 26 without a run"
 
 
 @pytest.mark.parametrize(("hours", "tone"), [(1, "ok"), (32, "warn"), (37, "crit"), (900, "crit")])

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.core.management import call_command
 
+from backups.models import Plan
 from backups.retention import kept_as
 from dashboard.accounts.roles import Role
 from tests.backups.page_records import NOW, make_plan, make_run
@@ -58,7 +59,7 @@ def test_the_newest_is_kept_whatever_the_rule_says():
 class TestOfAPlan:
     @pytest.fixture
     def plan(self):
-        plan = make_plan(keep={"daily": 1})
+        plan = make_plan(keep={"daily": 1}, destination="s3a://acme-vault-{date}/")
         for hours in (6, 30):
             make_run(plan, cut_off=NOW - timedelta(hours=hours))
         return plan
@@ -73,3 +74,12 @@ class TestOfAPlan:
         call_command("backup", "plan", plan.name, "--json")
         copies = json.loads(capsys.readouterr().out)["copies"]
         assert [one["kept_as"] for one in copies] == [["daily"], []]
+
+    def test_in_a_pool_none_may_go_for_its_copies_share_objects(self, plan, capsys):
+        Plan.objects.update(destination="s3a://acme-vault/warehouse/")
+
+        html = signed_in(Role.VIEWER).get(f"/backups/plans/{plan.name}/").content.decode()
+        call_command("backup", "plan", plan.name, "--json")
+
+        assert "may go</small>" not in html
+        assert [one["kept_as"] for one in json.loads(capsys.readouterr().out)["copies"]] == [["always"]] * 2

@@ -6,6 +6,7 @@ import pytest
 
 from backups.models import DueRun, Run
 from backups.tasks import start_due
+from dashboard.audit.models import AuditEntry
 from tests.backups.runs.world import make_plan
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
@@ -38,6 +39,15 @@ def test_a_week_of_missed_times_is_made_up_for_by_one_run():
 
     assert len(start_due(THREE + timedelta(days=7))) == 1
     assert Run.objects.count() == 1
+
+
+def test_a_plan_that_copies_where_another_does_is_not_started_and_the_audit_log_says_so():
+    make_plan(schedule="0 3 * * *")
+    make_plan(name="other", destination="s3a://vault/")
+    start_due(NOON)
+
+    assert start_due(THREE) == []
+    assert "overlaps the destination of another plan" in AuditEntry.objects.get(outcome="refused").detail
 
 
 def test_a_paused_plan_starts_nothing():

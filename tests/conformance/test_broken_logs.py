@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-from deltalake import DeltaTable
 
 from sandbox.spark_tables import SparkLake
 
@@ -130,6 +129,8 @@ def read_by_spark(lake: SparkLake, table: Path) -> Outcome:
 
 
 def read_by_deltalake(table: Path) -> Outcome:
+    from deltalake import DeltaTable
+
     try:
         return sorted(DeltaTable(str(table)).to_pyarrow_table()["id"].to_pylist())
     except Exception:  # noqa: BLE001 - whichever way it stops

@@ -200,7 +200,7 @@ class World:
         if name == "backup-plan-edit":
             return {**_plan_fields(self.plan), "schedule": "0 4 * * *"}
         if name == "backup-plan-add":
-            return {**_plan_fields(self.plan), "name": "hourly"}
+            return {**_plan_fields(self.plan), "name": "hourly", "destination": "s3a://acme-vault/hourly/"}
         if name == "table-create":
             return {"uri": "s3a://lake/other", "columns": "id BIGINT", "store": str(self.coordinator.pk)}
         return FORMS.get(name, {})

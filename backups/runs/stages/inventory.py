@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from backups import lifecycle
+from backups.destinations import DATE
 from backups.models import Inventory, InventoryState, Plan, Run, RunState, Stage
 from backups.runs.ports import place_of
 from backups.runs.work import Done, GivenUp, RunFailed, StageAnswer, Waiting, Work
@@ -20,7 +21,6 @@ NEWEST = 5
 NEEDED = {"size": "Size", "last_modified_date": "LastModifiedDate", "e_tag": "ETag"}
 """Columns without which nothing can be planned, and what the inventory's configuration calls them."""
 WAIT_SECONDS = 60.0
-DATE = "{date}"
 _NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 
 

@@ -58,8 +58,10 @@ def _store(work: Work, found: Reconciled, counts: dict[Outcome, int], reports: R
     run = work.run
     broken = [row for row in run.copy_jobs.all() if row.status != "Complete"]
     gaps = sum(counts[outcome] for outcome in GAPS)
-    state = RunState.FAILED if broken else RunState.COMPLETE_WITH_GAPS if gaps or reports.doubts else RunState.COMPLETE
     safe = counts[Outcome.COPIED] + counts[Outcome.ALREADY_THERE]
+    state = RunState.COMPLETE_WITH_GAPS if gaps or reports.doubts else RunState.COMPLETE
+    is_empty = not safe and not reports.doubts
+    state = RunState.FAILED if broken or is_empty else state
     known = " known to be" if reports.doubts else ""
     sentence = f"{safe:,} of {run.listed:,} objects are{known} at the destination with their size and ETag or checksum."
     if gaps:
@@ -69,13 +71,15 @@ def _store(work: Work, found: Reconciled, counts: dict[Outcome, int], reports: R
     if broken:
         reason = f": {broken[0].reason.rstrip('.')}" if broken[0].reason else ""
         sentence = f"Copy job {broken[0].number} {broken[0].status.lower()}{reason}. {sentence}"
+    elif is_empty:
+        sentence = f"Nothing was copied and nothing was there, so there is no copy. {sentence}"
     fields = {outcome.value: count for outcome, count in counts.items()}
     moved = lifecycle.move(
         run.pk,
         state,
         job=work.context.job,
         sentence=sentence,
-        error_code="CopyJobFailed" if broken else "",
+        error_code="CopyJobFailed" if broken else "NothingCopied" if is_empty else "",
         bytes_copied=found.bytes_copied,
         worth_retry=int(found.retry.get("objects", 0)),
         evidence={**run.evidence, "reconciled": dict(found.facts), "retry": dict(found.retry)},

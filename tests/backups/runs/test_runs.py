@@ -69,6 +69,18 @@ def test_objects_that_change_or_vanish_between_inventory_and_copy_are_never_call
     assert {group.outcome for group in run.failures.all()} == {"changed", "vanished"}
 
 
+@pytest.mark.parametrize("source", [{}, {"t/part-1": b"x"}])
+def test_a_run_that_copied_nothing_where_nothing_was_is_no_copy(world, monkeypatch, source):
+    world.source = dict(source)
+    monkeypatch.setattr(world, "copy", lambda key: (403, 0))
+
+    run = finish(world, start(make_plan()))
+
+    assert (run.state, run.error_code) == ("failed", "NothingCopied")
+    assert run.sentence.startswith("Nothing was copied and nothing was there, so there is no copy. 0 of ")
+    assert not run.plan.runs.copies()
+
+
 def test_outcomes_that_do_not_add_up_fail_the_run(world, monkeypatch):
     from tests.backups.runs.world import MemoryPipeline
 

@@ -1,0 +1,43 @@
+"""Where plans copy to: which of their destinations overlap, and which are pools."""
+
+import re
+
+from backups.models import Plan
+from backups.policies.names import place_of_uri
+
+DATE = "{date}"
+"""In the name of a destination's bucket: one for each snapshot."""
+_ANY_DATE = r"\d{4}-\d{2}-\d{2}"
+
+
+def is_pool(destination: str) -> bool:
+    """Whether the copies of a plan lie in one place and share what has not changed between them."""
+    return DATE not in destination
+
+
+def overlap(one: str, other: str) -> bool:
+    """Whether two destinations can hold the same key: of one bucket, the one place within the other."""
+    first, second = place_of_uri(one), place_of_uri(other)
+    prefixes = (first.prefix, second.prefix)
+    is_within = prefixes[0].startswith(prefixes[1]) or prefixes[1].startswith(prefixes[0])
+    return is_within and (_can_be(first.bucket, second.bucket) or _can_be(second.bucket, first.bucket))
+
+
+def why_overlapping(name: str, destination: str) -> str:
+    """The sentence that refuses a destination of the plan of that name, "" where no other plan's overlaps.
+
+    It does not name the other plan, which the reader may not be allowed to see.
+    """
+    others = Plan.objects.exclude(name=name).values_list("destination", flat=True)
+    if not any(overlap(destination, other) for other in others):
+        return ""
+    return (
+        f"{destination} overlaps the destination of another plan: each would take the other's copies for its own. "
+        "Give each plan a place of its own."
+    )
+
+
+def _can_be(bucket: str, other: str) -> bool:
+    """Whether a bucket's name, at some date, is the other's."""
+    pattern = _ANY_DATE.join(re.escape(part) for part in bucket.split(DATE))
+    return bucket == other or re.fullmatch(pattern, other.replace(DATE, "2000-01-01")) is not None
