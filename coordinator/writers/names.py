@@ -3,6 +3,7 @@
 Sources are upstream's `S3DynamoDBLogStore` and `DeltaSQLConf` and the pull requests named; 4.4.0 is the newest read.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -156,6 +157,7 @@ MISSPELT = {
     "credentialsProvider": "awsCredentialsProviderName",
 }
 """Suffixes that are near to those that are read."""
+_DEFAULT_SUFFIXES = ("commitCoordinator", "commitCoordinatorConf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,28 @@ TO_V2 = {one.dynamodb: one.s3a for one in PROVIDERS if one.s3a} | {
 def brought(mechanism: Mechanism) -> Iterator[BroughtName]:
     """The names that concern tables of one mechanism."""
     return (one for one in BROUGHT if one.mechanism is mechanism)
+
+
+_KNOWN = {
+    one.lower(): one
+    for one in (
+        "delta.logStore.class",
+        "delta.enableFastS3AListFrom",
+        *(f"{BASE_LOG_STORE}.{suffix}" for suffix in LOG_STORE_SUFFIXES),
+        *(f"{COORDINATOR.removeprefix('spark.')}.{suffix}" for suffix in COORDINATOR_SUFFIXES),
+        *(f"{DEFAULTS.removeprefix('spark.')}coordinatedCommits.{one}-preview" for one in _DEFAULT_SUFFIXES),
+    )
+}
+_IMPL = re.compile(r"delta\.logstore\.([a-z0-9]+)\.impl")
+
+
+def in_right_letters(key: str) -> str:
+    """A key that is read but for capital and small letters, as it is read; "" for any other key."""
+    head = next((prefix for prefix in (HADOOP, "spark.") if key.lower().startswith(prefix)), "")
+    plain = key[len(head) :].lower()
+    found = _IMPL.fullmatch(plain)
+    right = f"delta.logStore.{found[1]}.impl" if found else _KNOWN.get(plain, "")
+    return head + right if right else ""
 
 
 def spellings(suffix: str) -> tuple[str, ...]:

@@ -28,6 +28,15 @@ from coordinator.writers.stack import is_before_3_4, stack_of
 
 _S3A_PROVIDER = "fs.s3a.aws.credentials.provider"
 _V2_PACKAGE, _V1_PACKAGE, _S3A_PACKAGE = "software.amazon.awssdk.", "com.amazonaws.", "org.apache.hadoop.fs.s3a."
+_PACKAGES = ("io.delta.storage", "org.apache.spark.sql.delta.storage")
+_LOG_STORES = frozenset(
+    f"{name}LogStore"
+    for name in (
+        "Azure", "Delegating", "FailingS3DynamoDB", "GCS", "HDFS", "HadoopFileSystem", "IBMCOS", "Local",
+        "OracleCloud", "S3DynamoDB", "S3SingleDriver",
+    )
+)  # fmt: skip
+"""delta-storage, delta-storage-s3-dynamodb, delta-contribs and delta-core, 1.0 to 4.4.0."""
 _REMAPPED = frozenset(
     f"com.amazonaws.auth.{name}"
     for name in (
@@ -41,7 +50,7 @@ _REMAPPED = frozenset(
 
 def _dead_class(session: WriterSession) -> Iterator[Trouble]:
     for entry in session.classes:
-        if entry.value in PROPOSED_CLASSES or _is_elsewhere(entry.value):
+        if entry.is_known and (entry.value in PROPOSED_CLASSES or _is_elsewhere(entry.value) or _is_none(entry.value)):
             yield Trouble(
                 entry.key,
                 f"No release has the class {entry.value}.",
@@ -52,8 +61,15 @@ def _dead_class(session: WriterSession) -> Iterator[Trouble]:
 
 
 def _is_elsewhere(name: str) -> bool:
-    """The log store's name in a package that Delta does not have it in."""
-    return name.rpartition(".")[2] == LOG_STORE_CLASS.rpartition(".")[2] and name != LOG_STORE_CLASS
+    """The log store's name in a package that Delta does not have it in, or in other letters."""
+    short = LOG_STORE_CLASS.rpartition(".")[2].lower()
+    return name.rpartition(".")[2].lower() == short and name != LOG_STORE_CLASS
+
+
+def _is_none(name: str) -> bool:
+    """A class in one of Delta's own packages of log stores that no release has."""
+    package, _, short = name.rpartition(".")
+    return package in _PACKAGES and short not in _LOG_STORES
 
 
 def _test_class(session: WriterSession) -> Iterator[Trouble]:

@@ -1,5 +1,6 @@
 """Rules about names that nothing reads, or that nothing reads where they stand."""
 
+import re
 from collections.abc import Iterator
 
 from coordinator.coordination.session_conf import COORDINATOR, LOG_STORE
@@ -12,12 +13,14 @@ from coordinator.writers.names import (
     LOG_STORE_SUFFIXES,
     MISSPELT,
     BroughtName,
+    in_right_letters,
     log_store_suffix,
 )
 from coordinator.writers.pasted import PastedSetting
 from coordinator.writers.session import DoctorRule, SettingChange, Trouble, WriterSession, removed
 
 _DEAD = {one.name.removeprefix("spark."): one for one in BROUGHT if not one.is_read and not one.is_class}
+_OF_LOG_STORES = re.compile(r"(?:spark\.)?(?:hadoop\.)?delta\.logstore\.", re.IGNORECASE)
 _SPARK_ONLY = ("spark-submit", "spark-defaults.conf", "SparkApplication", "JSON")
 _NEEDS_SPARK = ("io.delta.storage.", "delta.logStore.", "databricks.delta.", "fs.s3a.", "fs.s3.")
 
@@ -46,6 +49,29 @@ def _unknown_key(session: WriterSession) -> Iterator[Trouble]:
             suffix, known, prefix = entry.key.removeprefix(f"{COORDINATOR}."), COORDINATOR_SUFFIXES, COORDINATOR
         if suffix and suffix not in known:
             yield _about_unknown(session, entry, prefix, MISSPELT.get(suffix, ""))
+
+
+def _other_letters(session: WriterSession) -> Iterator[Trouble]:
+    for entry in session.entries:
+        right = in_right_letters(entry.key)
+        if right and right != entry.key:
+            change = removed(entry) if session.of(right) else SettingChange(entry.key, right, entry.value)
+            yield Trouble(
+                entry.key,
+                f"No release reads {entry.key}: capital and small letters count.",
+                "It is ignored without a word, and its default counts.",
+                f"{right} = {entry.value}",
+                (change,),
+            )
+
+
+def _unknown_of_log_stores(session: WriterSession) -> Iterator[Trouble]:
+    """Delta reads one class for all schemes, or one a scheme, and nothing else of this name."""
+    for entry in session.entries:
+        if _OF_LOG_STORES.match(entry.key) and not in_right_letters(entry.key):
+            effect = "It is ignored without a word: tables on S3 get S3SingleDriverLogStore, which takes no lock."
+            instead = "spark.delta.logStore.s3a.impl, by the scheme of the tables' paths, names the class."
+            yield Trouble(entry.key, f"No release reads {entry.key}.", effect, instead, (removed(entry),))
 
 
 def _about_unknown(session: WriterSession, entry: PastedSetting, prefix: str, near: str) -> Trouble:
@@ -118,6 +144,13 @@ def _table_conf(session: WriterSession) -> Iterator[Trouble]:
 RULES = (
     DoctorRule("dead-key", Severity.CRITICAL, "DeltaSQLConf and S3DynamoDBLogStore of each release", _dead_key),
     DoctorRule("unknown-key", Severity.CRITICAL, "S3DynamoDBLogStore.getParam and DeltaSQLConf, 4.4.0", _unknown_key),
+    DoctorRule("key-in-other-letters", Severity.CRITICAL, "SparkConf and Configuration, Spark 4.2", _other_letters),
+    DoctorRule(
+        "unknown-log-store-key",
+        Severity.CRITICAL,
+        "LogStoreProvider.logStoreSchemeConfKey, 4.4.0",
+        _unknown_of_log_stores,
+    ),
     DoctorRule(
         "key-without-spark",
         Severity.CRITICAL,

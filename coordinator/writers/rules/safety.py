@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from coordinator.coordination.session_conf import COORDINATOR, LOG_STORE
 from coordinator.protocols.verdict import Severity
-from coordinator.writers.names import LOG_STORE_SUFFIXES, spellings
+from coordinator.writers.names import HADOOP, LOG_STORE_SUFFIXES, spellings
 from coordinator.writers.pasted import PACKAGES, PastedSetting
 from coordinator.writers.session import DoctorRule, SettingChange, Trouble, WriterSession, named, removed
+from coordinator.writers.stack import stack_of
 
 _FLAGS = re.compile(r"spark\.hadoop\.fs\.s3a\.(?:bucket\..+\.)?performance\.flags")
 _CREATE = re.compile(r"spark\.hadoop\.fs\.s3a\.(?:bucket\..+\.)?create\.performance(?:\.enabled)?")
@@ -15,6 +16,7 @@ _OTHER_FLAGS = ("delete", "mkdir", "open")
 _DAY, _HOUR = 86_400, 3_600
 _LOG_STORE_KEY = re.compile(r"(?:spark\.)?(delta\.logStore\..+)")
 _OVERWRITES = "A second writer of a version then overwrites the first one's commit without a word."
+_FAST_LISTING = "delta.enableFastS3AListFrom"
 _STRICT = "spark.databricks.delta.v2.enableMode"
 
 
@@ -42,6 +44,35 @@ def _create_performance(session: WriterSession) -> Iterator[Trouble]:
                 "Leave it out.",
                 (removed(entry),),
             )
+
+
+def _fast_listing(session: WriterSession) -> Iterator[Trouble]:
+    """Where Delta's release is known to be one that loses the log."""
+    release = _release(session)
+    if release and (2, 1) <= release <= (2, 3):
+        yield from _listing_troubles(
+            session, "Delta {}.{} lists subfolders with it as if they were files.".format(*release)
+        )
+
+
+def _fast_listing_unknown(session: WriterSession) -> Iterator[Trouble]:
+    if _release(session) is None:
+        yield from _listing_troubles(
+            session, "Delta 2.1 to 2.3 list subfolders with it as if they were files, and no release is named here."
+        )
+
+
+def _listing_troubles(session: WriterSession, wrong: str) -> Iterator[Trouble]:
+    for entry in session.of(f"{HADOOP}{_FAST_LISTING}", _FAST_LISTING):
+        if entry.value.lower() == "true" or not entry.is_known:
+            effect = "VACUUM then deletes _delta_log/ with the files that no version needs: the table is gone."
+            yield Trouble(entry.key, wrong, effect, "Leave it out.", (removed(entry),))
+
+
+def _release(session: WriterSession) -> tuple[int, int] | None:
+    """Delta's major and minor release, None where no jar names it."""
+    found = re.match(r"(\d{1,4})\.(\d{1,4})", stack_of(session).release)
+    return (int(found[1]), int(found[2])) if found else None
 
 
 def _ttl(session: WriterSession) -> Iterator[Trouble]:
@@ -208,6 +239,8 @@ RULES = (
     DoctorRule("performance-flags", Severity.CRITICAL, _S3A, _performance_flags),
     DoctorRule("create-performance", Severity.CRITICAL, "HADOOP-18930, hadoop-aws 3.4.0", _create_performance),
     DoctorRule("quotes", Severity.WARNING, "java.util.Properties.load knows no quotes", _in_quotes),
+    DoctorRule("fast-listing", Severity.CRITICAL, "delta-io/delta #1797, seen with 2.3.0", _fast_listing),
+    DoctorRule("fast-listing-unknown", Severity.WARNING, "delta-io/delta #1797", _fast_listing_unknown),
     DoctorRule("ttl", Severity.CRITICAL, "S3DynamoDBLogStore, 2.2.0 to 4.4.0; #1410", _ttl),
     DoctorRule("capacity", Severity.WARNING, "S3DynamoDBLogStore and DeltaSQLConf, 4.4.0", _capacity),
     DoctorRule("skip-path-check", Severity.CRITICAL, "DeltaSQLConf, 3.3.0 to 4.4.0", _skip_path_check),

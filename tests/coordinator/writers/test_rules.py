@@ -36,6 +36,11 @@ def jars(*names: str) -> str:
 
 
 DELTA_40, AWS_341 = "io.delta:delta-spark_2.13:4.0.1", "org.apache.hadoop:hadoop-aws:3.4.1"
+DELTA_23 = (
+    "io.delta:delta-core_2.12:2.3.0",
+    "org.apache.hadoop:hadoop-aws:3.3.2",
+    "io.delta:delta-storage-s3-dynamodb:2.3.0",
+)
 LOG_40, V1 = "io.delta:delta-storage-s3-dynamodb:4.0.1", "com.amazonaws:aws-java-sdk-bundle:1.12.262"
 
 
@@ -152,6 +157,19 @@ CASES = (
     Case("performance-flags", "spark.hadoop.fs.s3a.performance.flags create, mkdir", "flags mkdir"),
     Case("performance-flags", "spark.hadoop.fs.s3a.bucket.lake.performance.flags *", "flags delete,mkdir,open"),
     Case("create-performance", "spark.a 1\nspark.hadoop.fs.s3a.create.performance true", "spark.a 1\n"),
+    Case("fast-listing", f"{jars(*DELTA_23)}{IMPL}delta.enableFastS3AListFrom true", IMPL),
+    Case("fast-listing", f"{jars(*DELTA_23)}{IMPL}spark.hadoop.delta.enableFastS3AListFrom TRUE", IMPL),
+    Case("fast-listing-unknown", f"{IMPL}spark.hadoop.delta.enableFastS3AListFrom true", IMPL),
+    Case("key-in-other-letters", IMPL.replace("logStore.s3a", "logstore.s3a"), IMPL),
+    Case(
+        "key-in-other-letters", f"spark.a 1\nspark.delta.logstore.s3.impl {LOG_STORE}", f"logStore.s3.impl {LOG_STORE}"
+    ),
+    Case("key-in-other-letters", f"{IMPL}{LOG.lower()}.ddb.tablename locks", f"{IMPL}{LOG}.ddb.tableName locks"),
+    Case("key-in-other-letters", f"{COORD.lower()}.readcapacityunits 7", f"{COORD}.readCapacityUnits 7"),
+    Case("unknown-log-store-key", f"{IMPL}spark.delta.logStore.s3.class {LOG_STORE}", IMPL),
+    Case("unknown-log-store-key", f"{IMPL}spark.delta.logstore.impl {LOG_STORE}", IMPL),
+    Case("dead-class", IMPL.replace("S3Dynamo", "s3dynamo"), IMPL),
+    Case("dead-class", IMPL.replace("S3DynamoDBLogStore", "S3LockingLogStore"), IMPL),
     Case("ttl", f"{IMPL}{LOG}.ddb.ttl -1", f"{LOG}.ddb.ttl 86400"),
     Case("ttl", f"{IMPL}{LOG}.ddb.ttl 0", f"{LOG}.ddb.ttl 86400"),
     Case("ttl", f"{IMPL}{LOG}.ddb.ttl 1d", f"{LOG}.ddb.ttl 86400"),
@@ -205,6 +223,15 @@ def test_a_wrong_text_is_found_and_said(case: Case) -> None:
     assert all(sentence.endswith((".", '"')) for sentence in (found.wrong, found.effect))
     assert found.instead
     assert found.is_corrected is bool(case.right)
+
+
+@pytest.mark.parametrize("release", ["2.0.2", "2.4.0", "4.0.1"])
+def test_releases_that_keep_the_log_may_list_fast(release: str) -> None:
+    text = f"spark.jars.packages io.delta:delta-core_2.12:{release}\nspark.hadoop.delta.enableFastS3AListFrom true"
+
+    assert "delta.enableFastS3AListFrom" not in {
+        finding.key.removeprefix("spark.hadoop.") for finding in examine(text).findings
+    }
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.right], ids=lambda case: case.rule)
