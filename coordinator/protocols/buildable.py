@@ -79,7 +79,7 @@ def _broken_checkpoint(view: LogView) -> Iterator[Finding]:
         "checkpoint-broken",
         Severity.CRITICAL,
         State.BLOCKED,
-        f"Checkpoint {thousands(version)} is none: {reason.rstrip('.')}. Spark and deltalake start from it and stop.",
+        f"Checkpoint {thousands(version)} cannot be read: {reason.rstrip('.')}. Spark and deltalake start from it and stop.",
         version,
         _way_out(view, [file.name for file in files], start) if is_replaced else _way_back(start, newest),
         {"broken": broken, "commits_are_there": is_replaced},
