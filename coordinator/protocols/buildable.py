@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from coordinator.protocols.judgement import Judgement
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import counted, joined, named_versions, thousands, verb
+from coordinator.protocols.wording import counted, joined, label, named_versions, thousands, verb
 from lake.delta.facts import Mechanism
 from lake.delta.names import LAST_CHECKPOINT, commit_name
 from lake.delta.replay import usable_checkpoint
@@ -79,7 +79,8 @@ def _broken_checkpoint(view: LogView) -> Iterator[Finding]:
         "checkpoint-broken",
         Severity.CRITICAL,
         State.BLOCKED,
-        f"Checkpoint {thousands(version)} cannot be read: {reason.rstrip('.')}. Spark and deltalake start from it and stop.",
+        f"Checkpoint {thousands(version)} cannot be read: {reason.rstrip('.')}. Spark and deltalake start from it and "
+        "stop.",
         version,
         _way_out(view, [file.name for file in files], start) if is_replaced else _way_back(start, newest),
         {"broken": broken, "commits_are_there": is_replaced},
@@ -89,8 +90,9 @@ def _broken_checkpoint(view: LogView) -> Iterator[Finding]:
 def _way_out(view: LogView, files: list[str], start: int) -> str:
     hint = [LAST_CHECKPOINT] if view.facts.hinted is None or view.facts.hinted >= start else []
     since = "of the table" if start == 0 else f"since checkpoint {thousands(start - 1)}"
+    named = joined([*map(label, files[:3]), *hint])
     return (
-        f"Every commit {since} is there, so nothing is lost: copy {joined([*files[:3], *hint])} aside and delete "
+        f"Every commit {since} is there, so nothing is lost: copy {named} aside and delete "
         f"{verb(len(files) + len(hint), 'it', 'them')}, and readers build the table from the commits."
     )
 
