@@ -28,4 +28,4 @@ RUN python -m lake.spark.jars
 # The settings want a key; no page is signed while files are collected, and nothing of it stays in the image.
 RUN LEVEE_SECRET_KEY=collecting-static-files levee collectstatic --no-input --verbosity 0
 EXPOSE 8000
-CMD ["gunicorn", "dashboard.wsgi", "--bind=0.0.0.0:8000", "--workers=4", "--no-control-socket", "--access-logfile=-", "--logger-class=dashboard.web.access_log.AccessLog"]
+CMD ["gunicorn", "dashboard.wsgi", "--bind=0.0.0.0:8000", "--workers=4", "--threads=8", "--worker-class=dashboard.web.patient_worker.PatientWorker", "--no-control-socket", "--access-logfile=-", "--logger-class=dashboard.web.access_log.AccessLog"]

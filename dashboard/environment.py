@@ -2,10 +2,41 @@
 
 import os
 import secrets
+import stat
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def private_home(home: Path) -> Path:
+    """Make LEVEE_HOME, or close it and the files in it to other users of the machine; what comes later is born closed.
+
+    Raises ImproperlyConfigured for what this user may not close.
+    """
+    os.umask(_OTHERS)
+    home.mkdir(parents=True, exist_ok=True)
+    for path in (home, *home.iterdir()):
+        if path == home or path.is_file():
+            close_to_others(path)
+    return home
+
+
+def close_to_others(path: Path) -> None:
+    """Take every permission on it from all but its owner, if it is there."""
+    try:
+        mode = path.lstat().st_mode
+        if mode & _OTHERS and not stat.S_ISLNK(mode):
+            path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"Other users of this machine can read {path}, and this user may not close it ({error.strerror}): "
+            f"as its owner, run chmod go= {path}"
+        ) from error
 
 
 def env_bool(name: str, default: bool) -> bool:
@@ -71,7 +102,7 @@ def _wait_for_text(file: Path) -> str:
 
 
 def database(url: str, home: Path) -> dict[str, object]:
-    """Turn DATABASE_URL into Django's settings; without one, SQLite in WAL mode under LEVEE_HOME."""
+    """Turn DATABASE_URL into Django's settings; without one, SQLite in WAL mode under LEVEE_HOME, closed to others."""
     if not url:
         return _sqlite(home / "levee.sqlite3")
     parts = urlsplit(url)
@@ -83,6 +114,8 @@ def database(url: str, home: Path) -> dict[str, object]:
 
 
 def _sqlite(file: Path) -> dict[str, object]:
+    for suffix in ("", "-wal", "-shm"):
+        close_to_others(file.with_name(f"{file.name}{suffix}"))
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": str(file),

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from csp.constants import NONE, SELF
 
-from dashboard.environment import database, env_bool, env_given, env_int, env_list, env_secret
+from dashboard.environment import database, env_bool, env_given, env_int, env_list, env_secret, private_home
 from dashboard.processes.redis import broker_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-LEVEE_HOME = Path(os.environ.get("LEVEE_HOME", BASE_DIR / "var")).resolve()
-LEVEE_HOME.mkdir(parents=True, exist_ok=True, mode=0o700)
+LEVEE_HOME = private_home(Path(os.environ.get("LEVEE_HOME", BASE_DIR / "var")).resolve())
 
 DEBUG = env_bool("LEVEE_DEBUG", False)
 SECRET_KEY = env_secret("LEVEE_SECRET_KEY", LEVEE_HOME / "secret-key")

@@ -74,6 +74,7 @@ def say(line: str) -> None:
 
 def main() -> int:
     """Serve until SIGTERM or SIGINT; exit 1 with one sentence where the port is taken."""
+    os.umask(0o077)
     parser = argparse.ArgumentParser(
         prog="python -m sandbox", description="A lake on this machine, with sample tables."
     )

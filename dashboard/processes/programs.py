@@ -6,7 +6,7 @@ from pathlib import Path
 from dashboard.processes import redis
 from dashboard.processes.supervisor import CHECKOUT, Program
 
-WEB_WORKERS = 2
+WEB_WORKERS, WEB_THREADS = 2, 8
 AWS_THREADS = 8
 
 # Celery warns root of pickled messages; these workers accept JSON alone.
@@ -31,6 +31,8 @@ def web(port: int) -> Program:
         "dashboard.wsgi",
         f"--bind=127.0.0.1:{port}",
         f"--workers={WEB_WORKERS}",
+        "--worker-class=dashboard.web.patient_worker.PatientWorker",
+        f"--threads={WEB_THREADS}",
         "--graceful-timeout=5",
         "--no-control-socket",
     )

@@ -49,6 +49,7 @@ class Out:
 
 def main() -> int:
     """Take the settings as the first line, then one job after another; exit 1 where Spark does not start."""
+    os.umask(0o077)
     out, leash = Out(_own_stdout()), Leash(_own_stdin())
     start = leash.requests.get()
     try:

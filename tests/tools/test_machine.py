@@ -57,8 +57,24 @@ def test_nothing_is_installed_by_a_user_who_may_not(bare):
     assert not (bare / "apt-get.called").exists()
 
 
-def test_root_installs_the_first_alternative_that_there_is(bare, monkeypatch):
+@pytest.mark.parametrize("asked", [{}, {"LEVEE_APT": "0"}])
+def test_nothing_is_installed_unasked(bare, monkeypatch, asked):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
+    for name in ("CI", "LEVEE_APT"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    program(bare, "apt-get", "touch $0.called")
+
+    assert not machine.apt_install("chromium")
+    assert not (bare / "apt-get.called").exists()
+
+
+@pytest.mark.parametrize("asked", ["CI", "LEVEE_APT"])
+def test_root_installs_the_first_alternative_that_there_is(bare, monkeypatch, asked):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv(asked, "1")
     program(bare, "apt-get", f'echo "$@" >> {bare}/calls; case "$*" in *17*) exit 100;; esac')
     assert machine.apt_install("openjdk-17-jre-headless", "openjdk-21-jre-headless")
     assert (bare / "calls").read_text().splitlines()[-1].endswith("openjdk-21-jre-headless")
