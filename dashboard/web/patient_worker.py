@@ -6,7 +6,7 @@ from typing import Any
 
 from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]
 
-PATIENCE_SECONDS = 10
+WAIT_SECONDS = 10
 """How long a thread waits for the next bytes of a request, or for a client to take some of the answer."""
 
 
@@ -15,5 +15,5 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
 
     def enqueue_req(self, conn: Any) -> None:
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            conn.sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", PATIENCE_SECONDS, 0))
+            conn.sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", WAIT_SECONDS, 0))
         super().enqueue_req(conn)

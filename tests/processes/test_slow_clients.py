@@ -19,7 +19,7 @@ CLIENTS = 2 * programs.WEB_THREADS
 LARGE = """
 from dashboard.web import patient_worker
 
-patient_worker.PATIENCE_SECONDS = 1
+patient_worker.WAIT_SECONDS = 1
 
 def application(environ, start_response):
     start_response("200 OK", [("Content-Type", "text/plain")])
