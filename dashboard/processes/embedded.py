@@ -45,8 +45,8 @@ def run(choices: Choices, supervisor: Supervisor) -> None:
         RunError: the port or the folder is taken, or a process cannot be brought up; nothing is left running.
     """
     with home_lock(choices.home):
-        require_free(choices.port)
         _end_leftovers(choices, supervisor)
+        require_free(choices.port)
         supervisor.obey_signals()
         try:
             _start(choices, supervisor)
@@ -73,9 +73,7 @@ def _start(choices: Choices, supervisor: Supervisor) -> None:
     password = prepare_people(choices.home) if choices.with_sandbox else ""
     for program in (programs.web(choices.port), *programs.workers(), programs.beat(choices.home)):
         supervisor.start(program)
-    supervisor.wait_until(
-        lambda: _answers(choices.port), 60, "The web process did not answer within 60 s: see its lines."
-    )
+    supervisor.wait_until(lambda: _answers(choices.port), "the web process does not answer yet: it may be starting")
     if supervisor.stopping:
         return
     supervisor.say(f"Levee is at http://127.0.0.1:{choices.port}/")
@@ -93,7 +91,7 @@ def _start_redis(choices: Choices, supervisor: Supervisor) -> None:
     except OSError as error:
         raise RunError(f"Redis has no folder for its data and socket: {error}") from error
     supervisor.start(programs.redis_server(server, choices.home))
-    supervisor.wait_until(lambda: redis.answers(choices.home), 60, "Redis did not answer within 60 s: see its lines.")
+    supervisor.wait_until(lambda: redis.answers(choices.home), "Redis does not answer yet: it may be reading its data")
 
 
 def _start_sandbox(choices: Choices, supervisor: Supervisor) -> None:
@@ -116,7 +114,7 @@ def _sandbox_port(kept: Path) -> int:
 
 
 def _declare_sandbox_lake(choices: Choices, supervisor: Supervisor) -> None:
-    supervisor.wait_until(choices.endpoint_file.exists, 120, "The sandbox made no lake within 120 s: see its lines.")
+    supervisor.wait_until(choices.endpoint_file.exists, "the sandbox has not made its lake yet")
     for program in (
         programs.command("apply", str(choices.lake_file), "--apply"),
         programs.command("observe", "--enqueue"),

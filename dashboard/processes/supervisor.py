@@ -18,11 +18,13 @@ from typing import TextIO
 
 from dashboard.processes.lock import RunError
 from dashboard.processes.strays import MARK, end_strays
+from dashboard.processes.with_parent import ending_with_parent
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 QUICK_DEATH_SECONDS = 10.0
 QUICK_DEATHS_ALLOWED = 3
 LOOK_EVERY_SECONDS = 0.1
+SAY_EVERY_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
@@ -83,23 +85,25 @@ class Supervisor:
             running.reader.join(timeout=1)
         return running.child.returncode or 0
 
-    def wait_until(self, ready: Callable[[], bool], seconds: float, sentence: str) -> None:
-        """Wait for `ready`, at most `seconds`; a stop request ends the waiting.
+    def wait_until(self, ready: Callable[[], bool], waiting_for: str) -> None:
+        """Wait for `ready` while the processes live, and say now and then what it waits for; a stop request ends it.
 
         Raises:
-            RunError: with `sentence`, when the time is over.
+            RunError: a process died at once, several times in a row.
         """
-        until = time.monotonic() + seconds
+        began = said_at = time.monotonic()
         while not self.stopping and not ready():
-            if time.monotonic() > until:
-                raise RunError(sentence)
+            now = time.monotonic()
+            if now - said_at >= SAY_EVERY_SECONDS:
+                self.say(f"{waiting_for} ({now - began:.0f} s)")
+                said_at = now
             self.look_after()
             time.sleep(LOOK_EVERY_SECONDS)
 
     def _spawn(self, program: Program, *, stays: bool) -> _Running:
         environment = {**os.environ, "PYTHONUNBUFFERED": "1", **program.environment, MARK: str(self.home)}
         child = subprocess.Popen(
-            program.command,
+            ending_with_parent(program.command),
             cwd=CHECKOUT,
             env=environment,
             stdin=subprocess.DEVNULL,

@@ -12,8 +12,8 @@ import pytest
 from django.conf import settings
 
 from dashboard.processes import redis
-from dashboard.processes.lock import free_port
-from dashboard.processes.strays import strays
+from dashboard.processes.lock import free_port, is_free
+from dashboard.processes.strays import MARK, strays
 from tests.processes.builders import in_background, short_folder, wait_for
 from tests.waiting import scaled
 
@@ -80,19 +80,32 @@ def test_a_second_run_in_the_same_home_is_refused():
         assert sentence.startswith(f"Levee already runs in {home}")
 
 
-def test_a_killed_run_is_cleared_away_by_the_next_which_leaves_nothing_behind():
+def test_the_processes_of_a_killed_run_end_with_it_and_the_next_starts_on_the_same_port():
     with short_folder() as home:
-        with running(home, free_port()) as (process, _):
+        port = free_port()
+        with running(home, port) as (process, _):
             process.kill()
             process.wait(timeout=scaled(10))
-        assert strays(home)
-        port = free_port()
-        with running(home, port) as (process, lines):
-            assert any("that an earlier run left behind" in line for line in lines)
+        wait_for(lambda: not strays(home))
+        wait_for(lambda: not redis.answers(home))
+        with running(home, port) as (process, _):
             assert status(port, "/readyz") == 200
             process.terminate()
             assert process.wait(timeout=scaled(30)) == 0
         assert strays(home) == set()
+
+
+@pytest.mark.slow
+def test_what_an_earlier_run_left_on_the_port_is_ended_first():
+    with short_folder() as home:
+        port = free_port()
+        environment = {**os.environ, MARK: str(home.resolve())}
+        words = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"]
+        left = subprocess.Popen(words, cwd=home, env=environment, stderr=subprocess.DEVNULL)
+        wait_for(lambda: not is_free(port))
+        with running(home, port) as (_, lines):
+            assert left.wait(timeout=scaled(10)) == -signal.SIGTERM
+            assert any("that an earlier run left behind" in line for line in lines)
 
 
 @pytest.mark.slow
@@ -106,8 +119,22 @@ def test_a_taken_port_ends_the_start_with_one_sentence():
         assert "is taken" in sentence
 
 
+UNFIT = {
+    "LEVEE_DEBUG": "maybe",
+    "LEVEE_SANDBOX": "perhaps",
+    "PORT": "http",
+    "LEVEE_OBSERVE_EVERY_SECONDS": "0",
+    "LEVEE_DIGEST_HOUR": "99",
+    "LEVEE_SMTP_URL": "banana",
+    "LEVEE_BACKUP_PRICES": "copy_thousand",
+    "SPARK_MASTER": "mars",
+    "LEVEE_HOME": "/dev/null",
+    "DATABASE_URL": "oracle://db/levee",
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "value"), [("LEVEE_DEBUG", "maybe"), ("LEVEE_SANDBOX", "perhaps"), ("PORT", "http")])
+@pytest.mark.parametrize(("name", "value"), UNFIT.items())
 def test_a_setting_that_cannot_be_read_ends_the_start_with_one_sentence_that_names_it(name, value):
     with short_folder() as home:
         environment = {**os.environ, "LEVEE_HOME": str(home), name: value}

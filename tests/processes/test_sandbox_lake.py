@@ -21,7 +21,7 @@ class Recorder:
         self.codes = codes
         self.ran: list[tuple[str, ...]] = []
 
-    def wait_until(self, ready: Callable[[], bool], seconds: float, sentence: str) -> None:
+    def wait_until(self, ready: Callable[[], bool], waiting_for: str) -> None:
         assert ready()
 
     def run_once(self, program: Program) -> int:

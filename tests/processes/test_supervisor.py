@@ -104,14 +104,24 @@ def test_a_process_that_dies_at_once_every_time_stops_everything(tmp_path, super
         boss.stop()
 
 
-def test_waiting_in_vain_ends_with_the_given_sentence(tmp_path, supervisor):
+def test_a_long_wait_is_told_and_goes_on_while_the_process_lives(tmp_path, supervisor, monkeypatch):
+    monkeypatch.setattr("dashboard.processes.supervisor.SAY_EVERY_SECONDS", 0.1)
+    boss, out = supervisor(tmp_path)
+    boss.wait_until(lambda: out.getvalue().count("nobody answers yet") == 2, "nobody answers yet")
+
+
+def test_a_wait_for_a_process_that_dies_every_time_ends(tmp_path, supervisor):
     boss, _ = supervisor(tmp_path)
-    with pytest.raises(RunError, match="Nobody answered"):
-        boss.wait_until(lambda: False, 0.2, "Nobody answered.")
+    boss.start(python("web", "raise SystemExit(2)", tmp_path))
+    try:
+        with pytest.raises(RunError, match="web ended 3 times"):
+            boss.wait_until(lambda: False, "the web process does not answer yet")
+    finally:
+        boss.stop()
 
 
 def test_a_stop_request_ends_the_waiting(tmp_path, supervisor):
     boss, _ = supervisor(tmp_path)
     boss.request_stop()
-    boss.wait_until(lambda: False, 600, "Nobody answered.")
+    boss.wait_until(lambda: False, "nobody answers yet")
     assert boss.stopping
