@@ -1,8 +1,10 @@
 """Typed readers of environment variables that fail loudly, naming the variable."""
 
 import os
+import re
 import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
@@ -14,11 +16,17 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 def private_home(home: Path) -> Path:
     """Make LEVEE_HOME, or close it and the files in it to other users of the machine; what comes later is born closed.
 
-    Raises ImproperlyConfigured for what this user may not close.
+    Raises ImproperlyConfigured for what is no folder, and for what this user may not close.
     """
     os.umask(_OTHERS)
-    home.mkdir(parents=True, exist_ok=True)
-    for path in (home, *home.iterdir()):
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        found = list(home.iterdir())
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"LEVEE_HOME is {home}, which is no folder that this user may use: {error.strerror}."
+        ) from error
+    for path in (home, *found):
         if path == home or path.is_file():
             close_to_others(path)
     return home
@@ -51,18 +59,29 @@ def env_bool(name: str, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name} is {text!r}: write 1 or 0.")
 
 
-def env_int(name: str, default: int) -> int:
-    """Read a whole number; anything else raises ImproperlyConfigured."""
+def env_int(name: str, default: int, *, least: int = 1, most: int = 2**31 - 1) -> int:
+    """Read a whole number from `least` to `most`; anything else raises ImproperlyConfigured."""
     text = os.environ.get(name, "").strip()
-    try:
-        return int(text) if text else default
-    except ValueError:
-        raise ImproperlyConfigured(f"{name} is {text!r}: write a whole number.") from None
+    with suppress(ValueError):
+        if least <= (number := int(text or default)) <= most:
+            return number
+    raise ImproperlyConfigured(f"{name} is {text!r}: write a whole number from {least:,} to {most:,}.")
 
 
 def env_list(name: str, default: str = "") -> list[str]:
     """Read a comma-separated list without empty parts."""
     return [part.strip() for part in os.environ.get(name, default).split(",") if part.strip()]
+
+
+def env_prices(name: str) -> dict[str, str]:
+    """Read item=price with commas between; what is no price of zero or more raises ImproperlyConfigured."""
+    pairs = [part.partition("=") for part in env_list(name)]
+    for item, equals, price in pairs:
+        if not (item and equals and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", price)):
+            raise ImproperlyConfigured(
+                f"{name} has {item + equals + price!r}: write an item and its price, as in copy_thousand=0.005."
+            )
+    return {item: price for item, _, price in pairs}
 
 
 def env_secret(name: str, file: Path) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from csp.constants import NONE, SELF
 
-from dashboard.environment import database, env_bool, env_given, env_int, env_list, env_secret, private_home
+from dashboard.environment import database, env_bool, env_given, env_int, env_list, env_prices, env_secret, private_home
 from dashboard.processes.redis import broker_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -21,13 +21,13 @@ CSRF_TRUSTED_ORIGINS = env_list("LEVEE_TRUSTED_ORIGINS")
 ALLOWED_ENDPOINTS = env_list("LEVEE_ALLOWED_ENDPOINTS")
 SANDBOX_ENDPOINT_FILE = LEVEE_HOME / "sandbox" / "endpoint"
 OBSERVE_EVERY_SECONDS = env_int("LEVEE_OBSERVE_EVERY_SECONDS", 60)
-OBSERVE_THREADS = env_int("LEVEE_OBSERVE_THREADS", 32)
+OBSERVE_THREADS = env_int("LEVEE_OBSERVE_THREADS", 32, most=1_000)
 READ_ONLY = env_bool("LEVEE_READ_ONLY", False)
 
 # Backups: how often runs are advanced, prices that differ from the list, and what one copy request takes at most.
 BACKUP_TICK_SECONDS = env_int("LEVEE_BACKUP_TICK_SECONDS", 60)
-BACKUP_PRICES: dict[str, str] = dict(pair.split("=", 1) for pair in env_list("LEVEE_BACKUP_PRICES"))
-BACKUP_COPY_LIMIT_BYTES = env_int("LEVEE_BACKUP_COPY_LIMIT_BYTES", 5 * 1024**3)
+BACKUP_PRICES = env_prices("LEVEE_BACKUP_PRICES")
+BACKUP_COPY_LIMIT_BYTES = env_int("LEVEE_BACKUP_COPY_LIMIT_BYTES", 5 * 1024**3, most=5 * 1024**3)
 
 # Who is told, and how.
 PUBLIC_URL = os.environ.get("LEVEE_PUBLIC_URL", "").rstrip("/")
@@ -37,7 +37,7 @@ MAIL_FROM = os.environ.get("LEVEE_MAIL_FROM", "Levee <levee@localhost>")
 WEBHOOK_ORIGINS = env_list("LEVEE_WEBHOOK_ORIGINS")
 WEBHOOK_SECRET = env_secret("LEVEE_WEBHOOK_SECRET", LEVEE_HOME / "webhook-secret")
 DEAD_MAN_URL = env_given("LEVEE_DEAD_MAN_URL")
-DIGEST_HOUR = env_int("LEVEE_DIGEST_HOUR", 6)
+DIGEST_HOUR = env_int("LEVEE_DIGEST_HOUR", 6, least=0, most=23)
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -63,6 +63,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "dashboard.web.middleware.AlwaysHeadersMiddleware",
+    "dashboard.web.middleware.HealthMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -161,6 +162,7 @@ CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "dashboard.frame.errors.csrf_failure"
 SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_HSTS_PRELOAD = HTTPS

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
+from django.core.exceptions import ImproperlyConfigured
+
 from backups.contract import CostDocument
 
 # https://aws.amazon.com/s3/pricing/, US East and Europe (Ireland), November 2026.
@@ -23,6 +25,12 @@ LIST_PRICES: dict[str, str] = {
 }
 PART_BYTES = 512 * 1024 * 1024
 KEYS_A_LISTING = 1000
+
+
+def require_known_items(prices: Mapping[str, str]) -> None:
+    """Raise ImproperlyConfigured for a price of something that nothing is reckoned by."""
+    if unknown := sorted(set(prices) - set(LIST_PRICES)):
+        raise ImproperlyConfigured(f"LEVEE_BACKUP_PRICES has {unknown[0]!r}: the items are {', '.join(LIST_PRICES)}.")
 
 
 @dataclass(frozen=True, slots=True)

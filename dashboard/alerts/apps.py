@@ -1,6 +1,7 @@
 from collections.abc import Iterable
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.db.models.signals import post_migrate
 
 
@@ -23,6 +24,10 @@ class AlertsConfig(AppConfig):
         counted_as(Rule, "alert rule", "alert rules")
         owned_by(alert_id=_connection_of_alert)
         post_migrate.connect(ensure_default_rules, sender=self)
+        if settings.SMTP_URL:
+            from dashboard.alerts.mail_server import MailServer
+
+            MailServer.parse(settings.SMTP_URL)  # a start with a server that is none ends here
 
 
 def _connection_of_alert(alert_id: int) -> Iterable[int | None]:

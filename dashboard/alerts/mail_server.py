@@ -38,11 +38,14 @@ class MailServer:
     @classmethod
     def parse(cls, url: str) -> "MailServer":
         """Read smtp+starttls://user:password@host:587. Raises ImproperlyConfigured without repeating the password."""
-        parts = urlsplit(url)
-        if parts.scheme not in _PORTS or not parts.hostname:
+        try:
+            parts = urlsplit(url)
+            scheme, host, port = parts.scheme, parts.hostname, parts.port
+        except ValueError:  # a port above 65,535, or half an address of IPv6
+            scheme, host, port = "", None, None
+        if scheme not in _PORTS or not host:
             raise ImproperlyConfigured(f"LEVEE_SMTP_URL: write {', '.join(_PORTS)} then ://host:port.")
-        user, password = unquote(parts.username or ""), unquote(parts.password or "")
-        return cls(parts.scheme, parts.hostname, parts.port or _PORTS[parts.scheme], user, password)
+        return cls(scheme, host, port or _PORTS[scheme], unquote(parts.username or ""), unquote(parts.password or ""))
 
     def carry(self, message: Message, handed_over: Callable[[], None]) -> None:
         """Send one message. Raises NotSent, or PerhapsSent where the line broke after the last byte."""

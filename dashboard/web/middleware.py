@@ -16,6 +16,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from dashboard.web.text import visible
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
+HEALTH = frozenset({"/healthz", "/readyz"})
 
 PERMISSIONS_POLICY = ", ".join(
     f"{feature}=()"
@@ -34,6 +35,21 @@ class AlwaysHeadersMiddleware:
         response.headers["Permissions-Policy"] = PERMISSIONS_POLICY
         response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
         return response
+
+
+class HealthMiddleware:
+    """Lets load balancers ask by whatever name or address they know: no answer about health depends on it.
+
+    They are not sent to HTTPS either (SECURE_REDIRECT_EXEMPT).
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.path_info in HEALTH:
+            request.get_host = lambda: "health"  # type: ignore[method-assign]
+        return self.get_response(request)
 
 
 class PageHeadersMiddleware:

@@ -24,6 +24,16 @@ def test_alive_is_plain_and_needs_neither_sign_in_nor_database() -> None:
     assert (response.status_code, response.content) == (200, b"ok\n")
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+@pytest.mark.django_db
+def test_a_load_balancer_needs_no_name_of_the_host_and_no_https(path: str, settings: Any) -> None:
+    settings.ALLOWED_HOSTS, settings.SECURE_SSL_REDIRECT = ["levee.example"], True
+
+    assert Client().get(path, headers={"Host": "10.0.0.7:8000"}).status_code in {200, 503}
+    assert Client().get("/tables/", headers={"Host": "levee.example"}).status_code == 301
+    assert Client().get("/tables/", headers={"Host": "10.0.0.7:8000"}).status_code == 400
+
+
 @pytest.mark.django_db
 def test_not_ready_without_a_broker(settings: Any, tmp_path: Path) -> None:
     settings.REDIS_URL = f"redis+socket://{tmp_path}/none.sock"
