@@ -4,14 +4,16 @@ Sessions are kept under the digest of their key: whoever reads the database cann
 """
 
 import hashlib
-from datetime import timedelta
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.models import Session
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
+from django.db import DatabaseError, connection, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -52,10 +54,40 @@ NOTED_AT = "used_at"
 
 
 def note_use(request: HttpRequest) -> None:
-    """Write down, at most once a minute, that this request's session is used; saving it also moves its end."""
+    """Write down, at most once a minute, that this request's session is used; saving it also moves its end.
+
+    Reading a page needs no write: where the database takes none at once, the next request writes it down.
+    """
     now, noted = timezone.now(), request.session.get(NOTED_AT, 0)
     if now.timestamp() - noted < NOTED_EVERY.total_seconds() or not request.session.session_key:
         return
+    was_modified = request.session.modified
+    try:
+        with without_waiting():
+            _note(request, now)
+    except DatabaseError:
+        request.session[NOTED_AT] = noted
+    request.session.modified = was_modified
+
+
+@contextmanager
+def without_waiting() -> Iterator[None]:
+    """Statements that fail at once where SQLite is locked by another writer; one transaction."""
+    with ExitStack() as after:
+        if connection.vendor == "sqlite":
+            [[waits_ms]] = _pragma("busy_timeout")
+            _pragma("busy_timeout = 0")
+            after.callback(_pragma, f"busy_timeout = {waits_ms}")
+        with transaction.atomic():
+            yield
+
+
+def _pragma(text: str) -> list[tuple[int]]:
+    with connection.cursor() as cursor:
+        return list(cursor.execute(f"PRAGMA {text}").fetchall())
+
+
+def _note(request: HttpRequest, now: datetime) -> None:
     request.session[NOTED_AT] = now.timestamp()
     session = SignedIn(
         session_key=stored_key(request.session.session_key),
@@ -68,6 +100,7 @@ def note_use(request: HttpRequest) -> None:
     seen = SignedIn.objects.filter(pk=session.pk).update(ip=session.ip, user_agent=session.user_agent, seen_at=now)
     if not seen:
         SignedIn.objects.bulk_create([session], ignore_conflicts=True)
+    request.session.save()
 
 
 def person_of(request: HttpRequest) -> User:

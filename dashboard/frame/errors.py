@@ -3,7 +3,10 @@
 A fragment gets the same sentence as a toast, so that a dead button says why and the page around it stays.
 """
 
+import sys
+
 from django.core.exceptions import PermissionDenied
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -35,13 +38,27 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500: a fault of the console. Rendered without the database, which may be what failed."""
+    """500: a fault of the console; 503 where the database does not serve. Rendered without the database."""
+    error = sys.exc_info()[1]
+    if isinstance(error, OperationalError | InterfaceError):
+        return _page(request, 503, _of_the_database(str(error)), "Nothing was changed, and the lake was not asked.")
     return _page(
         request,
         500,
         "Levee failed to answer.",
         "The lake was not asked. The server's log has the details under the request id below.",
     )
+
+
+def _of_the_database(said: str) -> str:
+    for words, headline in (
+        ("locked", "The database is locked: another process writes for too long."),
+        ("full", "The database's disk is full: make room, then load the page again."),
+        ("readonly", "The database may not be written: look at its file and its disk."),
+    ):
+        if words in said:
+            return headline
+    return "The database cannot be reached: the server's log has its words."
 
 
 @requires_csrf_token
@@ -66,8 +83,8 @@ def _page(request: HttpRequest, status: int, headline: str, advice: str) -> Http
     if request.headers.get("HX-Request") == "true":
         toast = render_to_string("components/error_toast.html", context)
         return HttpResponse(toast, status=status, headers={"HX-Retarget": "#toasts", "HX-Reswap": "beforeend"})
-    if status == 500:
-        return HttpResponse(render_to_string("error.html", {**context, "layout": "gate.html"}), status=500)
+    if status >= 500:
+        return HttpResponse(render_to_string("error.html", {**context, "layout": "gate.html"}), status=status)
     user = getattr(request, "user", None)
     layout = "base.html" if user is not None and user.is_authenticated else "gate.html"
     return render(request, "error.html", {**context, "layout": layout}, status=status)
