@@ -25,6 +25,19 @@ def test_every_service_that_stays_has_a_health_check(name):
     assert SERVICES[name]["healthcheck"]["test"]
 
 
+OF_LEVEE_RUN_OR_THE_IMAGE = {"LEVEE_HOME", "PORT", "LEVEE_SANDBOX"}
+
+
+@pytest.mark.parametrize("name", [name for name, service in SERVICES.items() if service.get("image") == "levee"])
+def test_every_setting_of_the_operators_guide_reaches_every_process(name):
+    guide = (settings.BASE_DIR / "docs" / "operating.md").read_text()
+    rows = [line.split("|")[1] for line in guide.split("## The processes")[0].splitlines() if line.startswith("| `")]
+    named = {found for row in rows for found in re.findall(r"`([A-Z_]+)`", row)}
+    assert {"REDIS_URL", "LEVEE_SMTP_URL_FILE", "SPARK_MASTER"} <= named
+
+    assert named - OF_LEVEE_RUN_OR_THE_IMAGE - set(SERVICES[name]["environment"]) == set()
+
+
 def test_every_published_port_is_on_loopback():
     ports = [port for service in SERVICES.values() for port in service.get("ports", ())]
     assert ports
