@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from coordinator.coordination.session_conf import COORDINATOR, LOG_STORE
 from lake.delta.facts import Mechanism
 
-BASE_LOG_STORE = LOG_STORE.removeprefix("spark.")
 HADOOP = "spark.hadoop."
 NOBODY = "no release"
 DEFAULTS = "spark.databricks.delta.properties.defaults."
@@ -134,6 +133,8 @@ BROUGHT = (
     _default("managedCommits.commitOwnerConf-dev", "3.2.0 and 3.2.1", "commitCoordinatorConf-preview"),
     _default("managedCommits.commitOwner-preview", "4.0.0-preview alone", "commitCoordinator-preview"),
     _default("managedCommits.commitOwnerConf-preview", "4.0.0-preview alone", "commitCoordinatorConf-preview"),
+    _default("managedCommits.tableConf-dev", "3.2.0 and 3.2.1", ""),
+    _default("managedCommits.tableConf-preview", "4.0.0-preview alone", ""),
     _default("coordinatedCommits.commitCoordinator", NOBODY, "commitCoordinator-preview"),
     _default("coordinatedCommits.commitCoordinatorConf", NOBODY, "commitCoordinatorConf-preview"),
 )
@@ -157,7 +158,38 @@ MISSPELT = {
     "credentialsProvider": "awsCredentialsProviderName",
 }
 """Suffixes that are near to those that are read."""
-_DEFAULT_SUFFIXES = ("commitCoordinator", "commitCoordinatorConf")
+
+_COORDINATED = f"{_DELTA}coordinatedCommits."
+_READ = (
+    "spark.delta.logStore.class",
+    *(f"{LOG_STORE}.{suffix}" for suffix in LOG_STORE_SUFFIXES),
+    *(f"{COORDINATOR}.{suffix}" for suffix in COORDINATOR_SUFFIXES),
+    f"{_COORDINATED}getCommits.threadPoolSize",
+    f"{_COORDINATED}ignoreMissingCoordinatorImplementation",
+    f"{_COORDINATED}commitFilesIterator.backfillGapFix.enabled",
+    f"{DEFAULTS}coordinatedCommits.commitCoordinator-preview",
+    f"{DEFAULTS}coordinatedCommits.commitCoordinatorConf-preview",
+    f"{DEFAULTS}coordinatedCommits.tableConf-preview",
+)
+_NEAR = {
+    f"{prefix}.{suffix}": f"{prefix}.{near}"
+    for prefix, known in ((LOG_STORE, LOG_STORE_SUFFIXES), (COORDINATOR, COORDINATOR_SUFFIXES))
+    for suffix, near in MISSPELT.items()
+    if near in known
+} | {one.name: one.instead for one in BROUGHT if not one.is_read and not one.is_class}
+_OURS = re.compile(
+    r"delta\.logstore|delta\.dynamodblogstore\.|io\.delta\.storage\.|"
+    r"databricks\.delta\.(?:properties\.defaults\.)?(?:coordinated|managed)commits\."
+)
+STORAGE_PACKAGES = ("org.apache.spark.sql.delta.storage.", "io.delta.storage.")
+_IN_BOTH = ("", "Azure", "HDFS", "HadoopFileSystem", "Local", "S3SingleDriver")
+_IN_STORAGE = ("BaseExternal", "GCS", "IBMCOS", "OracleCloud", "S3DynamoDB")
+CLASSES = (
+    f"{STORAGE_PACKAGES[0]}DelegatingLogStore",
+    *(f"{package}{name}LogStore" for package in STORAGE_PACKAGES for name in _IN_BOTH),
+    *(f"{STORAGE_PACKAGES[1]}{name}LogStore" for name in _IN_STORAGE),
+)
+"""Every class of a log store that releases have had since 0.1.0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,35 +246,38 @@ def brought(mechanism: Mechanism) -> Iterator[BroughtName]:
     return (one for one in BROUGHT if one.mechanism is mechanism)
 
 
-_KNOWN = {
-    one.lower(): one
-    for one in (
-        "delta.logStore.class",
-        "delta.enableFastS3AListFrom",
-        *(f"{BASE_LOG_STORE}.{suffix}" for suffix in LOG_STORE_SUFFIXES),
-        *(f"{COORDINATOR.removeprefix('spark.')}.{suffix}" for suffix in COORDINATOR_SUFFIXES),
-        *(f"{DEFAULTS.removeprefix('spark.')}coordinatedCommits.{one}-preview" for one in _DEFAULT_SUFFIXES),
-    )
-}
-_IMPL = re.compile(r"delta\.logstore\.([a-z0-9]+)\.impl")
-
-
-def in_right_letters(key: str) -> str:
-    """A key that is read but for capital and small letters, as it is read; "" for any other key."""
-    head = next((prefix for prefix in (HADOOP, "spark.") if key.lower().startswith(prefix)), "")
-    plain = key[len(head) :].lower()
-    found = _IMPL.fullmatch(plain)
-    right = f"delta.logStore.{found[1]}.impl" if found else _KNOWN.get(plain, "")
-    return head + right if right else ""
-
-
 def spellings(suffix: str) -> tuple[str, ...]:
     """Every key under which the log store finds one of its settings."""
-    own = (f"{LOG_STORE}.{suffix}", f"{BASE_LOG_STORE}.{suffix}")
-    return (*own, *(f"{HADOOP}{key}" for key in reversed(own)))
+    return forms_of(f"{LOG_STORE}.{suffix}")
 
 
-def log_store_suffix(key: str) -> str:
-    """What follows the log store's prefix, in any of its spellings; "" for other keys."""
-    plain = key.removeprefix(HADOOP).removeprefix("spark.")
-    return plain.removeprefix(f"{BASE_LOG_STORE}.") if plain.startswith(f"{BASE_LOG_STORE}.") else ""
+def forms_of(key: str) -> tuple[str, ...]:
+    """A key with and without spark., and, but for a coordinator's, each of the two as one of Hadoop's."""
+    own = (key, key.removeprefix("spark."))
+    return own if key.startswith(_DELTA) else (*own, *(f"{HADOOP}{one}" for one in reversed(own)))
+
+
+def is_of_commits(key: str) -> bool:
+    """Whether a key, in letters of either case, is below a prefix of Delta's log stores or coordinators."""
+    return _OURS.match(_letters(key)) is not None
+
+
+def read_key(key: str) -> str:
+    """The key that is read for one that differs from it in case or form alone, or is near to it; "" where none is."""
+    scheme = re.fullmatch(r"delta\.logstore\.([a-z0-9.+-]+)\.impl", _letters(key))
+    return f"spark.delta.logStore.{scheme[1]}.impl" if scheme else _BY_LETTERS.get(_letters(key), "")
+
+
+def existing_class(name: str) -> str:
+    """The class of a release that a name of a log store is meant to be; "" where none is near."""
+    letters = name.lower()
+    by_name = {one.rpartition(".")[2].lower(): one for one in CLASSES}
+    near = {one.lower(): one for one in CLASSES}.get(letters) or by_name.get(letters.rpartition(".")[2], "")
+    return LOG_STORE_CLASS if "dynamodb" in letters else near
+
+
+def _letters(key: str) -> str:
+    return key.lower().removeprefix(HADOOP).removeprefix("spark.")
+
+
+_BY_LETTERS = {_letters(key): right for key, right in (*_NEAR.items(), *((key, key) for key in _READ))}

@@ -5,13 +5,15 @@ from collections.abc import Iterator
 from coordinator.coordination.session_conf import COORDINATOR
 from coordinator.protocols.verdict import Severity
 from coordinator.writers.names import (
+    CLASSES,
     HADOOP,
     LOG_STORE_CLASS,
-    PROPOSED_CLASSES,
     PROVIDERS,
+    STORAGE_PACKAGES,
     TEST_CLASS,
     TO_V1,
     TO_V2,
+    existing_class,
 )
 from coordinator.writers.pasted import PastedSetting
 from coordinator.writers.session import (
@@ -28,15 +30,6 @@ from coordinator.writers.stack import is_before_3_4, stack_of
 
 _S3A_PROVIDER = "fs.s3a.aws.credentials.provider"
 _V2_PACKAGE, _V1_PACKAGE, _S3A_PACKAGE = "software.amazon.awssdk.", "com.amazonaws.", "org.apache.hadoop.fs.s3a."
-_PACKAGES = ("io.delta.storage", "org.apache.spark.sql.delta.storage")
-_LOG_STORES = frozenset(
-    f"{name}LogStore"
-    for name in (
-        "Azure", "Delegating", "FailingS3DynamoDB", "GCS", "HDFS", "HadoopFileSystem", "IBMCOS", "Local",
-        "OracleCloud", "S3DynamoDB", "S3SingleDriver",
-    )
-)  # fmt: skip
-"""delta-storage, delta-storage-s3-dynamodb, delta-contribs and delta-core, 1.0 to 4.4.0."""
 _REMAPPED = frozenset(
     f"com.amazonaws.auth.{name}"
     for name in (
@@ -50,26 +43,22 @@ _REMAPPED = frozenset(
 
 def _dead_class(session: WriterSession) -> Iterator[Trouble]:
     for entry in session.classes:
-        if entry.is_known and (entry.value in PROPOSED_CLASSES or _is_elsewhere(entry.value) or _is_none(entry.value)):
+        if _is_dead(entry.value):
+            right = existing_class(entry.value)
             yield Trouble(
                 entry.key,
                 f"No release has the class {entry.value}.",
                 "The session ends in ClassNotFoundException at its first table, or runs with jars of a fork.",
-                f"{entry.key} = {LOG_STORE_CLASS}",
-                (named(entry, LOG_STORE_CLASS),),
+                f"{entry.key} = {right}" if right else "A class that Delta has for these paths.",
+                (named(entry, right),) if right else (),
             )
 
 
-def _is_elsewhere(name: str) -> bool:
-    """The log store's name in a package that Delta does not have it in, or in other letters."""
-    short = LOG_STORE_CLASS.rpartition(".")[2].lower()
-    return name.rpartition(".")[2].lower() == short and name != LOG_STORE_CLASS
-
-
-def _is_none(name: str) -> bool:
-    """A class in one of Delta's own packages of log stores that no release has."""
-    package, _, short = name.rpartition(".")
-    return package in _PACKAGES and short not in _LOG_STORES
+def _is_dead(name: str) -> bool:
+    """Whether Delta has no such class: in a package of its log stores, or the DynamoDB one's name in another."""
+    is_ours = name.lower().startswith(STORAGE_PACKAGES)
+    is_named = name.rpartition(".")[2].lower() == LOG_STORE_CLASS.rpartition(".")[2].lower()
+    return (is_ours or is_named) and name not in (*CLASSES, TEST_CLASS)
 
 
 def _test_class(session: WriterSession) -> Iterator[Trouble]:
@@ -88,7 +77,8 @@ def _other_class(session: WriterSession) -> Iterator[Trouble]:
     if not session.wants_log_store:
         return
     for entry in session.classes:
-        if entry.is_known and not is_log_store_class(entry.value) and _is_of_s3(entry):
+        takes_lock = is_log_store_class(entry.value) or _is_dead(entry.value)
+        if entry.is_known and not takes_lock and _is_of_s3(entry):
             yield Trouble(
                 entry.key,
                 f"{entry.value} takes no lock in DynamoDB, and other settings here are of the log store.",

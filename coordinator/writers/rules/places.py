@@ -32,7 +32,7 @@ def _scheme_without_lock(session: WriterSession) -> Iterator[Trouble]:
     if not session.wants_log_store or session.of(*CLASS_KEYS) or session.platform == "databricks":
         return
     impls = session.impls
-    for scheme in sorted(_reachable(session) - impls.keys()):
+    for scheme in sorted(reachable(session) - impls.keys()):
         key = f"spark.delta.logStore.{scheme}.impl"
         yield Trouble(
             key,
@@ -43,7 +43,7 @@ def _scheme_without_lock(session: WriterSession) -> Iterator[Trouble]:
         )
 
 
-def _reachable(session: WriterSession) -> set[str]:
+def reachable(session: WriterSession) -> set[str]:
     """The schemes of S3 that have a file system here: s3a always, s3 where something serves it."""
     served = {"s3a"} | _SERVED.get(session.platform, set())
     if session.hadoop("fs.s3.impl"):

@@ -7,16 +7,18 @@ from coordinator.coordination.session_conf import COORDINATOR, LOG_STORE
 from coordinator.protocols.verdict import Severity
 from coordinator.writers.names import HADOOP, LOG_STORE_SUFFIXES, spellings
 from coordinator.writers.pasted import PACKAGES, PastedSetting
-from coordinator.writers.session import DoctorRule, SettingChange, Trouble, WriterSession, named, removed
+from coordinator.writers.rules.dead_names import SPARK_ONLY
+from coordinator.writers.rules.places import reachable
+from coordinator.writers.session import CLASS_KEYS, DoctorRule, SettingChange, Trouble, WriterSession, named, removed
 from coordinator.writers.stack import stack_of
 
 _FLAGS = re.compile(r"spark\.hadoop\.fs\.s3a\.(?:bucket\..+\.)?performance\.flags")
 _CREATE = re.compile(r"spark\.hadoop\.fs\.s3a\.(?:bucket\..+\.)?create\.performance(?:\.enabled)?")
+_SINGLE_DRIVER = "S3SingleDriverLogStore"
 _OTHER_FLAGS = ("delete", "mkdir", "open")
 _DAY, _HOUR = 86_400, 3_600
 _LOG_STORE_KEY = re.compile(r"(?:spark\.)?(delta\.logStore\..+)")
 _OVERWRITES = "A second writer of a version then overwrites the first one's commit without a word."
-_FAST_LISTING = "delta.enableFastS3AListFrom"
 _STRICT = "spark.databricks.delta.v2.enableMode"
 
 
@@ -47,32 +49,45 @@ def _create_performance(session: WriterSession) -> Iterator[Trouble]:
 
 
 def _fast_listing(session: WriterSession) -> Iterator[Trouble]:
-    """Where Delta's release is known to be one that loses the log."""
-    release = _release(session)
-    if release and (2, 1) <= release <= (2, 3):
-        yield from _listing_troubles(
-            session, "Delta {}.{} lists subfolders with it as if they were files.".format(*release)
+    """S3SingleDriverLogStore then lists without a delimiter, and VACUUM tells hidden files by their own names alone."""
+    release, schemes = stack_of(session).release, _listed_fast(session)
+    if schemes and _lists_below(release):
+        wrong = f"Delta {release} then lists a folder of {schemes} with all that is below it, _delta_log too."
+        effect = "VACUUM deletes files of the log as if they were unused data (#1797)."
+        yield from _about_listing(session, wrong, effect)
+
+
+def _fast_listing_perhaps(session: WriterSession) -> Iterator[Trouble]:
+    """Where the release is not known, or none of the classes set here reads the key."""
+    lists_below = _lists_below(stack_of(session).release)
+    if lists_below is None or (lists_below and not _listed_fast(session)):
+        reads = "S3DynamoDBLogStore does not read it; S3SingleDriverLogStore of Delta 2.2.0 to 4.4.0 does"
+        wrong = f"{reads}, and lists a folder with all that is below it."
+        effect = (
+            "Where that class lists, as for a scheme of S3 without another, VACUUM deletes files of _delta_log (#1797)."
         )
+        yield from _about_listing(session, wrong, effect)
 
 
-def _fast_listing_unknown(session: WriterSession) -> Iterator[Trouble]:
-    if _release(session) is None:
-        yield from _listing_troubles(
-            session, "Delta 2.1 to 2.3 list subfolders with it as if they were files, and no release is named here."
-        )
-
-
-def _listing_troubles(session: WriterSession, wrong: str) -> Iterator[Trouble]:
-    for entry in session.of(f"{HADOOP}{_FAST_LISTING}", _FAST_LISTING):
-        if entry.value.lower() == "true" or not entry.is_known:
-            effect = "VACUUM then deletes _delta_log/ with the files that no version needs: the table is gone."
+def _about_listing(session: WriterSession, wrong: str, effect: str) -> Iterator[Trouble]:
+    key = "delta.enableFastS3AListFrom"
+    for entry in session.of(f"{HADOOP}{key}", *(() if session.syntax in SPARK_ONLY else (key,))):
+        if entry.value.strip().lower() == "true":
             yield Trouble(entry.key, wrong, effect, "Leave it out.", (removed(entry),))
 
 
-def _release(session: WriterSession) -> tuple[int, int] | None:
-    """Delta's major and minor release, None where no jar names it."""
-    found = re.match(r"(\d{1,4})\.(\d{1,4})", stack_of(session).release)
-    return (int(found[1]), int(found[2])) if found else None
+def _lists_below(release: str) -> bool | None:
+    """Whether a release lists so; None where it is not known."""
+    minor = re.match(r"(\d+)\.(\d+)", release)
+    return (2, 2) <= (int(minor[1]), int(minor[2])) <= (4, 4) if minor else None
+
+
+def _listed_fast(session: WriterSession) -> str:
+    """The schemes of S3 whose folders S3SingleDriverLogStore lists, as it does where no other class is set."""
+    whole = {scheme: entry for entry in session.of(*CLASS_KEYS) for scheme in reachable(session)}
+    values = {scheme: entry.value for scheme, entry in (whole or session.impls).items()}
+    found = [one for one in sorted(reachable(session)) if values.get(one, _SINGLE_DRIVER).endswith(_SINGLE_DRIVER)]
+    return ", ".join(f"{scheme}://" for scheme in found)
 
 
 def _ttl(session: WriterSession) -> Iterator[Trouble]:
@@ -235,12 +250,13 @@ _AT_START = (
     "spark.hadoop.",
 )
 _S3A = "S3A of hadoop-aws 3.5.0, seen to overwrite (HADOOP-19072)"
+_LISTING = "S3LogStoreUtil and VacuumCommand, 2.2.0 to 4.4.0; #1797, #7451"
 RULES = (
     DoctorRule("performance-flags", Severity.CRITICAL, _S3A, _performance_flags),
     DoctorRule("create-performance", Severity.CRITICAL, "HADOOP-18930, hadoop-aws 3.4.0", _create_performance),
+    DoctorRule("fast-listing", Severity.CRITICAL, _LISTING, _fast_listing),
+    DoctorRule("fast-listing-perhaps", Severity.WARNING, _LISTING, _fast_listing_perhaps),
     DoctorRule("quotes", Severity.WARNING, "java.util.Properties.load knows no quotes", _in_quotes),
-    DoctorRule("fast-listing", Severity.CRITICAL, "delta-io/delta #1797, seen with 2.3.0", _fast_listing),
-    DoctorRule("fast-listing-unknown", Severity.WARNING, "delta-io/delta #1797", _fast_listing_unknown),
     DoctorRule("ttl", Severity.CRITICAL, "S3DynamoDBLogStore, 2.2.0 to 4.4.0; #1410", _ttl),
     DoctorRule("capacity", Severity.WARNING, "S3DynamoDBLogStore and DeltaSQLConf, 4.4.0", _capacity),
     DoctorRule("skip-path-check", Severity.CRITICAL, "DeltaSQLConf, 3.3.0 to 4.4.0", _skip_path_check),

@@ -61,7 +61,11 @@ def test_where_both_schemes_are_served_both_take_the_lock(name: str) -> None:
 def test_a_name_that_is_not_read_says_what_to_write_or_that_nothing_does_it() -> None:
     unread = [one for one in BROUGHT if not one.is_read]
 
-    assert [one.name for one in unread if not one.instead] == ["spark.delta.DynamoDBLogStore.endpoint"]
+    assert [one.name.rpartition(".")[2] for one in unread if not one.instead] == [
+        "endpoint",
+        "tableConf-dev",
+        "tableConf-preview",
+    ]
     assert all(one.source and one.does for one in BROUGHT)
 
 

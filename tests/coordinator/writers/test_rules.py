@@ -35,12 +35,9 @@ def jars(*names: str) -> str:
     return f"spark.jars.packages {','.join(names)}\n{DELTA}"
 
 
+FAST = "spark.hadoop.delta.enableFastS3AListFrom true\n"
+DELTA_23 = jars("io.delta:delta-core_2.12:2.3.0", "org.apache.hadoop:hadoop-aws:3.3.2")
 DELTA_40, AWS_341 = "io.delta:delta-spark_2.13:4.0.1", "org.apache.hadoop:hadoop-aws:3.4.1"
-DELTA_23 = (
-    "io.delta:delta-core_2.12:2.3.0",
-    "org.apache.hadoop:hadoop-aws:3.3.2",
-    "io.delta:delta-storage-s3-dynamodb:2.3.0",
-)
 LOG_40, V1 = "io.delta:delta-storage-s3-dynamodb:4.0.1", "com.amazonaws:aws-java-sdk-bundle:1.12.262"
 
 
@@ -70,6 +67,19 @@ CASES = (
     ),
     Case("unknown-key", f"{IMPL}{LOG}.region eu-west-1", f"{LOG}.ddb.region eu-west-1"),
     Case("unknown-key", f"{COORD}.skipPathCheck.enabled false", f"{COORD}.skipPathCheckEnabled false"),
+    Case("unknown-key", IMPL.replace("logStore", "logstore"), IMPL),
+    Case("unknown-key", f"spark.a 1\nSpark.Delta.LogStore.S3A.impl {LOG_STORE}", f"spark.a 1\n{IMPL}"),
+    Case("unknown-key", f"{IMPL}spark.hadoop.{LOG.lower()}.ddb.tablename locks", f"{LOG}.ddb.tableName locks"),
+    Case("unknown-key", f"{IMPL}{LOG.replace('DynamoDB', 'DynamoDb')}.Region eu-west-1", f"{LOG}.ddb.region eu-west-1"),
+    Case("unknown-key", f"{IMPL}{LOG}.ddb.region eu-west-1\n{LOG}.ddb.Region us-east-1", f"{IMPL}{LOG}.ddb.region eu"),
+    Case("unknown-key", "spark.a 1\nspark.io.delta.storage.GCSLogStore.retries 3", "spark.a 1\n"),
+    Case("unknown-key", "spark.a 1\nspark.delta.logStores.s3a.impl x.Y", "spark.a 1\n"),
+    Case("unknown-key", f"spark.a 1\n{COORD}.tableName commits", "spark.a 1\n"),
+    Case("unknown-key", f"{COORD.lower()}.readcapacityunits 7", f"{COORD}.readCapacityUnits 7"),
+    Case("unknown-key", f"spark.hadoop.{COORD}.readCapacityUnits 7", f"{COORD}.readCapacityUnits 7"),
+    Case("unknown-key", "spark.a 1\nspark.databricks.delta.managedCommits.commitOwner.uri x", "spark.a 1\n"),
+    Case("unknown-key", "spark.delta.dynamodblogstore.tablename locks", f"{LOG}.ddb.tableName locks"),
+    Case("dead-key", f"spark.a 1\n{DEFAULT}.managedCommits.tableConf-dev {{}}", "spark.a 1\n"),
     Case("key-without-spark", f"{IMPL}{LOG[6:]}.ddb.region eu-west-1", f"{LOG}.ddb.region eu-west-1"),
     Case("key-without-spark", "fs.s3a.endpoint.region eu-west-1", "spark.hadoop.fs.s3a.endpoint.region eu-west-1"),
     Case("log-store-in-hadoop", f"spark.hadoop.{IMPL[6:]}", IMPL),
@@ -83,6 +93,13 @@ CASES = (
     ),
     Case("table-conf-by-hand", f"spark.a 1\n{DEFAULT}.coordinatedCommits.tableConf-preview {{}}", "spark.a 1\n"),
     Case("dead-class", "spark.delta.logStore.s3a.impl io.delta.storage.DynamoDBLogStore", IMPL),
+    Case("dead-class", f"{IMPL.replace('DynamoDB', 'dynamodb')}{LOG}.ddb.region us-east-1", IMPL),
+    Case(
+        "dead-class",
+        "spark.delta.logStore.gs.impl org.apache.spark.sql.delta.storage.GCSLogStore",
+        "spark.delta.logStore.gs.impl io.delta.storage.GCSLogStore",
+    ),
+    Case("dead-class", "spark.delta.logStore.gs.impl io.delta.storage.GoogleLogStore", ""),
     Case("test-class", IMPL.replace("S3Dyn", "FailingS3Dyn"), IMPL),
     Case("class-without-lock", IMPL.replace("S3DynamoDB", "S3SingleDriver") + f"{LOG}.ddb.region us-east-1", IMPL),
     Case("class-and-scheme", f"spark.delta.logStore.class io.delta.storage.S3DynamoDBLogStore\n{IMPL}", IMPL),
@@ -157,19 +174,6 @@ CASES = (
     Case("performance-flags", "spark.hadoop.fs.s3a.performance.flags create, mkdir", "flags mkdir"),
     Case("performance-flags", "spark.hadoop.fs.s3a.bucket.lake.performance.flags *", "flags delete,mkdir,open"),
     Case("create-performance", "spark.a 1\nspark.hadoop.fs.s3a.create.performance true", "spark.a 1\n"),
-    Case("fast-listing", f"{jars(*DELTA_23)}{IMPL}delta.enableFastS3AListFrom true", IMPL),
-    Case("fast-listing", f"{jars(*DELTA_23)}{IMPL}spark.hadoop.delta.enableFastS3AListFrom TRUE", IMPL),
-    Case("fast-listing-unknown", f"{IMPL}spark.hadoop.delta.enableFastS3AListFrom true", IMPL),
-    Case("key-in-other-letters", IMPL.replace("logStore.s3a", "logstore.s3a"), IMPL),
-    Case(
-        "key-in-other-letters", f"spark.a 1\nspark.delta.logstore.s3.impl {LOG_STORE}", f"logStore.s3.impl {LOG_STORE}"
-    ),
-    Case("key-in-other-letters", f"{IMPL}{LOG.lower()}.ddb.tablename locks", f"{IMPL}{LOG}.ddb.tableName locks"),
-    Case("key-in-other-letters", f"{COORD.lower()}.readcapacityunits 7", f"{COORD}.readCapacityUnits 7"),
-    Case("unknown-log-store-key", f"{IMPL}spark.delta.logStore.s3.class {LOG_STORE}", IMPL),
-    Case("unknown-log-store-key", f"{IMPL}spark.delta.logstore.impl {LOG_STORE}", IMPL),
-    Case("dead-class", IMPL.replace("S3Dynamo", "s3dynamo"), IMPL),
-    Case("dead-class", IMPL.replace("S3DynamoDBLogStore", "S3LockingLogStore"), IMPL),
     Case("ttl", f"{IMPL}{LOG}.ddb.ttl -1", f"{LOG}.ddb.ttl 86400"),
     Case("ttl", f"{IMPL}{LOG}.ddb.ttl 0", f"{LOG}.ddb.ttl 86400"),
     Case("ttl", f"{IMPL}{LOG}.ddb.ttl 1d", f"{LOG}.ddb.ttl 86400"),
@@ -190,6 +194,16 @@ CASES = (
         f'.config("spark.a", "1").config("{IMPL.split()[0]}", "{IMPL.split()[1]}").getOrCreate()',
     ),
     Case("set-too-late", f'spark.conf.set("{IMPL.split()[0]}", "{IMPL.split()[1]}")\n', ""),
+    Case("fast-listing", f"{DELTA_23}{FAST}", DELTA_23),
+    Case(
+        "fast-listing", f"{DELTA_23}{FAST}spark.delta.logStore.class io.delta.storage.S3SingleDriverLogStore", DELTA_23
+    ),
+    Case("fast-listing-perhaps", f"spark.a 1\n{FAST}", "spark.a 1\n"),
+    Case(
+        "fast-listing-perhaps",
+        f"{DELTA_23.replace(' io', ' io.delta:delta-storage-s3-dynamodb:2.3.0,io', 1)}{IMPL}{FAST}",
+        IMPL,
+    ),
     Case("quotes", "spark.a 1\nspark.sql.extensions 'a.B'", "spark.a 1\nspark.sql.extensions a.B"),
     Case("set-twice", "spark.a 1\nspark.a 2", "spark.a 2\n"),
     Case("coordinates", jars("io.delta:delta-spark_2.13:3,".rstrip(",") + ":x", DELTA_40, AWS_341), DELTA_40),
@@ -223,15 +237,6 @@ def test_a_wrong_text_is_found_and_said(case: Case) -> None:
     assert all(sentence.endswith((".", '"')) for sentence in (found.wrong, found.effect))
     assert found.instead
     assert found.is_corrected is bool(case.right)
-
-
-@pytest.mark.parametrize("release", ["2.0.2", "2.4.0", "4.0.1"])
-def test_releases_that_keep_the_log_may_list_fast(release: str) -> None:
-    text = f"spark.jars.packages io.delta:delta-core_2.12:{release}\nspark.hadoop.delta.enableFastS3AListFrom true"
-
-    assert "delta.enableFastS3AListFrom" not in {
-        finding.key.removeprefix("spark.hadoop.") for finding in examine(text).findings
-    }
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.right], ids=lambda case: case.rule)
@@ -293,6 +298,82 @@ def test_the_wheels_helper_brings_delta_itself() -> None:
     text = f'configure_spark_with_delta_pip(SparkSession.builder.config("spark.a", "1"), extra_packages=["{AWS_341}"])'
 
     assert "delta-jar" not in names(examine(text))
+
+
+@pytest.mark.parametrize("release", ["delta-core_2.12:2.1.1", "delta-spark_2.13:4.5.0"])
+def test_fast_listing_is_no_finding_where_the_release_does_not_list_so(release: str) -> None:
+    for text in (FAST, f"{IMPL}{FAST}"):
+        found = names(examine(f"{jars(f'io.delta:{release}')}{text}"))
+        assert not {"fast-listing", "fast-listing-perhaps"} & found
+
+
+def test_fast_listing_counts_in_every_form_that_reaches_hadoop() -> None:
+    line = f'b.config("delta.enableFastS3AListFrom", "True").config("spark.jars.packages", "{DELTA_40}")'
+
+    assert "fast-listing" in names(examine(line))
+    assert not examine(f"spark.a 1\n{FAST.removeprefix('spark.hadoop.')}").findings
+    assert not examine(FAST.replace("true", "false")).findings
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "spark.databricks.delta.vacuum.parallelDelete.enabled true",
+        "spark.databricks.delta.coordinatedCommits.getCommits.threadPoolSize 5",
+        "spark.databricks.delta.properties.defaults.logRetentionDuration interval 30 days",
+        "spark.delta.sharing.network.timeout 320s",
+        "spark.hadoop.io.delta.kernel.logStore.s3a.impl x.Y",
+        "spark.hadoop.io.file.buffer.size 65536",
+        "spark.SQL.Extensions x.Y",
+        "spark.delta.logStore.abfss.impl org.apache.spark.sql.delta.storage.AzureLogStore",
+        "spark.delta.logStore.gs.impl com.example.OwnLogStore",
+    ],
+)
+def test_keys_and_classes_that_are_read_or_not_of_commits_are_left_alone(line: str) -> None:
+    found = examine(line)
+
+    assert (found.findings, found.corrected) == ((), line)
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        (f"{IMPL.strip()[:-5]}store\n{LOG}.ddb.region us-east-1", {"dead-class"}),
+        ("spark.delta.logStore.s3a.impl com.example.S3DynamoDBLogStore", {"dead-class"}),
+        (IMPL.replace("S3Dyn", "FailingS3Dyn"), {"test-class"}),
+        (f"{COORD.replace('dynamodb', 'ddb')}.readCapacityUnits 7", {"dead-key"}),
+        (f"{DELTA_23}{IMPL}{FAST}", {"log-store-jar", "fast-listing-perhaps"}),
+        (f"{FAST}spark.delta.logStore.class {LOG_STORE}", {"class-for-all-schemes", "fast-listing-perhaps"}),
+        (f"{DELTA_23}{FAST}spark.delta.logStore.class x.Y", {"fast-listing-perhaps"}),
+        (f"spark.a 1\n{FAST}", {"fast-listing-perhaps"}),
+    ],
+)
+def test_one_fault_is_told_by_one_rule(text: str, rules: set[str]) -> None:
+    assert names(examine(text)) == rules
+
+
+def test_a_name_in_other_letters_becomes_the_one_that_is_there() -> None:
+    spark = "org.apache.spark.sql.delta.storage.S3SingleDriverLogStore"
+    found = examine(f"spark.delta.logStore.s3a.impl {spark.lower()}\n{COORD}.tableName commits")
+
+    assert found.corrected == f"spark.delta.logStore.s3a.impl {spark}\n"
+    assert [one.key for one in found.findings] == [f"{COORD}.tableName", "spark.delta.logStore.s3a.impl"]
+
+
+def test_what_is_read_says_that_capitals_count() -> None:
+    (found,) = examine(IMPL.replace("logStore", "logstore")).findings
+
+    assert found.wrong == "No release reads spark.delta.logstore.s3a.impl: capitals and small letters are told apart."
+    assert found.effect.endswith("gets S3SingleDriverLogStore, which takes no lock.")
+    assert found.instead == IMPL.strip().replace(" ", " = ")
+
+
+@pytest.mark.parametrize("key", ["spark.delta.logstore.s3a.impl", f"{LOG}.region", "spark.io.delta.storage.ddb.region"])
+def test_a_value_known_only_at_run_time_is_kept_under_a_key_that_nothing_reads(key: str) -> None:
+    found = examine(f'spark-submit --conf "{key}=$VALUE" job.py')
+
+    assert f"{key}=$VALUE" in found.corrected
+    assert next(one for one in found.findings if one.key == key).instead.endswith(", with the value of this one.")
 
 
 LOCK = f'"spark.delta.logStore.s3a.impl", "{LOG_STORE}"'
