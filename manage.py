@@ -1,20 +1,9 @@
 #!/usr/bin/env python3
-"""Run Levee's commands: `manage.py COMMAND`, installed as `levee COMMAND`."""
+"""Run Levee's commands, installed as `levee COMMAND`; `python -m django` has those of Django."""
 
-import os
 import sys
 
-
-def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
-    from django.core.exceptions import ImproperlyConfigured
-    from django.core.management import execute_from_command_line
-
-    try:
-        execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as error:  # its sentence names the variable; the way there helps nobody
-        sys.exit(str(error))
-
+from dashboard.command_line import main
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

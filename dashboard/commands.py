@@ -1,5 +1,6 @@
 """What every command shares: `--json`, one document on stdout, diagnostics on stderr, exit codes 0, 1 and 2."""
 
+import argparse
 import fcntl
 import json
 import sys
@@ -18,6 +19,10 @@ from django.db.migrations.executor import MigrationExecutor
 from dashboard.refusals import Refused
 from dashboard.web.text import visible
 
+_DJANGOS_OWN = frozenset(
+    {"version", "verbosity", "settings", "pythonpath", "traceback", "no_color", "force_color", "skip_checks"}
+)
+"""Options that every command of Django has, which help nobody here."""
 Options = Mapping[str, Any]
 """The arguments of a command as they were read."""
 
@@ -58,6 +63,13 @@ class JsonCommand(BaseCommand):
     requires_system_checks: Sequence[str] = []  # type: ignore[assignment]  # the checks need templates and cost 0.3 s
     as_json = False
     _called_from_command_line: bool = False  # set by BaseCommand; its stubs do not know it
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        for action in parser._actions:
+            if action.dest in _DJANGOS_OWN:
+                action.help = argparse.SUPPRESS
+        return parser
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")

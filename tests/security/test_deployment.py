@@ -37,11 +37,13 @@ def levee(home: Path, *words: str, **environment: str) -> "subprocess.CompletedP
     given = {
         **kept,
         **PRODUCTION,
+        "DJANGO_SETTINGS_MODULE": "dashboard.settings",
         "LEVEE_HOME": str(home),
         "LEVEE_SECRET_KEY": secrets.token_urlsafe(48),
         **environment,
     }
-    command = [sys.executable, "manage.py", *words]
+    door = ("-m", "django") if words[0] == "shell" else ("manage.py",)
+    command = [sys.executable, *door, *words]
     return subprocess.run(
         command, cwd=the_settings.BASE_DIR, env=given, capture_output=True, text=True, timeout=scaled(60), check=False
     )
