@@ -114,11 +114,16 @@ class LogReader:
         return broken
 
     def hinted(self) -> int | None:
-        """The version that `_last_checkpoint` names; None without one, or where it is no JSON: readers pass that by."""
-        found = self._listing.last_checkpoint
-        data = self._bytes(found.name) if found else None
+        """The version that `_last_checkpoint` names; None without one, or where it is no JSON: readers pass that by.
+
+        None too where it was written anew since it was listed: it may name a checkpoint that came after the listing.
+        """
+        listed = self._listing.last_checkpoint
+        found = self._get(listed.name) if listed else None
+        if listed is None or found is None or found.etag != listed.etag:
+            return None
         try:
-            hint = orjson.loads(data or b"null")
+            hint = orjson.loads(found.data)
         except orjson.JSONDecodeError:
             return None
         return as_long(hint.get("version")) if isinstance(hint, dict) else None
@@ -217,6 +222,8 @@ class LogReader:
                 raise
             self.has_moved = True
             return GONE
+        # It may have been written anew since it was listed: a second look tells.
+        self.has_moved |= bool(ends.trouble)
         there = {one.name for one in self._listing.other if one.size > 0}
         missing = [name for name in ends.sidecars if name not in there]
         if ends.trouble or not missing:

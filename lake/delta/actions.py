@@ -1,5 +1,6 @@
 """Reading a commit: one JSON action on each line, the last one with or without a newline."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -59,6 +60,14 @@ def _decoded(line: bytes) -> Any:
         return orjson.loads(line)
     except orjson.JSONDecodeError:
         return None
+
+
+def _is_lenient_json(line: bytes) -> bool:
+    """Whether a line is an object to readers that take NaN and half a surrogate pair, as Jackson does."""
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 class _CommitReader:
@@ -142,7 +151,8 @@ class _CommitReader:
                 self.note(f" line {number}", f"{name} is not a whole number of milliseconds.")
 
     def _note_bad_line(self, number: int, line: bytes) -> None:
-        self.bad_line = self.bad_line or number
+        if not _is_lenient_json(line):
+            self.bad_line = self.bad_line or number
         try:
             line.decode()
         except UnicodeDecodeError:

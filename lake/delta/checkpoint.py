@@ -6,13 +6,12 @@ one action on each line.
 """
 
 import io
+import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
-
-import orjson
 
 from lake.delta.actions import read_commit
 from lake.delta.facts import ReadingProblem
@@ -172,20 +171,28 @@ def _json_ends(read_range: ReadRange, size: int, name: str) -> CheckpointEnds:
     commit = read_commit(parse_name(name).version or 0, data, name=name)
     if commit.info.bad_line is not None:
         return CheckpointEnds(f"Line {commit.info.bad_line} is not one whole JSON object.")
-    actions = (orjson.loads(line) for line in data.split(b"\n") if line.strip())
+    actions = (json.loads(line) for line in data.split(b"\n") if line.strip())
     return CheckpointEnds(sidecars=_sidecar_names(action.get("sidecar") for action in actions))
 
 
 def _parquet_ends(file: RangedFile) -> CheckpointEnds:
+    """By the footer alone: a column of a type that pyarrow does not know is no reason for Spark to stop."""
+    import pyarrow.parquet as pq
+
     _fetch_tail(file)
-    parquet = _opened(file)
-    columns = set(parquet.schema_arrow.names)
+    with _as_unreadable(file):
+        schema = pq.read_metadata(file).schema
+    columns = {schema.column(place).path.partition(".")[0] for place in range(len(schema))}
     if not columns & {*_COLUMNS, "add"}:
         raise _UnreadableError("The file is parquet, and has none of a checkpoint's columns.")
     if "sidecar" not in columns:
         return CheckpointEnds()
-    with _as_unreadable(file):
-        return CheckpointEnds(sidecars=_sidecar_names(parquet.read(columns=["sidecar"])["sidecar"].to_pylist()))
+    try:
+        with _as_unreadable(file):
+            rows = pq.read_table(file, columns=["sidecar"])["sidecar"].to_pylist()
+    except _UnreadableError:
+        return CheckpointEnds()
+    return CheckpointEnds(sidecars=_sidecar_names(rows))
 
 
 def _sidecar_names(sidecars: Iterable[Any]) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ import time
 import pytest
 
 from coordinator.models import DeltaTable
+from coordinator.observation.logfiles import LogReader
+from lake.delta.checkpoint import CheckpointEnds, read_checkpoint_ends
 from tests.builders.delta import (
     add,
     checkpoint_bytes,
@@ -116,6 +118,19 @@ def parquet_of_rows() -> bytes:
     return sink.getvalue()
 
 
+def test_a_checkpoint_that_is_written_anew_while_it_is_read_is_looked_at_again(written, verdict, monkeypatch):
+    one = Log(written)
+    one.checkpoint(10)
+    answers = [CheckpointEnds("bytes 0 to 9 came back as 4 bytes")]
+
+    def ends(*given) -> CheckpointEnds:
+        return answers.pop() if answers else read_checkpoint_ends(*given)
+
+    monkeypatch.setattr("coordinator.observation.logfiles.read_checkpoint_ends", ends)
+
+    assert verdict()[0].state == "healthy"
+
+
 def test_a_broken_checkpoint_that_the_next_look_at_the_tail_finds_blocks(written, verdict):
     one = Log(written, commits=31)
     one.checkpoint(10)
@@ -174,6 +189,22 @@ def test_a_hint_that_readers_pass_by_is_no_trouble(written, verdict, hinted):
     one = Log(written)
     one.checkpoint(10)
     one.put("_last_checkpoint", hinted)
+
+    assert verdict()[0].state == "healthy"
+
+
+def test_a_hint_that_was_written_after_the_listing_is_not_believed(written, verdict, monkeypatch):
+    one = Log(written, commits=24)
+    one.checkpoint(10)
+    one.hint(10)
+    real = LogReader.hinted
+
+    def hinted(self: LogReader) -> int | None:
+        one.checkpoint(20)
+        one.hint(20)
+        return real(self)
+
+    monkeypatch.setattr(LogReader, "hinted", hinted)
 
     assert verdict()[0].state == "healthy"
 

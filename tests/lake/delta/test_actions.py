@@ -187,3 +187,17 @@ def test_a_commit_cut_off_anywhere_is_read_up_to_the_cut(length):
 def test_ten_thousand_actions_are_read():
     data = commit_bytes(*(add(f"part-{number}") for number in range(10_000)))
     assert read_commit(7, data).info.added_files == 10_000
+
+
+@pytest.mark.parametrize(
+    ("line", "is_bad"),
+    [
+        (b'{"commitInfo":{"x":NaN}}', False),
+        (b'{"commitInfo":{"x":"\\ud800"}}', False),
+        (b'{"add":{"path"', True),
+        (b"[1]", True),
+        (b"\xff\xfe{", True),
+    ],
+)
+def test_only_what_no_reader_takes_is_a_bad_line(line: bytes, is_bad: bool) -> None:
+    assert (read_commit(3, b'{"commitInfo":{}}\n' + line).info.bad_line == 2) is is_bad

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lake.delta.checkpoint import READ_AHEAD_BYTES, WHOLE_BYTES, PieceMissingError, RangedFile, read_checkpoint_state
+from lake.delta.checkpoint import (
+    READ_AHEAD_BYTES,
+    WHOLE_BYTES,
+    CheckpointEnds,
+    PieceMissingError,
+    RangedFile,
+    read_checkpoint_ends,
+    read_checkpoint_state,
+)
 from lake.delta.state import ProtocolAction
 from tests.builders.delta import (
     UUID,
@@ -267,3 +275,33 @@ def test_a_ranged_file_keeps_to_its_limit():
     file.fetch(0, 49)
     with pytest.raises(PieceMissingError, match="asks for 20 bytes at 50"):
         file.fetch(50, 69)
+
+
+def ends(data: bytes, name: str = NAME) -> CheckpointEnds:
+    return read_checkpoint_ends(lambda first, last: data[first : last + 1], len(data), name)
+
+
+def test_the_end_of_a_checkpoint_tells_that_it_is_one() -> None:
+    assert ends(checkpoint_bytes()) == CheckpointEnds()
+    assert ends(b"").trouble == "The checkpoint is empty."
+    assert "does not end as parquet does" in ends(checkpoint_bytes()[:-5]).trouble
+    assert "cannot be read" in ends(b"PAR1" + bytes(40) + (30).to_bytes(4, "little") + b"PAR1").trouble
+
+
+def test_one_request_reads_the_end_of_a_large_checkpoint() -> None:
+    data, asked = checkpoint_bytes(*(add(f"{n}.parquet") for n in range(60_000))), []
+
+    def read_range(first: int, last: int) -> bytes:
+        asked.append((first, last))
+        return data[first : last + 1]
+
+    assert read_checkpoint_ends(read_range, len(data), NAME).trouble == ""
+    assert len(data) > 200_000
+    assert len(asked) == 1
+
+
+def test_sidecars_are_named_as_they_lie() -> None:
+    path = "s3://lake/t/_delta_log/_sidecars/a%20b.parquet"
+    found = ends(commit_bytes({"sidecar": {"path": path}}), f"{10:020d}.checkpoint.{UUID}.json")
+
+    assert found == CheckpointEnds(sidecars=("_sidecars/a b.parquet",))
