@@ -84,7 +84,7 @@ def plan_protocol_reads(
     read = run[:most_commits]
     problems = [*_unknown_beginning(listing, anchor), *_hole_problems(listing, max(checkpoints, default=None))]
     if len(run) > len(read):
-        problems.append(_limit_problem(most_commits))
+        problems.append(_limit_problem(read[-1], most_commits))
     return ProtocolReads(
         version=read[-1] if read else anchor.version if anchor else None,
         anchor_version=anchor.version if anchor else None,
@@ -222,9 +222,9 @@ def _hole_problems(listing: LogListing, checkpoint: int | None) -> list[ReadingP
     return problems[:MOST_HOLES]
 
 
-def _limit_problem(most_commits: int) -> ReadingProblem:
+def _limit_problem(last: int, most_commits: int) -> ReadingProblem:
     reason = f"More than {most_commits:,} commits follow without a checkpoint; the next look reads on from there."
-    return ReadingProblem("protocol", reason)
+    return ReadingProblem(f"log above version {last:,}", reason)
 
 
 def _staged_names(listing: LogListing, file_name: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ import pytest
 
 from changes.calls import Result
 from coordinator.models import CommitStore
+from coordinator.protocols.buildable import LONG_REPLAY
 from coordinator.repairs.fresh import plan_anew
 from lake.delta.uri import TableUri
 from sandbox.client import Client
@@ -188,7 +189,8 @@ def test_the_log_store_keeps_every_accepted_commit_once(stores: Client, key: str
     assert published == accepted.commits
     assert table.read_by_newest() == Read(newest, newest)
     seen = repairs.levee.look(table.uri)
-    assert (seen.state, seen.published, seen.accepted) == ("healthy", newest, newest), seen
+    state = "attention" if newest > LONG_REPLAY else "healthy"  # this writer makes no checkpoint
+    assert (seen.state, seen.published, seen.accepted) == (state, newest, newest), seen
     assert repairs.made["publish-commit"] > 0, repairs.made
 
 
