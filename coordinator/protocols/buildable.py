@@ -74,7 +74,7 @@ def _broken_checkpoint(view: LogView) -> Iterator[Finding]:
     reason = next(iter(broken.values()))
     start = 0 if view.checkpoint is None else view.checkpoint + 1
     newest = max(view.newest if view.newest is not None else -1, version)
-    is_replaced = all(one in view.published for one in range(start, newest + 1))
+    is_replaced = all(one in view.published and not is_no_commit(view, one) for one in range(start, newest + 1))
     yield Finding(
         "checkpoint-broken",
         Severity.CRITICAL,
@@ -99,7 +99,7 @@ def _way_out(view: LogView, files: list[str], start: int) -> str:
 
 def _way_back(start: int, newest: int) -> str:
     return (
-        f"Not every commit from {thousands(start)} to {thousands(newest)} is there to replace it: bring the checkpoint "
+        f"Not every commit from {thousands(start)} to {thousands(newest)} is there and whole to replace it: bring the checkpoint "
         "or the missing commits back from S3 versions or a backup."
     )
 
