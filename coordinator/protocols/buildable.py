@@ -99,8 +99,8 @@ def _way_out(view: LogView, files: list[str], start: int) -> str:
 
 def _way_back(start: int, newest: int) -> str:
     return (
-        f"Not every commit from {thousands(start)} to {thousands(newest)} is there and whole to replace it: bring the checkpoint "
-        "or the missing commits back from S3 versions or a backup."
+        f"Not every commit from {thousands(start)} to {thousands(newest)} is there and whole to replace it: bring the "
+        "checkpoint or the missing commits back from S3 versions or a backup."
     )
 
 

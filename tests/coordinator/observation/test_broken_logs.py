@@ -165,7 +165,7 @@ def test_a_broken_checkpoint_whose_commits_are_gone_has_no_easy_way_out(written,
 
     _, found = verdict()
 
-    assert "bring the checkpoint" in found["checkpoint-broken"].meaning
+    assert "or the missing commits back" in found["checkpoint-broken"].meaning
 
 
 @pytest.mark.parametrize("body", [b"", b"{not json\n"])
@@ -177,7 +177,7 @@ def test_a_commit_that_is_none_does_not_replace_a_broken_checkpoint(written, ver
     _, found = verdict()
 
     assert "nothing is lost" not in found["checkpoint-broken"].meaning
-    assert "bring the checkpoint" in found["checkpoint-broken"].meaning
+    assert "or the missing commits back" in found["checkpoint-broken"].meaning
 
 
 def test_a_checkpoint_without_all_its_parts_is_none_and_its_hint_is_a_finding(written, verdict):
