@@ -20,7 +20,7 @@ from backups.queries.plan_page import FORMS, accounts, inventory_set_up, last_pr
 from backups.queries.rows import UNPROVEN, Headline, run_row, run_url
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
-from dashboard.accounts.scope import connections_of, current_connection
+from dashboard.accounts.scope import connections_of, current_connection, seen
 from dashboard.connections.writable import why_not_writable
 from dashboard.declaration.reading import DeclarationError
 from dashboard.web.paging import Column, Sort, choose_size, keyset_page
@@ -50,7 +50,7 @@ def status(request: HttpRequest) -> HttpResponse:
     plans = plans_in_scope(current_connection(request))
     cards = [card_of(plan, now) for plan in plans]
     verdict = verdict_of(cards)
-    runs = Run.objects.filter(plan__in=plans).select_related("plan")[:NEWEST]
+    runs = seen(request, Run).filter(plan__in=plans).select_related("plan")[:NEWEST]
     context = {
         "cards": cards,
         "verdict": verdict,
@@ -66,20 +66,20 @@ def status(request: HttpRequest) -> HttpResponse:
 @require_safe
 def card(request: HttpRequest, plan_name: str) -> HttpResponse:
     """One plan's card, which the status page asks for again every half minute."""
-    plan = get_object_or_404(plans_in_scope(None), name=plan_name)
+    plan = _plan(request, plan_name)
     return render(request, "backups/parts/card.html", {"card": card_of(plan, timezone.now())})
 
 
 @require_safe
 def plan(request: HttpRequest, plan_name: str) -> HttpResponse:
     """One plan with its runs, newest first."""
-    found = _plan(plan_name)
+    found = _plan(request, plan_name)
     now = timezone.now()
     card = card_of(found, now)
     actor = Actor.from_request(request)
     size = choose_size(request.GET.get("size", ""))
     kept = copies_of(found)
-    runs = keyset_page(_runs(found), NEWEST_FIRST, request.GET.get("after", ""), size)
+    runs = keyset_page(_runs(request, found), NEWEST_FIRST, request.GET.get("after", ""), size)
     context = {
         "plan": found,
         "card": card,
@@ -107,13 +107,13 @@ def add(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, plan_name: str) -> HttpResponse:
     """Edit a plan; its name stays."""
-    return _edit(request, _plan(plan_name))
+    return _edit(request, _plan(request, plan_name))
 
 
 @require_safe
 def policies(request: HttpRequest, plan_name: str) -> HttpResponse:
     """The policies of both accounts for the plan's real names, and which permissions are there."""
-    found = _plan(plan_name)
+    found = _plan(request, plan_name)
     names = names_of(found)
     asked = request.GET.get("form", "")
     chosen = asked if asked in FORMS else "json"
@@ -136,7 +136,7 @@ def policies(request: HttpRequest, plan_name: str) -> HttpResponse:
 @require_POST
 def preflight(request: HttpRequest, plan_name: str) -> HttpResponse:
     """Check each permission; the page of policies shows the ticks."""
-    found = _plan(plan_name)
+    found = _plan(request, plan_name)
     ask_for_preflight(Actor.from_request(request), found)
     return redirect("backup-plan-policies", found.name)
 
@@ -144,7 +144,7 @@ def preflight(request: HttpRequest, plan_name: str) -> HttpResponse:
 @require_POST
 def set_up_inventory(request: HttpRequest, plan_name: str) -> HttpResponse:
     """Put the plan's inventory configuration on its source; the job says what became of it."""
-    found, actor = _plan(plan_name), Actor.from_request(request)
+    found, actor = _plan(request, plan_name), Actor.from_request(request)
     require(actor, "backup.plan", target=found.name, connection=found.connection)
     form = InventoryForm(request.POST)
     try:
@@ -160,7 +160,7 @@ def set_up_inventory(request: HttpRequest, plan_name: str) -> HttpResponse:
 @require_POST
 def run_now(request: HttpRequest, plan_name: str) -> HttpResponse:
     """Start a run, or lead to the one that is under way."""
-    found = _plan(plan_name)
+    found = _plan(request, plan_name)
     try:
         run = start_run(Actor.from_request(request), found)
     except RunRefused as refusal:
@@ -172,7 +172,7 @@ def run_now(request: HttpRequest, plan_name: str) -> HttpResponse:
 @require_POST
 def switch(request: HttpRequest, plan_name: str) -> HttpResponse:
     """Pause the schedule, or let it go on."""
-    found = _plan(plan_name)
+    found = _plan(request, plan_name)
     actor = Actor.from_request(request)
     try:
         (resume if found.paused else pause)(actor, found)
@@ -201,12 +201,14 @@ def _edit(request: HttpRequest, found: Plan | None) -> HttpResponse:
     return render(request, "backups/plan_form.html", context, status=422 if form.errors else 200)
 
 
-def _plan(plan_name: str) -> Plan:
-    return get_object_or_404(plans_in_scope(None), name=plan_name)
+def _plan(request: HttpRequest, plan_name: str) -> Plan:
+    return get_object_or_404(
+        seen(request, Plan).select_related("connection", "vault_connection", "due"), name=plan_name
+    )
 
 
-def _runs(found: Plan) -> Any:
-    return Run.objects.filter(plan=found).select_related("plan")
+def _runs(request: HttpRequest, found: Plan) -> Any:
+    return seen(request, Run).filter(plan=found).select_related("plan")
 
 
 def _verdict(card: Any) -> Headline:

@@ -20,6 +20,7 @@ from backups.queries.rows import objects
 from backups.queries.run_page import run_view
 from backups.queries.run_parts import bill_of, copy_job_rows, failure_rows, live_files, table_rows
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.scope import seen
 from dashboard.connections.writable import why_not_writable
 from dashboard.web.exports import export
 from dashboard.web.text import file_size, thousands
@@ -46,7 +47,7 @@ class RunAction:
 @require_safe
 def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """One run; the same address answers its polled part to htmx."""
-    found = _run(run_id)
+    found = _run(request, run_id)
     view = run_view(found, timezone.now())
     actor = Actor.from_request(request)
     failures = failure_rows(found)
@@ -69,7 +70,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @require_safe
 def failures(request: HttpRequest, run_id: UUID) -> StreamingHttpResponse:
     """Every cause with its number of objects, as CSV."""
-    found = _run(run_id)
+    found = _run(request, run_id)
     rows = (
         {
             "outcome": group.outcome,
@@ -128,7 +129,7 @@ def set_priority(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @require_POST
 def retry(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Try what is worth it again, as a run of its own."""
-    found = _run(run_id)
+    found = _run(request, run_id)
     try:
         again = actions.retry(Actor.from_request(request), found)
     except actions.RunRefused as refusal:
@@ -138,7 +139,7 @@ def retry(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 
 def _act(request: HttpRequest, run_id: UUID, act: Callable[[Actor, Run], object]) -> HttpResponse:
-    found = _run(run_id)
+    found = _run(request, run_id)
     try:
         act(Actor.from_request(request), found)
     except actions.RunRefused as refusal:
@@ -212,7 +213,7 @@ def _money(text: str) -> Decimal | None:
     return Decimal(text) if _SUM.fullmatch(text) else None
 
 
-def _run(run_id: UUID) -> Run:
-    runs: Any = Run.objects.select_related("plan__connection", "plan__vault_connection", "retry_of")
+def _run(request: HttpRequest, run_id: UUID) -> Run:
+    runs: Any = seen(request, Run).select_related("plan__connection", "plan__vault_connection", "retry_of")
     found: Run = get_object_or_404(runs, pk=run_id)
     return found

@@ -123,8 +123,9 @@ class SettingsPage(PlanPage):
         return not_offered_of(self.plan)
 
 
-def planning_jobs() -> "QuerySet[Job]":
-    return Job.objects.select_related("connection").filter(kind=PLAN_KIND, connection__isnull=False)
+def planning_jobs(jobs: "QuerySet[Job]") -> "QuerySet[Job]":
+    """Return those of some jobs that plan a change of a store or a bucket."""
+    return jobs.select_related("connection").filter(kind=PLAN_KIND, connection__isnull=False)
 
 
 def settings_page(job: Job, connection: Connection) -> SettingsPage:

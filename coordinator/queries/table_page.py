@@ -92,10 +92,6 @@ class Overview:
     facts: list[tuple[str, str]]
 
 
-def head(table_id: int) -> "QuerySet[DeltaTable]":
-    return DeltaTable.objects.filter(pk=table_id).select_related("store", "connection")
-
-
 def overview(table: DeltaTable) -> Overview:
     findings = open_findings(table)
     versions = newest_versions(table, findings)

@@ -12,7 +12,7 @@ from coordinator.queries import connections as queries
 from coordinator.settings import actions
 from coordinator.views.settings_plan import why_no_plan
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.scope import connections_of
+from dashboard.accounts.scope import connections_of, seen
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import is_read_only
 from dashboard.web.answers import SeeOther
@@ -29,13 +29,13 @@ def connections(request: HttpRequest) -> HttpResponse:
 @require_POST
 def observe(request: HttpRequest) -> HttpResponse:
     """Observe the whole connection named in the form, and go to that job's page."""
-    named = get_object_or_404(Connection, name=request.POST.get("connection", ""))
+    named = get_object_or_404(seen(request, Connection), name=request.POST.get("connection", ""))
     return SeeOther(reverse("job", args=[observe_lake(Actor.from_request(request), named).pk]))
 
 
 @require_safe
 def connection(request: HttpRequest, connection_id: int) -> HttpResponse:
-    found = get_object_or_404(Connection, pk=connection_id)
+    found = get_object_or_404(seen(request, Connection), pk=connection_id)
     actor = Actor.from_request(request)
     result, newest = queries.last_result(found), queries.newest_check(found)
     under_way = newest if newest and not newest.is_finished else None
@@ -61,7 +61,7 @@ def connection(request: HttpRequest, connection_id: int) -> HttpResponse:
 @require_POST
 def check(request: HttpRequest, connection_id: int) -> HttpResponse:
     """Have every permission checked, one by one; nothing is changed."""
-    found = get_object_or_404(Connection, pk=connection_id)
+    found = get_object_or_404(seen(request, Connection), pk=connection_id)
     actions.check_permissions(Actor.from_request(request), found)
     return SeeOther(reverse("connection", args=[found.pk]) + "#permissions")
 
@@ -69,6 +69,6 @@ def check(request: HttpRequest, connection_id: int) -> HttpResponse:
 @require_POST
 def read_only(request: HttpRequest, connection_id: int) -> HttpResponse:
     """Switch whether Levee may change this connection's lake."""
-    found = get_object_or_404(Connection, pk=connection_id)
+    found = get_object_or_404(seen(request, Connection), pk=connection_id)
     set_read_only(Actor.from_request(request), found, request.POST.get("read_only") == "yes")
     return SeeOther(reverse("connection", args=[found.pk]))

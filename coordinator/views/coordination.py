@@ -24,6 +24,7 @@ from coordinator.models import CommitStore, DeltaTable
 from coordinator.queries import coordination as queries
 from coordinator.queries.coordination_ahead import plain_commits
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.scope import seen
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import why_not_writable
 from dashboard.jobs.actions import JobBusy
@@ -36,7 +37,7 @@ OF_A_TABLE = (Operation.ENABLE, Operation.DROP, Operation.LEFTOVERS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def start(request: HttpRequest, table_id: int, operation: str) -> HttpResponse:
     """Choose what the act needs, such as the store; POST has everything checked."""
-    table, wanted = _table(table_id), _operation(operation, OF_A_TABLE)
+    table, wanted = _table(request, table_id), _operation(operation, OF_A_TABLE)
     if request.method == "POST":
         change = CoordinationRequest(
             wanted,
@@ -45,7 +46,7 @@ def start(request: HttpRequest, table_id: int, operation: str) -> HttpResponse:
             remove_features=_features(request, table, wanted),
         )
         return checked(request, table.connection, change, "table-coordination-checks", [table.pk, wanted.value])
-    stores = CommitStore.objects.filter(connection=table.connection).order_by("kind", "name")
+    stores = seen(request, CommitStore).filter(connection=table.connection).order_by("kind", "name")
     coordinators = [store.pk for store in stores if store.kind == CommitStore.Kind.COMMIT_COORDINATOR]
     context = {
         "table": table,
@@ -66,7 +67,7 @@ def start(request: HttpRequest, table_id: int, operation: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def checks(request: HttpRequest, table_id: int, operation: str, job_id: UUID) -> HttpResponse:
     """Show one plan with the checks that it rests on; POST has it done if they are those of a fresh reading."""
-    table, wanted = _table(table_id), _operation(operation, OF_A_TABLE)
+    table, wanted = _table(request, table_id), _operation(operation, OF_A_TABLE)
     job = get_object_or_404(check_jobs(table.uri, wanted), pk=job_id, connection=table.connection)
     return confirm(request, job, *_addresses(table, wanted, job), table)
 
@@ -74,7 +75,7 @@ def checks(request: HttpRequest, table_id: int, operation: str, job_id: UUID) ->
 @require_http_methods(["POST"])
 def rehearsal(request: HttpRequest, table_id: int, operation: str, job_id: UUID) -> HttpResponse:
     """Have the act that was checked tried on a copy of the table's log."""
-    table, wanted = _table(table_id), _operation(operation, actions.REHEARSED)
+    table, wanted = _table(request, table_id), _operation(operation, actions.REHEARSED)
     job = get_object_or_404(check_jobs(table.uri, wanted), pk=job_id, connection=table.connection)
     page, context = _shown(request, job, *_addresses(table, wanted, job), table)
     return confirmed(
@@ -179,5 +180,5 @@ def _operation(name: str, allowed: tuple[Operation, ...]) -> Operation:
     return found
 
 
-def _table(table_id: int) -> DeltaTable:
-    return get_object_or_404(DeltaTable.objects.select_related("connection", "store"), pk=table_id)
+def _table(request: HttpRequest, table_id: int) -> DeltaTable:
+    return get_object_or_404(seen(request, DeltaTable).select_related("connection", "store"), pk=table_id)

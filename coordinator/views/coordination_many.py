@@ -23,6 +23,7 @@ from coordinator.queries.table_list import TableFilter
 from coordinator.views.coordination import why_not
 from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.scope import seen
 from dashboard.jobs.models import Job
 
 _LONGEST = 64
@@ -66,7 +67,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "moves": MOVES,
         "note": NOTE,
         "releases": RELEASES,
-        "stores": CommitStore.objects.select_related("connection").order_by("connection__name", "name"),
+        "stores": seen(request, CommitStore).select_related("connection").order_by("connection__name", "name"),
     }
     return render(request, "coordinator/coordination_index.html", context)
 
@@ -121,7 +122,7 @@ def _context(request: HttpRequest, operation: Operation, selection: queries.Many
         "operation": operation.value,
         "selection": selection,
         "typed": selection.confirm if operation is Operation.DROP else "",
-        "stores": CommitStore.objects.filter(
+        "stores": seen(request, CommitStore).filter(
             connection__name__in=selection.connections, kind=CommitStore.Kind.COMMIT_COORDINATOR
         ),
         "statement": STATEMENTS[operation].replace("this table", "these tables"),

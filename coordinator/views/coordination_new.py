@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -15,6 +16,7 @@ from coordinator.coordination.moves import NOTE
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import CommitStore
 from coordinator.views.coordination import checked, confirm, why_not_check
+from dashboard.accounts.scope import seen
 from dashboard.jobs.models import Job
 from lake.delta.uri import TableUri
 
@@ -45,11 +47,11 @@ class NewTableForm:
             partition_by=post.get("partition_by", ""),
         )
 
-    def change(self) -> tuple[CommitStore, CoordinationRequest]:
-        """What is to be created, and the store that shall coordinate it; ValueError in a sentence."""
+    def change(self, stores: QuerySet[CommitStore]) -> tuple[CommitStore, CoordinationRequest]:
+        """What is to be created, and which of the stores shall coordinate it; ValueError in a sentence."""
         uri = TableUri.parse(self.uri.strip())
         columns, parts = self._columns()
-        store = CommitStore.objects.select_related("connection").filter(pk=_number(self.store)).first()
+        store = stores.filter(pk=_number(self.store)).first()
         if store is None:
             raise ValueError("Choose the commit store that is to coordinate the table.")
         return store, CoordinationRequest(
@@ -71,14 +73,14 @@ class NewTableForm:
 def create(request: HttpRequest) -> HttpResponse:
     """Name a new table, its columns and its store; POST has the place checked."""
     form, error = NewTableForm.read(request.POST), ""
+    stores = seen(request, CommitStore).select_related("connection").order_by("connection__name", "kind", "name")
     if request.method == "POST" and "more" not in request.POST:
         try:
-            store, change = form.change()
+            store, change = form.change(stores)
         except ValueError as refusal:
             error = str(refusal)
         else:
             return checked(request, store.connection, change, "table-create-checks", [])
-    stores = CommitStore.objects.select_related("connection").order_by("connection__name", "kind", "name")
     context = {
         "form": form,
         "error": error,
@@ -94,8 +96,10 @@ def create(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def create_checks(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the checks of a new table's place; POST has it created."""
-    jobs = Job.objects.select_related("connection").filter(
-        kind=CHECK_KIND, params__operation=Operation.CREATE.value, connection__isnull=False
+    jobs = (
+        seen(request, Job)
+        .select_related("connection")
+        .filter(kind=CHECK_KIND, params__operation=Operation.CREATE.value, connection__isnull=False)
     )
     job = get_object_or_404(jobs, pk=job_id)
     return confirm(request, job, reverse("table-create-checks", args=[job.pk]), reverse("table-create"), None)

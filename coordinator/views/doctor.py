@@ -12,6 +12,7 @@ from coordinator.queries.writers import observed_of_store, observed_of_table
 from coordinator.writers.doctor import Examination, examine
 from coordinator.writers.pasted import PasteRefused
 from coordinator.writers.session import ObservedPlace
+from dashboard.accounts.scope import seen
 
 TEXT = "text"
 
@@ -27,7 +28,7 @@ def anywhere(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_table(request: HttpRequest, table_id: int) -> HttpResponse:
     """Examine settings beside what was observed of one table."""
-    table = get_object_or_404(DeltaTable.objects.select_related("connection", "store"), pk=table_id)
+    table = get_object_or_404(seen(request, DeltaTable).select_related("connection", "store"), pk=table_id)
     return _page(request, observed_of_table(table), {"table": table})
 
 
@@ -35,7 +36,7 @@ def of_table(request: HttpRequest, table_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_store(request: HttpRequest, store_id: int) -> HttpResponse:
     """Examine settings beside one commit store."""
-    store = get_object_or_404(CommitStore.objects.select_related("connection"), pk=store_id)
+    store = get_object_or_404(seen(request, CommitStore).select_related("connection"), pk=store_id)
     return _page(request, observed_of_store(store), {"store": store})
 
 

@@ -20,6 +20,7 @@ from coordinator.settings.requests import ChangeInvalid, ChangeRequest
 from coordinator.settings_forms import bucket_change, store_change
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import PERMISSIONS
+from dashboard.accounts.scope import seen
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import is_read_only
 from dashboard.jobs.actions import JobBusy
@@ -30,7 +31,7 @@ from dashboard.web.answers import SeeOther
 @require_POST
 def change_store(request: HttpRequest, store_id: int) -> HttpResponse:
     """Have one change of a store planned, then show the plan."""
-    store = get_object_or_404(CommitStore.objects.select_related("connection"), pk=store_id)
+    store = get_object_or_404(seen(request, CommitStore).select_related("connection"), pk=store_id)
     return planned(
         request, store.connection, lambda: store_change(store, request.POST), reverse("store", args=[store.pk])
     )
@@ -39,7 +40,7 @@ def change_store(request: HttpRequest, store_id: int) -> HttpResponse:
 @require_POST
 def change_bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
     """Have one change of a bucket planned, or a sweep's dry run made, then show it."""
-    bucket = get_object_or_404(Bucket.objects.select_related("connection"), pk=bucket_id)
+    bucket = get_object_or_404(seen(request, Bucket).select_related("connection"), pk=bucket_id)
     back = reverse("bucket", args=[bucket.pk])
     return planned(request, bucket.connection, lambda: bucket_change(bucket, request.POST, timezone.now()), back)
 
@@ -47,7 +48,7 @@ def change_bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
 @require_POST
 def stop_migration(request: HttpRequest, store_id: int) -> HttpResponse:
     """End the move of TTL that is under way; what DynamoDB was asked for goes on."""
-    migration = TtlMigration.objects.filter(store_id=store_id, finished_at=None).select_related("store").first()
+    migration = seen(request, TtlMigration).filter(store_id=store_id, finished_at=None).select_related("store").first()
     if migration is not None:
         actions.cancel_ttl_migration(Actor.from_request(request), migration)
     return SeeOther(reverse("store-ttl", args=[store_id]))
@@ -56,7 +57,7 @@ def stop_migration(request: HttpRequest, store_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def plan(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show one plan, call by call; POST carries it out if the digest that was shown is still that of a fresh plan."""
-    job = get_object_or_404(queries.planning_jobs(), pk=job_id)
+    job = get_object_or_404(queries.planning_jobs(seen(request, Job)), pk=job_id)
     if job.connection is None:
         raise LookupError("Planning jobs are read with a connection.")
     page = queries.settings_page(job, job.connection)
@@ -69,7 +70,7 @@ def plan(request: HttpRequest, job_id: UUID) -> HttpResponse:
 @require_POST
 def plan_again(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Plan the same change from a fresh reading."""
-    job = get_object_or_404(queries.planning_jobs(), pk=job_id)
+    job = get_object_or_404(queries.planning_jobs(seen(request, Job)), pk=job_id)
     if job.connection is None:
         raise LookupError("Planning jobs are read with a connection.")
     page = queries.settings_page(job, job.connection)

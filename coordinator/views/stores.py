@@ -16,7 +16,7 @@ from coordinator.settings.views_of import capacity_advice, expiry_facts, lifecyc
 from coordinator.settings_forms import store_creation
 from coordinator.views.settings_plan import planned, why_no_plan
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.scope import connections_of, current_connection
+from dashboard.accounts.scope import connections_of, current_connection, seen
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import is_read_only
 
@@ -39,7 +39,9 @@ FIRST_VALUES = {
 @require_safe
 def stores(request: HttpRequest) -> HttpResponse:
     scope = current_connection(request)
-    found = list(CommitStore.objects.select_related("connection").filter(**({"connection": scope} if scope else {})))
+    found = list(
+        seen(request, CommitStore).select_related("connection").filter(**({"connection": scope} if scope else {}))
+    )
     rows, worst = queries.store_rows(found), queries.worst(found)
     context = {
         "rows": rows,
@@ -56,7 +58,7 @@ def stores(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def store(request: HttpRequest, store_id: int) -> HttpResponse:
-    found = get_object_or_404(CommitStore.objects.select_related("connection"), pk=store_id)
+    found = get_object_or_404(seen(request, CommitStore).select_related("connection"), pk=store_id)
     facts = found.facts if isinstance(found.facts, dict) else {}
     context = {
         "row": queries.store_rows([found])[0],
@@ -77,7 +79,7 @@ def store(request: HttpRequest, store_id: int) -> HttpResponse:
 @require_safe
 def store_ttl(request: HttpRequest, store_id: int) -> HttpResponse:
     """TTL of a store, with the place of a move that is under way; a move is looked at again every few seconds."""
-    found = get_object_or_404(CommitStore.objects.select_related("connection"), pk=store_id)
+    found = get_object_or_404(seen(request, CommitStore).select_related("connection"), pk=store_id)
     expiry = expiry_facts(found)
     latest = expiry.migration or found.ttl_migrations.first()
     actor = Actor.from_request(request)
@@ -99,7 +101,7 @@ def store_ttl(request: HttpRequest, store_id: int) -> HttpResponse:
 @require_safe
 def buckets(request: HttpRequest) -> HttpResponse:
     scope = current_connection(request)
-    found = list(Bucket.objects.select_related("connection").filter(**({"connection": scope} if scope else {})))
+    found = list(seen(request, Bucket).select_related("connection").filter(**({"connection": scope} if scope else {})))
     worst = queries.worst(found)
     context = {
         "rows": queries.bucket_rows(found),
@@ -113,7 +115,7 @@ def buckets(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
-    found = get_object_or_404(Bucket.objects.select_related("connection"), pk=bucket_id)
+    found = get_object_or_404(seen(request, Bucket).select_related("connection"), pk=bucket_id)
     facts = found.facts if isinstance(found.facts, dict) else {}
     row = queries.bucket_rows([found])[0]
     context = {

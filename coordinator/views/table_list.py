@@ -16,7 +16,7 @@ from coordinator.queries import table_list as queries
 from coordinator.queries.repairs import bulk_counts, filter_fields
 from coordinator.queries.table_list import GONE, SORT_WORDS, SORTS, UNPUBLISHED, TableFilter
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.scope import connections_of, current_connection
+from dashboard.accounts.scope import connections_of, current_connection, seen
 from dashboard.connections.models import Connection
 from dashboard.web.exports import export
 from dashboard.web.paging import SIZES, Sort, choose_size, choose_sort
@@ -91,7 +91,7 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
         "mechanisms": queries.MECHANISM_WORDS.items(),
         "readings": readings,
         "read_at": queries.oldest_reading(readings),
-        "observable": _observable(chosen),
+        "observable": _observable(request, chosen),
         "may_observe": Actor.from_request(request).may("lake.observe", current_connection(request)),
         "narrowed_beyond_state": replace(chosen, state="").narrows,
         "bulk": bulk_counts(chosen),
@@ -119,6 +119,6 @@ def _matching(chosen: TableFilter, counts: dict[str, int]) -> int | None:
     return None if chosen.state == UNPUBLISHED else counts[chosen.state or "all"]
 
 
-def _observable(chosen: TableFilter) -> list[Connection]:
-    connections = Connection.objects.all()
+def _observable(request: HttpRequest, chosen: TableFilter) -> list[Connection]:
+    connections = seen(request, Connection)
     return list(connections.filter(name=chosen.connection) if chosen.connection else connections)

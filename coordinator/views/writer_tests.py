@@ -13,6 +13,7 @@ from coordinator.views.settings_plan import planned, why_no_plan
 from coordinator.writer_tests.actions import check_test, make_test, script_for
 from coordinator.writer_tests.places import NoPlaceForTest
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.scope import seen
 from dashboard.web.answers import SeeOther
 
 _LONGEST_PLACE = 1_024
@@ -21,7 +22,7 @@ _LONGEST_PLACE = 1_024
 @require_POST
 def make(request: HttpRequest, store_id: int) -> HttpResponse:
     """Note a test, then show its script; a place that cannot be is said on a page that leads back."""
-    store = _store(store_id)
+    store = _store(request, store_id)
     try:
         test = make_test(Actor.from_request(request), store, request.POST.get("at", "").strip()[:_LONGEST_PLACE])
     except NoPlaceForTest as reason:
@@ -33,8 +34,8 @@ def make(request: HttpRequest, store_id: int) -> HttpResponse:
 @require_safe
 def show(request: HttpRequest, store_id: int, token: str) -> HttpResponse:
     """One test: what it has shown, its script, and what can be done with it."""
-    store = _store(store_id)
-    row = row_of(_test(store, token))
+    store = _store(request, store_id)
+    row = row_of(_test(request, store, token))
     actor = Actor.from_request(request)
     context = {
         "store": store,
@@ -51,24 +52,24 @@ def show(request: HttpRequest, store_id: int, token: str) -> HttpResponse:
 @require_POST
 def check(request: HttpRequest, store_id: int, token: str) -> HttpResponse:
     """Have it looked at now; a look changes nothing."""
-    store = _store(store_id)
-    check_test(Actor.from_request(request), _test(store, token))
+    store = _store(request, store_id)
+    check_test(Actor.from_request(request), _test(request, store, token))
     return SeeOther(reverse("store-writer-test", args=[store.pk, token]))
 
 
 @require_POST
 def clean(request: HttpRequest, store_id: int, token: str) -> HttpResponse:
     """Have it planned to remove what the script left, then show the plan."""
-    store = _store(store_id)
-    test = _test(store, token)
+    store = _store(request, store_id)
+    test = _test(request, store, token)
     back = reverse("store-writer-test", args=[store.pk, token])
     return planned(request, store.connection, lambda: CleanWriterTest(test.store_name, test.token), back)
 
 
-def _store(store_id: int) -> CommitStore:
-    return get_object_or_404(CommitStore.objects.select_related("connection"), pk=store_id)
+def _store(request: HttpRequest, store_id: int) -> CommitStore:
+    return get_object_or_404(seen(request, CommitStore).select_related("connection"), pk=store_id)
 
 
-def _test(store: CommitStore, token: str) -> WriterTest:
-    tests = WriterTest.objects.select_related("connection")
+def _test(request: HttpRequest, store: CommitStore, token: str) -> WriterTest:
+    tests = seen(request, WriterTest).select_related("connection")
     return get_object_or_404(tests, connection=store.connection, store_name=store.name, token=token)

@@ -21,6 +21,7 @@ from coordinator.queries.table_list import MECHANISM_WORDS
 from coordinator.queries.writer_tests import tests_of
 from coordinator.views.settings_plan import why_no_plan
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.scope import seen
 from lake.delta.facts import Mechanism
 
 READ_LOOKS = {
@@ -41,7 +42,7 @@ WRITE_LOOKS = {
 @require_safe
 def of_table(request: HttpRequest, table_id: int) -> HttpResponse:
     """Session settings for this table, by mechanism and release."""
-    table = _table(table_id)
+    table = _table(request, table_id)
     context = _settings(request, Mechanism(table.mechanism), writer_config_of_table(table), [table.uri])
     context["doctor"] = reverse("table-doctor", args=[table.pk])
     context |= _policies(subject_of_table(table), context["chosen_mechanism"], [table.uri])
@@ -51,7 +52,7 @@ def of_table(request: HttpRequest, table_id: int) -> HttpResponse:
 @require_safe
 def of_store(request: HttpRequest, store_id: int) -> HttpResponse:
     """Session settings for the tables of one commit store."""
-    store = get_object_or_404(CommitStore.objects.select_related("connection"), pk=store_id)
+    store = get_object_or_404(seen(request, CommitStore).select_related("connection"), pk=store_id)
     is_log_store = store.kind == CommitStore.Kind.LOG_STORE
     own = Mechanism.LOG_STORE if is_log_store else Mechanism.COORDINATED_COMMITS
     context = _settings(request, own, writer_config_of_store(store), ["--store", store.name])
@@ -64,7 +65,7 @@ def of_store(request: HttpRequest, store_id: int) -> HttpResponse:
 @require_safe
 def compatibility(request: HttpRequest, table_id: int) -> HttpResponse:
     """Which engines read this table fresh, stale or not at all, and which must never write it."""
-    table = _table(table_id)
+    table = _table(request, table_id)
     mechanism = Mechanism(table.mechanism)
     coordinated = mechanism is Mechanism.COORDINATED_COMMITS
     rows = matrix(mechanism, table.reader_features, table.writer_features)
@@ -116,5 +117,5 @@ def _frame(table: DeltaTable, tab: str) -> dict[str, object]:
     }
 
 
-def _table(table_id: int) -> DeltaTable:
-    return get_object_or_404(table_page.head(table_id))
+def _table(request: HttpRequest, table_id: int) -> DeltaTable:
+    return get_object_or_404(seen(request, DeltaTable).select_related("connection", "store"), pk=table_id)

@@ -5,10 +5,10 @@ belongs to another connection is not there for them (404), and pages that show t
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import ForeignKey, Model, Q, QuerySet
 from django.http import Http404, HttpRequest
 
 from dashboard.accounts.access import access_of
@@ -40,6 +40,7 @@ WHOLE_CONSOLE = frozenset(
     }
 )  # fmt: skip
 
+Seen = TypeVar("Seen", bound=Model)
 ConnectionOf = Callable[[Any], Iterable[int | None]]
 _owners: dict[str, ConnectionOf] = {}
 
@@ -75,10 +76,36 @@ def visible(request: HttpRequest) -> frozenset[int] | None:
     return access_of(request).connections if user is not None and user.is_authenticated else None
 
 
+def seen(request: HttpRequest, model: type[Seen]) -> QuerySet[Seen]:
+    """Return the rows of a model that belong to connections which this person may see.
+
+    Views read through this alone. A model belongs to the connections that its own fields name, or those of a row that
+    it points to; one without any is a TypeError.
+    """
+    numbers, paths = visible(request), _paths_to_connection(model)
+    rows: QuerySet[Seen] = model._default_manager.all()
+    if numbers is None:
+        return rows
+    return rows.filter(Q.create([(f"{path}__in", numbers) for path in paths], connector=Q.OR))
+
+
+def _paths_to_connection(model: type[Model], *, further: bool = True) -> list[str]:
+    """Return the lookups that lead from a row to the connections that it belongs to."""
+    if model is Connection:
+        return ["pk"]
+    to = {field.name: field.related_model for field in model._meta.fields if isinstance(field, ForeignKey)}
+    direct = [name for name, target in to.items() if target is Connection]
+    if direct or not further:
+        return direct
+    paths = [f"{name}__{path}" for name, target in to.items() for path in _paths_to_connection(target, further=False)]
+    if not paths:
+        raise TypeError(f"{model.__name__} belongs to no connection.")
+    return paths
+
+
 def connections_of(request: HttpRequest) -> QuerySet[Connection]:
     """Return the connections that this person may see."""
-    seen = visible(request)
-    return Connection.objects.all() if seen is None else Connection.objects.filter(pk__in=seen)
+    return seen(request, Connection)
 
 
 def current_connection(request: HttpRequest) -> Connection | None:
@@ -101,13 +128,13 @@ def choose_connection(request: HttpRequest, name: str) -> Connection | None:
 
 def require_visible(request: HttpRequest, url_name: str, parts: dict[str, object]) -> None:
     """Let a page be made, or raise NoRole, WholeConsole, or Http404 for what belongs to a connection out of sight."""
-    seen = visible(request)
-    if seen is None or url_name in OWN_PAGES:
+    numbers = visible(request)
+    if numbers is None or url_name in OWN_PAGES:
         return
-    if not seen:
+    if not numbers:
         raise NoRole
     if url_name in WHOLE_CONSOLE:
         raise WholeConsole
     for part, value in parts.items():
-        if part in _owners and not any(number in seen for number in _owners[part](value)):
+        if part in _owners and not any(number in numbers for number in _owners[part](value)):
             raise Http404

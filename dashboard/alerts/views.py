@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
-from dashboard.accounts.scope import current_connection
+from dashboard.accounts.scope import current_connection, seen
 from dashboard.accounts.sessions import person_of
 from dashboard.alerts import actions, queries, stopping
 from dashboard.alerts.channels import transports
@@ -44,7 +44,7 @@ def alert(request: HttpRequest, alert_id: int) -> HttpResponse:
     Context of `alerts/detail.html`: `alert`, `members` (Member, at most MEMBERS_SHOWN), `more_members`, `told`
     (Message, oldest first), `form` (AcknowledgeForm), `can_acknowledge`, `lasted` (timedelta).
     """
-    found = get_object_or_404(Alert.objects.select_related("rule", "connection", "returned_from"), pk=alert_id)
+    found = get_object_or_404(seen(request, Alert).select_related("rule", "connection", "returned_from"), pk=alert_id)
     actor = Actor.from_request(request)
     form = AcknowledgeForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
@@ -71,7 +71,7 @@ def alert(request: HttpRequest, alert_id: int) -> HttpResponse:
 @require_POST
 def reopen_alert(request: HttpRequest, alert_id: int) -> HttpResponse:
     """Take an acknowledgement back."""
-    found = get_object_or_404(Alert.objects.select_related("connection"), pk=alert_id)
+    found = get_object_or_404(seen(request, Alert).select_related("connection"), pk=alert_id)
     try:
         actions.reopen(Actor.from_request(request), found)
     except actions.NotNow as error:

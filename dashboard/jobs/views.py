@@ -9,7 +9,7 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.scope import current_connection
+from dashboard.accounts.scope import current_connection, seen
 from dashboard.jobs import queries
 from dashboard.jobs.actions import cancel
 from dashboard.jobs.models import Job, JobState
@@ -63,7 +63,7 @@ def job_progress(request: HttpRequest, job_id: UUID) -> HttpResponse:
 @require_safe
 def job_log(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """The whole log as plain text, a line each: time, level, step, text."""
-    found = get_object_or_404(Job, pk=job_id)
+    found = get_object_or_404(seen(request, Job), pk=job_id)
     lines = (
         f"{event.at:%Y-%m-%dT%H:%M:%S.%f} {event.level:5} {event.step:16} {event.text}\n"
         for event in found.events.all().iterator()
@@ -74,7 +74,7 @@ def job_log(request: HttpRequest, job_id: UUID) -> HttpResponse:
 @require_POST
 def job_cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Ask the job to stop, then show it: the fragment for htmx, the page otherwise."""
-    found = get_object_or_404(Job, pk=job_id)
+    found = get_object_or_404(seen(request, Job), pk=job_id)
     if not cancel(Actor.from_request(request), found):
         messages.info(request, "Nothing was changed: the job has ended, or was asked to stop before.")
     if getattr(request, "htmx", False):
@@ -83,7 +83,7 @@ def job_cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 
 def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
-    found = get_object_or_404(Job.objects.select_related("connection"), pk=job_id)
+    found = get_object_or_404(seen(request, Job).select_related("connection"), pk=job_id)
     newest = list(found.events.order_by("-id")[: EVENTS_SHOWN + 1])
     left_out = found.events.count() - EVENTS_SHOWN if len(newest) > EVENTS_SHOWN else 0
     is_stoppable = found.state in {JobState.QUEUED, JobState.RUNNING}
@@ -98,7 +98,7 @@ def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
         "facts": queries.facts_of(found),
         "outcomes": queries.outcomes_of(found),
         "snapshots": [(name, found.result[name]) for name in ("before", "after") if found.result.get(name)],
-        "can_cancel": is_stoppable and Actor.from_request(request).may("job.cancel"),
+        "can_cancel": is_stoppable and Actor.from_request(request).may("job.cancel", found.connection),
         "poll_seconds": None if found.is_finished else POLL_SECONDS,
     }
 

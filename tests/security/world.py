@@ -89,6 +89,8 @@ class World:
 
     words: str = "orders"
     is_read_only: bool = False
+    connection_name: str = "lake"
+    store_names: tuple[str, str] = ("delta_log", "commits")
     connection: Connection = field(init=False)
     table: DeltaTable = field(init=False)
     store: CommitStore = field(init=False)
@@ -116,9 +118,10 @@ class World:
             SignedIn.objects.create(session_key=f"of {user}", user=user, since=NOW, seen_at=NOW)
 
     def _make_lake(self) -> None:
-        self.connection = make_connection("lake")
-        self.store = make_store("delta_log", connection=self.connection)
-        self.coordinator = make_store("commits", connection=self.connection, kind=CommitStore.Kind.COMMIT_COORDINATOR)
+        self.connection = make_connection(self.connection_name)
+        log_store, coordinator = self.store_names
+        self.store = make_store(log_store, connection=self.connection)
+        self.coordinator = make_store(coordinator, connection=self.connection, kind=CommitStore.Kind.COMMIT_COORDINATOR)
         moving = {"from_attribute": "commitTime", "requested_by_name": "sam", "started_at": NOW, "phase_at": NOW}
         TtlMigration.objects.create(store=self.store, next_at=NOW, **moving)
         self.writer_test = WriterTest.objects.create(

@@ -1,16 +1,22 @@
 """A person with a role on one connection sees that connection and nothing of the others."""
 
+import ast
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.conf import settings
 from django.contrib.auth.models import User
+from django.db.models import Model
+from django.http import HttpRequest
 from django.test import Client
 
 from coordinator.models import Bucket, CommitStore, DeltaTable
 from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
-from dashboard.accounts.scope import OWN_PAGES, WHOLE_CONSOLE, owned_parts
+from dashboard.accounts.scope import OWN_PAGES, WHOLE_CONSOLE, owned_parts, seen
 from dashboard.connections.models import Connection
 from tests.builders.people import person, signed_in_as
 from tests.dashboard.alerts.test_mail import alert
@@ -135,3 +141,49 @@ def test_every_part_of_every_address_is_owned_or_known_to_name_nothing() -> None
         if name not in open_names and part not in owned_parts() | NAMES_NOTHING
     }
     assert unknown == set()
+
+
+def test_who_operates_one_connection_is_offered_to_stop_its_jobs_alone(world: World) -> None:
+    under_way = job("running", connection=world.mine, kind="observe-lake")
+    button = f'action="/jobs/{under_way.pk}/cancel/"'
+    client = world.client()
+    assert button in client.get(f"/jobs/{under_way.pk}/").content.decode()
+    assert client.post(f"/jobs/{under_way.pk}/cancel/").status_code == 302
+    Grant.objects.update(role=Role.VIEWER.value)
+    assert button not in client.get(f"/jobs/{under_way.pk}/").content.decode()
+
+
+MANAGERS = ("objects", "_manager")
+# These pages are for who sees every connection (WHOLE_CONSOLE), or tell people of their own mails.
+READ_WHOLE = {("accounts", "Connection"), ("alerts", "Message"), ("alerts", "Rule")}
+
+
+def test_views_read_what_belongs_to_connections_through_the_scope_alone() -> None:
+    owned = {model.__name__ for model in apps.get_models() if _belongs(model)}
+    assert owned >= {"Connection", "DeltaTable", "CommitStore", "Bucket", "Job", "Plan", "Run", "Alert", "WriterTest"}
+    views = [
+        path
+        for room in ("dashboard", "coordinator", "backups", "changes")
+        for path in (settings.BASE_DIR / room).rglob("*.py")
+        if path.parent.name == "views" or path.name in {"views.py", "pages.py", "many_pages.py"}
+    ]
+    assert len(views) > 15
+    found = {(path.parent.name, model) for path in views for model in _read_whole(path) & owned}
+    assert found == READ_WHOLE
+
+
+def _read_whole(path: Path) -> set[str]:
+    """Names of the models that a module reads by their managers, or gives to get_object_or_404 as they are."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    managers = (node.value for node in nodes if isinstance(node, ast.Attribute) and node.attr.endswith(MANAGERS))
+    calls = (node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+    given = (call.args[0] for call in calls if call.func.id in {"get_object_or_404", "get_list_or_404"})
+    return {node.id for node in (*managers, *given) if isinstance(node, ast.Name)}
+
+
+def _belongs(model: type[Model]) -> bool:
+    try:
+        seen(HttpRequest(), model)
+    except TypeError:
+        return False
+    return True
