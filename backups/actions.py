@@ -79,7 +79,7 @@ def approve(actor: Actor, run: Run, estimate_shown: Decimal | None = None, *, en
 
 def reject(actor: Actor, run: Run, reason: str = "", *, enqueue: bool = True) -> Run:
     """End a run that waits for approval without copying anything. Raises RunRefused, NotAllowed."""
-    require(actor, "backup.approve", target=run.plan.name, connection=run.plan.vault_connection)
+    require(actor, "backup.cancel", target=run.plan.name, connection=run.plan.vault_connection)
     if run.state != RunState.WAITING_FOR_APPROVAL:
         raise RunRefused(_why_not(run, run.estimate_usd))
     return _end(actor, run, "backup.reject", reason, enqueue=enqueue)

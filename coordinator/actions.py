@@ -141,11 +141,13 @@ def _target(table: DeltaTable) -> Target:
 
 
 def set_read_only(actor: Actor, connection: Connection, read_only: bool) -> bool:
-    """Switch whether Levee may change a connection's lake; False where it is so already. Raises NotAllowed.
+    """Switch whether Levee may change a connection's lake; False where it is so already. Raises NotAllowed,
+    and FreshSignInNeeded where it is taken off.
 
     Jobs ask again before their first call, so what is queued stops there.
     """
-    require(actor, "lake.declare", target=connection.name, connection=connection)
+    verb = "lake.read-only" if read_only else "lake.declare"
+    require(actor, verb, target=connection.name, connection=connection)
     changed = Connection.objects.filter(pk=connection.pk, read_only=not read_only).update(read_only=read_only) > 0
     if changed:
         record(

@@ -45,13 +45,24 @@ PERMISSIONS: dict[str, Role] = {
     "backup.approve": Role.OPERATOR,
     "backup.cancel": Role.OPERATOR,
     "lake.declare": Role.ADMIN,
+    "lake.read-only": Role.ADMIN,
     "people.manage": Role.ADMIN,
 }
 
 
-# Verbs that can lose data or give power away: a person types the password again unless they have just done so.
+# Verbs that can lose data, give power away or turn warnings off: a person types the password again unless they have
+# just done so. Making a connection read-only and stopping a backup are no such verbs: they are for emergencies.
 NEEDS_FRESH_SIGN_IN = frozenset(
-    {"table.repair-losing", "table.drop-coordination", "bucket.change-losing", "people.manage"}
+    {
+        "table.repair-losing",
+        "table.drop-coordination",
+        "bucket.change-losing",
+        "people.manage",
+        "lake.declare",
+        "alert.manage",
+        "backup.plan",
+        "backup.approve",
+    }
 )
 FRESH_FOR = timedelta(minutes=15)
 

@@ -38,6 +38,7 @@ TABLE = {
     "alert.acknowledge": (False, True, True),
     "alert.manage": (False, False, True),
     "lake.declare": (False, False, True),
+    "lake.read-only": (False, False, True),
     "people.manage": (False, False, True),
 }
 
