@@ -121,14 +121,16 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 # A link by which a person sets a password works once, and for a day.
 PASSWORD_RESET_TIMEOUT = 24 * 3600
-# Ten failures of a name from one address, or of one address whatever the names, and it pauses for a quarter of an hour.
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]
-AXES_FAILURE_LIMIT = 10
-AXES_COOLOFF_TIME = timedelta(minutes=15)
+# dashboard.accounts.door says how failures slow the next try; they are forgotten a day after the last one.
+AXES_HANDLER = "dashboard.accounts.door.Door"
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_LOCK_OUT_AT_FAILURE = False
+AXES_COOLOFF_TIME = timedelta(days=1)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_RESET_ON_SUCCESS = True
+AXES_RESET_ON_SUCCESS = False
+AXES_USERNAME_CALLABLE = "dashboard.accounts.door.key_of"
 AXES_CLIENT_IP_CALLABLE = "dashboard.accounts.actor.client_address"
-AXES_LOCKOUT_CALLABLE = "dashboard.accounts.views.paused"
+AXES_LOCKOUT_CALLABLE = "dashboard.accounts.door.paused"
 AXES_ENABLE_ADMIN = False
 # The audit log has it.
 AXES_DISABLE_ACCESS_LOG = True

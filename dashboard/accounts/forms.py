@@ -4,19 +4,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import forms
-from django.conf import settings
-from django.contrib.auth import authenticate
-from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.http import HttpRequest
 
+from dashboard.accounts.door import check_password
 from dashboard.accounts.roles import Role
 from dashboard.connections.models import Connection
-
-
-def is_paused(request: HttpRequest) -> bool:
-    """Say whether django-axes has refused this request's sign-in without looking at the password."""
-    return bool(getattr(request, "axes_locked_out", False))
-
 
 ROLES = (("", "None"), *((role.value, role.value) for role in Role))
 THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
@@ -25,17 +18,12 @@ THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
 class SignInForm(AuthenticationForm):
     """Name and password; one sentence for every failure, so that nobody learns which names exist."""
 
-    error_messages = {
-        "invalid_login": "That name and password do not match.",
-        "inactive": "That name and password do not match.",
-        "paused": "Too many tries. Wait %(minutes)d minutes, or ask an admin for a link to a new password.",
-    }
-
-    def get_invalid_login_error(self) -> forms.ValidationError:
-        if self.request is not None and is_paused(self.request):
-            minutes = settings.AXES_COOLOFF_TIME.total_seconds() // 60
-            return forms.ValidationError(self.error_messages["paused"], code="paused", params={"minutes": minutes})
-        return super().get_invalid_login_error()
+    def clean(self) -> dict[str, Any]:
+        name, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
+        if name and password and self.request is not None:
+            refusal = "That name and password do not match."
+            self.user_cache = check_password(self.request, "account.sign_in", name, password, refusal=refusal)
+        return self.cleaned_data
 
 
 class PasswordForm(forms.Form):
@@ -48,13 +36,23 @@ class PasswordForm(forms.Form):
         self._request = request
 
     def clean_password(self) -> str:
-        password: str = self.cleaned_data["password"]
-        known = authenticate(self._request, username=self._request.user.get_username(), password=password)
-        if is_paused(self._request):
-            raise forms.ValidationError("Too many tries. Wait a quarter of an hour.", code="paused")
-        if known is None or known.pk != self._request.user.pk:
-            raise forms.ValidationError("That is not your password.", code="invalid")
-        return password
+        return _own_password(self._request, "account.prove", self.cleaned_data["password"])
+
+
+class NewPasswordForm(PasswordChangeForm):
+    """The password of now, and a new one twice."""
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._request = request
+
+    def clean_old_password(self) -> str:
+        return _own_password(self._request, "account.password", self.cleaned_data["old_password"])
+
+
+def _own_password(request: HttpRequest, act: str, password: str) -> str:
+    check_password(request, act, request.user.get_username(), password, refusal="That is not your password.")
+    return password
 
 
 class PersonForm(forms.Form):

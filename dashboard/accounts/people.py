@@ -14,6 +14,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.door import forget_failures
 from dashboard.accounts.gate import require
 from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role, role_of
@@ -100,6 +101,8 @@ def change_person(
         _set_roles(user, change)
         if not is_new and (password or not user.is_active):
             end_sessions(actor, user)
+        if password or change.is_active:
+            forget_failures(name)
         _record(actor, user, before, password_changed=bool(password))
     return Saved(user, is_new, role_of(user), "")
 

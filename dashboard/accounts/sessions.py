@@ -17,9 +17,12 @@ from django.db import DatabaseError, connection, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
-from dashboard.accounts.actor import Actor, client_address
+from dashboard.accounts.actor import PROVED_AT, Actor, client_address
 from dashboard.accounts.models import SignedIn
 from dashboard.audit.log import record
+
+LONGEST = timedelta(hours=12)
+BEGAN_AT = "began_at"
 
 
 def stored_key(key: str | None) -> str:
@@ -36,6 +39,15 @@ class SessionStore(db.SessionStore):
             self._session_key = None
         return found
 
+    def get_expiry_date(self, **given: Any) -> datetime:
+        """Return the end: some hours after the last use, and in any case LONGEST after the sign-in."""
+        began = self.get(BEGAN_AT)
+        end = super().get_expiry_date(**given)
+        return end if began is None else min(end, datetime.fromtimestamp(began, tz=end.tzinfo) + LONGEST)
+
+    def get_expiry_age(self, **given: Any) -> int:
+        return max(0, int((self.get_expiry_date(**given) - timezone.now()).total_seconds()))
+
     def exists(self, session_key: str) -> bool:
         return super().exists(stored_key(session_key))
 
@@ -51,6 +63,12 @@ class SessionStore(db.SessionStore):
 
 NOTED_EVERY = timedelta(minutes=1)
 NOTED_AT = "used_at"
+
+
+def note_sign_in(request: HttpRequest) -> None:
+    """Write into the session that its person has just typed the password, and when it began."""
+    now = timezone.now()
+    request.session[PROVED_AT], request.session[BEGAN_AT] = now.isoformat(), now.timestamp()
 
 
 def note_use(request: HttpRequest) -> None:
@@ -89,6 +107,7 @@ def _pragma(text: str) -> list[tuple[int]]:
 
 def _note(request: HttpRequest, now: datetime) -> None:
     request.session[NOTED_AT] = now.timestamp()
+    request.session.setdefault(BEGAN_AT, now.timestamp())
     session = SignedIn(
         session_key=stored_key(request.session.session_key),
         user=person_of(request),

@@ -1,6 +1,5 @@
 """Pages of signing in and out, of a person's own account, and of people for admins."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -15,12 +14,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.accounts.actor import PROVED_AT, Actor, proved_at
-from dashboard.accounts.forms import NewPersonForm, PasswordForm, PersonForm, SignInForm, ThemeForm
+from dashboard.accounts.door import forget_failures, remember_browser
+from dashboard.accounts.forms import NewPasswordForm, NewPersonForm, PasswordForm, PersonForm, SignInForm, ThemeForm
 from dashboard.accounts.gate import NotAllowed, require
 from dashboard.accounts.people import VERB, LastAdmin, NameReserved, PersonChange, change_person, invitation
 from dashboard.accounts.roles import PERMISSIONS, Role, role_of
-from dashboard.accounts.sessions import end_sessions, person_of, sessions_of, this_session
-from dashboard.audit.log import AuditOutcome, record
+from dashboard.accounts.sessions import end_sessions, note_sign_in, person_of, sessions_of, this_session
+from dashboard.audit.log import record
 from dashboard.connections.models import Connection
 
 SIGN_IN = "account.sign_in"
@@ -42,8 +42,8 @@ def safe_path(path: str) -> str:
 class SignIn(LoginView):
     """The sign-in page. Context of `accounts/login.html`: `form` (username, password), `next` (hidden field).
 
-    Django rotates the session's key; success and failure are both written to the audit log. django-axes pauses who
-    fails too often; the page says so as 429.
+    Django rotates the session's key; success and failure are both written to the audit log. Who fails too often has to
+    wait (dashboard.accounts.door); the page says so as 429.
     """
 
     template_name = "accounts/login.html"
@@ -56,26 +56,11 @@ class SignIn(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         response = super().form_valid(form)
-        self.request.session[PROVED_AT] = timezone.now().isoformat()
-        record(Actor.from_request(self.request), SIGN_IN, target_type="person", target_label=form.get_user().username)
+        note_sign_in(self.request)
+        user = person_of(self.request)
+        remember_browser(self.request, response, user)
+        record(Actor.from_request(self.request), SIGN_IN, target_type="person", target_label=user.get_username())
         return response
-
-    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        record(
-            Actor.from_request(self.request),
-            SIGN_IN,
-            target_type="person",
-            target_label=form.data.get("username", "")[:150],
-            outcome="refused",
-            detail=" ".join(str(error) for error in form.non_field_errors()) or "The form was not complete.",
-        )
-        return super().form_invalid(form)
-
-
-def paused(request: HttpRequest, response: HttpResponse, credentials: Mapping[str, Any] | None) -> HttpResponse:
-    """Answer whom django-axes has paused: the page that the view made, which says so in its form, as 429."""
-    response.status_code = 429
-    return response
 
 
 class SignOut(LogoutView):
@@ -98,15 +83,11 @@ def prove(request: HttpRequest) -> HttpResponse:
     """
     back = safe_path(request.POST.get("next", request.GET.get("next", "")))
     form = PasswordForm(request, request.POST or None)
-    if request.method == "POST":
-        proved = form.is_valid()
-        detail = "" if proved else " ".join(str(error) for error in form["password"].errors)
+    if request.method == "POST" and form.is_valid():
         actor = Actor.from_request(request)
-        outcome: AuditOutcome = "done" if proved else "refused"
-        record(actor, PROVE, target_type="person", target_label=actor.name, outcome=outcome, detail=detail)
-        if proved:
-            request.session[PROVED_AT] = timezone.now().isoformat()
-            return redirect(back or "me")
+        record(actor, PROVE, target_type="person", target_label=actor.name)
+        request.session[PROVED_AT] = timezone.now().isoformat()
+        return redirect(back or "me")
     return render(request, "accounts/prove.html", {"form": form, "next": back}, status=400 if form.errors else 200)
 
 
@@ -150,7 +131,11 @@ class ChangePassword(PasswordChangeView):
     """A new password for oneself; every other session ends. Context of `accounts/password.html`: `form`."""
 
     template_name = "accounts/password.html"
+    form_class = NewPasswordForm
     success_url = reverse_lazy("me")
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "request": self.request}
 
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
         response = super().form_valid(form)
@@ -233,6 +218,7 @@ class Welcome(PasswordResetConfirmView):
         response = super().form_valid(form)
         actor = Actor.from_request(self.request)
         end_sessions(actor, form.user)
+        forget_failures(form.user.get_username())
         record(actor, "account.password", target_type="person", target_label=form.user.get_username())
         messages.success(self.request, "Your password is set. Sign in with it.")
         return response

@@ -1,4 +1,4 @@
-"""What can be wrong with Levee itself: workers, queues, mails, and jobs that people asked for.
+"""What can be wrong with Levee itself: workers, queues, mails, jobs that people asked for, and guessed passwords.
 
 The dead man's switch: while all of that is well, a URL is called; who listens there misses the call.
 """
@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.urls import reverse
 
+from dashboard.accounts.door import PASSWORD_ACTS
 from dashboard.alerts.matching import is_told, rule_for
 from dashboard.alerts.models import Message, MessageState, Rule
 from dashboard.alerts.problems import Problem, ProblemKind, look
+from dashboard.audit.models import AuditEntry, AuditQuerySet
 from dashboard.jobs.beats import last_signs
 from dashboard.jobs.models import Job, JobState
 
@@ -23,11 +25,14 @@ WORKER = ProblemKind("worker-silent", "A worker does not answer", "minutes", thr
 QUEUE = ProblemKind("queue-grows", "Jobs wait for a worker", "count", threshold=50, least=1, most=100_000)
 MAIL = ProblemKind("mail-stuck", "Messages cannot be sent", "minutes", threshold=15, least=1, most=10_080)
 JOB = ProblemKind("job-failed", "A job that somebody asked for has failed", "count", threshold=1, least=1, most=1)
-KINDS = (WORKER, QUEUE, MAIL, JOB)
+SIGN_IN = ProblemKind("sign-in-refused", "Passwords are guessed", "count", threshold=10, least=1, most=100_000)
+KINDS = (WORKER, QUEUE, MAIL, JOB, SIGN_IN)
 
 NEVER = timedelta(days=365)
 WAITS_TOO_LONG = timedelta(minutes=2)
 FAILED_WITHIN = timedelta(hours=24)
+REFUSED_WITHIN = timedelta(hours=1)
+MOST_NAMED = 5
 MOST_JOBS = 500
 TIMEOUT_SECONDS = 10
 # What makes the call stop. A table in trouble does not: that Levee can tell by itself.
@@ -41,6 +46,7 @@ def own_problems(now: datetime) -> Iterator[Problem]:
     yield from long_queues(now)
     yield from stuck_messages(now)
     yield from failed_jobs(now)
+    yield from refused_passwords(now)
 
 
 def silent_workers(now: datetime) -> Iterator[Problem]:
@@ -138,6 +144,34 @@ def failed_jobs(now: datetime) -> Iterator[Problem]:
             link="See the job",
             connection=job.connection_id,
         )
+
+
+def refused_passwords(now: datetime) -> Iterator[Problem]:
+    """Wrong passwords of the last hour, at the sign-in page and inside."""
+    refused = AuditEntry.objects.filter(action__in=PASSWORD_ACTS, outcome="refused", at__gte=now - REFUSED_WITHIN)
+    count, oldest = refused.count(), refused.order_by("at").values_list("at", flat=True).first()
+    if oldest is not None:
+        yield Problem(
+            kind=SIGN_IN.name,
+            key="sign-in",
+            cause="sign-in",
+            severity="warning",
+            measure=count,
+            headline=f"{count:,} wrong passwords were given within an hour.",
+            since=oldest,
+            meaning="Somebody guesses, or somebody has forgotten theirs. Each further failure makes the next try wait.",
+            advice="Look in the audit log whose names and which addresses they are. Who cannot get in, gets a link "
+            "to a new password from an admin.",
+            facts=(("Names", _most(refused, "target_label")), ("Addresses", _most(refused, "ip"))),
+            path=f"{reverse('audit')}?action=account.&outcome=refused",
+            link="See the audit log",
+        )
+
+
+def _most(refused: AuditQuerySet, field: str) -> str:
+    """Return the values seen most, each with its number."""
+    counted = refused.order_by().values_list(field).annotate(many=Count("pk")).order_by("-many")[:MOST_NAMED]
+    return ", ".join(f"{value or 'not known'} ({many:,})" for value, many in counted)
 
 
 def call_while_well(now: datetime) -> bool:

@@ -75,14 +75,34 @@ def test_a_weak_password_is_refused_with_its_reason() -> None:
     assert "at least 12 characters" in response.content.decode()
 
 
-def test_a_session_ends_eight_hours_after_its_last_use() -> None:
-    client = at_a_page()
-    start = timezone.now()
-    with time_machine.travel(start + timedelta(hours=7)):
-        assert is_in(client)
-    with time_machine.travel(start + timedelta(hours=14)):
-        assert is_in(client)
-    with time_machine.travel(start + timedelta(hours=23)):
+@pytest.mark.parametrize(("used_at", "asked_at", "is_there"), [([], 7, True), ([], 9, False), ([7], 11.9, True)])
+def test_a_session_ends_eight_hours_after_its_last_use(used_at, asked_at, is_there) -> None:
+    client, start = at_a_page(), timezone.now()
+    for hours in used_at:
+        with time_machine.travel(start + timedelta(hours=hours)):
+            assert is_in(client)
+    with time_machine.travel(start + timedelta(hours=asked_at)):
+        assert is_in(client) is is_there
+
+
+def test_a_session_ends_twelve_hours_after_the_sign_in_however_it_is_used() -> None:
+    client, start = at_a_page(), timezone.now()
+    for hours in range(1, 12):
+        with time_machine.travel(start + timedelta(hours=hours)):
+            assert is_in(client)
+            assert client.get("/me/").context["session_ends_at"] <= start + timedelta(hours=12)
+            client.post("/prove/", {"password": PASSWORD})
+            client.post("/me/", {"theme": "dark"})
+    with time_machine.travel(start + timedelta(hours=12, seconds=1)):
+        assert not is_in(client)
+
+
+def test_a_session_of_a_release_that_did_not_write_its_begin_ends_twelve_hours_after_the_upgrade() -> None:
+    client, start = signed_in(), timezone.now()
+    for hours in (1, 7, 12.9):
+        with time_machine.travel(start + timedelta(hours=hours)):
+            assert is_in(client)
+    with time_machine.travel(start + timedelta(hours=13, seconds=1)):
         assert not is_in(client)
 
 

@@ -4,13 +4,16 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from django.utils import timezone
 
+from dashboard.accounts.actor import Actor
 from dashboard.alerts import own_health
 from dashboard.alerts.matching import ensure_default_rules
 from dashboard.alerts.models import Rule
-from dashboard.alerts.own_health import failed_jobs, long_queues, silent_workers, stuck_messages
+from dashboard.alerts.own_health import failed_jobs, long_queues, refused_passwords, silent_workers, stuck_messages
 from dashboard.alerts.problems import Problem, kinds
+from dashboard.audit.log import record
 from dashboard.jobs.beats import last_signs, note_beat
 from tests.builders.people import person
 from tests.dashboard.alerts.test_mail import message
@@ -88,6 +91,18 @@ def test_a_job_that_went_well_later_makes_it_good() -> None:
     first = failed()
     job("succeeded", kind=first.kind, target_key=first.target_key)
     assert found() == []
+
+
+def test_wrong_passwords_of_an_hour_are_told_together() -> None:
+    for address, at in [("192.0.2.7", -70), ("192.0.2.7", -50), ("192.0.2.7", -3), ("192.0.2.8", -1)]:
+        with time_machine.travel(MONDAY + at * MINUTE, tick=False):
+            guesser = Actor(name="anonymous", source="page", ip=address)
+            record(guesser, "account.sign_in", target_label="admin", outcome="refused")
+            record(guesser, "table.repair", outcome="refused")
+    (problem,) = refused_passwords(MONDAY)
+    assert (problem.measure, problem.since) == (3, MONDAY - 50 * MINUTE)
+    assert problem.facts == (("Names", "admin (3)"), ("Addresses", "192.0.2.7 (2), 192.0.2.8 (1)"))
+    assert list(refused_passwords(MONDAY + 60 * MINUTE)) == []
 
 
 def test_day_one_has_a_rule_for_every_kind_and_keeps_what_was_changed() -> None:
