@@ -1,8 +1,12 @@
-"""The chain over the audit log: each seal hashes one entry and the seal before it, so that no entry can be changed,
-removed or slipped in unnoticed, not even by somebody who owns the database.
+"""The chain over the audit log: each seal is a keyed hash of one entry and of the seal before it.
 
-Entries are sealed right after they are committed, and by a tick for those whose process died in between. An entry is
-sealed in the order in which it was found, not by its number: numbers are given before a transaction ends.
+The key comes from settings.AUDIT_SECRET and is not in the database. Whoever owns the database and not the key can
+therefore not change, remove or slip in an entry before the newest seal unnoticed. What they can do: cut the log off at
+its end, which a seal kept elsewhere tells, and add an entry that is sealed within the hour as if it were an act of now.
+
+Entries are sealed right after they are committed, and by a tick for those whose process died in between; what is older
+than an hour without a seal gets none. An entry is sealed in the order in which it was found, not by its number:
+numbers are given before a transaction ends.
 """
 
 import hashlib
@@ -12,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -27,28 +32,39 @@ SEAL_AT_ONCE = 500
 # Numbers below the newest sealed one can still be committed by slower transactions; older ones only `verify` looks for.
 LATE_NUMBERS = 10_000
 UNSEALED_AFTER = timedelta(minutes=10)
+SEALED_WITHIN = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
 class ChainVerification:
-    """What `verify` found: how many seals hold, the newest seal, and one sentence per break, first break first."""
+    """What `verify` found: how many seals hold, the newest seal, and one sentence per break, first break first.
+
+    `since` is when the first seal was made: what stood in the log before is as the database said then.
+    """
 
     sealed: int
     head: str
     unsealed: int
     breaks: tuple[str, ...]
+    since: datetime | None = None
 
     @property
     def holds(self) -> bool:
         return not self.breaks
 
 
-def seal_of(previous: str, entry: AuditEntry) -> str:
-    """Return the SHA-256, in hex, of the seal before and of the entry as the database gives it back."""
-    document = json.dumps(
+def seal_of(previous: str, place: int, sealed_at: datetime, entry: AuditEntry) -> str:
+    """Return the HMAC-SHA256, in hex, of the seal before, of place and time, and of the entry."""
+    key = hmac.digest(settings.AUDIT_SECRET.encode(), b"levee.audit.seals", "sha256")
+    sealed = f"{previous}\n{place}\n{_plain(sealed_at)}\n{document_of(entry)}"
+    return hmac.new(key, sealed.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+
+def document_of(entry: AuditEntry) -> str:
+    """Return what a seal covers of an entry, as the database gives it back."""
+    return json.dumps(
         {name: getattr(entry, name) for name in SEALED_FIELDS}, default=_plain, sort_keys=True, ensure_ascii=False
     )
-    return hashlib.sha256(f"{previous}\n{document}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _plain(value: object) -> str:
@@ -83,20 +99,23 @@ def verify(expected_head: str = "") -> ChainVerification:
     A chain cut off at its end is whole again for whoever looks at it alone: only a seal kept elsewhere tells.
     """
     breaks: list[str] = []
-    previous, sealed, found = GENESIS, 0, not expected_head
+    since, previous, sealed, found = None, GENESIS, 0, not expected_head
     for expected_place, (seal, entry) in enumerate(_sealed_entries(), start=1):
         complaint = _complaint(expected_place, seal, entry, previous)
         if complaint:
             breaks.append(complaint)
             break
-        previous, sealed = seal.seal, expected_place
+        since, previous, sealed = since or seal.sealed_at, seal.seal, expected_place
         found = found or hmac.compare_digest(seal.seal, expected_head)
     if not breaks and not found:
         breaks.append(f"The seal {expected_head[:16]}… is not in the chain: entries were removed from its end.")
     unsealed = AuditEntry.objects.exclude(pk__in=AuditSeal.objects.values("entry"))
     if late := unsealed.filter(at__lt=timezone.now() - UNSEALED_AFTER).order_by("pk").first():
-        breaks.append(f"Entry {late.pk} of {late.at:%Y-%m-%d %H:%M} UTC has no seal: is the scheduler running?")
-    return ChainVerification(sealed, previous if sealed else "", unsealed.count(), tuple(breaks))
+        breaks.append(
+            f"Entry {late.pk} of {late.at:%Y-%m-%d %H:%M} UTC has no seal: either nothing was there to seal it within "
+            "an hour, or it was put in later."
+        )
+    return ChainVerification(sealed, previous if sealed else "", unsealed.count(), tuple(breaks), since)
 
 
 def _complaint(place: int, seal: AuditSeal, entry: AuditEntry | None, previous: str) -> str:
@@ -104,13 +123,14 @@ def _complaint(place: int, seal: AuditSeal, entry: AuditEntry | None, previous: 
         return f"Seal {place} is missing: the chain goes on with {seal.place}."
     if entry is None:
         return f"Entry {seal.entry} was removed: seal {seal.place} of {seal.sealed_at:%Y-%m-%d %H:%M} UTC speaks of it."
-    if not hmac.compare_digest(seal.seal, seal_of(previous, entry)):
-        return f"Entry {seal.entry} ({entry.action} of {entry.at:%Y-%m-%d %H:%M} UTC) is not what seal {place} sealed."
+    if not hmac.compare_digest(seal.seal, seal_of(previous, place, seal.sealed_at, entry)):
+        what = f"Entry {seal.entry} ({entry.action} of {entry.at:%Y-%m-%d %H:%M} UTC) is not what seal {place} sealed"
+        return f"{what}, or LEVEE_AUDIT_SECRET is not what it was." if place == 1 else f"{what}."
     return ""
 
 
 def _unsealed(newer_than: int) -> Sequence[AuditEntry]:
-    recent = AuditEntry.objects.filter(pk__gt=newer_than)
+    recent = AuditEntry.objects.filter(pk__gt=newer_than, at__gt=timezone.now() - SEALED_WITHIN)
     sealed = AuditSeal.objects.filter(entry__gt=newer_than).values("entry")
     return list(recent.exclude(pk__in=sealed).order_by("pk")[:SEAL_AT_ONCE])
 
@@ -118,7 +138,8 @@ def _unsealed(newer_than: int) -> Sequence[AuditEntry]:
 def _links(head: AuditSeal | None, entries: Sequence[AuditEntry]) -> Iterator[AuditSeal]:
     place, previous, now = (head.place, head.seal, timezone.now()) if head else (0, GENESIS, timezone.now())
     for entry in entries:
-        place, previous = place + 1, seal_of(previous, entry)
+        place += 1
+        previous = seal_of(previous, place, now, entry)
         yield AuditSeal(place=place, entry=entry.pk, sealed_at=now, seal=previous)
 
 

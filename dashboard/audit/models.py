@@ -73,7 +73,7 @@ class AuditEntry(models.Model):
 
 
 class AuditSeal(models.Model):
-    """One link of the chain over the log: the hash of an entry together with the seal before it.
+    """One link of the chain over the log: the keyed hash of an entry together with the seal before it.
 
     The place is the primary key, so that two who seal at once cannot fork the chain. `entry` is a plain number: a seal
     outlives an entry that somebody removed, and so tells of it.
@@ -82,7 +82,9 @@ class AuditSeal(models.Model):
     place = models.BigIntegerField(primary_key=True, help_text="1, 2, 3 and so on, without gaps")
     entry = models.BigIntegerField(unique=True, help_text="The number of the sealed entry")
     sealed_at = models.DateTimeField()
-    seal = models.CharField(max_length=64, help_text="SHA-256 of the seal before and of the entry, in hex")
+    seal = models.CharField(
+        max_length=64, help_text="HMAC-SHA256 of the seal before, of place and time, and of the entry, in hex"
+    )
 
     class Meta:
         ordering = ("place",)

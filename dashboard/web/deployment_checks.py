@@ -38,12 +38,15 @@ def check_deployment(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 def _secrets() -> Iterator[CheckMessage]:
-    for number, name in ((2, "SECRET_KEY"), (3, "WEBHOOK_SECRET")):
+    names = {"E002": "SECRET_KEY", "E003": "WEBHOOK_SECRET"}
+    if settings.AUDIT_SECRET != settings.SECRET_KEY:
+        names["E011"] = "AUDIT_SECRET"
+    for check, name in names.items():
         if len(getattr(settings, name)) < SHORTEST_SECRET:
             yield Error(
                 f"LEVEE_{name} is shorter than {SHORTEST_SECRET} characters: it can be guessed.",
-                hint="Leave it out, and Levee makes one; or give a long random text.",
-                id=f"levee.E00{number}",
+                hint="Leave it out, or give a long random text.",
+                id=f"levee.{check}",
             )
 
 

@@ -76,7 +76,7 @@ def production(settings: Settings, tmp_path: Path) -> Settings:
     """The same settings in this process, to change one at a time."""
     tmp_path.chmod(0o700)
     settings.HTTPS, settings.DEBUG, settings.LEVEE_HOME = True, False, tmp_path
-    settings.SECRET_KEY = settings.WEBHOOK_SECRET = "x" * 64
+    settings.SECRET_KEY = settings.WEBHOOK_SECRET = settings.AUDIT_SECRET = "x" * 64
     settings.ALLOWED_HOSTS = ["levee.acme.example"]
     settings.PUBLIC_URL, settings.SMTP_URL = "https://levee.acme.example", ""
     settings.WEBHOOK_ORIGINS, settings.ALLOWED_ENDPOINTS, settings.CSRF_TRUSTED_ORIGINS = [], [], []
@@ -105,6 +105,7 @@ def test_this_machine_alone_may_be_asked_in_clear_and_with_debug(production: Set
         ("DEBUG", True, "levee.E001"),
         ("SECRET_KEY", "changeme", "levee.E002"),
         ("WEBHOOK_SECRET", "hush", "levee.E003"),
+        ("AUDIT_SECRET", "hush", "levee.E011"),
         ("ALLOWED_HOSTS", ["*"], "levee.E004"),
         ("ALLOWED_HOSTS", [".acme.example"], "levee.E004"),
         ("HTTPS", False, "levee.E005"),
@@ -119,6 +120,8 @@ def test_this_machine_alone_may_be_asked_in_clear_and_with_debug(production: Set
 )
 def test_a_dangerous_choice_is_named_with_its_cure(production: Settings, name: str, value: Any, check: str) -> None:
     setattr(production, name, value)
+    if name == "SECRET_KEY":
+        production.AUDIT_SECRET = value
     (message,) = said()
     assert (message.id, bool(message.hint)) == (check, True)
     assert "hush" not in str(message)

@@ -1,11 +1,19 @@
 """The chain over the audit log: what was changed, removed or slipped in is found."""
 
+import hashlib
+import importlib
+import json
+from datetime import UTC, timedelta
+from types import SimpleNamespace
+
 import pytest
 import time_machine
-from django.db import connection
+from django.apps import apps
+from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
 
 from dashboard.accounts.actor import Actor
-from dashboard.audit import chain
+from dashboard.audit import chain, triggers
 from dashboard.audit.chain import seal_all, seal_new_entries, verify
 from dashboard.audit.log import record
 from dashboard.audit.models import AuditEntry, AuditSeal
@@ -86,7 +94,8 @@ def test_a_seal_kept_elsewhere_is_found_in_a_chain_that_grew() -> None:
 
 def test_an_entry_committed_late_is_sealed_after_its_successors() -> None:
     first, second = entries(2)
-    AuditSeal.objects.create(place=1, entry=second.pk, sealed_at=second.at, seal=chain.seal_of(chain.GENESIS, second))
+    seal = chain.seal_of(chain.GENESIS, 1, second.at, second)
+    AuditSeal.objects.create(place=1, entry=second.pk, sealed_at=second.at, seal=seal)
     assert seal_all() == 1
     assert AuditSeal.objects.get(entry=first.pk).place == 2
     assert verify().holds
@@ -96,6 +105,81 @@ def test_an_entry_that_stays_without_a_seal_is_found() -> None:
     with time_machine.travel("2026-01-01 10:00", tick=False):
         entries(1)
     assert "has no seal" in verify().breaks[0]
+
+
+def forge(*statements: str) -> None:
+    """Change the log as its database's owner can, who knows this code and not the secret, and make every seal anew."""
+    for statement in (*statements, "DELETE FROM audit_auditseal"):
+        sql(statement)
+
+
+def test_whoever_owns_the_database_cannot_make_the_seals_anew(settings) -> None:
+    entries(3)
+    seal_all()
+    forge("UPDATE audit_auditentry SET actor_name = 'somebody else'")
+    settings.AUDIT_SECRET, kept = "guessed", settings.AUDIT_SECRET
+    assert seal_all() == 3
+    assert verify().holds
+    settings.AUDIT_SECRET = kept
+    assert "is not what seal 1 sealed, or LEVEE_AUDIT_SECRET is not what it was." in verify().breaks[0]
+
+
+def test_seals_that_were_removed_are_not_made_anew_for_old_entries() -> None:
+    with time_machine.travel("2026-01-01 10:00", tick=False):
+        entries(3)
+        seal_all()
+    forge("UPDATE audit_auditentry SET actor_name = 'somebody else'")
+    entries(1)
+    assert seal_all() == 1
+    assert "has no seal" in verify().breaks[0]
+
+
+def test_an_entry_that_was_put_in_with_an_old_date_gets_no_seal() -> None:
+    entries(1)
+    seal_all()
+    with time_machine.travel("2026-01-01 10:00", tick=False):
+        slipped_in = entries(1)[0]
+    assert seal_all() == 0
+    assert f"Entry {slipped_in.pk} of 2026-01-01 10:00 UTC has no seal" in verify().breaks[0]
+
+
+def test_the_time_of_a_seal_is_sealed_too() -> None:
+    entries(2)
+    seal_all()
+    sql("UPDATE audit_auditseal SET sealed_at = '2026-01-01 10:00:00+00:00' WHERE place = 1")
+    assert not verify().holds
+
+
+def unkeyed(previous: str, entry: AuditEntry) -> str:
+    """The seal of releases without a key."""
+    names = (
+        "id", "at", "actor_id", "actor_name", "source", "ip", "user_agent", "request_id", "action", "target_type",
+        "target_id", "target_label", "before", "after", "outcome", "detail", "job_id", "aws_request_ids",
+    )  # fmt: skip
+    values = {name: getattr(entry, name) for name in names} | {"at": entry.at.astimezone(UTC).isoformat()}
+    document = json.dumps(values, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(f"{previous}\n{document}".encode()).hexdigest()
+
+
+@pytest.mark.parametrize("broken", [None, 2])
+def test_seals_of_a_release_without_a_key_are_made_anew_up_to_the_first_break(broken) -> None:
+    with time_machine.travel("2026-01-01 10:00", tick=False):
+        made = entries(3)
+    previous = chain.GENESIS
+    for place, entry in enumerate(made, start=1):
+        previous = unkeyed(previous, entry) if place != broken else "f" * 64
+        AuditSeal.objects.create(place=place, entry=entry.pk, sealed_at=entry.at, seal=previous)
+    upgrade = importlib.import_module("dashboard.audit.migrations.0006_keyed_seals")
+
+    triggers.protect(connection, triggers.SEALS)
+
+    upgrade.forwards(apps, SimpleNamespace(connection=connection))
+
+    verdict = verify()
+    assert (verdict.holds, verdict.sealed) == ((True, 3) if broken is None else (False, 1))
+    assert verdict.since > timezone.now() - timedelta(minutes=1)
+    with pytest.raises(DatabaseError), transaction.atomic():
+        sql("UPDATE audit_auditseal SET place = 9")
 
 
 def test_a_long_log_is_sealed_and_verified_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,4 +207,4 @@ def test_two_who_seal_at_once_make_one_chain(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(chain, "_unsealed", overtaken)
     assert seal_new_entries() == 0
-    assert verify() == chain.ChainVerification(20, AuditSeal.objects.get(place=20).seal, 0, ())
+    assert (verify().holds, verify().sealed, verify().head) == (True, 20, AuditSeal.objects.get(place=20).seal)

@@ -1,5 +1,6 @@
 """`levee audit`: what was done, newest first; its export; and the proof that nobody has changed it since."""
 
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -51,7 +52,7 @@ class Command(JsonCommand):
 
     def _verify(self, head: str) -> None:
         verdict = verify(head)
-        document = {"holds": verdict.holds, "sealed": verdict.sealed, "head": verdict.head}
+        document = {"holds": verdict.holds, "sealed": verdict.sealed, "head": verdict.head, "since": verdict.since}
         self.emit({**document, "unsealed": verdict.unsealed, "breaks": verdict.breaks}, _as_sentences(verdict))
         if not verdict.holds:
             raise Failed(f"The audit log does not hold: {verdict.breaks[0]}")
@@ -59,8 +60,16 @@ class Command(JsonCommand):
 
 def _as_sentences(verdict: ChainVerification) -> list[str]:
     held = f"{verdict.sealed:,} entries hold, {verdict.unsealed:,} are not sealed yet."
-    kept = [f"Newest seal: {verdict.head}. Keep it elsewhere: --head finds it again."] if verdict.head else []
-    return [held, *kept, *verdict.breaks]
+    return [held, *(_proven(verdict.since, verdict.head) if verdict.since else []), *verdict.breaks]
+
+
+def _proven(since: datetime, head: str) -> list[str]:
+    return [
+        f"Proven: none of them was changed, removed or slipped in since {since:%Y-%m-%d %H:%M} UTC by anybody who has "
+        "the database and not LEVEE_AUDIT_SECRET.",
+        "Not proven: that none was cut off at the end, nor that each is the act of whom it names.",
+        f"Newest seal: {head}. Keep it elsewhere: --head finds it again, and so a log that was cut off.",
+    ]
 
 
 def _as_text(entries: tuple[AuditEntry, ...]) -> list[str]:
