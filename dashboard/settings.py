@@ -14,11 +14,14 @@ LEVEE_HOME = private_home(Path(os.environ.get("LEVEE_HOME", BASE_DIR / "var")).r
 
 DEBUG = env_bool("LEVEE_DEBUG", False)
 SECRET_KEY = env_secret("LEVEE_SECRET_KEY", LEVEE_HOME / "secret-key")
+# Keys the seals of the audit log, also after LEVEE_SECRET_KEY was changed: it is given the old one then.
+AUDIT_SECRET = env_given("LEVEE_AUDIT_SECRET") or SECRET_KEY
 ALLOWED_HOSTS = env_list("LEVEE_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 CSRF_TRUSTED_ORIGINS = env_list("LEVEE_TRUSTED_ORIGINS")
 
 # The lake: what workers may talk to and how often they look.
 ALLOWED_ENDPOINTS = env_list("LEVEE_ALLOWED_ENDPOINTS")
+SANDBOX = env_bool("LEVEE_SANDBOX", True)
 SANDBOX_ENDPOINT_FILE = LEVEE_HOME / "sandbox" / "endpoint"
 OBSERVE_EVERY_SECONDS = env_int("LEVEE_OBSERVE_EVERY_SECONDS", 60)
 OBSERVE_THREADS = env_int("LEVEE_OBSERVE_THREADS", 32, most=1_000)

@@ -23,6 +23,8 @@ def smtp_url() -> str:
     """Return LEVEE_SMTP_URL, or the sandbox's own server where there is one."""
     if settings.SMTP_URL:
         return str(settings.SMTP_URL)
+    if not settings.SANDBOX:
+        return ""
     try:
         return str(settings.SANDBOX_SMTP_FILE.read_text().strip())
     except OSError:

@@ -55,6 +55,8 @@ def is_allowed(url: str) -> bool:
 
 def sandbox_origin() -> tuple[str, str, int] | None:
     """Return the origin of the sandbox that runs under the same LEVEE_HOME, or None without one."""
+    if not settings.SANDBOX:
+        return None
     try:
         return _origin(settings.SANDBOX_ENDPOINT_FILE.read_text().strip())
     except (OSError, UnicodeDecodeError):

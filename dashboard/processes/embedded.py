@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dashboard.processes import programs, redis
 from dashboard.processes.lock import RunError, free_port, home_lock, is_free, require_free
-from dashboard.processes.preparation import prepare_console, prepare_people
+from dashboard.processes.preparation import end_sandbox, prepare_console, prepare_people
 from dashboard.processes.strays import end_strays
 from dashboard.processes.supervisor import Supervisor
 
@@ -71,6 +71,10 @@ def _start(choices: Choices, supervisor: Supervisor) -> None:
         _start_sandbox(choices, supervisor)
     prepare_console(supervisor.say)
     password = prepare_people(choices.home) if choices.with_sandbox else ""
+    if not choices.with_sandbox and (closed := end_sandbox(choices.home)):
+        supervisor.say(
+            f"the people of the sandbox ({', '.join(closed)}) may no longer sign in; levee person adds others"
+        )
     for program in (programs.web(choices.port), *programs.workers(), programs.beat(choices.home)):
         supervisor.start(program)
     supervisor.wait_until(lambda: _answers(choices.port), "the web process does not answer yet: it may be starting")

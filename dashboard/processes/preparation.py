@@ -6,14 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.db import Error as DatabaseFault
 from django.db import connections
 
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.people import save_person
+from dashboard.accounts.people import PersonChange, change_person, find_person, save_person
 from dashboard.accounts.roles import Role
 from dashboard.processes.lock import RunError
 
@@ -57,17 +56,43 @@ def ensure_sandbox_people(password_file: Path) -> str:
     """Make a person named after each role and return the password they share.
 
     A person who exists is left as they are, so a password that an admin has changed stays changed; where the file is
-    gone, a new password is made and given to all three.
+    gone, those whom a sandbox made get a new password, and may sign in again.
     """
     kept = password_file.read_text().strip() if password_file.exists() else ""
     password = kept or secrets.token_urlsafe(12)
     for role in Role:
-        if not kept or not User.objects.filter(username=role.value).exists():
-            saved = save_person(Actor.command(), role.value, role, password)
-            User.objects.filter(pk=saved.user.pk, email="").update(email=f"{role.value}@levee.example")
+        user, address = find_person(role.value), f"{role.value}@levee.example"
+        if user is None or (not kept and user.email == address):
+            save_person(Actor.command(), role.value, PersonChange(role, address, is_active=True), password)
     if not kept:
         _keep(password_file, password)
     return password
+
+
+def end_sandbox(home: Path) -> list[str]:
+    """End what a sandbox of this home has opened, and return the names of its people, who may no longer sign in."""
+    try:
+        return close_sandbox(home / "sandbox")
+    finally:
+        connections.close_all()
+
+
+def close_sandbox(folder: Path) -> list[str]:
+    """Close the doors of the sandbox's people, and forget its endpoint and mail server; returns whose doors.
+
+    A person whose password has been changed since is somebody's own, and stays.
+    """
+    password_file, closed = folder / "sign-in", []
+    if password_file.exists():
+        password = password_file.read_text().strip()
+        for role in Role:
+            user = find_person(role.value)
+            if user is not None and user.is_active and user.check_password(password):
+                change_person(Actor.command(), role.value, PersonChange(is_active=False))
+                closed.append(role.value)
+    for file in (password_file, folder / "endpoint", folder / "smtp"):
+        file.unlink(missing_ok=True)
+    return closed
 
 
 def _keep(file: Path, password: str) -> None:

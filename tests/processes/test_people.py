@@ -5,8 +5,10 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
 from django.test import RequestFactory
 
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.people import save_person
 from dashboard.accounts.roles import Role, role_of
-from dashboard.processes.preparation import ensure_sandbox_people
+from dashboard.processes.preparation import close_sandbox, ensure_sandbox_people
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db, pytest.mark.postgres("constraints")]
 
@@ -44,3 +46,36 @@ def test_a_new_password_is_made_when_the_file_is_gone(tmp_path):
     new = ensure_sandbox_people(file)
     assert new != old
     assert sign_in("viewer", new)
+
+
+def test_somebody_of_that_name_whom_no_sandbox_made_keeps_their_password(tmp_path):
+    own = User.objects.create_user("admin", email="kim@acme.example", password="chosen by the admin")
+    ensure_sandbox_people(tmp_path / "sign-in")
+    assert sign_in("admin", "chosen by the admin") == own
+
+
+def test_without_the_sandbox_its_people_and_its_endpoint_end(tmp_path):
+    for name in ("endpoint", "smtp"):
+        (tmp_path / name).write_text("http://127.0.0.1:1")
+    password = ensure_sandbox_people(tmp_path / "sign-in")
+    User.objects.create_user("kim", password="chosen by kim herself")
+
+    assert close_sandbox(tmp_path) == ["viewer", "operator", "admin"]
+
+    assert [sign_in(role.value, password) for role in Role] == [None, None, None]
+    assert sign_in("kim", "chosen by kim herself")
+    assert list(tmp_path.iterdir()) == []
+    assert close_sandbox(tmp_path) == []
+
+
+def test_whose_password_was_changed_stays_when_the_sandbox_ends(tmp_path):
+    ensure_sandbox_people(tmp_path / "sign-in")
+    save_person(Actor.command(), "admin", Role.ADMIN, "chosen by the admin")
+    assert close_sandbox(tmp_path) == ["viewer", "operator"]
+    assert sign_in("admin", "chosen by the admin")
+
+
+def test_a_sandbox_that_comes_back_lets_its_people_in_again(tmp_path):
+    ensure_sandbox_people(tmp_path / "sign-in")
+    close_sandbox(tmp_path)
+    assert sign_in("admin", ensure_sandbox_people(tmp_path / "sign-in"))

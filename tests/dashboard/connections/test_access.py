@@ -79,3 +79,10 @@ def test_an_allowed_endpoint_beside_the_sandbox_gets_no_sandbox_credentials(depl
     deployment.write_text(SANDBOX)
     access = lake_access(connection(endpoint_url=SANDBOX, dynamodb_endpoint_url="http://127.0.0.1:9000"))
     assert access.static_credentials is None
+
+
+def test_without_the_sandbox_nobody_who_listens_in_its_place_is_talked_to(deployment: Path, settings: Any) -> None:
+    deployment.write_text(SANDBOX)
+    settings.SANDBOX = False
+    with pytest.raises(EndpointNotAllowed):
+        lake_access(connection(endpoint_url=SANDBOX))

@@ -8,7 +8,6 @@ from typing import Any
 from django.conf import settings
 
 from dashboard.commands import Failed, JsonCommand
-from dashboard.environment import env_bool
 from dashboard.processes.embedded import Choices, run
 from dashboard.processes.lock import RunError, chosen_port
 from dashboard.processes.supervisor import Supervisor
@@ -27,11 +26,13 @@ class Command(JsonCommand):
         home = settings.LEVEE_HOME
         # The processes work in the checkout: a relative LEVEE_HOME must keep naming the same folder there.
         os.environ["LEVEE_HOME"] = str(home)
+        with_sandbox = settings.SANDBOX and not options["no_sandbox"]
+        os.environ["LEVEE_SANDBOX"] = str(int(with_sandbox))
         try:
             choices = Choices(
                 home=home,
                 port=chosen_port(os.environ.get("PORT", "")),
-                with_sandbox=env_bool("LEVEE_SANDBOX", True) and not options["no_sandbox"],
+                with_sandbox=with_sandbox,
                 with_redis=not os.environ.get("REDIS_URL"),
                 with_spark=not options["no_spark"],
             )
