@@ -9,10 +9,11 @@ from backups.advancing import CANCEL_KIND, DATA_KIND, AdvanceParams
 from backups.models import Plan, Run, RunState
 from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.driver import advance, note_failed_start
-from backups.runs.ports import CopyEngine, Pipeline
+from backups.runs.ports import CopyEngine, Pipeline, place_of
 from backups.runs.spark_pipeline import SparkEngine, SparkPipeline
 from backups.runs.work import Done, StageAnswer, Waiting, Work
 from dashboard.connections.access import lake_access
+from dashboard.connections.owners import keep_owner
 from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import Lake, open_lake
@@ -55,6 +56,8 @@ def _advance(context: JobContext, params: AdvanceParams, *, has_spark: bool) -> 
         except Exception as error:
             note_failed_start(run, context, error)
             raise
+        if run.started_at is None:
+            keep_owner(run.plan.vault_connection, vault, place_of(run.plan.destination).bucket)
         pipeline, engines = parts(run, context, vault)
         work = Work(run, context, vault, pipeline, engines, has_spark, timezone.now)
         return _sentence(advance(work))

@@ -8,6 +8,7 @@ from backups.models import Plan
 from backups.policies.names import names_of
 from backups.policies.preflight import as_documents, check_plan, sentence
 from dashboard.connections.access import lake_access
+from dashboard.connections.owners import keep_owner
 from dashboard.jobs.context import JobContext, JobResult
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import open_lake
@@ -36,6 +37,7 @@ def preflight(context: JobContext, params: PreflightParams) -> str:
         raise LookupError("The plan has been removed: there is nothing to check.")
     source, vault = open_lake(lake_access(plan.connection)), open_lake(lake_access(plan.vault_connection))
     with source, vault, context.step("Check each permission"):
+        keep_owner(plan.vault_connection, vault, names_of(plan).destination.bucket)
         found = check_plan(names_of(plan), source, vault, context.progress, context.check_cancelled)
     context.result(PreflightResult(checked_at=timezone.now().isoformat(), checks=as_documents(found)))
     return sentence(found)

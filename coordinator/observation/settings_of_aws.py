@@ -17,6 +17,7 @@ from coordinator.protocols.deadlines import read_moment
 from coordinator.protocols.stores import diagnose_store
 from coordinator.protocols.verdict import State
 from dashboard.connections.models import Connection
+from dashboard.connections.owners import keep_owner
 from lake.aws.access import Lake
 from lake.aws.buckets import BucketDescription, describe_bucket
 from lake.aws.dynamodb import StoreDescription
@@ -70,6 +71,7 @@ def observe_buckets(
     for name in sorted(names):
         bucket, _ = Bucket.objects.get_or_create(connection=connection, name=name)
         if _is_due(bucket, now):
+            keep_owner(connection, lake, name)
             _observe(
                 bucket,
                 now,

@@ -45,9 +45,6 @@ class SessionStore(db.SessionStore):
         end = super().get_expiry_date(**given)
         return end if began is None else min(end, datetime.fromtimestamp(began, tz=end.tzinfo) + LONGEST)
 
-    def get_expiry_age(self, **given: Any) -> int:
-        return max(0, int((self.get_expiry_date(**given) - timezone.now()).total_seconds()))
-
     def exists(self, session_key: str) -> bool:
         return super().exists(stored_key(session_key))
 

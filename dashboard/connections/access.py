@@ -34,6 +34,7 @@ def lake_access(connection: Connection) -> Access:
         endpoint_url=connection.endpoint_url,
         dynamodb_endpoint_url=connection.dynamodb_endpoint_url,
         static_credentials=("sandbox", "sandbox") if in_sandbox else None,
+        bucket_owners=connection.bucket_owners,
     )
 
 

@@ -13,6 +13,9 @@ class Connection(models.Model):
     endpoint_url = models.CharField(max_length=256, blank=True)
     dynamodb_endpoint_url = models.CharField(max_length=256, blank=True)
     read_only = models.BooleanField(default=False, help_text="Changes of its lake are shown, never made")
+    bucket_owners = models.JSONField(
+        default=dict, help_text="Account by bucket, as first seen: S3 is asked to refuse what another account owns"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -1,6 +1,7 @@
 """Opening a lake: one account and region, its credentials and its endpoints."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -22,6 +23,7 @@ from lake.aws.wire import CredentialSource, RequestCount, RetryPolicy, Wire
 class Access:
     """How a lake is reached. Empty endpoints mean AWS's own; `endpoint_url` serves S3, STS and, unless
     `dynamodb_endpoint_url` is given, DynamoDB. `static_credentials` is (key id, secret) and replaces the AWS chain.
+    `bucket_owners` are the accounts that have to own these buckets.
     """
 
     region: str
@@ -30,6 +32,7 @@ class Access:
     endpoint_url: str = ""
     dynamodb_endpoint_url: str = ""
     static_credentials: tuple[str, str] | None = field(default=None, repr=False)
+    bucket_owners: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 class Lake:
@@ -93,7 +96,9 @@ def open_lake(access: Access, *, parallel: int = 32, retry_policy: RetryPolicy |
     endpoints.origin("s3", access.region)
     dynamodb = DynamoDB(wire, endpoints.origin("dynamodb", access.region), access.region, requests)
     services = Services(wire, endpoints, access.region)
-    return Lake(S3(wire, endpoints, access.region), dynamodb, services, requests, transport, credentials)
+    return Lake(
+        S3(wire, endpoints, access.region, access.bucket_owners), dynamodb, services, requests, transport, credentials
+    )
 
 
 def _ca_bundle(session: botocore.session.Session | None) -> str:

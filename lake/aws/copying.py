@@ -49,7 +49,7 @@ def copy_object(s3: S3, copy: Copy) -> str:
     Raises AwsError: is_condition_failed where the source changed, NoSuchKey where it is gone, InvalidObjectState where
     it is archived. S3 may tell of a failure in an answer with status 200, which is raised alike.
     """
-    headers = _source(copy) | _kept_as(copy)
+    headers = _source(s3, copy) | _kept_as(copy)
     answer = _ask(s3, copy, "s3:CopyObject", method="PUT", headers=headers)
     return _copied_etag(answer, "s3:CopyObject", copy)
 
@@ -82,7 +82,7 @@ def _spans(size: int, part_bytes: int) -> Iterator[tuple[int, str]]:
 
 def _copy_part(s3: S3, copy: Copy, upload: str, number: int, span: str) -> str:
     query = {"partNumber": str(number), "uploadId": upload}
-    headers = _source(copy) | {"x-amz-copy-source-range": span}
+    headers = _source(s3, copy) | {"x-amz-copy-source-range": span}
     answer = _ask(s3, copy, "s3:UploadPartCopy", method="PUT", query=query, headers=headers)
     return _copied_etag(answer, "s3:UploadPartCopy", copy)
 
@@ -105,8 +105,10 @@ def _ask(s3: S3, copy: Copy, operation: str, **request: Any) -> AwsResponse:
     return s3.ask(operation, copy.bucket, copy.key, target=copy.target, **request)
 
 
-def _source(copy: Copy) -> dict[str, str]:
+def _source(s3: S3, copy: Copy) -> dict[str, str]:
     headers = {"x-amz-copy-source": f"/{copy.source_bucket}/{quote(copy.source_key, safe='/-_.~')}"}
+    if owner := s3.owner_of(copy.source_bucket):
+        headers["x-amz-source-expected-bucket-owner"] = owner
     return headers | ({"x-amz-copy-source-if-match": f'"{copy.etag}"'} if copy.etag else {})
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from lake.aws.access import Lake
 from lake.aws.answers import AwsResponse, malformed, request_id
 from lake.aws.errors import AwsError
+from lake.aws.s3 import OWNER_HEADER
 
 MINIMUM_SIZE_HEADER = "x-amz-transition-default-minimum-object-size"
 _NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
@@ -79,7 +80,7 @@ def write_lifecycle(lake: Lake, bucket: str, lifecycle: Lifecycle, *, owner: str
     `owner` is the account that must own the bucket, "" for any. S3 knows no condition for this write: read before and
     after. Raises AwsError.
     """
-    headers = {"x-amz-expected-bucket-owner": owner} if owner else {}
+    headers = {OWNER_HEADER: owner} if owner else {}
     if not lifecycle.rules:
         return request_id(_send(lake, bucket, "s3:DeleteBucketLifecycle", "DELETE", headers, b""))
     body = lifecycle.body
@@ -109,12 +110,12 @@ def is_owned_by(lake: Lake, bucket: str, account: str) -> bool | None:
     """
     target = f"s3://{bucket}"
     try:
-        lake.s3.ask("s3:HeadBucket", bucket, "", method="HEAD", target=target)
+        lake.s3.ask("s3:HeadBucket", bucket, "", method="HEAD", headers={OWNER_HEADER: ""}, target=target)
     except AwsError as error:
         if error.is_access_denied:
             return None
         raise
-    headers = {"x-amz-expected-bucket-owner": account}
+    headers = {OWNER_HEADER: account}
     try:
         lake.s3.ask("s3:HeadBucket", bucket, "", method="HEAD", headers=headers, target=target)
     except AwsError as error:

@@ -18,6 +18,7 @@ __all__ = ["S3", "ListPage", "ObjectBody", "ObjectSummary", "ObjectWrite"]
 
 WRONG_REGION_STATUSES = frozenset({301, 307, 400})
 OBJECT_OPERATIONS = frozenset({"s3:DeleteObject", "s3:GetObject", "s3:HeadObject", "s3:PutObject"})
+OWNER_HEADER = "x-amz-expected-bucket-owner"
 REGION_NAME = re.compile(r"[a-z0-9-]+")
 CONTENT_RANGE = re.compile(r"bytes \d+-\d+/(\d+)")
 
@@ -43,8 +44,10 @@ class ObjectWrite:
 class S3:
     """S3 of one connection; remembers the region of each bucket that turned out to lie elsewhere."""
 
-    def __init__(self, wire: Wire, endpoints: Endpoints, region: str) -> None:
+    def __init__(self, wire: Wire, endpoints: Endpoints, region: str, owners: Mapping[str, str] | None = None) -> None:
+        """`owners` are accounts by bucket: S3 refuses every request to one of these that another account owns."""
         self._wire = wire
+        self._owners = owners or {}
         self._endpoints = endpoints
         self._region = region
         self._regions: dict[str, str] = {}
@@ -183,9 +186,13 @@ class S3:
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
     ) -> AwsResponse:
-        """One S3 request, in the bucket's own region. Raises AwsError for every answer outside 2xx."""
+        """One S3 request, in the bucket's own region. Raises AwsError for every answer outside 2xx.
+
+        An OWNER_HEADER among the headers takes the place of the account that is known; an empty one asks for none.
+        """
         _check_names(operation, bucket, key, target, query or {})
-        region = self.region_of(bucket)
+        region, owner = self.region_of(bucket), self.owner_of(bucket)
+        sent = {OWNER_HEADER: owner, **(headers or {})}
         request = Request(
             operation=operation,
             target=target,
@@ -193,7 +200,7 @@ class S3:
             region=region,
             method=method,
             query=tuple((query or {}).items()),
-            headers=headers or {},
+            headers={name: value for name, value in sent.items() if name != OWNER_HEADER or value},
             body=body,
         )
         answer = self._wire.send(request)
@@ -204,7 +211,12 @@ class S3:
             return answer
         if answer.status in {301, 307}:
             raise _redirected(answer, operation, target, named or region)
-        raise read_error(answer, operation, target)
+        error = read_error(answer, operation, target)
+        raise _with_owner(error, owner) if owner and error.is_access_denied else error
+
+    def owner_of(self, bucket: str) -> str:
+        """The account that has to own the bucket, "" for any."""
+        return self._owners.get(bucket, "")
 
     def region_of(self, bucket: str) -> str:
         """The region in which the bucket last answered; that of the connection before it was asked."""
@@ -252,6 +264,11 @@ def _modified_at(answer: AwsResponse, operation: str, target: str) -> datetime:
         return parsedate_to_datetime(answer.headers["last-modified"]).astimezone(UTC)
     except (KeyError, ValueError, OverflowError) as error:
         raise malformed(answer, "the answer does not state when the object was modified", operation, target) from error
+
+
+def _with_owner(error: AwsError, owner: str) -> AwsError:
+    message = f"{error.message or 'it was refused'}, or the bucket no longer belongs to the account {owner}"
+    return AwsError(error.code, message, error.request_id, error.operation, error.permission, error.target)
 
 
 def _is_unknown_condition(error: AwsError, header: str) -> bool:

@@ -48,6 +48,7 @@ class Guard:
 
         self.calls: list[Call] = []
         self.before: Callable[[Call], None] = lambda call: None
+        self.owners: dict[str, str] = {}
         self._rules: list[Rule] = []
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._server = make_server("127.0.0.1", 0, self, threaded=True)
@@ -74,10 +75,18 @@ class Guard:
         self._thread.join(timeout=scaled(5))
         self._server.server_close()
 
+    def _is_of_another_account(self, environ: dict[str, Any]) -> bool:
+        """Whether S3 would refuse for the expected owner; `owners` are accounts by bucket."""
+        wanted = environ.get("HTTP_X_AMZ_EXPECTED_BUCKET_OWNER")
+        bucket = environ["RAW_URI"].partition("?")[0].split("/")[1]
+        return bool(wanted) and self.owners.get(bucket, wanted) != wanted
+
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         call = _call(environ)
         self.calls.append(call)
         self.before(call)
+        if self._is_of_another_account(environ):
+            return _refuse(Rule(call.operation, "", 403, "AccessDenied"), start_response)
         for rule in self._rules:
             if rule.operation == call.operation and rule.within in call.target and rule.left != 0:
                 rule.left = None if rule.left is None else rule.left - 1
@@ -96,6 +105,8 @@ def _call(environ: dict[str, Any]) -> Call:
     for name, operation in _SUBRESOURCES.items():
         if name in query:
             return Call(operation, path)
+    if environ["REQUEST_METHOD"] == "HEAD" and path.strip("/").count("/") == 0:
+        return Call("HeadBucket", path)
     return Call("HeadObject" if environ["REQUEST_METHOD"] == "HEAD" else "GetObject", path)
 
 
@@ -126,7 +137,7 @@ def _refuse(rule: Rule, start_response: Any) -> list[bytes]:
         code = "AccessDeniedException" if rule.code == "AccessDenied" else rule.code
         body = json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message}).encode()
         headers = [("x-amzn-requestid", REQUEST_ID), ("Content-Type", "application/x-amz-json-1.0")]
-    if rule.operation == "HeadObject":
+    if rule.operation in {"HeadObject", "HeadBucket"}:
         body = b""
     start_response(f"{rule.status} Refused", [*headers, ("Content-Length", str(len(body)))])
     return [body]

@@ -186,6 +186,7 @@ def test_a_bucket_of_another_account_is_named_as_such(ready, monkeypatch):
         return real(wire, request)
 
     monkeypatch.setattr(Wire, "send", send)
+    Connection.objects.update(bucket_owners={})  # it was another account's when it was first read
     refusal = ready.refusal_of(SetTempRule(ready.lake.bucket, ROOT))
 
     assert refusal["why"] == "not-owned"

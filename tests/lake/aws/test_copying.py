@@ -8,6 +8,7 @@ import pytest
 from lake.aws.access import Lake
 from lake.aws.copying import Copy, copy_in_parts, copy_object
 from lake.aws.errors import AwsError
+from tests.lake.aws.stub import Reply, StubServer, quick
 
 DESCRIBED = {
     "ContentType": "application/x-parquet",
@@ -55,3 +56,19 @@ def test_what_is_gone_is_said_to_be_and_leaves_no_upload(
         copy(lake, Copy(bucket, "gone", bucket, "copy", 4))
     assert raised.value.code in {"NoSuchKey", "NotFound"}
     assert "Uploads" not in s3.list_multipart_uploads(Bucket=bucket)
+
+
+@pytest.mark.parametrize("copy", [in_one, in_parts])
+def test_source_and_destination_have_to_be_of_the_accounts_that_are_known(
+    stub: StubServer, copy: Callable[[Lake, Copy], str]
+) -> None:
+    done = b"<R><UploadId>u</UploadId><ETag>e</ETag></R>"
+    stub.play(Reply(200, done))
+    with quick(stub.url, bucket_owners={"from": "111122223333", "to": "444455556666"}) as lake:
+        copy(lake, Copy("from", "k", "to", "k", 4))
+    of_copies = [one.headers for one in stub.heard if "x-amz-copy-source" in one.headers]
+    assert of_copies
+    for headers in of_copies:
+        assert headers["x-amz-expected-bucket-owner"] == "444455556666"
+        assert headers["x-amz-source-expected-bucket-owner"] == "111122223333"
+    assert all("x-amz-expected-bucket-owner" in one.headers for one in stub.heard)
