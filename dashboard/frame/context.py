@@ -9,11 +9,13 @@ from functools import cached_property
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import timezone
 
 from dashboard.accounts.access import access_of
 from dashboard.accounts.roles import PERMISSIONS, Role
 from dashboard.accounts.scope import WHOLE_CONSOLE, connections_of, current_connection, visible
 from dashboard.connections.models import Connection
+from dashboard.jobs.beats import silent_queues
 from dashboard.web.navigation import GROUPS, NavCount, NavItem, registered
 from dashboard.web.states import LAKE, StateStyle, look_of
 
@@ -88,6 +90,11 @@ class Console:
     def role(self) -> str:
         role = access_of(self._request).role
         return role.value if role else ""
+
+    @cached_property
+    def silent_queues(self) -> tuple[str, ...]:
+        """The queues whose worker does not answer."""
+        return silent_queues(timezone.now())
 
     @property
     def read_only(self) -> bool:

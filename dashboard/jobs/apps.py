@@ -27,9 +27,9 @@ def _connection_of_job(job_id: UUID) -> Iterable[int | None]:
 
 
 def _workers_answer(now: datetime) -> bool:
-    from dashboard.jobs.beats import all_answer
+    from dashboard.jobs.beats import silent_queues
 
-    return all_answer(now)
+    return not silent_queues(now)
 
 
 def _running(connection: int | None) -> NavCount | None:

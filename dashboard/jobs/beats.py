@@ -18,11 +18,14 @@ def note_beat(queue: str, worker: str, now: datetime) -> None:
     WorkerBeat.objects.filter(Q(at__lt=now), queue=queue).update(worker=worker, at=Greatest(F("at"), now))
 
 
-def all_answer(now: datetime) -> bool:
-    """Say whether every queue's worker showed life within SILENT_AFTER; before any has, none is missed."""
+def silent_queues(now: datetime, after: timedelta = SILENT_AFTER) -> tuple[str, ...]:
+    """Return the queues whose worker showed no life for that long; before any has, none is missed."""
+    beats = dict(WorkerBeat.objects.filter(queue__in=QUEUES).values_list("queue", "at"))
+    if len(beats) == len(QUEUES) and all(now - at < after for at in beats.values()):
+        return ()
     signs = last_signs()
     known = [at for at in signs.values() if at is not None]
-    return all(now - (at or min(known)) < SILENT_AFTER for at in signs.values()) if known else True
+    return tuple(queue for queue, at in signs.items() if known and now - (at or min(known)) >= after)
 
 
 def last_signs() -> dict[str, datetime | None]:

@@ -5,9 +5,11 @@ import os
 import tomllib
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from dashboard.processes import programs, redis
+from dashboard.processes.hung import replace_hung
 from dashboard.processes.lock import RunError, free_port, home_lock, is_free, require_free
 from dashboard.processes.preparation import end_sandbox, prepare_console, prepare_people
 from dashboard.processes.strays import end_strays
@@ -50,7 +52,7 @@ def run(choices: Choices, supervisor: Supervisor) -> None:
         supervisor.obey_signals()
         try:
             _start(choices, supervisor)
-            supervisor.watch()
+            supervisor.watch(partial(replace_hung, supervisor))
         finally:
             supervisor.say("stopping")
             supervisor.stop()

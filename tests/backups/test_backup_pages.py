@@ -401,10 +401,9 @@ def test_an_admin_of_the_vault_alone_cannot_have_another_source_read():
     user = person(None, name="sam")
     Grant.objects.create(user=user, connection=mine, role=Role.ADMIN.value)
     values = {"name": "ours", "source": "s3a://a/", "destination": "s3a://b/", "connection": theirs.name}
+    sam = Actor(name="sam", source="page", user=user, proved_at=timezone.now())
     with pytest.raises(NotAllowed):
-        save_plan(
-            Actor(name="sam", source="page", user=user), {**values, "vault_connection": "mine"}, Plan.objects.get()
-        )
+        save_plan(sam, {**values, "vault_connection": "mine"}, Plan.objects.get())
 
 
 def test_what_is_not_there_is_not_found(viewer):

@@ -69,6 +69,8 @@ def test_a_role_that_s3_cannot_take_ends_the_run_and_the_next_one_finishes(groun
     ground.own_rules()
     assert advance_here(start(plan)).state == "complete"
     assert ground.copies() == ground.originals()
+    plan.vault_connection.refresh_from_db()
+    assert plan.vault_connection.bucket_owners == {ground.vault: "123456789012"}
 
 
 def test_a_full_failure_threshold_fails_the_run_with_what_its_report_says_and_a_second_try_copies_the_rest(ground):

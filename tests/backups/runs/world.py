@@ -274,6 +274,7 @@ def inhabit(monkeypatch: Any, world: World) -> World:
         return not world.is_dead and release(*args)
 
     monkeypatch.setattr(jobs, "open_lake", open_lake)
+    monkeypatch.setattr(jobs, "keep_owner", lambda *_: None)  # nobody of this world has an account
     monkeypatch.setattr(jobs, "parts", parts)
     monkeypatch.setattr(lifecycle, "release", release_alive)
     return world

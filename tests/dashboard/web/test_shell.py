@@ -1,6 +1,7 @@
 """The frame around every page: navigation, scope, theme, read-only mode, and nothing inline anywhere."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from django.utils import timezone
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
 from dashboard.audit.log import record
+from dashboard.celery import QUEUES
 from dashboard.connections.models import Connection
+from dashboard.jobs.beats import SILENT_AFTER, note_beat
 from dashboard.jobs.models import Job, JobEvent, JobState
 from dashboard.web import navigation
 from dashboard.web.navigation import NavCount, NavItem
@@ -174,3 +177,13 @@ def test_read_only_mode_is_said_on_every_page(settings: Any) -> None:
 def test_a_job_offers_its_cancel_to_those_who_may(role: Role, may: bool) -> None:
     html = flat(signed_in(role).get(f"/jobs/{job('running').pk}/"))
     assert ("Cancel this job" in html) is may
+
+
+def test_a_worker_that_does_not_answer_is_said_on_every_page_until_it_does() -> None:
+    now, client = timezone.now(), signed_in(Role.VIEWER)
+    for queue in QUEUES:
+        note_beat(queue, f"{queue}@here", now - (SILENT_AFTER if queue == "aws" else timedelta()))
+    for path in ("/tables/", "/jobs/", "/me/"):
+        assert "No worker answers for aws." in flat(client.get(path))
+    note_beat("aws", "aws@here", now)
+    assert "No worker answers" not in flat(client.get("/tables/"))
