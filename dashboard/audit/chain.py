@@ -2,10 +2,11 @@
 
 The key comes from settings.AUDIT_SECRET and is not in the database. Whoever owns the database and not the key can
 therefore not change, remove or slip in an entry before the newest seal unnoticed. What they can do: cut the log off at
-its end, which a seal kept elsewhere tells, and add an entry that is sealed within the hour as if it were an act of now.
+its end, or change what is younger than ten minutes and have it sealed anew, which a seal kept elsewhere tells; and add an
+entry that is sealed as if it were an act of now.
 
 Entries are sealed right after they are committed, and by a tick for those whose process died in between; what is older
-than an hour without a seal gets none. An entry is sealed in the order in which it was found, not by its number:
+than ten minutes without a seal gets none. An entry is sealed in the order in which it was found, not by its number:
 numbers are given before a transaction ends.
 """
 
@@ -32,7 +33,6 @@ SEAL_AT_ONCE = 500
 # Numbers below the newest sealed one can still be committed by slower transactions; older ones only `verify` looks for.
 LATE_NUMBERS = 10_000
 UNSEALED_AFTER = timedelta(minutes=10)
-SEALED_WITHIN = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def verify(expected_head: str = "") -> ChainVerification:
     if late := unsealed.filter(at__lt=timezone.now() - UNSEALED_AFTER).order_by("pk").first():
         breaks.append(
             f"Entry {late.pk} of {late.at:%Y-%m-%d %H:%M} UTC has no seal: either nothing was there to seal it within "
-            "an hour, or it was put in later."
+            "ten minutes, or it was put in later."
         )
     return ChainVerification(sealed, previous if sealed else "", unsealed.count(), tuple(breaks), since)
 
@@ -130,7 +130,7 @@ def _complaint(place: int, seal: AuditSeal, entry: AuditEntry | None, previous: 
 
 
 def _unsealed(newer_than: int) -> Sequence[AuditEntry]:
-    recent = AuditEntry.objects.filter(pk__gt=newer_than, at__gt=timezone.now() - SEALED_WITHIN)
+    recent = AuditEntry.objects.filter(pk__gt=newer_than, at__gt=timezone.now() - UNSEALED_AFTER)
     sealed = AuditSeal.objects.filter(entry__gt=newer_than).values("entry")
     return list(recent.exclude(pk__in=sealed).order_by("pk")[:SEAL_AT_ONCE])
 

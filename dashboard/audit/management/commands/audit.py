@@ -67,8 +67,9 @@ def _proven(since: datetime, head: str) -> list[str]:
     return [
         f"Proven: none of them was changed, removed or slipped in since {since:%Y-%m-%d %H:%M} UTC by anybody who has "
         "the database and not LEVEE_AUDIT_SECRET.",
-        "Not proven: that none was cut off at the end, nor that each is the act of whom it names.",
-        f"Newest seal: {head}. Keep it elsewhere: --head finds it again, and so a log that was cut off.",
+        "Not proven: that none was cut off at the end, that those of the last ten minutes are as they were, nor that "
+        "each is the act of whom it names.",
+        f"Newest seal: {head}. Keep it elsewhere: with --head it proves the first two as well, up to itself.",
     ]
 
 
