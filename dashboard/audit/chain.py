@@ -2,8 +2,8 @@
 
 The key comes from settings.AUDIT_SECRET and is not in the database. Whoever owns the database and not the key can
 therefore not change, remove or slip in an entry before the newest seal unnoticed. What they can do: cut the log off at
-its end, or change what is younger than ten minutes and have it sealed anew, which a seal kept elsewhere tells; and add an
-entry that is sealed as if it were an act of now.
+its end, or change what is younger than ten minutes and have it sealed anew, which a seal kept elsewhere tells; and add
+an entry that is sealed as if it were an act of now.
 
 Entries are sealed right after they are committed, and by a tick for those whose process died in between; what is older
 than ten minutes without a seal gets none. An entry is sealed in the order in which it was found, not by its number:

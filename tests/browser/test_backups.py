@@ -29,7 +29,7 @@ def add_plan(visitor) -> str:
     page = visitor.page
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Source", exact=True).fill("s3a://acme-lake-prod/warehouse/")
-    page.get_by_label("Destination", exact=True).fill("s3a://acme-lake-raw/pool/")
+    page.get_by_label("Destination", exact=True).fill(f"s3a://acme-lake-raw/{name}/")
     page.get_by_label("Schedule", exact=True).fill("0 3 1 1 *")
     page.get_by_label("Schedule", exact=True).press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text(name)

@@ -10,6 +10,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from backups.destinations import overlap
 from backups.models import Plan
 from coordinator.models import CommitStore, Watch
 from dashboard.connections.models import Connection
@@ -93,8 +94,17 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
         "connections": connections,
         "watch": draw(st.lists(watch, max_size=3, unique_by=place)),
         "stores": draw(st.lists(stores, max_size=3, unique_by=lambda table: (table["connection"], table["name"]))),
-        "plans": draw(st.lists(plan, max_size=3, unique_by=lambda table: table["name"])),
+        "plans": apart(draw(st.lists(plan, max_size=3, unique_by=lambda table: table["name"]))),
     }
+
+
+def apart(plans: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The plans without those that copy to the place of an earlier one, which are refused."""
+    kept: list[dict[str, Any]] = []
+    for plan in plans:
+        if not any(overlap(plan["destination"], other["destination"]) for other in kept):
+            kept.append(plan)
+    return kept
 
 
 def rows() -> list[Any]:
