@@ -11,7 +11,7 @@ from django.urls import reverse
 from backups.models import ACTIVE, Plan, Run, RunState
 from backups.queries.cards import moment_of, plans_in_scope
 from backups.queries.rows import age_text
-from dashboard.alerts.problems import Problem, ProblemKind, ProblemSeverity
+from dashboard.alerts.problems import Problem, ProblemKind, ProblemSeverity, register_source
 from dashboard.web.states import look_of
 from dashboard.web.text import file_size, one_line, thousands
 
@@ -166,3 +166,6 @@ def _age(plan: Plan, now: datetime) -> timedelta | None:
 
 def _is_late(age: timedelta | None, plan: Plan) -> bool:
     return age is None or age > timedelta(hours=plan.objective_hours)
+
+
+register_source("backups", backup_problems, *KINDS)

@@ -1,3 +1,5 @@
+from datetime import datetime
+
 from django.apps import AppConfig
 from django.conf import settings
 
@@ -6,18 +8,23 @@ class BackupsConfig(AppConfig):
     name = "backups"
 
     def ready(self) -> None:
-        from backups import inventory_setup, jobs  # noqa: F401 - register the kinds of jobs
-        from backups.alerting import KINDS, backup_problems, backups_section
         from backups.declaration import PlanSection
         from backups.navigation import register_addresses
-        from backups.policies import jobs as policy_jobs  # noqa: F401 - registers the kinds of jobs
         from backups.runs.prices import require_known_items
+        from dashboard.alerts import problems
         from dashboard.alerts.digest import register_section
-        from dashboard.alerts.problems import register_source
         from dashboard.declaration.sections import register
+        from dashboard.jobs import registry
 
+        registry.in_modules.name("backups.inventory_setup", "backups.jobs", "backups.policies.jobs")
         register_addresses()
-        register_source("backups", backup_problems, *KINDS)
-        register_section("backups", backups_section)
+        problems.in_modules.name("backups.alerting")
+        register_section("backups", _section)
         register(PlanSection())
         require_known_items(settings.BACKUP_PRICES)
+
+
+def _section(since: datetime, now: datetime) -> str:
+    from backups.alerting import backups_section
+
+    return backups_section(since, now)

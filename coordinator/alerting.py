@@ -17,7 +17,7 @@ from coordinator.protocols.deadlines import WARNED_BEFORE
 from coordinator.protocols.verdict import State
 from coordinator.repairs.no_button import NO_BUTTON
 from coordinator.repairs.offers import offers_of, without_repair
-from dashboard.alerts.problems import Problem, ProblemKind, ProblemSeverity
+from dashboard.alerts.problems import Problem, ProblemKind, ProblemSeverity, register_source
 
 FINDING = ProblemKind("table-finding", "A table is in trouble", "minutes", threshold=5, most=10_080)
 PENDING = ProblemKind("pending-commit", "A commit is pending", "minutes", threshold=15, least=1, most=10_080)
@@ -201,3 +201,6 @@ def _evidence(evidence: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
 
 def _severity(word: str) -> ProblemSeverity:
     return "critical" if word == "critical" else "info" if word == "info" else "warning"
+
+
+register_source("lake", lake_problems, *KINDS)

@@ -5,11 +5,10 @@ import re
 from django.db.models import Model, Q, QuerySet
 
 from coordinator.models import Bucket, CommitStore, DeltaTable, Watch
-from coordinator.observation.surveys import LONGEST_BUCKET, table_uri
 from dashboard.connections.models import Connection
 from dashboard.declaration.reading import Field, pattern, read_table
 from dashboard.declaration.sections import DeclaredItem, Section
-from lake.delta.uri import TableUri
+from lake.delta.uri import LONGEST_BUCKET, TableUri, table_uri
 
 _STORE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _KINDS = tuple(CommitStore.Kind.values)

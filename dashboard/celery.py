@@ -15,7 +15,6 @@ SEAL_EVERY_SECONDS = 60
 ALERT_EVERY_SECONDS = 60
 SEND_EVERY_SECONDS = 15
 BEAT_EVERY_SECONDS = 30
-QUEUES = ("default", "aws", "spark", "alerts")
 TTL_EVERY_SECONDS = 60
 
 
@@ -51,7 +50,7 @@ app.conf.update(
     worker_hijack_root_logger=False,
     task_default_queue="default",
     task_create_missing_queues=False,
-    task_queues={name: {"exchange": name, "routing_key": name} for name in QUEUES},
+    task_queues={name: {"exchange": name, "routing_key": name} for name in settings.QUEUES},
     timezone="UTC",
     enable_utc=True,
     beat_schedule={
@@ -60,7 +59,10 @@ app.conf.update(
         "alerts": _every(ALERT_EVERY_SECONDS, "dashboard.alerts.tasks.look", "alerts"),
         "messages": _every(SEND_EVERY_SECONDS, "dashboard.alerts.tasks.send", "alerts"),
         "dead-man": _every(ALERT_EVERY_SECONDS, "dashboard.alerts.tasks.call_dead_man", "alerts"),
-        **{f"beat-{queue}": _every(BEAT_EVERY_SECONDS, "dashboard.jobs.ticks.beat", queue, queue) for queue in QUEUES},
+        **{
+            f"beat-{queue}": _every(BEAT_EVERY_SECONDS, "dashboard.jobs.ticks.beat", queue, queue)
+            for queue in settings.QUEUES
+        },
         "observe": _every(settings.OBSERVE_EVERY_SECONDS, "coordinator.tasks.observe_tick", "default"),
         "backups": _every(settings.BACKUP_TICK_SECONDS, "backups.tasks.backup_tick", "default"),
         "ttl": _every(TTL_EVERY_SECONDS, "coordinator.settings.ttl_ticks.ttl_tick", "aws"),

@@ -42,6 +42,8 @@ WEBHOOK_SECRET = env_secret("LEVEE_WEBHOOK_SECRET", LEVEE_HOME / "webhook-secret
 DEAD_MAN_URL = env_given("LEVEE_DEAD_MAN_URL")
 DIGEST_HOUR = env_int("LEVEE_DIGEST_HOUR", 6, least=0, most=23)
 
+QUEUES = ("default", "aws", "spark", "alerts")
+
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -51,7 +53,6 @@ INSTALLED_APPS = [
     "axes",
     "csp",
     "django_htmx",
-    "template_partials.apps.SimpleAppConfig",
     "dashboard.web",
     "dashboard.accounts",
     "dashboard.connections",
@@ -101,6 +102,7 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "OPTIONS": {
             "loaders": _LOADERS,
+            # The app of template_partials does nothing more, and imports Django's admin at every start.
             "builtins": ["template_partials.templatetags.partials", "dashboard.web.templatetags.levee"],
             "context_processors": [
                 "django.template.context_processors.request",

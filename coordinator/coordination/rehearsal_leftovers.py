@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from coordinator.coordination.rehearsal_places import ScratchFolder
 from coordinator.models import CommitStore
-from coordinator.observation.surveys import stores_of, table_uri
+from coordinator.observation.surveys import stores_of
 from coordinator.protocols.wording import counted
 from coordinator.repairs.item_calls import entry_key, registration_key, text
 from dashboard.connections.models import Connection
@@ -15,6 +15,7 @@ from lake.aws.dynamodb import Item
 from lake.aws.errors import AwsError
 from lake.delta.coordinator_items import read_registration
 from lake.delta.log_store import read_entry
+from lake.delta.uri import table_uri
 
 MOST_NAMED = 20
 

@@ -19,7 +19,7 @@ from coordinator.observation.saving import CHUNK, save_readings, save_unchanged
 from coordinator.observation.second_look import MOST_SECOND_LOOKS, SecondLooks, read_table
 from coordinator.observation.settings_of_aws import judge_bucket_again, observe_buckets, observe_stores
 from coordinator.observation.storable import clean_text
-from coordinator.observation.surveys import Survey, survey_for_one_table, survey_stores, table_uri
+from coordinator.observation.surveys import Survey, survey_for_one_table, survey_stores
 from coordinator.observation.targets import TableTarget, TargetBook, known_tables
 from coordinator.observation.workers import Workers
 from coordinator.writer_tests.looking import look_at_open_tests
@@ -28,7 +28,7 @@ from dashboard.connections.models import Connection
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.delta.facts import Provenance
-from lake.delta.uri import TableUri
+from lake.delta.uri import TableUri, table_uri
 
 __all__ = ["PassResult", "observe_connection", "observe_one_table", "survey_for_one_table", "target_of"]
 

@@ -9,7 +9,6 @@ from coordinator.models import Bucket, CommitStore, DeltaTable, Observed, Watch
 from coordinator.observation.bucket_contents import tables_in
 from coordinator.observation.failures import failure_of
 from coordinator.observation.storable import clean_json, make_storable
-from coordinator.observation.surveys import table_uri
 from coordinator.observation.workers import Workers
 from coordinator.protocols.assessment import unread_facts
 from coordinator.protocols.buckets import judge_bucket
@@ -23,6 +22,7 @@ from lake.aws.buckets import BucketDescription, describe_bucket
 from lake.aws.dynamodb import StoreDescription
 from lake.aws.errors import AwsError
 from lake.aws.store_description import read_load
+from lake.delta.uri import table_uri
 
 Described = TypeVar("Described")
 ReadStore = tuple[StoreDescription, dict[str, object]]

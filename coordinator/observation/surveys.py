@@ -19,7 +19,7 @@ from lake.delta import coordinator_items, log_store
 from lake.delta.coordinator_items import read_registration
 from lake.delta.facts import LogStoreEntry, Registration, TableProtocol
 from lake.delta.log_store import place_of, read_entry
-from lake.delta.uri import TableUri
+from lake.delta.uri import TableUri, lookable, table_uri
 from lake.delta.wire import shown
 
 NEWEST_KEPT = 500
@@ -34,8 +34,6 @@ MOST_STRAYS = 20
 WRONG_KEYS = "WrongKeySchema"
 """Code of the error of a DynamoDB table whose keys show that it is no store of its kind."""
 
-LONGEST_BUCKET = 63
-"""Characters of a bucket's name, by S3's own rules."""
 
 SMALL_STORE_ITEMS = 5_000
 """A store of up to this many items (about 1 MB) is scanned in every pass: cheaper than a query for each table."""
@@ -222,23 +220,11 @@ def read_partition(dynamodb: DynamoDB, name: str, table_path: str, *, at_least: 
     return partition
 
 
-def table_uri(path: str) -> TableUri | None:
-    """The place that a path names to the letter; None for one that Levee cannot look at."""
-    try:
-        return _lookable(TableUri.parse(path))
-    except ValueError:
-        return None
-
-
 def _table_of(entry: LogStoreEntry) -> TableUri | None:
     try:
-        return _lookable(place_of(entry))
+        return lookable(place_of(entry))
     except ValueError:
         return None
-
-
-def _lookable(uri: TableUri) -> TableUri | None:
-    return uri if len(uri.bucket) <= LONGEST_BUCKET else None
 
 
 def _place(uri: TableUri | None) -> Place | None:

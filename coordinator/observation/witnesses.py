@@ -16,7 +16,6 @@ from coordinator.observation.surveys import (
     Survey,
     read_partition,
     speaks_of,
-    table_uri,
 )
 from coordinator.observation.targets import KnownTable, TableTarget
 from lake.aws.access import Lake
@@ -34,6 +33,7 @@ from lake.delta.facts import (
     Registration,
 )
 from lake.delta.names import commit_name
+from lake.delta.uri import table_uri
 
 TAIL = 10
 """Published versions below the newest one that each look lists again."""

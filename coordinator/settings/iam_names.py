@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from coordinator.models import Bucket, CommitStore, DeltaTable, Watch
-from coordinator.observation.surveys import table_uri
 from coordinator.settings.iam import Names
 from dashboard.connections.models import Connection
 from lake.aws.arns import KmsKey, kms_key, partition_of
+from lake.delta.uri import table_uri
 
 NEW_STORES = "delta_"
 """How the names of new stores begin where nobody says otherwise: delta_log is Delta's own."""

@@ -3,9 +3,9 @@
 import secrets
 
 from coordinator.models import Watch, WriterTest
-from coordinator.observation.surveys import Place, table_uri
+from coordinator.observation.surveys import Place
 from dashboard.connections.models import Connection
-from lake.delta.uri import TableUri
+from lake.delta.uri import TableUri, table_uri
 
 FOLDER = "_levee_writer_test"
 """Discovery passes over folders whose name begins so, and so does VACUUM of a table around it."""

@@ -6,7 +6,6 @@ from datetime import datetime
 from itertools import islice
 
 from coordinator.models import CommitStore, WriterTest
-from coordinator.observation.surveys import table_uri
 from coordinator.protocols.coordinator_conf import aws_endpoint
 from coordinator.writer_tests.facts import Expected, ScratchCommit, StoredEntry, WriterTestFacts
 from dashboard.connections.models import Connection
@@ -18,7 +17,7 @@ from lake.delta.coordinator_items import read_registration
 from lake.delta.facts import LogStoreEntry, Registration
 from lake.delta.log_store import read_entry
 from lake.delta.names import NameKind, commit_name, parse_name
-from lake.delta.uri import same_table
+from lake.delta.uri import same_table, table_uri
 
 MOST_OBJECTS = 1_000
 """A test leaves about sixty."""

@@ -11,15 +11,14 @@ class AlertsConfig(AppConfig):
 
     def ready(self) -> None:
         from dashboard.accounts.scope import owned_by
+        from dashboard.alerts import problems
         from dashboard.alerts.matching import ensure_default_rules
         from dashboard.alerts.models import Rule
-        from dashboard.alerts.own_health import KINDS, own_problems
-        from dashboard.alerts.problems import register_source
         from dashboard.alerts.queries import nav_count
         from dashboard.connections.held import counted_as
         from dashboard.web.navigation import NavItem, register
 
-        register_source("levee", own_problems, *KINDS)
+        problems.in_modules.name("dashboard.alerts.own_health")
         register(NavItem("Protection", "Alerts", "alerts", "i-alert", place=20, count=nav_count))
         counted_as(Rule, "alert rule", "alert rules")
         owned_by(alert_id=_connection_of_alert)

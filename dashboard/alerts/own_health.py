@@ -16,7 +16,7 @@ from django.urls import reverse
 from dashboard.accounts.door import PASSWORD_ACTS
 from dashboard.alerts.matching import is_told, rule_for
 from dashboard.alerts.models import Message, MessageState, Rule
-from dashboard.alerts.problems import Problem, ProblemKind, look
+from dashboard.alerts.problems import Problem, ProblemKind, look, register_source
 from dashboard.audit.models import AuditEntry, AuditQuerySet
 from dashboard.jobs.beats import last_signs
 from dashboard.jobs.models import Job, JobState
@@ -212,3 +212,6 @@ def _call(url: str) -> bool:
     except (urllib.error.URLError, OSError, ValueError) as error:
         logger.warning("The dead man's URL could not be called: %s", type(error).__name__)
         return False
+
+
+register_source("levee", own_problems, *KINDS)

@@ -1,12 +1,14 @@
 """What can be wrong, as the alerts see it: kinds with a measure, and sources that name every problem there is now.
 
-Apps register kinds and sources from AppConfig.ready, so that alerts know neither tables nor backups.
+Apps name the modules that register kinds and sources, so that alerts know neither tables nor backups.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
+
+from dashboard.loading import AtNeed
 
 ProblemSeverity = Literal["info", "warning", "critical"]
 Unit = Literal["minutes", "hours", "days", "count"]
@@ -74,6 +76,8 @@ class ProblemReport:
     failed: dict[str, str] = field(default_factory=dict)
 
 
+in_modules = AtNeed()
+"""What registers kinds and sources: named by the apps, imported when one is asked for."""
 _kinds: dict[str, ProblemKind] = {}
 _sources: dict[str, tuple[tuple[str, ...], Source]] = {}
 
@@ -86,16 +90,19 @@ def register_source(name: str, source: Source, *kinds: ProblemKind) -> None:
 
 def kind_named(name: str) -> ProblemKind | None:
     """Return the kind, or None for one that no app of this release registers."""
+    in_modules.load()
     return _kinds.get(name)
 
 
 def kinds() -> tuple[ProblemKind, ...]:
     """Return every kind, by name."""
+    in_modules.load()
     return tuple(_kinds[name] for name in sorted(_kinds))
 
 
 def look(now: datetime) -> ProblemReport:
     """Ask every source. One that raises keeps the alerts of its kinds as they are, and is told of by its kinds."""
+    in_modules.load()
     problems: list[Problem] = []
     failed: dict[str, str] = {}
     for kind_names, source in list(_sources.values()):

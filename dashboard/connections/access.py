@@ -1,11 +1,14 @@
 """From a declared connection to a way into AWS, through the endpoints that the deployment allows and no others."""
 
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
 from dashboard.connections.models import Connection
-from lake.aws.access import Access
+
+if TYPE_CHECKING:
+    from lake.aws.access import Access
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -21,8 +24,10 @@ class EndpointNotAllowed(Exception):
         self.endpoint = endpoint
 
 
-def lake_access(connection: Connection) -> Access:
+def lake_access(connection: Connection) -> "Access":
     """Return the access of a connection; raises EndpointNotAllowed. AWS's own endpoints need no permission."""
+    from lake.aws.access import Access  # the AWS client takes longer to import than a command that asks nothing of AWS
+
     endpoints = [url for url in (connection.endpoint_url, connection.dynamodb_endpoint_url) if url]
     for url in endpoints:
         require_allowed(url)

@@ -2,10 +2,10 @@
 
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db.models import F, Max, Q
 from django.db.models.functions import Greatest
 
-from dashboard.celery import QUEUES
 from dashboard.jobs.lifecycle import ALIVE
 from dashboard.jobs.models import Job, WorkerBeat
 
@@ -20,8 +20,8 @@ def note_beat(queue: str, worker: str, now: datetime) -> None:
 
 def silent_queues(now: datetime, after: timedelta = SILENT_AFTER) -> tuple[str, ...]:
     """Return the queues whose worker showed no life for that long; before any has, none is missed."""
-    beats = dict(WorkerBeat.objects.filter(queue__in=QUEUES).values_list("queue", "at"))
-    if len(beats) == len(QUEUES) and all(now - at < after for at in beats.values()):
+    beats = dict(WorkerBeat.objects.filter(queue__in=settings.QUEUES).values_list("queue", "at"))
+    if len(beats) == len(settings.QUEUES) and all(now - at < after for at in beats.values()):
         return ()
     signs = last_signs()
     known = [at for at in signs.values() if at is not None]
@@ -30,8 +30,8 @@ def silent_queues(now: datetime, after: timedelta = SILENT_AFTER) -> tuple[str, 
 
 def last_signs() -> dict[str, datetime | None]:
     """Return when each queue last showed life: by a beat, or by the heartbeat of a job that keeps its worker busy."""
-    signs: dict[str, datetime | None] = dict.fromkeys(QUEUES)
-    signs.update(WorkerBeat.objects.filter(queue__in=QUEUES).values_list("queue", "at"))
+    signs: dict[str, datetime | None] = dict.fromkeys(settings.QUEUES)
+    signs.update(WorkerBeat.objects.filter(queue__in=settings.QUEUES).values_list("queue", "at"))
     busy = Job.objects.filter(state__in=ALIVE).values_list("queue").annotate(at=Max("heartbeat_at"))
     for queue, at in busy.order_by():
         known = signs.get(queue)

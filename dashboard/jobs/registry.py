@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, get_type_hints
 
+from dashboard.loading import AtNeed
+
 if TYPE_CHECKING:
     from dashboard.jobs.context import JobContext
 
@@ -64,6 +66,8 @@ class ParamsUnfit(ValueError):
 
 
 _kinds: dict[str, JobKind] = {}
+in_modules = AtNeed()
+"""What registers kinds: named by the apps, imported when a kind is asked for."""
 
 
 def job_kind(
@@ -86,6 +90,7 @@ def job_kind(
 
 def kind_named(name: str) -> JobKind:
     """Return the kind; raises UnknownKind."""
+    in_modules.load()
     try:
         return _kinds[name]
     except KeyError:
@@ -94,9 +99,11 @@ def kind_named(name: str) -> JobKind:
 
 def changes_lake(name: str) -> bool:
     """Return whether jobs of a kind change the lake; one that nobody knows counts as one that does."""
+    in_modules.load()
     return name not in _kinds or _kinds[name].changes_lake
 
 
 def kind_names() -> tuple[str, ...]:
     """Return the names of all kinds, sorted."""
+    in_modules.load()
     return tuple(sorted(_kinds))

@@ -5,9 +5,10 @@ import os
 from typing import Any
 from uuid import UUID
 
-from celery.signals import worker_shutting_down
+from celery.signals import worker_init, worker_shutting_down
 
 from dashboard.celery import app
+from dashboard.jobs import registry
 from dashboard.jobs.context import process_is_ending
 from dashboard.jobs.execution import execute
 
@@ -21,6 +22,12 @@ def run_job(self: Any, job_id: str) -> None:
         execute(UUID(job_id), f"{self.request.hostname or 'worker'}/{os.getpid()}")
     except Exception:
         logger.exception("Job %s could not be claimed or its outcome not be stored", job_id)
+
+
+@worker_init.connect  # type: ignore[untyped-decorator]
+def know_the_kinds(**_: Any) -> None:
+    """Import all work once, before the children of a prefork pool are made."""
+    registry.in_modules.load()
 
 
 @worker_shutting_down.connect  # type: ignore[untyped-decorator]

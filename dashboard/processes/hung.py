@@ -2,12 +2,12 @@
 
 from datetime import timedelta
 
+from django.conf import settings
 from django.db import DatabaseError, connections
 from django.utils import timezone
 
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import record
-from dashboard.celery import QUEUES
 from dashboard.jobs.beats import silent_queues
 from dashboard.processes.supervisor import Supervisor
 
@@ -23,7 +23,7 @@ def replace_hung(supervisor: Supervisor) -> None:
         silent = set(silent_queues(timezone.now(), HUNG_AFTER))
         for program in supervisor.up_for(HUNG_AFTER.total_seconds()):
             is_hung = bool(program.queues) and silent.issuperset(program.queues)
-            if is_hung or (program.name == CLOCK and silent.issuperset(QUEUES)):
+            if is_hung or (program.name == CLOCK and silent.issuperset(settings.QUEUES)):
                 why = f"has shown no life for {HUNG_AFTER.total_seconds() / 60:.0f} minutes"
                 supervisor.replace(program, why)
                 record(

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from datetime import datetime
 
-import redis
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
@@ -59,6 +58,8 @@ def _database_answers() -> bool:
 
 
 def _redis_answers() -> bool:
+    import redis  # which every command would import with the addresses of the pages
+
     url = redis_client_url(settings.REDIS_URL)
     try:
         with redis.Redis.from_url(url, socket_timeout=PING_SECONDS, socket_connect_timeout=PING_SECONDS) as client:

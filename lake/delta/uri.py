@@ -8,6 +8,8 @@ from urllib.parse import quote, unquote
 
 SCHEMES = ("s3a", "s3", "s3n")
 LONGEST_KEY = 1_024
+LONGEST_BUCKET = 63
+"""Characters of a bucket's name, by S3's own rules."""
 
 _KEPT_IN_URLS = "/!$&'()*+,;=:@~-._"
 """What delta-rs 1.6.0 leaves as it is in a path, beside letters and digits of ASCII."""
@@ -131,3 +133,16 @@ def _key(path: str) -> str:
 
 def _shown(text: str) -> str:
     return ascii(text if len(text) <= 80 else text[:79] + "…")
+
+
+def table_uri(path: str) -> TableUri | None:
+    """The place that a path names to the letter; None for one that Levee cannot look at."""
+    try:
+        return lookable(TableUri.parse(path))
+    except ValueError:
+        return None
+
+
+def lookable(uri: TableUri) -> TableUri | None:
+    """The place, or None where S3 has no bucket of so long a name."""
+    return uri if len(uri.bucket) <= LONGEST_BUCKET else None

@@ -1,5 +1,8 @@
 """The face of `levee`: what it names, what it does not have, and what its commands say of themselves."""
 
+import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -46,3 +49,16 @@ def test_the_help_of_a_command_has_its_own_options_alone() -> None:
     assert said.startswith("usage: levee doctor [-h] [--json]")
     djangos = ("--settings", "--pythonpath", "--traceback", "--no-color", "--verbosity")
     assert [option for option in djangos if option in said] == []
+
+
+def test_a_command_that_asks_nothing_of_aws_imports_no_client_of_it_and_no_engine(tmp_path: Path) -> None:
+    program = (
+        "import sys, django; django.setup(); from coordinator.management.commands import tables;"
+        "print(*sorted({'botocore', 'celery.app.base', 'pyspark', 'redis', 'django.contrib.admin', "
+        "'coordinator.observation.passes'} & set(sys.modules)))"
+    )
+    environment = {**os.environ, "LEVEE_HOME": str(tmp_path), "DJANGO_SETTINGS_MODULE": "dashboard.settings"}
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == []
