@@ -5,10 +5,10 @@ import signal
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 
 from dashboard.audit.models import AuditEntry
-from dashboard.celery import QUEUES
 from dashboard.jobs.beats import note_beat
 from dashboard.processes import hung, programs
 from dashboard.processes.hung import HUNG_AFTER, replace_hung
@@ -44,7 +44,7 @@ def replaced(db, monkeypatch):
 
     def look(*silent: str) -> list[str]:
         now = timezone.now()
-        for queue in QUEUES:
+        for queue in settings.QUEUES:
             note_beat(queue, f"{queue}@here", now - (HUNG_AFTER if queue in silent else timedelta()))
         replace_hung(watched := Watched())
         return watched.replaced
@@ -59,7 +59,7 @@ def replaced(db, monkeypatch):
         (["aws"], ["worker-aws"]),
         (["alerts"], []),
         (["default", "alerts"], ["worker-default"]),
-        (QUEUES, ["worker-default", "worker-aws", "worker-spark", "beat"]),
+        (settings.QUEUES, ["worker-default", "worker-aws", "worker-spark", "beat"]),
     ],
 )
 def test_what_shows_no_life_is_replaced_and_written_down(replaced, silent, names):

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
 from coordinator.models import ObservationPass, Watch
-from dashboard.celery import QUEUES
 from dashboard.connections.models import Connection
 from dashboard.jobs.beats import note_beat
 from dashboard.web import health
@@ -52,7 +52,7 @@ def redis_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("minutes", "status"), [(2, 200), (4, 503)])
 def test_not_ready_when_a_worker_is_silent(minutes: float, status: int) -> None:
     now = timezone.now()
-    for queue in QUEUES:
+    for queue in settings.QUEUES:
         note_beat(queue, "w", now - timedelta(minutes=minutes if queue == "spark" else 0))
     response = Client().get("/readyz")
     assert (response.status_code, response.json()["workers"]) == (status, status == 200)

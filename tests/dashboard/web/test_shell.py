@@ -15,7 +15,6 @@ from django.utils import timezone
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
 from dashboard.audit.log import record
-from dashboard.celery import QUEUES
 from dashboard.connections.models import Connection
 from dashboard.jobs.beats import SILENT_AFTER, note_beat
 from dashboard.jobs.models import Job, JobEvent, JobState
@@ -181,7 +180,7 @@ def test_a_job_offers_its_cancel_to_those_who_may(role: Role, may: bool) -> None
 
 def test_a_worker_that_does_not_answer_is_said_on_every_page_until_it_does() -> None:
     now, client = timezone.now(), signed_in(Role.VIEWER)
-    for queue in QUEUES:
+    for queue in deployed.QUEUES:
         note_beat(queue, f"{queue}@here", now - (SILENT_AFTER if queue == "aws" else timedelta()))
     for path in ("/tables/", "/jobs/", "/me/"):
         assert "No worker answers for aws." in flat(client.get(path))
