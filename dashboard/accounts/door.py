@@ -9,6 +9,7 @@ them out, neither by their name nor from behind their address.
 import math
 import secrets
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,7 +22,7 @@ from django.contrib.auth.models import User
 from django.core import signing
 from django.core.exceptions import ValidationError
 from django.db.models import Max, QuerySet, Sum
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -36,7 +37,7 @@ PASSWORD_ACTS = ("account.sign_in", "account.prove", "account.password")
 
 @dataclass(frozen=True)
 class Slowing:
-    """How failures slow the next try: `free` of them cost nothing, each further one doubles two seconds of waiting."""
+    """How failures slow the next try: `free` cost nothing, the next one two seconds, each further one twice as much."""
 
     free: int
     longest: timedelta
@@ -95,7 +96,7 @@ def waiting_time(request: HttpRequest, name: str) -> timedelta:
 
 def forget_failures(name: str) -> None:
     """Let the person of that name try at once: they were given a new password, or let in again."""
-    AccessAttempt.objects.filter(username=_digest(name)).delete()
+    AccessAttempt.objects.filter(username__startswith=_digest(name)).delete()
 
 
 def remember_browser(request: HttpRequest, response: HttpResponse, user: User) -> None:
@@ -113,16 +114,24 @@ def remember_browser(request: HttpRequest, response: HttpResponse, user: User) -
 
 
 class Door(AxesDatabaseHandler):  # type: ignore[misc]
-    """django-axes with our waits in place of its lock."""
+    """django-axes with our waits in place of its lock, and without the forms that it keeps."""
+
+    def user_login_failed(self, sender: object, credentials: Mapping[str, Any], request: Any, **more: object) -> None:
+        """Keep a failure and nothing of what was typed: any field may hold a password, and the address a secret."""
+        bare = copy(request)
+        bare.GET, bare.POST = QueryDict(), QueryDict()
+        super().user_login_failed(sender, credentials, bare, **more)
+        request.axes_credentials = bare.axes_credentials
 
     def is_locked(self, request: HttpRequest, credentials: Mapping[str, Any] | None = None) -> bool:
         return bool(waiting_time(request, str((credentials or {}).get("username", ""))))
 
 
 def key_of(request: HttpRequest, credentials: Mapping[str, Any] | None) -> str:
-    """Return under what django-axes keeps the failures of these credentials: names, known or not, are not kept."""
+    """Return under what django-axes keeps the failures of these credentials: a digest of the name, since names, known
+    or not, are not kept, and the key of a known browser."""
     name = str((credentials or {}).get("username", ""))
-    return _digest(name, _known_as(request, name))
+    return _digest(name) + _known_as(request, name)
 
 
 def paused(request: HttpRequest, response: HttpResponse, credentials: Mapping[str, Any] | None) -> HttpResponse:
@@ -142,8 +151,8 @@ def _known_as(request: HttpRequest, name: str) -> str:
     return str(known["key"]) if known["name"] == _digest(name) else ""
 
 
-def _digest(name: str, key: str = "") -> str:
-    return salted_hmac(_SALT, f"{key}\n{name}", algorithm="sha256").hexdigest()
+def _digest(name: str) -> str:
+    return salted_hmac(_SALT, name, algorithm="sha256").hexdigest()
 
 
 def _failures(request: HttpRequest, name: str) -> "QuerySet[AccessAttempt]":

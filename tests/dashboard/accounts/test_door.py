@@ -179,14 +179,30 @@ def test_a_name_that_nobody_has_is_written_down_nowhere(clock) -> None:
     assert "Nobody has the name" in AuditEntry.objects.get().detail
 
 
-def test_a_new_password_lets_in_at_once(clock) -> None:
-    fail(clock, 10)
-    link = invitation(Actor.command(), User.objects.get(username="admin"))
+def test_nothing_of_what_was_typed_is_kept_with_a_failure(clock) -> None:
+    client = signed_in()
+    client.post("/prove/?next=kept-query", {"password": "kept-1", "next": "/kept-2/"})
+    client.post("/me/password/", {"old_password": "kept-3", "new_password1": "kept-4", "new_password2": "kept-5"})
+    Client().post("/login/", {"username": "kept-6", "password": "kept-7", "other": "kept-8"})
+    kept = str([*AccessAttempt.objects.values(), *AuditEntry.objects.values()])
+    assert (AccessAttempt.objects.count(), AuditEntry.objects.filter(outcome="refused").count()) == (2, 3)
+    assert "kept-" not in kept
+
+
+@pytest.mark.parametrize("has_signed_in_before", [False, True])
+def test_a_new_password_lets_in_at_once(clock, has_signed_in_before: bool) -> None:
     visitor = Client()
+    if has_signed_in_before:
+        sign_in(visitor)
+        visitor.post("/logout/")
+    for _ in range(OF_A_NAME_FROM_AN_ADDRESS.free + 1):
+        sign_in(visitor, "wrong")
+    assert waits(visitor) == 2
+    link = invitation(Actor.command(), User.objects.get(username="admin"))
     page = visitor.get(link)["Location"]
     new = "another long enough one"
     assert visitor.post(page, {"new_password1": new, "new_password2": new}).status_code == 302
-    assert sign_in(Client(), new).status_code == 302
+    assert sign_in(visitor, new).status_code == 302
 
 
 def test_the_command_line_lets_in_at_once(clock) -> None:
