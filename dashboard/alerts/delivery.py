@@ -6,7 +6,9 @@ says so (`handed_over_at`); if the process dies or the line breaks in between, t
 page, not sent again by itself. The alert it tells of is reminded of in any case.
 """
 
+import itertools
 import logging
+import time
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -19,6 +21,7 @@ LONGEST_PAUSE = timedelta(hours=1)
 GIVES_UP_AFTER = timedelta(days=3)
 CLAIM_LASTS = timedelta(minutes=10)
 AT_ONCE = 200
+TAKES_ON_FOR_SECONDS = 60.0
 
 logger = logging.getLogger(__name__)
 
@@ -46,11 +49,16 @@ Render = Callable[[Message, datetime], None]
 
 
 def deliver_due(now: datetime, transports: Mapping[str, MessageTransport], render: Render) -> int:
-    """Send every message that is due; returns how many were sent. Channels without a transport wait."""
+    """Send what is due; returns how many were sent. Channels without a transport wait.
+
+    Where a server makes every message wait for its answer, the next call goes on: this worker has other work.
+    """
     recover(now)
     due = Message.objects.filter(state=MessageState.WAITING, due_at__lte=now, channel__in=list(transports))
     keys = list(due.order_by("due_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
-    return sum(_deliver(key, now, transports, render) for key in keys)
+    until = time.monotonic() + TAKES_ON_FOR_SECONDS
+    in_time = itertools.takewhile(lambda _: time.monotonic() < until, keys)
+    return sum(_deliver(key, now, transports, render) for key in in_time)
 
 
 def recover(now: datetime) -> None:

@@ -12,7 +12,7 @@ from dashboard.jobs.beats import silent_queues
 from dashboard.processes.supervisor import Supervisor
 
 HUNG_AFTER = timedelta(minutes=5)
-"""Longer than any tick takes; a job shows life of its own, however long it works."""
+"""Longer than a tick takes: that of mails takes on work for one minute. A job shows life of its own."""
 CLOCK = "beat"
 
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from dashboard.alerts import delivery
 from dashboard.alerts.delivery import LONGEST_PAUSE, NotSent, PerhapsSent, deliver_due, pause
 from dashboard.alerts.models import Message, Recipient
 from tests.dashboard.alerts.week import MONDAY, address
@@ -48,6 +49,14 @@ def test_a_message_is_sent_once() -> None:
     message()
     assert [send(MONDAY, taken), send(MONDAY, taken)] == [1, 0]
     assert Message.objects.get().state == "sent"
+
+
+def test_a_server_that_answers_slowly_holds_the_worker_for_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(4):
+        message(number=str(number), message_id=str(number))
+    clock = iter(range(0, 1_000, 25))
+    monkeypatch.setattr(delivery.time, "monotonic", lambda: next(clock))
+    assert [send(MONDAY, taken), send(MONDAY, taken)] == [2, 2]
 
 
 def test_a_message_that_is_not_due_waits() -> None:
