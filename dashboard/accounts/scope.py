@@ -93,14 +93,18 @@ def _paths_to_connection(model: type[Model], *, further: bool = True) -> list[st
     """Return the lookups that lead from a row to the connections that it belongs to."""
     if model is Connection:
         return ["pk"]
-    to = {field.name: field.related_model for field in model._meta.fields if isinstance(field, ForeignKey)}
+    keys = [field for field in model._meta.fields if isinstance(field, ForeignKey)]
+    to = {key.name: key.related_model for key in keys}
     direct = [name for name, target in to.items() if target is Connection]
     if direct or not further:
         return direct
-    paths = [f"{name}__{path}" for name, target in to.items() for path in _paths_to_connection(target, further=False)]
-    if not paths:
+    paths = {name: _paths_to_connection(target, further=False) for name, target in to.items()}
+    leading = [key for key in keys if paths[key.name]]
+    # What a row cannot be without is what it belongs to: a run belongs to its plan, and not to the job that moves it.
+    owners = [key.name for key in leading if not key.null] or [key.name for key in leading]
+    if not owners:
         raise TypeError(f"{model.__name__} belongs to no connection.")
-    return paths
+    return [f"{name}__{path}" for name in owners for path in paths[name]]
 
 
 def connections_of(request: HttpRequest) -> QuerySet[Connection]:

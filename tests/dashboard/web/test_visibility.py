@@ -11,13 +11,15 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import Model
 from django.http import HttpRequest
-from django.test import Client
+from django.test import Client, RequestFactory
 
+from backups.models import Plan, Run
 from coordinator.models import Bucket, CommitStore, DeltaTable
 from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
 from dashboard.accounts.scope import OWN_PAGES, WHOLE_CONSOLE, owned_parts, seen
 from dashboard.connections.models import Connection
+from tests.backups.page_records import make_plan, make_run
 from tests.builders.people import person, signed_in_as
 from tests.dashboard.alerts.test_mail import alert
 from tests.dashboard.jobs.builders import job
@@ -151,6 +153,17 @@ def test_who_operates_one_connection_is_offered_to_stop_its_jobs_alone(world: Wo
     assert client.post(f"/jobs/{under_way.pk}/cancel/").status_code == 302
     Grant.objects.update(role=Role.VIEWER.value)
     assert button not in client.get(f"/jobs/{under_way.pk}/").content.decode()
+
+
+def test_a_run_belongs_to_the_connections_of_its_plan_and_not_to_that_of_its_worker(world: World) -> None:
+    plan = make_plan(connection=world.theirs, vault_connection=world.theirs)
+    run = make_run(plan, "running", worker=world.things["mine"]["job_id"])
+    assert world.client().get(f"/backups/runs/{run.pk}/").status_code == 404
+    request = RequestFactory().get("/")
+    request.user = User.objects.get(username="sam")
+    assert list(seen(request, Run)) == []
+    Plan.objects.update(connection=world.mine)
+    assert list(seen(request, Run)) == [run]
 
 
 MANAGERS = ("objects", "_manager")
