@@ -23,6 +23,7 @@ from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.queries import coordination as queries
 from coordinator.queries.coordination_ahead import plain_commits
+from coordinator.views.addressed import addressed_table
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import seen
 from dashboard.connections.models import Connection
@@ -37,7 +38,7 @@ OF_A_TABLE = (Operation.ENABLE, Operation.DROP, Operation.LEFTOVERS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def start(request: HttpRequest, table_id: int, operation: str) -> HttpResponse:
     """Choose what the act needs, such as the store; POST has everything checked."""
-    table, wanted = _table(request, table_id), _operation(operation, OF_A_TABLE)
+    table, wanted = addressed_table(request, table_id), _operation(operation, OF_A_TABLE)
     if request.method == "POST":
         change = CoordinationRequest(
             wanted,
@@ -67,7 +68,7 @@ def start(request: HttpRequest, table_id: int, operation: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def checks(request: HttpRequest, table_id: int, operation: str, job_id: UUID) -> HttpResponse:
     """Show one plan with the checks that it rests on; POST has it done if they are those of a fresh reading."""
-    table, wanted = _table(request, table_id), _operation(operation, OF_A_TABLE)
+    table, wanted = addressed_table(request, table_id), _operation(operation, OF_A_TABLE)
     job = get_object_or_404(check_jobs(table.uri, wanted), pk=job_id, connection=table.connection)
     return confirm(request, job, *_addresses(table, wanted, job), table)
 
@@ -75,7 +76,7 @@ def checks(request: HttpRequest, table_id: int, operation: str, job_id: UUID) ->
 @require_http_methods(["POST"])
 def rehearsal(request: HttpRequest, table_id: int, operation: str, job_id: UUID) -> HttpResponse:
     """Have the act that was checked tried on a copy of the table's log."""
-    table, wanted = _table(request, table_id), _operation(operation, actions.REHEARSED)
+    table, wanted = addressed_table(request, table_id), _operation(operation, actions.REHEARSED)
     job = get_object_or_404(check_jobs(table.uri, wanted), pk=job_id, connection=table.connection)
     page, context = _shown(request, job, *_addresses(table, wanted, job), table)
     return confirmed(
@@ -178,7 +179,3 @@ def _operation(name: str, allowed: tuple[Operation, ...]) -> Operation:
     if found is None:
         raise Http404(f"Nothing of a table's coordination is called {name}.")
     return found
-
-
-def _table(request: HttpRequest, table_id: int) -> DeltaTable:
-    return get_object_or_404(seen(request, DeltaTable).select_related("connection", "store"), pk=table_id)

@@ -3,16 +3,15 @@
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from coordinator.models import CommitStore, DeltaTable
 from coordinator.queries.writers import observed_of_store, observed_of_table
+from coordinator.views.addressed import addressed_store, addressed_table
 from coordinator.writers.doctor import Examination, examine
 from coordinator.writers.pasted import PasteRefused
 from coordinator.writers.session import ObservedPlace
-from dashboard.accounts.scope import seen
 
 TEXT = "text"
 
@@ -28,7 +27,7 @@ def anywhere(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_table(request: HttpRequest, table_id: int) -> HttpResponse:
     """Examine settings beside what was observed of one table."""
-    table = get_object_or_404(seen(request, DeltaTable).select_related("connection", "store"), pk=table_id)
+    table = addressed_table(request, table_id)
     return _page(request, observed_of_table(table), {"table": table})
 
 
@@ -36,7 +35,7 @@ def of_table(request: HttpRequest, table_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_store(request: HttpRequest, store_id: int) -> HttpResponse:
     """Examine settings beside one commit store."""
-    store = get_object_or_404(seen(request, CommitStore).select_related("connection"), pk=store_id)
+    store = addressed_store(request, store_id)
     return _page(request, observed_of_store(store), {"store": store})
 
 

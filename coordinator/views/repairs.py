@@ -21,9 +21,9 @@ from coordinator.queries import repairs as queries
 from coordinator.queries.table_list import TableFilter
 from coordinator.repairs.confirmed import plan_jobs
 from coordinator.repairs.fresh import Subject
+from coordinator.views.addressed import addressed_table
 from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.scope import seen
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import why_not_writable
 from dashboard.jobs.models import Job
@@ -37,7 +37,7 @@ _LONGEST = 64
 @require_POST
 def plan(request: HttpRequest, table_id: int) -> HttpResponse:
     """Have the repairs of a table planned from a fresh reading, then show the plan of the one that was asked for."""
-    table = _table(request, table_id)
+    table = addressed_table(request, table_id)
     subject = _subject(request.POST)
     scheme = request.POST.get("path_scheme", "")
     job = actions.plan_repairs(Actor.from_request(request), table, scheme if scheme in SCHEMES else "")
@@ -47,7 +47,7 @@ def plan(request: HttpRequest, table_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest, table_id: int, job_id: UUID) -> HttpResponse:
     """Show one plan, call by call; POST carries it out if the digest that was shown is still that of a fresh plan."""
-    table = _table(request, table_id)
+    table = addressed_table(request, table_id)
     job = get_object_or_404(plan_jobs(table), pk=job_id)
     subject = _subject(request.POST if request.method == "POST" else request.GET)
     page = queries.repair_page(table, job, subject)
@@ -164,7 +164,3 @@ def _subject(fields: Any) -> Subject:
 def _address(subject: Subject) -> str:
     version = "" if subject.version is None else str(subject.version)
     return urlencode({"repair": subject.repair, "code": subject.code, "version": version})
-
-
-def _table(request: HttpRequest, table_id: int) -> DeltaTable:
-    return get_object_or_404(seen(request, DeltaTable).select_related("connection", "store"), pk=table_id)

@@ -14,8 +14,8 @@ from coordinator.queries import rescue as queries
 from coordinator.queries import table_page
 from coordinator.rescue import actions
 from coordinator.rescue.confirmed import plan_jobs
+from coordinator.views.addressed import addressed_table
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.scope import seen
 from dashboard.connections.writable import why_not_writable
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
@@ -27,7 +27,7 @@ _LONGEST_ID = 1_200
 @require_http_methods(["GET", "HEAD", "POST"])
 def copies(request: HttpRequest, table_id: int) -> HttpResponse:
     """What the last listing found; POST has the rescue folder listed anew."""
-    table = _table(request, table_id)
+    table = addressed_table(request, table_id)
     if request.method == "POST":
         actions.list_copies_of(Actor.from_request(request), table)
         return SeeOther(reverse("table-rescue", args=[table.pk]))
@@ -37,7 +37,7 @@ def copies(request: HttpRequest, table_id: int) -> HttpResponse:
 @require_POST
 def plan(request: HttpRequest, table_id: int) -> HttpResponse:
     """Have it planned to put one copy back, then show the plan."""
-    table = _table(request, table_id)
+    table = addressed_table(request, table_id)
     try:
         job = actions.plan_copy(Actor.from_request(request), table, request.POST.get("copy", "")[:_LONGEST_ID])
     except JobBusy as busy:
@@ -49,7 +49,7 @@ def plan(request: HttpRequest, table_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest, table_id: int, job_id: UUID) -> HttpResponse:
     """Show one plan, call by call; POST carries it out if the digest that was shown is still that of a fresh plan."""
-    table = _table(request, table_id)
+    table = addressed_table(request, table_id)
     page = queries.restore_page(table, get_object_or_404(plan_jobs(table), pk=job_id))
     context = _plan_context(request, table, page)
     if request.method == "POST":
@@ -93,7 +93,3 @@ def _why_not(actor: Actor, table: DeltaTable, *, loses: bool) -> str:
     if loses and not actor.may("table.repair-losing", table.connection):
         return "Lets readers or writers see another state: needs the admin role."
     return "" if actor.may("table.repair", table.connection) else "Needs the operator role."
-
-
-def _table(request: HttpRequest, table_id: int) -> DeltaTable:
-    return get_object_or_404(seen(request, DeltaTable).select_related("connection", "store"), pk=table_id)

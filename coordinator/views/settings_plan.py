@@ -12,12 +12,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from changes.pages import Confirmed, confirmed, plan_page
-from coordinator.models import Bucket, CommitStore, TtlMigration
+from coordinator.models import TtlMigration
 from coordinator.queries import settings_plan as queries
 from coordinator.settings import actions
 from coordinator.settings.gate import losing_verb, verb_of
 from coordinator.settings.requests import ChangeInvalid, ChangeRequest
 from coordinator.settings_forms import bucket_change, store_change
+from coordinator.views.addressed import addressed_bucket, addressed_store
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import PERMISSIONS
 from dashboard.accounts.scope import seen
@@ -31,7 +32,7 @@ from dashboard.web.answers import SeeOther
 @require_POST
 def change_store(request: HttpRequest, store_id: int) -> HttpResponse:
     """Have one change of a store planned, then show the plan."""
-    store = get_object_or_404(seen(request, CommitStore).select_related("connection"), pk=store_id)
+    store = addressed_store(request, store_id)
     return planned(
         request, store.connection, lambda: store_change(store, request.POST), reverse("store", args=[store.pk])
     )
@@ -40,7 +41,7 @@ def change_store(request: HttpRequest, store_id: int) -> HttpResponse:
 @require_POST
 def change_bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
     """Have one change of a bucket planned, or a sweep's dry run made, then show it."""
-    bucket = get_object_or_404(seen(request, Bucket).select_related("connection"), pk=bucket_id)
+    bucket = addressed_bucket(request, bucket_id)
     back = reverse("bucket", args=[bucket.pk])
     return planned(request, bucket.connection, lambda: bucket_change(bucket, request.POST, timezone.now()), back)
 

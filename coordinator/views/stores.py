@@ -1,7 +1,7 @@
 """Commit stores and buckets: what DynamoDB and S3 may do on their own."""
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from coordinator.models import Bucket, CommitStore
@@ -14,6 +14,7 @@ from coordinator.settings.creation import beside_delta
 from coordinator.settings.requests import ChangeInvalid, CreateStore
 from coordinator.settings.views_of import capacity_advice, expiry_facts, lifecycle_view
 from coordinator.settings_forms import store_creation
+from coordinator.views.addressed import addressed_bucket, addressed_store
 from coordinator.views.settings_plan import planned, why_no_plan
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import connections_of, current_connection, seen
@@ -58,7 +59,7 @@ def stores(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def store(request: HttpRequest, store_id: int) -> HttpResponse:
-    found = get_object_or_404(seen(request, CommitStore).select_related("connection"), pk=store_id)
+    found = addressed_store(request, store_id)
     facts = found.facts if isinstance(found.facts, dict) else {}
     context = {
         "row": queries.store_rows([found])[0],
@@ -79,7 +80,7 @@ def store(request: HttpRequest, store_id: int) -> HttpResponse:
 @require_safe
 def store_ttl(request: HttpRequest, store_id: int) -> HttpResponse:
     """TTL of a store, with the place of a move that is under way; a move is looked at again every few seconds."""
-    found = get_object_or_404(seen(request, CommitStore).select_related("connection"), pk=store_id)
+    found = addressed_store(request, store_id)
     expiry = expiry_facts(found)
     latest = expiry.migration or found.ttl_migrations.first()
     actor = Actor.from_request(request)
@@ -115,7 +116,7 @@ def buckets(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
-    found = get_object_or_404(seen(request, Bucket).select_related("connection"), pk=bucket_id)
+    found = addressed_bucket(request, bucket_id)
     facts = found.facts if isinstance(found.facts, dict) else {}
     row = queries.bucket_rows([found])[0]
     context = {

@@ -1,7 +1,7 @@
 """Pages of one table: overview, commits, entries, jobs and activity."""
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
@@ -11,15 +11,15 @@ from coordinator.documents import open_findings
 from coordinator.models import DeltaTable
 from coordinator.queries import table_page as queries
 from coordinator.queries.table_list import UNPUBLISHED
+from coordinator.views.addressed import addressed_table
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.scope import seen
 from dashboard.web.answers import SeeOther
 from dashboard.web.paging import SIZES, choose_size
 
 
 @require_safe
 def overview(request: HttpRequest, table_id: int) -> HttpResponse:
-    table = _table(request, table_id)
+    table = addressed_table(request, table_id)
     found = queries.overview(table)
     actor = Actor.from_request(request)
     context = {
@@ -37,7 +37,7 @@ def overview(request: HttpRequest, table_id: int) -> HttpResponse:
 @require_safe
 def verdict(request: HttpRequest, table_id: int) -> HttpResponse:
     """The verdict alone, which the overview asks for every 15 s; it says when the rest of the page is older."""
-    table = _table(request, table_id)
+    table = addressed_table(request, table_id)
     found = queries.verdict(table, open_findings(table))
     shown = request.GET.get("shown", "")
     context = {"table": table, "verdict": found, "shown": shown, "moved_on": bool(shown) and shown != _shown(table)}
@@ -46,7 +46,7 @@ def verdict(request: HttpRequest, table_id: int) -> HttpResponse:
 
 @require_safe
 def commits(request: HttpRequest, table_id: int) -> HttpResponse:
-    table = _table(request, table_id)
+    table = addressed_table(request, table_id)
     page, versions = queries.commit_page(table, *_place(request))
     return render(
         request, "coordinator/table_commits.html", _frame(table, "commits") | {"page": page, "versions": versions}
@@ -55,7 +55,7 @@ def commits(request: HttpRequest, table_id: int) -> HttpResponse:
 
 @require_safe
 def commit(request: HttpRequest, table_id: int, version: int) -> HttpResponse:
-    table = _table(request, table_id)
+    table = addressed_table(request, table_id)
     found = queries.one_version(table, version)
     if found is None:
         raise Http404(f"Nothing is known of version {version} of {table.uri}.")
@@ -73,7 +73,7 @@ def commit(request: HttpRequest, table_id: int, version: int) -> HttpResponse:
 
 @require_safe
 def entries(request: HttpRequest, table_id: int) -> HttpResponse:
-    table = _table(request, table_id)
+    table = addressed_table(request, table_id)
     unpublished = request.GET.get("state") == UNPUBLISHED
     page, rows = queries.entry_page(table, *_place(request), unpublished=unpublished)
     context = {"page": page, "rows": rows, "unpublished": unpublished}
@@ -82,7 +82,7 @@ def entries(request: HttpRequest, table_id: int) -> HttpResponse:
 
 @require_safe
 def jobs(request: HttpRequest, table_id: int) -> HttpResponse:
-    table = _table(request, table_id)
+    table = addressed_table(request, table_id)
     page = queries.job_page(table, *_place(request))
     return render(
         request,
@@ -93,7 +93,7 @@ def jobs(request: HttpRequest, table_id: int) -> HttpResponse:
 
 @require_safe
 def activity(request: HttpRequest, table_id: int) -> HttpResponse:
-    table = _table(request, table_id)
+    table = addressed_table(request, table_id)
     page = queries.activity_page(table, *_place(request))
     return render(request, "coordinator/table_activity.html", _frame(table, "activity") | {"page": page})
 
@@ -101,12 +101,8 @@ def activity(request: HttpRequest, table_id: int) -> HttpResponse:
 @require_POST
 def observe(request: HttpRequest, table_id: int) -> HttpResponse:
     """Observe the table now, and go to that job's page."""
-    found = get_object_or_404(seen(request, DeltaTable).select_related("connection"), pk=table_id)
+    found = addressed_table(request, table_id)
     return SeeOther(reverse("job", args=[observe_table(Actor.from_request(request), found.connection, found.place).pk]))
-
-
-def _table(request: HttpRequest, table_id: int) -> DeltaTable:
-    return get_object_or_404(seen(request, DeltaTable).select_related("connection", "store"), pk=table_id)
 
 
 def _place(request: HttpRequest) -> tuple[str, int]:

@@ -9,6 +9,7 @@ from changes.pages import POLL_SECONDS
 from coordinator.models import CommitStore, WriterTest
 from coordinator.queries.writer_tests import row_of
 from coordinator.settings.requests import CleanWriterTest
+from coordinator.views.addressed import addressed_store
 from coordinator.views.settings_plan import planned, why_no_plan
 from coordinator.writer_tests.actions import check_test, make_test, script_for
 from coordinator.writer_tests.places import NoPlaceForTest
@@ -22,7 +23,7 @@ _LONGEST_PLACE = 1_024
 @require_POST
 def make(request: HttpRequest, store_id: int) -> HttpResponse:
     """Note a test, then show its script; a place that cannot be is said on a page that leads back."""
-    store = _store(request, store_id)
+    store = addressed_store(request, store_id)
     try:
         test = make_test(Actor.from_request(request), store, request.POST.get("at", "").strip()[:_LONGEST_PLACE])
     except NoPlaceForTest as reason:
@@ -34,7 +35,7 @@ def make(request: HttpRequest, store_id: int) -> HttpResponse:
 @require_safe
 def show(request: HttpRequest, store_id: int, token: str) -> HttpResponse:
     """One test: what it has shown, its script, and what can be done with it."""
-    store = _store(request, store_id)
+    store = addressed_store(request, store_id)
     row = row_of(_test(request, store, token))
     actor = Actor.from_request(request)
     context = {
@@ -52,7 +53,7 @@ def show(request: HttpRequest, store_id: int, token: str) -> HttpResponse:
 @require_POST
 def check(request: HttpRequest, store_id: int, token: str) -> HttpResponse:
     """Have it looked at now; a look changes nothing."""
-    store = _store(request, store_id)
+    store = addressed_store(request, store_id)
     check_test(Actor.from_request(request), _test(request, store, token))
     return SeeOther(reverse("store-writer-test", args=[store.pk, token]))
 
@@ -60,14 +61,10 @@ def check(request: HttpRequest, store_id: int, token: str) -> HttpResponse:
 @require_POST
 def clean(request: HttpRequest, store_id: int, token: str) -> HttpResponse:
     """Have it planned to remove what the script left, then show the plan."""
-    store = _store(request, store_id)
+    store = addressed_store(request, store_id)
     test = _test(request, store, token)
     back = reverse("store-writer-test", args=[store.pk, token])
     return planned(request, store.connection, lambda: CleanWriterTest(test.store_name, test.token), back)
-
-
-def _store(request: HttpRequest, store_id: int) -> CommitStore:
-    return get_object_or_404(seen(request, CommitStore).select_related("connection"), pk=store_id)
 
 
 def _test(request: HttpRequest, store: CommitStore, token: str) -> WriterTest:

@@ -3,7 +3,7 @@
 import shlex
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
@@ -19,9 +19,9 @@ from coordinator.models import CommitStore, DeltaTable
 from coordinator.queries import table_page
 from coordinator.queries.table_list import MECHANISM_WORDS
 from coordinator.queries.writer_tests import tests_of
+from coordinator.views.addressed import addressed_store, addressed_table
 from coordinator.views.settings_plan import why_no_plan
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.scope import seen
 from lake.delta.facts import Mechanism
 
 READ_LOOKS = {
@@ -42,7 +42,7 @@ WRITE_LOOKS = {
 @require_safe
 def of_table(request: HttpRequest, table_id: int) -> HttpResponse:
     """Session settings for this table, by mechanism and release."""
-    table = _table(request, table_id)
+    table = addressed_table(request, table_id)
     context = _settings(request, Mechanism(table.mechanism), writer_config_of_table(table), [table.uri])
     context["doctor"] = reverse("table-doctor", args=[table.pk])
     context |= _policies(subject_of_table(table), context["chosen_mechanism"], [table.uri])
@@ -52,7 +52,7 @@ def of_table(request: HttpRequest, table_id: int) -> HttpResponse:
 @require_safe
 def of_store(request: HttpRequest, store_id: int) -> HttpResponse:
     """Session settings for the tables of one commit store."""
-    store = get_object_or_404(seen(request, CommitStore).select_related("connection"), pk=store_id)
+    store = addressed_store(request, store_id)
     is_log_store = store.kind == CommitStore.Kind.LOG_STORE
     own = Mechanism.LOG_STORE if is_log_store else Mechanism.COORDINATED_COMMITS
     context = _settings(request, own, writer_config_of_store(store), ["--store", store.name])
@@ -65,7 +65,7 @@ def of_store(request: HttpRequest, store_id: int) -> HttpResponse:
 @require_safe
 def compatibility(request: HttpRequest, table_id: int) -> HttpResponse:
     """Which engines read this table fresh, stale or not at all, and which must never write it."""
-    table = _table(request, table_id)
+    table = addressed_table(request, table_id)
     mechanism = Mechanism(table.mechanism)
     coordinated = mechanism is Mechanism.COORDINATED_COMMITS
     rows = matrix(mechanism, table.reader_features, table.writer_features)
@@ -115,7 +115,3 @@ def _frame(table: DeltaTable, tab: str) -> dict[str, object]:
         "mechanism": table_page.mechanism_word(table),
         "worst_state": table.state,
     }
-
-
-def _table(request: HttpRequest, table_id: int) -> DeltaTable:
-    return get_object_or_404(seen(request, DeltaTable).select_related("connection", "store"), pk=table_id)
