@@ -157,11 +157,11 @@ def refused_passwords(now: datetime) -> Iterator[Problem]:
             cause="sign-in",
             severity="warning",
             measure=count,
-            headline=f"{count:,} wrong passwords were given within an hour.",
+            headline=f"Wrong passwords were given {count:,} times within an hour.",
             since=oldest,
             meaning="Somebody guesses, or somebody has forgotten theirs. Each further failure makes the next try wait.",
-            advice="Look in the audit log whose names and which addresses they are. Who cannot get in, gets a link "
-            "to a new password from an admin.",
+            advice="Look in the audit log whose names they were and where they came from. An admin gives a link "
+            "to a new password to who cannot get in.",
             facts=(("Names", _most(refused, "target_label")), ("Addresses", _most(refused, "ip"))),
             path=f"{reverse('audit')}?action=account.&outcome=refused",
             link="See the audit log",
