@@ -38,8 +38,8 @@ PACES: dict[str, Pace] = {
 class Scene:
     """A lake in memory with one table and its writer."""
 
-    def __init__(self, protocol: str, page: int = 1_000) -> None:
-        self.aws = MemoryAws(page=page)
+    def __init__(self, protocol: str) -> None:
+        self.aws = MemoryAws()
         self.written = MotoLake(self.aws, self.aws, BUCKET, ENDPOINT)
         self.written.store(COORDINATOR, tableId="HASH")
         make = {"log store": log_store_writer, "coordinated": self._coordinated}[protocol]
@@ -78,12 +78,11 @@ def critical(reading: Reading) -> list[tuple[str, int | None]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [20, 1_000])
 @pytest.mark.parametrize("scanned", [True, False])
 @pytest.mark.parametrize("pace", PACES.values(), ids=PACES.keys())
 @pytest.mark.parametrize("protocol", ["log store", "coordinated"])
-def test_a_writer_before_every_request_is_never_called_critical(protocol, pace: Pace, scanned, page):
-    scene = Scene(protocol, page)
+def test_a_writer_before_every_request_is_never_called_critical(protocol, pace: Pace, scanned):
+    scene = Scene(protocol)
     scene.before_requests(pace, lambda number: True)
 
     reading = scene.look(read_table, scanned=scanned)
@@ -122,7 +121,7 @@ def test_a_file_lost_under_a_fast_writer_is_found_in_one_pass(protocol, pace: Pa
 
 
 def listings(scene: Scene) -> int:
-    return scene.aws.count("ListObjectsV2")
+    return scene.aws.count("s3:List")
 
 
 @pytest.mark.parametrize("protocol", ["log store", "coordinated"])
@@ -140,12 +139,11 @@ def test_a_table_made_anew_after_the_scan_has_not_lost_the_commits_of_the_old_on
     scene.written.pending(ROOT, 3)
 
     def make_anew() -> None:
-        scene.aws.objects.clear()
-        scene.aws.tables[scene.written.log_store].clear()
+        scene.aws.memory.buckets[BUCKET].clear()
+        scene.aws.memory.table(scene.written.log_store).items.clear()
         log_store_writer(scene.written, ROOT, commits=1)
 
-    scene.aws.before = meanwhile(make_anew, "ListObjectsV2")
-    scene.aws.page = 1_000
+    scene.aws.before = meanwhile(make_anew, "s3:List")
 
     reading = scene.look(read_table)
 
@@ -156,18 +154,18 @@ def test_a_closed_registration_that_was_removed_after_the_scan_has_lost_nothing(
     scene = Scene("log store")
     closed = registration_item(9, [9], path={"S": scene.written.uri(ROOT)}, acceptingCommits={"BOOL": False})
     scene.aws.put_item(TableName=COORDINATOR, Item=closed)
-    scene.aws.before = meanwhile(scene.aws.tables[COORDINATOR].clear, "ListObjectsV2")
+    scene.aws.before = meanwhile(scene.aws.memory.table(COORDINATOR).items.clear, "s3:List")
 
     reading = scene.look(read_table)
 
     assert (critical(reading), listings(scene)) == ([], 2)
 
 
-@pytest.mark.parametrize(("protocol", "operation"), [("log store", "Query"), ("coordinated", "GetItem")])
-def test_one_look_alone_would_raise_what_is_not_so(protocol, operation: str):
+@pytest.mark.parametrize(("protocol", "asked"), [("log store", "Query"), ("coordinated", "GetItem")])
+def test_one_look_alone_would_raise_what_is_not_so(protocol, asked: str):
     """The writers above are fast enough to deceive a single look."""
     scene = Scene(protocol)
     burst = PACES["more commits than are looked up"]
-    scene.before_requests(burst, lambda number: scene.aws.calls[-1].operation == operation)
+    scene.before_requests(burst, lambda number: scene.aws.calls[-1].operation == f"dynamodb:{asked}")
 
     assert critical(scene.look(read_once, scanned=False)) != []

@@ -1,4 +1,4 @@
-"""An offer is shown exactly where a plan may follow: over planted lakes, over random ones, and over whole histories."""
+"""An offer is shown exactly where a plan may follow, over planted lakes and random ones; tests/schedules has lives."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -6,7 +6,7 @@ from itertools import islice, product
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from changes.plan import ChangePlan
@@ -21,10 +21,7 @@ from lake.delta.facts import LockDomain, TableFacts
 from lake.delta.names import parse_name
 from tests.builders.facts import commit_name, entry, listing, log_object, log_store_facts, temp_name
 from tests.coordinator.protocols.test_hostile_facts import facts
-from tests.coordinator.repairs.coordinated_history import CoordinatedHistory
-from tests.coordinator.repairs.histories import History, LogStoreHistory
 from tests.coordinator.repairs.states import repair_facts
-from tests.coordinator.repairs.test_histories import events, whichever
 from tests.coordinator.repairs.test_planning import PLANNED
 from tests.coordinator.repairs.test_refused_plans import REFUSED
 
@@ -130,52 +127,6 @@ def possible_times(read: TableFacts, name: str) -> list[int | None]:
     accepted = [one.table_timestamp for one in read.registrations if one.table_version == version]
     own = [1] if "/" not in name else []
     return list(dict.fromkeys([*listed, *accepted, *own, None]))
-
-
-# Histories
-
-
-def differences(history: History, happened: list[tuple[Any, ...]]) -> list[tuple[object, object]]:
-    """After each event what is offered, and what a fresh reading of the same lake plans, where they differ."""
-    found: list[tuple[object, object]] = []
-    try:
-        for name, *details in happened:
-            getattr(history, name)(*details)
-            read = history.read()
-            found.append((offered(judged(read.facts, lock_domains=read.lock_domains)), planned(read)))
-    finally:
-        history.kill_all(repairs=True)
-    return [(offer, plan) for offer, plan in found if offer != plan]
-
-
-histories = settings(suppress_health_check=list(HealthCheck))
-
-
-@histories
-@given(
-    events(
-        st.just(("a_day_passes",)),
-        st.tuples(st.just("lose_a_file"), whichever),
-        st.just(("lose_a_temp_file",)),
-        st.just(("write_without_a_lock",)),
-    )
-)
-def test_in_log_store_histories_offers_are_plans(happened):
-    assert differences(LogStoreHistory(), happened) == []
-
-
-@histories
-@given(
-    events(
-        st.just(("a_day_passes",)),
-        st.tuples(st.just("lose_a_file"), whichever),
-        st.just(("keep_the_item",)),
-        st.tuples(st.just("restore_an_older_item"), whichever),
-        st.just(("lose_the_item",)),
-    )
-)
-def test_in_coordinated_histories_offers_are_plans(happened):
-    assert differences(CoordinatedHistory(), happened) == []
 
 
 def test_a_commit_seen_by_a_look_at_the_logs_tail_alone_is_offered():

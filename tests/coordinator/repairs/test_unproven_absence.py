@@ -21,6 +21,7 @@ from coordinator.repairs.reading import read_for_repair
 from lake.delta.facts import TableFacts
 from lake.delta.uri import TableUri
 from tests.builders.facts import commit_name, entry, listing, log_store_facts, temp_name
+from tests.builders.memory_aws import BUCKET
 from tests.coordinator.observation.test_fast_writers import PACES, ROOT, Scene
 from tests.coordinator.repairs.states import repair_facts
 
@@ -68,8 +69,9 @@ def test_a_loss_is_planned_from_one_reading_for_a_repair() -> None:
     scene = Scene("log store")
     scene.writer.step()
     scene.writer.step()
-    for key in [key for key in scene.aws.objects if commit_name(3) in key]:
-        scene.written.delete(key)
+    for key in scene.aws.memory.keys(BUCKET):
+        if commit_name(3) in key:
+            scene.written.delete(key)
 
     assert plans_of(read(scene)) == ["abandon-commit"]
 

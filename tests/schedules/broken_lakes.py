@@ -5,23 +5,25 @@ lost, replaced by somebody's bytes, published from the wrong file or left behind
 hypothesis choice.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from coordinator.repairs.facts import RepairFacts
-from lake.delta.facts import Mechanism, Provenance
+from lake.delta.facts import Provenance
 from lake.delta.names import checksum_name, commit_name
-from tests.builders.facts import TABLE_ID, coordinated_protocol
-from tests.coordinator.repairs.histories import LOG, URI, History
-from tests.coordinator.repairs.memory_lake import MemoryLake, Stored, md5
+from tests.schedules import deltas
+from tests.schedules.clock import NOW
+from tests.schedules.lake import Item, MemoryLake, Stored
+from tests.schedules.place import BUCKET, COORDINATOR, ENDPOINT, LOG, LOG_STORE, PATH
+from tests.schedules.world import empty_lake
 
 Pick = Callable[[Sequence[Any]], Any]
 
-NOW = datetime.fromisoformat("2026-11-20T10:00:00+00:00")
 HOUR = timedelta(hours=1)
+TABLE_ID = "7426a6d4-0b3c-4f6e-9b9a-2f3d4c5b6a71"
 
 
 @dataclass(frozen=True)
@@ -37,33 +39,48 @@ class Written:
 
 @dataclass
 class BrokenLake:
-    """`accepted` holds every commit that a version was ever accepted with, the newest last."""
+    """`accepted` holds every commit that a version was ever accepted with, the newest last.
 
-    history: History
+    `seen` is what earlier looks saw of versions, `encrypted` says that S3 encrypts with a key of its own for each
+    object: then no ETag tells of the bytes.
+    """
+
+    is_coordinated: bool
+    encrypted: bool
+    lake: MemoryLake = field(default_factory=empty_lake)
     accepted: dict[int, list[Written]] = field(default_factory=dict)
+    seen: dict[int, Provenance] = field(default_factory=dict)
 
     @property
-    def lake(self) -> MemoryLake:
-        return self.history.lake
+    def objects(self) -> dict[str, Stored]:
+        return self.lake.buckets[BUCKET]
+
+    def items(self, table: str) -> list[Item]:
+        return self.lake.items(table)
+
+    def etag(self, name: str, data: bytes) -> str:
+        return md5((LOG + name).encode() + data) if self.encrypted else md5(data)
 
     def put(self, name: str, data: bytes, at: datetime) -> None:
-        self.lake.objects[LOG + name] = Stored(data, min(at, NOW))
+        self.objects[LOG + name] = Stored(data, min(at, NOW).replace(microsecond=0), self.etag(name, data))
 
     def put_aside(self, pick: Pick, one: Written) -> None:
         """A temp or staged file; brought back from a version or a backup it has S3's time of then."""
         restored_at = one.at + pick([0, 0, 0, 26, 50]) * HOUR
         self.put(one.name, one.data, restored_at)
 
-    def read(self) -> RepairFacts:
-        return self.history.read()
-
     def surviving(self) -> set[tuple[int, bytes]]:
         """Accepted commits whose bytes lie anywhere, whoever may find them."""
-        everything = {stored.data for stored in self.lake.objects.values()}
+        everything = {stored.data for stored in self.objects.values()}
         return {(v, one.data) for v, commits in self.accepted.items() for one in commits if one.data in everything}
 
     def published(self) -> dict[int, bytes]:
-        return dict(self.history.published())
+        names = ((key.removeprefix(LOG), stored.data) for key, stored in self.objects.items())
+        return {int(name[:20]): data for name, data in names if len(name) == 25 and name[:20].isdecimal()}
+
+
+def md5(data: bytes) -> str:
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
 def commit(version: int, transaction: str, time: int, name: str, at: datetime, **said: object) -> Written:
@@ -126,28 +143,22 @@ def remember(broken: BrokenLake, pick: Pick, version: int, accepted: Written, st
     if not pick([True, False, False]):
         return
     known: dict[str, Any] = {"size": len(accepted.data), "seen_at": accepted.at}
-    known |= {"etag": etag(broken, commit_name(version), accepted.data)}
+    known |= {"etag": broken.etag(commit_name(version), accepted.data)}
     known |= {"digest": md5(accepted.data)} if pick([True, False]) else {}
     if pick([True, False]):
         known |= {
             "store": store,
             "file_name": accepted.name,
             "accepted_size": len(accepted.data),
-            "accepted_etag": etag(broken, accepted.name, accepted.data),
+            "accepted_etag": broken.etag(accepted.name, accepted.data),
             "accepted_at": accepted.at,
             "disputed": len(broken.accepted[version]) > 1,
         }
-    broken.history.seen[version] = Provenance(version, **known)
-
-
-def etag(broken: BrokenLake, name: str, data: bytes) -> str:
-    return md5((LOG + name).encode() + data) if broken.lake.encrypted else md5(data)
+    broken.seen[version] = Provenance(version, **known)
 
 
 def log_store_lake(pick: Pick) -> BrokenLake:
-    history = History(Mechanism.LOG_STORE)
-    broken = BrokenLake(history)
-    broken.lake.encrypted = pick([False, False, True])
+    broken = BrokenLake(is_coordinated=False, encrypted=pick([False, False, True]))
     newest, step, life = pick([1, 2, 3]), pick([60, 6 * 3_600, 30 * 3_600]), pick([86_400, 86_400, 3_600])
     for version in range(newest + 1):
         at = NOW - timedelta(seconds=(newest - version) * step + pick([60, 3 * 86_400]))
@@ -177,25 +188,23 @@ def _log_store_version(
             broken.put_aside(pick, one)
     publish(broken, pick, version, accepted, rivals)
     checksum(broken, pick, version, commits[0])
-    remember(broken, pick, version, commits[0], "delta_log")
+    remember(broken, pick, version, commits[0], LOG_STORE)
     is_over = accepted.at + timedelta(seconds=life) < NOW
     state = pick(["complete", "incomplete", "gone", "gone"] if is_over else ["complete", "complete", "incomplete"])
     if state != "gone":
         item: dict[str, Any] = {
-            "tablePath": {"S": URI},
+            "tablePath": {"S": PATH},
             "fileName": {"S": commit_name(version)},
             "tempPath": {"S": accepted.name},
             "complete": {"S": "true" if state == "complete" else "false"},
         }
         if state == "complete":
             item["expireTime"] = {"N": str(int(accepted.at.timestamp()) + life)}
-        broken.lake.items["delta_log"][URI, commit_name(version)] = item
+        broken.lake.put_item(LOG_STORE, item)
 
 
 def coordinated_lake(pick: Pick) -> BrokenLake:
-    history = History(Mechanism.COORDINATED_COMMITS, coordinated_protocol())
-    broken = BrokenLake(history)
-    broken.lake.encrypted = pick([False, False, True])
+    broken = BrokenLake(is_coordinated=True, encrypted=pick([False, False, True]))
     newest, step = pick([1, 2, 3]), pick([60, 30 * 3_600])
     for version in range(newest + 1):
         at = NOW - timedelta(seconds=(newest - version) * step + pick([60, 3 * 86_400]))
@@ -211,7 +220,10 @@ def _coordinated_version(broken: BrokenLake, pick: Pick, version: int, at: datet
     accepted = commit(version, "first-1", 1_000 * version + 1, name("accepted"), at, attempt=1)
     broken.accepted[version] = [accepted]
     if version == 0:
-        broken.put(commit_name(0), accepted.data, at)
+        properties = deltas.coordination(COORDINATOR, ENDPOINT, TABLE_ID)
+        first = deltas.conversion("CREATE TABLE", properties, deltas.FEATURES, accepted.time)
+        broken.accepted[0] = [replace(accepted, data=first)]
+        broken.put(commit_name(0), first, at)
         return
     rivals = rivals_of(pick, accepted, version, name)
     for one in [accepted, *rivals]:
@@ -219,27 +231,26 @@ def _coordinated_version(broken: BrokenLake, pick: Pick, version: int, at: datet
             broken.put_aside(pick, one)
     publish(broken, pick, version, accepted, rivals)
     checksum(broken, pick, version, accepted)
-    remember(broken, pick, version, accepted, "commits")
+    remember(broken, pick, version, accepted, COORDINATOR)
 
 
 def _registration(broken: BrokenLake, pick: Pick, newest: int) -> None:
     """The table's own item: as it is, older, or lost; beside it one of an upgrade that lost its race."""
-    store = broken.lake.items["commits"]
     state = pick(["here", "here", "here", "here", "older", "lost"])
     version = newest - 1 if state == "older" else newest
     listed = [v for v in range(1, version + 1) if v > version - pick([0, 0, 1, 2])]
     if state != "lost":
-        store[TABLE_ID,] = _item(TABLE_ID, version, broken.accepted[version][0].time, [
-            _element(broken.accepted[v][0], v) for v in listed
-        ])  # fmt: skip
+        elements = [_element(broken.accepted[v][0], v) for v in listed]
+        broken.lake.put_item(COORDINATOR, _item(TABLE_ID, version, broken.accepted[version][0].time, elements))
     if pick([True, False, False]):
-        store["orphan",] = {**_item("orphan", 1, None, []), "hasAcceptedCommits": {"BOOL": False}}
+        left = {**_item("orphan", 1, None, []), "hasAcceptedCommits": {"BOOL": False}}
+        broken.lake.put_item(COORDINATOR, left)
 
 
 def _item(table_id: str, version: int, time: int | None, elements: list[dict[str, Any]]) -> dict[str, Any]:
     item: dict[str, Any] = {
         "tableId": {"S": table_id},
-        "path": {"S": URI},
+        "path": {"S": PATH},
         "acceptingCommits": {"BOOL": True},
         "hasAcceptedCommits": {"BOOL": True},
         "tableVersion": {"N": str(version)},

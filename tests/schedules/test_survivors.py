@@ -6,8 +6,9 @@ The oracle knows the bytes of every commit that was ever accepted, and nothing o
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,25 +20,46 @@ from coordinator.repairs.planning import plan_repairs
 from coordinator.settings.sweep import SweepTable, Tally, sweep_table
 from lake.aws.access import Lake
 from tests.builders.changes import execute_plan
-from tests.coordinator.repairs.broken_lakes import NOW, BrokenLake, coordinated_lake, log_store_lake, rows
-from tests.coordinator.repairs.histories import LOG, URI
-from tests.coordinator.repairs.memory_lake import BUCKET, MemoryLake
+from tests.schedules.broken_lakes import BrokenLake, coordinated_lake, log_store_lake, rows
+from tests.schedules.clients import open_through, read_table_anew, straight_work
+from tests.schedules.clock import NOW, stopped_clock
+from tests.schedules.gate import Gate
+from tests.schedules.place import BUCKET, COORDINATOR, LOG, LOG_STORE, PATH
+from tests.schedules.world import World
 
 MAKERS = [log_store_lake, coordinated_lake]
+LAKES = 150
+"""Lakes of each kind in which every repair is planned at least once."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _straight() -> Iterator[None]:
+    with straight_work():
+        yield
+
+
+@contextmanager
+def clients_of(broken: BrokenLake) -> Iterator[Lake]:
+    """Levee's clients of the lake, at the moment at which it is broken."""
+    with stopped_clock() as clock, open_through(Gate(World(clock, broken.lake), clock)) as lake:
+        yield lake
 
 
 def plans_of(broken: BrokenLake) -> list[ChangePlan]:
-    return [one for one in plan_repairs(broken.read()) if isinstance(one, ChangePlan)]
+    with clients_of(broken) as lake:
+        read = read_table_anew(lake, had_entries=not broken.is_coordinated, seen=broken.seen)
+    return [one for one in plan_repairs(read) if isinstance(one, ChangePlan)]
 
 
-def carry_out(plan: ChangePlan, lake: MemoryLake) -> None:
-    execute_plan(plan, lake, now=lambda: NOW.timestamp())
+def carry_out(plan: ChangePlan, broken: BrokenLake) -> None:
+    with clients_of(broken) as lake:
+        execute_plan(plan, lake)
 
 
 def check_plan(broken: BrokenLake, plan: ChangePlan) -> None:
     """Carry one plan out on a lake of its own, and ask the oracle."""
     after = deepcopy(broken)
-    carry_out(plan, after.lake)
+    carry_out(plan, after)
     assert broken.surviving() <= after.surviving(), f"{plan.title} let the last copy of an accepted commit go"
     if plan.can_lose:
         return
@@ -54,9 +76,9 @@ def accepted(broken: BrokenLake, version: int) -> bytes:
 
 def open_versions(broken: BrokenLake) -> set[int]:
     """Versions of which an item says that something is left to do: incomplete entries, and listed commits."""
-    entries = broken.lake.items["delta_log"].items()
-    incomplete = {int(key[1].partition(".")[0]) for key, item in entries if item["complete"] == {"S": "false"}}
-    items = broken.lake.items["commits"].values()
+    entries = [item for item in broken.items(LOG_STORE) if item["complete"] == {"S": "false"}]
+    incomplete = {int(item["fileName"]["S"].partition(".")[0]) for item in entries}
+    items = broken.items(COORDINATOR)
     return incomplete | {int(one["M"]["version"]["N"]) for item in items for one in item["commits"]["L"]}
 
 
@@ -67,7 +89,7 @@ def check_all(broken: BrokenLake) -> None:
     before, tried = broken.surviving(), set()
     while plan := next((one for one in plans_of(broken) if not one.can_lose and one.digest not in tried), None):
         tried.add(plan.digest)
-        carry_out(plan, broken.lake)
+        carry_out(plan, broken)
         assert before <= broken.surviving()
 
 
@@ -79,12 +101,14 @@ def test_no_repair_lets_the_last_copy_of_an_accepted_commit_go(
     check_all(make(lambda choices: data.draw(st.sampled_from(choices))))
 
 
-def test_every_repair_that_deletes_or_publishes_is_among_those_tried() -> None:
+@pytest.fixture(scope="module")
+def tried() -> list[ChangePlan]:
+    """Every plan of some lakes of each kind."""
+    return [plan for make in MAKERS for broken in some_lakes(make, LAKES) for plan in plans_of(broken)]
+
+
+def test_every_repair_that_deletes_or_publishes_is_among_those_tried(tried: list[ChangePlan]) -> None:
     """With and without an admin's word, where both exist."""
-    tried: Counter[tuple[str, str, bool]] = Counter()
-    for make in MAKERS:
-        for broken in some_lakes(make, 400):
-            tried.update((plan.kind, plan.code, plan.can_lose) for plan in plans_of(broken))
     assert {
         ("publish-commit", "C2", False),
         ("complete-entry", "C4", False),
@@ -102,18 +126,13 @@ def test_every_repair_that_deletes_or_publishes_is_among_those_tried() -> None:
         ("publish-accepted-staged-file", "K6", True),
         ("re-register", "K8", True),
         ("raise-coordinator-version", "K9", False),
-    } <= set(tried)
+    } <= {(plan.kind, plan.code, plan.can_lose) for plan in tried}
 
 
-def test_every_deletion_without_a_word_names_its_proof() -> None:
+def test_every_deletion_without_a_word_names_its_proof(tried: list[ChangePlan]) -> None:
     """Each file has a survivor, an entry that names another, or a comparison just before; each item a comparison."""
-    seen: Counter[str] = Counter()
-    for make in MAKERS:
-        for broken in some_lakes(make, 200):
-            for plan in plans_of(broken):
-                if not plan.can_lose:
-                    seen.update(proven(plan))
-    assert {"survivor", "named", "compared", "completed", "cleared"} <= set(seen)
+    seen = {how for plan in tried if not plan.can_lose for how in proven(plan)}
+    assert {"survivor", "named", "compared", "completed", "cleared"} <= seen
 
 
 def proven(plan: ChangePlan) -> Iterator[str]:
@@ -146,18 +165,22 @@ def some_lakes(make: Callable[[Any], BrokenLake], count: int) -> Iterator[Broken
 @given(st.data())
 def test_no_sweep_lets_the_last_copy_of_an_accepted_commit_go(data: st.DataObject) -> None:
     broken = log_store_lake(lambda choices: data.draw(st.sampled_from(choices)))
-    before, call = broken.surviving(), SweepTable(BUCKET, LOG, NOW.isoformat(), (("delta_log", URI),), "")
+    before = broken.surviving()
     for _ in range(2):
-        lake = cast("Lake", broken.lake)
-        sweep_table(call, lake, delete=True, tally=Tally(), check_cancelled=lambda: None)
+        swept(broken)
         assert before <= broken.surviving()
 
 
 def test_sweeps_delete_what_is_copied_and_what_lost() -> None:
-    swept: Counter[str] = Counter()
-    for broken in some_lakes(log_store_lake, 200):
-        tally, call = Tally(), SweepTable(BUCKET, LOG, NOW.isoformat(), (("delta_log", URI),), "")
-        lake = cast("Lake", broken.lake)
+    counts: Counter[str] = Counter()
+    for broken in some_lakes(log_store_lake, 100):
+        tally = swept(broken)
+        counts.update({"deleted": tally.deleted, "kept": sum(tally.verdicts.values()) - tally.deleted})
+    assert min(counts["deleted"], counts["kept"]) > 25
+
+
+def swept(broken: BrokenLake) -> Tally:
+    call, tally = SweepTable(BUCKET, LOG, NOW.isoformat(), ((LOG_STORE, PATH),), ""), Tally()
+    with clients_of(broken) as lake:
         sweep_table(call, lake, delete=True, tally=tally, check_cancelled=lambda: None)
-        swept.update({"deleted": tally.deleted, "kept": sum(tally.verdicts.values()) - tally.deleted})
-    assert min(swept["deleted"], swept["kept"]) > 50
+    return tally
