@@ -1,18 +1,79 @@
-"""The three roles as groups. Going back keeps them: people may be in them."""
+"""The three roles as groups, roles on single connections, and where people are signed in."""
 
 from typing import Any
 
-from django.db import migrations
+import django.db.models.deletion
+from django.conf import settings
+from django.db import migrations, models
 
 ROLES = ("viewer", "operator", "admin")
 
 
 def create_groups(apps: Any, schema_editor: Any) -> None:
+    """Going back keeps them: people may be in them."""
     groups = apps.get_model("auth", "Group").objects
     for name in ROLES:
         groups.get_or_create(name=name)
 
 
 class Migration(migrations.Migration):
-    dependencies = [("auth", "0012_alter_user_first_name_max_length")]
-    operations = [migrations.RunPython(create_groups, migrations.RunPython.noop)]
+    initial = True
+
+    dependencies = [
+        ("auth", "0012_alter_user_first_name_max_length"),
+        ("connections", "0001_initial_records"),
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name="Grant",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[("viewer", "viewer"), ("operator", "operator"), ("admin", "admin")], max_length=16
+                    ),
+                ),
+                (
+                    "connection",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="grants", to="connections.connection"
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="grants", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [models.UniqueConstraint(fields=("user", "connection"), name="one_grant_a_connection")],
+            },
+        ),
+        migrations.CreateModel(
+            name="SignedIn",
+            fields=[
+                ("session_key", models.CharField(max_length=40, primary_key=True, serialize=False)),
+                ("ip", models.GenericIPAddressField(null=True)),
+                ("user_agent", models.CharField(blank=True, max_length=400)),
+                ("since", models.DateTimeField()),
+                ("seen_at", models.DateTimeField()),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="signed_in",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("-seen_at",),
+                "indexes": [models.Index(fields=["user", "-seen_at"], name="signed_in_of_person")],
+            },
+        ),
+        migrations.RunPython(create_groups, migrations.RunPython.noop),
+    ]

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("connections", "0002_connections_may_be_read_only"),
+        ("connections", "0001_initial_records"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -34,6 +34,18 @@ class Migration(migrations.Migration):
                 (
                     "address",
                     models.CharField(blank=True, help_text="mail address or URL; empty for a person", max_length=500),
+                ),
+                (
+                    "digest",
+                    models.CharField(
+                        choices=[
+                            ("never", "no digest"),
+                            ("daily", "a digest every day"),
+                            ("weekly", "a digest every Monday"),
+                        ],
+                        default="never",
+                        max_length=8,
+                    ),
                 ),
                 ("is_stopped", models.BooleanField(default=False, help_text="asked not to be told any more")),
                 ("last_error", models.CharField(blank=True, max_length=500)),
@@ -112,6 +124,7 @@ class Migration(migrations.Migration):
                 ("facts", models.JSONField(default=list, help_text="[[label, value], ...]")),
                 ("path", models.CharField(blank=True, max_length=400)),
                 ("link", models.CharField(blank=True, help_text="what the button says", max_length=100)),
+                ("also_tell", models.JSONField(default=list, help_text="addresses besides those of the rule")),
                 ("count", models.PositiveIntegerField(default=1)),
                 ("since", models.DateTimeField()),
                 ("opened_at", models.DateTimeField()),

@@ -22,7 +22,7 @@ from dashboard.processes.redis import find_server, prepare, socket_path
 from tests.choosing import slowly
 from tests.waiting import scaled
 
-pytestmark = [pytest.mark.process, pytest.mark.postgres("locks")]
+pytestmark = pytest.mark.process
 
 WAIT_SECONDS = scaled(60)
 
