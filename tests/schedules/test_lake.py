@@ -20,7 +20,7 @@ from tests.schedules.world import World, empty_lake
 
 LOG_STORE, COORDINATOR = "log-store", "coordinator"
 TABLES = {LOG_STORE: ("tablePath", "fileName"), COORDINATOR: ("tableId",)}
-SEQUENCES, LENGTH = 25, 30
+SEQUENCES, LENGTH = 8, 30
 KEYS_OF_OBJECTS = ["log/0.json", "log/1.json", "log/.tmp/1.json.a b", "log/_staged/1.ü.json", "log/_staged/2.json"]
 Do = Callable[[Lake], Any]
 

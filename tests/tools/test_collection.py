@@ -28,6 +28,7 @@ def collected(tmp_path: Path, *arguments: str) -> tuple[int, set[str]]:
     return int(count), {module.partition(".")[0] for module in modules}
 
 
+@pytest.mark.slow
 def test_no_test_module_imports_what_is_slow_to_import(tmp_path: Path) -> None:
     count, packages = collected(tmp_path)
     assert count > 5_000

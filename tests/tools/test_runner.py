@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from tests.choosing import slowly
 from tests.outcomes import without_group
 from tools import test as runner
 
@@ -70,7 +71,9 @@ def test_what_fails_and_then_passes_alone_passes_is_named_and_kept(tmp_path, cap
     assert "the socket was not there yet" in report.read_text()
 
 
-@pytest.mark.parametrize("broken", [{"crashing": CRASHES}, {"unreadable": UNREADABLE}, {"leaving": LEAVES}])
+@pytest.mark.parametrize(
+    "broken", [{"crashing": CRASHES}, slowly({"unreadable": UNREADABLE}), slowly({"leaving": LEAVES})]
+)
 def test_what_breaks_beside_the_tests_is_red_at_once(tmp_path, capfd, broken):
     """However a flaky test beside it would end."""
     assert judged(tmp_path, flaky=FLAKY, **broken).code != 0
@@ -86,6 +89,7 @@ def test_what_fails_again_is_red_and_nothing_is_called_flaky(tmp_path, capfd):
     assert not (tmp_path / "flaky").exists()
 
 
+@pytest.mark.slow
 def test_many_failures_are_red_and_not_tried_again(tmp_path, capfd):
     result = judged(tmp_path, wrong=MANY)
 

@@ -23,7 +23,7 @@ from tests.backups.runs.world import NOW, Killed, World, inhabit, make_plan, sta
 from tests.choosing import slowly
 from tests.waiting import scaled
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 ROUNDS = 40
 
 
