@@ -37,23 +37,12 @@ class SubjectDocument(TypedDict):
     title: str
 
 
-class EarlierDocument(TypedDict):
-    """A text that a tool applies before its last one."""
-
-    tool: Annotated[str, "terraform | cloudformation"]
-    says: str
-    text: str
-
-
 class EquivalentsDocument(TypedDict):
-    """The same change by other tools: each whole text, "" where there is none, with the reason in `not_offered`."""
+    """The same change by other tools, "" where there is none; `not_offered` says why there are no commands."""
 
     aws_cli: Annotated[str, "…"]
     terraform: Annotated[str, "…"]
-    cloudformation: Annotated[str, "…"]
-    earlier: list[EarlierDocument]
-    not_offered: Annotated[dict[str, str], {"terraform": "The tags of delta_log are not known: they were not read."}]
-    says: Annotated[dict[str, str], {"cloudformation": "Then update the stack with this."}]
+    not_offered: Annotated[str, ""]
 
 
 class PlanDocument(SubjectDocument):
@@ -122,14 +111,7 @@ def plan_document(plan: ChangePlan) -> PlanDocument:
 
 
 def equivalents_document(texts: Equivalents) -> EquivalentsDocument:
-    return {
-        "aws_cli": texts.aws_cli,
-        "terraform": texts.terraform,
-        "cloudformation": texts.cloudformation,
-        "earlier": [{"tool": one.tool, "says": one.says, "text": one.text} for one in texts.earlier],
-        "not_offered": dict(texts.not_offered),
-        "says": dict(texts.says),
-    }
+    return {"aws_cli": texts.aws_cli, "terraform": texts.terraform, "not_offered": texts.not_offered}
 
 
 def refusal_document(refusal: Refusal) -> RefusalDocument:

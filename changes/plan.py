@@ -11,28 +11,15 @@ NOTHING_TO_DO = "nothing-to-do"
 
 
 @dataclass(frozen=True, slots=True)
-class EarlierText:
-    """A text that `tool`, "terraform" or "cloudformation", applies before its last one; `says` what to do with it."""
-
-    tool: str
-    says: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Equivalents:
-    """The same change for those who keep infrastructure as code; "" where a tool has no words for it.
+    """The same change without Levee: AWS CLI commands, and what Terraform needs to take the resource over.
 
-    `terraform` and `cloudformation` are whole resources as they will be; `earlier` are applied before them, in order.
-    `not_offered` holds (tool, reason) for each text that would not be right; `says` (tool, what to do with its text).
+    "" where a tool has no words for it; `not_offered` says why there are no commands that would be right.
     """
 
     aws_cli: str = ""
     terraform: str = ""
-    cloudformation: str = ""
-    earlier: tuple[EarlierText, ...] = ()
-    not_offered: tuple[tuple[str, str], ...] = ()
-    says: tuple[tuple[str, str], ...] = ()
+    not_offered: str = ""
 
 
 @dataclass(frozen=True, slots=True)

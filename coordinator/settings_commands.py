@@ -101,8 +101,8 @@ def _plan_lines(plan: PlanDocument) -> Iterator[str]:
     for setting, delta, ours in plan["beside"]:
         yield f"  {setting}: {ours} (Delta would have made: {delta})"
     for tool in equivalents_of(plan):
-        yield from ("", f"{tool.title}: {tool.says}".rstrip(), *(f"  {line}" for line in tool.text.split("\n")))
-    for reason in not_offered_of(plan):
+        yield from ("", f"{tool.title}:", *(f"  {line}" for line in tool.text.split("\n")))
+    if reason := not_offered_of(plan):
         yield from ("", reason)
     if plan["danger"]:
         yield from ("", f"DANGER: {plan['danger']}")

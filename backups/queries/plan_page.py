@@ -9,7 +9,7 @@ from django.utils.dateparse import parse_datetime
 from backups import inventory_setup
 from backups.destinations import is_pool
 from backups.models import Plan
-from backups.policies.documents import PolicyDocument, as_cli, as_json, as_terraform, merge_note, policy_documents
+from backups.policies.documents import PolicyDocument, as_cli, as_json, merge_note, policy_documents
 from backups.policies.jobs import PREFLIGHT_KIND
 from backups.policies.names import PlanNames, names_of
 from backups.queries.rows import Fact
@@ -20,7 +20,6 @@ _HELD_WORDS = {"yes": "Held", "no": "Missing", "unknown": "Not known"}
 _HOW = {"asked": "asked for", "tried": "tried", "simulated": "simulated by IAM", "read": "read in the bucket's policy"}
 FORMS: dict[str, tuple[str, Callable[[PolicyDocument], str]]] = {
     "json": ("JSON", as_json),
-    "terraform": ("Terraform", as_terraform),
     "cli": ("AWS CLI", as_cli),
 }
 _ACCOUNTS = {"source": "Source account", "vault": "Backup account"}

@@ -1,15 +1,12 @@
 """Policies of writers and readers as the page and `levee commits policy` give them."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from coordinator.coordination.least_policies import AccessKind, WriterEngine
-from coordinator.coordination.policy_forms import PolicyForms
-from coordinator.coordination.writer_policies import PolicySubject, policy_of
+from coordinator.coordination.writer_policies import PolicySubject, WriterPolicy, policy_of
 from lake.delta.facts import Mechanism
 
-FORMATS = ("json", "terraform", "cloudformation")
 WORDS = {WriterEngine.SPARK: "Spark", WriterEngine.DELTA_RS: "delta-rs 1.6.0"}
 
 
@@ -18,7 +15,7 @@ class ShownPolicy:
     """One policy on the page; `what` says whom it is for."""
 
     what: str
-    forms: PolicyForms
+    policy: WriterPolicy
 
 
 def shown_policies(subject: PolicySubject, mechanism: Mechanism) -> list[ShownPolicy]:
@@ -30,22 +27,13 @@ def shown_policies(subject: PolicySubject, mechanism: Mechanism) -> list[ShownPo
     ]
 
 
-def policy_json(forms: PolicyForms, mechanism: Mechanism, kind: AccessKind, engine: WriterEngine) -> dict[str, Any]:
+def policy_json(policy: WriterPolicy, mechanism: Mechanism, kind: AccessKind, engine: WriterEngine) -> dict[str, Any]:
     """`levee commits policy --json`."""
     return {
         "mechanism": mechanism.value,
         "role": kind.value,
         "engine": engine.value,
-        "name": forms.name,
-        "policy": forms.document,
-        "notes": list(forms.notes),
-        "terraform": forms.terraform,
-        "cloudformation": forms.cloudformation,
+        "name": policy.name,
+        "policy": policy.document,
+        "notes": list(policy.notes),
     }
-
-
-def policy_text(forms: PolicyForms, form: str) -> Iterator[str]:
-    """The text to paste alone; notes go where the language has a place for them."""
-    if form != "json":
-        yield from (f"# {note}" for note in forms.notes)
-    yield {"json": forms.json, "terraform": forms.terraform, "cloudformation": forms.cloudformation}[form]

@@ -1,10 +1,12 @@
 """The least policies of writers and readers for one table, one store or one folder, from what was observed of them."""
 
+import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from coordinator.coordination.least_policies import AccessKind, PolicyPlace, WriterEngine, least_statements, notes_for
-from coordinator.coordination.policy_forms import PolicyForms, policy_forms
 from coordinator.coordination.session_conf import WriterConfig
 from coordinator.coordination.writer_configs import writer_config_of_store, writer_config_of_table
 from coordinator.models import Bucket, CommitStore, DeltaTable
@@ -18,6 +20,26 @@ from lake.delta.uri import TableUri
 
 PLACEHOLDER = TableUri("s3a", "BUCKET", "PREFIX")
 """Stands where no table of a store is known."""
+
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_+=,.@-]+")
+LONGEST_NAME = 128
+
+
+@dataclass(frozen=True, slots=True)
+class WriterPolicy:
+    """One IAM policy and what it does not say; without a document where the engine cannot do it.
+
+    `name` is what the managed policy is to be called; letters that IAM does not take are hyphens in it.
+    """
+
+    name: str
+    document: dict[str, Any]
+    notes: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return json.dumps(self.document, indent=2, ensure_ascii=False) if self.document else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +94,16 @@ def _lies_in(path: str, place: TableUri) -> bool:
     return f"{path}/".startswith(folder)
 
 
-def policy_of(subject: PolicySubject, mechanism: Mechanism, kind: AccessKind, engine: WriterEngine) -> PolicyForms:
-    """One policy in each form, with what it does not say."""
+def policy_of(subject: PolicySubject, mechanism: Mechanism, kind: AccessKind, engine: WriterEngine) -> WriterPolicy:
+    """One policy, with what it does not say."""
     place = _place(subject, mechanism)
     document = policy_document(least_statements(mechanism, kind, engine, place))
     notes = (*notes_for(mechanism, kind, engine, place), *_notes_on_keys(subject, place))
     name = f"delta-{kind.value}-{subject.uri.name or subject.uri.bucket}"
-    return policy_forms(name, document, notes if document["Statement"] else notes[:1])
+    named = _NOT_IN_NAMES.sub("-", name)[:LONGEST_NAME]
+    if not document["Statement"]:
+        return WriterPolicy(named, {}, notes[:1])
+    return WriterPolicy(named, document, notes)
 
 
 def _place(subject: PolicySubject, mechanism: Mechanism) -> PolicyPlace:

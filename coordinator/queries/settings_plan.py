@@ -15,7 +15,6 @@ from changes.documents import PlanDocument, PlannedResult
 from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.lifecycle_rules import RuleRow, rule_rows
 from coordinator.models import Bucket, CommitStore
-from coordinator.protocols.wording import joined
 from coordinator.settings.gate import PLAN_KEY, PLAN_KIND
 from coordinator.settings.requests import (
     Capacity,
@@ -50,15 +49,14 @@ _BUTTONS = {
 }
 
 
-_TOOLS = {"aws_cli": "AWS CLI", "terraform": "Terraform", "cloudformation": "CloudFormation"}
+_TOOLS = {"aws_cli": "AWS CLI", "terraform": "Terraform"}
 
 
 @dataclass(frozen=True, slots=True)
 class OtherTool:
-    """A text for another tool; `says` what to do with it, "" where that goes without saying."""
+    """A text for another tool."""
 
     title: str
-    says: str
     text: str
 
 
@@ -119,7 +117,7 @@ class SettingsPage(PlanPage):
         return equivalents_of(self.plan)
 
     @property
-    def not_offered(self) -> Sequence[str]:
+    def not_offered(self) -> str:
         return not_offered_of(self.plan)
 
 
@@ -245,22 +243,12 @@ def indented(xml: str) -> str:
 
 
 def equivalents_of(plan: Mapping[str, Any] | None) -> Sequence[OtherTool]:
-    """The same change by other tools, each text in the order in which it is applied."""
+    """The same change by other tools."""
     texts = plan["equivalents"] if plan else {}
-    shown: list[OtherTool] = []
-    for key, title in _TOOLS.items():
-        # A plan stored before there were several texts has one of each tool, and no word on it.
-        steps = [(one["says"], one["text"]) for one in texts.get("earlier", ()) if one["tool"] == key]
-        steps += [(texts.get("says", {}).get(key, ""), texts[key])] if texts.get(key) else []
-        numbered = [f"{title}, {number} of {len(steps)}" for number in range(1, len(steps) + 1)]
-        titles = numbered if len(steps) > 1 else [title]
-        shown += [OtherTool(name, says, text) for name, (says, text) in zip(titles, steps, strict=False)]
-    return shown
+    return [OtherTool(title, texts[key]) for key, title in _TOOLS.items() if texts.get(key)]
 
 
-def not_offered_of(plan: Mapping[str, Any] | None) -> Sequence[str]:
-    """Why a tool has no text: each reason once, with the tools that it is of."""
-    reasons: dict[str, list[str]] = {}
-    for key, reason in (plan["equivalents"].get("not_offered", {}) if plan else {}).items():
-        reasons.setdefault(reason, []).append(_TOOLS[key])
-    return [f"Not offered for {joined(tools)}: {reason}" for reason, tools in reasons.items()]
+def not_offered_of(plan: Mapping[str, Any] | None) -> str:
+    """Why there are no commands of the AWS CLI, "" where there are."""
+    reason = plan["equivalents"]["not_offered"] if plan else ""
+    return f"Not offered for {_TOOLS['aws_cli']}: {reason}" if reason else ""

@@ -5,7 +5,6 @@ import json
 from changes.calls import Call
 from changes.plan import ChangePlan, Equivalents, Refusal
 from coordinator.protocols.stores import LOG_STORE, TTL_ATTRIBUTE
-from coordinator.settings.declared_table import DeclaredTable
 from coordinator.settings.equivalents import created, dynamodb_cli
 from coordinator.settings.requests import CreateStore
 from coordinator.settings.store_calls import (
@@ -169,23 +168,7 @@ def _consequences(change: CreateStore) -> tuple[str, ...]:
 
 def _equivalents(change: CreateStore, facts: StoreFacts) -> Equivalents:
     calls = [(call.verb, json.loads(call.request)) for call in _calls(change, "") if isinstance(call, StoreCall)]
-    cli = dynamodb_cli(calls, facts.region)
-    if facts.description is not None:
-        reason = f"{change.name} exists already, in part: finish it here, then it is offered with its next change."
-        return Equivalents(cli, not_offered=(("terraform", reason), ("cloudformation", reason)))
-    table = DeclaredTable(
-        name=change.name,
-        keys=EXPECTED_KEYS[change.kind],
-        on_demand=change.capacity.on_demand,
-        deletion_protection=change.deletion_protection,
-        recovery=change.recovery,
-        read=change.capacity.read,
-        write=change.capacity.write,
-        ttl=(TTL_ATTRIBUTE, True) if change.ttl and change.kind == LOG_STORE else None,
-        encryption=change.encryption,
-        tags=change.tags,
-    )
-    return created(table, facts.region, cli)
+    return created(change.name, facts.region, dynamodb_cli(calls, facts.region))
 
 
 def _key_in_words(encryption: str) -> str:

@@ -7,7 +7,6 @@ from coordinator.settings.iam import FeaturePolicy, Names, PolicyStatement, key_
 from lake.aws.arns import literal
 
 _STORE_DESCRIBES = ("dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive", "dynamodb:DescribeContinuousBackups")
-_ALL_OF_A_STORE = (*_STORE_DESCRIBES, "dynamodb:ListTagsOfResource")
 """What a text that declares a whole table is made from."""
 _STORE_CHANGES = ("dynamodb:UpdateTimeToLive", "dynamodb:UpdateContinuousBackups")
 _BUCKET_SETTINGS = (
@@ -111,7 +110,7 @@ def _spark(names: Names, writes: Sequence[str]) -> Iterator[PolicyStatement]:
 
 
 def _change_stores(names: Names) -> Iterator[PolicyStatement]:
-    yield _of_stores(names, (*_ALL_OF_A_STORE, "dynamodb:UpdateTable", *_STORE_CHANGES), names.all_stores)
+    yield _of_stores(names, (*_STORE_DESCRIBES, "dynamodb:UpdateTable", *_STORE_CHANGES), names.all_stores)
 
 
 def _create_stores(names: Names) -> Iterator[PolicyStatement]:

@@ -25,7 +25,6 @@ from coordinator.writer_tests.cleaning import plan_clean
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
 from lake.aws.buckets import describe_bucket
-from lake.aws.dynamodb import StoreDescription
 from lake.aws.errors import AwsError
 from lake.aws.identity import caller
 from lake.aws.lifecycle import is_owned_by, read_lifecycle
@@ -60,11 +59,8 @@ def read_store(connection: Connection, lake: Lake, store_name: str, now: datetim
     """One DynamoDB table and what is known of the entries in it. Raises AwsError where it cannot be described."""
     store = CommitStore.objects.filter(connection=connection, name=store_name).first()
     found = describe(lake, store_name)
-    tags, tags_unread = _tags(lake, found)
     if store is None:
-        return StoreFacts(
-            store_name, connection.region, found, account=account_of(lake), tags=tags, tags_unread=tags_unread
-        )
+        return StoreFacts(store_name, connection.region, found, account=account_of(lake))
     counts = expiry_counts(store, now)
     return StoreFacts(
         name=store_name,
@@ -77,19 +73,7 @@ def read_store(connection: Connection, lake: Lake, store_name: str, now: datetim
         incomplete=counts.incomplete,
         unpublished=_unpublished(store),
         advice=capacity_advice(store, now),
-        tags=tags,
-        tags_unread=tags_unread,
     )
-
-
-def _tags(lake: Lake, found: StoreDescription | None) -> tuple[tuple[tuple[str, str], ...] | None, str]:
-    """The table's tags, None with the reason where they cannot be read: no plan rests on them, just its text."""
-    if found is None or not found.arn:
-        return None, "there is no table"
-    try:
-        return lake.dynamodb.tags(found.arn), ""
-    except AwsError as error:
-        return None, str(error)
 
 
 def _unpublished(store: CommitStore) -> int:

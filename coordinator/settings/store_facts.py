@@ -30,8 +30,7 @@ class StoreFacts:
 
     `kind` is what Levee knows it as, "" where it does not. `expired` and `incomplete` count entries that are past their
     time, or that have none; None where they were not counted. `unpublished` counts those that carry a time although the
-    file of their commit is not there. `account` is "" where it could not be told. `tags` are None where they were not
-    read, with the reason in `tags_unread`.
+    file of their commit is not there. `account` is "" where it could not be told.
     """
 
     name: str
@@ -44,8 +43,6 @@ class StoreFacts:
     incomplete: int | None = None
     unpublished: int = 0
     advice: CapacityAdvice | None = None
-    tags: tuple[tuple[str, str], ...] | None = None
-    tags_unread: str = "they were not read"
 
     @property
     def arn(self) -> str:

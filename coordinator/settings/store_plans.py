@@ -1,15 +1,14 @@
 """Plans for commit stores: create one, change its capacity, protection, recovery and TTL. Pure: nothing is sent."""
 
 import json
-from collections.abc import Mapping
-from typing import Any, assert_never
+from typing import assert_never
 
 from changes.calls import Call
 from changes.plan import NOTHING_TO_DO, ChangePlan, Refusal
 from coordinator.protocols.stores import COMMIT_COORDINATOR, TTL_ATTRIBUTE
 from coordinator.protocols.wording import counted, joined, thousands, verb
 from coordinator.settings.creation import plan_creation
-from coordinator.settings.equivalents import changed, dynamodb_cli, ttl_moved
+from coordinator.settings.equivalents import changed, dynamodb_cli, ttl_block, ttl_moved
 from coordinator.settings.requests import (
     Capacity,
     ChangeCapacity,
@@ -87,15 +86,18 @@ def _capacity(change: ChangeCapacity, facts: StoreFacts, found: StoreDescription
         f"Make {change.name} {capacity_in_words(wanted)}",
         (call,),
         _of_capacity(wanted, facts),
-        _capacity_settings(wanted),
+        _declares_capacity(wanted),
     )
 
 
-def _capacity_settings(wanted: Capacity) -> dict[str, Any]:
-    """As in `DeclaredTable`: a limit of requests on demand is no setting of a table with capacity of its own."""
+def _declares_capacity(wanted: Capacity) -> str:
     if wanted.on_demand:
-        return {"on_demand": True, "read": 0, "write": 0}
-    return {"on_demand": False, "read": wanted.read, "write": wanted.write, "most_read": None, "most_write": None}
+        return 'billing_mode = "PAY_PER_REQUEST"'
+    return f'billing_mode = "PROVISIONED", read_capacity = {wanted.read} and write_capacity = {wanted.write}'
+
+
+def _hcl(value: bool) -> str:
+    return str(value).lower()
 
 
 def _of_capacity(wanted: Capacity, facts: StoreFacts) -> tuple[str, ...]:
@@ -129,8 +131,11 @@ def _protection(change: ChangeProtection, facts: StoreFacts, found: StoreDescrip
     )
     told = "Deleting the table then takes a change of this setting first." if change.on else "Nothing else changes."
     danger = "" if change.on else "One call can then delete the store, with every commit not yet published."
-    title = f"Switch deletion protection of {change.name} {word}"
-    return _plan(change, facts, title, (call,), (told,), {"deletion_protection": change.on}, danger)
+    title, declares = (
+        f"Switch deletion protection of {change.name} {word}",
+        f"deletion_protection_enabled = {_hcl(change.on)}",
+    )
+    return _plan(change, facts, title, (call,), (told,), declares, danger)
 
 
 def _recovery(change: ChangeRecovery, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
@@ -154,7 +159,8 @@ def _recovery(change: ChangeRecovery, facts: StoreFacts, found: StoreDescription
     told = "The table can then be restored, into a new one, as of any second of the last 35 days from now on."
     danger = "" if change.on else "The backups of the last 35 days go at once and do not come back."
     title = f"Switch point-in-time recovery of {change.name} {word}"
-    return _plan(change, facts, title, (call,), (told,) if change.on else (), {"recovery": change.on}, danger)
+    declares = f"point_in_time_recovery {{ enabled = {_hcl(change.on)} }}"
+    return _plan(change, facts, title, (call,), (told,) if change.on else (), declares, danger)
 
 
 def _enable_ttl(change: EnableTtl, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
@@ -187,7 +193,7 @@ def _enable_ttl(change: EnableTtl, facts: StoreFacts, found: StoreDescription) -
     if facts.incomplete:
         told.append(f"{counted(facts.incomplete, 'incomplete entry', 'incomplete entries')} have no time and stay.")
     title = f"Switch TTL of {change.name} on, by {TTL_ATTRIBUTE}"
-    return _plan(change, facts, title, (call,), tuple(told), {"ttl": (TTL_ATTRIBUTE, True)})
+    return _plan(change, facts, title, (call,), tuple(told), ttl_block(TTL_ATTRIBUTE, on=True))
 
 
 def _migrate_ttl(change: MigrateTtl, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
@@ -245,7 +251,7 @@ def _disable_ttl(change: DisableTtl, facts: StoreFacts, found: StoreDescription)
         kept = "Registrations stay for good, as readers and writers need them."
     told = (kept, "Items may still expire for up to an hour.")
     title = f"Switch TTL of {change.name} off"
-    return _plan(change, facts, title, (call,), told, {"ttl": (found.ttl_attribute, False)})
+    return _plan(change, facts, title, (call,), told, ttl_block(found.ttl_attribute, on=False))
 
 
 def _why_no_ttl(change: EnableTtl | MigrateTtl, facts: StoreFacts, found: StoreDescription) -> Refusal | None:
@@ -285,7 +291,7 @@ def _plan(
     title: str,
     calls: tuple[StoreCall, ...],
     consequences: tuple[str, ...],
-    settings: Mapping[str, Any],
+    declares: str,
     danger: str = "",
 ) -> ChangePlan:
     cli = dynamodb_cli([(call.verb, json.loads(call.request)) for call in calls], facts.region)
@@ -297,7 +303,7 @@ def _plan(
         consequences,
         conditions=_conditions(facts),
         danger=danger,
-        equivalents=changed(facts, cli, **settings),
+        equivalents=changed(facts, cli, declares),
     )
 
 

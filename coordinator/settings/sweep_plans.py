@@ -155,8 +155,7 @@ def _equivalents(change: Sweep, tally: Tally) -> Equivalents:
             f"# {counted(more, 'more file')}, each judged finished, {'has' if more == 1 else 'have'} no line here: run "
             "these, then plan the sweep again for the next."
         )
-    reason = "A sweep is no setting: there is nothing to declare."
-    return Equivalents("\n".join(lines), not_offered=(("terraform", reason), ("cloudformation", reason)))
+    return Equivalents("\n".join(lines))
 
 
 def _kept(tally: Tally) -> list[str]:

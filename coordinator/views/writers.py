@@ -103,7 +103,7 @@ def _policies(subject: PolicySubject, chosen: object, named: list[str]) -> dict[
     return {
         "policies": shown_policies(subject, mechanism),
         "policy_place": subject.uri.s3a,
-        "policy_command": shlex.join([*words, "--format", "terraform"]),
+        "policy_command": shlex.join(words),
     }
 
 

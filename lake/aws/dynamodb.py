@@ -10,7 +10,7 @@ from lake.aws.answers import AwsResponse, malformed, read_error, request_id
 from lake.aws.endpoints import RequestUrl
 from lake.aws.errors import AwsError
 from lake.aws.parallel import merge
-from lake.aws.store_description import StoreDescription, describe_store, read_tags
+from lake.aws.store_description import StoreDescription, describe_store
 from lake.aws.wire import Request, RequestCount, Wire
 
 __all__ = ["DynamoDB", "Item", "ItemWrite", "StoreDescription"]
@@ -86,10 +86,6 @@ class DynamoDB:
     def describe(self, name: str) -> StoreDescription:
         """The table's settings. Raises AwsError where DescribeTable itself fails; the rest may stay unknown."""
         return describe_store(self.ask, name)
-
-    def tags(self, arn: str) -> tuple[tuple[str, str], ...]:
-        """Every tag of a table, as (key, value). Raises AwsError."""
-        return read_tags(self.ask, arn)
 
     def update_item(
         self, table: str, key: Item, *, update: str, condition: str, names: Mapping[str, str], values: Item

@@ -25,9 +25,7 @@ class StoreDescription:
     `key_schema` holds (attribute, "HASH" or "RANGE", type "S", "N" or "B"). Capacities are units per second, 0 on
     demand. `item_count` and `size_bytes` are DynamoDB's own, up to six hours old. `unknown` holds (fact, reason) for
     each fact whose operation failed: "time to live" and "point-in-time recovery". `encryption` is the ARN of a KMS key,
-    "" for one of DynamoDB's own. `most_read_units` and `most_write_units` limit requests on demand, None where nothing
-    does; `recovery_days` is how far back the table can be restored. `other_parts` names what else DescribeTable says of
-    the table's settings, replicas among it.
+    "" for one of DynamoDB's own.
     """
 
     name: str
@@ -49,48 +47,7 @@ class StoreDescription:
     global_indexes: tuple[str, ...] = ()
     local_indexes: tuple[str, ...] = ()
     encryption: str = ""
-    most_read_units: int | None = None
-    most_write_units: int | None = None
-    recovery_days: int | None = None
-    other_parts: tuple[str, ...] = ()
     unknown: tuple[tuple[str, str], ...] = ()
-
-
-# Members of TableDescription that are read here, and those that say nothing of settings; GlobalTableVersion and the
-# replication mode come with Replicas.
-_READ = frozenset(
-    {
-        "AttributeDefinitions",
-        "BillingModeSummary",
-        "CreationDateTime",
-        "DeletionProtectionEnabled",
-        "GlobalSecondaryIndexes",
-        "ItemCount",
-        "KeySchema",
-        "LocalSecondaryIndexes",
-        "OnDemandThroughput",
-        "ProvisionedThroughput",
-        "SSEDescription",
-        "StreamSpecification",
-        "TableArn",
-        "TableClassSummary",
-        "TableName",
-        "TableSizeBytes",
-        "TableStatus",
-    }
-)
-_NO_SETTING = frozenset(
-    {
-        "ArchivalSummary",
-        "GlobalTableSettingsReplicationMode",
-        "GlobalTableVersion",
-        "LatestStreamArn",
-        "LatestStreamLabel",
-        "RestoreSummary",
-        "TableId",
-        "WarmThroughput",
-    }
-)
 
 
 def describe_store(ask: Ask, name: str) -> StoreDescription:
@@ -132,8 +89,6 @@ def _table_facts(table: dict[str, Any]) -> dict[str, Any]:
         "stream_view": _stream_view(table),
         "global_indexes": _index_names(table, "GlobalSecondaryIndexes"),
         "local_indexes": _index_names(table, "LocalSecondaryIndexes"),
-        **_on_demand_limits(table.get("OnDemandThroughput") or {}),
-        "other_parts": tuple(sorted(name for name, said in table.items() if said and name not in _READ | _NO_SETTING)),
         "encryption": str((table.get("SSEDescription") or {}).get("KMSMasterKeyArn") or ""),
     }
 
@@ -148,13 +103,6 @@ def _key_schema(table: dict[str, Any]) -> tuple[tuple[str, str, str], ...]:
 def _billing(table: dict[str, Any]) -> str:
     on_demand = (table.get("BillingModeSummary") or {}).get("BillingMode") == "PAY_PER_REQUEST"
     return "on_demand" if on_demand else "provisioned"
-
-
-def _on_demand_limits(said: dict[str, Any]) -> dict[str, Any]:
-    """DynamoDB says -1 where there is no limit."""
-    limits = (said.get("MaxReadRequestUnits"), said.get("MaxWriteRequestUnits"))
-    read, write = (int(units) if units is not None and int(units) > 0 else None for units in limits)
-    return {"most_read_units": read, "most_write_units": write}
 
 
 def _moment(seconds: Any) -> datetime | None:
@@ -178,24 +126,8 @@ def _time_to_live(ask: Ask, name: str) -> dict[str, Any]:
 def _recovery(ask: Ask, name: str) -> dict[str, Any]:
     said = ask("DescribeContinuousBackups", {"TableName": name}).get("ContinuousBackupsDescription") or {}
     recovery = said.get("PointInTimeRecoveryDescription") or {}
-    status, days = recovery.get("PointInTimeRecoveryStatus"), recovery.get("RecoveryPeriodInDays")
-    return {
-        "point_in_time_recovery": None if status is None else status == "ENABLED",
-        "recovery_days": days if isinstance(days, int) else None,
-    }
-
-
-def read_tags(ask: Ask, arn: str) -> tuple[tuple[str, str], ...]:
-    """Every tag of a table as (key, value), those of AWS's own (aws:…) among them. Raises AwsError."""
-    found: list[tuple[str, str]] = []
-    token = ""
-    while True:
-        said = ask("ListTagsOfResource", {"ResourceArn": arn, **({"NextToken": token} if token else {})})
-        found += [(str(one["Key"]), str(one["Value"])) for one in said.get("Tags") or ()]
-        following = str(said.get("NextToken") or "")
-        if following in ("", token):
-            return tuple(found)
-        token = following
+    status = recovery.get("PointInTimeRecoveryStatus")
+    return {"point_in_time_recovery": None if status is None else status == "ENABLED"}
 
 
 @dataclass(frozen=True, slots=True)

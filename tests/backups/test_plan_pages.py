@@ -145,7 +145,7 @@ def test_only_admins_plan(role):
     assert "Edit the plan" not in client.get(PAGE).content.decode()
 
 
-@pytest.mark.parametrize(("form", "word"), [("json", '"Version"'), ("terraform", "aws_iam_role"), ("cli", "aws iam")])
+@pytest.mark.parametrize(("form", "word"), [("json", '"Version"'), ("cli", "aws iam")])
 def test_policies_are_shown_for_the_real_names_in_each_form(form, word):
     make_plan()
     html = unescape(signed_in(Role.VIEWER).get(f"{PAGE}policies/?form={form}").content.decode())

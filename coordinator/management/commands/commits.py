@@ -17,7 +17,7 @@ from coordinator.coordination.contract import CommitsJob, CommitsJson, Preflight
 from coordinator.coordination.features import LEFT_BEHIND
 from coordinator.coordination.jobs import change_of
 from coordinator.coordination.least_policies import AccessKind, WriterEngine
-from coordinator.coordination.policy_documents import FORMATS, policy_json, policy_text
+from coordinator.coordination.policy_documents import policy_json
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.coordination.releases import RELEASES, release_named
 from coordinator.coordination.session_conf import MECHANISMS
@@ -142,17 +142,16 @@ class Command(ChangeCommand):
             own, subject = Mechanism(table.mechanism), subject_of_table(table)
         mechanism = _mechanism(options, own)
         kind, engine = AccessKind(options["role"]), WriterEngine(options["engine"])
-        forms = policy_of(subject, mechanism, kind, engine)
-        self.emit(policy_json(forms, mechanism, kind, engine), list(policy_text(forms, options["format"])))
-        if not forms.is_there:
-            raise Failed(forms.notes[0])
+        policy = policy_of(subject, mechanism, kind, engine)
+        self.emit(policy_json(policy, mechanism, kind, engine), [policy.text])
+        if not policy.document:
+            raise Failed(policy.notes[0])
 
 
 def _add_policy_arguments(parser: CommandParser) -> None:
     kinds, engines = [one.value for one in AccessKind], [one.value for one in WriterEngine]
     parser.add_argument("--role", choices=kinds, default=AccessKind.WRITER.value, help="policy: whom it is for")
     parser.add_argument("--engine", choices=engines, default=WriterEngine.SPARK.value, help="policy: with what")
-    parser.add_argument("--format", choices=FORMATS, default="json", help="policy: the language to print it in")
 
 
 def _mechanism(options: Options, own: Mechanism) -> Mechanism:

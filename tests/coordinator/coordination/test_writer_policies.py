@@ -6,12 +6,9 @@ import re
 from typing import Any
 
 import pytest
-import yaml
 from django.core.management import call_command
 from django.test import Client
 
-from coordinator.coordination.policy_documents import FORMATS
-from coordinator.coordination.policy_forms import policy_forms
 from coordinator.models import CommitStore, DeltaTable
 from dashboard.accounts.roles import Role
 from dashboard.commands import Failed, UsageError
@@ -151,29 +148,12 @@ def test_neither_a_table_nor_a_store_is_a_mistake_of_usage() -> None:
 
 
 @pytest.mark.parametrize("name", ["orders", "or'ders", "ümlaut", "${aws:username}", "a*b?", 'q"uote'])
-def test_every_form_says_the_same_whatever_a_table_is_called(name: str) -> None:
+def test_text_and_json_say_the_same_whatever_a_table_is_called(name: str) -> None:
     table = encrypted(uri=f"s3a://lake/sales/{name}")
     document = policy(table.uri)
 
     assert json.loads(text(table.uri)) == document["policy"]
-    properties = yaml.safe_load(document["cloudformation"])["Resources"]["DeltaAccess"]["Properties"]
-    assert properties == {"ManagedPolicyName": document["name"], "PolicyDocument": document["policy"]}
     assert re.fullmatch(r"[\w+=,.@-]{1,128}", document["name"], re.ASCII)
-    hcl = document["terraform"].partition("jsonencode(")[2].rpartition(")")[0]
-    plain = re.sub(r'^(\s*"(?:[^"\\]|\\.)*") = ', r"\1: ", hcl, flags=re.MULTILINE)
-    assert yaml.safe_load(re.sub(r'(?m)([}\]"])\n(\s*")', r"\1,\n\2", plain).replace("$${", "${")) == document["policy"]
-
-
-def test_terraform_and_cloudformation_carry_the_notes_as_comments() -> None:
-    table = make_table(store=make_store())
-    for form in FORMATS[1:]:
-        assert text(table.uri, "--format", form).startswith("# It may delete no entry")
-    assert json.loads(text(table.uri, "--format", "json"))["Version"] == "2012-10-17"
-
-
-def test_a_policy_of_no_statement_has_no_form() -> None:
-    forms = policy_forms("delta-writer-x", {"Version": "2012-10-17", "Statement": []}, ["why"])
-    assert (forms.is_there, forms.json, forms.terraform, forms.cloudformation) == (False, "", "", "")
 
 
 @pytest.mark.parametrize("mechanism", ["single_driver", "log_store", "coordinated_commits"])
@@ -185,6 +165,4 @@ def test_the_pages_of_writers_show_every_policy(mechanism: str) -> None:
         html = client.get(f"{address}?mechanism={mechanism}").content.decode()
         for who in ("A writer with Spark", "A reader with Spark", "A writer with delta-rs", "A reader with delta-rs"):
             assert who in html
-        assert "aws_iam_policy" in html
-        assert "AWS::IAM::ManagedPolicy" in html
         assert "levee commits policy" in html

@@ -92,20 +92,6 @@ def test_a_denied_read_plans_nothing_and_names_its_permission(ready, gate, chang
     assert f"{operation.replace('GetBucketL', 'GetL')} is missing" in told
 
 
-def test_tags_that_may_not_be_read_cost_the_declared_texts_and_nothing_else(ready, gate):
-    """A text without the tags would take them off the table."""
-    whole = ready.plan_of(EnableTtl(ready.lake.log_store))["equivalents"]
-    gate.deny("dynamodb:ListTagsOfResource")
-    plan = ready.plan_of(EnableTtl(ready.lake.log_store))["equivalents"]
-
-    assert whole["terraform"]
-    assert whole["cloudformation"]
-    assert (plan["terraform"], plan["cloudformation"], plan["earlier"]) == ("", "", [])
-    assert plan["aws_cli"] == whole["aws_cli"]
-    assert "dynamodb:ListTagsOfResource is missing" in plan["not_offered"]["terraform"]
-    assert ready.applied(EnableTtl(ready.lake.log_store)).state == JobState.SUCCEEDED
-
-
 @pytest.mark.parametrize("operation", ["sts:GetCallerIdentity", "s3:HeadBucket", "s3:GetBucketVersioning"])
 def test_what_a_lifecycle_plan_can_do_without_does_not_stop_it(ready, gate, operation):
     gate.deny(operation)

@@ -38,7 +38,7 @@ def test_a_store_is_created_only_with_apply(console: SettingsConsole) -> None:
     planned = levee(*words)
 
     assert planned["job"] is None
-    assert planned["plan"]["equivalents"]["cloudformation"]
+    assert planned["plan"]["equivalents"]["aws_cli"]
     assert name not in console.lake.dynamodb.list_tables()["TableNames"]
     assert levee(*words, "--apply")["job"]["state"] == "succeeded"
     assert console.described(name)["ProvisionedThroughput"]["ReadCapacityUnits"] == 5
@@ -53,24 +53,11 @@ def test_the_plan_reads_as_text_with_deltas_own_beside_it(console: SettingsConso
     assert said.rstrip().endswith("Nothing was changed. --apply carries it out.")
 
 
-def test_the_texts_for_other_tools_say_what_to_do_with_each_and_keep_the_tags(console: SettingsConsole) -> None:
-    console.lake.dynamodb.tag_resource(
-        ResourceArn=console.described()["TableArn"], Tags=[{"Key": "team", "Value": "lake ${a}"}]
-    )
+def test_the_texts_for_other_tools_are_printed(console: SettingsConsole) -> None:
     said = text("store", console.lake.log_store, "protect", "--on")
 
-    assert "CloudFormation, 1 of 2: First import what exists, as it is, by a change set of type IMPORT" in said
-    assert "CloudFormation, 2 of 2: Then update the stack with this." in said
-    assert 'Value: "lake ${a}"' in said
-    assert r'"team" = "lake \u0024{a}"' in said
-
-
-def test_a_reason_why_there_is_no_text_is_said(console: SettingsConsole) -> None:
-    console.lake.dynamodb.tag_resource(
-        ResourceArn=console.described()["TableArn"], Tags=[{"Key": "aws:cloudformation:stack-name", "Value": "lake"}]
-    )
-
-    assert "Not offered for Terraform and CloudFormation: " in text("store", console.lake.log_store, "protect", "--on")
+    assert "aws dynamodb update-table" in said
+    assert "# Then set deletion_protection_enabled = true in it." in said
 
 
 def test_what_is_as_asked_for_already_ends_well(console: SettingsConsole) -> None:

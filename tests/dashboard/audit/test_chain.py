@@ -1,6 +1,5 @@
 """The chain over the audit log: what was changed, removed or slipped in is found."""
 
-
 import pytest
 import time_machine
 from django.db import connection

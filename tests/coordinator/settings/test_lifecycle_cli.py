@@ -1,25 +1,19 @@
-"""A bucket's text holds every field of every rule, or there is none."""
+"""The command for a bucket's rules holds every field of every rule, or there is none."""
 
+import json
+import shlex
 from typing import Any
 from xml.sax.saxutils import escape
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.settings.declared_rules import cli_lifecycle, cloudformation_lifecycle, rules_of, terraform_lifecycle
-from coordinator.settings.declared_text import NotDeclarable
+from coordinator.settings.lifecycle_cli import UnknownRule, cli_lifecycle, rules_of
 from lake.aws.lifecycle import Lifecycle, split_rules
-from tests.coordinator.settings.declared import (
-    cloudformation_errors,
-    is_imported,
-    rules_of_cloudformation,
-    rules_of_terraform,
-    with_reach,
-)
 from tests.coordinator.settings.rules import configurations
 
-REGION, BUCKET = "eu-west-1", "lake"
+BUCKET = "lake"
 HOSTILE = ['"', "${", "%{", "{{", "\n", "\\", "é", "\U0001f600", "\u2028", " ", "#", "'", "/", "<", "&"]
 TEXT = st.lists(st.sampled_from(HOSTILE) | st.text("abc/", max_size=4), max_size=5).map("".join)
 MOMENT = "2030-01-01T00:00:00.000Z"
@@ -113,8 +107,7 @@ def all_paths() -> list[tuple]:
     return [path for path, _ in leaves(oracle())]
 
 
-@pytest.mark.slow
-def test_every_field_that_s3_knows_comes_back_out_of_every_text():
+def test_every_field_that_s3_knows_is_in_the_command():
     """A field that botocore learns and Levee does not carry fails here."""
     paths = all_paths()
     assert ("NoncurrentVersionTransitions", 0, "NewerNoncurrentVersions") in paths
@@ -122,11 +115,7 @@ def test_every_field_that_s3_knows_comes_back_out_of_every_text():
     for path in paths:
         rule = rule_with(path)
         assert at(rule, path) is not None, f"the test gives {path} no value"
-        carried = lifecycle(rule)
-        assert rules_of_terraform(terraform_lifecycle(BUCKET, REGION, carried, exists=True)) == (BUCKET, [rule], "")
-        by_stack = rules_of_cloudformation(cloudformation_lifecycle(BUCKET, carried))
-        assert by_stack == (BUCKET, [with_reach(rule)], ""), path
-        assert sent_by_cli(cli_lifecycle(BUCKET, carried)) == {"Rules": [rule]}
+        assert sent_by_cli(cli_lifecycle(BUCKET, lifecycle(rule))) == {"Rules": [rule]}
 
 
 def at(rule: Any, path: tuple) -> Any:
@@ -136,21 +125,18 @@ def at(rule: Any, path: tuple) -> Any:
 
 
 def sent_by_cli(command: str) -> dict[str, Any]:
-    import json
-    import shlex
-
     words = shlex.split(command)
+    if "delete-bucket-lifecycle" in words:
+        return {"Rules": []}
     return dict(json.loads(words[words.index("--lifecycle-configuration") + 1]))
 
 
-def test_the_default_least_size_for_transitions_is_in_every_text():
+def test_the_default_least_size_for_transitions_is_in_the_command():
     import botocore.session
 
     service = botocore.session.get_session().get_service_model("s3")
     for size in service.shape_for("TransitionDefaultMinimumObjectSize").enum:
         kept = lifecycle(rule_with(("Prefix",)), minimum_size=size)
-        assert rules_of_terraform(terraform_lifecycle(BUCKET, REGION, kept, exists=True))[2] == size
-        assert rules_of_cloudformation(cloudformation_lifecycle(BUCKET, kept))[2] == size
         assert f"--transition-default-minimum-object-size {size} " in cli_lifecycle(BUCKET, kept)
 
 
@@ -160,7 +146,7 @@ def test_every_storage_class_that_s3_knows_is_written():
     service = botocore.session.get_session().get_service_model("s3")
     for name in service.shape_for("TransitionStorageClass").enum:
         rule = {"ID": "a", "Status": "Enabled", "Prefix": "", "Transitions": [{"Days": 0, "StorageClass": name}]}
-        assert rules_of_terraform(terraform_lifecycle(BUCKET, REGION, lifecycle(rule), exists=True))[1] == [rule]
+        assert sent_by_cli(cli_lifecycle(BUCKET, lifecycle(rule))) == {"Rules": [rule]}
 
 
 @st.composite
@@ -213,15 +199,11 @@ def many_rules(draw) -> list[dict[str, Any]]:
     return [draw(rules(name)) for name in names]
 
 
-@given(many_rules(), st.sampled_from(["", "varies_by_storage_class", "all_storage_classes_128K"]))
-def test_any_rules_come_back_out_of_every_text(held, size):
-    kept = lifecycle(*held, minimum_size=size)
+@given(many_rules())
+def test_any_rules_come_back_out_of_the_command(held):
+    kept = lifecycle(*held)
 
     assert settled(rules_of(kept)) == settled(held)
-    bucket, found, least = rules_of_terraform(terraform_lifecycle(BUCKET, REGION, kept, exists=True))
-    assert (bucket, settled(found), least) == (BUCKET, settled(held), size)
-    bucket, found, least = rules_of_cloudformation(cloudformation_lifecycle(BUCKET, kept))
-    assert (bucket, settled(found), least) == (BUCKET, settled([with_reach(rule) for rule in held]), size)
     assert settled(sent_by_cli(cli_lifecycle(BUCKET, kept))["Rules"]) == settled(held)
 
 
@@ -240,71 +222,16 @@ def repr_of(value: Any) -> str:
     return repr(sorted(value.items()) if isinstance(value, dict) else value)
 
 
-@given(many_rules())
-def test_rules_read_back_from_terraform_are_written_the_same_again(held):
-    text = terraform_lifecycle(BUCKET, REGION, lifecycle(*held), exists=True)
-    _, again, _ = rules_of_terraform(text)
-
-    assert terraform_lifecycle(BUCKET, REGION, lifecycle(*again), exists=True) == text
-
-
-@given(many_rules())
-def test_rules_read_back_from_cloudformation_are_written_with_the_same_meaning(held):
-    text = cloudformation_lifecycle(BUCKET, lifecycle(*held))
-    _, again, _ = rules_of_cloudformation(text)
-    rewritten = cloudformation_lifecycle(BUCKET, lifecycle(*(with_filter(rule) for rule in again)))
-
-    assert rules_of_cloudformation(rewritten) == rules_of_cloudformation(text)
-
-
-def with_filter(rule: dict[str, Any]) -> dict[str, Any]:
-    """A rule as read of CloudFormation, with an And of all that it reaches."""
-    reach = {name: value for name, value in rule["reach"].items() if value not in (None, [], "")}
-    reach["Prefix"] = rule["reach"]["Prefix"]
-    if "Tags" in reach:
-        reach["Tags"] = [{"Key": key, "Value": value} for key, value in reach["Tags"]]
-    return {**{name: value for name, value in rule.items() if name != "reach"}, "Filter": {"And": reach}}
-
-
-# Each run of the linter takes seconds, so a failure is not made smaller.
-@pytest.mark.slow
-@settings(max_examples=2, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
-@given(st.lists(many_rules(), min_size=6, max_size=6))
-def test_the_linter_of_aws_finds_nothing_wrong_with_any_rules(several):
-    texts = [cloudformation_lifecycle(f"lake-{number}", lifecycle(*held)) for number, held in enumerate(several)]
-    texts += [cloudformation_lifecycle("every-field", lifecycle(*every_field()))]
-
-    assert [one for one in cloudformation_errors(*texts) if not is_of_s3_itself(one)] == []
-
-
-def is_of_s3_itself(error: str) -> bool:
-    """S3 takes no size beside the end of unfinished uploads, so no bucket has it; a draw may."""
-    return "AbortIncompleteMultipartUpload" in error and "ObjectSize" in error
-
-
-def every_field() -> list[dict[str, Any]]:
-    return [{**rule_with(path), "ID": f"r-{number}"} for number, path in enumerate(all_paths())]
-
-
-@pytest.mark.slow
-def test_the_linter_of_aws_would_find_a_wrong_rule():
-    text = cloudformation_lifecycle(BUCKET, lifecycle(rule_with(("NoncurrentVersionExpiration", "NoncurrentDays"))))
-
-    assert cloudformation_errors(text.replace("NoncurrentDays: 77", 'NoncurrentDays: "many"'))
-    assert cloudformation_errors(text.replace("NoncurrentDays", "NonCurrentDays"))
-
-
 @given(configurations())
 def test_what_s3_sends_is_written_whole_or_refused(configuration):
-    """Rules of any make, those of tomorrow among them: nothing of them is lost on the way into a text."""
+    """Rules of any make, those of tomorrow among them: nothing of them is lost on the way into the command."""
     body, _ = configuration
     sent = Lifecycle(split_rules(body))
     try:
-        text = terraform_lifecycle(BUCKET, REGION, sent, exists=True)
-    except NotDeclarable:
+        command = cli_lifecycle(BUCKET, sent)
+    except UnknownRule:
         return
-    _, found, _ = rules_of_terraform(text)
-    again = lifecycle(*found)
+    again = lifecycle(*sent_by_cli(command)["Rules"])
 
     assert [rule.tree for rule in again.rules] == [rule.tree for rule in sent.rules]
     assert "SomethingOfTomorrow" not in body.decode()
@@ -347,40 +274,17 @@ def test_what_s3_sends_is_written_whole_or_refused(configuration):
         ),
     ],
 )
-def test_what_is_not_understood_is_in_no_text(xml, reason):
+def test_what_is_not_understood_is_in_no_command(xml, reason):
     sent = Lifecycle(
         split_rules(f"<LifecycleConfiguration><Rule><ID>r</ID>{xml}</Rule></LifecycleConfiguration>".encode())
     )
 
-    for write in (
-        lambda: cli_lifecycle(BUCKET, sent),
-        lambda: terraform_lifecycle(BUCKET, REGION, sent, exists=True),
-        lambda: cloudformation_lifecycle(BUCKET, sent),
-    ):
-        with pytest.raises(NotDeclarable) as told:
-            write()
-        assert reason in str(told.value)
-        assert str(told.value).endswith(".")
+    with pytest.raises(UnknownRule) as told:
+        cli_lifecycle(BUCKET, sent)
+    assert reason in str(told.value)
+    assert str(told.value).endswith(".")
 
 
-def test_a_least_size_that_is_not_understood_is_in_no_text():
-    with pytest.raises(NotDeclarable, match="TransitionDefaultMinimumObjectSize"):
+def test_a_least_size_that_is_not_understood_is_in_no_command():
+    with pytest.raises(UnknownRule, match="TransitionDefaultMinimumObjectSize"):
         cli_lifecycle(BUCKET, lifecycle(rule_with(("Prefix",)), minimum_size="none_at_all"))
-
-
-def test_a_delete_marker_s_false_beside_days_is_left_out_where_no_tool_takes_it():
-    rule = {"ID": "a", "Status": "Enabled", "Prefix": "", "Expiration": {"Days": 3, "ExpiredObjectDeleteMarker": False}}
-
-    assert rules_of_terraform(terraform_lifecycle(BUCKET, REGION, lifecycle(rule), exists=True))[1][0][
-        "Expiration"
-    ] == {"Days": 3}
-
-
-def test_a_bucket_without_rules_has_nothing_to_import():
-    assert not is_imported(terraform_lifecycle(BUCKET, REGION, lifecycle(rule_with(("Prefix",))), exists=False))
-
-
-def test_a_bucket_that_loses_its_last_rule_keeps_its_resource_in_cloudformation_alone():
-    assert rules_of_cloudformation(cloudformation_lifecycle(BUCKET, Lifecycle())) == (BUCKET, [], "")
-    with pytest.raises(NotDeclarable, match="remove the resource where it is declared"):
-        terraform_lifecycle(BUCKET, REGION, Lifecycle(), exists=True)
