@@ -9,8 +9,6 @@ def doctor_document(found: Examination, compared_with: str) -> DoctorJson:
         "syntax": found.syntax,
         "compared_with": compared_with or None,
         "findings": [_finding(one) for one in found.findings],
-        "corrected": found.corrected,
-        "masked": list(found.masked),
         "not_judged": list(found.not_judged),
     }
 
@@ -24,5 +22,5 @@ def _finding(one: WriterFinding) -> WriterFindingDocument:
         "effect": one.effect,
         "instead": one.instead,
         "source": one.source,
-        "corrected": one.is_corrected,
+        "lines": list(one.lines),
     }

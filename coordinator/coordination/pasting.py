@@ -1,5 +1,7 @@
 """Settings as text to paste: each syntax has its own way to escape, and no value may break out of it."""
 
+import json
+import re
 import shlex
 from collections.abc import Sequence
 
@@ -42,6 +44,23 @@ def python_literal(text: str) -> str:
     """A Python literal, in double quotes where nothing in it needs escaping."""
     plain = text.isascii() and text.isprintable() and not {'"', "\\"} & set(text)
     return f'"{text}"' if plain else ascii(text)
+
+
+def glue_conf(pairs: Pairs) -> str:
+    """The value of Glue's --conf, which chains settings in one text; "" where a value has a blank in it."""
+    if any(re.search(r"\s", f"{key}{value}") for key, value in pairs):
+        return ""
+    return " --conf ".join(f"{key}={value}" for key, value in pairs)
+
+
+def yaml_text(text: str) -> str:
+    """A scalar in double quotes: what cannot be printed is escaped, as YAML would fold or refuse it."""
+    written = json.dumps(text, ensure_ascii=False)
+    return "".join(one if one.isprintable() else _yaml_escape(one) for one in written)
+
+
+def _yaml_escape(one: str) -> str:
+    return f"\\u{ord(one):04x}" if ord(one) < 0x10000 else f"\\U{ord(one):08x}"
 
 
 def _java_key(key: str) -> str:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 from coordinator.queries.writers import observed_of_store, observed_of_table
 from coordinator.views.addressed import addressed_store, addressed_table
 from coordinator.writers.doctor import Examination, examine
-from coordinator.writers.pasted import PasteRefused
+from coordinator.writers.pairs import PasteRefused
 from coordinator.writers.session import ObservedPlace
 
 TEXT = "text"

@@ -77,7 +77,7 @@ class WriterTestJson(TypedDict):
 
 
 class WriterFindingDocument(TypedDict):
-    """`corrected`: the rule no longer finds it in the corrected text, which was read again."""
+    """`lines` are what to write: `key=value`, or "remove key"; empty where it is nothing of these settings."""
 
     rule: Annotated[str, "region"]
     severity: Annotated[str, "critical | warning | info"]
@@ -86,15 +86,19 @@ class WriterFindingDocument(TypedDict):
     effect: str
     instead: str
     source: str
-    corrected: bool
+    lines: Annotated[
+        list[str],
+        [
+            "remove spark.delta.DynamoDBLogStore.region",
+            "spark.io.delta.storage.S3DynamoDBLogStore.ddb.region=eu-west-1",
+        ],
+    ]
 
 
 class DoctorJson(TypedDict):
-    """`doctor FILE --json`; `compared_with` is null without `--table` and `--store`; values of `masked` are hidden."""
+    """`doctor FILE --json`; `compared_with` is null without `--table` and `--store`."""
 
     syntax: Annotated[str, "spark-submit | spark-defaults.conf | PySpark | JSON | SparkApplication"]
     compared_with: Annotated[str | None, "s3a://lake/orders"]
     findings: list[WriterFindingDocument]
-    corrected: str
-    masked: Annotated[list[str], ["spark.hadoop.fs.s3a.secret.key"]]
     not_judged: list[str]

@@ -1,14 +1,12 @@
-"""Examines a pasted text: every rule is asked, what they found is corrected, and the corrected text examined again."""
+"""Examines a pasted text: every rule is asked of its settings, and what each found is said with the lines to write."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from coordinator.protocols.verdict import Severity
-from coordinator.writers.pasted import PastedSetting, PastedText
-from coordinator.writers.reading_texts import read_text
+from coordinator.writers.pairs import PastedSetting, PastedText, read_pairs
 from coordinator.writers.rules import classes, dead_names, jars, places, safety
-from coordinator.writers.secrets import without_secrets
 from coordinator.writers.session import DoctorRule, ObservedPlace, SettingChange, Trouble, WriterSession
 from coordinator.writers.stack import stack_of
 
@@ -28,7 +26,7 @@ _TABLES_IN = ("spark.sql.warehouse.dir",)
 
 @dataclass(frozen=True, slots=True)
 class WriterFinding:
-    """What one rule found. `is_corrected`: the corrected text was read again, and the rule no longer finds it there."""
+    """What one rule found; `lines` are what to write for it, `key=value`, or "remove key"."""
 
     rule: str
     severity: Severity
@@ -37,42 +35,31 @@ class WriterFinding:
     effect: str
     instead: str
     source: str
-    is_corrected: bool
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """Findings worst first, the text as read (secrets masked) and as corrected, and what could not be judged."""
+    """Findings worst first, and what could not be judged. Nothing of the text but what findings quote."""
 
     syntax: str
-    text: str
     findings: tuple[WriterFinding, ...]
-    corrected: str
-    masked: tuple[str, ...]
     not_judged: tuple[str, ...]
 
 
 def examine(text: str, observed: ObservedPlace | None = None) -> Examination:
     """Examine a text without running or keeping any of it. Raises PasteRefused where it cannot be read."""
-    place = observed or ObservedPlace()
-    pasted, masked = without_secrets(text)
-    as_read = pasted.rewritten(pasted.entries)
-    entries, found = _corrected(pasted, as_read, place)
-    corrected = _respelt(pasted.rewritten(entries), [path for _, trouble in found for path in trouble.paths])
-    left = {(rule.name, trouble.key) for rule, trouble in _troubles_left(corrected, len(entries), place)}
-    findings = [_finding(rule, trouble, is_corrected=(rule.name, trouble.key) not in left) for rule, trouble in found]
+    session = _session(read_pairs(text), observed or ObservedPlace())
+    troubles, settled = _all_troubles(session)
+    findings = [_finding(rule, trouble, settled) for rule, trouble in troubles]
     findings.sort(key=lambda one: _ORDER.index(one.severity))
-    session = _session(pasted, as_read, place)
-    return Examination(
-        pasted.syntax, as_read, tuple(findings), corrected, masked, (*pasted.unread, *_not_judged(session))
-    )
+    return Examination(session.syntax, tuple(findings), (*session.unread, *_not_judged(session)))
 
 
-def _corrected(
-    pasted: PastedText, text: str, observed: ObservedPlace
-) -> tuple[tuple[PastedSetting, ...], list[tuple[DoctorRule, Trouble]]]:
-    """The entries once no rule wants to change any, and every trouble met on the way."""
-    session = _session(pasted, text, observed)
+def _all_troubles(session: WriterSession) -> tuple[list[tuple[DoctorRule, Trouble]], dict[str, str]]:
+    """Every trouble that is met until no rule wants to change any setting, as one may hide another; and the settings
+    as they are then.
+    """
     found: dict[tuple[str, str], tuple[DoctorRule, Trouble]] = {}
     for _ in range(_MOST_ROUNDS):
         troubles = list(_troubles(session))
@@ -84,16 +71,11 @@ def _corrected(
         if entries == session.entries:
             break
         session = replace(session, entries=entries)
-    return session.entries, list(found.values())
+    return list(found.values()), {entry.key: entry.value for entry in session.entries}
 
 
 def _troubles(session: WriterSession) -> Iterator[tuple[DoctorRule, Trouble]]:
     return ((rule, trouble) for rule in RULES for trouble in rule.check(session))
-
-
-def _troubles_left(corrected: str, entries: int, place: ObservedPlace) -> Iterator[tuple[DoctorRule, Trouble]]:
-    """Those of the corrected text; none where every setting was taken out, so that there is nothing to read."""
-    return _troubles(_session(read_text(corrected), corrected, place)) if entries else iter(())
 
 
 def _changed(entries: tuple[PastedSetting, ...], changes: Sequence[SettingChange]) -> tuple[PastedSetting, ...]:
@@ -106,42 +88,45 @@ def _changed(entries: tuple[PastedSetting, ...], changes: Sequence[SettingChange
             entries = tuple(entry for entry in entries if entry.key != change.old)
         else:
             new = PastedSetting(change.key, change.value)
-            entries = tuple(replace(new, at=entry.at) if entry.key == change.old else entry for entry in entries)
+            entries = tuple(new if entry.key == change.old else entry for entry in entries)
     return entries
 
 
-def _session(pasted: PastedText, text: str, observed: ObservedPlace) -> WriterSession:
-    uris = tuple(dict.fromkeys(_uris(pasted, text)))
+def _session(pasted: PastedText, observed: ObservedPlace) -> WriterSession:
     return WriterSession(
-        pasted.entries, pasted.syntax, pasted.platform, uris, pasted.brings_delta, observed, not pasted.unread
+        pasted.entries,
+        pasted.syntax,
+        pasted.platform,
+        tuple(dict.fromkeys(_uris(pasted))),
+        pasted.brings_delta,
+        observed,
+        pasted.unread,
     )
 
 
-def _uris(pasted: PastedText, text: str) -> Iterator[str]:
+def _uris(pasted: PastedText) -> Iterator[str]:
     """Paths that may be tables': those in settings are of jars, logs and the like, but for the warehouse's."""
     aside = {uri for entry in pasted.entries if entry.key not in _TABLES_IN for uri in _PATH.findall(entry.value)}
-    for uri in _PATH.findall(text):
+    for uri in _PATH.findall(pasted.text):
         if uri not in aside and not _NO_TABLE.search(uri):
             yield uri.rstrip(".")
 
 
-def _respelt(text: str, paths: Sequence[tuple[str, str]]) -> str:
-    for old, new in paths:
-        text = re.sub(rf"{re.escape(old)}(?![\w./-])", lambda _, new=new: new, text)  # type: ignore[misc]
-    return text
-
-
-def _finding(rule: DoctorRule, trouble: Trouble, *, is_corrected: bool) -> WriterFinding:
+def _finding(rule: DoctorRule, trouble: Trouble, settled: dict[str, str]) -> WriterFinding:
+    lines = tuple(dict.fromkeys(line for change in trouble.changes for line in _lines_of(change, settled)))
     return WriterFinding(
-        rule.name,
-        rule.severity,
-        trouble.key,
-        trouble.wrong,
-        trouble.effect,
-        trouble.instead,
-        rule.source,
-        is_corrected,
+        rule.name, rule.severity, trouble.key, trouble.wrong, trouble.effect, trouble.instead, rule.source, lines
     )
+
+
+def _lines_of(change: SettingChange, settled: dict[str, str]) -> Iterator[str]:
+    """What the change comes to once every other one is made too."""
+    if change.old and change.old not in settled:
+        yield f"remove {change.old}"
+    if change.key in settled:
+        yield f"{change.key}={settled[change.key]}"
+    elif change.old in settled:
+        yield f"{change.old}={settled[change.old]}"
 
 
 def _not_judged(session: WriterSession) -> Iterator[str]:

@@ -5,15 +5,12 @@ engine's source, "documented" by who makes it, "inferred" concluded from these.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coordinator.coordination import engines
-from coordinator.coordination.pasting import Pairs, cluster_conf, pyspark, spark_submit
+from coordinator.coordination.pasting import Pairs, cluster_conf, glue_conf, pyspark, spark_submit, yaml_text
 from coordinator.coordination.session_conf import LOG_STORE, WriterConfig
-from coordinator.writers.json_text import glue_conf
-from coordinator.writers.pasted import PasteRefused
-from coordinator.writers.yaml_text import yaml_text
 from lake.delta.facts import Mechanism
 
 
@@ -44,7 +41,7 @@ def platforms_for(
         Platform("spark", "Spark", _spark(pairs, packages), _SPARK),
         Platform("kubernetes", "Spark operator of Kubernetes", (("YAML", kubernetes(pairs, packages)),), _KUBERNETES),
         Platform("emr", "Amazon EMR", (("Configurations", emr(on_aws)),), _EMR),
-        Platform("glue", "AWS Glue", _or_none("Job parameters", glue, on_aws), _GLUE),
+        Platform("glue", "AWS Glue", _of_glue("Job parameters", on_aws), _GLUE),
         Platform("databricks", "Databricks", (), _DATABRICKS[mechanism]),
         Platform("flink", "Flink", _flink(mechanism, pairs), _FLINK[mechanism]),
         Platform("trino", "Trino and Athena", (), _TRINO[mechanism]),
@@ -81,15 +78,14 @@ def emr(pairs: Pairs) -> str:
 
 
 def glue(pairs: Pairs) -> str:
-    """Parameters of a job, which brings Delta and not the log store. PasteRefused for a value with a blank in it."""
-    return json.dumps({"--datalake-formats": "delta", "--conf": glue_conf(pairs)}, indent=2, ensure_ascii=False)
+    """Parameters of a job, which brings Delta and not the log store; "" where a value has a blank in it."""
+    conf = glue_conf(pairs)
+    return json.dumps({"--datalake-formats": "delta", "--conf": conf}, indent=2, ensure_ascii=False) if conf else ""
 
 
-def _or_none(title: str, write: Callable[[Pairs], str], pairs: Pairs) -> tuple[tuple[str, str], ...]:
-    try:
-        return ((title, write(pairs)),)
-    except PasteRefused:
-        return ()
+def _of_glue(title: str, pairs: Pairs) -> tuple[tuple[str, str], ...]:
+    text = glue(pairs)
+    return ((title, text),) if text else ()
 
 
 def _flink(mechanism: Mechanism, pairs: Pairs) -> tuple[tuple[str, str], ...]:

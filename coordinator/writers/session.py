@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from coordinator.protocols.verdict import Severity
 from coordinator.writers.names import HADOOP, PROPOSED_CLASSES, spellings
-from coordinator.writers.pasted import PastedSetting
+from coordinator.writers.pairs import PastedSetting
 from lake.delta.facts import Mechanism
 
 _IMPL = re.compile(r"(?P<prefix>(?:spark\.)?delta\.logStore\.)(?P<scheme>[a-z0-9]+)\.impl")
@@ -38,7 +38,7 @@ class ObservedPlace:
 class WriterSession:
     """All settings of one session, and the paths of S3 that stand beside them in the text.
 
-    `is_whole` is False where the session gets settings that were not read, so that none can be called missing.
+    `unread` says which settings it gets besides, that were not read.
     """
 
     entries: tuple[PastedSetting, ...]
@@ -47,7 +47,12 @@ class WriterSession:
     uris: tuple[str, ...] = ()
     brings_delta: bool = False
     observed: ObservedPlace = ObservedPlace()
-    is_whole: bool = True
+    unread: tuple[str, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every setting was read: else none can be called missing."""
+        return not self.unread
 
     def of(self, *keys: str) -> tuple[PastedSetting, ...]:
         """The settings of any of these keys, as the text has them."""
@@ -107,17 +112,13 @@ class SettingChange:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What a rule found: the key, what is wrong, what comes of it, what to write, and the changes that do so.
-
-    `paths` are paths of tables in the text, each with the spelling that it has to have.
-    """
+    """What a rule found: the key, what is wrong, what comes of it, what to write, and the changes that do so."""
 
     key: str
     wrong: str
     effect: str
     instead: str
     changes: tuple[SettingChange, ...] = ()
-    paths: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from coordinator.coordination.releases import RELEASES
-from coordinator.writers.pasted import DRIVER_CLASS_PATH, JARS, PACKAGES
+from coordinator.writers.pairs import DRIVER_CLASS_PATH, JARS, PACKAGES
 from coordinator.writers.session import WriterSession
 
 LOG_STORE_JAR = "delta-storage-s3-dynamodb"

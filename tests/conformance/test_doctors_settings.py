@@ -1,4 +1,4 @@
-"""A session that is started with what the doctor corrected commits through the store that its text names."""
+"""A session that is started with the lines that the doctor gives commits through the store that they name."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from coordinator.writers.doctor import examine
-from coordinator.writers.reading_texts import read_text
+from coordinator.writers.pairs import read_pairs
 from coordinator.writers.session import ObservedPlace
 from lake.delta.facts import Mechanism
 from lake.spark.jars import class_path
@@ -18,6 +18,7 @@ from lake.spark.sql import delta_path
 from sandbox.client import REGION, Client
 from sandbox.ground import DELTA_COMMITS
 from tests.conformance.conftest import BUCKET
+from tests.coordinator.writers.test_rules import written
 from tests.jars_home import JARS_HOME
 from tests.jvms import JVMS
 from tests.waiting import scaled
@@ -50,7 +51,7 @@ def write(text: str, uri: str, client: Client, scratch: Path) -> None:
     ground = session_settings(
         LakeEndpoint(REGION, client.origin), jars=class_path(JARS_HOME), scratch=scratch, java_options=SHORT_LIVED_JVM
     )
-    own = {entry.key: entry.value for entry in read_text(text).entries}
+    own = {entry.key: entry.value for entry in read_pairs(text).entries}
     table = delta_path(uri)
     statements = [f"CREATE TABLE {table} (id BIGINT) USING DELTA", f"INSERT INTO {table} VALUES (1)"]  # noqa: S608 - quoted
     keys = {"AWS_ACCESS_KEY_ID": "sandbox", "AWS_SECRET_ACCESS_KEY": "sandbox", "SPARK_LOCAL_IP": "127.0.0.1"}
@@ -71,7 +72,7 @@ def registrations(client: Client, uri: str) -> list[dict]:
     return [item for item in items if item["path"]["S"] == uri]
 
 
-def test_commits_of_a_corrected_session_go_through_the_store_that_it_names(stores: Client, tmp_path: Path) -> None:
+def test_commits_of_a_mended_session_go_through_the_store_that_it_names(stores: Client, tmp_path: Path) -> None:
     """The same text uncorrected makes the table too, and registers it nowhere."""
     text = brought(stores)
     observed = ObservedPlace(
@@ -81,10 +82,10 @@ def test_commits_of_a_corrected_session_go_through_the_store_that_it_names(store
         endpoint=stores.dynamodb_origin,
     )
     found = examine(text, observed)
-    assert all(one.is_corrected for one in found.findings)
+    assert all(one.lines for one in found.findings)
 
     write(text, f"s3a://{BUCKET}/doctor/as-brought", stores, tmp_path)
-    write(found.corrected, f"s3a://{BUCKET}/doctor/corrected", stores, tmp_path)
+    write(written(text, found), f"s3a://{BUCKET}/doctor/corrected", stores, tmp_path)
 
     assert registrations(stores, f"s3a://{BUCKET}/doctor/as-brought") == []
     (item,) = registrations(stores, f"s3a://{BUCKET}/doctor/corrected")

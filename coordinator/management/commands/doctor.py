@@ -1,4 +1,4 @@
-"""`levee doctor`: what is wrong with the settings of a writer, and the same text corrected."""
+"""`levee doctor`: what is wrong with the settings of a writer, and the lines to write instead."""
 
 import sys
 from collections.abc import Iterator
@@ -12,8 +12,7 @@ from coordinator.lookup import connection_named, find_store, find_table
 from coordinator.protocols.verdict import Severity
 from coordinator.queries.writers import observed_of_store, observed_of_table
 from coordinator.writers.doctor import Examination, WriterFinding, examine
-from coordinator.writers.pasted import PasteRefused
-from coordinator.writers.reading_texts import MOST_BYTES
+from coordinator.writers.pairs import MOST_BYTES, PasteRefused
 from coordinator.writers.session import ObservedPlace
 from dashboard.commands import Failed, JsonCommand, UsageError
 
@@ -21,7 +20,9 @@ from dashboard.commands import Failed, JsonCommand, UsageError
 class Command(JsonCommand):
     """Examine a text without running or keeping it; exit 1 where a finding is worse than a note."""
 
-    help = "Say what is wrong with a writer's spark-defaults.conf, spark-submit, PySpark, JSON or YAML, and correct it."
+    help = (
+        "Say what is wrong with a writer's spark-defaults.conf, spark-submit, PySpark, JSON or YAML, and what to write."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -73,17 +74,16 @@ def _as_text(found: Examination) -> Iterator[str]:
     for one in found.findings:
         yield from _finding(one)
     yield from ("", *(f"Not judged: {sentence}" for sentence in found.not_judged))
-    if found.masked:
-        yield f"Masked, put your own values back: {', '.join(found.masked)}"
     if not found.findings:
         yield "No rule found anything."
-    elif found.corrected != found.text:
-        yield from ("", "Corrected:", found.corrected)
 
 
 def _finding(one: WriterFinding) -> Iterator[str]:
     yield ""
     yield f"{one.severity.value.upper():8}  {one.key}"
     yield f"  {one.wrong} {one.effect}"
-    yield f"  Write: {one.instead}"
-    yield f"  Rule {one.rule}, from {one.source}." + ("" if one.is_corrected else " Not corrected below.")
+    if one.lines:
+        yield from ("  Write:", *(f"    {line}" for line in one.lines))
+    else:
+        yield f"  Write: {one.instead}"
+    yield f"  Rule {one.rule}, from {one.source}."

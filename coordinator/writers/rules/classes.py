@@ -15,7 +15,7 @@ from coordinator.writers.names import (
     TO_V2,
     existing_class,
 )
-from coordinator.writers.pasted import PastedSetting
+from coordinator.writers.pairs import PastedSetting
 from coordinator.writers.session import (
     CLASS_KEYS,
     DoctorRule,

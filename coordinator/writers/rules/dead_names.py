@@ -12,7 +12,7 @@ from coordinator.writers.names import (
     is_of_commits,
     read_key,
 )
-from coordinator.writers.pasted import PastedSetting
+from coordinator.writers.pairs import PastedSetting
 from coordinator.writers.session import DoctorRule, SettingChange, Trouble, WriterSession, removed
 
 _DEAD = {one.name.removeprefix("spark."): one for one in BROUGHT if not one.is_read and not one.is_class}

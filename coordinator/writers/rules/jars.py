@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from coordinator.coordination.releases import SDK_V1_BUNDLE
 from coordinator.protocols.verdict import Severity
-from coordinator.writers.pasted import PACKAGES
+from coordinator.writers.pairs import PACKAGES
 from coordinator.writers.session import DoctorRule, SettingChange, Trouble, WriterSession
 from coordinator.writers.stack import (
     HADOOP_AWS,

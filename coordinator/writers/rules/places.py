@@ -63,7 +63,7 @@ def _scheme_of_table(session: WriterSession) -> Iterator[Trouble]:
 
 def _misspelt(uri: str, wanted: str, why: str) -> Trouble:
     effect = "Log store and coordinator compare paths letter by letter: the two do not exclude each other."
-    return Trouble(uri, why, effect, wanted, paths=((uri, wanted),))
+    return Trouble(uri, why, effect, wanted)
 
 
 def _twice_spelt(uris: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""`levee doctor`: findings, the corrected text, what is compared, and exit codes."""
+"""`levee doctor`: findings with the lines to write, what is compared, and exit codes."""
 
 import io
 import json
@@ -35,12 +35,11 @@ def document(*words: object) -> dict[str, Any]:
     return dict(json.loads(out.getvalue()))
 
 
-def test_findings_and_the_corrected_text_are_one_document(file: Path) -> None:
+def test_findings_are_one_document(file: Path) -> None:
     found = document(file)
 
     assert found.keys() == DoctorJson.__annotations__.keys()
-    assert [(one["rule"], one["corrected"]) for one in found["findings"]] == [("ttl", True)]
-    assert found["corrected"] == WRONG.replace("ttl 0", "ttl 86400")
+    assert [(one["rule"], one["lines"]) for one in found["findings"]] == [("ttl", [f"{LOG}.ddb.ttl=86400"])]
     assert found["compared_with"] is None
 
 
@@ -49,7 +48,7 @@ def test_a_finding_is_exit_1_and_a_sound_text_is_not(file: Path) -> None:
     with pytest.raises(Failed, match="1 finding"):
         call_command("doctor", str(file), stdout=out)
     assert "CRITICAL" in out.getvalue()
-    assert "ttl 86400" in out.getvalue()
+    assert "ttl=86400" in out.getvalue()
 
     file.write_text(WRONG.replace("ttl 0", "ttl 86400"))
     out = io.StringIO()
