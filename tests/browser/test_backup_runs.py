@@ -125,10 +125,10 @@ def test_an_operator_approves_by_keyboard_and_the_page_follows_to_the_end(visit,
     tab_until(page, "form[action$='/approve/'] button")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name=f"Approve {PRICE}")).to_have_count(0)
-    expect(badge(page)).to_have_text("Complete", timeout=SPARK_MS)
+    expect(badge(page)).to_have_text("Copied", timeout=SPARK_MS)
     expect(page.locator("#run .verdict h2")).to_contain_text("are at the destination with their size and ETag")
-    expect(page.locator("#announce")).to_contain_text("Complete")
-    assert page.title().startswith("Complete")
+    expect(page.locator("#announce")).to_contain_text("Copied")
+    assert page.title().startswith("Copied")
     assert judged(page) == []
 
 
@@ -137,4 +137,4 @@ def test_an_operator_approves_without_script(visit, runs):
     page.get_by_role("button", name=f"Approve {PRICE}").click()
     expect(page.get_by_role("button", name=f"Approve {PRICE}")).to_have_count(0)
     # Where no script runs, the page asks for itself again.
-    expect(badge(page)).to_have_text("Complete", timeout=SPARK_MS)
+    expect(badge(page)).to_have_text("Copied", timeout=SPARK_MS)
