@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
+from tests.builders.quick_moto import dispatcher, serve_here, serve_no_more
 from tests.endings import POLL_SECONDS
 from tests.waiting import scaled
 
@@ -42,19 +43,18 @@ class Guard:
     """The WSGI application and the server that carries it; moto behind it is the one of this process."""
 
     def __init__(self) -> None:
-
-        from moto.server import DomainDispatcherApplication, create_backend_app
         from werkzeug.serving import make_server
 
         self.calls: list[Call] = []
         self.before: Callable[[Call], None] = lambda call: None
         self.owners: dict[str, str] = {}
         self._rules: list[Rule] = []
-        self._moto = DomainDispatcherApplication(create_backend_app)
+        self._moto = dispatcher()
         self._server = make_server("127.0.0.1", 0, self, threaded=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_SECONDS,), daemon=True)
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_port}"
+        serve_here(self.url, self)
 
     def deny(self, operation: str, within: str = "") -> None:
         """Answer AccessDenied to an operation whose path or body holds `within`."""
@@ -71,6 +71,7 @@ class Guard:
         return sum(call.operation == operation for call in self.calls)
 
     def close(self) -> None:
+        serve_no_more(self.url)
         self._server.shutdown()
         self._thread.join(timeout=scaled(5))
         self._server.server_close()

@@ -10,6 +10,7 @@ import boto3
 import pytest
 
 from lake.aws.access import Access, Lake, open_lake
+from tests.builders.quick_moto import dispatcher, serve_here, serve_no_more, shortened
 from tests.endings import POLL_SECONDS
 from tests.lake.aws.stub import StubServer, quick
 from tests.waiting import scaled
@@ -30,16 +31,15 @@ def _own_environment(monkeypatch, tmp_path):
 
 @pytest.fixture(scope="session")
 def endpoint() -> Iterator[str]:
-    from moto.cloudwatch.models import CloudWatchBackend
-    from moto.server import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
-    # Of each bucket and table that any test before has left, moto would make metrics at each question for some.
-    CloudWatchBackend.aws_metric_data = property(lambda _: [])
-    server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=True)
+    server = make_server("127.0.0.1", 0, dispatcher(), threaded=True)
     thread = threading.Thread(target=server.serve_forever, args=(POLL_SECONDS,), daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
+    url = f"http://127.0.0.1:{server.server_port}"
+    serve_here(url, dispatcher())
+    yield url
+    serve_no_more(url)
     server.shutdown()
     thread.join(timeout=scaled(5))
 
@@ -65,7 +65,7 @@ def dynamodb(endpoint):
 @functools.cache
 def _client(service: str, endpoint: str):
     """Shared by all tests: it takes longer to make than most requests."""
-    return boto3.client(service, endpoint_url=endpoint, **KEYS)
+    return shortened(boto3.client(service, endpoint_url=endpoint, **KEYS))
 
 
 @pytest.fixture
