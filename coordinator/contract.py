@@ -138,12 +138,13 @@ class CopiesJson(TypedDict):
 
 
 class RestoreJson(TypedDict):
-    """`rescue restore ID --json`; of `plan` and `refusal` one is null."""
+    """`rescue restore ID --json`; of `plan` and `refusal` one is null. `command` puts an item back by hand."""
 
     id: Copy
     uri: Uri
     plan: PlanDocument | None
     refusal: RefusalDocument | None
+    command: Annotated[str, "aws dynamodb put-item …"]
     job: ChangedTableJob | None
 
 

@@ -2,19 +2,18 @@
 
 import shlex
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 
 from changes.asking import ShownPlan
-from changes.documents import PlannedResult
 from changes.gate import read_at
 from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.contract import CopyDocument
 from coordinator.models import DeltaTable
-from coordinator.rescue.confirmed import RESTORE_KIND, ListRescueResult, PlanRescueParams, list_jobs
+from coordinator.rescue.confirmed import RESTORE_KIND, ListRescueResult, PlanRescueParams, PlanRescueResult, list_jobs
 from coordinator.rescue.copies import CopyKind
 from dashboard.jobs.models import ACTIVE, Job, JobState
 
@@ -90,25 +89,27 @@ WORDS = PageWords(
     danger="This can change {}.",
     danger_means="Nothing is overwritten. Before the first call everything is read once more; if anything has moved, "
     "nothing is sent.",
-    call_more="The item",
 )
+WORDS_OF_ITEMS = replace(WORDS, refused="An item is put back by hand.")
 SLOTS = PageSlots(
     crumbs="coordinator/parts/rescue_plan.html#crumbs",
     again="coordinator/parts/rescue_plan.html#again",
+    instead="coordinator/parts/rescue_plan.html#instead",
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestorePage(PlanPage):
-    """The page of a plan that puts one copy back."""
+    """The page of a plan that puts one copy back; `by_hand` is the command for an item."""
 
     copy: str
+    by_hand: str
 
 
 def restore_page(table: DeltaTable, job: Job) -> RestorePage:
-    result: PlannedResult = job.result
+    result: PlanRescueResult = job.result
     params: PlanRescueParams = job.params
-    plan, copy = result.get("plan"), params["copy"]
+    plan, copy, by_hand = result.get("plan"), params["copy"], result.get("command", "")
     return RestorePage(
         job=job,
         plan=plan,
@@ -118,9 +119,10 @@ def restore_page(table: DeltaTable, job: Job) -> RestorePage:
         name=table.name,
         place=copy,
         back=reverse("table-rescue", args=[table.pk]),
-        words=WORDS,
+        words=WORDS_OF_ITEMS if by_hand else WORDS,
         slots=SLOTS,
         copy=copy,
+        by_hand=by_hand,
     )
 
 

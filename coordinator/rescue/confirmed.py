@@ -6,7 +6,7 @@ from typing import TypedDict
 from django.db.models import QuerySet
 
 from changes.asking import ShownPlan, newest_shown
-from changes.documents import PlanDocument, planned_by
+from changes.documents import PlanDocument, PlannedResult, planned_by
 from changes.gate import Confirmation
 from coordinator.contract import CopyDocument, RefusedListing
 from coordinator.models import DeltaTable
@@ -37,6 +37,12 @@ class PlanRescueParams(TypedDict):
 
     uri: str
     copy: str
+
+
+class PlanRescueResult(PlannedResult, total=False):
+    """`command` puts an item back, "" where there is none."""
+
+    command: str
 
 
 class RestoreRescueParams(PlanRescueParams, Confirmation):

@@ -1,17 +1,18 @@
-"""What planning to put a copy back rests on, all read anew, and whether the copy belongs where it would be put.
+"""What putting a copy back rests on, all read anew, and whether the copy is of the table that is here. Pure."""
 
-An item belongs to the region and account of its DynamoDB, and every copy to its table. Pure.
-"""
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from coordinator.protocols.wording import joined
+from changes.plan import Refusal
+from coordinator.protocols.wording import thousands
 from coordinator.repairs.rescue import NOWHERE_KNOWN, CopiedFrom
 from coordinator.repairs.table_under_repair import TableUnderRepair
 from coordinator.rescue.copies import SavedCopy, SavedItem
 from lake.delta.wire import shown
+
+KIND = "restore-copy"
+"""The name of the change, in plans, digests and documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,8 @@ class RestoreFacts:
     """`why_unreadable` is the sentence that says why the copy cannot be used; else one of `file` and `kept` is there.
 
     Of a file `there` is the SHA-256 of what its key holds now, None where that is absent, and `noted` what the note
-    beside it says. Of an item `store` is the DynamoDB table that it belongs to ("" where nothing tells), `found` the
-    item under its key there. `log_stores` are those of the connection, `regions` those in which a store of that name is
-    known, or was seen to hold items of the table. What the copy, or what a saved entry names, holds as a commit is in
-    `table.given.files`.
+    beside it says; what it holds as a commit is in `table.given.files`. Of an item `store` is the DynamoDB table that
+    it belongs to, `found` the item under its key there, and `endpoint` where the connection asks, "" for AWS.
     """
 
     table: TableUnderRepair
@@ -41,47 +40,13 @@ class RestoreFacts:
     kept: SavedItem | None = None
     store: str = ""
     found: Mapping[str, Mapping[str, Any]] | None = None
-    log_stores: tuple[str, ...] = ()
-    regions: frozenset[str] = frozenset()
+    endpoint: str = ""
     noted: CopiedFrom = NOWHERE_KNOWN
 
     @property
     def copied_from(self) -> CopiedFrom:
         """Where the copy is from by its own word."""
         return self.noted if self.kept is None else self.kept.copied_from
-
-
-def why_not_here(given: RestoreFacts) -> Iterator[str]:
-    """Why an item does not belong into the DynamoDB of this connection: a store of the same name is another store."""
-    if given.kept is None:
-        return
-    saved, now = given.copied_from, given.table.copied_from
-    if saved.region and saved.region != now.region:
-        yield f"The copy is from {given.store} in {saved.region}, and this connection reads {now.region}."
-    if saved.account and now.account and saved.account != now.account:
-        yield (
-            f"The copy is from {given.store} in account {saved.account}, and the role of this connection is in "
-            f"{now.account}."
-        )
-    if not saved.region:
-        yield _why_several(given, given.regions - {now.region})
-
-
-def where_it_goes(given: RestoreFacts) -> str:
-    """Where an item would be put, as a sentence."""
-    region = given.table.copied_from.region
-    if given.kept is not None and not given.copied_from.region:
-        return f"The copy does not say its region; {given.store} is known in {region} alone, and it goes there."
-    return f"It goes to {given.store} in {region}."
-
-
-def _why_several(given: RestoreFacts, others: frozenset[str]) -> str:
-    if not others:
-        return ""
-    return (
-        f"The copy does not say its region, and {given.store} is known in {joined(sorted(others))} as well: it could "
-        "be from there."
-    )
 
 
 def is_of_this_table(given: RestoreFacts) -> bool:
@@ -114,3 +79,13 @@ def doubt_about_table(given: RestoreFacts) -> str:
 def with_doubt(given: RestoreFacts, danger: str) -> str:
     """A danger with that doubt behind it."""
     return "; ".join(part for part in (danger, doubt_about_table(given)) if part)
+
+
+def title_of(copy: SavedCopy) -> str:
+    of = "" if copy.version is None else f" of {thousands(copy.version)}"
+    return f"Put the {copy.kind.words}{of} back"
+
+
+def refuse(given: RestoreFacts, reason: str, why: str = "") -> Refusal:
+    uri = given.table.given.facts.uri
+    return Refusal(KIND, uri, reason, why, title_of(given.copy), version=given.copy.version)

@@ -16,6 +16,7 @@ from coordinator.observation.saving import save_readings
 from coordinator.own_records import records_for
 from coordinator.protocols.wording import counted
 from coordinator.repairs.carrying_out import AuditSnapshots, TableSnapshot, read_again
+from coordinator.rescue.by_hand import ByHand
 from coordinator.rescue.confirmed import (
     LIST_KIND,
     PLAN_KIND,
@@ -23,6 +24,7 @@ from coordinator.rescue.confirmed import (
     ListRescueParams,
     ListRescueResult,
     PlanRescueParams,
+    PlanRescueResult,
     RestoreRescueParams,
 )
 from coordinator.rescue.copies import SavedCopy, place_of_copy, read_name
@@ -65,12 +67,13 @@ def list_rescue(context: JobContext, params: ListRescueParams) -> str:
 
 @job_kind(PLAN_KIND, queue="aws", verb="table.plan-repair", changes_lake=False)
 def plan_rescue(context: JobContext, params: PlanRescueParams) -> str:
-    """Read one table and one copy and plan to put it back; the result is a `PlannedResult`."""
+    """Read one table and one copy and plan to put it back; the result is a `PlanRescueResult`."""
     connection = connection_of(context)
     with open_lake(lake_access(connection)) as lake, context.step("Read the table and the copy"):
         read_at = timezone.now()
         made = _plan_now(connection, lake, params)
-    context.result(planned_result(made, read_at, lake.requests.total))
+    command = made.command if isinstance(made, ByHand) else ""
+    context.result(PlanRescueResult(**planned_result(made, read_at, lake.requests.total), command=command))
     return made.reason if isinstance(made, Refusal) else f"Planned: {made.title}."
 
 

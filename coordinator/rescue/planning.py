@@ -1,28 +1,29 @@
-"""Whether a copy may be put back, by what was read for it: a plan, or why not. Pure."""
+"""Whether a copy may be put back, by what was read: a plan for a file, a command for an item, or why not. Pure."""
 
 from collections.abc import Iterator
 
-from changes.calls import Call
 from changes.plan import NOTHING_TO_DO, ChangePlan, Refusal
 from coordinator.protocols.names import is_version
+from coordinator.protocols.provenance import given_up_as
 from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.object_calls import MOST_BYTES
 from coordinator.repairs.restore_calls import RestoreObject
-from coordinator.rescue.copies import CopyKind, SavedCopy
-from coordinator.rescue.facts import RestoreFacts, SavedFile, doubt_about_table, why_another_table, with_doubt
-from coordinator.rescue.planned_items import (
-    NotRestorable,
-    RestoreCalls,
-    plan_entry,
-    plan_registration,
-    refused_first,
-    why_not_as_commit,
+from coordinator.repairs.seen_before import why_contradicted
+from coordinator.repairs.table_under_repair import TableUnderRepair
+from coordinator.rescue.by_hand import by_hand
+from coordinator.rescue.copies import CopyKind
+from coordinator.rescue.facts import (
+    KIND,
+    RestoreFacts,
+    SavedFile,
+    doubt_about_table,
+    refuse,
+    title_of,
+    why_another_table,
+    with_doubt,
 )
 
 INERT = "No item names it, so no reader and no writer sees a difference. What it was removed for may be found again."
-
-KIND = "restore-copy"
-"""The name of the change, in plans, digests and documents."""
 
 UNREADABLE = "unreadable"
 
@@ -31,20 +32,7 @@ def plan_restore(given: RestoreFacts) -> ChangePlan | Refusal:
     """The plan that puts one copy back, or the refusal. Raises nothing, whatever was read."""
     if given.why_unreadable:
         return refuse(given, given.why_unreadable, UNREADABLE)
-    made = PLANNERS[given.copy.kind](given)
-    if isinstance(made, RestoreCalls):
-        return _plan(given, made.calls, made.consequences, made.danger)
-    return refuse(given, made.reason, made.why)
-
-
-def title_of(copy: SavedCopy) -> str:
-    of = "" if copy.version is None else f" of {thousands(copy.version)}"
-    return f"Put the {copy.kind.words}{of} back"
-
-
-def refuse(given: RestoreFacts, reason: str, why: str = "") -> Refusal:
-    uri = given.table.given.facts.uri
-    return Refusal(KIND, uri, reason, why, title_of(given.copy), version=given.copy.version)
+    return by_hand(given) if given.copy.kind.is_item else _plan_file(given)
 
 
 def unreadable(uri: str, reason: str) -> Refusal:
@@ -52,47 +40,44 @@ def unreadable(uri: str, reason: str) -> Refusal:
     return Refusal(KIND, uri, reason, UNREADABLE, "Put a copy back")
 
 
-def _plan(given: RestoreFacts, calls: tuple[Call, ...], consequences: tuple[str, ...], danger: str) -> ChangePlan:
+def _plan_file(given: RestoreFacts) -> ChangePlan | Refusal:
+    file = given.file
+    if file is None:
+        return refuse(given, "The copy was not read.")
+    if given.there == file.sha256:
+        return refuse(
+            given, f"{given.copy.name} is there already, and its bytes equal those of the copy.", NOTHING_TO_DO
+        )
+    namers = tuple(_namers(given))
+    if reason := next((one for one in _why_no_file(given, file, namers) if one), ""):
+        return refuse(given, reason)
+    if not namers:
+        doubt = doubt_about_table(given)
+        return _plan(given, file, INERT, f"what lies in the log of this table: {doubt}" if doubt else "")
+    version = thousands(given.copy.version or 0)
+    publishes = f"Whoever reads or writes the table next may publish its bytes as version {version}."
+    names = f"what readers see of version {version}: {joined(namers)} names this file, or may"
+    return _plan(given, file, publishes, with_doubt(given, names))
+
+
+def _plan(given: RestoreFacts, file: SavedFile, consequence: str, danger: str) -> ChangePlan:
+    copy = given.copy
     return ChangePlan(
         KIND,
         given.table.given.facts.uri,
-        title_of(given.copy),
-        calls,
-        (*consequences, "The copy itself stays where it is."),
-        version=given.copy.version,
+        title_of(copy),
+        (RestoreObject(copy.place.bucket, copy.key, copy.goal, file.size, file.sha256),),
+        (consequence, "The copy itself stays where it is."),
+        version=copy.version,
         danger=danger,
         can_lose=bool(danger),
         rests_on=given.table.rests_on,
     )
 
 
-def plan_file(given: RestoreFacts) -> RestoreCalls | NotRestorable:
-    file = given.file
-    if file is None:
-        return NotRestorable("The copy was not read.")
-    namers = tuple(_namers(given))
-    refused = refused_first(_why_no_file(given, file, namers))
-    if refused is not None:
-        return refused
-    copy = given.copy
-    call = RestoreObject(copy.place.bucket, copy.key, copy.goal, file.size, file.sha256)
-    if not namers:
-        doubt = doubt_about_table(given)
-        return RestoreCalls((call,), (INERT,), f"what lies in the log of this table: {doubt}" if doubt else "")
-    version = thousands(copy.version or 0)
-    return RestoreCalls(
-        (call,),
-        (f"Whoever reads or writes the table next may publish its bytes as version {version}.",),
-        with_doubt(given, f"what readers see of version {version}: {joined(namers)} names this file, or may"),
-    )
-
-
-def _why_no_file(given: RestoreFacts, file: SavedFile, namers: tuple[str, ...]) -> Iterator[NotRestorable | str]:
-    name = given.copy.name
-    if given.there == file.sha256:
-        yield NotRestorable(f"{name} is there already, and its bytes equal those of the copy.", NOTHING_TO_DO)
-    elif given.there is not None:
-        yield f"{name} exists with other bytes than the copy has, and nothing is ever overwritten."
+def _why_no_file(given: RestoreFacts, file: SavedFile, namers: tuple[str, ...]) -> Iterator[str]:
+    if given.there is not None:
+        yield f"{given.copy.name} exists with other bytes than the copy has, and nothing is ever overwritten."
     if file.size > MOST_BYTES:
         yield f"The copy has {file.size:,} B; one PUT takes no more than {MOST_BYTES:,}."
     yield given.table.why_nothing()
@@ -108,7 +93,7 @@ def _why_no_named_file(given: RestoreFacts, file: SavedFile) -> Iterator[str]:
     copy = given.copy
     if not is_version(copy.version) or copy.version is None:
         return
-    yield from why_not_as_commit(given.table, copy.name, copy.version)
+    yield from _why_not_as_commit(given.table, copy.name, copy.version)
     for one in _listed(given):
         if one not in (None, file.size):
             yield f"The coordinator accepted {one:,} B under this name, and the copy has {file.size:,} B."
@@ -144,9 +129,11 @@ def _listed(given: RestoreFacts) -> Iterator[int | None]:
         yield from (commit.size for commit in one.commits if commit.file_name == file_name)
 
 
-PLANNERS = {
-    CopyKind.TEMP_FILE: plan_file,
-    CopyKind.STAGED_FILE: plan_file,
-    CopyKind.ENTRY: plan_entry,
-    CopyKind.REGISTRATION: plan_registration,
-}
+def _why_not_as_commit(table: TableUnderRepair, name: str, version: int) -> Iterator[str]:
+    """Why a temp or staged file cannot be the accepted commit of a version, as far as anything tells."""
+    yield table.why_not_copy(name)
+    check = table.check(name)
+    if check is not None:
+        seen = table.given.facts.provenance.get(version)
+        yield why_contradicted(given_up_as(seen, name) if seen else None, check, version)
+    yield table.why_not_between(name, version)

@@ -1,13 +1,12 @@
 """Reading what putting one copy back rests on: the table first, then the copy, then the place that it goes to."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from django.utils import timezone
 
 from changes.plan import ChangePlan, Refusal
-from coordinator.models import CommitStore
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.observation.reading import Reading
 from coordinator.observation.surveys import Survey
@@ -39,8 +38,8 @@ def plan_copy(
     survey = survey_for_one_table(connection, lake)
     facts = read_for_repair(lake, survey, target_of(connection, copy.place), timezone.now(), keep)
     facts = replace(facts, account=account_of(connection.role_arn))
-    read = _read_item if copy.kind.is_item else _read_file
-    return plan_restore(read(lake, survey, facts, copy))
+    given = (_read_item if copy.kind.is_item else _read_file)(lake, survey, facts, copy)
+    return plan_restore(replace(given, endpoint=connection.dynamodb_endpoint_url or connection.endpoint_url))
 
 
 def _read_file(lake: Lake, survey: Survey, facts: RepairFacts, copy: SavedCopy) -> RestoreFacts:
@@ -87,30 +86,14 @@ def _read_item(lake: Lake, survey: Survey, facts: RepairFacts, copy: SavedCopy) 
     except ValueError as reason:
         return RestoreFacts(TableUnderRepair(facts), copy, str(reason))
     store = kept.table or _store_of(facts, kept)
-    checks = dict(_checks(lake, facts, copy, kept))
-    found = _found(lake, survey, store, kept)
+    ours = survey.log_stores if kept.entry is not None else survey.coordinators
+    if all(one.name != store for one in ours):
+        where = f"{store} is no such store of this connection" if store else "The copy does not say its DynamoDB table"
+        return RestoreFacts(TableUnderRepair(facts), copy, f"{where}.")
+    found = lake.dynamodb.get_item(store, {name: dict(kept.item[name]) for name in kept.key_names})
     return RestoreFacts(
-        TableUnderRepair(replace(facts, files={**facts.files, **checks})),
-        copy,
-        kept=kept,
-        store=store,
-        found=found,
-        log_stores=tuple(one.name for one in survey.log_stores),
-        regions=frozenset({*_known_in(kept, store), *_seen_in(facts, store)}),
+        TableUnderRepair(facts), copy, kept=kept, store=store, found=None if found is None else in_order(found)
     )
-
-
-def _known_in(kept: SavedItem, store: str) -> Iterator[str]:
-    """The regions in which Levee's connections have a store of that name, of the item's kind."""
-    kind = CommitStore.Kind.LOG_STORE if kept.entry is not None else CommitStore.Kind.COMMIT_COORDINATOR
-    yield from CommitStore.objects.filter(kind=kind, name=store).values_list("connection__region", flat=True)
-
-
-def _seen_in(facts: RepairFacts, store: str) -> Iterator[str]:
-    """The regions in which a store of that name was seen to accept versions of the table."""
-    for one in facts.facts.provenance.values():
-        seen = (*one.acceptances, *one.abandoned)
-        yield from (acceptance.region for acceptance in seen if acceptance.store == store and acceptance.region)
 
 
 def _store_of(facts: RepairFacts, kept: SavedItem) -> str:
@@ -119,22 +102,6 @@ def _store_of(facts: RepairFacts, kept: SavedItem) -> str:
         return facts.coordinator
     stores = {one.store for one in facts.lock_domains if one.path == kept.entry.table_path}
     return stores.pop() if len(stores) == 1 else ""
-
-
-def _found(lake: Lake, survey: Survey, store: str, kept: SavedItem) -> dict[str, dict[str, object]] | None:
-    """What is under the item's key, in a DynamoDB table of this connection."""
-    ours = survey.log_stores if kept.entry is not None else survey.coordinators
-    if all(one.name != store for one in ours):
-        return None
-    item = lake.dynamodb.get_item(store, {name: dict(kept.item[name]) for name in kept.key_names})
-    return None if item is None else in_order(item)
-
-
-def _checks(lake: Lake, facts: RepairFacts, copy: SavedCopy, kept: SavedItem) -> Iterator[tuple[str, FileCheck | None]]:
-    """The files that tell whether the item still fits: what an entry names, and the commits around its version."""
-    if kept.entry is not None and kept.entry.temp_path:
-        yield kept.entry.temp_path, read_file(lake, copy.place, kept.entry.temp_path)
-    yield from _neighbours(lake, facts, copy, kept.version).items()
 
 
 def _neighbours(lake: Lake, facts: RepairFacts, copy: SavedCopy, version: int | None) -> dict[str, FileCheck | None]:

@@ -70,7 +70,7 @@ def _repair_coordinated(names: Names) -> Iterator[PolicyStatement]:
 
 
 def _restore(names: Names) -> Iterator[PolicyStatement]:
-    yield _of_stores(names, ("dynamodb:GetItem", "dynamodb:PutItem"), names.all_stores)
+    yield _of_stores(names, ("dynamodb:GetItem",), names.all_stores)
     yield from _writing_files(names, ("s3:PutObject",), names.buckets)
 
 

@@ -18,12 +18,12 @@ from changes.commands import (
     require_planned,
     require_read,
 )
-from changes.documents import PlanDocument, PlannedResult, RefusalDocument
+from changes.documents import PlanDocument, RefusalDocument
 from coordinator.contract import CopiesJson, CopyLine, RestoreJson, table_job_document
 from coordinator.lookup import connection_named, connections, find_table
 from coordinator.models import DeltaTable
 from coordinator.rescue.actions import list_all_copies, list_copies_of, plan_copy, restore_copy
-from coordinator.rescue.confirmed import ListRescueResult
+from coordinator.rescue.confirmed import ListRescueResult, PlanRescueResult
 from coordinator.rescue.copies import place_of_copy
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError, columns
@@ -69,17 +69,18 @@ class Command(ChangeCommand):
         table = _table_of(options["copy"], named)
         planned = plan_copy(Actor.command(), table, options["copy"], here=True)
         require_read(planned, options["copy"])
-        result: PlannedResult = planned.result
-        plan, refusal = result["plan"], result["refusal"]
+        result: PlanRescueResult = planned.result
+        plan, refusal, command = result["plan"], result["refusal"], result["command"]
         job = _apply(table, plan, options) if options["apply"] and plan else None
         document: RestoreJson = {
             "id": options["copy"],
             "uri": table.uri,
             "plan": plan,
             "refusal": refusal,
+            "command": command,
             "job": table_job_document(job) if job else None,
         }
-        self.emit(document, list(_restore_text(plan, refusal, job)))
+        self.emit(document, list(_restore_text(plan, refusal, command, job)))
         require_planned(refusal, "Nothing was put back: see above.")
         if job and has_failed(job):
             raise Failed(closing(job))
@@ -151,9 +152,13 @@ def _line(one: CopyLine) -> tuple[object, ...]:
     return one["saved_at"], what, one["version"], one["repair"] or None, one["id"]
 
 
-def _restore_text(plan: PlanDocument | None, refusal: RefusalDocument | None, job: Job | None) -> Iterator[str]:
+def _restore_text(
+    plan: PlanDocument | None, refusal: RefusalDocument | None, command: str, job: Job | None
+) -> Iterator[str]:
     if refusal:
         yield f"{refusal['title']}: {refusal['reason']}"
+    if command:
+        yield from ("By hand, only if nothing is under its key:", command)
     if plan:
         yield plan["title"]
         yield from plan_in_words(plan)

@@ -14,7 +14,7 @@ from coordinator.repairs.item_calls import (
 )
 from coordinator.repairs.object_calls import Publish, RequireAbsent, RequireEmpty, RequireEqual, SaveAside
 from coordinator.repairs.orphan_calls import DeleteOrphan
-from coordinator.repairs.restore_calls import RestoreItem, RestoreObject
+from coordinator.repairs.restore_calls import RestoreObject
 from tests.builders.delta import UUID, incomplete_item, registration_item
 from tests.coordinator.repairs.world import COMMIT, LOG, URI, World, commit_key, staged_key, temp_key
 
@@ -112,15 +112,7 @@ def restore_object(world: World) -> RestoreObject:
     return RestoreObject(world.bucket, copy, temp_key(7), len(COMMIT), hashlib.sha256(COMMIT).hexdigest())
 
 
-def restore_entry(world: World) -> RestoreItem:
-    return RestoreItem(world.log_store, ("tablePath", "fileName"), incomplete_item(7, URI))
-
-
-def restore_registration(world: World) -> RestoreItem:
-    return RestoreItem(world.coordinator, ("tableId",), registration_item(7))
-
-
-RESTORE_SCENES = [restore_object, restore_entry, restore_registration]
+RESTORE_SCENES = [restore_object]
 OBJECT_SCENES = [save_object, save_item, publish, delete_temp_file, delete_copied_file, delete_staged_file]
 ITEM_SCENES = [complete_entry, delete_entry, clear_commits, raise_version, register, delete_registration]
 REQUIREMENTS = [require_equal, require_absent, require_empty, require_no_entry]

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from changes.documents import PlannedResult
 from coordinator.contract import (
     BucketJson,
     BucketLine,
@@ -22,7 +21,13 @@ from coordinator.contract import (
 )
 from coordinator.repairs.carrying_out import TableSnapshot
 from coordinator.repairs.confirmed import PlanRepairParams, PlanRepairResult, RepairParams
-from coordinator.rescue.confirmed import ListRescueParams, ListRescueResult, PlanRescueParams, RestoreRescueParams
+from coordinator.rescue.confirmed import (
+    ListRescueParams,
+    ListRescueResult,
+    PlanRescueParams,
+    PlanRescueResult,
+    RestoreRescueParams,
+)
 from coordinator.settings.gate import ChangeParams, PlanChangeParams, PlanChangeResult
 from dashboard.audit.queries import AuditJson
 from dashboard.declaration.differences import ApplyJson
@@ -30,6 +35,7 @@ from dashboard.jobs.context import JobResult
 from dashboard.jobs.models import Job
 from dashboard.jobs.queries import JobJson, JobLine
 from tests.coordinator.repairs.console import Console
+from tests.coordinator.rescue import saved
 from tests.json_types import missing, printed
 from tools import json_examples
 
@@ -49,11 +55,13 @@ def test_an_example_is_json_of_its_type_in_lines_that_fit(kind: Any) -> None:
     assert max(map(len, text.splitlines())) <= json_examples.WIDTH
 
 
-def test_what_commands_print_is_of_their_types(console: Console) -> None:
-    table = console.lost()
+def test_what_commands_print_is_of_their_types(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved.let_young_count_as_old(monkeypatch)
+    table = console.lost("sales/lost")
+    other, _, _ = saved.removed_temp_file(console)
     told = printed("repair", table.uri, "--apply", "--finding", "C11", "--confirm", table.name)
     copies = printed("rescue", "list")
-    [entry] = [one["id"] for one in copies["copies"] if one["kind"] == "entry"]
+    [file] = [one["id"] for one in copies["copies"] if one["kind"] == "temp-file"]
     store = ("store", console.lake.log_store, "capacity", "--read", "6", "--write", "7")
 
     assert told["plans"]
@@ -61,7 +69,7 @@ def test_what_commands_print_is_of_their_types(console: Console) -> None:
     assert not missing(told, RepairJson)
     assert not missing(printed("table", table.uri), TableJson)
     assert not missing(copies, CopiesJson)
-    assert not missing(printed("rescue", "restore", entry, "--confirm", table.name, "--apply"), RestoreJson)
+    assert not missing(printed("rescue", "restore", file, "--confirm", other.name, "--apply"), RestoreJson)
     assert not missing(printed(*store, "--apply"), SettingJson)
 
 
@@ -83,17 +91,19 @@ def test_what_commands_show_of_the_lake_is_of_their_types(console: Console, tmp_
     assert not missing(printed("apply", str(file), "--prune"), ApplyJson)
 
 
-def test_what_jobs_take_and_tell_is_of_their_types(console: Console) -> None:
-    table = console.lost()
+def test_what_jobs_take_and_tell_is_of_their_types(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved.let_young_count_as_old(monkeypatch)
+    table = console.lost("sales/lost")
     told = printed("repair", table.uri, "--apply", "--finding", "C11", "--confirm", table.name)
-    [entry] = [one["id"] for one in printed("rescue", "list")["copies"] if one["kind"] == "entry"]
-    printed("rescue", "restore", entry, "--confirm", table.name, "--apply")
+    other, _, _ = saved.removed_temp_file(console)
+    [file] = [one["id"] for one in printed("rescue", "list")["copies"] if one["kind"] == "temp-file"]
+    printed("rescue", "restore", file, "--confirm", other.name, "--apply")
     printed("store", console.lake.log_store, "capacity", "--read", "6", "--write", "7", "--apply")
     types: dict[str, tuple[Any, Any]] = {
         "plan-repair": (PlanRepairParams, PlanRepairResult),
         "repair": (RepairParams, JobResult),
         "list-rescue": (ListRescueParams, ListRescueResult),
-        "plan-rescue": (PlanRescueParams, PlannedResult),
+        "plan-rescue": (PlanRescueParams, PlanRescueResult),
         "restore-rescue": (RestoreRescueParams, JobResult),
         "plan-upkeep": (PlanChangeParams, PlanChangeResult),
         "change-store": (ChangeParams, JobResult),

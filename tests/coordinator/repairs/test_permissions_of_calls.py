@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator.repairs.restore_calls import RestoreItem, RestoreObject
+from coordinator.repairs.restore_calls import RestoreObject
 from coordinator.settings.iam import Names
 from coordinator.settings.iam_features import feature_policies
 from tests.coordinator.repairs.scenes import SCENES
@@ -16,7 +16,7 @@ OF_COORDINATORS = {"clear_commits", "raise_version", "register", "delete_registr
 
 
 def policy_for(scene, world: World) -> dict:
-    restores = scene.__annotations__["return"] in (RestoreItem, RestoreObject)
+    restores = scene.__annotations__["return"] is RestoreObject
     of_repair = "repair-coordinator" if scene.__name__ in OF_COORDINATORS else "repair-log-store"
     names = Names(
         "aws", REGION, ACCOUNT, (world.log_store,), (world.coordinator,), (world.bucket,), ((world.bucket, "sales/"),)

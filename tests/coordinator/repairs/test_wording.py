@@ -34,12 +34,6 @@ SAID: list[tuple[Call, str, str, str]] = [
         "If-None-Match: *; the copy still has the SHA-256 abc.",
     ),
     (
-        restore_calls.RestoreItem("commits", ("tableId",), ITEM),
-        "dynamodb:PutItem, dynamodb:GetItem",
-        f"Puts registration {TABLE_ID} back into commits, only if nothing is there, and reads it again.",
-        "attribute_not_exists(tableId)",
-    ),
-    (
         object_calls.RequireEqual("lake", TEMP, COMMIT),
         "s3:GetObject",
         "Compares .tmp/…1042.json.7f3c9b52 with …1042.json, byte by byte.",

@@ -1,5 +1,7 @@
 """Tables of which a repair has saved something aside, and what a person does with the copies."""
 
+import json
+import shlex
 from typing import Any
 
 import pytest
@@ -64,6 +66,28 @@ def refusal(console: Console, table: DeltaTable, copy: str) -> dict[str, Any]:
     return dict(job.result["refusal"])
 
 
+def command(console: Console, table: DeltaTable, copy: str) -> str:
+    """The command that puts an item back by hand."""
+    result = planned(console, table, copy).result
+    assert (result["plan"], result["refusal"]["why"]) == (None, "by-hand"), result["refusal"]["reason"]
+    return str(result["command"])
+
+
+def run_by_hand(console: Console, words: str) -> None:
+    """What the AWS CLI sends for a put-item, with the client of the test."""
+    aws, dynamodb, operation, *options = shlex.split(words)
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    assert (aws, dynamodb, operation) == ("aws", "dynamodb", "put-item")
+    assert given.pop("--region") == console.connection.region
+    assert given.pop("--endpoint-url") == console.connection.endpoint_url
+    assert set(given) == {"--table-name", "--item", "--condition-expression"}
+    console.lake.dynamodb.put_item(
+        TableName=given["--table-name"],
+        Item=json.loads(given["--item"]),
+        ConditionExpression=given["--condition-expression"],
+    )
+
+
 def ask(table: DeltaTable, copy: str, made: dict[str, Any], by: Actor | None = None, confirm: str | None = None) -> Job:
     """Confirm a plan, without running it."""
     name = table.name if confirm is None else confirm
@@ -93,6 +117,16 @@ def removed_temp_file(console: Console) -> tuple[DeltaTable, str, bytes]:
     console.lake.put(key, data)
     table = console.observed(ORDERS)
     repaired(console, table, "remove-orphans")
+    return table, key, data
+
+
+def named_temp_file(console: Console) -> tuple[DeltaTable, str, bytes]:
+    """The same, and an entry that names it by now."""
+    table, key, data = removed_temp_file(console)
+    name = key.removeprefix(f"{ORDERS}/_delta_log/")
+    console.lake.entry(ORDERS, 3, complete={"S": "false"}, tempPath={"S": name})
+    console.observed(ORDERS)
+    console.observed(ORDERS)
     return table, key, data
 
 

@@ -1,7 +1,6 @@
 """A table dropped and another one made in its place: what was saved of the first is not put into the second."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -12,7 +11,6 @@ from tests.builders.delta import UUID, add, commit_bytes, commit_info, first_com
 from tests.choosing import slowly
 from tests.coordinator.repairs.console import Console
 from tests.coordinator.rescue import saved
-from tests.coordinator.rescue.test_regions import rewritten
 
 pytestmark = pytest.mark.django_db
 LOG = f"{saved.ORDERS}/_delta_log"
@@ -43,11 +41,6 @@ def remade(console: Console, *, says_times: bool) -> None:
     console.observe()
 
 
-def entry_of_before(console: Console) -> tuple[DeltaTable, str]:
-    table, _ = saved.abandoned(console)
-    return table, saved.only_copy(console, table, "entry")["id"]
-
-
 def file_of_before(console: Console) -> tuple[DeltaTable, str]:
     table, _, _ = saved.removed_temp_file(console)
     return table, saved.only_copy(console, table, "temp-file")["id"]
@@ -55,16 +48,12 @@ def file_of_before(console: Console) -> tuple[DeltaTable, str]:
 
 def without_its_table(console: Console, copy: str) -> None:
     """The copy as an earlier release left it."""
-    if copy.endswith(".item.json"):
-        rewritten(console, copy, metadata_id="")
-    else:
-        console.lake.delete(table_note(key_of(console, copy)))
+    console.lake.delete(table_note(key_of(console, copy)))
 
 
 @pytest.mark.parametrize("says_times", [True, False])
-@pytest.mark.parametrize("make", [entry_of_before, file_of_before])
-def test_a_copy_of_a_table_with_another_id_is_refused(console: Console, make: Any, says_times: bool) -> None:
-    table, copy = make(console)
+def test_a_copy_of_a_table_with_another_id_is_refused(console: Console, says_times: bool) -> None:
+    table, copy = file_of_before(console)
     remade(console, says_times=says_times)
 
     assert saved.refusal(console, table, copy)["reason"] == (
@@ -72,18 +61,8 @@ def test_a_copy_of_a_table_with_another_id_is_refused(console: Console, make: An
     )
 
 
-def test_a_registration_of_a_table_with_another_id_is_refused(console: Console) -> None:
-    table, _ = saved.unpublished_by_mistake(console)
-    copy = saved.only_copy(console, table, "registration")["id"]
-    saved.lose_registration(console)
-    rewritten(console, copy, metadata_id="another")
-
-    assert "with metaData.id 'another'" in saved.refusal(console, table, copy)["reason"]
-
-
-@pytest.mark.parametrize("make", [slowly(entry_of_before), file_of_before])
-def test_a_copy_without_an_id_needs_an_admin_and_says_why(console: Console, make: Any) -> None:
-    table, copy = make(console)
+def test_a_copy_without_an_id_needs_an_admin_and_says_why(console: Console) -> None:
+    table, copy = file_of_before(console)
     without_its_table(console, copy)
 
     plan = saved.plan(console, table, copy)
@@ -93,19 +72,8 @@ def test_a_copy_without_an_id_needs_an_admin_and_says_why(console: Console, make
     assert plan["danger"].endswith(doubt)
 
 
-@pytest.mark.slow
-def test_a_registration_without_an_id_says_so(console: Console) -> None:
-    table, _ = saved.unpublished_by_mistake(console)
-    copy = saved.only_copy(console, table, "registration")["id"]
-    saved.lose_registration(console)
-    rewritten(console, copy, metadata_id="")
-
-    assert saved.plan(console, table, copy)["danger"].endswith("since it holds no metaData.id")
-
-
-@pytest.mark.parametrize("make", [entry_of_before, file_of_before])
-def test_a_copy_without_an_id_is_refused_where_the_first_commit_is_younger(console: Console, make: Any) -> None:
-    table, copy = make(console)
+def test_a_copy_without_an_id_is_refused_where_the_first_commit_is_younger(console: Console) -> None:
+    table, copy = file_of_before(console)
     without_its_table(console, copy)
     key = key_of(console, copy)
     folder = key.split("_levee_rescue/")[1].partition("-")[0]
@@ -115,24 +83,6 @@ def test_a_copy_without_an_id_is_refused_where_the_first_commit_is_younger(conso
     refused = saved.refusal(console, table, f"s3a://{console.lake.bucket}/{older}")
 
     assert refused["reason"].startswith("0.json was written after the copy was saved")
-
-
-def test_a_commit_below_that_says_no_time_is_not_older_than_an_entry_without_an_id(console: Console) -> None:
-    table, copy = entry_of_before(console)
-    without_its_table(console, copy)
-    console.lake.put(f"{LOG}/{2:020d}.json", commit_bytes(add("timeless")))
-    console.observe()
-
-    assert "2.json does not say when it was written" in saved.refusal(console, table, copy)["reason"]
-
-
-@pytest.mark.slow
-def test_the_same_id_needs_no_time_of_the_commit_below(console: Console) -> None:
-    table, copy = entry_of_before(console)
-    console.lake.put(f"{LOG}/{2:020d}.json", commit_bytes(add("timeless")))
-    console.observe()
-
-    assert "metaData.id" not in saved.plan(console, table, copy)["danger"]
 
 
 def test_the_note_beside_a_file_names_its_table_and_is_no_copy(console: Console) -> None:

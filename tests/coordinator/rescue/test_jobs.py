@@ -15,7 +15,6 @@ from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.writable import ChangeRefused, ConnectionReadOnly, ReadOnlyMode
 from dashboard.jobs.models import Job
-from tests.builders.delta import EPOCH_MS, commit_bytes, commit_info
 from tests.builders.people import actor, person
 from tests.coordinator.repairs.console import Console
 from tests.coordinator.repairs.world import Meddled, refusal
@@ -31,23 +30,18 @@ def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
     saved.let_young_count_as_old(monkeypatch)
 
 
-def an_entry(console: Console) -> tuple[Any, str]:
-    table, _ = saved.abandoned(console)
-    return table, saved.only_copy(console, table, "entry")["id"]
-
-
 def a_temp_file(console: Console) -> tuple[Any, str]:
     table, _, _ = saved.removed_temp_file(console)
     return table, saved.only_copy(console, table, "temp-file")["id"]
 
 
-def a_registration(console: Console) -> tuple[Any, str]:
-    table, _ = saved.unpublished_by_mistake(console)
-    saved.lose_registration(console)
-    return table, saved.only_copy(console, table, "registration")["id"]
+def a_named_file(console: Console) -> tuple[Any, str]:
+    """An entry names it, so that readers may see another state."""
+    table, _, _ = saved.named_temp_file(console)
+    return table, saved.only_copy(console, table, "temp-file")["id"]
 
 
-SCENES: list[Scene] = [an_entry, a_temp_file, a_registration]
+SCENES: list[Scene] = [a_temp_file, a_named_file]
 
 
 def state(console: Console) -> Any:
@@ -56,7 +50,7 @@ def state(console: Console) -> Any:
 
 @pytest.mark.slow
 def test_planning_and_listing_change_nothing(console: Console) -> None:
-    table, copy = an_entry(console)
+    table, copy = a_named_file(console)
     before = state(console)
 
     saved.plan(console, table, copy)
@@ -90,7 +84,7 @@ def test_an_operator_puts_back_what_can_show_nobody_another_state(console: Conso
 
 
 def test_what_can_lose_something_needs_an_admin_and_the_tables_name(console: Console) -> None:
-    table, copy = an_entry(console)
+    table, copy = a_named_file(console)
     made = saved.plan(console, table, copy)
 
     with pytest.raises(NotAllowed):
@@ -103,7 +97,7 @@ def test_what_can_lose_something_needs_an_admin_and_the_tables_name(console: Con
 
 @pytest.mark.slow
 def test_the_worker_asks_again_whether_the_person_is_an_admin(console: Console) -> None:
-    table, copy = an_entry(console)
+    table, copy = a_named_file(console)
     job = saved.ask(table, copy, saved.plan(console, table, copy))
     person(Role.ADMIN).groups.clear()
     before = state(console)
@@ -115,14 +109,15 @@ def test_the_worker_asks_again_whether_the_person_is_an_admin(console: Console) 
 
 
 def test_the_worker_asks_again_for_the_typed_name(console: Console) -> None:
-    table, copy = an_entry(console)
+    table, copy = a_named_file(console)
     job = saved.ask(table, copy, saved.plan(console, table, copy))
     Job.objects.filter(pk=job.pk).update(params={**job.params, "confirm": ""})
+    before = state(console)
 
     job = console.run(job)
 
     assert (job.state, job.error_code) == ("failed", "NameNotTyped")
-    assert console.item(saved.ORDERS, 3) == {}
+    assert state(console) == before
 
 
 @pytest.mark.slow
@@ -191,19 +186,18 @@ def test_the_same_plan_confirmed_twice_is_one_job(console: Console) -> None:
 # Rivals
 
 
-def test_a_writer_that_took_the_version_after_the_plan_keeps_it(console: Console) -> None:
-    table, copy = an_entry(console)
+def test_a_rival_that_writes_the_key_between_reading_and_writing_keeps_its_bytes(
+    console: Console, meddled: Any
+) -> None:
+    table, key, _ = saved.removed_temp_file(console)
+    copy = saved.only_copy(console, table, "temp-file")["id"]
     job = saved.ask(table, copy, saved.plan(console, table, copy))
-    console.lake.entry(saved.ORDERS, 3)
-    console.lake.commit(saved.ORDERS, 3, commit_bytes(commit_info()))
-    before = state(console)
+    meddled(lambda port: port.before("put_if_absent", lambda: console.lake.put(key, b"a rival's")))
 
     job = console.run(job)
 
-    assert (job.state, job.error_code) == ("overtaken", "")
-    assert job.message.startswith("Stopped before any change: it is refused now: The entry exists and says something")
-    assert job.result["overtaken"]["written"] == []
-    assert state(console) == before
+    assert job.state == "overtaken"
+    assert console.bytes_of(key) == b"a rival's"
 
 
 def test_a_rival_that_wrote_the_key_after_the_plan_keeps_its_bytes(console: Console) -> None:
@@ -250,67 +244,6 @@ def meddled(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Meddled], An
     return meddle
 
 
-def test_a_rival_that_takes_the_version_between_reading_and_writing_keeps_it(console: Console, meddled: Any) -> None:
-    table, copy = an_entry(console)
-    job = saved.ask(table, copy, saved.plan(console, table, copy))
-    meddled(lambda port: port.before("put_item", lambda: console.lake.entry(saved.ORDERS, 3)))
-
-    job = console.run(job)
-
-    assert job.state == "overtaken"
-    assert "it was left as it is" in job.message
-    assert console.item(saved.ORDERS, 3)["complete"] == {"S": "true"}
-
-
-def test_a_commit_that_is_published_between_reading_and_writing_stops_the_entry(console: Console, meddled: Any) -> None:
-    table, copy = an_entry(console)
-    job = saved.ask(table, copy, saved.plan(console, table, copy))
-    publish = lambda: console.lake.commit(saved.ORDERS, 3, commit_bytes(commit_info()))  # noqa: E731
-    meddled(lambda port: port.before("head", publish))
-
-    job = console.run(job)
-
-    assert job.state == "overtaken"
-    assert console.item(saved.ORDERS, 3) == {}
-
-
-def test_a_commit_that_is_published_between_reading_and_writing_stops_the_registration(
-    console: Console, meddled: Any
-) -> None:
-    table, copy = a_registration(console)
-    job = saved.ask(table, copy, saved.plan(console, table, copy))
-    following = commit_bytes(commit_info(in_commit_timestamp=EPOCH_MS + 4))
-    meddled(lambda port: port.before("head", lambda: console.lake.commit(saved.TELEMETRY, 4, following)))
-
-    job = console.run(job)
-
-    assert job.state == "overtaken"
-    assert saved.registrations(console) == []
-
-
-def test_an_entry_that_another_lock_of_the_table_gave_away_meanwhile_stops_it(console: Console, meddled: Any) -> None:
-    table, entry = saved.abandoned(console)
-    copy = saved.only_copy(console, table, "entry")["id"]
-    other = {"S": console.lake.uri(saved.ORDERS).replace("s3a://", "s3://")}
-    older = {**entry, "tablePath": other, "fileName": {"S": f"{1:020d}.json"}, "complete": {"S": "true"}}
-    older |= {"tempPath": {"S": f".tmp/{1:020d}.json.other"}, "expireTime": {"N": "1999999999"}}
-    _put(console, older)
-    console.observed(saved.ORDERS)
-    console.observed(saved.ORDERS)
-    job = saved.ask(table, copy, saved.plan(console, table, copy))
-    meddled(lambda port: port.at(0, lambda: _put(console, {**entry, "tablePath": other})))
-
-    job = console.run(job)
-
-    assert job.state == "overtaken"
-    assert "holds an entry of 3.json as well" in job.message
-    assert console.item(saved.ORDERS, 3) == {}
-
-
-def _put(console: Console, item: dict[str, Any]) -> None:
-    console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=item)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("scene", SCENES)
 def test_a_restore_that_fails_at_any_request_comes_to_its_end_when_asked_again(
@@ -345,7 +278,7 @@ def test_a_restore_whose_answer_was_lost_is_there_when_asked_again(
     table, copy = scene(console)
     job = saved.ask(table, copy, saved.plan(console, table, copy))
     lost = refusal("ConnectionFailed")
-    meddled(lambda port: port.after("put_item", lost).after("put_if_absent", lost))
+    meddled(lambda port: port.after("put_if_absent", lost))
 
     job = console.run(job)
 

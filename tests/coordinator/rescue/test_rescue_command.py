@@ -71,8 +71,8 @@ def test_the_list_reads_as_text(console: Console) -> None:
 
 
 def test_without_apply_the_plan_is_printed_and_nothing_is_sent(console: Console) -> None:
-    table, _ = saved.abandoned(console)
-    copy = saved.only_copy(console, table, "entry")["id"]
+    table, _, _ = saved.named_temp_file(console)
+    copy = saved.only_copy(console, table, "temp-file")["id"]
     before = console.state()
 
     document = rescue("restore", copy)
@@ -84,24 +84,38 @@ def test_without_apply_the_plan_is_printed_and_nothing_is_sent(console: Console)
 
 
 def test_apply_with_the_name_puts_it_back_here(console: Console) -> None:
-    table, entry = saved.abandoned(console)
-    copy = saved.only_copy(console, table, "entry")["id"]
+    table, key, data = saved.named_temp_file(console)
+    copy = saved.only_copy(console, table, "temp-file")["id"]
 
     document = rescue("restore", copy, apply=True, confirm=table.name)
 
     assert (document["job"]["state"], document["job"]["calls"][-1]["outcome"]) == ("succeeded", "done")
-    assert console.item(saved.ORDERS, 3) == entry
+    assert console.bytes_of(key) == data
     assert AuditEntry.objects.filter(action="table.repair", actor_name="command", outcome="done").exists()
+
+
+def test_an_item_is_answered_with_the_command_that_puts_it_back(console: Console) -> None:
+    table, entry = saved.abandoned(console)
+    out = io.StringIO()
+
+    with pytest.raises(Failed, match="Nothing was put back"):
+        call_command("rescue", "restore", saved.only_copy(console, table, "entry")["id"], json=True, stdout=out)
+
+    document = json.loads(out.getvalue())
+    assert (document["plan"], document["refusal"]["why"], document["job"]) == (None, "by-hand", None)
+    saved.run_by_hand(console, document["command"])
+    assert console.item(saved.ORDERS, 3) == entry
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("typed", ["", "sales"])
 def test_what_can_show_another_state_needs_the_name(console: Console, typed: str) -> None:
-    table, _ = saved.abandoned(console)
+    table, _, _ = saved.named_temp_file(console)
+    before = console.state()
 
     with pytest.raises(UsageError, match=r"add --confirm sales\.orders"):
-        rescue("restore", saved.only_copy(console, table, "entry")["id"], apply=True, confirm=typed)
-    assert console.item(saved.ORDERS, 3) == {}
+        rescue("restore", saved.only_copy(console, table, "temp-file")["id"], apply=True, confirm=typed)
+    assert console.state() == before
 
 
 @pytest.mark.slow
@@ -117,13 +131,12 @@ def test_enqueue_leaves_it_to_a_worker(console: Console) -> None:
 
 @pytest.mark.slow
 def test_nothing_to_do_is_no_failure_and_a_refusal_is_one(console: Console) -> None:
-    table, entry = saved.abandoned(console)
-    copy = saved.only_copy(console, table, "entry")["id"]
+    table, key, _ = saved.removed_temp_file(console)
+    copy = saved.only_copy(console, table, "temp-file")["id"]
     saved.restored(console, table, copy)
 
     assert rescue("restore", copy, apply=True)["refusal"]["why"] == "nothing-to-do"
-    rival = {**entry, "tempPath": {"S": f".tmp/{3:020d}.json.rival"}}
-    console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=rival)
+    console.lake.put(key, b"a writer's")
     with pytest.raises(Failed, match="Nothing was put back"):
         rescue("restore", copy)
 

@@ -73,27 +73,27 @@ def test_what_is_no_copy_has_its_reason_and_no_button(console: Console) -> None:
     assert b"<b>notes" not in answer.content
 
 
-def test_an_admin_who_types_the_name_puts_an_entry_back(console: Console) -> None:
-    table, entry = saved.abandoned(console)
-    copy = saved.only_copy(console, table, "entry")["id"]
+def test_an_admin_who_types_the_name_puts_a_named_file_back(console: Console) -> None:
+    table, key, data = saved.named_temp_file(console)
+    copy = saved.only_copy(console, table, "temp-file")["id"]
     client = signed_in(Role.ADMIN)
     address = plan_page(client, console, table, copy)
 
     html = body(client.get(address))
-    assert "This can change every read and write of the table" in html
+    assert "This can change what readers see of version 3" in html
     assert f"Type <code>{table.name}</code> to confirm" in html
     assert confirm(client, address, confirm="another").status_code == 422
     answer = confirm(client, address, confirm=table.name)
     assert answer.status_code == 303
     run_newest(console, "restore-rescue")
 
-    assert console.item(saved.ORDERS, 3) == entry
+    assert console.bytes_of(key) == data
     assert "Confirmed before" in body(client.get(address))
 
 
 def test_the_button_is_off_with_its_reason_beside_it(console: Console, settings: Any) -> None:
-    table, _ = saved.abandoned(console)
-    copy = saved.only_copy(console, table, "entry")["id"]
+    table, _, _ = saved.named_temp_file(console)
+    copy = saved.only_copy(console, table, "temp-file")["id"]
     address = plan_page(signed_in(Role.OPERATOR), console, table, copy)
 
     form = body(signed_in(Role.OPERATOR).get(address)).partition("panel form")[2].partition("</form>")[0]
@@ -103,16 +103,27 @@ def test_the_button_is_off_with_its_reason_beside_it(console: Console, settings:
     assert "read-only" in form.partition('<button class="button danger" disabled')[2]
 
 
-def test_a_refusal_is_the_sentence_of_the_page(console: Console) -> None:
+def test_an_item_has_its_command_on_the_page_and_no_button(console: Console) -> None:
     table, _ = saved.abandoned(console)
-    copy = saved.only_copy(console, table, "entry")["id"]
+    client = signed_in(Role.ADMIN)
+
+    html = body(client.get(plan_page(client, console, table, saved.only_copy(console, table, "entry")["id"])))
+
+    assert "An item is put back by hand." in html
+    assert "aws dynamodb put-item" in html
+    assert "panel form" not in html
+
+
+def test_a_refusal_is_the_sentence_of_the_page(console: Console) -> None:
+    table, _, _ = saved.removed_temp_file(console)
+    copy = saved.only_copy(console, table, "temp-file")["id"]
     saved.restored(console, table, copy)
     client = signed_in(Role.ADMIN)
 
     html = body(client.get(plan_page(client, console, table, copy)))
 
     assert "Nothing is to be put back." in html
-    assert html.count("The entry is there already, and equal.") == 1
+    assert html.count("is there already, and its bytes equal those of the copy.") == 1
 
 
 def test_a_plan_of_another_table_is_not_shown_under_this_one(console: Console) -> None:
@@ -136,9 +147,9 @@ def test_a_second_copy_waits_while_another_is_being_planned(console: Console) ->
 
 @pytest.mark.slow
 def test_no_sentence_is_said_twice(console: Console) -> None:
-    table, _ = saved.abandoned(console)
+    table, _, _ = saved.named_temp_file(console)
     client = signed_in(Role.ADMIN)
-    html = body(client.get(plan_page(client, console, table, saved.only_copy(console, table, "entry")["id"])))
+    html = body(client.get(plan_page(client, console, table, saved.only_copy(console, table, "temp-file")["id"])))
     made = Job.objects.filter(kind="plan-rescue").latest("created_at").result["plan"]
 
     for sentence in (*made["consequences"], made["danger"], *(call["says"] for call in made["calls"])):
@@ -147,10 +158,10 @@ def test_no_sentence_is_said_twice(console: Console) -> None:
 
 @pytest.mark.slow
 def test_the_jobs_own_page_tells_each_call_and_what_became_of_it(console: Console) -> None:
-    table, _ = saved.abandoned(console)
-    job = saved.restored(console, table, saved.only_copy(console, table, "entry")["id"])
+    table, _, _ = saved.named_temp_file(console)
+    job = saved.restored(console, table, saved.only_copy(console, table, "temp-file")["id"])
 
     html = body(signed_in(Role.VIEWER).get(f"/jobs/{job.pk}/"))
 
-    assert f"Puts the entry of …3.json back into {console.lake.log_store}" in html
-    assert "The entry of …3.json was put back and read again." in html
+    assert "Copies the saved copy of" in html
+    assert "read back, the bytes equal those of its copy." in html
