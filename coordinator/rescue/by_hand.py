@@ -19,6 +19,8 @@ from coordinator.rescue.facts import RestoreFacts, doubt_about_table, refuse, wh
 from lake.delta.facts import LogStoreEntry, Mechanism, Registration
 from lake.delta.wire import in_order
 
+MOST_BYTES = 100_000
+"""A longer item is no argument: Linux hands a program at most 128 KiB in one."""
 BY_HAND = "by-hand"
 """Why an item has no plan: a person puts it back with `command`."""
 
@@ -41,11 +43,13 @@ def by_hand(given: RestoreFacts) -> Refusal:
     if reason:
         return refuse(given, reason)
     changes = _changes_by_entry(given, kept.entry) if kept.entry else _changes_by_registration(kept.registration)
-    doubt = doubt_about_table(given)
+    command, doubt = _command(given, kept), doubt_about_table(given)
+    if len(command.encode()) > MOST_BYTES:
+        what = given.copy.kind.words
+        return refuse(given, f"The {what} is too large for a command line: put it back with an SDK of AWS.")
     unsaid = "" if given.copied_from.region else "The copy does not say its region."
     sentences = ("Stop the writers of this table first.", changes, f"Beware: {doubt}." if doubt else "", unsaid)
     said = refuse(given, " ".join(one for one in (*sentences, _not_looked_at(kept)) if one), BY_HAND)
-    command = _command(given, kept)
     return ByHand(said.kind, said.subject, said.reason, said.why, said.title, version=said.version, command=command)
 
 

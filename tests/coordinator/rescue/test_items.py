@@ -96,6 +96,15 @@ def test_no_name_in_an_item_breaks_out_of_the_command(console: Console) -> None:
     assert console.item(saved.ORDERS, 3) == hostile
 
 
+def test_an_item_that_no_shell_hands_over_has_no_command(console: Console) -> None:
+    table, _, item = an_entry(console)
+    large = {**item, "note": {"S": "x" * 130_000}}
+
+    copy = kept(console, saved.ORDERS, "abandon-commit", large)
+
+    assert "too large for a command line" in reason(console, table, copy)
+
+
 def test_levee_itself_puts_no_item_back(console: Console) -> None:
     table, copy, _ = an_entry(console)
     saved.command(console, table, copy)
