@@ -95,6 +95,7 @@ def _why_not_here(given: RestoreFacts) -> Iterator[str]:
 
 def _why_no_entry(given: RestoreFacts, entry: LogStoreEntry) -> Iterator[str]:
     table, version = given.table, entry.version or 0
+    yield table.why_not_alone()
     if entry.complete is not False:
         yield "The entry is complete, so its commit file is what counts; readers would not look at it."
     if table.registrations or table.given.facts.mechanism is Mechanism.COORDINATED_COMMITS:

@@ -147,12 +147,14 @@ def test_another_item_under_its_key_is_left_alone(console: Console, kind: str) -
     assert "nothing is ever overwritten" in reason(console, table, copy)
 
 
-@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize(
+    ("kind", "why"), [("entry", "why_nothing"), ("entry", "why_not_alone"), ("registration", "why_nothing")]
+)
 def test_what_forbids_every_repair_of_the_table_forbids_this_too(
-    console: Console, monkeypatch: pytest.MonkeyPatch, kind: str
+    console: Console, monkeypatch: pytest.MonkeyPatch, kind: str, why: str
 ) -> None:
     table, copy, _ = MAKERS[kind](console)
-    monkeypatch.setattr(TableUnderRepair, "why_nothing", lambda self: "It was not read whole.")
+    monkeypatch.setattr(TableUnderRepair, why, lambda self: "It was not read whole.")
 
     assert reason(console, table, copy) == "It was not read whole."
 
