@@ -142,11 +142,21 @@ def test_a_move_of_ttl_switches_off_before_it_switches_on():
     ]
 
 
-def test_a_move_of_ttl_waits_between_its_two_steps_in_terraform_too():
-    text = planned(MigrateTtl("t-1"), ttl_status="ENABLED", ttl_attribute="commitTime").equivalents.terraform
+def test_a_move_of_ttl_waits_between_its_two_steps_with_either_tool():
+    texts = planned(MigrateTtl("t-1"), ttl_status="ENABLED", ttl_attribute="commitTime").equivalents
 
-    off, wait, on = (text.index(one) for one in ("enabled = false", "says DISABLED", "enabled = true"))
-    assert off < wait < on
+    for text, switch in ((texts.aws_cli, '"Enabled": '), (texts.terraform, "enabled = ")):
+        off, wait, on = (text.index(one) for one in (f"{switch}false", "says DISABLED", f"{switch}true"))
+        assert off < wait < on
+
+
+def test_an_attribute_that_others_chose_stays_one_word_of_the_shell():
+    attribute = "it's $(id) `id` \\ \n"
+
+    [words] = commands(planned(DisableTtl("t-1"), ttl_status="ENABLED", ttl_attribute=attribute).equivalents.aws_cli)
+
+    assert words[:-1] == ["aws", "dynamodb", "update-time-to-live", "--region", "eu-west-1", "--cli-input-json"]
+    assert json.loads(words[-1])["TimeToLiveSpecification"]["AttributeName"] == attribute
 
 
 def test_a_move_of_ttl_that_is_going_off_is_the_second_step_alone():
