@@ -98,7 +98,7 @@ def spark_facts() -> SparkFacts:
         deployment, jars = read_deployment(os.environ), read_extra_jars(os.environ)
     except SparkRefused as error:
         return SparkFacts(problem=str(error))
-    return SparkFacts(deployment.mode, has_log_store_class(jars))
+    return SparkFacts(deployment.is_local, has_log_store_class(jars))
 
 
 def own_endpoint(connection: Connection) -> str:

@@ -23,12 +23,9 @@ class DescribedStore:
 
 @dataclass(frozen=True, slots=True)
 class SparkFacts:
-    """The Spark of this deployment. `problem` says why it cannot be used at all, "" where it can.
+    """The Spark of this deployment. `problem` says why it cannot be used at all, "" where it can."""
 
-    `mode` is local, cluster or connect. Whether a Connect server has the log store's class cannot be seen from here.
-    """
-
-    mode: str = "local"
+    is_local: bool = True
     has_log_store_class: bool = False
     problem: str = ""
 

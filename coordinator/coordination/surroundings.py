@@ -53,12 +53,9 @@ def spark_check(situation: Situation) -> Check:
     name = "Spark"
     if situation.spark.problem:
         return failed(name, situation.spark.problem)
-    words = {
-        "local": "A Spark of Levee's own, with Delta 4.4.0, on this machine.",
-        "cluster": "The cluster of SPARK_MASTER, with Delta 4.4.0 from this machine.",
-        "connect": "The Connect server of SPARK_REMOTE; its jars and fixed settings are its own.",
-    }
-    return ok(name, words[situation.spark.mode])
+    if situation.spark.is_local:
+        return ok(name, "A Spark of Levee's own, with Delta 4.4.0, on this machine.")
+    return ok(name, "The cluster of SPARK_MASTER, with Delta 4.4.0 from this machine.")
 
 
 def log_store_check(situation: Situation) -> Iterator[Check]:
@@ -89,8 +86,6 @@ def log_store_check(situation: Situation) -> Iterator[Check]:
         )
     elif not situation.log_store:
         yield failed(name, "Which DynamoDB table holds this table's entries is not known: observe the table first.")
-    elif situation.spark.mode == "connect":
-        yield warning(name, f"Behind a Connect server it has to be on the server's class path: {LOG_STORE_COORDINATE}.")
     elif not situation.spark.has_log_store_class:
         yield failed(
             name,

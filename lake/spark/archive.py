@@ -36,8 +36,6 @@ class ArchiveError(Exception):
 
 def ready(settings: WorkerSettings, home: Path) -> Path | None:
     """Return the archive for these jars and this Java; None where there is none, or not as it was written."""
-    if settings.deployment.mode == "connect":
-        return None
     try:
         path = _path(settings.extra_jars, home)
         stamp, stat = json.loads(_stamp(path).read_text()), path.stat()
@@ -78,7 +76,7 @@ def prepare(settings: WorkerSettings, home: Path) -> None:
 
     Sessions start without it until it is there. Whatever keeps it from being made is in spark/archive.log.
     """
-    if settings.deployment.mode == "connect" or ready(settings, home) is not None:
+    if ready(settings, home) is not None:
         return
     log = home / "spark" / "archive.log"
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

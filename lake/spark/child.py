@@ -14,10 +14,9 @@ from threading import Lock, Thread
 
 from lake.spark.errors import first_sentence
 from lake.spark.messages import Json, SparkJob, decode, encode
-from lake.spark.settings import WorkerSettings, environment, server_conf, session_conf
+from lake.spark.settings import WorkerSettings, environment, session_conf
 
 END_SECONDS = 20.0
-INTERRUPT_SECONDS = 2.0
 _NOISE = (
     "WARNING:",
     "WARN ",
@@ -38,7 +37,6 @@ class Child:
         self.ready = False
         self.overdue = False
         self.spark = ""
-        self._remote = settings.deployment.remote
         self.messages: SimpleQueue[Json | None] = SimpleQueue()
         self._ending = Lock()
         folder = home / "spark"
@@ -51,8 +49,6 @@ class Child:
         Thread(target=self._read, name=f"spark-{self.pid}", daemon=True).start()
         self._send(
             conf=session_conf(settings, home, self._scratch, option),
-            server_conf=server_conf(settings),
-            remote=self._remote,
             idle_seconds=settings.idle_seconds,
         )
 
@@ -63,12 +59,6 @@ class Child:
     def give(self, job: SparkJob) -> bool:
         """Hand over a job; False where the child is no longer there to take it."""
         return self._send(job=job.kind, params=dict(job.params))
-
-    def cancel(self) -> None:
-        """Kill it at once, as what runs in its JVM ends with it; behind a server, have it interrupt the job first."""
-        if self._remote and self.ready and self._send(interrupt=True):
-            self._await_exit(INTERRUPT_SECONDS)
-        self.kill()
 
     def kill(self) -> None:
         """End the whole process group, wait for the child, and remove its scratch folder. Safe to repeat."""

@@ -169,8 +169,7 @@ class _Attempt:
         settings, home = self.worker.settings, self.worker.home
         self.worker._drop()
         self._begin_step("Start Python")
-        if settings.deployment.mode != "connect":
-            fetch(home, say=lambda line: self._say(SparkProgress(self.step, note=line)))
+        fetch(home, say=lambda line: self._say(SparkProgress(self.step, note=line)))
         child = Child(settings, home, archive.ready(settings, home) if use_archive else None)
         self.worker._child = child
         return child
@@ -219,7 +218,7 @@ class _Attempt:
         """Wait for the next message; None at the child's end, and after the deadline, when it is killed."""
         while True:
             if self.worker._cancelled.is_set():
-                child.cancel()
+                child.kill()
                 raise _Cancelled
             self.check()
             if time.monotonic() > deadline:

@@ -1,15 +1,12 @@
-"""Where Spark runs: in the worker's own JVM, on a cluster, or behind a Spark Connect server."""
+"""Where Spark runs: in the worker's own JVM or on a cluster."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 from zipfile import BadZipFile, ZipFile
 
 from lake.spark.errors import SparkRefused
-
-Mode = Literal["local", "cluster", "connect"]
 
 LOCAL_MASTER = "local[*]"
 LOG_STORE_CLASS = "io.delta.storage.S3DynamoDBLogStore"
@@ -21,28 +18,22 @@ _CLUSTER = re.compile(r"(spark://|k8s://|yarn$)")
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A master (SPARK_MASTER: local[N], spark://host:port, yarn, k8s://…), or a Connect server (SPARK_REMOTE)."""
+    """A master (SPARK_MASTER: local[N], spark://host:port, yarn, k8s://…)."""
 
     master: str = LOCAL_MASTER
-    remote: str = ""
 
     @property
-    def mode(self) -> Mode:
-        if self.remote:
-            return "connect"
-        return "local" if _LOCAL.fullmatch(self.master) else "cluster"
+    def is_local(self) -> bool:
+        """Whether its executors are in the driver's own JVM."""
+        return _LOCAL.fullmatch(self.master) is not None
 
 
 def read_deployment(environ: Mapping[str, str]) -> Deployment:
-    """Read SPARK_MASTER or SPARK_REMOTE; SparkRefused where both are set or one is no address."""
-    master, remote = environ.get("SPARK_MASTER", "").strip(), environ.get("SPARK_REMOTE", "").strip()
-    if master and remote:
-        raise SparkRefused("SPARK_MASTER and SPARK_REMOTE are both set: keep the one that Levee shall use.")
-    if remote and not re.match(r"sc://[^/;?]+", remote):
-        raise SparkRefused(f"SPARK_REMOTE is {remote!r}: write sc://host:port.")
+    """Read SPARK_MASTER; SparkRefused where it is no address."""
+    master = environ.get("SPARK_MASTER", "").strip()
     if master and not (_LOCAL.fullmatch(master) or _CLUSTER.match(master)):
         raise SparkRefused(f"SPARK_MASTER is {master!r}: write local[N], spark://host:port, yarn or k8s://….")
-    return Deployment(master or LOCAL_MASTER, remote)
+    return Deployment(master or LOCAL_MASTER)
 
 
 def read_extra_jars(environ: Mapping[str, str]) -> tuple[Path, ...]:

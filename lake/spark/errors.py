@@ -1,7 +1,6 @@
 """What Spark raises, as one sentence: its exceptions carry whole plans and stack traces."""
 
 import re
-from dataclasses import replace
 from typing import Any
 
 from lake.spark.messages import SparkError
@@ -18,12 +17,6 @@ _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+)$", re.MULTILINE)
 _AWS_SUFFIX = re.compile(r"\s*\(Service: [^()]*\)")
 # Delta 4.4.0 finds no item, and trips over that.
 _ITEM_MISSING = re.compile(r'NullPointerException: Cannot invoke "java\.util\.Map\.get')
-
-_NO_CLASS = re.compile(
-    r"ClassNotFoundException|NoClassDefFoundError|[Cc]annot find catalog plugin class|Class [\w.$]+ not found"
-    r"|Failed to find (?:the )?data source: delta|DATA_SOURCE_NOT_FOUND"
-)
-_NO_CREDENTIALS = re.compile(r"Unable to load (?:AWS )?credentials|NoAuthWithAWS|No AWS Credentials", re.IGNORECASE)
 
 
 class SparkRefused(Exception):
@@ -47,21 +40,6 @@ def describe(error: BaseException) -> SparkError:
     return SparkError(
         kind, condition, full_stop(sentence if not cause or cause in sentence else f"{sentence} ({cause})")
     )
-
-
-def behind_server(error: BaseException, remote: str) -> SparkError:
-    """Tell an exception that a Connect server answered with; what only its administrator can set right is said so."""
-    told, text = describe(error), _message(error)
-    if _NO_CLASS.search(text):
-        what = (
-            "Delta's jars, hadoop-aws and both AWS SDKs belong on the class path of the Spark Connect server at "
-            f"{remote}: start it anew with them (spark.driver.extraClassPath or --jars)."
-        )
-    elif _NO_CREDENTIALS.search(text):
-        what = f"AWS credentials are the Spark Connect server's own: give them to the one at {remote}."
-    else:
-        return told
-    return replace(told, sentence=f"{told.sentence.rstrip('.')}. {what}")
 
 
 def full_stop(sentence: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from subprocess import Popen, TimeoutExpired
 from threading import Event, Thread
-from typing import Any, Protocol
+from typing import Any
 
 from lake.spark.messages import SparkError
 from lake.spark.troubles import WITHOUT_MEMORY, WITHOUT_ROOM, out_of_memory
@@ -29,24 +29,16 @@ BEYOND_REPAIR = frozenset({WITHOUT_MEMORY, WITHOUT_ROOM})
 """Conditions after which a session is not used again: what it holds on disk and in memory goes with its process."""
 
 
-class Liveness(Protocol):
-    """What a worker asks of the Spark that it holds."""
+class Liveness:
+    """What a worker asks of the Spark that it holds: of the JVM that this process has started for the session."""
+
+    def __init__(self, spark: Any) -> None:
+        gateway = spark.sparkContext._gateway
+        self._process: Popen[bytes] = gateway.proc
+        self._ask: Callable[[], object] = gateway.jvm.System.nanoTime
 
     def trouble(self) -> SparkError | None:
         """Why Spark can do no more; None while it answers."""
-
-    def watch(self, tell: Callable[[SparkError], None]) -> None:
-        """Call `tell`, from another thread, once it is gone; behind a server nobody can see that."""
-
-
-class OwnJvm:
-    """A JVM that this process has started."""
-
-    def __init__(self, process: "Popen[bytes]", ask: Callable[[], object]) -> None:
-        self._process = process
-        self._ask = ask
-
-    def trouble(self) -> SparkError | None:
         if answers(self._ask):
             return None
         with suppress(TimeoutExpired):
@@ -55,33 +47,12 @@ class OwnJvm:
         return exit_told(self._process.poll())
 
     def watch(self, tell: Callable[[SparkError], None]) -> None:
+        """Call `tell`, from another thread, once it is gone."""
+
         def wait() -> None:
             tell(exit_told(self._process.wait()))
 
         Thread(target=wait, name="jvm", daemon=True).start()
-
-
-class Server:
-    """A Spark Connect server: only its answers tell."""
-
-    def __init__(self, remote: str, ask: Callable[[], object]) -> None:
-        self._remote = remote
-        self._ask = ask
-
-    def trouble(self) -> SparkError | None:
-        if answers(self._ask):
-            return None
-        return SparkError(ENDED, ENDED, f"The Spark Connect server at {self._remote} no longer answers this session.")
-
-    def watch(self, tell: Callable[[SparkError], None]) -> None: ...
-
-
-def liveness(spark: Any, remote: str) -> Liveness:
-    """How to find out about this session, of the Connect server `remote` or, for "", of this process's own JVM."""
-    if remote:
-        return Server(remote, lambda: spark.conf.get("spark.sql.session.timeZone"))
-    gateway = spark.sparkContext._gateway
-    return OwnJvm(gateway.proc, gateway.jvm.System.nanoTime)
 
 
 def answers(ask: Callable[[], object]) -> bool:

@@ -56,7 +56,7 @@ def driver_settings(jars: str, scratch: Path, java_options: str) -> dict[str, st
 
 
 def delta_settings() -> dict[str, str]:
-    """What makes Spark know Delta; a Connect server has to be started with them."""
+    """What makes Spark know Delta."""
     return {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -64,7 +64,7 @@ def delta_settings() -> dict[str, str]:
 
 
 def query_settings() -> dict[str, str]:
-    """What each session may choose for itself, behind a Connect server too."""
+    """What each session may choose for itself."""
     return {
         "spark.databricks.delta.snapshotPartitions": "2",
         "spark.sql.shuffle.partitions": "2",
@@ -115,15 +115,3 @@ def start_session(
     context = SparkContext(gateway=gateway, conf=conf)
     step("Open the session")
     return SparkSession(context)
-
-
-def connect_session(remote: str, settings: dict[str, str], *, step: Callable[[str], None] = lambda name: None) -> Any:
-    """Open a session of the Connect server at `remote` (sc://host:port) and set what a session may set."""
-    step("Load pyspark")
-    from pyspark.sql.connect.session import SparkSession
-
-    step("Open the session")
-    session = SparkSession.builder.remote(remote).getOrCreate()
-    for key, value in settings.items():
-        session.conf.set(key, value)
-    return session

@@ -83,10 +83,8 @@ class WorkerSettings:
 
 
 def require_log_store_class(settings: WorkerSettings) -> None:
-    """Raise SparkRefused where the log store is wanted and its class is not there; a server's class path is its own."""
-    if settings.log_store is None or settings.deployment.mode == "connect":
-        return
-    if not has_log_store_class(settings.extra_jars):
+    """Raise SparkRefused where the log store is wanted and its class is not there."""
+    if settings.log_store is not None and not has_log_store_class(settings.extra_jars):
         raise SparkRefused(
             f"Spark's class path lacks {LOG_STORE_CLASS}, through which this table's commits go: download the jar of "
             f"{LOG_STORE_COORDINATE} and name its file in LEVEE_SPARK_EXTRA_JARS."
@@ -99,19 +97,16 @@ def class_path(settings: WorkerSettings, home: Path) -> str:
 
 
 def session_conf(settings: WorkerSettings, home: Path, scratch: Path, archive_option: str = "") -> dict[str, str]:
-    """Return Spark's settings: all of them for a JVM of our own, the session's for a Connect server."""
+    """Return all of Spark's settings."""
     # Delta retries a lost commit ten million times; a version that cannot be written must come to light.
     commit_attempts = {"spark.databricks.delta.maxCommitAttempts": "20"}
-    mode = settings.deployment.mode
-    if mode == "connect":
-        return query_settings() | commit_attempts
     options = f'-Dderby.system.home="{scratch}" -XX:ErrorFile={scratch}/hs_err.log {EXIT_WHERE_MEMORY_ENDS}'
     options = " ".join(part for part in (options, *_SHORT_LIVED, archive_option, settings.java_options) if part)
     driver = driver_settings(class_path(settings, home), scratch, options) | {
         "spark.master": settings.deployment.master
     }
-    conf = driver | server_conf(settings) | _s3a_retries() | query_settings() | commit_attempts
-    return conf | (_one_machine(scratch) if mode == "local" else _executor_settings(settings, home))
+    conf = driver | lake_conf(settings) | _s3a_retries() | query_settings() | commit_attempts
+    return conf | (_one_machine(scratch) if settings.deployment.is_local else _executor_settings(settings, home))
 
 
 def _one_machine(scratch: Path) -> dict[str, str]:
@@ -122,8 +117,8 @@ def _one_machine(scratch: Path) -> dict[str, str]:
     return _ONE_MACHINE | {f"{sockets}.enabled": "true", f"{sockets}.dir": str(scratch)}
 
 
-def server_conf(settings: WorkerSettings) -> dict[str, str]:
-    """Return what cannot be set by a session: a Connect server has to be started with these."""
+def lake_conf(settings: WorkerSettings) -> dict[str, str]:
+    """Return how Spark comes to Delta, S3 and the log store, which no session can set later."""
     conf = delta_settings() | s3a_settings(settings.endpoint)
     store = settings.log_store
     if store is None:
@@ -165,7 +160,7 @@ def environment(settings: WorkerSettings, environ: Mapping[str, str] = os.enviro
         # The coordinator's DynamoDB client would try a dead endpoint eleven times.
         "AWS_MAX_ATTEMPTS": "4",
     }
-    if settings.deployment.mode == "local":
+    if settings.deployment.is_local:
         own["SPARK_LOCAL_IP"] = "127.0.0.1"
     return kept | own | _credential_variables(settings.credentials)
 

@@ -1,4 +1,4 @@
-"""How many of Spark's tasks are done: asked of the status tracker in a JVM of our own, told by a Connect server."""
+"""How many of Spark's tasks are done: asked of the status tracker."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,14 +11,8 @@ LOOK_EVERY_SECONDS = 0.5
 
 
 @contextmanager
-def reporting_tasks(spark: Any, report: Report, *, behind_server: bool) -> Iterator[None]:
+def reporting_tasks(spark: Any, report: Report) -> Iterator[None]:
     """Report tasks for as long as the block lasts."""
-    with _told_by_server(spark, report) if behind_server else _asked_of_tracker(spark, report):
-        yield
-
-
-@contextmanager
-def _asked_of_tracker(spark: Any, report: Report) -> Iterator[None]:
     tracker, ended = spark.sparkContext.statusTracker(), Event()
 
     def look() -> None:
@@ -39,17 +33,3 @@ def _asked_of_tracker(spark: Any, report: Report) -> Iterator[None]:
     finally:
         ended.set()
         thread.join(timeout=5)
-
-
-@contextmanager
-def _told_by_server(spark: Any, report: Report) -> Iterator[None]:
-    def hear(stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
-        if stages:
-            completed, total = sum(s.num_completed_tasks for s in stages), sum(s.num_tasks for s in stages)
-            report.tasks(completed, total)
-
-    spark.registerProgressHandler(hear)
-    try:
-        yield
-    finally:
-        spark.removeProgressHandler(hear)

@@ -9,20 +9,19 @@ import select
 import shutil
 import signal
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, NoReturn, TextIO
 
-from lake.spark.connect import require_listener, require_server_conf
-from lake.spark.errors import SparkRefused, behind_server, describe
+from lake.spark.errors import SparkRefused, describe
 from lake.spark.jobs.registry import JOBS
 from lake.spark.jobs.report import Report
-from lake.spark.liveness import BEYOND_REPAIR, Liveness, liveness
+from lake.spark.liveness import BEYOND_REPAIR, Liveness
 from lake.spark.messages import Json, SparkError, decode, encode
-from lake.spark.session import connect_session, start_session
+from lake.spark.session import start_session
 from lake.spark.task_progress import reporting_tasks
 
 PARENT_EVERY_SECONDS = 1.0
@@ -53,14 +52,12 @@ def main() -> int:
     out, leash = Out(_own_stdout()), Leash(_own_stdin())
     start = leash.requests.get()
     try:
-        spark = _open(start, out)
+        spark = start_session(start["conf"], step=partial(_began_step, out))
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent is to hear of it
-        out.send(kind="error", error=asdict(_told(error, start["remote"])))
+        out.send(kind="error", error=asdict(describe(error)))
         return 1
-    if start["remote"]:
-        leash.interrupt = spark.interruptAll
     out.send(kind="ready", spark=str(spark.version))
-    alive = liveness(spark, start["remote"])
+    alive = Liveness(spark)
     alive.watch(lambda trouble: _end(out, trouble))
     while True:
         try:
@@ -70,33 +67,24 @@ def main() -> int:
             return 0
         if (trouble := alive.trouble()) is not None:
             _end(out, trouble)
-        _run(spark, request, out, start["remote"], alive)
+        _run(spark, request, out, alive)
 
 
-def _open(start: Json, out: Out) -> Any:
-    def step(name: str) -> None:
-        out.send(kind="step", name=name, waits_for=STARTING.get(name, ""))
-
-    remote = start["remote"]
-    if not remote:
-        return start_session(start["conf"], step=step)
-    require_listener(remote)
-    session = connect_session(remote, start["conf"], step=step)
-    require_server_conf(session, remote, start["server_conf"])
-    return session
+def _began_step(out: Out, name: str) -> None:
+    out.send(kind="step", name=name, waits_for=STARTING.get(name, ""))
 
 
-def _run(spark: Any, request: Json, out: Out, remote: str, alive: Liveness) -> None:
+def _run(spark: Any, request: Json, out: Out, alive: Liveness) -> None:
     out.send(kind="began")
     report = Report(out.send)
     try:
         job = JOBS.get(request["job"])
         if job is None:
             raise SparkRefused(f"The Spark worker knows no job {request['job']!r}; it knows {', '.join(sorted(JOBS))}.")
-        with reporting_tasks(spark, report, behind_server=bool(remote)):
+        with reporting_tasks(spark, report):
             result = job(spark, request["params"], report)
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent is to hear of it
-        told = _told(error, remote)
+        told = describe(error)
         if told.condition in BEYOND_REPAIR:
             _end(out, told)
         if (trouble := alive.trouble()) is not None:
@@ -104,10 +92,6 @@ def _run(spark: Any, request: Json, out: Out, remote: str, alive: Liveness) -> N
         out.send(kind="error", error=asdict(told))
     else:
         out.send(kind="result", result=result)
-
-
-def _told(error: Exception, remote: str) -> SparkError:
-    return behind_server(error, remote) if remote else describe(error)
 
 
 def _end(out: Out, trouble: SparkError) -> NoReturn:
@@ -141,7 +125,6 @@ class Leash:
 
     def __init__(self, stdin: int) -> None:
         self.requests: SimpleQueue[Json] = SimpleQueue()
-        self.interrupt: Callable[[], object] = lambda: None
         self._stdin = stdin
         self._parent = os.getppid()
         Thread(target=self._listen, name="leash", daemon=True).start()
@@ -156,16 +139,8 @@ class Leash:
                 break
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
-                self._take(decode(line.decode()))
+                self.requests.put(decode(line.decode()))
         _end_group()
-
-    def _take(self, message: Json) -> None:
-        """A server goes on with what its client began, so a cancelled job is interrupted there before the end."""
-        if message.get("interrupt"):
-            with suppress(Exception):
-                self.interrupt()
-            _end_group()
-        self.requests.put(message)
 
 
 def _end_group() -> NoReturn:

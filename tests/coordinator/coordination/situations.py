@@ -66,6 +66,6 @@ def situation(operation: Operation, facts: TableFacts | None = None, **changes: 
         "writers": (RecentWriter("Apache-Spark/4.2.0 Delta-Lake/4.4.0", 3),),
         "lock_domains": domains,
         "log_store": "delta_log" if any(facts.entries.values()) else "",
-        "spark": SparkFacts("local"),
+        "spark": SparkFacts(),
     }
     return Situation(operation=operation, **{**ordinary, **changes})

@@ -34,7 +34,7 @@ from tests.coordinator.coordination.situations import (
 
 ENABLE, DROP, CREATE, LEFTOVERS = Operation.ENABLE, Operation.DROP, Operation.CREATE, Operation.LEFTOVERS
 ELSEWHERE = HeldElsewhere("prod-us", "us-east-1", LockDomain("delta_log", URI), 5, NOW)
-WITH_CLASS = SparkFacts("local", has_log_store_class=True)
+WITH_CLASS = SparkFacts(has_log_store_class=True)
 
 
 def refused(given: Situation) -> dict[str, str]:

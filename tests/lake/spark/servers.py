@@ -1,4 +1,4 @@
-"""A standalone Spark cluster and Spark Connect servers on loopback, all from the pyspark wheel."""
+"""A standalone Spark cluster on loopback, from the pyspark wheel."""
 
 import os
 import re
@@ -12,14 +12,11 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from lake.spark.jars import class_path
 from lake.spark.session import SHORT_LIVED_JVM
-from tests.jars_home import JARS_HOME
 from tests.waiting import scaled, wait_until
 
 START_SECONDS = 60.0
 LOOPBACK = "127.0.0.1"
-KEYS = {"AWS_ACCESS_KEY_ID": "sandbox", "AWS_SECRET_ACCESS_KEY": "sandbox"}
 
 
 @contextmanager
@@ -36,29 +33,6 @@ def standalone_cluster(folder: Path) -> Iterator[str]:
         with _server("spark-class", command, folder / "worker.log", quiet) as is_up:
             is_up("Successfully registered with master")
             yield address
-
-
-@contextmanager
-def connect_server(folder: Path, conf: Mapping[str, str], *, with_jars: bool = True) -> Iterator[str]:
-    """A Connect server with these settings of its own; the block has the address sc://127.0.0.1:port."""
-    port = _free_port()
-    settings = {
-        "spark.master": "local[2]",
-        "spark.ui.enabled": "false",
-        "spark.driver.bindAddress": LOOPBACK,
-        "spark.driver.host": LOOPBACK,
-        "spark.driver.extraJavaOptions": f"{SHORT_LIVED_JVM} -Dderby.system.home={folder}",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.connect.grpc.binding.address": LOOPBACK,
-        "spark.connect.grpc.binding.port": str(port),
-        **({"spark.driver.extraClassPath": class_path(JARS_HOME)} if with_jars else {}),
-        **conf,
-    }
-    given = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
-    main = ("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", *given, "spark-internal")
-    with _server("spark-submit", main, folder / "connect.log", KEYS) as is_up:
-        is_up("Spark Connect server started at")
-        yield f"sc://{LOOPBACK}:{port}"
 
 
 @contextmanager

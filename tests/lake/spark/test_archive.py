@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from lake.spark import archive
-from lake.spark.deployment import Deployment
 from lake.spark.session import LakeEndpoint
 from lake.spark.settings import WorkerSettings
 
@@ -80,8 +79,3 @@ def test_a_copied_one_is_used_if_its_sum_is_right(home: Path) -> None:
     assert archive.ready(HERE, home) == path
     path.write_bytes(b"CLASSES")
     assert archive.ready(HERE, home) is None
-
-
-def test_behind_a_connect_server_there_is_none_to_make(home: Path, started: Started) -> None:
-    archive.prepare(WorkerSettings(HERE.endpoint, Deployment(remote="sc://127.0.0.1:9")), home)
-    assert started.commands == []

@@ -1,10 +1,7 @@
-"""What Spark raises, told in one sentence, and what only a Connect server's administrator can set right."""
+"""What Spark raises, told in one sentence."""
 
-import pytest
+from lake.spark.errors import describe
 
-from lake.spark.errors import behind_server, describe
-
-REMOTE = "sc://spark.example:15002"
 REFUSED = """[DELTA_CANNOT_OVERRIDE_CONFS] During ALTER, configurations
 cannot be set. SQLSTATE: 42616
 
@@ -34,22 +31,3 @@ def test_a_missing_item_is_named_instead_of_the_null_that_delta_trips_over() -> 
     trips = 'java.lang.NullPointerException: Cannot invoke "java.util.Map.get(Object)" because "<local6>" is null'
     told = describe(RuntimeError(f"org.x.CommitCoordinatorGetCommitsFailedException: {trips}\n\tat x.Y"))
     assert told.sentence == "The commit coordinator's DynamoDB table holds no item of this table."
-
-
-@pytest.mark.parametrize(
-    ("said", "where"),
-    [
-        ("Cannot find catalog plugin class for catalog 'spark_catalog': org.x.DeltaCatalog.", "class path"),
-        ("java.lang.RuntimeException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found", "class path"),
-        ("java.lang.NoClassDefFoundError: com/amazonaws/AmazonClientException", "class path"),
-        ("Unable to load AWS credentials from any provider in the chain", "credentials"),
-    ],
-)
-def test_what_is_the_servers_own_is_named_as_the_servers(said: str, where: str) -> None:
-    sentence = behind_server(RuntimeError(said), REMOTE).sentence
-    assert where in sentence
-    assert REMOTE in sentence
-
-
-def test_another_error_of_a_server_is_told_as_it_is() -> None:
-    assert behind_server(RuntimeError(REFUSED), REMOTE) == describe(RuntimeError(REFUSED))

@@ -1,9 +1,6 @@
-"""The same jobs where Spark is not the worker's own: on a standalone cluster and behind Spark Connect servers."""
+"""The same jobs where Spark is not the worker's own: on executors of their own and on a standalone cluster."""
 
 import itertools
-from collections.abc import Callable
-from contextlib import ExitStack
-from typing import Any
 
 import pytest
 
@@ -11,14 +8,12 @@ from lake.spark.client import SparkWorker
 from lake.spark.deployment import Deployment
 from lake.spark.jobs import append_probe, drop_coordinated_commits, enable_coordinated_commits
 from lake.spark.messages import SparkOutcome
-from lake.spark.session import LakeEndpoint, delta_settings, s3a_settings
-from lake.spark.settings import LogStore, server_conf
 from lake.spark.sql import delta_path
 from sandbox.coordinated import registration
 from sandbox.ground import DELTA_COMMITS, PROD
 from sandbox.spark_tables import SparkLake
 from tests.jvms import JVMS
-from tests.lake.spark.servers import connect_server, standalone_cluster
+from tests.lake.spark.servers import standalone_cluster
 from tests.sandboxlake import sandbox_lake
 from tests.sparksession import shared_spark_lake, spark_lake
 from tests.sparkworker import worker_home, worker_settings
@@ -39,23 +34,6 @@ def uri(spark_lake: SparkLake) -> str:
     return made
 
 
-@pytest.fixture
-def behind_connect(tmp_path_factory) -> SparkWorker:
-    """A worker behind a server that has all it needs; the server is the JVM."""
-
-    def start() -> tuple[SparkWorker, Callable[[], None]]:
-        stack = ExitStack()
-        remote = stack.enter_context(connect_server(tmp_path_factory.mktemp("connect"), server_conf(worker_settings())))
-        return stack.enter_context(worker_behind(remote)), stack.close
-
-    worker: SparkWorker = JVMS.shared("connect server", start)
-    return worker
-
-
-def worker_behind(remote: str, **changes: Any) -> SparkWorker:
-    return SparkWorker(worker_settings(deployment=Deployment(remote=remote), **changes), worker_home())
-
-
 def enable_append_and_drop(worker: SparkWorker, lake: SparkLake, uri: str) -> None:
     enabled = done(worker.run(enable_coordinated_commits.job(uri, DELTA_COMMITS, lake.client.dynamodb_origin)))
     item = registration(lake.client, uri)
@@ -74,14 +52,6 @@ def enable_append_and_drop(worker: SparkWorker, lake: SparkLake, uri: str) -> No
 def done(outcome: SparkOutcome) -> SparkOutcome:
     assert outcome.state == "done", outcome
     return outcome
-
-
-def refusal(worker: SparkWorker, uri: str) -> str:
-    """The sentence of a job that never began, and left the table alone."""
-    outcome = worker.run(append_probe.job(uri))
-    assert (outcome.state, outcome.began) == ("failed", False)
-    assert outcome.error is not None
-    return outcome.error.sentence
 
 
 def test_executors_of_their_own_enable_append_and_drop(uri, monkeypatch) -> None:
@@ -107,56 +77,3 @@ def test_a_standalone_cluster_enables_appends_and_drops(spark_lake, uri, tmp_pat
         there = worker_settings(deployment=Deployment(master))
         with SparkWorker(there, worker_home()) as worker:
             enable_append_and_drop(worker, spark_lake, uri)
-
-
-def test_a_connect_server_enables_appends_and_drops(spark_lake, uri, behind_connect) -> None:
-    enable_append_and_drop(behind_connect, spark_lake, uri)
-
-
-def test_a_connect_servers_own_error_keeps_its_condition(spark_lake, uri, behind_connect) -> None:
-    outcome = behind_connect.run(drop_coordinated_commits.job(uri))
-    assert outcome.error is not None
-    assert outcome.error.condition == "DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"
-    assert "\n" not in outcome.error.sentence
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        (
-            {"endpoint": LakeEndpoint("us-west-2", "http://127.0.0.1:9")},
-            "spark.hadoop.fs.s3a.endpoint=http://127.0.0.1:9",
-        ),
-        ({"log_store": LogStore("delta_log", "us-west-2")}, "spark.delta.logStore.s3a.impl="),
-    ],
-)
-def test_what_a_connect_server_lacks_is_named_with_its_value_and_where_to_set_it(
-    uri, behind_connect, change, named
-) -> None:
-    with worker_behind(behind_connect.settings.deployment.remote, **change) as worker:
-        told = refusal(worker, uri)
-    assert f"must be started with {named}" in told
-    assert told.endswith("set it in its spark-defaults.conf or with --conf, and start it anew.")
-
-
-def test_a_connect_server_without_the_jars_is_told_apart(uri, tmp_path) -> None:
-    """Its settings are right, and the classes they name are not there."""
-    conf = delta_settings() | s3a_settings(worker_settings().endpoint)
-    with (
-        JVMS.room(),
-        connect_server(tmp_path, conf, with_jars=False) as remote,
-        worker_behind(remote) as worker,
-    ):
-        outcome = worker.run(append_probe.job(uri))
-    assert outcome.state == "failed"
-    assert outcome.error is not None
-    assert "class path" in outcome.error.sentence
-    assert "Spark Connect server" in outcome.error.sentence
-
-
-def test_a_connect_server_that_is_not_there_is_named(uri) -> None:
-    with worker_behind("sc://127.0.0.1:9") as worker:
-        assert refusal(worker, uri).endswith(
-            "No Spark Connect server answers at sc://127.0.0.1:9 (Connection refused): "
-            "start it, or correct SPARK_REMOTE."
-        )
