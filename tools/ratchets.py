@@ -63,6 +63,18 @@ def characters_of_template_lines(checkout: Path) -> Iterator[Counted]:
             yield len(line), f"{path.relative_to(checkout)}:{number}"
 
 
+def lines_of_rooms(checkout: Path) -> Iterator[Counted]:
+    """The lines of Python of each package but the tests."""
+    for package in sorted(path.parent for path in checkout.glob("*/__init__.py")):
+        if package.name != "tests":
+            yield _lines(package), package.name
+
+
+def lines_of_tests(checkout: Path) -> Iterator[Counted]:
+    """The lines of Python of the tests."""
+    yield _lines(checkout / "tests"), "tests"
+
+
 def files_of_repairs(checkout: Path) -> Iterator[Counted]:
     """The modules that name a repair besides the one that declares it: findings that it mends, and refusals."""
     texts = {path: path.read_text() for path in modules(checkout)}
@@ -77,6 +89,8 @@ MEASURES: dict[str, tuple[Callable[[Path], Iterator[Counted]], Callable[[list[in
     "files_of_a_repair": (files_of_repairs, max),
     "lines_of_a_function": (lines_of_functions, max),
     "characters_of_a_template_line": (characters_of_template_lines, max),
+    "lines_of_production": (lines_of_rooms, sum),
+    "lines_of_tests": (lines_of_tests, sum),
 }
 
 
@@ -91,6 +105,10 @@ def complaint(name: str, most: int, checkout: Path, *, falls: bool = True) -> st
     if falls and measured < most:
         return f"{name} has fallen to {measured}: write that in {NUMBERS.name}, so that it stays there."
     return ""
+
+
+def _lines(package: Path) -> int:
+    return sum(path.read_bytes().count(b"\n") for path in package.rglob("*.py"))
 
 
 def _nodes(checkout: Path) -> Iterator[tuple[Path, ast.AST]]:
@@ -112,6 +130,7 @@ def main() -> int:
             say(f"{count:5} {place}")
     if sys.argv[1:]:
         return 0
+    say(", ".join(f"{room} {lines:,}" for lines, room in chain(lines_of_rooms(CHECKOUT), lines_of_tests(CHECKOUT))))
     numbers = tomllib.loads(NUMBERS.read_text())
     complaints = [complaint(name, most, CHECKOUT) for name, most in numbers["ratchets"].items()]
     complaints += [complaint(name, most, CHECKOUT, falls=False) for name, most in numbers["limits"].items()]
