@@ -6,16 +6,16 @@ name that changes its mind in between changes nothing. Redirects are not followe
 
 import hashlib
 import hmac
-import http.client
 import ipaddress
 import json
 import socket
-import ssl
 from collections.abc import Callable
 from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
 from django.utils import timezone
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, SSLError
 
 from dashboard.alerts.delivery import NotSent, PerhapsSent
 from dashboard.alerts.models import Message
@@ -85,45 +85,45 @@ def signature(body: bytes, at: int) -> str:
 def _post(url: str, content: dict[str, object], message_id: str, handed_over: Callable[[], None]) -> None:
     try:
         parts = check_url(url)
-        connection = _Checked(parts)
     except NotAllowedThere as error:
         raise NotSent(str(error), is_final=True) from error
+    try:
+        address = _checked_address(parts.hostname or "", parts.port or 0)
+    except (OSError, NotAllowedThere) as error:
+        raise NotSent(f"{parts.hostname} cannot be reached: {error}") from error
     body = json.dumps(content, ensure_ascii=False).encode()
     headers = {
+        "Host": parts.netloc,
         "Content-Type": "application/json",
         "Levee-Message-Id": message_id,
         SIGNATURE_HEADER: signature(body, int(timezone.now().timestamp())),
     }
-    path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
-    try:
-        connection.connect()
-    except (OSError, NotAllowedThere) as error:
-        connection.close()
-        raise NotSent(f"{parts.hostname} cannot be reached: {error}", is_final=False) from error
     handed_over()
     try:
-        connection.request("POST", path, body, headers)
-        status = connection.getresponse().status
-    except (OSError, http.client.HTTPException) as error:
-        reason = error or type(error).__name__
-        raise PerhapsSent(f"The line broke before {parts.hostname} answered: {reason}.") from error
-    finally:
-        connection.close()
-    if not 200 <= status < 300:
-        raise NotSent(f"{parts.hostname} answered {status}.", is_final=status in {301, 302, 303, 307, 308, 404, 410})
+        answer = _pool(parts, address).request(
+            "POST", parts._replace(scheme="", netloc="").geturl(), body=body, headers=headers, redirect=False
+        )
+    except (NewConnectionError, ConnectTimeoutError, SSLError) as error:
+        raise NotSent(f"{parts.hostname} cannot be reached: {error}") from error
+    except HTTPError as error:
+        raise PerhapsSent(f"The line broke before {parts.hostname} answered: {error}.") from error
+    if not 200 <= answer.status < 300:
+        is_final = answer.status in {301, 302, 303, 307, 308, 404, 410}
+        raise NotSent(f"{parts.hostname} answered {answer.status}.", is_final=is_final)
 
 
-class _Checked(http.client.HTTPConnection):
-    """A connection to an address that was checked, which still speaks to the name."""
-
-    def __init__(self, parts: SplitResult) -> None:
-        self._is_tls = parts.scheme == "https"
-        super().__init__(parts.hostname or "", parts.port or (443 if self._is_tls else 80), timeout=TIMEOUT_SECONDS)
-
-    def connect(self) -> None:
-        self.sock = socket.create_connection((_checked_address(self.host, self.port), self.port), TIMEOUT_SECONDS)
-        if self._is_tls:
-            self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.host)
+def _pool(parts: SplitResult, address: str) -> HTTPConnectionPool:
+    """Connections to an address that was checked, which still speak to the name."""
+    if parts.scheme == "http":
+        return HTTPConnectionPool(address, parts.port, timeout=TIMEOUT_SECONDS, retries=False)
+    return HTTPSConnectionPool(
+        address,
+        parts.port,
+        timeout=TIMEOUT_SECONDS,
+        retries=False,
+        server_hostname=parts.hostname,
+        assert_hostname=parts.hostname,
+    )
 
 
 def _checked_address(host: str, port: int) -> str:

@@ -31,7 +31,7 @@ def test_a_mail_carries_the_link_for_its_own_address() -> None:
         message(alert())
         send(box.url)
     (mail,) = box.mails
-    assert mail["List-Unsubscribe"] == f"<{stop_url('ops@acme.example')}>"
+    assert mail["List-Unsubscribe"].strip() == f"<{stop_url('ops@acme.example')}>"
     assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
 
 

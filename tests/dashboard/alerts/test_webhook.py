@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from pytest_django import Settings
+from urllib3.util import connection
 
 from dashboard.alerts import webhook
 from dashboard.alerts.delivery import deliver_due
@@ -125,7 +126,7 @@ def test_a_listed_name_that_resolves_inside_is_not_connected_to(
     answers = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.216.34", 443))]
     answers.append((socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443)))
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: answers)
-    monkeypatch.setattr(socket, "create_connection", lambda *args: pytest.fail("it connected"))
+    monkeypatch.setattr(connection, "create_connection", lambda *args, **more: pytest.fail("it connected"))
     sent = send("https://hooks.acme.example/x")
     assert sent.state == "waiting"
     assert "an address inside a private network" in sent.error
@@ -134,13 +135,13 @@ def test_a_listed_name_that_resolves_inside_is_not_connected_to(
 def test_it_connects_to_the_address_that_was_checked(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
-    def connect(place: tuple[str, int], timeout: float) -> Any:
+    def connect(place: tuple[str, int], *args: Any, **more: Any) -> Any:
         asked.append(place)
         raise OSError("far away")
 
     answers = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.216.34", 443))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: answers)
-    monkeypatch.setattr(socket, "create_connection", connect)
+    monkeypatch.setattr(connection, "create_connection", connect)
     send("https://hooks.acme.example/x")
     assert asked == [("93.184.216.34", 443)]
 
