@@ -1,4 +1,4 @@
-"""The JSON of `levee backup` that other programs read (docs/architecture.md, Command line), as types.
+"""The JSON of `levee backup` that other programs read (docs/json.md), as types.
 
 What stands beside a type is the example of the documentation, which is written from here. Money is in USD, sizes in
 bytes.

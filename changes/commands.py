@@ -6,7 +6,7 @@ from typing import Annotated, TypedDict
 
 from django.core.management.base import CommandParser
 
-from changes.documents import PlanDocument, RefusalDocument
+from changes.documents import OutcomeDocument, OvertakenDocument, PlanDocument, RefusalDocument
 from changes.plan import NOTHING_TO_DO
 from dashboard.commands import Failed, JsonCommand, Options, UsageError
 from dashboard.connections.writable import ChangeRefused
@@ -18,13 +18,16 @@ NOTHING_CHANGED = "Nothing was changed. --apply carries it out."
 
 
 class JobDocument(TypedDict):
-    """A job that a command has made or queued; each kind of change adds what only it has."""
+    """A job that a command has made or queued; `overtaken` is null where nobody was faster, `calls` are those made."""
 
     id: str
+    kind: Annotated[str, "repair"]
     title: str
-    state: Annotated[str, "succeeded | overtaken | failed | queued"]
+    state: Annotated[str, "succeeded | overtaken | failed | cancelled | queued"]
     message: str
     error: ErrorDocument | None
+    overtaken: OvertakenDocument | None
+    calls: list[OutcomeDocument]
     aws_request_ids: list[str]
 
 
@@ -91,10 +94,13 @@ def has_failed(job: Job | None) -> bool:
 def job_document(job: Job) -> JobDocument:
     return {
         "id": str(job.pk),
+        "kind": job.kind,
         "title": job.title,
         "state": str(job.state),
         "message": job.message,
         "error": error_of(job),
+        "overtaken": job.result.get("overtaken"),
+        "calls": job.result.get("after", {}).get("calls", []),
         "aws_request_ids": list(job.result.get("aws_request_ids", [])),
     }
 

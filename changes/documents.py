@@ -1,7 +1,7 @@
 """Plans, refusals and outcomes as JSON: what a job stores, a page shows and a command prints."""
 
 from datetime import datetime
-from typing import Annotated, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 from changes.calls import Call
 from changes.execution import CallOutcome
@@ -67,6 +67,18 @@ class RefusalDocument(SubjectDocument):
     reason: str
     why: Annotated[str, "nothing-to-do | …"]
     asks: str
+
+
+class OvertakenDocument(TypedDict):
+    """Where a job stopped (0: before the first call), what it had written by then, and of a repair, whether its
+    finding is left.
+    """
+
+    call: int
+    of: int
+    reason: str
+    written: list[str]
+    finding_holds: NotRequired[bool]
 
 
 class PlannedResult(JobResult, total=False):

@@ -1,4 +1,4 @@
-"""The JSON of the command line that other programs read (docs/architecture.md, Command line), as types.
+"""The JSON of the command line that other programs read (docs/json.md), as types.
 
 What stands beside a type is the example of the documentation, which is written from here.
 """
@@ -6,11 +6,10 @@ What stands beside a type is the example of the documentation, which is written 
 from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
 
-from changes.commands import JobDocument, job_document
-from changes.documents import OutcomeDocument, PlanDocument, RefusalDocument
+from changes.commands import JobDocument
+from changes.documents import PlanDocument, RefusalDocument
 from coordinator.settings.capacity import CapacityAdvice
 from coordinator.settings.rule_reach import LifecycleView
-from dashboard.jobs.models import Job
 from dashboard.jobs.queries import ErrorDocument
 
 Uri = Annotated[str, "s3a://lake/orders"]
@@ -19,84 +18,28 @@ Moment = Annotated[str, "2026-11-20T10:00:00Z"]
 Copy = Annotated[str, "s3a://lake/orders/_levee_rescue/20261120T094207Z-abandon-commit-42/….item.json"]
 
 
-class OvertakenDocument(TypedDict):
-    """Where a job stopped (0: before the first call), and what it had written by then."""
-
-    call: int
-    of: int
-    reason: str
-    written: list[str]
-
-
-class OvertakenRepair(OvertakenDocument):
-    """The same of a repair, and whether its finding is left."""
-
-    finding_holds: bool
-
-
-class RepairPlan(PlanDocument):
-    """A plan with the names that programs have known first: `repair` and `uri` of kind and subject, `loses`."""
-
-    repair: Annotated[str, "publish-commit"]
-    uri: Uri
-    loses: str
-
-
-class RepairRefusal(RefusalDocument):
-    repair: str
-    uri: Uri
-
-
-class ChangedTableJob(JobDocument):
-    """A job that changed a table; `overtaken` is null where nobody was faster."""
-
-    overtaken: OvertakenRepair | None
-    calls: list[OutcomeDocument]
-
-
-def table_job_document(job: Job) -> ChangedTableJob:
-    calls: list[OutcomeDocument] = job.result.get("after", {}).get("calls", [])
-    return {**job_document(job), "overtaken": job.result.get("overtaken"), "calls": calls}
-
-
 class RepairJson(TypedDict):
     """`repair URI --json`; `jobs` is empty without `--apply`."""
 
     uri: Uri
-    plans: list[RepairPlan]
-    refusals: list[RepairRefusal]
-    jobs: list[ChangedTableJob]
-
-
-class SettingPlan(PlanDocument):
-    act: Annotated[str, "change-capacity"]
-
-
-class SettingRefusal(RefusalDocument):
-    act: Annotated[str, "change-capacity"]
-
-
-class SettingOutcome(OutcomeDocument):
-    result: Annotated[str, "done | already | stopped | failed"]
-
-
-class SettingJob(JobDocument):
-    outcomes: list[SettingOutcome]
+    plans: list[PlanDocument]
+    refusals: list[RefusalDocument]
+    jobs: list[JobDocument]
 
 
 class RequestedChange(TypedDict):
     """A change request as JSON (`requests.change_request_document`), for programs and in a job's parameters."""
 
-    wish: Annotated[Mapping[str, object], {"act": "change-capacity", "name": "delta_log", "capacity": {"read": 25}}]
+    change: Annotated[Mapping[str, object], {"act": "change-capacity", "name": "delta_log", "capacity": {"read": 25}}]
 
 
 class SettingJson(RequestedChange):
     """`store NAME ACTION --json` and `bucket NAME ACTION --json`; of `plan` and `refusal` one is null."""
 
     read_at: Moment
-    plan: SettingPlan | None
-    refusal: SettingRefusal | None
-    job: SettingJob | None
+    plan: PlanDocument | None
+    refusal: RefusalDocument | None
+    job: JobDocument | None
 
 
 class CopyDocument(TypedDict):
@@ -145,7 +88,7 @@ class RestoreJson(TypedDict):
     plan: PlanDocument | None
     refusal: RefusalDocument | None
     command: Annotated[str, "aws dynamodb put-item …"]
-    job: ChangedTableJob | None
+    job: JobDocument | None
 
 
 class EntryDocument(TypedDict):

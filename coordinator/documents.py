@@ -1,4 +1,4 @@
-"""Tables, stores and buckets as the JSON documents of the command line (docs/architecture.md, Command line)."""
+"""Tables, stores and buckets as the JSON documents of the command line (docs/json.md)."""
 
 from datetime import datetime
 from typing import cast

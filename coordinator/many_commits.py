@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from django.core.management.base import CommandParser
 
-from changes.commands import ChangeCommand, or_failed
+from changes.commands import ChangeCommand, job_document, or_failed
 from coordinator.coordination.actions import act_on_many
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.contract import ManyCommitsJob, ManyCommitsJson
@@ -17,7 +17,6 @@ from coordinator.queries.table_list import TableFilter
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
 from dashboard.jobs.models import Job, JobState
-from dashboard.jobs.queries import error_of
 
 _FILTERS = {"state": "--state", "search": "--search", "bucket": "--bucket"}
 _OF_ONE = {"uri": "a URI", "probe": "--probe", "remove": "--remove", "columns": "--columns"}
@@ -114,12 +113,8 @@ def _document(operation: Operation, selection: ManySelection, store: str, job: J
 def _job_document(job: Job) -> ManyCommitsJob:
     outcomes = job.result.get("outcomes", [])
     return {
-        "id": str(job.pk),
-        "kind": job.kind,
-        "state": str(job.state),
-        "message": job.message,
+        **job_document(job),
         "outcomes": [{"uri": one["label"], "state": one["state"], "sentence": one["sentence"]} for one in outcomes],
-        "error": error_of(job),
     }
 
 

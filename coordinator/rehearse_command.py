@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from django.core.management.base import CommandParser
 
-from changes.commands import ChangeCommand, closing, has_failed, or_failed
+from changes.commands import ChangeCommand, closing, has_failed, job_document, or_failed
 from coordinator.coordination.actions import REHEARSED, rehearse
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import rehearsal_of
@@ -14,7 +14,6 @@ from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
-from dashboard.jobs.queries import error_of
 
 
 def add_rehearse_argument(parser: CommandParser) -> None:
@@ -52,7 +51,7 @@ def _document(change: CoordinationRequest, job: Job, told: RehearsalDocument | N
         "operation": change.operation.value,
         "uri": change.uri,
         "store": change.store,
-        "job": {"id": str(job.pk), "state": str(job.state), "message": job.message, "error": error_of(job)},
+        "job": job_document(job),
         "rehearsal": told,
     }
 

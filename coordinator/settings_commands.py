@@ -13,9 +13,9 @@ from changes.commands import (
     require_planned,
     require_read,
 )
-from changes.documents import OutcomeDocument, PlanDocument, RefusalDocument
+from changes.documents import PlanDocument, RefusalDocument
 from changes.plan import NOTHING_TO_DO
-from coordinator.contract import SettingJob, SettingJson, SettingOutcome, SettingRefusal
+from coordinator.contract import SettingJson
 from coordinator.queries.settings_plan import equivalents_of, not_offered_of
 from coordinator.settings.actions import apply_change, plan_change
 from coordinator.settings.gate import PlanChangeResult
@@ -60,26 +60,13 @@ def _apply(planned: Job, plan: PlanDocument, change: ChangeRequest, options: Opt
 
 
 def _document(result: PlanChangeResult, job: Job | None) -> SettingJson:
-    plan, refusal = result["plan"], result["refusal"]
     return {
         "read_at": result["read_at"],
-        "wish": result["wish"],
-        "plan": {**plan, "act": plan["kind"]} if plan else None,
-        "refusal": _refusal_document(refusal) if refusal else None,
-        "job": _job_document(job),
+        "change": result["change"],
+        "plan": result["plan"],
+        "refusal": result["refusal"],
+        "job": job_document(job) if job else None,
     }
-
-
-def _refusal_document(refusal: RefusalDocument) -> SettingRefusal:
-    return {**refusal, "act": refusal["kind"], "code": refusal["why"]}
-
-
-def _job_document(job: Job | None) -> SettingJob | None:
-    if job is None:
-        return None
-    made: list[OutcomeDocument] = job.result.get("outcomes", [])
-    outcomes: list[SettingOutcome] = [{**one, "result": one["outcome"]} for one in made]
-    return {**job_document(job), "outcomes": outcomes}
 
 
 def _as_text(

@@ -1,4 +1,4 @@
-"""The JSON examples of docs/architecture.md, written from the types of what commands print.
+"""The JSON examples of docs/json.md, written from the types of what commands print.
 
 `python -m tools.json_examples` says which differ, `--write` writes them.
 """
@@ -19,7 +19,7 @@ from uuid import UUID
 
 from tools.machine import CHECKOUT, say
 
-PAGE = CHECKOUT / "docs" / "architecture.md"
+PAGE = CHECKOUT / "docs" / "json.md"
 WIDTH = 120
 _BLOCK = re.compile(r"(<!-- json: (\w+) -->\n```json\n)(.*?)(\n```)", re.DOTALL)
 _MARKED = re.compile(r"<!-- json: (\w+) -->")
@@ -115,7 +115,7 @@ def main() -> int:
         PAGE.write_text(wanted)
         return 0
     if page != wanted:
-        say("Examples of docs/architecture.md are not as the types have them.")
+        say("Examples of docs/json.md are not as the types have them.")
         say("`python -m tools.json_examples --write` writes them.")
     return int(page != wanted)
 

@@ -5,9 +5,9 @@ What stands beside a type is the example of the documentation, which is written 
 
 from typing import Annotated, TypedDict
 
+from changes.commands import JobDocument
 from changes.documents import CallDocument
 from coordinator.contract import Uri
-from dashboard.jobs.queries import ErrorDocument
 
 Operation = Annotated[str, "enable | drop | create | leftovers"]
 
@@ -26,17 +26,12 @@ class LeftRegistrations(TypedDict):
     removed: bool
 
 
-class CommitsJob(TypedDict):
+class CommitsJob(JobDocument):
     """The job of one act; `left` is null where no registration was left."""
 
-    id: str
-    kind: Annotated[str, "enable-coordinated-commits"]
-    state: Annotated[str, "succeeded | failed | cancelled | queued"]
-    message: str
     operation: Operation
     proofs: list[str]
     left: LeftRegistrations | None
-    error: ErrorDocument | None
 
 
 class RehearsedProtocol(TypedDict):
@@ -83,22 +78,13 @@ class RehearsalDocument(TypedDict):
     not_removed: Annotated[list[str], []]
 
 
-class RehearsalJob(TypedDict):
-    """The job of one rehearsal."""
-
-    id: str
-    state: Annotated[str, "succeeded | failed | cancelled | queued"]
-    message: str
-    error: ErrorDocument | None
-
-
 class RehearsalJson(TypedDict):
     """`commits enable|drop --rehearse --json`; `rehearsal` is null where no copy was made, and while it is queued."""
 
     operation: Annotated[str, "enable | drop"]
     uri: Uri
     store: Annotated[str, "delta_commits"]
-    job: RehearsalJob
+    job: JobDocument
     rehearsal: RehearsalDocument | None
 
 
@@ -130,13 +116,8 @@ class ManyCommitsOutcome(TypedDict):
     sentence: str
 
 
-class ManyCommitsJob(TypedDict):
-    id: str
-    kind: Annotated[str, "enable-many"]
-    state: Annotated[str, "succeeded | failed | queued"]
-    message: str
+class ManyCommitsJob(JobDocument):
     outcomes: list[ManyCommitsOutcome]
-    error: ErrorDocument | None
 
 
 class SkippedTable(TypedDict):

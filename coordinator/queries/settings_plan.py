@@ -128,7 +128,7 @@ def planning_jobs(jobs: "QuerySet[Job]") -> "QuerySet[Job]":
 
 def settings_page(job: Job, connection: Connection) -> SettingsPage:
     result: PlannedResult = job.result
-    change = read_change_request(job.params["wish"])
+    change = read_change_request(job.params["change"])
     plan, name = result.get("plan"), subject_name(change)
     return SettingsPage(
         job=job,

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from changes.calls import Result
+from changes.documents import OvertakenDocument
 from changes.execution import CallOutcome, Execution
 from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import ChangePlan
-from coordinator.contract import OvertakenRepair
 from coordinator.protocols.verdict import State, Verdict
 from coordinator.repairs.fresh import FreshPlans, Subject
 
@@ -43,8 +43,8 @@ class Overtaking:
         return " ".join(part for part in (*told, again, self.now) if part)
 
     @property
-    def document(self) -> OvertakenRepair:
-        """As JSON (docs/architecture.md, Command line)."""
+    def document(self) -> OvertakenDocument:
+        """As JSON (docs/json.md)."""
         return {
             "call": self.call,
             "of": self.of,

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from changes.calls import Result
+from changes.documents import OvertakenDocument
 from changes.execution import Execution
 from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import ChangePlan, Refusal
-from coordinator.contract import OvertakenDocument
 from coordinator.observation.passes import observe_one_table
 from coordinator.repairs.carrying_out import Conclusion
 from coordinator.repairs.overtaking import in_words, written

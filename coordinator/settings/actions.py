@@ -29,9 +29,9 @@ def plan_change(actor: Actor, connection: Connection, change: ChangeRequest, *, 
     """Have one change planned from a fresh reading; changes nothing. Raises NotAllowed, ChangeInvalid, JobBusy."""
     change.check()
     title = f"Plan: {change.ACT.replace('-', ' ')} on {subject_name(change)}"
-    target, params = _target(connection, change), PlanChangeParams(wish=change_request_document(change))
+    target, params = _target(connection, change), PlanChangeParams(change=change_request_document(change))
     job = ask(actor, PLAN_KIND, title, here=here, connection=connection, target=target, params=params)
-    if read_change_request(job.params["wish"]) != change:
+    if read_change_request(job.params["change"]) != change:
         raise JobBusy(job)  # the planning under way is of another change: this one has to wait
     return job
 
@@ -48,7 +48,7 @@ def apply_change(
     connection = planned.connection
     if planned.kind != PLAN_KIND or connection is None:
         raise PlanNeeded
-    change = read_change_request(planned.params["wish"])
+    change = read_change_request(planned.params["change"])
     wanted = WantedChange(
         kind_of(change),
         verb_of(change),
@@ -57,7 +57,7 @@ def apply_change(
         subject_name(change),
         LOSING_VERB,
         PLAN_KEY,
-        {"wish": change_request_document(change)},
+        {"change": change_request_document(change)},
     )
     shown = partial(shown_plan, planned, digest)
     return ask_for(actor, wanted, shown, digest, confirm=confirm, reason=reason, here=here)

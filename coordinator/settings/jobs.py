@@ -48,12 +48,12 @@ PAUSE_SECONDS = 2.0
 @job_kind(PLAN_KIND, queue="aws", verb="lake.plan-upkeep", changes_lake=False)
 def plan_change(context: JobContext, params: PlanChangeParams) -> str:
     """Read and plan one change; changes nothing. The result is a `PlanChangeResult`."""
-    change = read_change_request(params["wish"])
+    change = read_change_request(params["change"])
     connection = connection_of(context)
     with open_lake(lake_access(connection)) as lake, context.step("Read and plan"):
         read_at = timezone.now()
         made = plan_now(connection, lake, change, read_at, _progress(context))
-    context.result(PlanChangeResult(wish=change_request_document(change)))
+    context.result(PlanChangeResult(change=change_request_document(change)))
     context.result(planned_result(made, read_at, lake.requests.total))
     return made.reason if isinstance(made, Refusal) else f"Planned: {made.title}."
 
@@ -95,7 +95,7 @@ def change_bucket(context: JobContext, params: ChangeParams) -> str:
 
 
 def _apply(context: JobContext, params: ChangeParams) -> str:
-    change = read_change_request(params["wish"])
+    change = read_change_request(params["change"])
     connection = connection_of(context)
     with lake_to_change(context) as lake:
         with context.step("Read and plan anew"):
@@ -109,7 +109,6 @@ def _apply(context: JobContext, params: ChangeParams) -> str:
 
 def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: ChangePlan) -> Execution:
     kept = Snapshots(plan, {}, MOST_SHOWN)
-    context.result({"outcomes": kept.calls})
     sending = Sending(
         lake,
         pause=lambda: _pause(context),

@@ -152,7 +152,7 @@ class World:
         create = params_of(
             CoordinationRequest(Operation.CREATE, "s3a://lake/new", store="commits", columns="id BIGINT")
         )
-        protect = {"wish": change_request_document(ChangeProtection(self.store.name, on=True))}
+        protect = {"change": change_request_document(ChangeProtection(self.store.name, on=True))}
         self.jobs = {
             "table-repair": named_job("plan-repair", "succeeded", table, uri, {"uri": uri}),
             "table-rescue": named_job("list-rescue", "succeeded", table, uri, {"tables": [table.pk]}, result=LISTED),

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from changes.commands import NOTHING_CHANGED, ChangeCommand, closing, has_failed, or_failed, plan_in_words
+from changes.commands import NOTHING_CHANGED, ChangeCommand, closing, has_failed, job_document, or_failed, plan_in_words
 from changes.documents import PlanDocument, planned_by
 from coordinator.coordination.actions import act, check
 from coordinator.coordination.checks import Operation
@@ -32,7 +32,6 @@ from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
-from dashboard.jobs.queries import error_of
 from lake.delta.facts import Mechanism
 from lake.delta.uri import TableUri
 
@@ -202,14 +201,10 @@ def _change(operation: Operation, options: Options) -> tuple[Connection, Coordin
 
 def _job_document(job: Job) -> CommitsJob:
     return {
-        "id": str(job.pk),
-        "kind": job.kind,
-        "state": str(job.state),
-        "message": job.message,
+        **job_document(job),
         "operation": change_of(job.params).operation.value,
         "proofs": job.result.get("proofs", []),
         "left": job.result.get("after", {}).get("left"),
-        "error": error_of(job),
     }
 
 

@@ -5,10 +5,18 @@ from typing import Any, TypeVar
 
 from django.core.management.base import CommandParser
 
-from changes.commands import NOTHING_CHANGED, ChangeCommand, closing_in_words, or_failed, plan_in_words, require_read
+from changes.commands import (
+    NOTHING_CHANGED,
+    ChangeCommand,
+    closing_in_words,
+    job_document,
+    or_failed,
+    plan_in_words,
+    require_read,
+)
 from changes.documents import PlanDocument, RefusalDocument, SubjectDocument
 from coordinator.actions import plan_repairs, repair, repair_many
-from coordinator.contract import RepairJson, RepairPlan, RepairRefusal, table_job_document
+from coordinator.contract import RepairJson
 from coordinator.lookup import connection_named, find_table
 from coordinator.models import DeltaTable
 from coordinator.protocols.wording import joined
@@ -62,9 +70,9 @@ class Command(ChangeCommand):
         self.emit(
             RepairJson(
                 uri=table.uri,
-                plans=[_plan_document(plan) for plan in plans],
-                refusals=[_refusal_document(refusal) for refusal in refusals],
-                jobs=[table_job_document(job) for job in jobs],
+                plans=plans,
+                refusals=refusals,
+                jobs=[job_document(job) for job in jobs],
             ),
             list(_as_text(table, plans, refusals, jobs, applied=options["apply"])),
         )
@@ -144,15 +152,6 @@ def _key(plan: PlanDocument) -> tuple[str, str, int | None]:
 
 def _named(plan: PlanDocument) -> tuple[str, str, int | None, str]:
     return *_key(plan), plan["digest"]
-
-
-def _plan_document(plan: PlanDocument) -> RepairPlan:
-    """A plan with the names under which programs know what is general to all changes."""
-    return {**plan, "repair": plan["kind"], "uri": plan["subject"], "loses": plan["danger"]}
-
-
-def _refusal_document(refusal: RefusalDocument) -> RepairRefusal:
-    return {**refusal, "repair": refusal["kind"], "uri": refusal["subject"]}
 
 
 def _as_text(

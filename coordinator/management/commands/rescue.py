@@ -13,13 +13,14 @@ from changes.commands import (
     closing,
     closing_in_words,
     has_failed,
+    job_document,
     or_failed,
     plan_in_words,
     require_planned,
     require_read,
 )
 from changes.documents import PlanDocument, RefusalDocument
-from coordinator.contract import CopiesJson, CopyLine, RestoreJson, table_job_document
+from coordinator.contract import CopiesJson, CopyLine, RestoreJson
 from coordinator.lookup import connection_named, connections, find_table
 from coordinator.models import DeltaTable
 from coordinator.rescue.actions import list_all_copies, list_copies_of, plan_copy, restore_copy
@@ -78,7 +79,7 @@ class Command(ChangeCommand):
             "plan": plan,
             "refusal": refusal,
             "command": command,
-            "job": table_job_document(job) if job else None,
+            "job": job_document(job) if job else None,
         }
         self.emit(document, list(_restore_text(plan, refusal, command, job)))
         require_planned(refusal, "Nothing was put back: see above.")

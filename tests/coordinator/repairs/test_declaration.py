@@ -90,6 +90,6 @@ def test_the_command_prints_it(console: Console, marking: None) -> None:
     table = console.pending()
     document = levee_repair(table)
 
-    [plan] = [one for one in document["plans"] if one["repair"] == "mark-table"]
+    [plan] = [one for one in document["plans"] if one["kind"] == "mark-table"]
     assert plan["calls"][0]["says"] == "Puts a mark beside the log."
     assert console.planned(table).state == JobState.SUCCEEDED

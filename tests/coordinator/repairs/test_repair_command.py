@@ -32,7 +32,7 @@ def test_the_plan_is_printed_and_nothing_is_sent(console: Console) -> None:
     plan = document["plans"][0]
     assert (document["uri"], document["jobs"]) == (table.uri, [])
     assert all(refusal["reason"] for refusal in document["refusals"])
-    assert (plan["repair"], plan["code"], plan["version"], plan["can_lose"]) == ("publish-commit", "C2", 3, False)
+    assert (plan["kind"], plan["code"], plan["version"], plan["can_lose"]) == ("publish-commit", "C2", 3, False)
     assert all(call["operation"] and call["says"] and call["condition"] for call in plan["calls"])
     assert any(line.startswith("dynamodb:UpdateItem on ") for line in plan["permissions"])
     assert console.state() == before

@@ -70,7 +70,7 @@ def test_a_lost_answer_of_a_change_counts_as_what_dynamodb_holds(console, monkey
     job = console.applied(ChangeCapacity(console.lake.log_store, Capacity(2, 2)))
 
     assert job.state == JobState.SUCCEEDED, job.message
-    assert job.result["outcomes"][0]["outcome"] == "done"
+    assert job.result["after"]["calls"][0]["outcome"] == "done"
 
 
 def test_a_change_that_dynamodb_is_slow_to_show_is_said_to_be_under_way(console, monkeypatch):

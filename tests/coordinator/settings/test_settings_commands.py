@@ -61,7 +61,7 @@ def test_the_texts_for_other_tools_are_printed(console: SettingsConsole) -> None
 
 
 def test_what_is_as_asked_for_already_ends_well(console: SettingsConsole) -> None:
-    assert levee("store", console.lake.log_store, "capacity", "--on-demand")["refusal"]["code"] == "nothing-to-do"
+    assert levee("store", console.lake.log_store, "capacity", "--on-demand")["refusal"]["why"] == "nothing-to-do"
 
 
 def test_ttl_is_switched_on(console: SettingsConsole) -> None:
@@ -155,7 +155,7 @@ def test_uploads_and_sweeps_are_planned(console: SettingsConsole) -> None:
 
     assert levee("bucket", console.lake.bucket, "multipart-rule", "--apply")["job"]["state"] == "succeeded"
     assert console.rules()[0]["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"] == 7
-    assert levee("bucket", console.lake.bucket, "sweep", "--days", "2")["refusal"]["code"] == "nothing-to-do"
+    assert levee("bucket", console.lake.bucket, "sweep", "--days", "2")["refusal"]["why"] == "nothing-to-do"
 
 
 def test_a_sweep_deletes_finished_temp_files_and_only_with_apply(

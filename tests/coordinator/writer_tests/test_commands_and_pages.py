@@ -159,7 +159,7 @@ def test_cleaning_up_is_planned_first_and_then_proven(console: SettingsConsole, 
     assert len([key for key, _ in console.state()[0] if key.startswith("sales/orders/")]) == 2
     assert len(console.lake.dynamodb.scan(TableName=console.lake.log_store)["Items"]) == 2
     assert (committed.state, committed.cleaned_at is None) == ("lock-taken", False)
-    assert document("writer-test", "--clean", committed.token)["refusal"]["code"] == "nothing-to-do"
+    assert document("writer-test", "--clean", committed.token)["refusal"]["why"] == "nothing-to-do"
 
 
 def test_a_script_at_work_is_not_cleaned_up(console, committed: WriterTest, monkeypatch) -> None:
