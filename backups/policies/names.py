@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from backups.models import Plan
-from lake.aws.arns import literal, partition_of, spelled
+from lake.aws.arns import literal, partition_of
 from lake.backup.objects import BucketPrefix
 
 UNKNOWN_SOURCE, UNKNOWN_VAULT = "SOURCE_ACCOUNT_ID", "BACKUP_ACCOUNT_ID"
@@ -78,15 +78,6 @@ class PlanNames:
 def bucket_pattern(bucket: str) -> str:
     """A bucket's name in an ARN; a dated name stands for all dates."""
     return literal(bucket).replace("{date}", "*")
-
-
-def place_of(arn: str) -> BucketPrefix | None:
-    """The place that an ARN of S3 names, for asking about it; None for another ARN, or for buckets of many names."""
-    service, _, name = arn.partition(":::")
-    bucket, _, key = name.partition("/")
-    if not service.endswith(":s3") or "*" in bucket:
-        return None
-    return BucketPrefix(bucket, spelled(key.removesuffix("*")))
 
 
 def account_of(role_arn: str) -> str:

@@ -1,43 +1,24 @@
-"""Which of a plan's permissions are there, one by one, found out in the surest way that changes nothing.
+"""Which of a plan's permissions are there, one by one, found out without a change.
 
-What the generated policies grant is what is checked. Levee's own rights are asked for or tried on a key that nobody
-uses, under a condition that cannot hold. Of the role that only S3 Batch can act as, IAM says what its policies allow,
-and the policies of buckets are read.
+What the generated policies grant is what is checked. Of Levee and of the role that S3 Batch acts as, IAM simulates what
+their policies allow; the policies of buckets are read, and have a statement as it was generated or are not judged.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
-from functools import partial
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
 from typing import Any
-from uuid import uuid4
 
-from backups.policies.bucket_policy import verdict
 from backups.policies.documents import PolicyDocument, Statement, policy_documents
-from backups.policies.names import PlanNames, place_of
+from backups.policies.names import PlanNames
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
-from lake.aws.identity import caller, simulate
-from lake.backup.objects import BucketPrefix
-
-PROBE_FOLDER = "_levee_permission_check/"
-# What S3 says where the permission is there and something else is not.
-_REACHED = frozenset(
-    {
-        "ConditionalRequestConflict",
-        "NoSuchBucketPolicy",
-        "NoSuchConfiguration",
-        "NoSuchKey",
-        "NoSuchUpload",
-        "NoSuchVersion",
-        "NotFound",
-        "PreconditionFailed",
-    }
-)
+from lake.aws.held_permissions import HeldPermission, PermissionJudge
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyCheck:
-    """One right of one principal. `held` is "yes", "no" or "unknown"; `how` "asked", "tried", "simulated" or "read"."""
+    """One right of one principal; `held`, `how` and `reason` as in `HeldPermission`."""
 
     policy: str
     account: str
@@ -58,18 +39,19 @@ def check_plan(
 ) -> tuple[PolicyCheck, ...]:
     """Every right that the plan's policies grant. No single refusal ends it; AwsError only without credentials."""
     lakes = {"source": source, "vault": vault}
-    askers = {account: _Asker(lake, *_identity(lake)) for account, lake in lakes.items()}
+    judges = {account: PermissionJudge(lake.services) for account, lake in lakes.items()}
     wanted = list(_wanted(names))
-    known: dict[tuple[str, ...], tuple[str, str, str]] = {}
-    found = []
-    for done, (policy, who, action, resource) in enumerate(wanted, start=1):
+    found: list[PolicyCheck] = []
+    for done, (policy, statement) in enumerate(wanted, start=1):
         check_cancelled()
-        key = (policy.kind, policy.account, who, action, resource)
-        if key not in known:
-            known[key] = _found(policy, who, action, resource, askers[policy.account])
-        found.append(PolicyCheck(policy.code, policy.account, who, action, resource, *known[key]))
+        if policy.kind == "bucket":
+            found += _of_bucket(lakes[policy.account], policy, statement)
+        else:
+            judge = judges[policy.account]
+            who = names.batch_role if policy.kind == "role" else judge.principal
+            found += _simulated(judge, who, policy, statement)
         progress(done, len(wanted))
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def as_documents(checks: tuple[PolicyCheck, ...]) -> list[dict[str, str]]:
@@ -89,164 +71,74 @@ def sentence(checks: tuple[PolicyCheck, ...]) -> str:
     return f"{counts}, {held.count('no'):,} missing{more}. First: {first}."
 
 
-def _wanted(names: PlanNames) -> Iterator[tuple[PolicyDocument, str, str, str]]:
-    """(policy, who, action, resource) of all that is granted; denials and keys' own policies are not asked about."""
+def _wanted(names: PlanNames) -> Iterator[tuple[PolicyDocument, Statement]]:
+    """All that is granted; denials and keys' own policies are not asked about."""
     for policy in policy_documents(names):
-        if policy.kind not in {"identity", "role", "bucket"}:
-            continue
-        for statement in policy.document["Statement"]:
-            if statement["Effect"] != "Allow":
-                continue
-            for who in _principals(policy, statement, names):
-                for resource in _listed(statement["Resource"]):
-                    for action in _listed(statement["Action"]):
-                        yield policy, who, action, resource
+        if policy.kind in {"identity", "role", "bucket"}:
+            yield from ((policy, one) for one in policy.document["Statement"] if one["Effect"] == "Allow")
 
 
-def _principals(policy: PolicyDocument, statement: Statement, names: PlanNames) -> list[str]:
-    if policy.kind == "role":
-        return [names.batch_role]
-    if policy.kind == "identity":
-        return ["Levee"]
+def _simulated(judge: PermissionJudge, who: str, policy: PolicyDocument, statement: Statement) -> Iterator[PolicyCheck]:
+    shown = who if policy.kind == "role" else "Levee"
+    for resource in _listed(statement["Resource"]):
+        for action, one in judge.judge(who, _listed(statement["Action"]), resource, _context(statement)).items():
+            yield PolicyCheck(policy.code, policy.account, shown, action, resource, **asdict(one))
+
+
+def _context(statement: Statement) -> dict[str, str]:
+    """What a request that the statement is for says of itself; IAM denies one that says nothing."""
+    asked = [one for keys in statement.get("Condition", {}).values() for one in keys.items()]
+    return {key: str(_listed(values)[0]) for key, values in asked}
+
+
+def _of_bucket(lake: Lake, policy: PolicyDocument, statement: Statement) -> Iterator[PolicyCheck]:
+    one = _read_policy(lake, policy, statement)
     named = statement["Principal"]
-    return _listed(named.get("AWS", named.get("Service")))
+    for who in _listed(named.get("AWS", named.get("Service"))):
+        for resource in _listed(statement["Resource"]):
+            for action in _listed(statement["Action"]):
+                yield PolicyCheck(policy.code, policy.account, who, action, resource, **asdict(one))
 
 
-@dataclass(frozen=True)
-class _Asker:
-    """One account: its lake, who Levee is there ("" with the reason in `unknown`), and whom IAM does not simulate."""
-
-    lake: Lake
-    principal: str
-    unknown: str
-    refusals: dict[str, str] = field(default_factory=dict)
-
-    def simulated(self, principal: str, action: str, resource: str) -> tuple[str, str, str]:
-        """What IAM says of a principal. It is not asked again of one that it has refused to simulate."""
-        if not principal:
-            return "unknown", "", f"Who the connection is, is not known: {self.unknown}"
-        if principal in self.refusals:
-            return "unknown", "", self.refusals[principal]
-        try:
-            decision = simulate(self.lake.services, principal, [action], resource).get(action, "")
-        except AwsError as error:
-            reason = f"It cannot be found out without making a change, and IAM does not simulate it: {error}"
-            if not error.is_throttle:
-                self.refusals[principal] = reason
-            return "unknown", "", reason
-        denied = {"explicitDeny": "A policy denies it.", "implicitDeny": "No policy allows it."}.get(decision)
-        if decision == "allowed":
-            return "yes", "simulated", ""
-        return ("no" if denied else "unknown"), "simulated", denied or f"IAM says {decision or 'nothing'}."
-
-
-def _found(policy: PolicyDocument, who: str, action: str, resource: str, asker: _Asker) -> tuple[str, str, str]:
-    if policy.kind == "bucket":
-        return _read_policy(asker.lake, policy.target, who, action, resource)
-    if policy.kind == "role":
-        return asker.simulated(who, action, resource)
-    place = place_of(resource)
-    how, probe = "asked", _READS.get(action)
-    if probe is None:
-        how, probe = "tried", _TRIED.get(action)
-    if probe is not None and place is not None:
-        return _asked(partial(probe, asker.lake, place), how)
-    return asker.simulated(asker.principal, action, resource)
-
-
-def _identity(lake: Lake) -> tuple[str, str]:
-    try:
-        return caller(lake.services).principal, ""
-    except AwsError as error:
-        if error.code == "NoCredentials":
-            raise
-        return "", str(error)
-
-
-def _asked(probe: Callable[[], object], how: str) -> tuple[str, str, str]:
-    try:
-        probe()
-    except AwsError as error:
-        if error.is_access_denied:
-            return "no", how, str(error)
-        if error.code not in _REACHED:
-            return "unknown", how, str(error)
-    return "yes", how, ""
-
-
-def _read_policy(lake: Lake, bucket: str, who: str, action: str, resource: str) -> tuple[str, str, str]:
+def _read_policy(lake: Lake, policy: PolicyDocument, wanted: Statement) -> HeldPermission:
+    bucket = policy.target
     if "{date}" in bucket:
-        return "unknown", "", "The bucket of a date exists only when its run begins."
+        return HeldPermission("unknown", "", "The bucket of a date exists only when its run begins.")
     target = f"s3://{bucket}"
     try:
         body = lake.s3.ask("s3:GetBucketPolicy", bucket, "", query={"policy": ""}, target=target).body
+        statements = [one for one in _listed(json.loads(body).get("Statement")) if isinstance(one, dict)]
     except AwsError as error:
         if error.code == "NoSuchBucketPolicy":
-            return "no", "read", "The bucket has no policy."
-        return "unknown", "read", str(error)
-    held, reason = verdict(body.decode("utf-8", "replace"), who, action, resource)
-    return held, "read", reason
+            return HeldPermission("no", "read", "The bucket has no policy.")
+        return HeldPermission("unknown", "read", str(error))
+    except (ValueError, AttributeError):
+        return HeldPermission("unknown", "read", "The bucket's policy is not JSON that IAM would know.")
+    return has_statement(statements, wanted, policy.document["Statement"])
 
 
-def _key(place: BucketPrefix) -> tuple[str, str]:
-    """A key in that place which nobody uses."""
-    return place.bucket, f"{place.prefix}{PROBE_FOLDER}{uuid4()}"
-
-
-def _list(lake: Lake, place: BucketPrefix) -> object:
-    return next(iter(lake.s3.list(place.bucket, PROBE_FOLDER, max_keys=1)), None)
-
-
-def _of_object(operation: str, query: dict[str, str], lake: Lake, place: BucketPrefix, method: str = "GET") -> object:
-    bucket, key = _key(place)
-    return lake.s3.ask(operation, bucket, key, method=method, query=query, target=f"s3://{bucket}/{key}")
-
-
-def _of_bucket(operation: str, query: dict[str, str], lake: Lake, place: BucketPrefix) -> object:
-    return lake.s3.ask(operation, place.bucket, "", query=query, target=f"s3://{place.bucket}")
-
-
-def _put(lake: Lake, place: BucketPrefix) -> object:
-    """If-Match of an object that is not there: S3 writes nothing and says NoSuchKey.
-
-    An endpoint that does not know the condition writes an empty object, which is deleted again.
+def has_statement(statements: Iterable[Statement], wanted: Statement, own: Iterable[Statement]) -> HeldPermission:
+    """Whether a bucket's policy has a statement word for word, whatever its name and order, and no denial that is not
+    among Levee's `own`. What is said otherwise may come to the same: it is not judged.
     """
-    bucket, key = _key(place)
-    target, headers = f"s3://{bucket}/{key}", {"If-Match": f'"{"0" * 32}"'}
-    answer = lake.s3.ask("s3:PutObject", bucket, key, method="PUT", headers=headers, target=target)
-    return lake.s3.delete(bucket, key, etag=answer.headers.get("etag", "").strip('"'))
+    words, ours = [_words(one) for one in statements], [_words(one) for one in own]
+    if _words(wanted) not in words:
+        return HeldPermission("unknown", "read", "The bucket's policy does not have the statement as it is given here.")
+    if any(one.get("Effect") == ["Deny"] and one not in ours for one in words):
+        return HeldPermission("unknown", "read", "The bucket's policy has the statement, and others that deny.")
+    return HeldPermission("yes", "read")
 
 
-def _tag(lake: Lake, place: BucketPrefix) -> object:
-    bucket, key = _key(place)
-    body = b"<Tagging><TagSet/></Tagging>"
-    target = f"s3://{bucket}/{key}"
-    return lake.s3.ask(
-        "s3:PutObjectTagging", bucket, key, method="PUT", query={"tagging": ""}, body=body, target=target
-    )
+def _words(statement: Statement) -> dict[str, Any]:
+    """A statement without its name; a list of one value is that value, and lists have no order."""
+    return {key: _unordered(value) for key, value in statement.items() if key != "Sid"}
+
+
+def _unordered(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _unordered(one) for key, one in value.items()}
+    return sorted(map(str, value if isinstance(value, list) else [value]))
 
 
 def _listed(value: object) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-_VERSION = {"versionId": "null"}
-_UPLOAD = {"uploadId": "levee-permission-check"}
-Probe = Callable[[Lake, BucketPrefix], object]
-_READS: dict[str, Probe] = {
-    "s3:ListBucket": _list,
-    "s3:GetObject": partial(_of_object, "s3:GetObject", {}),
-    "s3:GetObjectTagging": partial(_of_object, "s3:GetObjectTagging", {"tagging": ""}),
-    "s3:GetObjectVersion": partial(_of_object, "s3:GetObjectVersion", _VERSION),
-    "s3:GetObjectVersionTagging": partial(_of_object, "s3:GetObjectVersionTagging", {"tagging": "", **_VERSION}),
-    "s3:GetBucketPolicy": partial(_of_bucket, "s3:GetBucketPolicy", {"policy": ""}),
-    "s3:GetInventoryConfiguration": partial(
-        _of_bucket, "s3:GetInventoryConfiguration", {"inventory": "", "id": "levee-permission-check"}
-    ),
-    "s3:ListMultipartUploadParts": partial(_of_object, "s3:ListMultipartUploadParts", _UPLOAD),
-}
-_TRIED: dict[str, Probe] = {
-    "s3:PutObject": _put,
-    "s3:PutObjectTagging": _tag,
-    "s3:AbortMultipartUpload": partial(_of_object, "s3:AbortMultipartUpload", _UPLOAD, method="DELETE"),
-}
+    return value if isinstance(value, list) else [] if value is None else [value]

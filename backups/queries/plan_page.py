@@ -17,7 +17,7 @@ from dashboard.jobs.models import Job
 
 _HELD = {"yes": "healthy", "no": "blocked", "unknown": "not_checked"}
 _HELD_WORDS = {"yes": "Held", "no": "Missing", "unknown": "Not known"}
-_HOW = {"asked": "asked for", "tried": "tried", "simulated": "simulated by IAM", "read": "read in the bucket's policy"}
+_HOW = {"simulated": "simulated by IAM", "read": "read in the bucket's policy"}
 FORMS: dict[str, tuple[str, Callable[[PolicyDocument], str]]] = {
     "json": ("JSON", as_json),
     "cli": ("AWS CLI", as_cli),

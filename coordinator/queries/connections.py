@@ -19,7 +19,7 @@ LOOKS = {
     "no": ("crit", "s-failed", "Missing"),
     "unknown": ("idle", "s-unknown", "Not known"),
 }
-HOW = {"asked": "asked AWS", "tried": "tried, with a condition that cannot hold", "simulated": "simulated by IAM"}
+HOW = {"simulated": "simulated by IAM"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 
 _WILD = {"$": "${$}", "*": "${*}", "?": "${?}"}
-_ESCAPED = re.compile(r"\$\{([$*?])\}")
 _KMS_ARN = re.compile(r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):(\d{12}):(key|alias)/(.+)")
 
 
@@ -14,11 +13,6 @@ def literal(text: str) -> str:
     IAM user guide, "Policy variables": ${*}, ${?} and ${$} stand for the characters themselves.
     """
     return "".join(_WILD.get(letter, letter) for letter in text)
-
-
-def spelled(pattern: str) -> str:
-    """The text that `literal` was made from."""
-    return _ESCAPED.sub(r"\1", pattern)
 
 
 def partition_of(region: str) -> str:

@@ -198,14 +198,14 @@ def test_ticks_show_what_is_missing_first():
     base = {"policy": "levee-vault", "account": "vault", "who": "Levee", "resource": "arn:aws:s3:::acme-vault"}
     checked(
         plan,
-        {**base, "action": "s3:ListBucket", "held": "yes", "how": "asked", "reason": ""},
+        {**base, "action": "s3:ListBucket", "held": "yes", "how": "simulated", "reason": ""},
         {**base, "action": "s3:CreateJob", "held": "unknown", "how": "", "reason": "IAM does not simulate it."},
-        {**base, "action": "s3:PutObject", "held": "no", "how": "tried", "reason": "AccessDenied <b>"},
+        {**base, "action": "s3:PutObject", "held": "no", "how": "simulated", "reason": "AccessDenied <b>"},
     )
     html = signed_in(Role.VIEWER).get(f"{PAGE}policies/").content.decode()
     ticks = html[html.index('class="ticks"') :]
     assert ticks.index("s3:PutObject") < ticks.index("s3:CreateJob") < ticks.index("s3:ListBucket")
-    assert "Missing, tried" in ticks
+    assert "Missing, simulated by IAM" in ticks
     assert "AccessDenied &lt;b&gt;" in ticks
     assert "1 of 3 permissions are there" in signed_in(Role.VIEWER).get(PAGE).content.decode()
 
