@@ -5,7 +5,7 @@ import pytest
 from backups.queries.run_parts import live_files
 from dashboard.accounts.roles import Role
 from tests.backups.page_records import make_plan, make_run
-from tests.backups.test_backup_pages import HOSTILE, address, text
+from tests.backups.test_backup_pages import address, text
 from tests.builders.people import signed_in
 
 pytestmark = pytest.mark.django_db
@@ -30,12 +30,6 @@ def test_what_is_left_out_and_what_is_copied_whole_is_told_with_its_reason() -> 
 
 def test_a_run_of_all_files_says_nothing_of_it() -> None:
     assert "Left out" not in text(signed_in(Role.VIEWER), address(make_run(make_plan(), tables={"largest": []})))
-
-
-def test_hostile_names_and_reasons_are_shown_as_text() -> None:
-    hostile = {"left_out": {}, "unread": {"count": 1, "examples": [{"table": HOSTILE, "reason": HOSTILE}]}}
-    answer = signed_in(Role.VIEWER).get(address(make_run(make_plan(), tables=hostile)))
-    assert HOSTILE not in answer.content.decode()
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,8 @@ from coordinator.coordination.checks import Operation
 from coordinator.coordination.gate import ChecksFailed, ConfirmationNeeded, PreflightNeeded
 from coordinator.coordination.jobs import VERBS
 from coordinator.coordination.reading import CoordinationRequest
-from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
-from dashboard.connections.models import Connection
-from dashboard.connections.writable import ConnectionReadOnly, ReadOnlyMode
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 from lake.spark.jobs import append_probe, drop_coordinated_commits, enable_coordinated_commits
@@ -168,40 +165,6 @@ def test_checks_that_fail_cannot_be_confirmed(desk, coordinated) -> None:
         desk.act(desk.checked(desk.change(ENABLE, coordinated)))
 
 
-@pytest.mark.parametrize("role", [Role.VIEWER, None])
-def test_viewers_may_neither_check_nor_act(desk, plain, role) -> None:
-    with pytest.raises(NotAllowed):
-        desk.checked(desk.change(ENABLE, plain), by=actor(role))
-    checked = desk.checked(desk.change(ENABLE, plain))
-    with pytest.raises(NotAllowed):
-        desk.act(checked, by=actor(role))
-
-
-def test_read_only_refuses_the_action_and_the_worker(desk, plain, settings) -> None:
-    checked = desk.checked(desk.change(ENABLE, plain))
-    job = desk.act(checked)
-    settings.READ_ONLY = True
-
-    with pytest.raises(ReadOnlyMode):
-        desk.act(checked)
-    assert desk.run(job).state == "failed"
-    assert asked(desk) == []
-    assert desk.console.table(ROOT).mechanism == "single_driver"
-
-
-def test_a_read_only_connection_refuses_as_well(desk, plain) -> None:
-    checked = desk.checked(desk.change(ENABLE, plain))
-    job = desk.act(checked)
-    Connection.objects.update(read_only=True)
-
-    with pytest.raises(ConnectionReadOnly):
-        desk.act(checked)
-    with pytest.raises(ConnectionReadOnly):
-        many(desk, [plain])
-    assert desk.run(job).state == "failed"
-    assert asked(desk) == []
-
-
 def test_the_same_checks_confirmed_twice_are_one_job(desk, plain) -> None:
     checked = desk.checked(desk.change(ENABLE, plain))
 
@@ -309,13 +272,6 @@ def test_the_audit_row_of_each_of_many_has_the_requests_that_wrote(desk) -> None
     assert desk.run(many(desk, [table], DROP)).state == "succeeded"
     [row] = AuditEntry.objects.filter(action=VERBS[DROP], target_type="table", outcome="done")
     assert row.aws_request_ids
-
-
-def test_many_are_refused_in_read_only_mode(desk, plain, settings) -> None:
-    settings.READ_ONLY = True
-
-    with pytest.raises(ReadOnlyMode):
-        many(desk, [plain])
 
 
 @pytest.fixture

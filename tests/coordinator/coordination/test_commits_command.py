@@ -127,13 +127,6 @@ def test_enqueue_hands_the_work_to_the_workers(desk: Desk, plain: DeltaTable) ->
     assert desk.spark.asked == []
 
 
-def test_read_only_ends_in_1(desk: Desk, plain: DeltaTable, settings: Any) -> None:
-    settings.READ_ONLY = True
-
-    with pytest.raises(Failed, match="read-only"):
-        commits("enable", plain.uri, "--store", desk.store, "--apply", "--writers-paused")
-
-
 @pytest.mark.parametrize(
     ("words", "match"),
     [

@@ -1,26 +1,19 @@
 """Pages of coordination: choosing, checks, confirming, new tables, many tables, settings, engines and moves."""
 
-import json
 import re
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 
 from coordinator.coordination.moves import MOVES
 from coordinator.models import CommitStore, DeltaTable
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
-from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
-from lake.delta.coordinator_properties import COORDINATOR_CONF
-from tests.builders.delta import commit_bytes, commit_info, metadata, protocol
 from tests.builders.lake import make_store, make_table
-from tests.builders.people import person, signed_in, signed_in_as
+from tests.builders.people import signed_in
 from tests.coordinator.coordination.desk import Desk, body, confirm, hidden
-from tests.dashboard.web.markup import flat
 
 pytestmark = pytest.mark.django_db
 
@@ -44,16 +37,6 @@ def test_a_plain_table_offers_enable_and_a_coordinated_one_drop(client: Client, 
     html = body(client.get(f"/tables/{coordinated.pk}/"))
     assert 'id="coordination-drop"' in html
     assert 'id="coordination-enable"' not in html
-
-
-@pytest.mark.parametrize("features", [["catalogManaged"], ["timeTravelSquared"]])
-def test_what_excludes_enabling_is_said_instead_of_a_button(client: Client, features: list[str]) -> None:
-    table = make_table(mechanism="single_driver", writer_features=features)
-
-    html = body(client.get(f"/tables/{table.pk}/")).partition('id="coordination-enable"')[2].partition("</li>")[0]
-
-    assert "why-not" in html
-    assert 'class="button"' not in html
 
 
 # Choosing and checking
@@ -151,33 +134,6 @@ def test_a_drop_needs_the_name_typed(
 
 
 @pytest.mark.slow
-def test_a_drop_needs_a_fresh_password(desk: Desk, coordinated: DeltaTable) -> None:
-    client = signed_in(Role.OPERATOR, proved_at=timezone.now() - timedelta(hours=1))
-
-    answer = confirm(client, desk.checks_page(client, coordinated, "drop"), **ticked(confirm="sales.orders"))
-
-    assert answer.status_code == 302
-    assert not Job.objects.filter(kind="drop-coordinated-commits").exists()
-
-
-@pytest.mark.slow
-def test_checks_of_a_quarter_of_an_hour_ago_show_no_form(client: Client, desk: Desk, coordinated: DeltaTable) -> None:
-    address = desk.checks_page(client, coordinated, "drop")
-    job = Job.objects.filter(kind="check-coordination").latest("created_at")
-    digest = job.result["preflight"]["digest"]
-    job.result["read_at"] = (timezone.now() - timedelta(minutes=16)).isoformat()
-    job.save(update_fields=["result"])
-
-    html = body(client.get(address))
-    answer = client.post(address, ticked(digest=digest, confirm="sales.orders"))
-
-    assert "Too old to confirm" in html
-    assert 'name="digest"' not in html
-    assert answer.status_code == 409
-    assert "check again" in body(answer)
-
-
-@pytest.mark.slow
 def test_checks_that_fail_say_why_and_show_no_form(client: Client, desk: Desk) -> None:
     table = desk.coordinated()
 
@@ -186,71 +142,6 @@ def test_checks_that_fail_say_why_and_show_no_form(client: Client, desk: Desk) -
     assert "This must not be done now" in html
     assert "under a commit coordinator already" in html
     assert 'name="digest"' not in html
-
-
-def test_a_store_of_the_wrong_kind_is_refused_before_spark_is_asked(
-    client: Client, desk: Desk, plain: DeltaTable
-) -> None:
-    address = desk.checks_page(client, plain, "enable", store=desk.console.lake.log_store)
-
-    assert "is declared as a log store" in body(client.get(address))
-    assert desk.spark.asked == []
-
-
-@pytest.mark.parametrize("root", ["a\x7fb", "a/../b"])
-def test_a_path_that_spark_cannot_be_given_is_refused_before_spark_is_asked(
-    client: Client, desk: Desk, root: str
-) -> None:
-    table = make_table(desk.console.lake.uri(root), connection=desk.console.connection, mechanism="single_driver")
-
-    html = body(client.get(desk.checks_page(client, table, "enable")))
-
-    assert "This must not be done now" in html
-    assert "holds the control character" in html or "takes for another place" in html
-    assert desk.spark.asked == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("feature", "words"), [("catalogManaged", "catalogue"), ("timeTravelSquared", "does not know timeTravelSquared")]
-)
-def test_a_catalogue_or_an_unknown_feature_is_refused_before_spark_is_asked(
-    client: Client, desk: Desk, plain: DeltaTable, feature: str, words: str
-) -> None:
-    features = {"readerFeatures": [feature], "writerFeatures": [feature]}
-    desk.console.lake.commit("sales/orders", 3, commit_bytes(commit_info(), protocol(3, 7, **features)))
-
-    html = body(client.get(desk.checks_page(client, plain, "enable")))
-
-    assert "This must not be done now" in html
-    assert words in html
-    assert desk.spark.asked == []
-
-
-@pytest.mark.slow
-def test_coordinator_settings_with_unknown_keys_are_refused_before_spark_is_asked(
-    client: Client, desk: Desk, coordinated: DeltaTable
-) -> None:
-    conf = {"dynamoDBTableName": desk.store, "dynamoDBEndpoint": desk.console.connection.endpoint_url, "ttl": 5}
-    properties = coordinated.properties | {COORDINATOR_CONF: json.dumps(conf)}
-    desk.console.lake.commit("sales/orders", 4, commit_bytes(commit_info(), metadata(properties=properties)))
-    before = len(desk.spark.asked)
-
-    html = body(client.get(desk.checks_page(client, coordinated, "drop")))
-
-    assert "has keys that no release of Delta knows: 'ttl'" in html
-    assert len(desk.spark.asked) == before
-
-
-@pytest.mark.slow
-def test_confirmed_twice_leads_to_the_same_job(client: Client, desk: Desk, plain: DeltaTable) -> None:
-    address = desk.checks_page(client, plain, "enable")
-    fields = hidden(body(client.get(address)), address)
-
-    answers = [client.post(address, fields | ticked()) for _ in range(2)]
-
-    assert len({answer["Location"] for answer in answers}) == 1
-    assert "Confirmed before" in body(client.get(address))
 
 
 def test_a_viewer_sees_why_there_is_no_button_and_is_refused(desk: Desk, plain: DeltaTable, client: Client) -> None:
@@ -262,48 +153,6 @@ def test_a_viewer_sees_why_there_is_no_button_and_is_refused(desk: Desk, plain: 
     assert viewer.post(f"/tables/{plain.pk}/coordination/enable/", {"store": desk.store}).status_code == 403
     assert viewer.post(address, hidden(body(client.get(address)), address) | ticked()).status_code == 403
     assert AuditEntry.objects.filter(actor_name="viewer", outcome="refused").count() == 2
-
-
-def test_read_only_shows_the_checks_and_refuses_the_act(
-    desk: Desk, plain: DeltaTable, client: Client, settings: Any
-) -> None:
-    settings.READ_ONLY = True
-    address = desk.checks_page(client, plain, "enable")
-
-    html = body(client.get(address))
-    answer = client.post(address, hidden(html, address) | ticked())
-
-    assert "read-only" in html
-    assert answer.status_code == 409
-    assert not Job.objects.filter(kind="enable-coordinated-commits").exists()
-
-
-def test_a_read_only_connection_has_no_button(client: Client, desk: Desk, plain: DeltaTable) -> None:
-    Connection.objects.update(read_only=True)
-
-    html = body(client.get(desk.checks_page(client, plain, "enable")))
-
-    assert "is read-only: nothing is changed through it." in html
-    assert "disabled>Enable coordinated commits</button>" in html
-    assert "is read-only" in body(client.get("/tables/coordination/enable/"))
-
-
-def test_a_role_on_one_connection_is_enough_there(desk: Desk, plain: DeltaTable) -> None:
-    somebody = person(Role.VIEWER, "ada")
-    somebody.grants.create(connection=desk.console.connection, role=Role.OPERATOR.value)
-
-    html = body(signed_in_as(somebody).get(f"/tables/{plain.pk}/coordination/enable/"))
-
-    assert "Needs the operator role." not in html
-
-
-def test_another_check_under_way_is_told(client: Client, desk: Desk, plain: DeltaTable) -> None:
-    client.post(f"/tables/{plain.pk}/coordination/enable/", {"store": desk.store})
-
-    answer = client.post(f"/tables/{plain.pk}/coordination/enable/", {"store": "another"})
-
-    assert answer.status_code == 409
-    assert "Another check of this table is under way" in body(answer)
 
 
 def test_unknown_acts_and_foreign_jobs_are_not_found(client: Client, desk: Desk, plain: DeltaTable) -> None:
@@ -451,12 +300,6 @@ def test_settings_are_ready_to_paste_for_each_mechanism(client: Client, mechanis
     assert f"levee commits conf {table.uri} --mechanism {mechanism}" in html
 
 
-def test_settings_say_the_older_spelling(client: Client) -> None:
-    html = body(client.get(f"/tables/{make_table().pk}/writers/?mechanism=log_store"))
-
-    assert "the same key without spark." in html
-
-
 @pytest.mark.parametrize("kind", CommitStore.Kind.values)
 def test_a_store_has_settings_for_its_writers(client: Client, kind: str) -> None:
     store = make_store("one_store", kind=kind)
@@ -467,31 +310,6 @@ def test_a_store_has_settings_for_its_writers(client: Client, kind: str) -> None
     assert "levee commits conf --store one_store" in html
 
 
-def test_hostile_values_are_escaped_in_settings(client: Client) -> None:
-    table = make_table("s3a://lake/x/<script>'", properties={"<b>": "<script>alert(1)"})
-
-    html = flat(client.get(f"/tables/{table.pk}/writers/"))
-
-    assert "<script>alert" not in html
-    assert "<script>'" not in html
-
-
-def test_the_matrix_names_who_must_never_write(client: Client) -> None:
-    table = make_table(mechanism="coordinated_commits")
-
-    html = body(client.get(f"/tables/{table.pk}/compatibility/"))
-
-    assert html.count("Must never write") == 2
-    assert "Reads stale" in html
-    assert "Coordinated commits to catalog-managed" in html
-
-
-def test_an_unknown_mechanism_has_no_matrix(client: Client) -> None:
-    html = body(client.get(f"/tables/{make_table(mechanism='unknown').pk}/compatibility/"))
-
-    assert "nothing can be said of its engines" in html
-
-
 def test_the_overview_shows_every_move_the_rejection_and_the_pinned_versions(client: Client) -> None:
     html = body(client.get("/tables/coordination/"))
 
@@ -499,8 +317,3 @@ def test_the_overview_shows_every_move_the_rejection_and_the_pinned_versions(cli
     assert "RFC was rejected on 7 April 2025" in html
     assert "pyspark 4.2.0, hadoop-aws 3.5.0" in html
     assert client.get("/tables/coordination/?state=nonsense").status_code == 422
-
-
-def test_strangers_are_asked_to_sign_in(plain: DeltaTable) -> None:
-    for address in (f"{plain.pk}/coordination/enable/", f"{plain.pk}/writers/", "new/", "coordination/enable/"):
-        assert Client().get(f"/tables/{address}").status_code == 302

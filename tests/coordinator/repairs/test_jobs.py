@@ -6,13 +6,11 @@ import pytest
 from django.utils import timezone
 
 from changes.gate import NameNotTyped, PlanNeeded
-from coordinator import actions
 from coordinator.models import TableFinding
 from coordinator.repairs.offers import offers_of
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
-from dashboard.connections.writable import ReadOnlyMode
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 from tests.builders.people import actor, person
@@ -21,7 +19,6 @@ from tests.coordinator.repairs.console import Console
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("JSON")]
 ROOT = "sales/orders"
-ROOT_OF_LOST = "sales/lost"
 FILE = f"{ROOT}/_delta_log/{3:020d}.json"
 
 
@@ -118,17 +115,6 @@ def test_the_same_plan_made_later_has_the_same_digest(console: Console) -> None:
     assert console.plan(table, "abandon-commit")["digest"] == first["digest"]
 
 
-def test_a_viewer_may_neither_plan_nor_repair(console: Console) -> None:
-    table = console.pending()
-    plan = console.plan(table)
-
-    with pytest.raises(NotAllowed):
-        actions.plan_repairs(actor(Role.VIEWER), table)
-    with pytest.raises(NotAllowed):
-        console.repair(table, plan, by=actor(Role.VIEWER))
-    assert {entry.outcome for entry in AuditEntry.objects.filter(actor_name="viewer")} == {"refused"}
-
-
 def test_what_can_lose_a_commit_needs_an_admin_and_the_tables_name(console: Console) -> None:
     table = console.lost()
     plan = console.plan(table, "abandon-commit")
@@ -179,36 +165,6 @@ def test_the_worker_asks_again_for_the_typed_name(console: Console) -> None:
 
     assert (job.state, job.error_code) == ("failed", "NameNotTyped")
     assert console.item("sales/lost", 3)
-
-
-def test_read_only_mode_refuses_before_a_job_is_made(console: Console, settings) -> None:
-    table = console.pending()
-    plan = console.plan(table)
-    settings.READ_ONLY = True
-
-    with pytest.raises(ReadOnlyMode, match="read-only mode"):
-        console.repair(table, plan)
-    with pytest.raises(ReadOnlyMode):
-        actions.repair_many(actor(Role.OPERATOR), [table], ["publish-commit"], "All")
-    assert AuditEntry.objects.filter(action="table.repair", outcome="refused").count() == 2
-
-
-@pytest.mark.parametrize("kind", ["repair", "repair-many"])
-def test_read_only_mode_refuses_in_the_worker_too(console: Console, settings, kind: str) -> None:
-    table = console.pending()
-    plan = console.plan(table)
-    job = (
-        console.repair(table, plan)
-        if kind == "repair"
-        else actions.repair_many(actor(Role.OPERATOR), [table], ["publish-commit"], "All")
-    )
-    settings.READ_ONLY = True
-    before = console.state()
-
-    job = console.run(job)
-
-    assert (job.state, job.error_code) == ("failed", "ReadOnlyMode")
-    assert console.state() == before
 
 
 def test_the_same_plan_confirmed_twice_is_one_job_also_when_it_has_ended(console: Console) -> None:

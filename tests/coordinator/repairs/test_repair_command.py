@@ -150,14 +150,6 @@ def test_enqueue_alone_is_a_mistake(console: Console) -> None:
         repair(console.pending(), enqueue=True)
 
 
-def test_read_only_mode_fails_in_one_sentence(console: Console, settings) -> None:
-    table = console.pending()
-    settings.READ_ONLY = True
-
-    with pytest.raises(Failed, match="read-only mode"):
-        repair(table, apply=True)
-
-
 def test_a_table_that_cannot_be_read_fails(console: Console) -> None:
     table = console.pending()
     console.lake.dynamodb.delete_table(TableName=console.lake.log_store)

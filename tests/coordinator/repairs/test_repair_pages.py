@@ -1,19 +1,16 @@
 """Pages of repairs: what is offered, what a plan shows, what confirming does, and what they refuse."""
 
 import re
-from datetime import timedelta
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 
 from dashboard.accounts.roles import Role
-from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 from tests.builders.lake import make_finding, make_store, make_table
-from tests.builders.people import person, signed_in
+from tests.builders.people import signed_in
 from tests.coordinator.repairs.console import Console
-from tests.coordinator.repairs.pages import ABANDON, PUBLISH, body, bulk_fields, confirm, confirm_page, fields
+from tests.coordinator.repairs.pages import ABANDON, PUBLISH, body, confirm, confirm_page, fields
 
 pytestmark = pytest.mark.django_db
 ROOT = "sales/orders"
@@ -167,17 +164,6 @@ def test_confirming_repairs_the_table_and_leads_to_the_job(client: Client, conso
     assert body(client.get(f"/tables/{table.pk}/")).count("Publish commit 3…") == 0
 
 
-def test_a_double_click_is_one_job(client: Client, console: Console) -> None:
-    table = console.pending()
-    address = confirm_page(client, console, table)
-    posted = fields(body(client.get(address)), address)
-
-    places = {client.post(address, posted)["Location"] for _ in range(2)}
-
-    assert len(places) == 1
-    assert Job.objects.filter(kind="repair").count() == 1
-
-
 @pytest.mark.slow
 def test_a_plan_that_was_carried_out_shows_its_job_and_no_form(client: Client, console: Console) -> None:
     table = console.pending()
@@ -188,38 +174,6 @@ def test_a_plan_that_was_carried_out_shows_its_job_and_no_form(client: Client, c
 
     assert f'href="/jobs/{job.pk}/"' in html
     assert f'action="{address}"' not in html
-
-
-def test_a_plan_of_another_state_is_confirmed_and_nothing_is_sent(client: Client, console: Console) -> None:
-    table = console.pending()
-    address = confirm_page(client, console, table)
-    console.lake.delete(console.temp_key(ROOT, 3))
-    answer = confirm(client, address)
-    before = console.state()
-
-    job = console.run(Job.objects.get(kind="repair"))
-
-    assert job.state == "overtaken"
-    assert console.state() == before
-    assert "Stopped before any change: " in body(client.get(answer["Location"]))
-
-
-def test_an_old_plan_cannot_be_confirmed_and_is_made_anew(client: Client, console: Console) -> None:
-    table = console.pending()
-    address = confirm_page(client, console, table)
-    posted = fields(body(client.get(address)), address)
-    old = Job.objects.get(kind="plan-repair")
-    at = timezone.now() - timedelta(minutes=16)
-    Job.objects.filter(pk=old.pk).update(created_at=at, result={**old.result, "read_at": at.isoformat()})
-
-    html = body(client.get(address))
-    answer = client.post(address, posted)
-
-    assert "Too old to confirm" in html
-    assert fields(html, f"/tables/{table.pk}/repairs/").items() >= PUBLISH.items()
-    assert answer.status_code == 409
-    assert "older than 15 minutes" in body(answer)
-    assert not Job.objects.filter(kind="repair").exists()
 
 
 def test_a_finding_that_no_longer_holds_has_no_plan(client: Client, console: Console) -> None:
@@ -267,47 +221,7 @@ def test_a_losing_repair_names_the_loss_and_asks_for_the_tables_name(console: Co
     assert console.run(Job.objects.get(kind="repair")).state == "succeeded"
 
 
-def test_an_operator_may_look_at_a_losing_plan_and_not_confirm_it(client: Client, console: Console) -> None:
-    table = console.lost()
-    address = confirm_page(client, console, table, ABANDON)
-    html = body(client.get(address))
-
-    assert "needs the admin role" in html
-    assert 'class="button danger" disabled' in html
-    assert client.post(address, fields(html, address) | {"confirm": "sales.lost"}).status_code == 403
-    assert not Job.objects.filter(kind="repair").exists()
-
-
 # Who, and how
-
-
-def test_a_viewer_is_refused_with_403(client: Client, console: Console) -> None:
-    table = console.pending()
-    address = confirm_page(client, console, table)
-    posted = fields(body(client.get(address)), address)
-    viewer = signed_in(Role.VIEWER)
-
-    assert viewer.get(address).status_code == 200
-    assert "Needs the operator role." in body(viewer.get(address))
-    assert viewer.post(address, posted).status_code == 403
-    assert viewer.post(f"/tables/{table.pk}/repairs/", PUBLISH).status_code == 403
-    assert viewer.post("/tables/repairs/publish-commit/", bulk_fields(client)).status_code == 403
-    assert not Job.objects.filter(kind__startswith="repair").exists()
-
-
-def test_a_form_without_its_token_changes_nothing(console: Console) -> None:
-    table = console.pending()
-    strict = Client(enforce_csrf_checks=True)
-    strict.force_login(person(Role.ADMIN))
-    job = console.planned(table)
-
-    for address in (
-        f"/tables/{table.pk}/repairs/",
-        f"/tables/{table.pk}/repairs/{job.pk}/",
-        "/tables/repairs/backfill/",
-    ):
-        assert strict.post(address, PUBLISH).status_code == 403
-    assert Job.objects.count() == 1
 
 
 def test_reading_changes_nothing(client: Client, console: Console) -> None:
@@ -319,39 +233,6 @@ def test_reading_changes_nothing(client: Client, console: Console) -> None:
         assert client.get(path).status_code == 200
     assert client.get(f"/tables/{table.pk}/repairs/").status_code == 405
     assert (Job.objects.count(), console.state()) == (jobs, lake)
-
-
-def test_read_only_mode_shows_the_plan_without_a_button_and_refuses_the_form(
-    client: Client, console: Console, settings
-) -> None:
-    table = console.pending()
-    address = confirm_page(client, console, table)
-    posted = fields(body(client.get(address)), address)
-    bulk = bulk_fields(client)
-    settings.READ_ONLY = True
-
-    html = body(client.get(address))
-    assert re.search(r'<button class="button primary" disabled>Publish commit 3</button>', html)
-    for answer in (client.post(address, posted), client.post("/tables/repairs/publish-commit/", bulk)):
-        assert answer.status_code == 409
-        assert "read-only mode" in body(answer)
-    assert not Job.objects.filter(kind__startswith="repair").exists()
-
-
-def test_a_read_only_connection_shows_the_plan_without_a_button_and_refuses_the_form(
-    client: Client, console: Console
-) -> None:
-    address = confirm_page(client, console, console.pending())
-    posted = fields(body(client.get(address)), address)
-    Connection.objects.update(read_only=True)
-
-    html = body(client.get(address))
-    answer = client.post(address, posted)
-
-    assert re.search(r'<button class="button primary" disabled>Publish commit 3</button>', html)
-    assert "is read-only: nothing is changed through it." in html
-    assert answer.status_code == 409
-    assert not Job.objects.filter(kind__startswith="repair").exists()
 
 
 @pytest.mark.parametrize("address", ["repairs/5f1e08c2-77a4-4c40-b2f9-1a6b0e9d33c8/", "repairs/none/"])

@@ -9,11 +9,10 @@ from django.utils import timezone
 
 from changes import carrying_out
 from changes.gate import NameNotTyped, PlanNeeded
-from coordinator.rescue import actions
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
-from dashboard.connections.writable import ChangeRefused, ConnectionReadOnly, ReadOnlyMode
+from dashboard.connections.writable import ChangeRefused
 from dashboard.jobs.models import Job
 from tests.builders.people import actor, person
 from tests.coordinator.repairs.console import Console
@@ -21,7 +20,6 @@ from tests.coordinator.repairs.world import Meddled, refusal
 from tests.coordinator.rescue import saved
 
 pytestmark = pytest.mark.django_db
-LOG = f"{saved.ORDERS}/_delta_log"
 Scene = Callable[[Console], tuple[Any, str]]
 
 
@@ -57,21 +55,6 @@ def test_planning_and_listing_change_nothing(console: Console) -> None:
     saved.copies(console, table)
 
     assert state(console) == before
-
-
-def test_a_viewer_may_neither_list_nor_plan_nor_put_back(console: Console) -> None:
-    table, copy = a_temp_file(console)
-    made = saved.plan(console, table, copy)
-    viewer = actor(Role.VIEWER)
-
-    for ask in (
-        lambda: actions.list_copies_of(viewer, table),
-        lambda: actions.list_all_copies(viewer, table.connection, [table]),
-        lambda: actions.plan_copy(viewer, table, copy),
-        lambda: saved.ask(table, copy, made, by=viewer),
-    ):
-        with pytest.raises(NotAllowed):
-            ask()
 
 
 @pytest.mark.slow
@@ -118,38 +101,6 @@ def test_the_worker_asks_again_for_the_typed_name(console: Console) -> None:
 
     assert (job.state, job.error_code) == ("failed", "NameNotTyped")
     assert state(console) == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("where", ["deployment", "connection"])
-def test_read_only_refuses_the_act_and_leaves_the_plan(console: Console, settings: Any, where: str) -> None:
-    table, copy = a_temp_file(console)
-    _make_read_only(table, settings, where)
-
-    made = saved.plan(console, table, copy)
-    with pytest.raises(ReadOnlyMode if where == "deployment" else ConnectionReadOnly):
-        saved.ask(table, copy, made)
-    assert AuditEntry.objects.filter(action="table.repair", outcome="refused", target_id=str(table.pk)).exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("where", ["deployment", "connection"])
-def test_read_only_refuses_in_the_worker_too(console: Console, settings: Any, where: str) -> None:
-    table, copy = a_temp_file(console)
-    job = saved.ask(table, copy, saved.plan(console, table, copy))
-    _make_read_only(table, settings, where)
-    before = state(console)
-
-    job = console.run(job)
-
-    assert job.state == "failed"
-    assert state(console) == before
-
-
-def _make_read_only(table: Any, settings: Any, where: str) -> None:
-    settings.READ_ONLY = where == "deployment"
-    table.connection.read_only = where == "connection"
-    table.connection.save()
 
 
 @pytest.mark.slow

@@ -141,17 +141,6 @@ def test_nothing_to_do_is_no_failure_and_a_refusal_is_one(console: Console) -> N
         rescue("restore", copy)
 
 
-@pytest.mark.slow
-def test_read_only_refuses_to_apply_and_still_plans(console: Console, settings: Any) -> None:
-    table, _, _ = saved.removed_temp_file(console)
-    copy = saved.only_copy(console, table, "temp-file")["id"]
-    settings.READ_ONLY = True
-
-    assert rescue("restore", copy)["plan"]
-    with pytest.raises(Failed, match="read-only"):
-        rescue("restore", copy, apply=True)
-
-
 @pytest.mark.parametrize(
     ("args", "options"),
     [

@@ -21,9 +21,7 @@ from coordinator.settings.requests import (
 )
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
-from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
-from dashboard.connections.writable import ConnectionReadOnly, ReadOnlyMode
 from dashboard.jobs.models import JobState
 from lake.aws.dynamodb import DynamoDB
 from lake.aws.wire import Wire
@@ -219,36 +217,6 @@ def test_a_bucket_with_an_unpublished_commit_gets_no_rule_that_would_take_it(rea
 
     assert refusal["why"] == "unpublished"
     assert "publish it first" in refusal["reason"]
-
-
-def test_a_viewer_may_neither_plan_nor_apply(ready):
-    change = EnableTtl(ready.lake.log_store)
-    with pytest.raises(NotAllowed):
-        actions.plan_change(actor(Role.VIEWER), ready.connection, change)
-    planned = ready.planned(change)
-    with pytest.raises(NotAllowed):
-        actions.apply_change(actor(Role.VIEWER), planned, planned.result["plan"]["digest"])
-
-    assert AuditEntry.objects.filter(outcome="refused").count() == 2
-
-
-def test_read_only_mode_shows_the_plan_and_applies_nothing(ready, settings):
-    settings.READ_ONLY = True
-    planned = ready.planned(EnableTtl(ready.lake.log_store))
-
-    assert planned.result["plan"]["equivalents"]["aws_cli"].startswith("aws dynamodb update-time-to-live")
-    with pytest.raises(ReadOnlyMode):
-        ready.apply(planned)
-
-
-def test_a_read_only_connection_shows_the_plan_and_applies_nothing(ready):
-    planned = ready.planned(EnableTtl(ready.lake.log_store))
-    Connection.objects.update(read_only=True)
-
-    with pytest.raises(ConnectionReadOnly, match="is read-only"):
-        ready.apply(planned)
-    assert ready.planned(EnableTtl(ready.lake.log_store)).result["plan"]
-    assert AuditEntry.objects.filter(action="store.change", outcome="refused").count() == 1
 
 
 def test_a_connection_made_read_only_after_the_click_stops_the_worker(ready):

@@ -2,17 +2,13 @@
 
 import io
 import json
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.utils import timezone
 
 from dashboard.commands import Failed, UsageError
-from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
-from tests.coordinator.settings.conftest import SWEPT, temp_key
 from tests.coordinator.settings.settings_console import SettingsConsole
 
 pytestmark = pytest.mark.django_db
@@ -104,15 +100,6 @@ def test_enqueue_hands_the_change_to_the_workers(console: SettingsConsole) -> No
         levee("store", name, "protect", "--on", "--enqueue")
 
 
-def test_a_read_only_connection_plans_and_refuses_to_apply(console: SettingsConsole) -> None:
-    Connection.objects.filter(pk=console.connection.pk).update(read_only=True)
-    words = ("store", console.lake.log_store, "protect", "--on")
-
-    assert levee(*words)["plan"]
-    with pytest.raises(Failed, match="is read-only"):
-        levee(*words, "--apply")
-
-
 def test_a_rule_on_temp_files_is_set_and_removed_by_its_prefix(console: SettingsConsole) -> None:
     console.lake.table("sales/orders", 3, log_store=True)
     console.observe()
@@ -156,21 +143,6 @@ def test_uploads_and_sweeps_are_planned(console: SettingsConsole) -> None:
     assert levee("bucket", console.lake.bucket, "multipart-rule", "--apply")["job"]["state"] == "succeeded"
     assert console.rules()[0]["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"] == 7
     assert levee("bucket", console.lake.bucket, "sweep", "--days", "2")["refusal"]["why"] == "nothing-to-do"
-
-
-def test_a_sweep_deletes_finished_temp_files_and_only_with_apply(
-    swept: SettingsConsole, young_count_as_old: None
-) -> None:
-    soon = (timezone.now() + timedelta(hours=1)).isoformat()
-    words = ("bucket", swept.lake.bucket, "sweep", "--before", soon, "--prefix", SWEPT)
-    before = {key for key, _ in swept.state()[0]}
-
-    planned = levee(*words)
-
-    assert (planned["job"], planned["plan"]["equivalents"]["aws_cli"].count("delete-object")) == (None, 2)
-    assert {key for key, _ in swept.state()[0]} == before
-    assert levee(*words, "--apply")["job"]["state"] == "succeeded"
-    assert before - {key for key, _ in swept.state()[0]} == {temp_key(0), temp_key(1)}
 
 
 @pytest.mark.slow

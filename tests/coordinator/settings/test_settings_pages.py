@@ -1,22 +1,17 @@
 """Pages of settings: what a plan shows, what confirming does, what they refuse."""
 
 import re
-from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
-from coordinator import settings_forms
 from coordinator.models import CommitStore
 from coordinator.observation.settings_of_aws import judge_bucket_again
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
-from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
-from lake.aws.dynamodb import DynamoDB
 from tests.builders.lake import (
     bucket_facts,
     make_bucket,
@@ -24,8 +19,6 @@ from tests.builders.lake import (
 )
 from tests.builders.people import signed_in
 from tests.coordinator.repairs.pages import body, fields
-from tests.coordinator.settings.conftest import temp_key
-from tests.coordinator.settings.denying import Gate
 from tests.coordinator.settings.settings_console import SettingsConsole
 
 pytestmark = pytest.mark.django_db
@@ -133,21 +126,6 @@ def test_a_rule_is_added_changed_and_removed_and_the_page_says_that_no_other_is_
     assert [rule["ID"] for rule in console.rules()] == ["other"]
 
 
-def test_a_rule_that_deletes_by_age_alone_needs_an_admin(client: Client, console: SettingsConsole) -> None:
-    console.lake.table("sales/orders", 3, log_store=True)
-    console.observe()
-    bucket = console.bucket_row()
-    address = plan_page(client, console, change_address(bucket), TEMP_RULE)
-
-    html = body(client.get(address))
-    answer = confirm(client, address, confirm=bucket.name)
-
-    assert "S3 deletes by age alone" in html
-    assert "Needs the admin role." in html
-    assert answer.status_code == 403
-    assert console.rules() == []
-
-
 def test_a_refusal_says_why_and_has_no_button(client: Client, console: SettingsConsole) -> None:
     console.pending()
 
@@ -164,23 +142,6 @@ def test_a_sweep_shows_its_dry_run_first(client: Client, console: SettingsConsol
     html = body(client.get(plan_page(client, console, change_address(console.bucket_row()), _sweep("2"))))
 
     assert "no finished temp file is that old" in html
-
-
-def test_a_confirmed_sweep_deletes_finished_temp_files_and_nothing_else(
-    client: Client, swept: SettingsConsole, young_count_as_old: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(settings_forms, "sweep_before", lambda days, now: (now + timedelta(hours=1)).isoformat())
-    before = {key for key, _ in swept.state()[0]}
-
-    address = plan_page(client, swept, change_address(swept.bucket_row()), _sweep("0"))
-    html = body(client.get(address))
-
-    assert "2 finished temp files" in html
-    assert html.count("aws s3api delete-object") == 2
-    assert {key for key, _ in swept.state()[0]} == before
-    job = carried_out(swept, confirm(client, address))
-    assert before - {key for key, _ in swept.state()[0]} == {temp_key(0), temp_key(1)}
-    assert "2 files deleted." in body(client.get(f"/jobs/{job.pk}/"))
 
 
 def test_what_is_no_number_is_said_and_plans_nothing(client: Client) -> None:
@@ -208,66 +169,6 @@ def test_a_wrong_field_of_a_new_store_is_said_and_what_was_typed_stays(
 # What stands in the way, in one sentence on the page
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("status", "on_the_store", "on_the_plan"),
-    [
-        ("CREATING", "still creating this table: commits through it fail", "still creating it: try again when"),
-        ("UPDATING", "at work on a change of this table. Commits go on", "at work on another change of it: try again"),
-        ("DELETING", "is deleting this table, with every commit not yet published", "being deleted, with every commit"),
-        ("INACCESSIBLE_ENCRYPTION_CREDENTIALS", "may not use the KMS key of this table", "may not use its KMS key"),
-    ],
-)
-def test_a_table_that_is_not_active_says_so_and_takes_no_change(
-    client: Client,
-    console: SettingsConsole,
-    monkeypatch: pytest.MonkeyPatch,
-    status: str,
-    on_the_store: str,
-    on_the_plan: str,
-) -> None:
-    real = DynamoDB.describe
-    monkeypatch.setattr(DynamoDB, "describe", lambda self, name: replace(real(self, name), status=status))
-    console.observe()
-    store = console.store()
-
-    plan = body(client.get(plan_page(client, console, change_address(store), PROVISIONED)))
-
-    assert on_the_store in words(body(client.get(f"/stores/{store.pk}/")))
-    assert on_the_plan in words(plan)
-    assert "<h2>Confirm" not in plan
-
-
-def test_a_store_with_extra_indexes_names_them_and_keeps_its_capacity(
-    client: Client, console: SettingsConsole, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = DynamoDB.describe
-    monkeypatch.setattr(DynamoDB, "describe", lambda self, name: replace(real(self, name), global_indexes=("by-day",)))
-    console.observe()
-    store = console.store()
-
-    plan = body(client.get(plan_page(client, console, change_address(store), PROVISIONED)))
-
-    assert "1 index that no writer of Delta makes: by-day." in body(client.get(f"/stores/{store.pk}/"))
-    assert "by-day" in plan
-    assert "This must not be done now." in plan
-
-
-@pytest.mark.slow
-def test_the_rule_after_the_thousandth_is_refused_with_the_other_way(client: Client, console: SettingsConsole) -> None:
-    console.lake.table("sales/orders", 3, log_store=True)
-    rule = {"Status": "Enabled", "Expiration": {"Days": 30}}
-    _give_rules(console, *({**rule, "ID": f"r{n}", "Filter": {"Prefix": f"exports/{n}/"}} for n in range(1_000)))
-    bucket = console.bucket_row()
-
-    html = body(client.get(plan_page(client, console, change_address(bucket), TEMP_RULE)))
-
-    assert "has 1,000 of 1,000 lifecycle rules, so S3 takes no other: sweep the temp files of its tables" in html
-    assert "<h2>Confirm" not in html
-    assert "0 lifecycle rules are left of 1,000." in body(client.get(f"/buckets/{bucket.pk}/"))
-    assert len(console.rules()) == 1_000
-
-
 def test_a_bucket_in_another_region_says_what_that_means(client: Client) -> None:
     bucket = make_bucket(facts=bucket_facts(region="ap-southeast-2"))
     judge_bucket_again(bucket, timezone.now())
@@ -275,22 +176,6 @@ def test_a_bucket_in_another_region_says_what_that_means(client: Client) -> None
     html = words(body(client.get(f"/buckets/{bucket.pk}/")))
 
     assert "The bucket is in ap-southeast-2, the commit stores of its connection are in eu-west-1." in html
-
-
-def test_a_kms_key_that_is_denied_is_named_on_the_job_and_no_table_is_made(
-    client: Client, console: SettingsConsole, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name, key = f"fresh-{console.lake.bucket}", "arn:aws:kms:us-east-1:111122223333:key/0f"
-    asked = {"kind": "log_store", "name": name, "billing": "on_demand", "encryption": "key", "key": key}
-    address = plan_page(client, console, "/stores/new/", asked)
-    gate = Gate().install(monkeypatch)
-    gate.answer("dynamodb:CreateTable", 400, "ValidationException", "KMS validation error: access to the key is denied")
-
-    confirm(client, address)
-    job = console.finish(Job.objects.filter(kind="create-store").latest("created_at"))
-
-    assert "was refused for its KMS key, and nothing was changed" in words(body(client.get(f"/jobs/{job.pk}/")))
-    assert name not in console.lake.dynamodb.list_tables()["TableNames"]
 
 
 # Who may, and where nothing may be changed
@@ -308,21 +193,6 @@ def test_a_viewer_sees_pages_without_buttons_and_may_not_plan(console: SettingsC
         viewer.post("/stores/new/", {"name": "fresh_log", "kind": "log_store", "billing": "on_demand"}).status_code
         == 403
     )
-
-
-def test_a_read_only_connection_shows_equivalents_and_no_button(client: Client, console: SettingsConsole) -> None:
-    Connection.objects.filter(pk=console.connection.pk).update(read_only=True)
-    store = console.store()
-
-    address = plan_page(client, console, change_address(store), PROVISIONED)
-    html = body(client.get(address))
-
-    assert "aws dynamodb update-table" in html
-    assert 'name="digest"' not in html
-    assert "is read-only: make the change with your own tools" in html
-    plan = Job.objects.filter(kind="plan-upkeep").latest("created_at").result["plan"]
-    assert client.post(address, {"digest": plan["digest"]}).status_code == 409
-    assert console.described()["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
 
 
 def test_an_admin_switches_a_connection_to_read_only_and_it_is_in_the_audit_log(console: SettingsConsole) -> None:

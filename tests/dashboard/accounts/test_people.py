@@ -31,12 +31,6 @@ def sign_in(name: str, password: str) -> int:
     return Client().post("/login/", {"username": name, "password": password}).status_code
 
 
-@pytest.mark.parametrize("role", [Role.VIEWER, Role.OPERATOR, None])
-@pytest.mark.parametrize("address", ["/people/", "/people/new/"])
-def test_only_admins_see_people(role: Role | None, address: str) -> None:
-    assert signed_in(role).get(address).status_code == 403
-
-
 def test_a_new_person_signs_in_by_a_link_that_works_once() -> None:
     admin = signed_in()
     admin.post("/people/new/", {"name": "sam", "role": "operator", "email": "sam@acme.example"})

@@ -10,7 +10,7 @@ from dashboard.accounts.roles import Role
 from dashboard.alerts.models import Alert, Message, Recipient, Rule
 from dashboard.audit.models import AuditEntry
 from tests.builders.people import person, signed_in
-from tests.dashboard.alerts.test_mail import HOSTILE, alert, message
+from tests.dashboard.alerts.test_mail import alert, message
 from tests.dashboard.alerts.week import MONDAY, address
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
@@ -28,13 +28,6 @@ def default_rule() -> Rule:
     return Rule.objects.get(kind="worker-silent")
 
 
-@pytest.mark.parametrize(
-    "path", ["/alerts/", "/alerts/rules/", "/alerts/recipients/", "/alerts/messages/", "/me/alerts/"]
-)
-def test_everybody_reads(path: str) -> None:
-    page(path)
-
-
 def test_the_list_shows_what_is_not_over_first() -> None:
     alert(cause="a", headline="This is open.")
     alert(cause="b", headline="This is over.", state="resolved", resolved_at=MONDAY)
@@ -43,26 +36,12 @@ def test_the_list_shows_what_is_not_over_first() -> None:
     assert "This is over." in page("/alerts/?state=resolved")
 
 
-@pytest.mark.parametrize("query", ["state=nonsense", "after=%00", "size=-1", "after=garbage&state=open"])
-def test_a_hostile_address_is_an_ordinary_page(query: str) -> None:
-    page(f"/alerts/?{query}")
-    page(f"/alerts/messages/?{query}")
-
-
 def test_an_alert_says_what_to_do_and_who_was_told() -> None:
     found = alert()
     message(found, state="sent", subject="[Levee] Critical")
     text = page(f"/alerts/{found.pk}/")
     for part in ("Restore the deleted object version.", "Do not delete the DynamoDB entry.", "ops@acme.example"):
         assert part in text
-
-
-def test_hostile_text_stays_text() -> None:
-    found = alert(headline=HOSTILE, meaning=HOSTILE, advice=HOSTILE, facts=[[HOSTILE, HOSTILE]])
-    found.members.create(key="k", severity="warning", headline=HOSTILE, since=MONDAY)
-    sent = message(found, subject=HOSTILE, text=HOSTILE, error=HOSTILE, address=HOSTILE)
-    for path in ("/alerts/", f"/alerts/{found.pk}/", "/alerts/messages/", f"/alerts/messages/{sent.pk}/"):
-        assert "<img onerror" not in page(path)
 
 
 def acknowledge(role: Role, found: Alert, **fields: Any) -> Any:
@@ -77,12 +56,6 @@ def test_an_operator_acknowledges_with_a_reason_and_an_end() -> None:
     assert found.acknowledged_until is not None
     assert timedelta(hours=3) < found.acknowledged_until - timezone.now() <= timedelta(hours=4)
     assert AuditEntry.objects.get(action="alert.acknowledge").after["reason"] == "We know."
-
-
-def test_a_viewer_may_not() -> None:
-    found = alert()
-    assert acknowledge(Role.VIEWER, found).status_code == 403
-    assert Alert.objects.get().state == "open"
 
 
 @pytest.mark.parametrize("fields", [{"reason": ""}, {"hours": "0"}, {"hours": "1e9"}, {"reason": "x" * 501}])
@@ -131,13 +104,6 @@ def test_a_rule_that_makes_no_sense_is_refused_with_its_reason(fields: dict[str,
     assert response.status_code == 400
     assert sentence in response.content.decode()
     assert default_rule().threshold == 3
-
-
-def test_an_operator_changes_no_rule_and_no_recipient() -> None:
-    assert save_rule(Role.OPERATOR).status_code == 403
-    client = signed_in(Role.OPERATOR)
-    assert client.post("/alerts/recipients/", {"name": "x"}).status_code == 403
-    assert client.get("/alerts/rules/new/worker-silent/").status_code == 403
 
 
 def test_a_narrower_rule_says_where_it_holds() -> None:

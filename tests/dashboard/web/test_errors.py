@@ -62,11 +62,6 @@ def test_a_stranger_learns_nothing_from_an_unknown_address() -> None:
     assert "/audit/" not in html
 
 
-def test_a_stranger_is_sent_to_sign_in() -> None:
-    response = Client().get("/states/")
-    assert (response.status_code, response["Location"]) == (302, "/login/?next=/states/")
-
-
 @HERE
 def test_a_refusal_names_the_role_that_is_needed() -> None:
     response = visitor().get("/refused/")
@@ -104,15 +99,6 @@ def test_a_fragment_gets_the_sentence_as_a_toast(address: str, status: int) -> N
     assert (response["HX-Retarget"], response["HX-Reswap"]) == ("#toasts", "beforeend")
     assert html.startswith('<p class="toast crit" role="alert">')
     assert "<html" not in html
-
-
-def test_a_form_without_its_token_changes_nothing_and_says_so() -> None:
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(person(Role.VIEWER))
-    response = client.post("/me/", {"theme": "dark"})
-    assert response.status_code == 403
-    assert "The form was too old to be trusted." in response.content.decode()
-    assert "theme" not in client.session
 
 
 def test_a_hostile_reason_is_text() -> None:
