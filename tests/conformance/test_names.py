@@ -32,11 +32,10 @@ def succeeded(job: Job) -> Job:
 
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES.keys())
-def test_a_table_of_any_name_is_enabled_repaired_dropped_and_made_anew(
+def test_a_table_of_any_name_is_enabled_repaired_and_dropped(
     table: Coordinated, console: Console, spark_of_levee: SparkOfLevee, name: str
 ) -> None:
-    lake = table.lake
-    table = Coordinated(lake, BUCKET, f"names/{name}")
+    table = Coordinated(table.lake, BUCKET, f"names/{name}")
     table.create(coordinated=False)
     table.append()
     succeeded(console.enable(table.uri, probe=True))
@@ -53,7 +52,10 @@ def test_a_table_of_any_name_is_enabled_repaired_dropped_and_made_anew(
     assert table.count() == table.rows
     assert table.published() == list(range(table.version + 1))
 
-    fresh = Coordinated(lake, BUCKET, f"names/new/{name}")
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES.keys())
+def test_a_table_of_any_name_is_made(table: Coordinated, console: Console, name: str) -> None:
+    fresh = Coordinated(table.lake, BUCKET, f"names/new/{name}")
     succeeded(console.act(Operation.CREATE, fresh.uri, store="delta_commits", columns="id BIGINT"))
     fresh.version = 0
     fresh.append()
