@@ -2,9 +2,9 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from uuid import UUID
 
+from coordinator.scratch import ScratchFolder
 from lake.delta.uri import TableUri
 
 FOLDER = "_levee_rehearsal"
@@ -14,20 +14,6 @@ LONGEST_SCRATCH_KEY = 850
 
 Place = tuple[str, str]
 """Bucket and key of a table."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScratchFolder:
-    """All that rehearsals of one table have: `prefix` ends in a slash, and no other table shares it."""
-
-    bucket: str
-    prefix: str
-
-    def holds(self, key: str) -> bool:
-        return key.startswith(self.prefix)
-
-    def table(self, scheme: str, token: str) -> TableUri:
-        return TableUri(scheme, self.bucket, f"{self.prefix}{token}")
 
 
 def folder_of(bucket: str, key: str) -> ScratchFolder:

@@ -13,11 +13,11 @@ from coordinator.coordination.confirmed import RehearsalResult
 from coordinator.coordination.contract import RehearsalDocument, RehearsedProtocol, ShutOut
 from coordinator.coordination.features import COORDINATED, features_of
 from coordinator.coordination.reading import CoordinationRequest
-from coordinator.coordination.rehearsal_leftovers import Leftovers, StoresToAsk, read_leftovers, remove_leftovers
 from coordinator.coordination.rehearsal_places import folder_of, scratch_of, spelled, why_no_room
 from coordinator.coordination.situation import Situation
 from coordinator.coordination.spark_calls import EnableCommits, SparkCall, spark_calls
 from coordinator.coordination.table_checks import half_dropped
+from coordinator.scratch import Leftovers, StoresToAsk, read_leftovers, remove_leftovers
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
 from lake.aws.access import Lake

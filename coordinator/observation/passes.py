@@ -22,7 +22,6 @@ from coordinator.observation.storable import clean_text
 from coordinator.observation.surveys import Survey, survey_for_one_table, survey_stores
 from coordinator.observation.targets import TableTarget, TargetBook, known_tables
 from coordinator.observation.workers import Workers
-from coordinator.writer_tests.looking import look_at_open_tests
 from coordinator.writer_tests.places import scratch_places
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
@@ -109,7 +108,6 @@ def _observe(
     progress("Read the commit stores")
     with Workers(threads, progress.again) as workers:
         observe_stores(connection, lake, started, workers)
-        look_at_open_tests(connection, lake, started)
         survey = survey_stores(connection, lake, started, workers, in_full=in_full)
         progress("Find the tables")
         book, problems = _targets(connection, lake, survey, workers)

@@ -3,30 +3,98 @@
 import json
 import shlex
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import ClassVar
 
-from changes.calls import Call
+from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done, table_arn
 from changes.plan import NOTHING_TO_DO, ChangePlan, Equivalents, Refusal
 from coordinator.models import WriterTest
-from coordinator.protocols.wording import counted
-from coordinator.repairs.item_calls import entry_key, registration_key
+from coordinator.scratch import Leftovers, ScratchFolder, StoresToAsk, read_leftovers, remove_leftovers
 from coordinator.settings.requests import CleanWriterTest
-from coordinator.writer_tests.clean_calls import RemoveScratch, RemoveScratchEntry, RemoveScratchRegistration
-from coordinator.writer_tests.facts import WriterTestFacts
-from coordinator.writer_tests.reading import read_test
+from coordinator.writer_tests.places import FOLDER
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
 
 QUIET = timedelta(minutes=1)
 """A script that wrote within this time may be at work."""
+MOST_OBJECTS = 1_000
+"""A test leaves about sixty."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveScratch(LakeCall):
+    """Look again, delete what was found of one scratch table, items first, and look again. What came since stops it.
+
+    Raises ValueError where the folder is none of a writer's self-test, or an object lies outside it.
+    """
+
+    operation: ClassVar[str] = "dynamodb:DeleteItem, s3:DeleteObject, s3:ListObjectsV2"
+    folder: ScratchFolder
+    stores: StoresToAsk
+    found: Leftovers
+
+    def __post_init__(self) -> None:
+        is_scratch = self.folder.prefix.split("/")[-2:] == [FOLDER, ""] and len(self.folder.token) == 32
+        if not is_scratch or not all(self.folder.holds(one.key) for one in self.found.objects):
+            raise ValueError(f"{self.folder.listed} is no scratch folder of a writer test, or does not hold all of it.")
+
+    @property
+    def says(self) -> str:
+        return f"Deletes {self.found.sentence} of {self.folder.listed}, and reads all of it again."
+
+    @property
+    def condition(self) -> str:
+        return "each object has the ETag that was read, and each item names this path; nothing is left afterwards"
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        items = {one.store for one in (*self.found.entries, *self.found.registrations)}
+        return (
+            Permission("s3:DeleteObject", f"{bucket_arn(self.folder.bucket)}/{self.folder.listed}*"),
+            Permission("s3:ListBucket", bucket_arn(self.folder.bucket)),
+            *(Permission("dynamodb:DeleteItem", table_arn(store)) for store in sorted(items)),
+        )
+
+    def send(self, sending: Sending) -> Answer:
+        now = read_leftovers(sending.lake, self.folder, self.stores)
+        if now.is_empty:
+            return already(f"Nothing is left of {self.folder.listed}.")
+        if came := [one.name for one in now.all if one not in self.found.all]:
+            raise Stop(f"{came[0]} came or changed since it was read: the script is at work. Plan it again.")
+        refused = remove_leftovers(sending.lake, self.found, sending.took)
+        left = read_leftovers(sending.lake, self.folder, self.stores)
+        if not left.is_empty:
+            raise Stop(f"This is left: {'; '.join([*refused, *left.names])}. Plan it again.")
+        return done(f"{self.found.sentence} were deleted; nothing is left of {self.folder.listed}.")
 
 
 def plan_clean(change: CleanWriterTest, connection: Connection, lake: Lake, now: datetime) -> ChangePlan | Refusal:
-    """Read and plan; nothing is changed. Raises AwsError."""
+    """Read and plan; nothing is changed."""
     test = test_of(connection, change)
     if test is None:
         return _refuse(change, "unknown", f"{connection.name} has no writer test {change.token} of {change.name}.")
-    return plan_of(change, test, read_test(connection, lake, test, now))
+    folder = ScratchFolder(test.bucket, test.prefix.removesuffix(test.token), test.token)
+    stores = StoresToAsk.of(connection, log_store="", coordinator="")
+    found = read_leftovers(lake, folder, stores)
+    if found.is_empty:
+        return _refuse(
+            change, NOTHING_TO_DO, f"Nothing is left of this test: {test.uri} is empty, and no item names it."
+        )
+    if reason := _why_not(test, found, now):
+        return _refuse(change, "not-now", reason)
+    return ChangePlan(
+        change.ACT,
+        change.name,
+        f"Remove what the writer test left in {test.bucket} and {change.name}",
+        (RemoveScratch(folder, stores, found),),
+        (
+            f"{found.sentence} go; no other table knows them.",
+            "In a bucket with versioning, older versions of these objects stay until a lifecycle rule takes them.",
+            "What the test showed is kept.",
+        ),
+        equivalents=Equivalents("\n".join(_commands(folder, found))),
+    )
 
 
 def test_of(connection: Connection, change: CleanWriterTest) -> WriterTest | None:
@@ -34,62 +102,21 @@ def test_of(connection: Connection, change: CleanWriterTest) -> WriterTest | Non
     return tests.filter(connection=connection, token=change.token, store_name=change.name).first()
 
 
-def plan_of(change: CleanWriterTest, test: WriterTest, facts: WriterTestFacts) -> ChangePlan | Refusal:
-    """The plan, from what was read. Raises nothing."""
-    if facts.is_empty:
-        return _refuse(
-            change, NOTHING_TO_DO, f"Nothing is left of this test: {test.uri} is empty, and no item names it."
-        )
-    if reason := _why_not(test, facts):
-        return _refuse(change, "not-now", reason)
-    calls = tuple(_calls(test, facts))
-    return ChangePlan(
-        change.ACT,
-        change.name,
-        f"Remove what the writer test left in {test.bucket} and {change.name}",
-        calls,
-        (
-            f"{counted(len(facts.objects), 'object')} below {test.uri} and {counted(len(calls) - 1, 'item')} go; no "
-            "other table knows them.",
-            "In a bucket with versioning, older versions of these objects stay until a lifecycle rule takes them.",
-            "What the test showed is kept.",
-        ),
-        equivalents=_equivalents(test, calls),
-    )
-
-
-def _why_not(test: WriterTest, facts: WriterTestFacts) -> str:
-    if facts.is_cut:
+def _why_not(test: WriterTest, found: Leftovers, now: datetime) -> str:
+    if found.unread:
+        return f"Not all of it could be looked at: {'; '.join(found.unread)}"
+    if len(found.objects) > MOST_OBJECTS:
         return f"More lies at {test.uri} than a test leaves: look at it before you delete it with your own tools."
-    if any(facts.read_at - one.modified_at < QUIET for one in facts.objects):
+    if any(now - one.modified_at < QUIET for one in found.objects):
         return f"The script wrote to {test.uri} less than a minute ago and may be at work: clean up when it has ended."
-    odd = [one.entry.file_name for one in facts.entries if one.entry.temp_path is None or one.entry.complete is None]
-    odd += [one.table_id for one in facts.registrations if one.table_version is None]
-    return f"The item {odd[0]} is none that a script leaves: look at it before you delete it." if odd else ""
+    return ""
 
 
-def _calls(test: WriterTest, facts: WriterTestFacts) -> Iterator[Call]:
-    """Objects first: a writer that met an empty log and no item would begin the table anew."""
-    yield RemoveScratch(test.bucket, f"{test.prefix}/", tuple((one.key, one.etag) for one in facts.objects))
-    for one in facts.entries:
-        entry = one.entry
-        if entry.temp_path is not None and entry.complete is not None:
-            yield RemoveScratchEntry(one.store, entry.table_path, entry.file_name, entry.temp_path, entry.complete)
-    for held in facts.registrations:
-        if held.table_version is not None:
-            yield RemoveScratchRegistration(held.store, held.table_id, held.path, held.table_version)
-
-
-def _equivalents(test: WriterTest, calls: tuple[Call, ...]) -> Equivalents:
-    lines = [f"aws s3 rm --recursive {shlex.quote(f's3://{test.bucket}/{test.prefix}/')}"]
-    for call in calls:
-        if isinstance(call, RemoveScratchEntry):
-            key = json.dumps(entry_key(call.table_path, call.file_name))
-            lines.append(f"aws dynamodb delete-item --table-name {shlex.quote(call.table)} --key {shlex.quote(key)}")
-        if isinstance(call, RemoveScratchRegistration):
-            key = json.dumps(registration_key(call.table_id))
-            lines.append(f"aws dynamodb delete-item --table-name {shlex.quote(call.table)} --key {shlex.quote(key)}")
-    return Equivalents("\n".join(lines))
+def _commands(folder: ScratchFolder, found: Leftovers) -> Iterator[str]:
+    yield f"aws s3 rm --recursive {shlex.quote(f's3://{folder.bucket}/{folder.listed}')}"
+    for one in (*found.entries, *found.registrations):
+        store, key = shlex.quote(one.store), shlex.quote(json.dumps(one.key))
+        yield f"aws dynamodb delete-item --table-name {store} --key {key}"
 
 
 def _refuse(change: CleanWriterTest, why: str, reason: str) -> Refusal:

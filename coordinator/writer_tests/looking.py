@@ -1,24 +1,17 @@
 """Looking at a self-test of a writer and keeping what was seen; a look changes nothing in the lake."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils import timezone
 
 from coordinator.models import WriterTest
 from coordinator.observation.storable import clean_json, clean_text
 from coordinator.writer_tests.judging import PROVEN, WriterTestOutcome, WriterTestState, judge
 from coordinator.writer_tests.reading import read_test
-from dashboard.connections.models import Connection
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
-
-LOOKED_AT_FOR = timedelta(days=7)
-"""How long the schedule waits for a script to be run."""
-LOOK_EVERY = timedelta(minutes=15)
-MOST_LOOKS = 10
-"""Tests that one pass looks at."""
 
 
 def look_at(test: WriterTest, lake: Lake) -> WriterTestOutcome:
@@ -34,21 +27,6 @@ def look_at(test: WriterTest, lake: Lake) -> WriterTestOutcome:
     if facts.is_empty and test.state != WriterTestState.NOT_SEEN:
         return replace(outcome, sentence=f"Nothing is left of this test. What it had shown: {test.sentence}")
     return outcome
-
-
-def look_at_open_tests(connection: Connection, lake: Lake, now: datetime) -> None:
-    """What the schedule does: look at those whose outcome is not known yet. A refusal is kept with its test."""
-    for test in _open_tests(connection, now):
-        try:
-            look_at(test, lake)
-        except AwsError:
-            continue
-
-
-def _open_tests(connection: Connection, now: datetime) -> QuerySet[WriterTest]:
-    waiting = WriterTest.objects.filter(connection=connection, cleaned_at=None, asked_at__gte=now - LOOKED_AT_FOR)
-    due = waiting.filter(Q(checked_at=None) | Q(checked_at__lt=now - LOOK_EVERY)).exclude(state__in=PROVEN)
-    return due.select_related("connection").order_by("checked_at")[:MOST_LOOKS]
 
 
 def _keep(test: WriterTest, outcome: WriterTestOutcome, now: datetime) -> None:

@@ -2,7 +2,6 @@
 
 import io
 import json
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,13 +9,15 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.urls import reverse
+from django.utils import timezone
 
-from changes.calls import Answer, Call, Result, Sending
+from changes.calls import Answer, Result, Sending
 from changes.execution import make as make_call
+from changes.plan import ChangePlan
 from coordinator.models import CommitStore, DeltaTable, Watch, WriterTest
 from coordinator.settings.requests import CleanWriterTest
-from coordinator.writer_tests import cleaning, looking
-from coordinator.writer_tests.clean_calls import RemoveScratch, RemoveScratchEntry
+from coordinator.writer_tests import cleaning
+from coordinator.writer_tests.cleaning import RemoveScratch, plan_clean
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.commands import Failed, UsageError
@@ -151,7 +152,7 @@ def test_cleaning_up_is_planned_first_and_then_proven(console: SettingsConsole, 
     planned = document("writer-test", "--clean", committed.token)
     assert console.state() == before
     assert planned["job"] is None
-    assert len(planned["plan"]["calls"]) == 6
+    assert "5 objects, 0 registrations and 5 log store items" in planned["plan"]["calls"][0]["says"]
 
     assert document("writer-test", "--clean", committed.token, "--apply")["job"]["state"] == "succeeded"
     committed.refresh_from_db()
@@ -237,11 +238,9 @@ def test_tests_of_another_store_are_not_shown(console: SettingsConsole, test: Wr
     assert signed_in(Role.VIEWER).get(address).status_code == 404
 
 
-def test_a_pass_looks_at_open_tests_and_takes_none_for_a_table(console: SettingsConsole, committed: WriterTest) -> None:
+def test_a_pass_takes_no_scratch_table_for_a_table(console: SettingsConsole, committed: WriterTest) -> None:
     console.observe()
 
-    committed.refresh_from_db()
-    assert committed.state == "lock-taken"
     assert not DeltaTable.objects.exists()
 
 
@@ -253,14 +252,6 @@ def test_a_watched_scratch_folder_holds_no_table(console: SettingsConsole, commi
     assert not DeltaTable.objects.exists()
 
 
-def test_a_pass_leaves_old_tests_and_those_just_looked_at(console: SettingsConsole, committed: WriterTest) -> None:
-    at = committed.asked_at
-    assert list(looking._open_tests(console.connection, at + timedelta(days=8))) == []
-    WriterTest.objects.update(checked_at=at)
-    assert list(looking._open_tests(console.connection, at + timedelta(minutes=5))) == []
-    assert list(looking._open_tests(console.connection, at + timedelta(minutes=20))) == [committed]
-
-
 def test_a_scratch_table_is_not_observed_singly(console: SettingsConsole, committed: WriterTest) -> None:
     with pytest.raises(Failed):
         levee("observe", "--table", committed.uri, "--connection", console.connection.name)
@@ -268,34 +259,62 @@ def test_a_scratch_table_is_not_observed_singly(console: SettingsConsole, commit
     assert not DeltaTable.objects.exists()
 
 
-def sent(console: SettingsConsole, call: Call) -> Answer:
+@pytest.fixture
+def removal(console: SettingsConsole, committed: WriterTest) -> RemoveScratch:
+    """The only call of a plan."""
+    with open_lake(lake_access(console.connection)) as lake:
+        plan = plan_clean(
+            CleanWriterTest(committed.store_name, committed.token), console.connection, lake, timezone.now()
+        )
+    assert isinstance(plan, ChangePlan)
+    [call] = plan.calls
+    assert isinstance(call, RemoveScratch)
+    return call
+
+
+def sent(console: SettingsConsole, call: RemoveScratch) -> Answer:
     with open_lake(lake_access(console.connection)) as lake:
         return make_call(call, Sending(lake)).answer
 
 
-def test_an_object_that_came_during_the_removal_stops_it(console: SettingsConsole, committed: WriterTest) -> None:
-    prefix = f"{committed.prefix}/"
+def test_what_came_after_the_plan_stays_and_stops_it(console: SettingsConsole, committed, removal) -> None:
+    console.lake.commit(committed.prefix, 5)
 
-    assert sent(console, RemoveScratch(console.lake.bucket, prefix, ())).result is Result.STOPPED
-    assert len([key for key, _ in console.state()[0] if key.startswith(prefix)]) == 5
+    before = console.state()
 
-
-def test_an_object_that_changed_stays(console: SettingsConsole, committed: WriterTest) -> None:
-    key = f"{committed.prefix}/_delta_log/{0:020d}.json"
-
-    answer = sent(console, RemoveScratch(console.lake.bucket, f"{committed.prefix}/", ((key, "0" * 32),)))
-
-    assert answer.result is Result.STOPPED
-    assert key in {found for found, _ in console.state()[0]}
+    assert sent(console, removal).result is Result.STOPPED
+    assert console.state() == before
 
 
-@pytest.mark.parametrize("changed", [{"temp_path": ".tmp/another"}, {"complete": False}])
-def test_an_entry_that_changed_stays(console, committed: WriterTest, changed: dict[str, Any]) -> None:
-    item = console.lake.dynamodb.scan(TableName=console.lake.log_store)["Items"][0]
-    call = RemoveScratchEntry(
-        console.lake.log_store, committed.uri, item["fileName"]["S"], item["tempPath"]["S"], complete=True
-    )
+def test_an_object_that_changed_stays(console: SettingsConsole, committed, removal) -> None:
+    console.lake.commit(committed.prefix, 4, b"other")
 
-    assert sent(console, replace(call, **changed)).result is Result.STOPPED
-    assert sent(console, call).result is Result.DONE
-    assert sent(console, call).result is Result.ALREADY
+    before = console.state()
+
+    assert sent(console, removal).result is Result.STOPPED
+    assert console.state() == before
+
+
+def test_an_object_that_changes_during_the_removal_stays(console, committed, removal, monkeypatch) -> None:
+    """Its ETag is asked for with the deletion itself."""
+    real = cleaning.remove_leftovers
+
+    def late(lake, found, took):
+        console.lake.commit(committed.prefix, 4, b"other")
+        return real(lake, found, took)
+
+    monkeypatch.setattr(cleaning, "remove_leftovers", late)
+
+    assert sent(console, removal).result is Result.STOPPED
+    assert [key for key, _ in console.state()[0]] == [f"{committed.prefix}/_delta_log/{4:020d}.json"]
+
+
+def test_tables_beside_it_stay(console: SettingsConsole, committed, removal) -> None:
+    neighbours = (f"{committed.prefix}2", f"{committed.prefix}-beside", committed.prefix[:-1])
+    for neighbour in neighbours:
+        console.lake.table(neighbour, 1, log_store=True)
+
+    assert sent(console, removal).result is Result.DONE
+    assert sent(console, removal).result is Result.ALREADY
+    assert {key.partition("/_delta_log/")[0] for key, _ in console.state()[0]} == set(neighbours)
+    assert len(console.lake.dynamodb.scan(TableName=console.lake.log_store)["Items"]) == len(neighbours)

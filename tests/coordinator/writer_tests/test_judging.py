@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from coordinator.writer_tests.clean_calls import RemoveScratch
+from coordinator.scratch import LeftObject, Leftovers, ScratchFolder, StoresToAsk
+from coordinator.writer_tests.cleaning import RemoveScratch
 from coordinator.writer_tests.facts import Expected, ScratchCommit, StoredEntry, WriterTestFacts
 from coordinator.writer_tests.judging import WriterTestState, judge
 from lake.aws.list_page import ObjectSummary
@@ -138,15 +139,17 @@ def test_the_versions_without_an_item_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prefix", "key"),
+    ("prefix", "token", "key"),
     [
-        ("sales/orders/", "sales/orders/x"),
-        ("_levee_writer_test/", "_levee_writer_test/x"),
-        (f"_levee_writer_test/{TOKEN}", f"_levee_writer_test/{TOKEN}/x"),
-        (f"_levee_writer_test/{TOKEN}/", f"_levee_writer_test/{TOKEN}2/x"),
-        ("", "x"),
+        ("sales/", TOKEN, f"sales/{TOKEN}/x"),
+        ("_levee_writer_test/", "", "_levee_writer_test/x"),
+        ("_levee_writer_test", TOKEN, f"_levee_writer_test{TOKEN}/x"),
+        ("_levee_writer_test/", TOKEN, f"_levee_writer_test/{TOKEN}2/x"),
+        ("", "", "x"),
     ],
 )
-def test_a_removal_outside_a_scratch_folder_cannot_be_made(prefix: str, key: str) -> None:
+def test_a_removal_outside_a_scratch_folder_cannot_be_made(prefix: str, token: str, key: str) -> None:
     with pytest.raises(ValueError, match="no scratch folder"):
-        RemoveScratch("lake", prefix, ((key, "e"),))
+        RemoveScratch(
+            ScratchFolder("lake", prefix, token), StoresToAsk((), ()), Leftovers((LeftObject("lake", key, "e", AT),))
+        )

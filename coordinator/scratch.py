@@ -1,10 +1,10 @@
-"""What rehearsals of a table have left below their folder and in the stores: read, removed, and read again."""
+"""What a rehearsal or a writer's self-test has left below its folder and in the stores: read, removed, read again."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TypeVar
 
-from coordinator.coordination.rehearsal_places import ScratchFolder
 from coordinator.models import CommitStore
 from coordinator.observation.surveys import stores_of
 from coordinator.protocols.wording import counted
@@ -15,9 +15,35 @@ from lake.aws.dynamodb import Item
 from lake.aws.errors import AwsError
 from lake.delta.coordinator_items import read_registration
 from lake.delta.log_store import read_entry
-from lake.delta.uri import table_uri
+from lake.delta.uri import TableUri, table_uri
 
 MOST_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ScratchFolder:
+    """Scratch tables: all whose key is `prefix` and a token, or the only one of a `token`. `prefix` ends in a slash,
+    and nobody else has tables or objects there.
+    """
+
+    bucket: str
+    prefix: str
+    token: str = ""
+
+    @property
+    def listed(self) -> str:
+        """What the keys of all its objects begin with."""
+        return f"{self.prefix}{self.token}/" if self.token else self.prefix
+
+    def holds(self, key: str) -> bool:
+        """Whether an object is of one of these tables."""
+        return key.startswith(self.listed)
+
+    def holds_table(self, key: str) -> bool:
+        return key == f"{self.prefix}{self.token}" if self.token else key.startswith(self.prefix)
+
+    def table(self, scheme: str, token: str) -> TableUri:
+        return TableUri(scheme, self.bucket, f"{self.prefix}{token}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +53,15 @@ class LeftObject:
     bucket: str
     key: str
     etag: str
+    modified_at: datetime
 
     @property
     def name(self) -> str:
         return f"s3://{self.bucket}/{self.key}"
 
-    def remove(self, lake: Lake) -> None:
-        lake.s3.delete(self.bucket, self.key, etag=self.etag)
+    def remove(self, lake: Lake) -> str:
+        """Returns the id of the request."""
+        return lake.s3.delete(self.bucket, self.key, etag=self.etag).request_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +78,13 @@ class LeftItem:
     def name(self) -> str:
         return f"{self.shown} of {self.path} in {self.store}"
 
-    def remove(self, lake: Lake) -> None:
+    def remove(self, lake: Lake) -> str:
+        """Returns the id of the request."""
         names, values = {"#path": self.attribute}, {":path": text(self.path)}
-        lake.dynamodb.delete_item(self.store, self.key, condition="#path = :path", names=names, values=values)
+        condition = "#path = :path"
+        return lake.dynamodb.delete_item(
+            self.store, self.key, condition=condition, names=names, values=values
+        ).request_id
 
 
 Found = TypeVar("Found", LeftItem, LeftObject)
@@ -115,20 +147,23 @@ def read_leftovers(lake: Lake, folder: ScratchFolder, stores: StoresToAsk, token
     unread: list[str] = []
     objects = _read(unread, lambda: list(_objects(lake, folder)))
     copies = {one.key.removeprefix(folder.prefix).partition("/")[0] for one in objects} | set(tokens)
+    copies |= {folder.token} - {""}
     entries = [one for name in stores.log_stores for one in _read(unread, _entries_of(lake, name, folder, copies))]
     held = [one for name in stores.coordinators for one in _read(unread, _registrations_of(lake, name, folder))]
     return Leftovers(tuple(objects), tuple(held), tuple(entries), tuple(unread))
 
 
-def remove_leftovers(lake: Lake, found: Leftovers) -> list[str]:
-    """Remove each by its own name, in that order. Returns what was refused.
+def remove_leftovers(
+    lake: Lake, found: Leftovers, took: Callable[[str], object] = lambda request_id: None
+) -> list[str]:
+    """Remove each by its own name, in that order. Returns what was refused; `took` hears the id of each that was not.
 
     An item that is gone is as it should be; whoever wants to know what is left reads again.
     """
     refused: list[str] = []
     for one in found.all:
         try:
-            one.remove(lake)
+            took(one.remove(lake))
         except AwsError as error:
             if not error.is_condition_failed:
                 refused.append(f"{one.name}: {error}")
@@ -144,10 +179,10 @@ def _read(unread: list[str], read: Callable[[], list[Found]]) -> list[Found]:
 
 
 def _objects(lake: Lake, folder: ScratchFolder) -> Iterator[LeftObject]:
-    for page in lake.s3.list(folder.bucket, folder.prefix):
+    for page in lake.s3.list(folder.bucket, folder.listed):
         for one in page.objects:
             if folder.holds(one.key):
-                yield LeftObject(folder.bucket, one.key, one.etag)
+                yield LeftObject(folder.bucket, one.key, one.etag, one.modified_at)
 
 
 def _registrations_of(lake: Lake, store: str, folder: ScratchFolder) -> Callable[[], list[LeftItem]]:
@@ -157,7 +192,7 @@ def _registrations_of(lake: Lake, store: str, folder: ScratchFolder) -> Callable
         return [
             LeftItem(store, registration_key(one.table_id), "path", one.path, f"registration {one.table_id}")
             for one in found
-            if (uri := table_uri(one.path)) and uri.bucket == folder.bucket and folder.holds(uri.key)
+            if (uri := table_uri(one.path)) and uri.bucket == folder.bucket and folder.holds_table(uri.key)
         ]
 
     return read
