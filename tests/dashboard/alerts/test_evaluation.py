@@ -10,7 +10,7 @@ from dashboard.alerts.models import Alert, Message
 from dashboard.connections.models import Connection
 from tests.dashboard.alerts.week import MONDAY, World, address, problem, rule
 
-pytestmark = pytest.mark.postgres("locks")
+pytestmark = pytest.mark.postgres("queries")
 
 
 def told(lake: World) -> list[str]:
@@ -120,6 +120,7 @@ def test_a_source_that_fails_silences_no_other(lake: World, ops: Any) -> None:
     assert len(lake.received) == 1
 
 
+@pytest.mark.postgres("locks")
 def test_two_beats_at_once_tell_once(lake: World, ops: Any) -> None:
     lake.problems = [problem()]
     lake.tick(beats=2)

@@ -20,7 +20,7 @@ from dashboard.web.text import visible
 from tests.dashboard.declaration.builders import NOTHING_TO_CHANGE, WHOLE
 from tests.dashboard.declaration.builders import apply as apply_in
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgres("constraints")]
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 
 MODELS = (Plan, CommitStore, Watch, Connection)
 CONTROL = "\t\n\r\x1b\x7f\x85\u2028\u202e\ufeff"
