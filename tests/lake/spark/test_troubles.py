@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lake.spark.errors import behind_server, describe
+from lake.spark.errors import describe
 
 CALLED = "An error occurred while calling o71.parquet.\n: "
 STACK = "\n\tat org.apache.spark.x.Y(Z.scala:1)\n\t... 22 more"
@@ -104,10 +104,6 @@ def test_a_trouble_is_told_with_what_where_and_what_to_do(raw: str, condition: s
 def test_what_python_raised_in_an_executor_is_told_without_its_trace() -> None:
     told = describe(RuntimeError(f"{WORKER}ValueError: too many\n\nJVM stacktrace:\nx"))
     assert (told.type, told.sentence) == ("ValueError", "too many")
-
-
-def test_behind_a_server_a_trouble_is_told_alike() -> None:
-    assert behind_server(RuntimeError(STORE), "sc://spark.example:15002") == describe(RuntimeError(STORE))
 
 
 @given(
