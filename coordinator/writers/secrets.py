@@ -10,7 +10,8 @@ _SECRET_KEY = re.compile(
 _CLASS_OR_PLACE = re.compile(r"(?:[Pp]rovider(?:Name)?|[Cc]lass|[Pp]ath|[Ff]ile|[Ee]nabled|[Aa]lgorithm)$")
 # Bounded, and begun only where a word begins: the time a text takes must not grow faster than the text.
 _ASSIGNED = re.compile(
-    rf"(?i)((?<![\w.-])[\w.-]{{0,120}}(?:{_WORDS}|(?<![a-z])pwd)[\w.-]{{0,60}}[\"']?\s{{0,9}}[=:]\s{{0,9}}[\"']?)"
+    rf"(?i)((?<![\w.-])[\w.-]{{0,120}}(?:{_WORDS}|(?<![a-z])pwd)[\w.-]{{0,60}}[\"']?"
+    r"(?:\s{0,9}[=:]\s{0,9}|[ \t]{1,9})[\"']?)"
     r"([^\s\"',;&]+)"
 )
 _IN_URL = re.compile(r"(://)[^/\s:@\"']*:[^/\s\"']+(@)")
