@@ -60,6 +60,8 @@ class RemoveScratch(LakeCall):
         now = read_leftovers(sending.lake, self.folder, self.stores)
         if now.is_empty:
             return already(f"Nothing is left of {self.folder.listed}.")
+        if now.unread:
+            raise Stop(f"Not all of it could be looked at, and nothing was deleted: {'; '.join(now.unread)}")
         if came := [one.name for one in now.all if one not in self.found.all]:
             raise Stop(f"{came[0]} came or changed since it was read: the script is at work. Plan it again.")
         refused = remove_leftovers(sending.lake, self.found, sending.took)

@@ -309,6 +309,13 @@ def test_an_object_that_changes_during_the_removal_stays(console, committed, rem
     assert [key for key, _ in console.state()[0]] == [f"{committed.prefix}/_delta_log/{4:020d}.json"]
 
 
+def test_nothing_is_deleted_while_a_store_cannot_be_read(console: SettingsConsole, committed, removal) -> None:
+    console.lake.dynamodb.delete_table(TableName=console.lake.log_store)
+
+    assert sent(console, removal).result is Result.STOPPED
+    assert console.lake.s3.list_objects_v2(Bucket=console.lake.bucket)["KeyCount"] == 5
+
+
 def test_tables_beside_it_stay(console: SettingsConsole, committed, removal) -> None:
     neighbours = (f"{committed.prefix}2", f"{committed.prefix}-beside", committed.prefix[:-1])
     for neighbour in neighbours:
