@@ -23,12 +23,13 @@ class PermissionJudge:
     """IAM's own judgement, asked with the rights of one connection.
 
     It knows the policies of the principal, not those of buckets and keys. A principal that IAM refuses to simulate is
-    not asked about again. Raises AwsError only without credentials.
+    not asked about again, unless it only asks for patience. Raises AwsError only without credentials.
     """
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._refusals: dict[str, str] = {}
+        self._throttled = ""
         self._known: dict[tuple[str, str, str, tuple[tuple[str, str], ...]], HeldPermission] = {}
         self.identity: Identity | None = None
         try:
@@ -51,7 +52,7 @@ class PermissionJudge:
         asked = [action for action, key in keys.items() if key not in self._known]
         if asked and principal not in self._refusals:
             self._ask(principal, asked, resource, context or {}, keys)
-        refused = HeldPermission("unknown", "", self._refusals.get(principal, ""))
+        refused = HeldPermission("unknown", "", self._refusals.get(principal, self._throttled))
         return {action: self._known.get(key, refused) for action, key in keys.items()}
 
     def _ask(
@@ -65,7 +66,11 @@ class PermissionJudge:
         try:
             decisions = simulate(self._services, principal, actions, resource, context=context)
         except AwsError as error:
-            self._refusals[principal] = f"IAM does not simulate it, and nothing else tells without a change: {error}"
+            reason = f"IAM does not simulate it, and nothing else tells without a change: {error}"
+            if error.is_throttle:
+                self._throttled = reason
+            else:
+                self._refusals[principal] = reason
             return
         self._known |= {keys[action]: _held(decisions.get(action, "")) for action in actions}
 

@@ -140,6 +140,22 @@ def test_iam_is_not_asked_again_of_whom_it_does_not_simulate(world):
     assert sorted(world.asked) == sorted({NAMES.batch_role, NAMES.levee_vault, NAMES.levee_source})
 
 
+def test_a_throttle_leaves_one_answer_unknown_and_not_the_others(world):
+    real = world.simulate
+
+    def throttled_once(*given, **more):
+        world.refusal = AwsError("Throttling", "Rate exceeded", "R") if not world.asked else None
+        return real(*given, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(held_permissions, "simulate", throttled_once)
+        found = [one for one in check(world) if one.how != "read"]
+
+    unknown = [one for one in found if one.held == "unknown"]
+    assert len({(one.who, one.resource) for one in unknown}) == 1
+    assert all("Rate exceeded" in one.reason for one in unknown)
+
+
 def test_an_expired_role_is_one_refusal_for_the_whole(world, monkeypatch):
     def expired(services: Any) -> Identity:
         raise AwsError("NoCredentials", "the session has expired")
