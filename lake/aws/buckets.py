@@ -102,7 +102,7 @@ def _tiering_configurations(lake: Lake, name: str) -> Iterator[dict[str, Any]]:
         answer = lake.s3.ask(f"s3:{operation}", name, "", query=query, target=target)
         if OBJECT_LISTING.search(answer.body[:1_000]):
             return
-        said = _parse(answer, operation, target)
+        said = parse_answer(answer, operation, target)
         if not said:
             raise malformed(answer, "the answer is no list of configurations", f"s3:{operation}", target)
         yield from said.get("IntelligentTieringConfigurationList", ())
@@ -152,10 +152,11 @@ def _or_none(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 def _read(lake: Lake, name: str, operation: str, subresource: str) -> dict[str, Any]:
     target = f"s3://{name}"
     answer = lake.s3.ask(f"s3:{operation}", name, "", query={subresource: ""}, target=target)
-    return _parse(answer, operation, target)
+    return parse_answer(answer, operation, target)
 
 
-def _parse(answer: AwsResponse, operation: str, target: str) -> dict[str, Any]:
+def parse_answer(answer: AwsResponse, operation: str, target: str) -> dict[str, Any]:
+    """S3's answer to an operation in the shape of the AWS SDKs' JSON, dates as ISO 8601 text. Raises AwsError."""
     if not answer.body:
         raise malformed(answer, "the answer is empty", f"s3:{operation}", target)
     shape = _s3_model().operation_model(operation).output_shape
@@ -163,7 +164,7 @@ def _parse(answer: AwsResponse, operation: str, target: str) -> dict[str, Any]:
     try:
         said = parser.parse({"status_code": 200, "headers": answer.headers, "body": answer.body}, shape)
     except botocore.parsers.ResponseParserError as error:
-        raise malformed(answer, f"the configuration is not well-formed: {error}", f"s3:{operation}", target) from error
+        raise malformed(answer, f"the answer is not well-formed: {error}", f"s3:{operation}", target) from error
     said.pop("ResponseMetadata", None)
     plain: dict[str, Any] = orjson.loads(orjson.dumps(said))
     return plain

@@ -23,6 +23,7 @@ THROTTLED = frozenset(
 # Operations whose IAM action is not simply the operation's own name (Service Authorization Reference, Amazon S3).
 IAM_ACTIONS = {
     "s3:ListObjectsV2": "s3:ListBucket",
+    "s3:ListObjectVersions": "s3:ListBucketVersions",
     "s3:HeadObject": "s3:GetObject",
     "s3:HeadBucket": "s3:ListBucket",
     "s3:GetBucketLifecycleConfiguration": "s3:GetLifecycleConfiguration",

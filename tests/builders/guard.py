@@ -14,6 +14,7 @@ from tests.waiting import scaled
 REQUEST_ID = "GUARD7EXAMPLE"
 _SUBRESOURCES = {
     "versioning": "GetBucketVersioning",
+    "versions": "ListObjectVersions",
     "lifecycle": "GetBucketLifecycleConfiguration",
     "encryption": "GetBucketEncryption",
     "intelligent-tiering": "ListBucketIntelligentTieringConfigurations",

@@ -125,6 +125,8 @@ def _bucket(lake: MemoryLake, method: str, bucket: str, query: Query) -> AwsResp
         raise UnknownRequestError(f"{method} of a bucket")
     if query.get("list-type") == "2":
         return _answer(200, _listing(lake, bucket, query).encode(), {"Content-Type": "application/xml"})
+    if "versions" in query:
+        return _answer(200, _versions(lake, bucket, query).encode(), {"Content-Type": "application/xml"})
     setting = next((name for name in query if name in SETTINGS), "")
     if not setting:
         raise UnknownRequestError(f"GET {bucket}?{query}")
@@ -162,6 +164,20 @@ def _listing(lake: MemoryLake, bucket: str, query: Query) -> str:
         f"<Prefix>{quote(prefix)}</Prefix><KeyCount>{len(rows) + len(prefixes)}</KeyCount><MaxKeys>{most}</MaxKeys>"
         f"<EncodingType>url</EncodingType><IsTruncated>{str(truncated).lower()}</IsTruncated>{ends}"
         f"{''.join(rows)}{folders}</ListBucketResult>"
+    )
+
+
+def _versions(lake: MemoryLake, bucket: str, query: Query) -> str:
+    """ListObjectVersions of a bucket without versioning: each object is its own only version."""
+    rows = "".join(
+        _row(key, lake.get(bucket, key))
+        .replace("<Contents>", "<Version><VersionId>null</VersionId><IsLatest>true</IsLatest>")
+        .replace("</Contents>", "</Version>")
+        for key in lake.keys(bucket, query.get("prefix", ""))
+    )
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?><ListVersionsResult {NAMESPACE}><Name>{bucket}</Name>'
+        f"<EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>{rows}</ListVersionsResult>"
     )
 
 
