@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from threading import Lock
 
+from coordinator.observation.kept_by_versioning import with_older_versions
 from coordinator.observation.reading import Reading, read_once
 from coordinator.observation.surveys import CoordinatorSurvey, Place, Survey
 from coordinator.observation.targets import TableTarget
@@ -47,8 +48,14 @@ def read_table(
 
     The second look begins after the first one is over and reads everything anew. What only one of them misses is not
     raised, and the table is being checked. Whatever goes wrong is part of the reading, not an exception. `looks` is
-    what a pass may still take; None takes one for each table.
+    what a pass may still take; None takes one for each table. What versioning keeps of lost files is looked for last.
     """
+    return with_older_versions(lake, _read_twice(lake, survey, target, looks, in_full=in_full))
+
+
+def _read_twice(
+    lake: Lake, survey: Survey, target: TableTarget, looks: SecondLooks | None, *, in_full: bool
+) -> Reading:
     first = read_once(lake, survey, target, in_full=in_full)
     if first.verdict is None or not (first.has_moved or doubtful(first.verdict, first.missed_before)):
         return _settled(first, first.missed_before)

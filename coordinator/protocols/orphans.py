@@ -38,7 +38,11 @@ def spin_finding(
         "within one minute: a writer retries that version without end.",
         version,
         "Each retry leaves one more file, up to 10,000,000 by default, until the version is published.",
-        {"files_within_a_minute": crowded[version], "files": len(times[version])},
+        {
+            "files_within_a_minute": crowded[version],
+            "files": len(times[version]),
+            "newest_at": max(times[version]).isoformat(),
+        },
     )
 
 

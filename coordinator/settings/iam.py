@@ -108,14 +108,20 @@ class FeaturePolicy:
         return policy_document(self.grants)
 
 
-def listing(bucket_arn: str, prefixes: Sequence[str], own: Condition, sid: str = "") -> PolicyStatement:
+def listing(
+    bucket_arn: str,
+    prefixes: Sequence[str],
+    own: Condition,
+    sid: str = "",
+    actions: tuple[str, ...] = ("s3:ListBucket",),
+) -> PolicyStatement:
     """Listing below these prefixes of one bucket, and being told of an absent object that it is absent.
 
     S3 answers 403 in place of 404 to whoever may not list the bucket; such a request has no s3:prefix, which IfExists
     passes. It passes a listing that names no prefix, too.
     """
     below = () if "" in prefixes else (("StringLikeIfExists", "s3:prefix", tuple(f"{literal(p)}*" for p in prefixes)),)
-    return PolicyStatement(("s3:ListBucket",), (bucket_arn,), (own, *below), sid)
+    return PolicyStatement(actions, (bucket_arn,), (own, *below), sid)
 
 
 def key_use(keys: Sequence[KmsKey], service: str, actions: Sequence[str], sid: str = "") -> Iterator[PolicyStatement]:

@@ -48,7 +48,7 @@ def feature_policies(names: Names) -> tuple[FeaturePolicy, ...]:
 
 
 def _observe(names: Names) -> Iterator[PolicyStatement]:
-    yield from _listings(names)
+    yield from _listings(names, actions=("s3:ListBucket", "s3:ListBucketVersions"))
     yield _of_buckets(names, _BUCKET_SETTINGS)
     yield _of_objects(names, ("s3:GetObject",))
     reads = ("dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan")
@@ -163,11 +163,13 @@ def _writing_files(names: Names, writes: tuple[str, ...], needed_by: Sequence[st
     yield from key_use(names.bucket_keys, "s3", ("kms:Decrypt", "kms:GenerateDataKey"))
 
 
-def _listings(names: Names, of: Sequence[tuple[str, str]] = ()) -> Iterator[PolicyStatement]:
+def _listings(
+    names: Names, of: Sequence[tuple[str, str]] = (), actions: tuple[str, ...] = ("s3:ListBucket",)
+) -> Iterator[PolicyStatement]:
     """Of all that is used, or of these buckets and prefixes."""
     for bucket, places in groupby(of or names.places, key=lambda place: place[0]):
         arn = f"arn:{names.partition}:s3:::{bucket}"
-        yield listing(arn, [prefix for _, prefix in places], names.own)
+        yield listing(arn, [prefix for _, prefix in places], names.own, actions=actions)
 
 
 def _of_buckets(names: Names, actions: tuple[str, ...]) -> PolicyStatement:
