@@ -15,8 +15,7 @@ from coordinator.observation.passes import looked_at
 from coordinator.observation.settings_of_aws import judge_by_clock
 from coordinator.protocols.deadlines import WARNED_BEFORE
 from coordinator.protocols.verdict import State
-from coordinator.repairs.no_button import NO_BUTTON
-from coordinator.repairs.offers import offers_of, without_repair
+from coordinator.repairs.guides import guide_of, in_one_line
 from dashboard.alerts.problems import Problem, ProblemKind, ProblemSeverity, register_source
 
 FINDING = ProblemKind("table-finding", "A table is in trouble", "minutes", threshold=5, most=10_080)
@@ -31,6 +30,7 @@ HAZARD = ProblemKind(
     "lifecycle-hazard", "A lifecycle rule will delete what is needed", "days", threshold=14, most=365, is_countdown=True
 )
 LATE = ProblemKind("observation-late", "The lake was not looked at", "minutes", threshold=15, least=1, most=1_440)
+MOST_WARNINGS = 3
 KINDS = (FINDING, PENDING, UNBACKFILLED, SETTING, HAZARD, LATE)
 # Waiting commits have kinds of their own, with their own time to wait.
 _WAITING = (State.PENDING, State.UNBACKFILLED, State.HEALTHY)
@@ -114,8 +114,7 @@ def looks_are_fresh(now: datetime) -> bool:
 
 def _of_finding(finding: TableFinding, now: datetime) -> Problem:
     table = finding.table
-    offers = offers_of([finding])
-    refusals = without_repair([finding]) if finding.code in NO_BUTTON else []
+    guide = guide_of(finding)
     return Problem(
         kind=FINDING.name,
         key=f"finding:{finding.pk}",
@@ -127,8 +126,8 @@ def _of_finding(finding: TableFinding, now: datetime) -> Problem:
         f"{finding.summary}",
         since=finding.opened_at,
         meaning=finding.meaning,
-        advice=f"{offers[0].title}. {offers[0].consequence}" if offers else "",
-        warning=" ".join(f"{refusal.title}: {refusal.reason}" for refusal in refusals[:2]),
+        advice=in_one_line(guide.steps),
+        warning=" ".join(f"{one.title}: {one.reason}" for one in guide.never[:MOST_WARNINGS]),
         facts=(("Table", table.uri), ("State", State(finding.state).value), *_evidence(finding.evidence)),
         path=reverse("table", args=[table.pk]),
         link="See the table",

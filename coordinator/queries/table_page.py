@@ -10,8 +10,10 @@ from django.utils import timezone
 from coordinator.charts import NEWEST_VERSIONS, Timeline, timeline
 from coordinator.documents import open_findings
 from coordinator.models import Commit, DeltaTable, Entry, TableFinding
+from coordinator.protocols.lost_files import LOUD
 from coordinator.protocols.verdict import State
 from coordinator.queries.evidence import EvidenceRow, evidence, short
+from coordinator.queries.incident import Incident, incident_of
 from coordinator.queries.table_list import MECHANISM_WORDS
 from coordinator.repairs.offers import NoOffer, Offer, offers_of, without_repair
 from coordinator.versions import FOREIGN_CODE, VersionRow, VersionState, entry_state, join_versions
@@ -38,15 +40,17 @@ _DURATIONS = {"delta.logRetentionDuration": "30 days", "delta.deletedFileRetenti
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """The sentence that could be read out on a call. `also` are further findings, `more` how many stay unsaid."""
+    """The sentence that could be read out on a call. `more` counts the findings besides; `has_steps` says that the page
+    has what to do about it, in order. `offer` never can lose a commit.
+    """
 
     state: str
     sentence: str
     meaning: str
     look_at: int | None
     offer: Offer | None = None
-    also: tuple[TableFinding, ...] = ()
     more: int = 0
+    has_steps: bool = False
     refused: bool = False
 
 
@@ -80,6 +84,7 @@ class Overview:
     """All that the first tab shows."""
 
     verdict: VerdictView
+    incident: Incident | None
     evidence: list[EvidenceRow]
     timeline: Timeline | None
     entries: list[EntryRow]
@@ -91,14 +96,22 @@ class Overview:
     jobs: list[JobRow]
     facts: list[tuple[str, str]]
 
+    @property
+    def is_told(self) -> bool:
+        """Whether the verdict has told the first finding's sentences already."""
+        return bool(self.findings) and self.verdict.sentence == self.findings[0].summary
+
 
 def overview(table: DeltaTable) -> Overview:
     findings = open_findings(table)
     versions = newest_versions(table, findings)
     entries = list(table.entries.select_related("store")[:NEWEST_ENTRIES])
-    offers = [] if table.gone_at else offers_of(findings)
+    incident = incident_of(table, findings)
+    others = findings[1:] if incident else findings
+    offers = [] if table.gone_at else offers_of(others)
     return Overview(
         verdict=verdict(table, findings),
+        incident=incident,
         evidence=evidence(table, versions),
         timeline=timeline(versions, published=table.published_version, has_store=has_store(table)),
         entries=entry_rows(entries),
@@ -106,7 +119,7 @@ def overview(table: DeltaTable) -> Overview:
         resolved=resolved_lately(table, timezone.now()),
         offers=offers[:OFFERS_SHOWN],
         offers_left_out=max(len(offers) - OFFERS_SHOWN, 0),
-        without_repair=without_repair(findings)[:ALSO_SHOWN],
+        without_repair=without_repair(others)[:ALSO_SHOWN],
         jobs=job_rows(jobs_of(table)[:NEWEST_JOBS]),
         facts=protocol_facts(table),
     )
@@ -139,15 +152,14 @@ def verdict(table: DeltaTable, findings: Sequence[TableFinding]) -> VerdictView:
             look_at=None,
         )
     worst = next((finding for finding in findings[:1] if finding.state != State.HEALTHY), None)
-    rest = findings[1:] if worst else findings
     return VerdictView(
         state=table.state,
         sentence=(worst.summary if worst else table.summary) or "Every accepted commit is published.",
         meaning=worst.meaning if worst else "",
         look_at=worst.version if worst else None,
-        offer=next(iter(offers_of([worst])), None) if worst else None,
-        also=tuple(rest[:ALSO_SHOWN]),
-        more=max(len(rest) - ALSO_SHOWN, 0),
+        offer=next((one for one in offers_of([worst]) if not one.loses), None) if worst else None,
+        more=len(findings) - bool(worst),
+        has_steps=worst is not None and worst.state in LOUD,
         refused=bool(table.error_at and table.error_at > table.observed_at),
     )
 

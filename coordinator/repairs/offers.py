@@ -10,8 +10,6 @@ from coordinator.repairs.kinds import REPAIRS
 from coordinator.repairs.no_button import NO_BUTTON
 from coordinator.repairs.possible import REFUSED
 
-_LOUD = (State.BLOCKED, State.UNSAFE)
-
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -63,18 +61,10 @@ def _no_offers(finding: TableFinding) -> list[NoOffer]:
             for name, reason in refused.items()
             if name in REPAIRS
         ]
-    if finding.code in NO_BUTTON or (not finding.repairs and finding.state in _LOUD):
-        return [_no_offer(finding)]
-    return []
-
-
-def _no_offer(finding: TableFinding) -> NoOffer:
-    version = f"{finding.version:,}" if finding.version is not None else "it"
-    if finding.code in NO_BUTTON:
-        _, title, reason = NO_BUTTON[finding.code]
-        return NoOffer(title.format(version=version), reason)
-    about = f" of version {version}" if finding.version is not None else ""
-    return NoOffer(f"Repair {finding.code}{about}", finding.meaning or finding.summary)
+    if finding.code not in NO_BUTTON:
+        return []
+    _, title, reason = NO_BUTTON[finding.code]
+    return [NoOffer(title.format(version="it" if finding.version is None else f"{finding.version:,}"), reason)]
 
 
 def _offer(finding: TableFinding, repair: Repair) -> Offer:

@@ -9,7 +9,10 @@ from coordinator.actions import observe_table
 from coordinator.coordination.offers import coordination_offers
 from coordinator.documents import open_findings
 from coordinator.models import DeltaTable
+from coordinator.protocols.lost_files import LOUD
 from coordinator.queries import table_page as queries
+from coordinator.queries.incident import as_text
+from coordinator.queries.known_version import known_version
 from coordinator.queries.table_list import UNPUBLISHED
 from coordinator.views.addressed import addressed_table
 from dashboard.accounts.actor import Actor
@@ -22,8 +25,10 @@ def overview(request: HttpRequest, table_id: int) -> HttpResponse:
     table = addressed_table(request, table_id)
     found = queries.overview(table)
     actor = Actor.from_request(request)
+    address = request.build_absolute_uri(reverse("table", args=[table.pk]))
     context = {
         "overview": found,
+        "as_text": as_text(table, found.incident, found.evidence, address) if found.incident else "",
         "verdict": found.verdict,
         "shown": _shown(table),
         "may_observe": actor.may("lake.observe", table.connection),
@@ -63,6 +68,8 @@ def commit(request: HttpRequest, table_id: int, version: int) -> HttpResponse:
     before, after = queries.neighbours(table, version)
     context = {
         "row": row,
+        "known": known_version(table, row),
+        "has_steps": any(one.resolved_at is None and one.state in LOUD for one in findings),
         "entries": queries.entry_rows(row.entries),
         "findings": findings,
         "before": before,

@@ -84,7 +84,8 @@ def test_a_table_that_is_gone_is_no_trouble(prod: Connection) -> None:
 def test_what_must_not_be_done_is_told(prod: Connection, code: str) -> None:
     finding(table(prod), code=code, repairs=[])
     _, _, reason = NO_BUTTON[code]
-    assert reason in only(table_problems(NOW)).warning
+    problem = only(table_problems(NOW))
+    assert reason in f"{problem.warning} {problem.advice}"
 
 
 def test_a_safe_repair_is_told_as_what_to_do(prod: Connection) -> None:
