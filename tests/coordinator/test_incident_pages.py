@@ -106,6 +106,14 @@ def test_the_evidence_can_be_pasted_with_the_address_of_the_page() -> None:
     assert f"http://testserver/tables/{table.pk}/" in text
 
 
+def test_no_banner_offers_what_can_lose_a_commit() -> None:
+    table = make_table(state="attention", store=make_store())
+    make_finding(table, "C11", 42, state="attention", repairs=["abandon-commit"])
+
+    banner = page(table).partition('id="verdict"')[2].partition("</section>")[0]
+    assert "Abandon" not in banner
+
+
 def test_a_table_that_waits_has_no_incident() -> None:
     table = make_table(state="pending", store=make_store())
     make_finding(table)
