@@ -15,7 +15,7 @@ from coordinator.observation.passes import looked_at
 from coordinator.observation.settings_of_aws import judge_by_clock
 from coordinator.protocols.deadlines import WARNED_BEFORE
 from coordinator.protocols.verdict import State
-from coordinator.repairs.guides import guide_of, in_one_line
+from coordinator.repairs.guides import guide_of, in_words
 from dashboard.alerts.problems import Problem, ProblemKind, ProblemSeverity, register_source
 
 FINDING = ProblemKind("table-finding", "A table is in trouble", "minutes", threshold=5, most=10_080)
@@ -126,7 +126,7 @@ def _of_finding(finding: TableFinding, now: datetime) -> Problem:
         f"{finding.summary}",
         since=finding.opened_at,
         meaning=finding.meaning,
-        advice=in_one_line(guide.steps),
+        advice=in_words(guide.steps),
         warning=" ".join(f"{one.title}: {one.reason}" for one in guide.never[:MOST_WARNINGS]),
         facts=(("Table", table.uri), ("State", State(finding.state).value), *_evidence(finding.evidence)),
         path=reverse("table", args=[table.pk]),

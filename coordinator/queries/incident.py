@@ -92,7 +92,7 @@ def _expires_at(table: DeltaTable, finding: TableFinding) -> datetime | None:
 
 
 def as_text(table: DeltaTable, incident: Incident, rows: Sequence[EvidenceRow], address: str) -> str:
-    """The evidence as lines of text, to paste into a ticket; `address` is that of the table's page."""
+    """The evidence as lines of text, to paste into a ticket; `address` is what lasts of it."""
     finding = incident.finding
     lines = [
         f"{table.name} is {table.state}: {finding.code}{'' if finding.version is None else f' of {finding.version}'}",

@@ -123,7 +123,7 @@ def guide_of(finding: TableFinding) -> Guide:
     steps = (
         *(_stop() if finding.code in _STOP_WRITERS and not safe else ()),
         *safe,
-        *_older_versions(finding),
+        *(() if safe else _older_versions(finding)),
         *(GuideStep(*text, OF_THE_WRITERS, by_settings=finding.code in _BY_SETTINGS) for text in by_hand),
         *losing,
         *(GuideStep(title, says, "An admin, by hand") for title, says in _named(_GIVING_UP, finding)),
@@ -132,11 +132,11 @@ def guide_of(finding: TableFinding) -> Guide:
     return Guide(steps, (*never, *(() if is_by_hand else without)))
 
 
-def in_one_line(steps: Sequence[GuideStep]) -> str:
-    """The steps as a mail and an alert tell them; "" for none."""
+def in_words(steps: Sequence[GuideStep]) -> str:
+    """The steps as an alert and its mails tell them, one a line; "" for none."""
     if len(steps) == 1:
         return f"{steps[0].title}. {steps[0].says}"
-    return " ".join(f"{number}. {step.title}. {step.says}" for number, step in enumerate(steps, start=1))
+    return "\n".join(f"{number}. {step.title}. {step.says}" for number, step in enumerate(steps, start=1))
 
 
 def _stop() -> Iterator[GuideStep]:

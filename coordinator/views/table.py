@@ -25,10 +25,13 @@ def overview(request: HttpRequest, table_id: int) -> HttpResponse:
     table = addressed_table(request, table_id)
     found = queries.overview(table)
     actor = Actor.from_request(request)
-    address = request.build_absolute_uri(reverse("table", args=[table.pk]))
+    permalink = request.build_absolute_uri(reverse("table", args=[table.pk]))
+    if found.incident and found.incident.member:
+        permalink = request.build_absolute_uri(reverse("alert", args=[found.incident.member.alert_id]))
     context = {
         "overview": found,
-        "as_text": as_text(table, found.incident, found.evidence, address) if found.incident else "",
+        "as_text": as_text(table, found.incident, found.evidence, permalink) if found.incident else "",
+        "permalink": permalink,
         "verdict": found.verdict,
         "shown": _shown(table),
         "may_observe": actor.may("lake.observe", table.connection),

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from datetime import timedelta
 from html import unescape
 
 import pytest
@@ -9,7 +10,10 @@ import pytest
 from coordinator.models import DeltaTable, ProvenanceRow
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.verdict import Verdict
+from coordinator.repairs.guides import guide_of
 from dashboard.accounts.roles import Role
+from dashboard.alerts.evaluation import evaluate
+from dashboard.alerts.models import Alert
 from tests.builders.facts import entry, listing, log_store_facts, temp_name
 from tests.builders.lake import NOW, make_commit, make_entry, make_finding, make_store, make_table
 from tests.builders.people import signed_in
@@ -59,7 +63,8 @@ def test_no_sentence_stands_twice(code: str) -> None:
     table = stored(SCENES[code]())
     assert table.findings.filter(code=code).exists()
 
-    assert [one for one, count in sentences(page(table)).items() if count > 1] == []
+    for tab in ("", f"commits/{table.findings.get(code=code).version}/"):
+        assert [one for one, count in sentences(page(table, tab)).items() if count > 1] == []
 
 
 @pytest.mark.parametrize("code", sorted(SCENES))
@@ -104,6 +109,19 @@ def test_the_evidence_can_be_pasted_with_the_address_of_the_page() -> None:
 
     assert table.findings.get(code="C7").summary in text
     assert f"http://testserver/tables/{table.pk}/" in text
+
+
+def test_the_alert_has_the_same_steps_and_says_nothing_twice() -> None:
+    table = stored(SCENES["C7"]())
+    evaluate(NOW + timedelta(minutes=10))
+    alert = Alert.objects.get(kind="table-finding")
+
+    html = str(flat(signed_in(Role.OPERATOR).get(f"/alerts/{alert.pk}/")))
+
+    for step in guide_of(table.findings.get(code="C7")).steps:
+        assert f"{step.title}. {step.says}" in unescape(html)
+    assert [one for one, count in sentences(html).items() if count > 1] == []
+    assert f"http://testserver/alerts/{alert.pk}/" in page(table)
 
 
 def test_no_banner_offers_what_can_lose_a_commit() -> None:

@@ -63,7 +63,7 @@ def test_findings_are_kept_with_when_they_were_resolved(client: Client, console:
 
     html = body(client.get(f"/tables/{table.pk}/"))
 
-    assert 'id="resolved">Resolved</h2>' in html
+    assert 'id="resolved">Resolved in the last 7 days: 1<' in html
     assert "Commit 3 is accepted but not published" in html.partition('id="resolved"')[2]
 
 
