@@ -9,7 +9,7 @@ from coordinator.protocols.lost_files import MOST_FILES, OLDER_VERSIONS, lost_fi
 from coordinator.protocols.verdict import Finding
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
-from lake.aws.object_versions import older_versions
+from lake.aws.object_versions import MOST, older_versions
 
 MOST_VERSIONS = 5
 """Versions of one file that are kept."""
@@ -42,6 +42,8 @@ def _look(lake: Lake, reading: Reading, version: int, name: str) -> dict[str, ob
     except AwsError as error:
         # Without the request's id, which is another one at each look, the finding says the same as before.
         return {**told, "reason": str(AwsError(error.code, error.message, "", error.operation, error.permission))}
+    if not kept.versions and not kept.is_complete:
+        return {**told, "reason": f"of its versions and delete markers only the newest {MOST} were looked at."}
     known = reading.facts.provenance.get(version) if reading.facts else None
     versions = [
         {

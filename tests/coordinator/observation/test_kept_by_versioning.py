@@ -4,6 +4,7 @@ import pytest
 
 from coordinator.models import TableFinding
 from coordinator.repairs.guides import guide_of
+from lake.aws.object_versions import MOST
 from tests.builders.delta import commit_bytes, commit_info
 from tests.builders.guard import REQUEST_ID
 from tests.coordinator.observation.accepted_and_lost import ORDERS, file, state
@@ -118,3 +119,14 @@ def test_a_healthy_table_is_asked_for_no_versions(versioned, observe_guarded, gu
     observe_guarded()
 
     assert not any(call.operation == "ListObjectVersions" for call in guard.calls)
+
+
+def test_more_delete_markers_than_were_looked_at_never_say_that_nothing_is_kept(versioned, observe):
+    versioned.table(ORDERS, log_store=True)
+    observe()
+    for _ in range(MOST):
+        lose(versioned)
+
+    observe()
+
+    assert "only the newest 100 were looked at" in looks()[published(2)]["reason"]
