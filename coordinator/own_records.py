@@ -40,7 +40,7 @@ class RecordsOf:
             raise Stop(f"{store} is no commit store that Levee knows any more: nothing was begun.")
         if ttl_ticks.begin(found, attribute, self.by, timezone.now()) is None:
             return already(f"TTL of {store} is being moved already.")
-        return done("Begun: Levee looks every minute and says on the store's page where it is.")
+        return done("Levee looks every minute, and the store's page says where the move is.")
 
     def abandon(self, uri: str, commits: tuple[tuple[int, str], ...]) -> Answer:
         with self._held(uri) as table:

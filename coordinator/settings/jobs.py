@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from django.urls import reverse
 from django.utils import timezone
 
 from changes.calls import Result, Sending
@@ -20,6 +21,7 @@ from coordinator.settings.planning import plan_now
 from coordinator.settings.requests import (
     ChangeRequest,
     CleanWriterTest,
+    MigrateTtl,
     change_request_document,
     is_of_store,
     read_change_request,
@@ -104,7 +106,7 @@ def _apply(context: JobContext, params: ChangeParams) -> str:
         execution = _carry_out(context, connection, lake, plan)
         with context.step("Read it again") as step:
             step.detail = _observe(connection, lake, change)
-    return _closing(plan, execution)
+    return _closing(context, plan, execution, change)
 
 
 def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: ChangePlan) -> Execution:
@@ -139,8 +141,12 @@ def _observe(connection: Connection, lake: Lake, change: ChangeRequest) -> str:
     return observe_bucket_now(bucket, lake, now) if bucket else ""
 
 
-def _closing(plan: ChangePlan, execution: Execution) -> str:
+def _closing(context: JobContext, plan: ChangePlan, execution: Execution, change: ChangeRequest) -> str:
     end = execution.end
+    if end is None and isinstance(change, MigrateTtl):
+        store = CommitStore.objects.get(connection=connection_of(context), name=subject_name(change))
+        context.result({"begun": reverse("store-ttl", args=[store.pk])})
+        return f"{plan.title}: begun. {execution.outcomes[-1].sentence}"
     if end is None:
         return f"{plan.title}: done. {execution.outcomes[-1].sentence}"
     changed = any(one.result is Result.DONE for one in execution.outcomes)

@@ -59,7 +59,10 @@ class JobForbidden(JobCancelled):
 
 
 class JobResult(TypedDict, total=False):
-    """What a job's page and the audit log know of a result; what else a kind tells, it declares in one of its own."""
+    """What a job's page and the audit log know of a result; what else a kind tells, it declares in one of its own.
+
+    `begun` is the address of the page that shows what goes on after the job has ended.
+    """
 
     before: Mapping[str, object] | None
     after: Mapping[str, object]
@@ -67,6 +70,7 @@ class JobResult(TypedDict, total=False):
     overtaken: Mapping[str, object]
     aws_request_ids: list[str]
     requests: int
+    begun: str
 
 
 @dataclass

@@ -73,6 +73,7 @@ class Job(models.Model):
             models.Index(fields=["-created_at", "-id"], name="job_newest"),
             models.Index(fields=["state", "-created_at", "-id"], name="job_state_newest"),
             models.Index(fields=["target_type", "target_id", "-created_at"], name="job_target_newest"),
+            models.Index(fields=["kind", "-created_at", "-id"], name="job_kind_newest"),
         ]
         constraints = [
             # Two of the same work on the same thing would only fight; the second click finds the first job.
@@ -89,6 +90,12 @@ class Job(models.Model):
     @property
     def is_finished(self) -> bool:
         return self.state in FINISHED
+
+    @property
+    def shown_state(self) -> str:
+        """The word that pages show: a job that began what goes on without it has not succeeded in all of it."""
+        is_begun = self.state == JobState.SUCCEEDED and self.result.get("begun")
+        return "begun" if is_begun else str(self.state)
 
 
 class JobEvent(models.Model):

@@ -6,25 +6,38 @@ from datetime import datetime, timedelta
 from typing import Annotated, TypedDict
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from dashboard.audit.queries import TargetDocument
 from dashboard.jobs.models import ACTIVE, Job, JobState
+from dashboard.jobs.overview import SCHEDULE
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 from dashboard.web.states import look_of
 
+MOST_COMPARED = 5
+"""Jobs that the usual course is read from."""
 NEWEST = Sort("newest", (Column("created_at", descending=True), Column("id", descending=True)))
 
 
 @dataclass(frozen=True)
 class JobFilter:
-    """What to look for; an empty field does not narrow. `state` may be `active`: queued, running or cancelling."""
+    """What to look for; an empty field does not narrow. `state` may be `active`: queued, running or cancelling.
+
+    `text` is a part of a title or target, `by` the name of who asked; `by_people` leaves the schedule's out.
+    """
 
     state: str = ""
     kind: str = ""
     connection: int | None = None
+    text: str = ""
+    by: str = ""
+    by_people: bool = False
+
+    @property
+    def narrows(self) -> bool:
+        return bool(self.state or self.kind or self.text or self.by)
 
 
 @dataclass(frozen=True)
@@ -70,6 +83,12 @@ def jobs(wanted: JobFilter) -> QuerySet[Job]:
         rows = rows.filter(kind=wanted.kind)
     if wanted.connection is not None:
         rows = rows.filter(connection=wanted.connection)
+    if wanted.text:
+        rows = rows.filter(Q(title__icontains=wanted.text) | Q(target_label__icontains=wanted.text))
+    if wanted.by:
+        rows = rows.filter(requested_by_name=wanted.by)
+    elif wanted.by_people:
+        rows = rows.exclude(requested_by_name=SCHEDULE)
     return rows
 
 
@@ -78,11 +97,37 @@ def job_page(wanted: JobFilter, after: str, size: int) -> Page[Job]:
     return keyset_page(jobs(wanted), NEWEST, after, size)
 
 
-def headline_of(job: Job) -> str:
-    """What is to be said of a job first: why it failed, what it says, or what its state means."""
+def headline_of(job: Job, usual: "UsualCourse | None" = None) -> str:
+    """What is to be said of a job first: why it failed, what it says, the step it is in, or what its state means."""
     if job.state == JobState.FAILED and job.error_text:
         return job.error_text
-    return job.message or f"{look_of(job.state).meaning}."
+    if job.message or job.is_finished or not job.steps:
+        return job.message or f"{look_of(job.state).meaning}."
+    place, coming = len(job.steps), len(usual.coming(job)) if usual else 0
+    return f"Step {place}{f' of {place + coming}' if coming else ''}: {job.steps[-1].get('name', '')}"
+
+
+@dataclass(frozen=True, slots=True)
+class UsualCourse:
+    """How the newest jobs of one kind went that succeeded: `length` is the median, `steps` the names of the last."""
+
+    length: timedelta
+    steps: tuple[str, ...]
+
+    def coming(self, job: Job) -> tuple[str, ...]:
+        """The steps that a job has not begun; none where it goes another way."""
+        begun = tuple(str(step.get("name", "")) for step in job.steps)
+        return self.steps[len(begun) :] if not job.is_finished and self.steps[: len(begun)] == begun else ()
+
+
+def usual_course(job: Job) -> UsualCourse | None:
+    """None where no job of this kind has succeeded."""
+    before = Job.objects.filter(kind=job.kind, state=JobState.SUCCEEDED, started_at__isnull=False)
+    done = list(before.only("steps", "started_at", "finished_at").order_by("-created_at")[:MOST_COMPARED])
+    lengths = sorted(length for one in done if (length := elapsed(one)) is not None)
+    if not lengths:
+        return None
+    return UsualCourse(lengths[len(lengths) // 2], tuple(str(step.get("name", "")) for step in done[0].steps))
 
 
 def elapsed(job: Job) -> timedelta | None:
@@ -90,9 +135,10 @@ def elapsed(job: Job) -> timedelta | None:
     return (job.finished_at or timezone.now()) - job.started_at if job.started_at else None
 
 
-def steps_of(job: Job) -> list[StepRow]:
-    """Return the steps that were begun, in order."""
-    return [_step_row(job, step) for step in job.steps]
+def steps_of(job: Job, usual: UsualCourse | None = None) -> list[StepRow]:
+    """Return the steps that were begun, in order, and those that usually follow."""
+    coming = usual.coming(job) if usual else ()
+    return [*(_step_row(job, step) for step in job.steps), *(StepRow(name, "next", "", None) for name in coming)]
 
 
 def _step_row(job: Job, step: dict[str, str]) -> StepRow:

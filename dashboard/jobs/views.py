@@ -1,16 +1,18 @@
 """Pages of jobs."""
 
+from collections.abc import Iterable
 from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import current_connection, seen
-from dashboard.jobs import queries
+from dashboard.jobs import overview, queries
 from dashboard.jobs.actions import cancel
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.queries import JobFilter
@@ -19,25 +21,45 @@ from dashboard.web.paging import choose_size
 
 POLL_SECONDS = 2
 EVENTS_SHOWN = 500
+LONGEST_TEXT = 200
 PAGES_OF_TARGETS = ("table", "store", "bucket")
 
 
 @require_safe
 def jobs(request: HttpRequest) -> HttpResponse:
-    """List jobs, newest first; ?state (one of JobState, or active) and ?kind narrow, ?after continues.
+    """What failed, what people asked for, and the schedules; ?state, ?kind, ?q and ?by narrow to one list of all.
 
-    Context of `jobs/list.html`: `page` (paging.Page of Job), `wanted` (JobFilter), `states` and `kinds` (the choices
-    of the two selects, as words). Whatever is not offered is treated as absent.
+    Context of `jobs/list.html`: `page` (paging.Page of Job), its `rows` and `failed` (Job and its headline),
+    `schedules` (overview.ScheduleLine), `wanted` (JobFilter), `states` and `kinds` (the choices of the two selects, as
+    words). Whatever is not offered is treated as absent.
     """
     states, kinds = ("active", *JobState.values), kind_names()
     connection = current_connection(request)
+    kind, of_connection = _offered(request, "kind", kinds), connection.pk if connection else None
     wanted = JobFilter(
         state=_offered(request, "state", states),
-        kind=_offered(request, "kind", kinds),
-        connection=connection.pk if connection else None,
+        kind=kind,
+        connection=of_connection,
+        text=request.GET.get("q", "").strip()[:LONGEST_TEXT],
+        by=request.GET.get("by", "").strip()[:LONGEST_TEXT],
+        by_people=not kind,
     )
     page = queries.job_page(wanted, request.GET.get("after", ""), choose_size(request.GET.get("size", "")))
-    return render(request, "jobs/list.html", {"page": page, "wanted": wanted, "states": states, "kinds": kinds})
+    context: dict[str, object] = {
+        "page": page,
+        "rows": _with_headlines(page.rows),
+        "wanted": wanted,
+        "states": states,
+        "kinds": kinds,
+        "schedule": overview.SCHEDULE,
+    }
+    if not wanted.narrows and page.is_first:
+        rows = queries.jobs(JobFilter(connection=of_connection))
+        context |= {
+            "failed": _with_headlines(overview.failed_lately(rows, timezone.now())),
+            "schedules": overview.schedule_lines(rows),
+        }
+    return render(request, "jobs/list.html", context)
 
 
 @require_safe
@@ -49,7 +71,7 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     `snapshots` (name and JSON of what it changed, before and after), `events` (JobEvent, oldest first, the newest 500),
     `events_left_out` (how many older ones are only in the text), `steps` (queries.StepRow: name, state, detail,
     elapsed), `elapsed` (timedelta or None), `can_cancel` (active, not asked before, and the role reaches),
-    `poll_seconds` (None when the job has ended: no more polling).
+    `usual` (queries.UsualCourse while it has not ended), `poll_seconds` (None when it has ended: no more polling).
     """
     return render(request, "jobs/detail.html", _context(request, job_id))
 
@@ -82,18 +104,24 @@ def job_cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
     return redirect("job", job_id)
 
 
+def _with_headlines(rows: Iterable[Job]) -> list[tuple[Job, str]]:
+    return [(row, queries.headline_of(row)) for row in rows]
+
+
 def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
     found = get_object_or_404(seen(request, Job).select_related("connection"), pk=job_id)
     newest = list(found.events.order_by("-id")[: EVENTS_SHOWN + 1])
     left_out = found.events.count() - EVENTS_SHOWN if len(newest) > EVENTS_SHOWN else 0
     is_stoppable = found.state in {JobState.QUEUED, JobState.RUNNING}
+    usual = None if found.is_finished else queries.usual_course(found)
     return {
         "job": found,
-        "headline": queries.headline_of(found),
+        "headline": queries.headline_of(found, usual),
+        "usual": usual,
         "target_url": _target_url(found),
         "events": newest[:EVENTS_SHOWN][::-1],
         "events_left_out": left_out,
-        "steps": queries.steps_of(found),
+        "steps": queries.steps_of(found, usual),
         "elapsed": queries.elapsed(found),
         "facts": queries.facts_of(found),
         "outcomes": queries.outcomes_of(found),

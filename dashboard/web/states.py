@@ -43,14 +43,15 @@ VERSIONS: Mapping[str, StateStyle] = {
 
 JOBS: Mapping[str, StateStyle] = {
     "queued": StateStyle("Queued", "s-queued", "idle", "Waits for a worker"),
-    "running": StateStyle("Running", "s-running", "live", "Heartbeat younger than 90 s"),
+    "running": StateStyle("Running", "s-running", "live", "A worker is at it"),
     "cancelling": StateStyle("Cancelling", "s-running", "live", "Stops at the next safe place"),
     "waiting_for_approval": StateStyle("Waiting for approval", "s-waiting", "warn", "A person must decide"),
     "succeeded": StateStyle("Succeeded", "s-done", "ok", "Every step done"),
+    "begun": StateStyle("Begun", "s-running", "live", "Its work is done; what it began goes on"),
     "overtaken": StateStyle("Overtaken", "s-foreign", "warn", "Stopped, for somebody else changed it first"),
     "complete_with_gaps": StateStyle("Copied with gaps", "s-gaps", "warn", "Done, and something is left over"),
     "failed": StateStyle("Failed", "s-failed", "crit", "Stopped by an error", loud=True),
-    "lost": StateStyle("Lost", "s-unknown", "crit", "Heartbeat older than 90 s"),
+    "lost": StateStyle("Lost", "s-unknown", "crit", "Its worker has not been heard of for 90 s"),
     "cancelled": StateStyle("Cancelled", "s-cancelled", "idle", "Stopped by a person"),
     "not_started": StateStyle("Not started", "s-next", "idle", "Not reached yet"),
 }

@@ -232,18 +232,25 @@ def test_the_place_of_a_move_is_shown_live_and_it_can_be_stopped(client: Client,
     )
     store = console.store()
     page = f"/stores/{store.pk}/ttl/"
-    carried_out(console, confirm(client, plan_page(client, console, change_address(store), {"act": "migrate-ttl"})))
+    plan = plan_page(client, console, change_address(store), {"act": "migrate-ttl"})
+    job = carried_out(console, confirm(client, plan))
 
     html = body(client.get(page))
 
     assert f'hx-get="{page}" hx-trigger="every 10s"' in html
     assert '<noscript><meta http-equiv="refresh" content="10"></noscript>' in html
     assert "Running: </span>Switch TTL off" in html
+    told = body(client.get(f"/jobs/{job.pk}/"))
+    assert "Begun" in told
+    assert "Succeeded" not in told
+    assert f'<a href="{page}">See where it is</a>' in told
+    assert "TTL is being moved to expireTime." in body(client.get(f"/stores/{store.pk}/"))
     assert signed_in(Role.VIEWER).post(f"{page}stop/").status_code == 403
     assert client.post(f"{page}stop/").status_code == 303
     stopped = body(client.get(page))
     assert "<b>Cancelled</b>" in stopped
     assert "hx-get" not in stopped
+    assert "TTL is being moved" not in body(client.get(f"/stores/{store.pk}/"))
 
 
 def words(html: str) -> str:

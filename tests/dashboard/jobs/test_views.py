@@ -1,5 +1,6 @@
 """Pages of jobs: what they hand to their templates, and who may press what."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -55,9 +56,83 @@ def test_jobs_narrow_to_the_connection_in_scope() -> None:
 def test_the_list_costs_the_same_however_long_it_is(django_assert_max_num_queries: Any) -> None:
     for _ in range(30):
         job()
+        job("failed", requested_by_name="schedule", kind="test-fail")
     client = signed_in(Role.VIEWER)
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(8):
         client.get("/jobs/")
+
+
+def test_what_the_schedule_asked_for_is_a_line_a_kind_and_not_among_what_people_asked_for() -> None:
+    for number in range(50):
+        job(
+            "failed" if number == 48 else "succeeded", requested_by_name="schedule", created_at=ago(minutes=60 - number)
+        )
+    job("succeeded", title="mine", requested_by_name="ann")
+
+    context = shown("/jobs/")
+
+    assert [row.title for row, _ in context["rows"]] == ["mine"]
+    (line,) = context["schedules"]
+    assert (line.name, len(line.bars), line.failed) == ("Test count", 40, 1)
+    assert [bar.css for bar in line.bars[-3:]] == ["good", "bad", "good"]
+    assert line.in_words == "Newest 40, oldest left: 39 succeeded, 1 failed"
+    assert len(titles("/jobs/?kind=test-count&by=schedule&size=100")) == 50
+
+
+@pytest.mark.parametrize(
+    ("later", "stands"), [("succeeded", False), ("failed", False), ("cancelled", True), ("queued", True)]
+)
+def test_a_failure_is_listed_until_the_same_work_has_ended_again(later: str, stands: bool) -> None:
+    job("failed", title="first", target_key="1:table:7", created_at=ago(hours=2))
+    job("succeeded", target_key="1:table:8", created_at=ago(hours=1))
+    job(later, title="second", target_key="1:table:7", created_at=ago(hours=1))
+
+    titles_of_failed = [row.title for row, _ in shown("/jobs/")["failed"]]
+
+    assert ("first" in titles_of_failed) == stands
+    assert ("second" in titles_of_failed) == (later == "failed")
+
+
+def test_a_failure_of_last_month_is_over() -> None:
+    job("failed", created_at=ago(days=8))
+    assert shown("/jobs/")["failed"] == []
+
+
+def test_jobs_narrow_by_table_title_and_person() -> None:
+    job(title="Repair", target_label="s3a://lake/sales/orders", requested_by_name="ann")
+    job(title="Enable", target_label="s3a://lake/sales/refunds", requested_by_name="bob")
+    assert titles("/jobs/?q=ORDERS") == ["Repair"]
+    assert titles("/jobs/?q=enable") == ["Enable"]
+    assert titles("/jobs/?by=ann") == ["Repair"]
+    assert "failed" not in shown("/jobs/?by=ann")
+
+
+def steps(*names: str) -> list[dict[str, str]]:
+    return [{"name": name, "state": "done", "detail": "", "started": "", "ended": ""} for name in names]
+
+
+def test_a_running_job_says_its_step_the_usual_time_and_what_comes() -> None:
+    for seconds in (10, 17, 90):
+        began = ago(hours=1)
+        job(
+            "succeeded", steps=steps("Check", "Start", "Commit"), started_at=began,
+            finished_at=began + timedelta(seconds=seconds),
+        )  # fmt: skip
+
+    context = shown(f"/jobs/{job('running', steps=steps('Check', 'Start')).pk}/")
+
+    assert context["headline"] == "Step 2 of 3: Start"
+    assert context["usual"].length.total_seconds() == 17
+    assert [(row.name, row.state) for row in context["steps"]][2:] == [("Commit", "next")]
+
+
+def test_a_job_that_goes_another_way_promises_no_step() -> None:
+    job("succeeded", steps=steps("Check", "Start", "Commit"), started_at=ago(hours=1), finished_at=ago(minutes=50))
+
+    context = shown(f"/jobs/{job('running', steps=steps('Check', 'Backfill')).pk}/")
+
+    assert context["headline"] == "Step 2: Backfill"
+    assert len(context["steps"]) == 2
 
 
 def test_a_running_job_is_polled_and_shows_its_steps() -> None:
