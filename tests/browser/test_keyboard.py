@@ -32,7 +32,9 @@ def tab_until(page: "Page", selector: str) -> None:
 def test_from_sign_in_to_a_table(visit, levee):
     page = visit().page
     page.goto(levee.url)
-    page.keyboard.type("viewer")  # the name's field has the focus
+    # The field takes the focus by itself, which may be a moment after the page has loaded.
+    expect(page.locator("[name=username]")).to_be_focused()
+    page.keyboard.type("viewer")
     page.keyboard.press("Tab")
     page.keyboard.type(levee.password)
     page.keyboard.press("Enter")
