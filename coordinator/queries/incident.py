@@ -10,7 +10,7 @@ from django.utils.dateparse import parse_datetime
 from coordinator.models import DeltaTable, TableFinding
 from coordinator.protocols.lost_files import LOUD
 from coordinator.queries.evidence import EvidenceRow, WitnessStatement
-from coordinator.repairs.guides import Guide, guide_of
+from coordinator.repairs.guides import Guide, guide_of, in_words
 from dashboard.alerts.models import Member
 
 NEWEST_COMMITS = 200
@@ -105,7 +105,7 @@ def as_text(table: DeltaTable, incident: Incident, rows: Sequence[EvidenceRow], 
             + (f" at {one.at:%Y-%m-%d %H:%M:%S} UTC" if one.at else "")
             for one in incident.writers
         ),
-        *(f"{number}. {step.title}. {step.says}" for number, step in enumerate(incident.guide.steps, start=1)),
+        in_words(incident.guide.steps),
         address,
     ]
     return "\n".join(lines)

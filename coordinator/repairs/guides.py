@@ -198,7 +198,7 @@ def _kept(look: Mapping[str, Any]) -> str:
     if seen:
         return f"{what} By length and ETag it is the file that Levee saw as version {look['version']:,}."
     if _is_of_one_commit(look):
-        return f"{what} Only one commit ever used that name."
+        return f"{what} Each try of a commit gives its file a name of its own."
     return f"{what} Levee never saw this very file: compare it before anything is put back."
 
 

@@ -144,8 +144,9 @@ def _observe(connection: Connection, lake: Lake, change: ChangeRequest) -> str:
 def _closing(context: JobContext, plan: ChangePlan, execution: Execution, change: ChangeRequest) -> str:
     end = execution.end
     if end is None and isinstance(change, MigrateTtl):
-        store = CommitStore.objects.get(connection=connection_of(context), name=subject_name(change))
-        context.result({"begun": reverse("store-ttl", args=[store.pk])})
+        # The row may have been removed since: what DynamoDB was asked for stands all the same.
+        for store in CommitStore.objects.filter(connection=connection_of(context), name=subject_name(change)):
+            context.result({"begun": reverse("store-ttl", args=[store.pk])})
         return f"{plan.title}: begun. {execution.outcomes[-1].sentence}"
     if end is None:
         return f"{plan.title}: done. {execution.outcomes[-1].sentence}"

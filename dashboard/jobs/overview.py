@@ -17,7 +17,7 @@ BARS = 40
 _FAILED = (JobState.FAILED, JobState.LOST)
 _TOLD = (*_FAILED, JobState.SUCCEEDED, JobState.OVERTAKEN)
 """Ends that say how the work went; one that was cancelled says nothing."""
-_BAR_WIDTH, _BAR_STEP, _BAR_HEIGHT = 4, 6, 16
+_BAR_STEP, _BAR_HEIGHT = 6, 16
 
 
 @dataclass(frozen=True, slots=True)
