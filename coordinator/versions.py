@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from coordinator.models import Commit, Entry
+from coordinator.protocols.names import commit_name
 from lake.delta.facts import Mechanism
 
 # Accepted, and the file it named is gone (delta-storage's crash states and those of the commit coordinator).
@@ -62,7 +63,7 @@ class VersionRow:
 
     @property
     def file_name(self) -> str:
-        return f"{self.version:020d}.json"
+        return commit_name(self.version)
 
     @property
     def meaning(self) -> str:

@@ -10,11 +10,10 @@ from coordinator.coordination.situation import Situation
 from coordinator.protocols.absence import being_checked
 from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.registrations import current_registration
-from coordinator.protocols.verdict import Finding, State
+from coordinator.protocols.verdict import LOUD, Finding, State
 from lake.delta.facts import Mechanism, Registration
 from lake.spark.sql import location_problem
 
-_UNDONE = (State.BLOCKED, State.UNSAFE)
 BACKFILLS = ("backfill", "clear-entries")
 """Repairs that a drop makes first: they lose nothing and finish what a writer left."""
 
@@ -129,7 +128,7 @@ def waiting_check(situation: Situation) -> Check:
 
 def _blocks(finding: Finding) -> bool:
     """What concerns commits that are under way or lost; orphans and settings do not stand in the way."""
-    return finding.state in (*_UNDONE, State.PENDING, State.UNBACKFILLED) and finding.code != "foreign-writer"
+    return finding.state in (*LOUD, State.PENDING, State.UNBACKFILLED) and finding.code != "foreign-writer"
 
 
 def backfills_of(situation: Situation) -> tuple[ChangePlan, ...]:

@@ -9,7 +9,7 @@ from coordinator.coordination.table_checks import half_dropped
 from coordinator.protocols.absence import being_checked
 from coordinator.protocols.coordinator_conf import read_conf
 from coordinator.protocols.registrations import current_registration
-from coordinator.protocols.verdict import State
+from coordinator.protocols.verdict import LOUD
 from coordinator.protocols.wording import accepted_only
 from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF, TABLE_CONF
 from lake.delta.facts import Mechanism, Registration
@@ -91,7 +91,7 @@ def _moved(before: Preflight, after: Situation, commits: int) -> Iterator[Check]
 def _intact(after: Situation) -> Check:
     assert after.repair is not None  # noqa: S101 - proofs has returned otherwise
     verdict = after.repair.verdict
-    if verdict.state in (State.BLOCKED, State.UNSAFE) or verdict.unpublished:
+    if verdict.state in LOUD or verdict.unpublished:
         return failed("Table", verdict.summary)
     if checking := being_checked(verdict):
         return failed("Table", checking)
@@ -143,7 +143,7 @@ def _finish(after: Situation) -> str:
 def _blocked(after: Situation) -> str:
     """What keeps everybody from the table now; "" where nothing does."""
     verdict = after.repair.verdict if after.repair else None
-    return verdict.summary if verdict and verdict.state in (State.BLOCKED, State.UNSAFE) else ""
+    return verdict.summary if verdict and verdict.state in LOUD else ""
 
 
 def snapshot(situation: Situation) -> dict[str, object]:

@@ -23,6 +23,10 @@ class State(StrEnum):
         return list(State).index(self)
 
 
+LOUD = (State.BLOCKED, State.UNSAFE)
+"""States in which somebody has to act now."""
+
+
 class Severity(StrEnum):
     """How loud a finding is."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coordinator.models import CommitStore, DeltaTable, Entry
+from coordinator.protocols.names import commit_name
 from coordinator.versions import UNPUBLISHED, VersionRow, VersionState
 from dashboard.web.states import look_of
 from lake.delta.facts import Mechanism
@@ -84,7 +85,7 @@ def _first_eight(uuid: "re.Match[str]") -> str:
 
 
 def commit_file(version: int) -> str:
-    return short(f"{version:020d}.json")
+    return short(commit_name(version))
 
 
 def _log_store(table: DeltaTable, versions: Sequence[VersionRow]) -> list[EvidenceRow]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from django.utils.dateparse import parse_datetime
 
 from coordinator.models import DeltaTable, TableFinding
-from coordinator.protocols.lost_files import LOUD
+from coordinator.protocols.verdict import LOUD
 from coordinator.queries.evidence import EvidenceRow, WitnessStatement
 from coordinator.repairs.guides import Guide, guide_of, in_words
 from dashboard.alerts.models import Member

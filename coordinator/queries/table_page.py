@@ -10,8 +10,7 @@ from django.utils import timezone
 from coordinator.charts import NEWEST_VERSIONS, Timeline, timeline
 from coordinator.documents import open_findings
 from coordinator.models import Commit, DeltaTable, Entry, TableFinding
-from coordinator.protocols.lost_files import LOUD
-from coordinator.protocols.verdict import State
+from coordinator.protocols.verdict import LOUD, State
 from coordinator.queries.evidence import EvidenceRow, evidence, short
 from coordinator.queries.incident import Incident, incident_of
 from coordinator.queries.table_list import MECHANISM_WORDS

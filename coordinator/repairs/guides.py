@@ -10,7 +10,9 @@ from datetime import datetime
 from typing import Any
 
 from coordinator.models import TableFinding
-from coordinator.protocols.lost_files import LOUD, OF_A_FILE_THAT_IS_THERE, OLDER_VERSIONS, commit_file
+from coordinator.protocols.lost_files import OF_A_FILE_THAT_IS_THERE, OLDER_VERSIONS
+from coordinator.protocols.names import commit_name
+from coordinator.protocols.verdict import LOUD
 from coordinator.protocols.wording import counted, joined, thousands
 from coordinator.repairs.offers import NoOffer, Offer, offers_of, without_repair
 
@@ -221,7 +223,7 @@ def _commands(look: Mapping[str, Any], *, is_there: bool) -> Iterator[str]:
 
 def _is_of_one_commit(look: Mapping[str, Any]) -> bool:
     """Temp and staged files have names of their own; a commit file has that of its version."""
-    return _name(look) != commit_file(int(look["version"]))
+    return _name(look) != commit_name(int(look["version"]))
 
 
 def _noun(look: Mapping[str, Any]) -> str:

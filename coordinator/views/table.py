@@ -9,7 +9,7 @@ from coordinator.actions import observe_table
 from coordinator.coordination.offers import coordination_offers
 from coordinator.documents import open_findings
 from coordinator.models import DeltaTable
-from coordinator.protocols.lost_files import LOUD
+from coordinator.protocols.verdict import LOUD
 from coordinator.queries import table_page as queries
 from coordinator.queries.incident import as_text
 from coordinator.queries.known_version import known_version

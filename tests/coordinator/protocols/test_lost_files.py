@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from coordinator.protocols.diagnosis import diagnose
-from coordinator.protocols.lost_files import MOST_FILES, commit_file, lost_files, was_seen
+from coordinator.protocols.lost_files import MOST_FILES, lost_files, was_seen
+from coordinator.protocols.names import commit_name
 from coordinator.protocols.verdict import Absence, Finding, Severity, State, Verdict
 from lake.delta.facts import Provenance
 from tests.builders.facts import (
@@ -32,13 +33,13 @@ def names(verdict: Verdict, code: str) -> list[str]:
 def test_of_a_lost_commit_both_its_file_and_the_accepted_temp_file_are_missed() -> None:
     temps = [temp_name(version) for version in range(3)]
     verdict = diagnose(log_store_facts(listing(range(3), temp=temps), *(entry(version) for version in range(4))))
-    assert names(verdict, "C7") == [commit_file(3), temp_name(3)]
+    assert names(verdict, "C7") == [commit_name(3), temp_name(3)]
 
 
 def test_a_staged_file_may_lie_in_either_folder() -> None:
     verdict = diagnose(coordinated_facts(listing(range(4)), registration(4, coordinator_commit(4))))
     bare = coordinator_commit(4).file_name
-    assert names(verdict, "K7") == [commit_file(4), f"_staged_commits/{bare}", f"_commits/{bare}"]
+    assert names(verdict, "K7") == [commit_name(4), f"_staged_commits/{bare}", f"_commits/{bare}"]
 
 
 def loud(state: State = State.BLOCKED, *absent: Absence) -> Finding:
@@ -61,22 +62,22 @@ def test_a_quiet_finding_misses_nothing_worth_a_request() -> None:
 
 
 def test_the_file_that_was_seen_is_known_by_length_and_etag() -> None:
-    assert was_seen(SEEN, commit_file(7), 573, "c07a")
+    assert was_seen(SEEN, commit_name(7), 573, "c07a")
     assert was_seen(SEEN, temp_name(7), 573, "a001")
 
 
 @pytest.mark.parametrize(
     ("known", "name", "size", "etag"),
     [
-        (None, commit_file(7), 573, "c07a"),
-        (SEEN, commit_file(7), 574, "c07a"),
-        (SEEN, commit_file(7), 573, "other"),
+        (None, commit_name(7), 573, "c07a"),
+        (SEEN, commit_name(7), 574, "c07a"),
+        (SEEN, commit_name(7), 573, "other"),
         (SEEN, temp_name(7), 573, "c07a"),
         (SEEN, temp_name(7), 574, "a001"),
         (SEEN, temp_name(7, "another"), 573, "a001"),
-        (replace(SEEN, disputed=True), commit_file(7), 573, "c07a"),
+        (replace(SEEN, disputed=True), commit_name(7), 573, "c07a"),
         (replace(SEEN, disputed=True), temp_name(7), 573, "a001"),
-        (replace(SEEN, differs_etag="c07a"), commit_file(7), 573, "c07a"),
+        (replace(SEEN, differs_etag="c07a"), commit_name(7), 573, "c07a"),
     ],
 )
 def test_nothing_else_is_taken_for_it(known: Any, name: str, size: int, etag: str) -> None:
