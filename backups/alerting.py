@@ -66,6 +66,9 @@ def failed_runs() -> Iterator[Problem]:
             last.finished_at or last.created_at,
             meaning=last.sentence,
             advice="The run's page groups what is missing by cause and says what to do.",
+            title="A backup failed" if is_failed else "A backup left gaps",
+            path=reverse("backup-run", args=[last.pk]),
+            link="See the run",
         )
 
 
@@ -113,6 +116,9 @@ def _problem(
     since: datetime,
     meaning: str,
     advice: str,
+    title: str = "",
+    link: str = "",
+    path: str = "",
 ) -> Problem:
     return Problem(
         kind=kind.name,
@@ -122,8 +128,13 @@ def _problem(
         measure=measure,
         headline=headline,
         since=since,
+        title=title,
+        subject=plan.name,
+        next_step=advice,
         meaning=meaning,
         advice=advice,
+        path=path or reverse("backup-plan", args=[plan.name]),
+        link=link or "See the plan",
         connection=plan.vault_connection_id,
         plan=plan.name,
         also_tell=tuple(map(str, plan.notify)),

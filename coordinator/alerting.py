@@ -10,11 +10,13 @@ from django.db.models import Max, Q
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 
-from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, TableFinding
+from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, TableFinding, TtlMigration
 from coordinator.observation.passes import looked_at
 from coordinator.observation.settings_of_aws import judge_by_clock
 from coordinator.protocols.deadlines import WARNED_BEFORE
+from coordinator.protocols.titles import is_of_its_own, title_of
 from coordinator.protocols.verdict import State
+from coordinator.queries.next_step import next_step
 from coordinator.repairs.guides import guide_of, in_words
 from dashboard.alerts.problems import Problem, ProblemKind, ProblemSeverity, register_source
 
@@ -39,6 +41,20 @@ _SEVERITIES: Mapping[str, ProblemSeverity] = {
 }  # fmt: skip
 
 
+_SETTING_STEPS: Mapping[str, str] = {
+    "lifecycle-reaches-data": "Narrow the rule, or disable it, before it acts.",
+    "lifecycle-reaches-log": "Narrow the rule, or disable it, before it acts.",
+    "lifecycle-takes-old-version": "Bring the lost file back before the rule takes its old version.",
+    "lifecycle-takes-unpublished": "Publish what waits, or disable the rule, before it acts.",
+    "lifecycle-too-short": "Give temp files more days.",
+    "ttl-off": "Turn TTL on for expireTime.",
+    "ttl-on-commit-time": "Move TTL to expireTime.",
+    "ttl-on-coordinator": "Turn TTL off.",
+    "ttl-wrong-attribute": "Move TTL to expireTime.",
+}
+"""The first thing to do about a finding of a store or bucket."""
+
+
 def lake_problems(now: datetime) -> Iterator[Problem]:
     """Yield every problem of every connection."""
     yield from table_problems(now)
@@ -59,10 +75,12 @@ def waiting_commits(now: datetime) -> Iterator[Problem]:
     waiting = DeltaTable.objects.filter(
         gone_at=None, oldest_unpublished_at__isnull=False, state__in=(State.PENDING, State.UNBACKFILLED)
     )
+    found = TableFinding.objects.filter(resolved_at=None, state__in=(State.PENDING, State.UNBACKFILLED))
+    by_table = {finding.table_id: finding for finding in found.filter(table__in=waiting).order_by("-version")}
     for table in waiting.select_related("connection").order_by("pk").iterator(chunk_size=1_000):
         since = table.oldest_unpublished_at
         if since is not None:
-            yield _of_waiting(table, since, now)
+            yield _of_waiting(table, by_table.get(table.pk), since, now)
 
 
 def setting_problems(now: datetime) -> Iterator[Problem]:
@@ -72,9 +90,10 @@ def setting_problems(now: datetime) -> Iterator[Problem]:
     time has passed.
     """
     judge_by_clock(now)
+    moving = frozenset(TtlMigration.objects.filter(finished_at=None).values_list("store", flat=True))
     troubled = Q(state_rank__lte=State.ATTENTION.rank) | Q(error_at__isnull=False)
     for store in CommitStore.objects.filter(troubled).select_related("connection").order_by("pk"):
-        yield from _of_settings(store, "commit store", reverse("store", args=[store.pk]), now)
+        yield from _of_settings(store, "commit store", reverse("store", args=[store.pk]), now, store.pk in moving)
     for bucket in Bucket.objects.select_related("connection").order_by("pk"):
         yield from _of_settings(bucket, "bucket", reverse("bucket", args=[bucket.pk]), now)
 
@@ -96,8 +115,9 @@ def late_looks(now: datetime) -> Iterator[Problem]:
             severity="critical",
             measure=(now - since).total_seconds() / 60,
             headline=f"{connection.name} has not been looked at since {since:%d %b %H:%M} UTC.",
-            cause_headline="{count} connections are not being looked at.",
             since=since,
+            subject=connection.name,
+            next_step="Look whether worker-aws runs, and whether it may still read.",
             meaning="Every page shows what was true then. Nothing that happened since is known.",
             advice="Look at the last passes and at worker-aws: is it running, and may it still read?",
             facts=(("Connection", connection.name), ("Looks every", f"{settings.OBSERVE_EVERY_SECONDS} s")),
@@ -113,31 +133,35 @@ def looks_are_fresh(now: datetime) -> bool:
 
 
 def _of_finding(finding: TableFinding, now: datetime) -> Problem:
-    table = finding.table
-    guide = guide_of(finding)
+    table, guide = finding.table, guide_of(finding)
+    own = f" {finding.state}" if is_of_its_own(finding.code, finding.state) else ""
+    step = next_step(finding, guide)
     return Problem(
         kind=FINDING.name,
         key=f"finding:{finding.pk}",
-        cause=f"{finding.code} {table.connection.name}",
+        cause=f"{finding.code}{own} {table.connection.name}",
         severity=_severity(finding.severity),
         measure=(now - finding.opened_at).total_seconds() / 60,
         headline=f"{table.name}: {finding.summary}",
-        cause_headline=f"{{count}} tables of {table.connection.name} have one trouble ({finding.code}): "
-        f"{finding.summary}",
         since=finding.opened_at,
+        title=title_of(finding.code, finding.state),
+        subject=table.name,
+        code=finding.code,
+        next_step=step.says,
         meaning=finding.meaning,
         advice=in_words(guide.steps),
         warning=" ".join(f"{one.title}: {one.reason}" for one in guide.never[:MOST_WARNINGS]),
         facts=(("Table", table.uri), ("State", State(finding.state).value), *_evidence(finding.evidence)),
-        path=reverse("table", args=[table.pk]),
-        link="See the table",
+        path=step.path,
+        link=step.label,
         connection=table.connection_id,
         uri=table.uri,
     )
 
 
-def _of_waiting(table: DeltaTable, since: datetime, now: datetime) -> Problem:
+def _of_waiting(table: DeltaTable, finding: TableFinding | None, since: datetime, now: datetime) -> Problem:
     is_pending = table.state == State.PENDING
+    step = next_step(finding) if finding else None
     word = "pending" if is_pending else "not backfilled"
     return Problem(
         kind=(PENDING if is_pending else UNBACKFILLED).name,
@@ -146,44 +170,60 @@ def _of_waiting(table: DeltaTable, since: datetime, now: datetime) -> Problem:
         severity="warning",
         measure=(now - since).total_seconds() / 60,
         headline=f"{table.name} has a commit that is {word} since {since:%d %b %H:%M} UTC.",
-        cause_headline=f"{{count}} tables of {table.connection.name} have commits that are {word}.",
         since=since,
+        subject=table.name,
+        code=finding.code if finding else "",
+        next_step=step.says if step else "",
         meaning=table.summary,
         facts=(
             ("Table", table.uri),
             ("Published", str(table.published_version)),
             ("Accepted", str(table.accepted_version)),
         ),
-        path=reverse("table", args=[table.pk]),
-        link="See the table",
+        path=step.path if step else reverse("table", args=[table.pk]),
+        link=step.label if step else "See the table",
         connection=table.connection_id,
         uri=table.uri,
     )
 
 
-def _of_settings(thing: CommitStore | Bucket, what: str, path: str, now: datetime) -> Iterator[Problem]:
+def _of_settings(
+    thing: CommitStore | Bucket, what: str, path: str, now: datetime, is_moving: bool = False
+) -> Iterator[Problem]:
     found = thing.facts.get("findings") if isinstance(thing.facts, dict) else None
     for number, finding in enumerate(found if isinstance(found, list) else []):
-        evidence = finding.get("evidence") or {}
+        evidence, code = finding.get("evidence") or {}, str(finding.get("code", ""))
         bites_at = parse_datetime(str(evidence.get("first_bites_at") or evidence.get("bites_at") or ""))
-        severity = _severity_of_setting(str(finding.get("state")), bites_at, now)
+        state = str(finding.get("state"))
+        severity = _severity_of_setting(state, bites_at, now)
         if severity is None:
             continue
+        counts_down = bites_at is not None and not _is_unsafe_already(state, evidence)
+        is_moving_ttl = is_moving and code.startswith("ttl-")
         yield Problem(
-            kind=(HAZARD if bites_at else SETTING).name,
+            kind=(HAZARD if counts_down else SETTING).name,
             key=f"{what}:{thing.pk}:{finding.get('code', number)}:{evidence.get('rule', '')}",
             cause=f"{finding.get('code', 'setting')} {thing.connection.name}"[:200],
             severity=severity,
-            measure=(bites_at - now).total_seconds() / 86_400 if bites_at else 1,
+            measure=(bites_at - now).total_seconds() / 86_400 if bites_at and counts_down else 1,
             headline=f"The {what} {thing.name}: {finding.get('summary', '')}",
             since=thing.observed_at or now,
+            title=title_of(code, state),
+            subject=thing.name,
+            code=code,
+            next_step="TTL is being moved to expireTime." if is_moving_ttl else _SETTING_STEPS.get(code, ""),
             meaning=str(finding.get("meaning") or ""),
             facts=((what.capitalize(), thing.name), *_evidence(evidence)),
-            path=path,
-            link=f"See the {what}",
+            path=reverse("store-ttl", args=[thing.pk]) if is_moving_ttl else path,
+            link="See the move" if is_moving_ttl else f"See the {what}",
             connection=thing.connection_id,
             uri=f"s3a://{thing.name}/" if what == "bucket" else "",
         )
+
+
+def _is_unsafe_already(state: str, evidence: Mapping[str, Any]) -> bool:
+    """Whether the setting is unsafe at any distance: what a rule takes of a published log or data is still needed."""
+    return state == State.UNSAFE and "first_bites_at" in evidence
 
 
 def _severity_of_setting(state: str, bites_at: datetime | None, now: datetime) -> ProblemSeverity | None:

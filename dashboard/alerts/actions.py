@@ -1,5 +1,7 @@
 """What people may do about alerts: acknowledge one, change rules and recipients, send a test, stop their own mails."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 
@@ -56,6 +58,21 @@ def acknowledge(actor: Actor, alert: Alert, reason: str, until: datetime) -> Non
         if not won:
             raise NotNow("This alert is over: there is nothing to acknowledge.")
         _record(actor, ACKNOWLEDGE, "alert", alert.pk, alert.headline, after={"until": until, "reason": reason})
+
+
+def acknowledge_all(actor: Actor, alerts: Sequence[Alert], reason: str, until: datetime) -> int:
+    """Acknowledge several for one reason; returns how many, without those that are over.
+
+    Raises NotAllowed before the first where one of them is not the actor's to acknowledge.
+    """
+    for alert in alerts:
+        require(actor, ACKNOWLEDGE, target=alert.headline, connection=alert.connection)
+    done = 0
+    for alert in alerts:
+        with suppress(NotNow):
+            acknowledge(actor, alert, reason, until)
+            done += 1
+    return done
 
 
 def reopen(actor: Actor, alert: Alert) -> None:

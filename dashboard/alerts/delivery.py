@@ -13,9 +13,11 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from django.db import transaction
 from django.db.models import F, QuerySet
 
 from dashboard.alerts.models import Message, MessageState, Recipient
+from dashboard.alerts.outbox import MAIL
 
 LONGEST_PAUSE = timedelta(hours=1)
 GIVES_UP_AFTER = timedelta(days=3)
@@ -49,7 +51,7 @@ Render = Callable[[Message, datetime], None]
 
 
 def deliver_due(now: datetime, transports: Mapping[str, MessageTransport], render: Render) -> int:
-    """Send what is due; returns how many were sent. Channels without a transport wait.
+    """Send what is due, one mail a person and call; returns how many were sent. Channels without a transport wait.
 
     Where a server makes every message wait for its answer, the next call goes on: this worker has other work.
     """
@@ -74,6 +76,7 @@ def _deliver(key: int, now: datetime, transports: Mapping[str, MessageTransport]
     waiting = Message.objects.filter(pk=key, state=MessageState.WAITING)
     if not waiting.update(state=MessageState.SENDING, claimed_at=now, handed_over_at=None, attempts=F("attempts") + 1):
         return False
+    _fold(key, now)
     message = Message.objects.select_related("alert__rule", "alert__connection", "recipient").get(pk=key)
     mine = Message.objects.filter(pk=key, state=MessageState.SENDING, claimed_at=now)
     try:
@@ -94,6 +97,19 @@ def _deliver(key: int, now: datetime, transports: Mapping[str, MessageTransport]
     mine.update(state=MessageState.SENT, finished_at=now, error="")
     _note(message, sent_at=now)
     return True
+
+
+def _fold(key: int, now: datetime) -> None:
+    """Let the claimed mail say what else of alerts is due to its address, so that much trouble is one mail."""
+    with transaction.atomic():
+        lead = Message.objects.filter(pk=key, channel=MAIL, alert__isnull=False).first()
+        if lead is None:
+            return
+        due = Message.objects.filter(state=MessageState.WAITING, due_at__lte=now, channel=MAIL, alert__isnull=False)
+        keys = list(due.filter(address=lead.address).order_by("pk").values_list("pk", flat=True)[:AT_ONCE])
+        due.filter(pk__in=keys).update(state=MessageState.FOLDED, folded_into=lead, finished_at=now)
+        # A mail that waited for another try may itself have others in it.
+        Message.objects.filter(folded_into__in=keys).update(folded_into=lead)
 
 
 def _hand_over(mine: "QuerySet[Message]", now: datetime) -> None:

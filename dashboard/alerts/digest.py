@@ -1,4 +1,4 @@
-"""The digest: once a day or a week, what is open, what ended, and what was sent, in one mail to each who wants it."""
+"""The digest: once a day or a week, what is active, what ended, and what was sent, in one mail to each who wants it."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -56,18 +56,18 @@ def digest_of(since: datetime, now: datetime) -> tuple[str, str]:
     """Return subject and text of a digest about what happened since."""
     content = _content(since, now)
     open_now, ended = content["open_count"], content["ended_count"]
-    subject = f"[Levee] {open_now:,} open, {ended:,} over since {since:%d %b %H:%M} UTC"
+    subject = f"[Levee] {open_now:,} active, {ended:,} resolved since {since:%d %b %H:%M} UTC"
     return subject, render_to_string("alerts/digest.txt", content)
 
 
 def _content(since: datetime, now: datetime) -> dict[str, object]:
-    is_open = Alert.objects.filter(resolved_at=None).order_by("opened_at")
+    is_open = Alert.objects.filter(resolved_at=None)
     ended = Alert.objects.filter(resolved_at__gte=since).order_by("resolved_at")
     sent = Message.objects.filter(finished_at__gte=since).order_by().values_list("state").annotate(number=Count("pk"))
     return {
         "since": since,
         "now": now,
-        "open": sorted(is_open[: LISTED * 4], key=lambda alert: alert.severity != "critical")[:LISTED],
+        "open": is_open.order_by("rank", "opened_at")[:LISTED],
         "open_count": is_open.count(),
         "ended": ended[:LISTED],
         "ended_count": ended.count(),

@@ -21,6 +21,8 @@ SETTLES_AFTER = timedelta(minutes=5)
 """An alert is over when none of its problems was seen for this long: what flickers is one alert."""
 RETURNS_WITHIN = timedelta(hours=24)
 """The same cause within a day is told as having returned, in the thread of the first."""
+MOST_NAMED = 5
+"""So many of an alert's problems are named where it is listed."""
 
 logger = logging.getLogger(__name__)
 
@@ -130,7 +132,7 @@ def _resolve(alert: Alert, now: datetime) -> bool:
         if won:
             alert.members.filter(gone_at=None).update(gone_at=now)
             # Who has not heard of it yet need not hear of it any more.
-            waiting = alert.messages.filter(state=MessageState.WAITING)
+            waiting = alert.messages.filter(state=MessageState.WAITING, folded=None)
             waiting.update(state=MessageState.DROPPED, finished_at=now, error="It was over before this was due.")
             alert.refresh_from_db()
             outbox.queue(alert, Message.Reason.RESOLVED, 1, now)
@@ -190,16 +192,21 @@ def _escalate(now: datetime) -> int:
 
 
 def _texts(group: ProblemGroup, now: datetime) -> dict[str, object]:
-    first = group.first
+    first, is_one = group.first, len(group.problems) == 1
     return {
         "severity": group.severity,
+        "rank": SEVERITIES[::-1].index(group.severity),
+        "title": group.title[:100],
+        "code": first.code[:60],
         "headline": group.headline,
+        "next_step": group.next_step[:400],
+        "subjects": [[problem.subject, problem.path.partition("#")[0]] for problem in group.problems[:MOST_NAMED]],
         "meaning": first.meaning,
         "advice": first.advice,
         "warning": first.warning,
         "facts": [list(fact) for fact in first.facts],
-        "path": first.path[:400],
-        "link": first.link[:100],
+        "path": first.path[:400] if is_one else "",
+        "link": first.link[:100] if is_one else "",
         "also_tell": sorted({address for problem in group.problems for address in problem.also_tell}),
         "count": len(group.problems),
         "seen_at": now,

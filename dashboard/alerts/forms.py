@@ -14,16 +14,20 @@ from dashboard.alerts.problems import SEVERITIES, ProblemKind, kind_named, kinds
 from dashboard.alerts.webhook import NotAllowedThere, check_url
 from dashboard.connections.models import Connection
 
-ENDS = (("1", "in an hour"), ("4", "in 4 hours"), ("24", "in a day"), ("168", "in a week"), ("720", "in 30 days"))
+ENDS = (("1", "for an hour"), ("4", "for 4 hours"), ("24", "for a day"), ("168", "for a week"), ("720", "for 30 days"))
 MOST_HOURS = 720
 _SELECT = forms.Select(attrs={"class": "input"})
 
 
 class AcknowledgeForm(forms.Form):
-    """Why an alert may be silent, and until when."""
+    """Why nobody is to be reminded, and for how long."""
 
     reason = forms.CharField(max_length=500)
     hours = forms.ChoiceField(choices=ENDS)
+
+    @property
+    def length(self) -> str:
+        return dict(ENDS)[self.cleaned_data["hours"]]
 
     @property
     def until(self) -> Any:

@@ -77,7 +77,8 @@ class MailServer:
 
 
 def as_mail(message: Message) -> EmailMultiAlternatives:
-    """Return the mail with its headers; messages of one alert, and of its returns, share a thread.
+    """Return the mail with its headers; messages of one alert, and of its returns, share a thread. A mail that tells of
+    several begins one of its own.
 
     Raises NotSent (final) for an address that is none.
     """
@@ -87,7 +88,7 @@ def as_mail(message: Message) -> EmailMultiAlternatives:
         "Message-ID": f"<{message.message_id}@{domain}>",
         "Auto-Submitted": "auto-generated",
     }
-    if message.alert is not None:
+    if message.alert is not None and not message.folded.exists():
         thread = f"<alert-{first_of_thread(message.alert).pk}@{domain}>"
         headers |= {"In-Reply-To": thread, "References": thread}
     if settings.PUBLIC_URL:

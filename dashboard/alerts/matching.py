@@ -37,13 +37,35 @@ class ProblemGroup:
     @property
     def headline(self) -> str:
         """One sentence for all of them."""
-        count = len(self.problems)
-        if count == 1:
+        if len(self.problems) == 1:
             return self.first.headline[:400]
-        if self.first.cause_headline:
-            return self.first.cause_headline.replace("{count}", f"{count:,}")[:400]
-        others = count - 1
-        return f"{self.first.headline[:340]} And {others:,} {'other' if others == 1 else 'others'} of the same cause."
+        return f"{self.title}: {listed(self.subjects)}."[:400]
+
+    @property
+    def title(self) -> str:
+        """The sort of trouble, in a few words."""
+        kind = kind_named(self.first.kind)
+        return self.first.title or (kind.words if kind else self.first.kind)
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """What they are about, in their order."""
+        return tuple(problem.subject or problem.headline.rstrip(".") for problem in self.problems)
+
+    @property
+    def next_step(self) -> str:
+        """The first thing to do: one for all of them, or that of the first with its name."""
+        steps = {problem.next_step for problem in self.problems}
+        first = self.first.next_step
+        if len(steps) == 1 or not first:
+            return first
+        return f"{self.subjects[0]}: {first}"
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """Some names, and how many more there are."""
+    more = len(names) - most
+    return f"{', '.join(names[:most])}{f' and {more:,} more' if more > 0 else ''}"
 
 
 def groups_of(problems: Iterable[Problem], rules: Sequence[Rule]) -> list[ProblemGroup]:

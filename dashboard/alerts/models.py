@@ -9,6 +9,10 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from dashboard.web.text import shortened
+
+LONGEST_NAME = 89
+
 
 def shown_place(address: str) -> str:
     """Return a mail address as it is, and of a URL the origin: the rest of a webhook's URL is what lets one in."""
@@ -99,12 +103,17 @@ class Alert(models.Model):
     connection = models.ForeignKey("connections.Connection", null=True, on_delete=models.SET_NULL)
     state = models.CharField(max_length=16, choices=AlertState.choices, default=AlertState.OPEN)
     severity = models.CharField(max_length=16)
+    rank = models.PositiveSmallIntegerField(default=1, help_text="of the severity; 0 is critical")
+    title = models.CharField(max_length=100, blank=True, help_text="the sort of trouble, in a few words")
+    code = models.CharField(max_length=60, blank=True, help_text="of the finding, where there is one")
+    subjects = models.JSONField(default=list, help_text="[[name, path], ...]: what it is about, the first few")
     headline = models.CharField(max_length=400)
+    next_step = models.CharField(max_length=400, blank=True)
     meaning = models.TextField(blank=True)
     advice = models.TextField(blank=True)
     warning = models.TextField(blank=True)
     facts = models.JSONField(default=list, help_text="[[label, value], ...]")
-    path = models.CharField(max_length=400, blank=True)
+    path = models.CharField(max_length=400, blank=True, help_text="of the first step; empty where it has several")
     link = models.CharField(max_length=100, blank=True, help_text="what the button says")
     also_tell = models.JSONField(default=list, help_text="addresses besides those of the rule")
     count = models.PositiveIntegerField(default=1)
@@ -136,6 +145,21 @@ class Alert(models.Model):
         return self.headline
 
     @property
+    def name(self) -> str:
+        """What it is called in one line, at most LONGEST_NAME characters."""
+        names = [str(subject[0]) for subject in self.subjects if subject[0]]
+        if not self.title:
+            return shortened(self.headline, LONGEST_NAME)
+        more = f" and {self.count - 1:,} more" if self.count > 1 else ""
+        about = shortened(f": {names[0]}", LONGEST_NAME - len(self.title) - len(more)) if names else ""
+        return f"{self.title}{about}{more}"
+
+    @property
+    def unnamed(self) -> int:
+        """How many problems there are besides those that `subjects` names."""
+        return max(self.count - len(self.subjects), 0)
+
+    @property
     def is_resolved(self) -> bool:
         return self.resolved_at is not None
 
@@ -163,6 +187,7 @@ class MessageState(models.TextChoices):
     WAITING = "waiting", "waiting"
     SENDING = "sending", "being sent"
     SENT = "sent", "sent"
+    FOLDED = "folded", "in another mail"
     DROPPED = "dropped", "not needed any more"
     FAILED = "failed", "given up"
     UNKNOWN = "unknown", "perhaps sent"
@@ -186,6 +211,9 @@ class Message(models.Model):
     recipient = models.ForeignKey(Recipient, null=True, on_delete=models.SET_NULL, related_name="messages")
     channel = models.CharField(max_length=16, help_text="mail, webhook, slack")
     address = models.CharField(max_length=500)
+    folded_into = models.ForeignKey(
+        "self", null=True, on_delete=models.CASCADE, related_name="folded", help_text="the mail that says this too"
+    )
     state = models.CharField(max_length=16, choices=MessageState.choices, default=MessageState.WAITING)
     created_at = models.DateTimeField()
     due_at = models.DateTimeField(db_index=True)

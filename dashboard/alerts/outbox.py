@@ -13,6 +13,8 @@ from dashboard.accounts.roles import Role
 from dashboard.alerts.models import Alert, Message, MessageState, Recipient, RecipientKind, Rule
 
 MAIL = "mail"
+FIRST_LOOK = timedelta(minutes=10)
+"""What is found so soon after a connection was added was there before: it is told at the end of this time, at once."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,14 @@ def destinations(alert: Alert, reason: Message.Reason) -> list[Destination]:
 
 
 def due_at(alert: Alert, reason: Message.Reason, now: datetime) -> datetime:
-    """Return when it may go out: now, or for what is not critical the end of the rule's quiet hours."""
+    """Return when it may go out: now, or at the end of the first look, or for what is not critical at the end of the
+    rule's quiet hours."""
+    added_at = alert.connection.created_at if alert.connection else None
+    is_first_look = reason is Message.Reason.OPENED and added_at is not None
+    at = max(now, added_at + FIRST_LOOK) if is_first_look and added_at else now
     if alert.rule is None or alert.severity == "critical" or reason is Message.Reason.ESCALATED:
-        return now
-    return quiet_end(alert.rule, now) or now
+        return at
+    return quiet_end(alert.rule, at) or at
 
 
 def quiet_end(rule: Rule, now: datetime) -> datetime | None:

@@ -34,13 +34,30 @@ class ProblemKind:
     def reaches(self, measure: float, threshold: float) -> bool:
         return measure <= threshold if self.is_countdown else measure >= threshold
 
+    @property
+    def asks(self) -> str:
+        """The label of a field for the threshold."""
+        if self.is_countdown:
+            return f"Tell so many {self.unit} before"
+        return "Tell from so many on" if self.unit == "count" else f"Tell after so many {self.unit}"
+
+    def in_words(self, threshold: float) -> str:
+        """When a rule with this threshold tells, with its unit."""
+        if self.unit == "count":
+            return "at once" if self.most <= 1 else f"from {threshold:,g} on"
+        unit = self.unit.removesuffix("s") if threshold == 1 else self.unit
+        length = f"{threshold:,g} {unit}"
+        return f"{length} before" if self.is_countdown else f"after {length}" if threshold else "at once"
+
 
 @dataclass(frozen=True)
 class Problem:
     """Something that is wrong now. `key` is the same for as long as it lasts; problems of one `cause` share an alert.
 
-    Texts are plain sentences; `path` is the console's page about it. `uri` and `plan` are what scopes are compared
-    with; `since` (UTC) is when it began, as far as known.
+    `title` is the sort of trouble in a few words (empty: those of the kind) and `subject` what it is about, such as the
+    name of a table; `code` is the finding's. `headline`, `meaning` and `advice` are plain sentences. `path` is the
+    console's page on which the first step is taken, and `link` what its button says. `uri` and `plan` are what scopes
+    are compared with; `since` (UTC) is when it began, as far as known.
     """
 
     kind: str
@@ -50,6 +67,10 @@ class Problem:
     measure: float
     headline: str
     since: datetime
+    title: str = ""
+    subject: str = ""
+    code: str = ""
+    next_step: str = ""
     meaning: str = ""
     advice: str = ""
     warning: str = ""
@@ -61,8 +82,6 @@ class Problem:
     plan: str = ""
     also_tell: tuple[str, ...] = ()
     """Mail addresses that are told besides whom the rule names."""
-    cause_headline: str = ""
-    """What to say of several of the same cause, `{count}` being how many; empty: the first one's own headline."""
 
 
 Source = Callable[[datetime], Iterable[Problem]]

@@ -1,31 +1,62 @@
 """Reading alerts, rules, recipients and messages for pages and commands."""
 
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, TypedDict
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from dashboard.alerts.models import Alert, Message, Recipient, Rule
+from dashboard.alerts.models import Alert, AlertState, Member, Message, Recipient, Rule
+from dashboard.alerts.problems import kind_named
 from dashboard.web.navigation import NavCount
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 
+WORST = Sort("worst", (Column("rank"), Column("since"), Column("id")))
 NEWEST = Sort("newest", (Column("opened_at", descending=True), Column("id", descending=True)))
 NEWEST_MESSAGE = Sort("newest", (Column("id", descending=True),))
 MEMBERS_SHOWN = 50
 
 
-def alerts(state: str, connection: int | None) -> QuerySet[Alert]:
-    """Return alerts of a state, or of `active`: open and acknowledged; of a connection they or none belong to."""
+@dataclass(frozen=True, slots=True)
+class AlertFilter:
+    """Which alerts a list shows: of a state, or `active` (open and acknowledged); of `connection` and of none.
+
+    Empty fields do not narrow. `q` is a part of a title, headline or name, or the code of a finding.
+    """
+
+    state: str = "active"
+    q: str = ""
+    severity: str = ""
+    kind: str = ""
+    connection: int | None = None
+
+    @property
+    def narrows(self) -> bool:
+        return bool(self.q or self.severity or self.kind)
+
+
+def alerts(chosen: AlertFilter) -> QuerySet[Alert]:
+    """Return the alerts that `chosen` lets through, in no order."""
     rows = Alert.objects.select_related("connection", "rule")
-    if state == "active":
+    if chosen.state == "active":
         rows = rows.filter(resolved_at=None)
-    elif state:
-        rows = rows.filter(state=state)
-    return rows.filter(Q(connection=connection) | Q(connection=None)) if connection is not None else rows
+    elif chosen.state:
+        rows = rows.filter(state=chosen.state)
+    if chosen.connection is not None:
+        rows = rows.filter(Q(connection=chosen.connection) | Q(connection=None))
+    exact = {"severity": chosen.severity, "kind": chosen.kind}
+    rows = rows.filter(**{field: value for field, value in exact.items() if value})
+    if not chosen.q:
+        return rows
+    of_a_member = Member.objects.filter(alert=OuterRef("pk"), headline__icontains=chosen.q)
+    words = Q(title__icontains=chosen.q) | Q(headline__icontains=chosen.q) | Q(code__iexact=chosen.q)
+    return rows.filter(words | Exists(of_a_member))
 
 
-def alert_page(state: str, connection: int | None, after: str, size: int) -> Page[Alert]:
-    return keyset_page(alerts(state, connection), NEWEST, after, size)
+def alert_page(chosen: AlertFilter, after: str, size: int) -> Page[Alert]:
+    """One page: worst first, then longest open; what is resolved newest first."""
+    sort = NEWEST if chosen.state == AlertState.RESOLVED else WORST
+    return keyset_page(alerts(chosen), sort, after, size)
 
 
 def message_page(state: str, after: str, size: int) -> Page[Message]:
@@ -33,10 +64,18 @@ def message_page(state: str, after: str, size: int) -> Page[Message]:
     return keyset_page(rows.filter(state=state) if state else rows, NEWEST_MESSAGE, after, size)
 
 
-def counts(connection: int | None) -> dict[str, int]:
-    """Return how many alerts are in each state."""
-    rows = alerts("", connection).order_by().values_list("state").annotate(number=Count("pk"))
-    return dict(rows)
+def counts(chosen: AlertFilter) -> dict[str, int]:
+    """Return how many alerts that the other filters let through are in each state, and of `active`."""
+    every = replace(chosen, state="")
+    found = dict(alerts(every).order_by().values_list("state").annotate(number=Count("pk")))
+    return {**found, "active": found.get("open", 0) + found.get("acknowledged", 0)}
+
+
+def kinds_there_are(connection: int | None) -> list[tuple[str, str]]:
+    """Return name and words of the kinds of which there is an alert, by their words."""
+    names = alerts(AlertFilter("", connection=connection)).order_by().values_list("kind", flat=True).distinct()
+    known = ((name, kind.words) for name in names if (kind := kind_named(name)))
+    return sorted(known, key=lambda pair: pair[1])
 
 
 def rules() -> QuerySet[Rule]:
@@ -49,7 +88,8 @@ def recipients() -> QuerySet[Recipient]:
 
 def nav_count(connection: int | None) -> NavCount | None:
     """Return the number of open alerts, in the state of the worst."""
-    found = dict(alerts("open", connection).order_by().values_list("severity").annotate(number=Count("pk")))
+    still_open = alerts(AlertFilter("open", connection=connection))
+    found = dict(still_open.order_by().values_list("severity").annotate(number=Count("pk")))
     total = sum(found.values())
     return NavCount("critical" if "critical" in found else "attention", total) if total else None
 
@@ -61,7 +101,10 @@ class AlertJson(TypedDict):
     kind: Annotated[str, "table-finding"]
     state: str
     severity: Annotated[str, "info | warning | critical"]
+    title: str
+    code: Annotated[str, "C7"]
     headline: str
+    next_step: str
     count: Annotated[int, 1]
     connection: Annotated[str | None, "prod"]
     since: datetime
@@ -79,7 +122,10 @@ def as_document(alert: Alert) -> AlertJson:
         "kind": alert.kind,
         "state": alert.state,
         "severity": alert.severity,
+        "title": alert.title,
+        "code": alert.code,
         "headline": alert.headline,
+        "next_step": alert.next_step,
         "count": alert.count,
         "connection": alert.connection.name if alert.connection else None,
         "since": alert.since,

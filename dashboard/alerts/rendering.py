@@ -7,18 +7,20 @@ from django.conf import settings
 from django.template.loader import render_to_string
 
 from dashboard.alerts.models import Alert, Message
-from dashboard.web.text import duration, utc
+from dashboard.web.states import look_of
+from dashboard.web.text import duration, shortened, utc
 
 SHOWN_MEMBERS = 20
-_WORDS = {"critical": "Critical", "warning": "Attention", "info": "Note"}
+SHOWN_ALERTS = 50
+LONGEST_SUBJECT = 89
 _TONES = {"critical": "#b0241c", "warning": "#8a5a00", "info": "#42484e", "resolved": "#1f6b3a"}
 _MARKS = {"critical": "✕", "warning": "!", "info": "i", "resolved": "✓"}
 _PREFIXES = {
     Message.Reason.OPENED: "",
     Message.Reason.WORSE: "Worse: ",
     Message.Reason.REMINDER: "Still: ",
-    Message.Reason.ESCALATED: "Nobody has taken this up: ",
-    Message.Reason.RESOLVED: "Over: ",
+    Message.Reason.ESCALATED: "Not taken up: ",
+    Message.Reason.RESOLVED: "Resolved: ",
 }
 TEST_SENTENCE = "This is a test of Levee's mails. It arrived: nothing has to be done."
 
@@ -45,21 +47,41 @@ class Content:
         return "" if self.alert.is_resolved else self.alert.advice
 
     @property
+    def next_step(self) -> str:
+        return "" if self.alert.is_resolved else self.alert.next_step
+
+    @property
     def warning(self) -> str:
         return "" if self.alert.is_resolved else self.alert.warning
 
 
 def render(message: Message, now: datetime) -> None:
-    """Put subject, text and HTML into the message; it is not saved. Digests come with their text."""
+    """Put subject, text and HTML into the message; it is not saved. Digests come with their text.
+
+    A mail into which others were folded tells of all their alerts, worst first.
+    """
     if message.reason == Message.Reason.TEST:
         message.subject, message.text, message.html = "[Levee] A test", f"{TEST_SENTENCE}\n", ""
     if message.alert is None:
         return
-    content = content_of(message.alert, message.reason, now)
-    word = _WORDS.get(message.alert.severity, "Note")
-    message.subject = f"[Levee] {word}: {content.prefix}{message.alert.headline}"[:400]
-    message.text = render_to_string("alerts/mail.txt", {"mail": content})
-    message.html = render_to_string("alerts/mail.html", {"mail": content})
+    told = {message.alert: message.reason}
+    for one in message.folded.select_related("alert__rule", "alert__connection").order_by("pk"):
+        if one.alert is not None:
+            told[one.alert] = one.reason
+    worst_first = sorted(told, key=lambda alert: (alert.is_resolved, alert.rank, alert.since, alert.pk))
+    contents = [content_of(alert, told[alert], now) for alert in worst_first[:SHOWN_ALERTS]]
+    first = contents[0]
+    head = f"[Levee] {look_of(first.alert.severity).word}: "
+    if len(told) == 1:
+        message.subject = shortened(f"{head}{first.prefix}{first.alert.name}", LONGEST_SUBJECT)
+        message.text = render_to_string("alerts/mail.txt", {"mail": first})
+        message.html = render_to_string("alerts/mail.html", {"mail": first})
+        return
+    message.subject = shortened(f"{head}{len(told):,} alerts, first: {first.alert.name}", LONGEST_SUBJECT)
+    more, url = len(told) - len(contents), f"{settings.PUBLIC_URL}/alerts/"
+    several = {"mails": contents, "count": len(told), "more": more, "alerts_url": url}
+    message.text = render_to_string("alerts/several.txt", several)
+    message.html = render_to_string("alerts/several.html", several)
 
 
 def content_of(alert: Alert, reason: str, now: datetime) -> Content:
@@ -77,7 +99,7 @@ def content_of(alert: Alert, reason: str, now: datetime) -> Content:
         place=f"{alert.connection.name}, {alert.connection.region}" if alert.connection else "",
         members=shown,
         more=max(alert.count - len(shown), 0) if shown else 0,
-        url=f"{settings.PUBLIC_URL}{alert.path}" if alert.path else "",
+        url=f"{settings.PUBLIC_URL}{alert.path or f'/alerts/{alert.pk}/'}",
         alert_url=f"{settings.PUBLIC_URL}/alerts/{alert.pk}/",
         stop_url=f"{settings.PUBLIC_URL}/me/alerts/",
         remind=f"One reminder every {hours} hours while it is open, one mail when it is over." if hours else "",
@@ -88,8 +110,8 @@ def status_line(alert: Alert, now: datetime) -> str:
     """Say the state, since when and for how long: "Critical since 09:01 UTC, 41 min"."""
     length = duration((alert.resolved_at or now) - alert.since)
     if alert.is_resolved:
-        return f"Over after {length}"
+        return f"Resolved after {length}"
     since = utc(alert.since)
     day = "" if since.date() == utc(now).date() else f"{since:%d %b} "
     again = " again" if alert.returned_from_id else ""
-    return f"{_WORDS.get(alert.severity, 'Note')}{again} since {day}{since:%H:%M} UTC, {length}"
+    return f"{look_of(alert.severity).word}{again} since {day}{since:%H:%M} UTC, {length}"

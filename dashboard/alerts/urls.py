@@ -6,6 +6,7 @@ from dashboard.alerts import views
 
 urlpatterns = [
     path("alerts/", views.alerts, name="alerts"),
+    path("alerts/acknowledge/", views.acknowledge_alerts, name="alerts-acknowledge"),
     path("alerts/<int:alert_id>/", views.alert, name="alert"),
     path("alerts/<int:alert_id>/reopen/", views.reopen_alert, name="alert-reopen"),
     path("alerts/messages/", views.messages_sent, name="alert-messages"),

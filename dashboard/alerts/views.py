@@ -1,9 +1,12 @@
 """Alerts, messages, rules and recipients: everybody may read them; operators acknowledge, admins change the rest."""
 
+from collections.abc import Sequence
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -16,25 +19,67 @@ from dashboard.alerts import actions, queries, stopping
 from dashboard.alerts.channels import transports
 from dashboard.alerts.forms import AcknowledgeForm, NewRuleForm, RecipientForm, RuleForm, rule_kind
 from dashboard.alerts.models import Alert, AlertState, Message, MessageState, Recipient, Rule
-from dashboard.alerts.problems import ProblemKind, kind_named, kinds
+from dashboard.alerts.problems import SEVERITIES, ProblemKind, kind_named
 from dashboard.web.paging import choose_size
 
 STATES = ("active", *AlertState.values)
+MOST_AT_ONCE = 200
+LONGEST_SEARCH = 200
 
 
 @require_safe
 def alerts(request: HttpRequest) -> HttpResponse:
-    """List alerts, newest first; ?state is one of STATES. Context of `alerts/list.html`: `page`, `wanted`, `states`,
-    `counts`, `now`."""
-    connection = current_connection(request)
-    number = connection.pk if connection else None
-    given = request.GET.get("state", "")
-    wanted = given if given in STATES else "active"
-    page = queries.alert_page(wanted, number, request.GET.get("after", ""), choose_size(request.GET.get("size", "")))
-    counts = queries.counts(number)
-    counts["active"] = counts.get("open", 0) + counts.get("acknowledged", 0)
-    states = [(state, counts.get(state, 0)) for state in STATES]
-    return render(request, "alerts/list.html", {"page": page, "wanted": wanted, "states": states})
+    """List alerts, worst first. Context of `alerts/list.html`: `page`, `chosen` (AlertFilter), `states` with their
+    numbers, `severities`, `kinds`, `form` (AcknowledgeForm), `can_acknowledge`."""
+    return _list(request, AcknowledgeForm())
+
+
+@require_POST
+def acknowledge_alerts(request: HttpRequest) -> HttpResponse:
+    """Acknowledge the alerts that were selected in the list, with one reason."""
+    numbers = [int(text) for text in request.POST.getlist("alert")[:MOST_AT_ONCE] if text.isascii() and text.isdigit()]
+    form = AcknowledgeForm(request.POST)
+    if not numbers:
+        form.add_error(None, "Select the alerts that you take up.")
+    if not form.is_valid():
+        return _list(request, form, selected=numbers)
+    found = list(seen(request, Alert).select_related("connection").filter(pk__in=numbers))
+    if not found:
+        raise Http404
+    reason = form.cleaned_data["reason"]
+    done = actions.acknowledge_all(Actor.from_request(request), found, reason, form.until)
+    ended = f" {len(found) - done:,} ended before that." if done < len(found) else ""
+    messages.success(request, f"{done:,} alert{'' if done == 1 else 's'} acknowledged {form.length}.{ended}")
+    return redirect(f"{reverse('alerts')}?{request.GET.urlencode()}")
+
+
+def _list(request: HttpRequest, form: AcknowledgeForm, selected: Sequence[int] = ()) -> HttpResponse:
+    chosen = _filter(request)
+    kinds_known = queries.kinds_there_are(chosen.connection)
+    counts = queries.counts(chosen)
+    context = {
+        "page": queries.alert_page(chosen, request.GET.get("after", ""), choose_size(request.GET.get("size", ""))),
+        "chosen": chosen,
+        "states": [(state, counts.get(state, 0)) for state in STATES],
+        "severities": SEVERITIES[::-1],
+        "kinds": kinds_known,
+        "form": form,
+        "selected": selected,
+        "can_acknowledge": Actor.from_request(request).may(actions.ACKNOWLEDGE, current_connection(request)),
+    }
+    return render(request, "alerts/list.html", context, status=400 if form.errors else 200)
+
+
+def _filter(request: HttpRequest) -> queries.AlertFilter:
+    connection, given = current_connection(request), request.GET
+    state, severity = given.get("state", ""), given.get("severity", "")
+    return queries.AlertFilter(
+        state=state if state in STATES else "active",
+        q=given.get("q", "").strip()[:LONGEST_SEARCH],
+        severity=severity if severity in SEVERITIES else "",
+        kind=given.get("kind", "") if kind_named(given.get("kind", "")) else "",
+        connection=connection.pk if connection else None,
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -53,7 +98,7 @@ def alert(request: HttpRequest, alert_id: int) -> HttpResponse:
         except actions.NotNow as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, "Acknowledged: nobody is reminded until then.")
+            messages.success(request, f"Acknowledged {form.length}: nobody is reminded until then.")
             return redirect("alert", alert_id)
     members = found.members.order_by("gone_at", "since", "pk")
     context = {
@@ -142,10 +187,11 @@ def own_mails(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def rules(request: HttpRequest) -> HttpResponse:
-    """List the rules by kind. Context of `alerts/rules.html`: `groups` (Kind and its rules), `can_manage`."""
-    listed = list(queries.rules())
-    groups = [(kind, [rule for rule in listed if rule.kind == kind.name]) for kind in kinds()]
-    return render(request, "alerts/rules.html", {"groups": groups, "can_manage": _may(request)})
+    """List the rules, by kind. Context of `alerts/rules.html`: `rows` (ProblemKind, Rule and when it tells),
+    `can_manage`."""
+    found = ((kind_named(rule.kind), rule) for rule in queries.rules())
+    rows = [(kind, rule, kind.in_words(rule.threshold)) for kind, rule in found if kind]
+    return render(request, "alerts/rules.html", {"rows": rows, "can_manage": _may(request)})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

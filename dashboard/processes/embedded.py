@@ -67,6 +67,8 @@ def _end_leftovers(choices: Choices, supervisor: Supervisor) -> None:
 
 
 def _start(choices: Choices, supervisor: Supervisor) -> None:
+    if not os.environ.get("LEVEE_PUBLIC_URL"):  # the links in mails
+        os.environ["LEVEE_PUBLIC_URL"] = f"http://127.0.0.1:{choices.port}"
     if choices.with_redis:
         _start_redis(choices, supervisor)
     if choices.with_sandbox:

@@ -79,15 +79,16 @@ ALERTS: Mapping[str, StateStyle] = {
     "critical": StateStyle("Critical", "s-blocked", "crit", "Data can be lost, or reads or writes fail", loud=True),
     "warning": StateStyle("Warning", "s-attention", "warn", "Something is out of order"),
     "info": StateStyle("Note", "s-published", "idle", "Worth knowing"),
-    "open": StateStyle("Open", "s-attention", "warn", "Nobody has taken it up"),
-    "acknowledged": StateStyle("Acknowledged", "s-pending", "held", "Somebody has taken it up, until a time"),
-    "resolved": StateStyle("Over", "s-done", "ok", "Not seen for five minutes"),
+    "open": StateStyle("Open", "s-next", "idle", "Nobody has taken it up"),
+    "acknowledged": StateStyle("Acknowledged", "s-done", "idle", "Somebody has taken it up, until a time"),
+    "resolved": StateStyle("Resolved", "s-done", "ok", "Not seen for five minutes"),
 }
 
 MESSAGES: Mapping[str, StateStyle] = {
     "waiting": StateStyle("Waiting", "s-queued", "idle", "Due later, or to be tried again"),
     "sending": StateStyle("Being sent", "s-running", "live", "Handed to the server now"),
     "sent": StateStyle("Sent", "s-done", "ok", "The server has taken it"),
+    "folded": StateStyle("In another mail", "s-published", "idle", "One mail told of several alerts"),
     "dropped": StateStyle("Not needed", "s-cancelled", "idle", "It was over before this was due"),
     "unknown": StateStyle("Perhaps sent", "s-unknown", "warn", "The line broke before the server answered"),
 }

@@ -74,6 +74,15 @@ def one_line(text: object) -> str:
     return _UNPRINTABLE.sub(" ", str(text)).strip()
 
 
+def shortened(text: str, most: int) -> str:
+    """Return text of at most so many characters; what is cut ends in …, after a whole word where one ends near."""
+    if len(text) <= most:
+        return text
+    cut = text[: most - 1]
+    whole = cut.rpartition(" ")[0]
+    return f"{(whole if len(whole) > most * 2 // 3 else cut).rstrip(' ,.:;')}…"
+
+
 def exact(moment: datetime) -> str:
     """Write the moment to the second, 2026-11-20 09:41:58 UTC."""
     return f"{utc(moment):%Y-%m-%d %H:%M:%S} UTC"

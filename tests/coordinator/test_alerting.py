@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
-from coordinator.alerting import late_looks, setting_problems, table_problems, waiting_commits
-from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, TableFinding, Watch
+from coordinator.alerting import KINDS, late_looks, setting_problems, table_problems, waiting_commits
+from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, TableFinding, TtlMigration, Watch
 from coordinator.protocols.verdict import State
 from coordinator.repairs.no_button import NO_BUTTON
+from dashboard.alerts.matching import groups_of
+from dashboard.alerts.models import Rule
 from dashboard.alerts.problems import Problem
 from dashboard.connections.models import Connection
 
@@ -55,7 +57,12 @@ def test_a_finding_says_table_meaning_and_age(prod: Connection) -> None:
     problem = only(table_problems(NOW))
     assert problem.headline == "lake.orders: Commit 42 has lost its file."
     assert (problem.severity, problem.measure, problem.meaning) == ("critical", 12, "Readers see version 41.")
-    assert (problem.connection, problem.uri, problem.path) == (prod.pk, "s3a://lake/orders", f"/tables/{found.pk}/")
+    assert (problem.connection, problem.uri, problem.path) == (
+        prod.pk,
+        "s3a://lake/orders",
+        f"/tables/{found.pk}/#steps",
+    )
+    assert (problem.subject, problem.code, problem.title) == ("lake.orders", "C4", "An entry still says incomplete")
     assert ("Temp file", ".tmp/x") in problem.facts
     assert all(label != "Rows" for label, _ in problem.facts)
 
@@ -102,16 +109,45 @@ def test_a_commit_that_waits_is_measured_by_its_age(prod: Connection, state: str
     assert (problem.kind, problem.measure) == (kind, 20)
 
 
+def test_a_commit_that_waits_can_be_published_from_its_alert(prod: Connection) -> None:
+    found = table(prod, state="pending", oldest_unpublished_at=NOW - 20 * MINUTE)
+    finding(found, code="C2", state=State.PENDING, repairs=["publish-commit"])
+    problem = only(waiting_commits(NOW))
+    assert (problem.next_step, problem.link) == ("Publish commit 42.", "Publish commit 42…")
+    assert problem.path == f"/tables/{found.pk}/#repair-publish-commit-C2-42"
+
+
 def described(**of: Any) -> dict[str, Any]:
     return {"findings": [{"code": "rule", "state": "unsafe", "summary": "Rule x deletes logs.", "meaning": "", **of}]}
 
 
 def test_a_rule_that_will_bite_counts_the_days_left(prod: Connection) -> None:
     bites = {"rule": "x", "first_bites_at": (NOW + timedelta(days=3)).isoformat()}
-    Bucket.objects.create(connection=prod, name="lake", state="unsafe", state_rank=1, facts=described(evidence=bites))
+    facts = described(state="attention", evidence=bites)
+    Bucket.objects.create(connection=prod, name="lake", state="attention", state_rank=2, facts=facts)
     problem = only(setting_problems(NOW))
-    assert (problem.kind, problem.measure, problem.severity) == ("lifecycle-hazard", 3, "critical")
+    assert (problem.kind, problem.measure, problem.severity) == ("lifecycle-hazard", 3, "warning")
     assert problem.headline == "The bucket lake: Rule x deletes logs."
+
+
+@pytest.mark.parametrize("days", [400, 80, 1, -1])
+def test_a_bucket_whose_rule_is_unsafe_is_told_however_far_away_it_bites(prod: Connection, days: int) -> None:
+    bites = {"rule": "x", "first_bites_at": (NOW + timedelta(days=days)).isoformat()}
+    Bucket.objects.create(connection=prod, name="lake", state="unsafe", state_rank=1, facts=described(evidence=bites))
+    rules = [Rule(pk=number, kind=one.name, threshold=one.threshold) for number, one in enumerate(KINDS)]
+    (group,) = groups_of(setting_problems(NOW), rules)
+    assert (group.severity, group.first.path) == ("critical", f"/buckets/{Bucket.objects.get().pk}/")
+
+
+def test_the_alert_of_a_store_says_that_its_ttl_is_being_moved(prod: Connection) -> None:
+    facts = described(code="ttl-on-commit-time")
+    store = CommitStore.objects.create(
+        connection=prod, name="delta_log", kind="log_store", state="unsafe", state_rank=1, facts=facts
+    )
+    assert only(setting_problems(NOW)).next_step == "Move TTL to expireTime."
+    TtlMigration.objects.create(store=store, started_at=NOW, phase_at=NOW, next_at=NOW)
+    problem = only(setting_problems(NOW))
+    assert (problem.next_step, problem.path) == ("TTL is being moved to expireTime.", f"/stores/{store.pk}/ttl/")
 
 
 def test_a_store_set_up_dangerously_is_told(prod: Connection) -> None:

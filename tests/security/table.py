@@ -65,6 +65,7 @@ RULES = {
     # Alerts.
     "alerts": Rule(V, N),
     "alert": Rule(V, O),
+    "alerts-acknowledge": Rule(N, O),
     "alert-reopen": Rule(N, O),
     "alert-messages": Rule(V, N),
     "alert-message": Rule(V, N),

@@ -206,6 +206,8 @@ class World:
             return {**_plan_fields(self.plan), "name": "hourly", "destination": "s3a://acme-vault/hourly/"}
         if name == "table-create":
             return {"uri": "s3a://lake/other", "columns": "id BIGINT", "store": str(self.coordinator.pk)}
+        if name == "alerts-acknowledge":
+            return {**FORMS["alert"], "alert": self.alert.pk}
         return FORMS.get(name, {})
 
     def _parts(self, name: str) -> dict[str, Any]:

@@ -41,12 +41,12 @@ def test_a_digest_lists_the_worst_first_and_what_ended() -> None:
     alert(cause="b", severity="critical", headline="A loss.")
     alert(cause="c", headline="An end.", resolved_at=MONDAY)
     subject, text = digest_of(MONDAY - DAY, MONDAY)
-    assert subject == "[Levee] 2 open, 1 over since 15 Nov 08:00 UTC"
+    assert subject == "[Levee] 2 active, 1 resolved since 15 Nov 08:00 UTC"
     assert text.index("A loss.") < text.index("A warning.") < text.index("An end.")
 
 
 def test_a_quiet_day_says_so() -> None:
-    assert "Nothing is open." in digest_of(MONDAY - DAY, MONDAY)[1]
+    assert "Nothing is active." in digest_of(MONDAY - DAY, MONDAY)[1]
 
 
 def test_hostile_text_adds_no_line() -> None:

@@ -47,10 +47,11 @@ def test_a_countdown_is_told_when_little_is_left(lake: World, days: float, is_to
 
 
 def test_forty_tables_of_one_cause_are_one_mail(lake: World, ops: Any) -> None:
-    lake.problems = [problem(f"t{n:02}", cause_headline="{count} tables have pending commits.") for n in range(40)]
+    lake.problems = [problem(f"t{n:02}", subject=f"lake.t{n:02}") for n in range(40)]
     lake.tick()
-    assert told(lake) == ["ops opened: 40 tables have pending commits."]
-    assert Alert.objects.get().members.count() == 40
+    assert told(lake) == ["ops opened: A commit is pending: lake.t00, lake.t01, lake.t02 and 37 more."]
+    found = Alert.objects.get()
+    assert (found.members.count(), len(found.subjects), found.unnamed) == (40, 5, 35)
 
 
 def test_one_more_table_joins_without_a_mail(lake: World, ops: Any) -> None:
@@ -59,7 +60,19 @@ def test_one_more_table_joins_without_a_mail(lake: World, ops: Any) -> None:
     lake.problems.append(problem("b"))
     lake.tick()
     assert len(lake.received) == 1
-    assert Alert.objects.get().headline == "a has a pending commit. And 1 other of the same cause."
+    assert Alert.objects.get().headline == "A commit is pending: a has a pending commit, b has a pending commit."
+
+
+def test_one_problem_has_a_button_and_several_have_their_own(lake: World, ops: Any) -> None:
+    lake.problems = [problem("a", subject="lake.a", path="/tables/1/#steps", link="See the steps", next_step="Stop.")]
+    lake.tick()
+    found = Alert.objects.get()
+    assert (found.path, found.link, found.next_step) == ("/tables/1/#steps", "See the steps", "Stop.")
+    assert found.subjects == [["lake.a", "/tables/1/"]]
+    lake.problems.append(problem("b", subject="lake.b", path="/tables/2/", next_step="Publish commit 3."))
+    lake.tick()
+    found = Alert.objects.get()
+    assert (found.path, found.next_step, found.name) == ("", "lake.a: Stop.", "A commit is pending: lake.a and 1 more")
 
 
 def test_worse_is_told_at_once_even_if_acknowledged(lake: World, ops: Any) -> None:

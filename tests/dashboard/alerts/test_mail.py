@@ -19,6 +19,7 @@ from tests.dashboard.alerts.mailbox import Mailbox, mailbox, rude_server
 from tests.dashboard.alerts.week import MONDAY
 
 pytestmark = pytest.mark.django_db
+RANKS = {"critical": 0, "warning": 1, "info": 2}
 HOSTILE = "<img onerror=x>\r\nBcc: everybody@evil.example\u202e"
 
 
@@ -53,7 +54,7 @@ def alert(**changes: Any) -> Alert:
         "unattended_since": MONDAY,
         **changes,
     }
-    return Alert.objects.create(**values)
+    return Alert.objects.create(rank=RANKS[values["severity"]], **values)
 
 
 def message(about: Alert | None, reason: str = "opened", **changes: Any) -> Message:
@@ -106,7 +107,7 @@ def test_mails_of_one_alert_and_of_its_return_share_a_thread(box: Mailbox) -> No
     first = alert(resolved_at=MONDAY)
     for about, reason in ((first, "opened"), (first, "resolved"), (alert(returned_from=first), "opened")):
         message(about, reason)
-    deliver_due(MONDAY, {"mail": MailServer.parse(box.url).carry}, render)
+        deliver_due(MONDAY, {"mail": MailServer.parse(box.url).carry}, render)
     assert {mail["References"] for mail in box.mails} == {f"<alert-{first.pk}@acme.example>"}
     assert len({mail["Message-ID"] for mail in box.mails}) == 3
 
@@ -116,7 +117,7 @@ def test_the_end_says_how_long_it_was_and_nothing_to_do(box: Mailbox) -> None:
     send(box.url, minutes=130)
     (mail,) = box.mails
     text = text_of(mail)
-    assert text.startswith("OVER AFTER 2 H 5 MIN")
+    assert text.startswith("RESOLVED AFTER 2 H 5 MIN")
     assert "WHAT" not in text
 
 

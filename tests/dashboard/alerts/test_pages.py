@@ -36,6 +36,59 @@ def test_the_list_shows_what_is_not_over_first() -> None:
     assert "This is over." in page("/alerts/?state=resolved")
 
 
+def test_the_list_is_worst_first_then_longest_open() -> None:
+    alert(cause="a", severity="warning", title="A warning")
+    alert(cause="b", title="Of today")
+    alert(cause="c", title="Of yesterday", since=MONDAY - timedelta(days=1))
+    text = page("/alerts/")
+    assert text.index("Of yesterday") < text.index("Of today") < text.index("A warning")
+
+
+def test_a_row_names_tables_and_the_next_step_with_its_button() -> None:
+    named = {"title": "A commit file is gone", "code": "C7", "subjects": [["sales.orders", "/tables/3/"]]}
+    alert(**named, next_step="Stop the writers of this table.", path="/tables/3/#steps", link="See the steps")
+    text = page("/alerts/")
+    for part in ("A commit file is gone", "C7", 'href="/tables/3/"', "Stop the writers", 'href="/tables/3/#steps"'):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [("q=ORDERS", "a"), ("q=c7", "a"), ("q=pending", "b"), ("severity=warning", "b"), ("kind=job-failed", "b"),
+     ("severity=nonsense", "ab"), ("q=%00", "ab"), ("kind=nonsense", "ab")],
+)  # fmt: skip
+def test_the_list_is_searched_and_filtered(query: str, found: str) -> None:
+    first = alert(cause="a", title="Named a.", code="C7")
+    first.members.create(key="1", severity="critical", headline="sales.orders: Commit 7 is gone.", since=MONDAY)
+    alert(cause="b", title="Named b.", headline="A commit is pending.", severity="warning", kind="job-failed")
+    text = page(f"/alerts/?{query}")
+    assert [one for one in "ab" if f"Named {one}." in text] == list(found)
+
+
+def acknowledge_all(role: Role, *found: Alert, **fields: str) -> Any:
+    given = {"alert": [one.pk for one in found], "reason": "We know.", "hours": "4", **fields}
+    return signed_in(role).post("/alerts/acknowledge/", given)
+
+
+def test_several_are_acknowledged_with_one_reason() -> None:
+    first, second, over = alert(cause="a"), alert(cause="b"), alert(cause="c", state="resolved", resolved_at=MONDAY)
+    assert acknowledge_all(Role.OPERATOR, first, second, over).status_code == 302
+    states = Alert.objects.order_by("cause").values_list("state", flat=True)
+    assert list(states) == ["acknowledged", "acknowledged", "resolved"]
+    assert AuditEntry.objects.filter(action="alert.acknowledge", outcome="done").count() == 2
+
+
+def test_a_viewer_acknowledges_none() -> None:
+    assert acknowledge_all(Role.VIEWER, alert()).status_code == 403
+    assert Alert.objects.get().state == "open"
+
+
+@pytest.mark.parametrize("fields", [{"reason": ""}, {"hours": "0"}, {"alert": "x"}, {"alert": ""}])
+def test_several_are_not_acknowledged_without_reason_end_or_selection(fields: dict[str, str]) -> None:
+    assert acknowledge_all(Role.OPERATOR, alert(title="Named."), **fields).status_code == 400
+    assert Alert.objects.get().state == "open"
+
+
 def test_an_alert_says_what_to_do_and_who_was_told() -> None:
     found = alert()
     message(found, state="sent", subject="[Levee] Critical")

@@ -9,14 +9,14 @@ from django.utils import timezone
 from dashboard.accounts.actor import Actor
 from dashboard.alerts.actions import NotNow, acknowledge
 from dashboard.alerts.models import Alert, AlertState
-from dashboard.alerts.queries import alerts, as_document
+from dashboard.alerts.queries import AlertFilter, alerts, as_document
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
 
 MOST_HOURS = 720
 
 
 class Command(JsonCommand):
-    """Print alerts, newest first; with --acknowledge silence one."""
+    """Print alerts, newest first; with --acknowledge nobody is reminded of one for a time."""
 
     help = "Show alerts; acknowledge one with a reason and an end."
 
@@ -24,8 +24,8 @@ class Command(JsonCommand):
         super().add_arguments(parser)
         parser.add_argument("--state", default="active", choices=("active", *AlertState.values))
         parser.add_argument("--limit", type=int, default=50, help="how many; 50 by default")
-        parser.add_argument("--acknowledge", type=int, metavar="ALERT", help="the number of the alert to silence")
-        parser.add_argument("--reason", default="", help="why it may be silent")
+        parser.add_argument("--acknowledge", type=int, metavar="ALERT", help="the number of the alert to acknowledge")
+        parser.add_argument("--reason", default="", help="why nobody is to be reminded")
         parser.add_argument("--hours", type=int, default=24, help=f"for how long, 1 to {MOST_HOURS}")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -34,7 +34,7 @@ class Command(JsonCommand):
             return
         if options["limit"] < 1:
             raise UsageError(f"--limit is {options['limit']}: write a number above zero.")
-        rows = list(alerts(options["state"], None)[: options["limit"]])
+        rows = list(alerts(AlertFilter(options["state"])).order_by("-opened_at", "-pk")[: options["limit"]])
         self.emit([as_document(alert) for alert in rows], _as_text(rows))
 
     def _acknowledge(self, number: int, reason: str, hours: int) -> None:

@@ -1,0 +1,162 @@
+"""Much trouble at once is one mail a person, and nothing that was to be told is lost on the way."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from itertools import product
+from typing import Any
+
+import pytest
+
+from coordinator.protocols.titles import _TITLES
+from dashboard.alerts.delivery import CLAIM_LASTS, NotSent, deliver_due
+from dashboard.alerts.models import Alert, Message
+from dashboard.alerts.rendering import render
+from dashboard.connections.models import Connection
+from tests.dashboard.alerts.test_mail import alert, message
+from tests.dashboard.alerts.week import MONDAY, World, address, problem, rule, world
+
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
+MINUTE = timedelta(minutes=1)
+
+
+class Server:
+    """A mail server that keeps what it takes, and can be down."""
+
+    def __init__(self) -> None:
+        self.mails: list[Message] = []
+        self.is_down = False
+
+    def __call__(self, mail: Message, handed_over: Callable[[], None]) -> None:
+        if self.is_down:
+            raise NotSent("down")
+        handed_over()
+        self.mails.append(mail)
+
+    def send(self, minutes: float = 0) -> None:
+        deliver_due(MONDAY + minutes * MINUTE, {"mail": self, "webhook": self}, render)
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
+@pytest.fixture
+def lake() -> Iterator[World]:
+    with world() as here:
+        rule().recipients.add(address())
+        yield here
+
+
+def named(*names: str, **changes: Any) -> list[Alert]:
+    return [alert(cause=name, title=f"Title {name}", headline=f"Sentence {name}.", **changes) for name in names]
+
+
+def test_what_is_due_to_one_address_is_one_mail_worst_first(server: Server) -> None:
+    for about in (*named("mild", severity="warning"), *named("grave", next_step="Publish commit 4.")):
+        message(about)
+    server.send()
+    (mail,) = server.mails
+    assert mail.subject == "[Levee] Critical: 2 alerts, first: Title grave"
+    parts = ("Sentence grave.", "NEXT: Publish commit 4.", "Sentence mild.")
+    assert sorted(parts, key=mail.text.index) == list(parts)
+    assert "Title mild" in mail.html
+    assert sorted(Message.objects.values_list("state", flat=True)) == ["folded", "sent"]
+
+
+def test_other_addresses_and_webhooks_get_their_own(server: Server) -> None:
+    (about,) = named("one")
+    for place in (
+        {"address": "a@acme.example"},
+        {"address": "b@acme.example"},
+        {"channel": "webhook", "address": "https://w"},
+    ):
+        message(about, **place)
+        message(*named(str(place)), **place)
+    server.send()
+    assert sorted((mail.channel, mail.address) for mail in server.mails) == [
+        ("mail", "a@acme.example"), ("mail", "b@acme.example"), ("webhook", "https://w"), ("webhook", "https://w"),
+    ]  # fmt: skip
+
+
+def test_what_is_not_due_waits(server: Server) -> None:
+    early, late = named("early", "late")
+    message(early)
+    message(late, due_at=MONDAY + 60 * MINUTE)
+    server.send()
+    assert "late" not in server.mails[0].text
+    server.send(minutes=60)
+    assert "Sentence late." in server.mails[1].text
+
+
+def test_a_mail_that_waits_with_others_in_it_takes_them_into_the_next(server: Server) -> None:
+    server.is_down = True
+    for about in named("first", "second"):
+        message(about)
+    server.send()
+    message(*named("third"), due_at=MONDAY - MINUTE)
+    server.is_down = False
+    server.send(minutes=30)
+    (mail,) = server.mails
+    assert all(f"Sentence {name}." in mail.text for name in ("first", "second", "third"))
+
+
+def test_a_mail_whose_own_alert_ends_still_tells_the_others(lake: World) -> None:
+    lake.mail_is_down = True
+    lake.problems = [problem("a", cause="a"), problem("b", cause="b")]
+    lake.tick()
+    lake.problems = lake.problems[1:]
+    lake.run(lake.now + timedelta(hours=2))
+    lake.mail_is_down = False
+    lake.run(lake.now + timedelta(hours=2))
+    lead = Message.objects.get(alert__cause="a", reason="opened")
+    assert lead.state == "sent"
+    assert Message.objects.get(alert__cause="b", reason="opened").folded_into == lead
+
+
+def test_a_process_that_dies_with_a_mail_loses_none_of_it(server: Server) -> None:
+    def die(mail: Message, handed_over: Callable[[], None]) -> None:
+        raise KeyboardInterrupt
+
+    for about in named("first", "second"):
+        message(about)
+    with pytest.raises(KeyboardInterrupt):
+        deliver_due(MONDAY, {"mail": die}, render)
+    server.send(minutes=CLAIM_LASTS / MINUTE + 1)
+    (mail,) = server.mails
+    assert all(f"Sentence {name}." in mail.text for name in ("first", "second"))
+
+
+def test_the_first_look_at_a_lake_is_one_mail(lake: World) -> None:
+    lab = Connection.objects.create(name="lab", region="eu-west-1")
+    Connection.objects.update(created_at=MONDAY)
+    for n in range(8):
+        lake.problems.append(problem(f"t{n}", cause=f"c{n}", connection=lab.pk))
+        lake.tick()
+    assert lake.received == []
+    lake.run(MONDAY + timedelta(hours=1))
+    assert len(lake.received) == 1
+    assert Message.objects.filter(state="folded").count() == 7
+
+
+def test_what_comes_after_the_first_look_is_told_at_once(lake: World) -> None:
+    lab = Connection.objects.create(name="lab", region="eu-west-1")
+    Connection.objects.update(created_at=MONDAY)
+    lake.tick(minutes=11)
+    lake.problems = [problem(connection=lab.pk)]
+    lake.tick()
+    assert len(lake.received) == 1
+
+
+def test_subjects_have_fewer_than_ninety_characters(server: Server) -> None:
+    longest = max(_TITLES.values(), key=len)
+    names = ("inventory.reservations", "x" * 300)
+    for (number, name), reason in product(enumerate(names), Message.Reason.values[:5]):
+        about = alert(cause=f"{number} {reason}", title=longest, subjects=[[name, ""]], count=number + 1)
+        message(about, reason, address=f"{number}{reason}@acme.example")
+        message(about, reason, number="2", channel="webhook", address=f"https://{number}{reason}")
+    message(alert(cause="untitled", headline="y" * 400), address="long@acme.example")
+    server.send()
+    assert len(server.mails) == 21
+    assert all(len(mail.subject) < 90 and "Title" not in mail.subject for mail in server.mails)
+    assert all(len(one.name) < 90 for one in Alert.objects.all())
