@@ -23,9 +23,10 @@ _LONGEST, _LONGEST_REASON = 64, 500
 class ManyPage:
     """What such a page shows; `seen` names the selection, so that the change happens only while it is the one shown.
 
-    `fields` are the filter, `back` is it as a query, `by_connection` holds a query for each connection where there are
-    several. `heading` and `meaning` are the verdict with its tone and icon, the others the words of its parts. `rows`
-    and `left_out` are the templates of what is touched and what is not, `choices` that of further fields, "" for none.
+    `fields` are the filter, `picked` counts what it names one by one, `back` is it as a query, `by_connection` holds a
+    query for each connection where there are several. `heading` and `meaning` are the verdict with its tone and icon,
+    the others the words of its parts. `rows` and `left_out` are the templates of what is touched and what is not,
+    `choices` that of further fields, "" for none.
     """
 
     title: str
@@ -47,6 +48,7 @@ class ManyPage:
     choices: str
     seen: str
     connections: Sequence[str]
+    picked: int
     fields: Sequence[tuple[str, str]]
     back: str
     by_connection: Sequence[tuple[str, str]]

@@ -20,6 +20,19 @@ document.addEventListener("change", (event) => {
   }
 });
 
+// The bar of a selection says of how many ticked rows each of its acts would touch.
+document.addEventListener("change", (event) => {
+  const form = event.target.matches("[form][data-can]") && event.target.form;
+  if (!form) return;
+  const ticked = [...document.querySelectorAll(`[form="${form.id}"]:checked`)];
+  for (const button of form.querySelectorAll("button[data-can]")) {
+    const fitting = ticked.filter((one) => one.dataset.can.split(" ").includes(button.dataset.can)).length;
+    button.disabled = !fitting;
+    button.dataset.says ??= button.textContent.trim();
+    button.textContent = `${button.dataset.says} ${fitting} of ${ticked.length}`;
+  }
+});
+
 // Nobody looks at a hidden tab, so nothing is asked for it; a poll comes back with its next tick.
 document.addEventListener("htmx:config:request", (event) => {
   if (document.hidden && event.detail.ctx.request.method === "GET") event.preventDefault();

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from changes.asking import ShownPlan, WantedChange, ask_for
 from changes.gate import permitted, read_at, require_name
 from coordinator.coordination.bulk import ManyParams
+from coordinator.coordination.checking_many import CHECK_MANY_KIND, CheckManyParams
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import CHECK_KIND, REHEARSAL_KIND, checks_of, confirmed_plan
 from coordinator.coordination.gate import ConfirmationNeeded, require_stated
-from coordinator.coordination.jobs import KINDS, MANY, VERBS, change_of, params_of
-from coordinator.coordination.planning import DANGER, TITLES, title_of
+from coordinator.coordination.jobs import KINDS, MANY, MANY_VERBS, VERBS, change_of, params_of
+from coordinator.coordination.planning import TITLES, title_of
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import DeltaTable
 from dashboard.accounts.actor import Actor
@@ -110,18 +111,13 @@ def act_on_many(
 ) -> Job:
     """Queue one act on many tables of one connection, or with `here` do it in this process: one outcome per table.
 
-    `confirm` is `many_name(tables)` as typed, for a drop. Raises NotAllowed, ChangeRefused, JobBusy, and ValueError for
+    `confirm` is `many_name(tables)` as typed. Raises NotAllowed, ChangeRefused, JobBusy, and ValueError for
     tables of several connections or for none.
     """
-    connections = {table.connection_id: table.connection for table in tables}
-    if len(connections) != 1:
-        raise ValueError("One job works on tables of exactly one connection.")
-    connection = next(iter(connections.values()))
-    target = Target("tables", "", many_name(tables))
-    with permitted(actor, VERBS[operation], target, connection):
+    connection, target = _only_connection(tables), Target("tables", "", many_name(tables))
+    with permitted(actor, MANY_VERBS[operation], target, connection):
         require_stated(operation, stated=stated)
-        if operation in DANGER:
-            require_name(confirm, many_name(tables), can_lose=False)
+        require_name(confirm, many_name(tables), can_lose=False)
     ids = sorted(table.pk for table in tables)
     job = ask(
         actor,
@@ -139,8 +135,30 @@ def act_on_many(
     return job
 
 
+def check_many(actor: Actor, tables: Sequence[DeltaTable], operation: Operation, *, store: str = "") -> Job:
+    """Have every check of one act made on many tables of one connection; changes nothing.
+
+    Raises NotAllowed, JobBusy, and ValueError for tables of several connections or for none.
+    """
+    connection, ids = _only_connection(tables), sorted(table.pk for table in tables)
+    params = CheckManyParams(tables=ids, store=store, stop_at_first_failure=False, operation=operation.value)
+    title = f"Check: {_lower(TITLES[operation].format(many_name(tables)))}"
+    target = Target("tables", "", many_name(tables))
+    job = ask(actor, CHECK_MANY_KIND, title, connection=connection, target=target, params=params)
+    if job.params != params:
+        raise JobBusy(job)
+    return job
+
+
+def _only_connection(tables: Sequence[DeltaTable]) -> Connection:
+    connections = {table.connection_id: table.connection for table in tables}
+    if len(connections) != 1:
+        raise ValueError("One job works on tables of exactly one connection.")
+    return next(iter(connections.values()))
+
+
 def many_name(tables: Sequence[DeltaTable]) -> str:
-    """What is typed to confirm a drop of many: how many they are."""
+    """What is typed to confirm an act on many: how many they are."""
     return f"{len(tables)} table{'s' if len(tables) != 1 else ''}"
 
 

@@ -10,6 +10,7 @@ from changes.documents import planned_result
 from changes.gate import BEFORE_ANY_CHANGE, LASTS_IN_WORDS, check_writable, connection_of, is_too_old
 from coordinator.coordination.bulk import ManyParams, act_on_tables
 from coordinator.coordination.carrying_out import Act, PlannedAct, carry_out, plan_now
+from coordinator.coordination.checking_many import CHECK_MANY_KIND, CheckManyParams, check_tables
 from coordinator.coordination.checks import Operation, Preflight, differing
 from coordinator.coordination.confirmed import REHEARSAL_KIND, ActParams, CheckParams
 from coordinator.coordination.reading import CoordinationRequest
@@ -33,6 +34,9 @@ VERBS = {
     Operation.CREATE: "table.create",
     Operation.LEFTOVERS: "table.drop-coordination",
 }
+
+MANY_VERBS = {Operation.ENABLE: "table.enable-many", Operation.DROP: VERBS[Operation.DROP]}
+"""Who may ask for an act on many tables: it needs the password, for it cannot be taken back on any of them."""
 
 
 @job_kind("check-coordination", queue="aws", verb="table.check-coordination", changes_lake=False)
@@ -74,6 +78,12 @@ def rehearse(context: JobContext, params: CheckParams) -> str:
     """Try one act on a copy of a table's log; the result is a `RehearsalResult`."""
     with lake_to_change(context) as lake:
         return rehearse_act(connection_of(context), lake, change_of(params), context, context.result)
+
+
+@job_kind(CHECK_MANY_KIND, queue="aws", verb="table.check-coordination", changes_lake=False)
+def check_many(context: JobContext, params: CheckManyParams) -> str:
+    """Make every check of one act on many tables; changes nothing."""
+    return check_tables(context, params)
 
 
 @job_kind(MANY[Operation.ENABLE], queue="spark", verb=VERBS[Operation.ENABLE])

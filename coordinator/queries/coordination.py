@@ -18,6 +18,7 @@ from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import DeltaTable
 from coordinator.queries.coordination_ahead import TableChange, changes, commits_of
 from coordinator.queries.table_list import TableFilter, filtered
+from coordinator.repairs.bulk import TableState
 from dashboard.jobs.models import Job
 from lake.delta.facts import Mechanism
 from lake.delta.uri import TableUri
@@ -221,6 +222,16 @@ def many_selection(operation: Operation, chosen: TableFilter) -> ManySelection:
         else:
             touched.append(table)
     return ManySelection(touched, skipped, len(tables) > MOST_TABLES)
+
+
+def passed_selection(checked: Job) -> ManySelection:
+    """Of the tables that a job checked, those that passed and those that did not, with what was said of them."""
+    outcomes = {one["target_id"]: one for one in checked.result.get("outcomes", []) if one["target_id"]}
+    tables = DeltaTable.objects.filter(pk__in=outcomes, gone_at=None).select_related("connection").order_by("name")
+    told = [(table, outcomes[str(table.pk)]) for table in tables]
+    passed = [table for table, outcome in told if outcome["state"] == TableState.PASSED]
+    left = [(table, str(outcome["sentence"])) for table, outcome in told if outcome["state"] != TableState.PASSED]
+    return ManySelection(passed, left, too_many=False)
 
 
 def _no_offer(operation: Operation, table: DeltaTable) -> str:

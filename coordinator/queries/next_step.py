@@ -1,5 +1,6 @@
 """The first thing to do about a finding of a table, and where it is done: what a row has room for."""
 
+import re
 from dataclasses import dataclass
 
 from django.urls import reverse
@@ -8,6 +9,8 @@ from coordinator.models import TableFinding
 from coordinator.protocols.verdict import LOUD
 from coordinator.repairs.guides import Guide, guide_of
 from coordinator.repairs.offers import Offer
+
+_NOUNS = re.compile(r"(the file of commit|commit|entry) (?=\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,11 @@ class NextStep:
     label: str
     path: str
     offer: Offer | None = None
+
+    @property
+    def short(self) -> str:
+        """The label where a row has room for two words: Publish 17…"""
+        return _NOUNS.sub("", self.label)
 
 
 def next_step(finding: TableFinding, guide: Guide | None = None) -> NextStep:

@@ -204,12 +204,15 @@ def bulk_counts(chosen: TableFilter) -> list[tuple[BulkKind, int]]:
 def filter_fields(chosen: TableFilter) -> list[tuple[str, str]]:
     """The filter as the fields of a form or an address."""
     fields = ("state", "q", "mechanism", "bucket", "connection", "store")
-    return [(name, str(value)) for name in fields if (value := getattr(chosen, name))]
+    picked = [("table", str(table)) for table in chosen.only]
+    return [*((name, str(value)) for name in fields if (value := getattr(chosen, name))), *picked]
 
 
 class FilterInWords(TypedDict):
-    """A filter as a page of many tables needs it; `by_connection` is empty where all are of one connection."""
+    """A filter as a page of many tables needs it; `by_connection` is empty where all are of one connection, `picked`
+    counts the tables that somebody has picked one by one."""
 
+    picked: int
     fields: list[tuple[str, str]]
     back: str
     by_connection: list[tuple[str, str]]
@@ -219,7 +222,7 @@ def filter_in_words(chosen: TableFilter, connections: Sequence[str]) -> FilterIn
     several = connections if len(connections) > 1 else ()
     by_connection = [(name, urlencode(filter_fields(of_connection(chosen, name)))) for name in several]
     fields = filter_fields(chosen)
-    return {"fields": fields, "back": urlencode(fields), "by_connection": by_connection}
+    return {"picked": len(chosen.only), "fields": fields, "back": urlencode(fields), "by_connection": by_connection}
 
 
 def of_connection(chosen: TableFilter, name: str) -> TableFilter:

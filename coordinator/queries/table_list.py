@@ -9,13 +9,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast, Substr
 
 from coordinator.charts import Sparkline, hour_of, sparkline
+from coordinator.coordination.offers import coordination_offers
 from coordinator.documents import table_line
 from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, ObservationPass, TableFinding
 from coordinator.protocols.verdict import State
+from coordinator.queries.next_step import NextStep, next_step
 from dashboard.connections.models import Connection
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 from lake.delta.facts import Mechanism
@@ -49,6 +51,9 @@ _LISTED = (
     "uri",
     "name",
     "mechanism",
+    "reader_features",
+    "writer_features",
+    "lock_domains",
     "state",
     "state_rank",
     "summary",
@@ -82,6 +87,8 @@ class TableFilter:
     bucket: str = ""
     connection: str = ""
     store: int | None = None
+    only: tuple[int, ...] = ()
+    """Tables that somebody has picked, by their primary keys; empty: all."""
 
     @property
     def narrows(self) -> bool:
@@ -90,11 +97,16 @@ class TableFilter:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One row of the list. `sparkline` is None where the table's log was never read; `look_at` is a version to open."""
+    """One row of the list. `sparkline` is None where the table's log was never read.
+
+    `step` is the first thing to do about the table's worst finding, None where nothing is wrong. `can` are the acts on
+    many tables that would touch it, by name.
+    """
 
     table: DeltaTable
     sparkline: Sparkline | None
-    look_at: int | None
+    step: NextStep | None
+    can: tuple[str, ...]
 
     @property
     def mechanism(self) -> str:
@@ -132,6 +144,8 @@ def filtered(chosen: TableFilter) -> "QuerySet[DeltaTable]":
         "store": chosen.store,
     }
     tables = tables.filter(**{field: value for field, value in exact.items() if value})
+    if chosen.only:
+        tables = tables.filter(pk__in=chosen.only)
     return tables.filter(_matches(chosen.q)) if chosen.q else tables
 
 
@@ -152,14 +166,17 @@ def tally(chosen: TableFilter) -> dict[str, int]:
 
 
 def table_rows(tables: Sequence[DeltaTable], now: datetime) -> list[TableRow]:
-    """Rows with their commits of the last day and the version that their sentence speaks of: two queries in all."""
+    """Rows with their commits of the last day, and what to do about each: three queries in all."""
     ids = [table.pk for table in tables]
-    hourly, versions = commits_per_hour(ids, now), _worst_versions(ids)
+    hourly, named = commits_per_hour(ids, now), _repairs_named(ids)
+    worst = TableFinding.objects.in_bulk([next(iter(found)) for found in named.values()])
+    steps = {finding.table_id: next_step(finding) for finding in worst.values()}
     return [
         TableRow(
             table=table,
             sparkline=table_sparkline(table, hourly.get(table.pk, {}), now),
-            look_at=versions.get(table.pk),
+            step=steps.get(table.pk),
+            can=_acts_on_many(table, named.get(table.pk, {})),
         )
         for table in tables
     ]
@@ -243,15 +260,16 @@ def _matches(q: str) -> Q:
     return meant
 
 
-def _worst_versions(table_ids: Sequence[int]) -> dict[int, int]:
-    """The version of each table's worst open finding that names one."""
-    findings = (
-        TableFinding.objects.filter(table_id__in=table_ids, resolved_at=None, version__isnull=False)
-        .values("table_id", "state_rank")
-        .annotate(first=Min("version"))
-        .order_by("state_rank")
-    )
-    versions: dict[int, int] = {}
-    for finding in findings:
-        versions.setdefault(finding["table_id"], finding["first"])
-    return versions
+def _repairs_named(table_ids: Sequence[int]) -> dict[int, dict[int, list[str]]]:
+    """By table the repairs that each open finding which weighs names, the worst finding first."""
+    findings = TableFinding.objects.filter(table_id__in=table_ids, resolved_at=None).exclude(state=State.HEALTHY)
+    named: defaultdict[int, dict[int, list[str]]] = defaultdict(dict)
+    for table, finding, repairs in findings.order_by("state_rank", "pk").values_list("table_id", "pk", "repairs"):
+        named[table][finding] = repairs
+    return named
+
+
+def _acts_on_many(table: DeltaTable, named: Mapping[int, Sequence[str]]) -> tuple[str, ...]:
+    repairs = {repair for found in named.values() for repair in found}
+    offers = (offer.operation.value for offer in coordination_offers(table) if not offer.reason)
+    return (*sorted(repairs), *offers)

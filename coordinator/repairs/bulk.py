@@ -41,6 +41,7 @@ class TableState(StrEnum):
     """What became of one table."""
 
     DONE = "done"
+    PASSED = "passed"
     NOTHING = "nothing_to_do"
     OVERTAKEN = "overtaken"
     REFUSED = "refused"

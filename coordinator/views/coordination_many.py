@@ -2,13 +2,17 @@
 
 from functools import partial
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from changes.gate import NotConfirmed, PlanNeeded, is_too_old, read_at
 from changes.many_pages import ManyConfirmed, ManyPage, many_confirmed, many_page
 from coordinator.coordination import actions
+from coordinator.coordination.checking_many import finished_checks
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.gate import STATEMENTS
 from coordinator.coordination.jobs import MANY
@@ -18,15 +22,18 @@ from coordinator.forms import TableFilterForm
 from coordinator.models import CommitStore
 from coordinator.protocols.wording import counted, thousands
 from coordinator.queries import coordination as queries
-from coordinator.queries.repairs import MOST_LISTED, filter_fields, filter_in_words
+from coordinator.queries.repairs import MOST_LISTED, filter_fields
 from coordinator.queries.table_list import TableFilter
-from coordinator.views.coordination import why_not
+from coordinator.views.coordination import why_not, why_not_check
 from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import seen
+from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
+from dashboard.web.answers import SeeOther
 
 _LONGEST = 64
+NAMES = {operation: queries.NAMES[operation] for operation in MANY}
 MEANINGS = {
     Operation.ENABLE: f"Each conversion is one commit through whatever the table commits through now. {NOTE}",
     Operation.DROP: "Each drop is two commits. Afterwards no coordinator keeps the writers of these tables apart, and "
@@ -36,19 +43,18 @@ MEANINGS = {
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def many(request: HttpRequest, operation: str) -> HttpResponse:
-    """Show what would be touched; POST hands exactly that to one job."""
+    """Pick tables and have them checked; with `checked`, a job that did so, act on those that passed."""
     wanted = next((one for one in MANY if one.value == operation), None)
     if wanted is None:
         raise Http404(f"No act on many tables is called {operation}.")
+    if number := request.POST.get("checked") or request.GET.get("checked"):
+        return _confirm(request, wanted, _checks(request, wanted, number))
     form = TableFilterForm(request.POST if request.method == "POST" else request.GET)
     if not form.is_valid():
         return render(request, "coordinator/tables_refused.html", {"refusals": form.refusals()}, status=422)
     chosen = scoped(request, form.chosen())
     selection = queries.many_selection(wanted, chosen)
-    page, context = _page(wanted, chosen, selection), _context(request, wanted, selection)
-    if request.method == "POST":
-        return many_confirmed(request, page, context, partial(_act, request, wanted, selection))
-    return many_page(request, page, context)
+    return _check(request, wanted, chosen, selection) if request.method == "POST" else _pick(request, wanted, chosen)
 
 
 @require_safe
@@ -72,12 +78,69 @@ def index(request: HttpRequest) -> HttpResponse:
     return render(request, "coordinator/coordination_index.html", context)
 
 
-def _act(request: HttpRequest, operation: Operation, selection: queries.ManySelection, sent: ManyConfirmed) -> Job:
+def _pick(request: HttpRequest, operation: Operation, chosen: TableFilter, refused: str = "") -> HttpResponse:
+    """The tables that fit, none of them ticked unless somebody picked it in the list."""
+    selection = queries.many_selection(operation, chosen)
+    context = {
+        **_context(request, operation, selection),
+        "title": NAMES[operation],
+        "meaning": MEANINGS[operation],
+        "picked": chosen.only,
+        "fields": [(name, value) for name, value in filter_fields(chosen) if name != "table"],
+        "back": urlencode(filter_fields(chosen)),
+        "why_not": why_not_check(request, {table.connection for table in selection.touched}),
+        "refused": refused,
+    }
+    return render(request, "coordinator/coordination_many.html", context, status=422 if refused else 200)
+
+
+def _check(
+    request: HttpRequest, operation: Operation, chosen: TableFilter, selection: queries.ManySelection
+) -> HttpResponse:
+    """Have the picked tables checked."""
+    if not chosen.only or not selection.touched:
+        return _pick(request, operation, chosen, "Pick the tables first: none that fits was picked.")
+    if len(selection.connections) > 1:
+        named = " and ".join(selection.connections)
+        return _pick(request, operation, chosen, f"One job works on one connection: these belong to {named}.")
+    store = request.POST.get("coordinator", "")[:255] if operation is Operation.ENABLE else ""
+    try:
+        job = actions.check_many(Actor.from_request(request), selection.touched, operation, store=store)
+    except JobBusy as busy:
+        return render(
+            request, "coordinator/coordination_busy.html", {"refused": str(busy), "busy": busy.job}, status=409
+        )
+    return SeeOther(reverse("job", args=[job.pk]))
+
+
+def _checks(request: HttpRequest, operation: Operation, number: str) -> Job:
+    try:
+        return get_object_or_404(seen(request, Job).filter(pk__in=finished_checks(operation, UUID(number))))
+    except ValueError as error:
+        raise Http404("This is no number of a job.") from error
+
+
+def _confirm(request: HttpRequest, operation: Operation, checked: Job) -> HttpResponse:
+    """The tables that passed, and those that did not with the reason; POST acts on the first."""
+    selection = queries.passed_selection(checked)
+    page, context = _page(operation, checked, selection), _context(request, operation, selection)
+    if request.method == "POST":
+        return many_confirmed(request, page, context, partial(_act, request, operation, checked, selection))
+    return many_page(request, page, context)
+
+
+def _act(
+    request: HttpRequest, operation: Operation, checked: Job, selection: queries.ManySelection, sent: ManyConfirmed
+) -> Job:
+    if is_too_old(read_at(checked)):
+        raise PlanNeeded("These checks are", "check them again")
+    if not sent.reason.strip():
+        raise NotConfirmed("Write the reason: it stands in the audit log of each table.")
     return actions.act_on_many(
         Actor.from_request(request),
         selection.touched,
         operation,
-        store=request.POST.get("coordinator", "")[:255],
+        store=checked.params["store"],
         confirm=request.POST.get("confirm", "")[:_LONGEST],
         stated=request.POST.get("stated") == "yes",
         stop_at_first_failure=sent.stop_at_first_failure,
@@ -86,33 +149,35 @@ def _act(request: HttpRequest, operation: Operation, selection: queries.ManySele
     )
 
 
-def _page(operation: Operation, chosen: TableFilter, selection: queries.ManySelection) -> ManyPage:
-    many, left = len(selection.touched), len(selection.skipped)
-    touched = f"{counted(many, 'table')} will be checked, then changed one after the other"
-    title = "Enable coordinated commits" if operation is Operation.ENABLE else "Drop coordinated commits"
+def _page(operation: Operation, checked: Job, selection: queries.ManySelection) -> ManyPage:
+    many, left, title = len(selection.touched), len(selection.skipped), NAMES[operation]
+    touched = f"{counted(many, 'table')} passed every check, and will be changed one after the other"
     return ManyPage(
         title=title,
         question=f"{title} on {counted(many, 'table')}?",
         button=f"{title}: {selection.confirm}",
-        fresh="From tables as last read",
+        fresh="From the checks that were just made",
         crumbs="coordinator/parts/coordination_many_crumbs.html",
         tone="warn" if many else "ok",
         icon="s-attention" if many else "s-ok",
         heading=f"{touched if many else 'No table will be changed'}"
         f"{f'; {thousands(left)} will not be touched' if left else ''}.",
-        meaning=MEANINGS[operation] if many else "As last read, none of them fits.",
-        will="Will be checked, then changed",
+        meaning=MEANINGS[operation] if many else "None of them passed.",
+        will="Will be changed",
         touched=many,
         skipped=thousands(left),
         when_failing="When a table fails unexpectedly",
-        hint="One job, one outcome per table. What the checks of a table refuse is expected and stops nothing.",
+        hint="One job, one outcome per table. Each is checked once more right before it is changed.",
         rows="coordinator/parts/coordination_many_rows.html",
         left_out="coordinator/parts/coordination_many_left_out.html",
         choices="coordinator/parts/coordination_many_choices.html",
         seen=selection.seen,
         connections=selection.connections,
-        is_danger=operation is Operation.DROP,
-        **filter_in_words(chosen, selection.connections),
+        picked=many + left,
+        fields=[("checked", str(checked.pk))],
+        back="",
+        by_connection=(),
+        is_danger=True,
     )
 
 
@@ -121,7 +186,8 @@ def _context(request: HttpRequest, operation: Operation, selection: queries.Many
     return {
         "operation": operation.value,
         "selection": selection,
-        "typed": selection.confirm if operation is Operation.DROP else "",
+        "typed": selection.confirm,
+        "reason_needed": True,
         "stores": seen(request, CommitStore).filter(
             connection__name__in=selection.connections, kind=CommitStore.Kind.COMMIT_COORDINATOR
         ),

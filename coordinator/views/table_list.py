@@ -30,7 +30,7 @@ _NOTES = {
     State.NOT_CHECKED: "not all is known",
     State.UNBACKFILLED: "not backfilled yet",
     State.PENDING: "not published yet",
-    State.HEALTHY: "published, nothing amiss",
+    State.HEALTHY: "nothing amiss",
 }
 
 
@@ -92,6 +92,7 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
         "readings": readings,
         "read_at": queries.oldest_reading(readings),
         "observable": _observable(request, chosen),
+        "may_plan": Actor.from_request(request).may("table.plan-repair", current_connection(request)),
         "may_observe": Actor.from_request(request).may("lake.observe", current_connection(request)),
         "narrowed_beyond_state": replace(chosen, state="").narrows,
         "bulk": bulk_counts(chosen),

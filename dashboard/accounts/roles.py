@@ -30,6 +30,7 @@ PERMISSIONS: dict[str, Role] = {
     "table.check-coordination": Role.OPERATOR,
     "table.rehearse-coordination": Role.OPERATOR,
     "table.enable-coordination": Role.OPERATOR,
+    "table.enable-many": Role.OPERATOR,
     "table.drop-coordination": Role.OPERATOR,
     "table.create": Role.OPERATOR,
     "lake.plan-upkeep": Role.OPERATOR,
@@ -56,6 +57,7 @@ NEEDS_FRESH_SIGN_IN = frozenset(
     {
         "table.repair-losing",
         "table.drop-coordination",
+        "table.enable-many",
         "bucket.change-losing",
         "people.manage",
         "lake.declare",

@@ -61,7 +61,8 @@ class JobForbidden(JobCancelled):
 class JobResult(TypedDict, total=False):
     """What a job's page and the audit log know of a result; what else a kind tells, it declares in one of its own.
 
-    `begun` is the address of the page that shows what goes on after the job has ended.
+    `begun` is the address of the page that shows what goes on after the job has ended, `leads_to` that on which
+    somebody can act on what it found.
     """
 
     before: Mapping[str, object] | None
@@ -71,6 +72,7 @@ class JobResult(TypedDict, total=False):
     aws_request_ids: list[str]
     requests: int
     begun: str
+    leads_to: str
 
 
 @dataclass

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dashboard.accounts.roles import Role
 from tests.lazily import lazily
 
 if TYPE_CHECKING:
@@ -67,3 +68,26 @@ def test_focus_is_seen_wherever_it_stands(visit):
         if not ("solid" in look or "auto" in look) and look.endswith("none"):
             unseen.append(where.evaluate("e => e.outerHTML.slice(0, 120)"))
     assert unseen == []
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["with-script", "without-script"])
+def test_picked_rows_bring_a_bar_that_leads_to_what_will_be_touched(visit, javascript):
+    visitor = visit(javascript=javascript)
+    visitor.sign_in(Role.OPERATOR)
+    visitor.open("/tables/")
+    page = visitor.page
+    bar = page.get_by_role("form", name="What to do with the selected tables")
+    expect(bar).to_be_hidden()
+
+    page.get_by_label("Select sales.order_items").focus()
+    page.keyboard.press("Space")
+    page.get_by_label("Select inventory.reservations").focus()
+    page.keyboard.press("Space")
+
+    publish = bar.get_by_role("button", name="Publish")
+    if javascript:
+        expect(publish).to_have_text("Publish… 1 of 2")
+        expect(bar.get_by_role("button", name="Drop")).to_be_disabled()
+    publish.press("Enter")
+    expect(page.locator("main")).to_contain_text("Of 2 tables that you picked")
+    expect(page.locator("main")).to_contain_text("1 table will be touched")

@@ -191,7 +191,8 @@ def test_one_job_enables_many_tables_and_tells_of_each(
     for uri in (table.uri, other.uri):
         console.observe(uri)
     rows = list(DeltaTable.objects.filter(uri__in=(table.uri, other.uri)).order_by("uri"))
-    job = actions.act_on_many(Actor.command(), rows, Operation.ENABLE, store=DELTA_COMMITS, stated=True)
+    said = {"stated": True, "confirm": actions.many_name(rows)}
+    job = actions.act_on_many(Actor.command(), rows, Operation.ENABLE, store=DELTA_COMMITS, **said)
     execute(job.pk, "here")
     job.refresh_from_db()
     succeeded(job)

@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from coordinator.models import DeltaTable
+from coordinator.protocols.verdict import State
 from coordinator.queries.table_list import SORTS, TableFilter, filtered
 from dashboard.accounts.roles import Role
 from tests.builders.lake import (
@@ -35,7 +36,7 @@ def client() -> Client:
 
 
 def names(html: str) -> list[str]:
-    return re.findall(r'<a class="name" href="/tables/\d+/"><bdi>(.*?)</bdi>', html)
+    return re.findall(r'<a class="name" href="/tables/\d+/"><bdi[^>]*>(.*?)</bdi>', html)
 
 
 def shown(client: Client, address: str = "/tables/") -> list[str]:
@@ -176,14 +177,63 @@ def test_an_unread_table_is_unknown_and_never_zero(client: Client) -> None:
     assert ">0<" not in row
 
 
-def test_a_troubled_row_says_why_and_leads_to_its_version(client: Client) -> None:
+def pending_table() -> DeltaTable:
     table = make_table(state="pending", summary="Commit 1,042 is accepted but not published.")
-    make_finding(table, version=1042)
+    make_finding(table, code="C2", version=1042, state=State.PENDING, repairs=["publish-commit"])
+    return table
+
+
+def test_a_troubled_row_says_why_and_begins_its_first_step(client: Client) -> None:
+    table = pending_table()
 
     html = flat(client.get("/tables/"))
 
     assert "Commit 1,042 is accepted but not published." in html
-    assert f'<a href="/tables/{table.pk}/commits/1042/">Look at 1,042</a>' in html
+    form = html.partition(f'action="/tables/{table.pk}/repairs/"')[2].partition("</form>")[0]
+    assert 'name="repair" value="publish-commit"' in form
+    assert 'name="version" value="1042"' in form
+    assert "Publish 1,042…" in form
+
+
+def test_who_may_not_plan_is_led_to_the_step(client: Client) -> None:
+    table = pending_table()
+
+    html = flat(signed_in(Role.VIEWER).get("/tables/"))
+
+    assert f'action="/tables/{table.pk}/repairs/"' not in html
+    assert f'href="/tables/{table.pk}/#repair-publish-commit-C2-1042"' in html
+
+
+@pytest.mark.parametrize(
+    ("code", "state", "button", "place"),
+    [("C7", State.BLOCKED, "See the steps", "#steps"), ("foreign-writer", State.UNSAFE, "See the writers", "writers/")],
+)
+def test_a_step_that_is_no_repair_is_led_to(client: Client, code: str, state: State, button: str, place: str) -> None:
+    table = make_table(state=state)
+    make_finding(table, code=code, version=7, state=state, repairs=[])
+    make_finding(table, code="C9", version=5, state=State.ATTENTION, repairs=["complete-entry"])
+
+    assert re.search(rf'href="/tables/{table.pk}/{place}"[^>]*>{button}</a>', flat(client.get("/tables/")))
+
+
+def test_a_row_that_is_picked_says_which_acts_on_many_would_touch_it(client: Client) -> None:
+    pending = pending_table()
+    plain = make_table("s3a://lake/a/plain", mechanism="single_driver")
+
+    html = flat(client.get("/tables/"))
+
+    assert re.search(rf'name="table" value="{pending.pk}" form="selection" data-can="publish-commit[^"]*"', html)
+    assert re.search(rf'name="table" value="{plain.pk}" form="selection" data-can="enable"', html)
+
+
+def test_picked_tables_alone_are_listed_and_acted_on(client: Client) -> None:
+    first, second = pending_table(), make_table("s3a://lake/a/plain")
+    make_table("s3a://lake/a/other")
+
+    assert set(shown(client, f"/tables/?table={first.pk}&table={second.pk}")) == {first.name, second.name}
+    html = flat(client.get(f"/tables/repairs/publish-commit/?table={first.pk}&table={second.pk}"))
+    assert "Of 2 tables that you picked" in html
+    assert "1 table will be touched" in html
 
 
 def test_a_healthy_row_stays_quiet(client: Client) -> None:
@@ -260,7 +310,7 @@ def test_the_list_takes_the_same_number_of_queries_for_one_row_and_for_fifty(cli
             client.get("/tables/?size=50")
         return len(captured)
 
-    assert queries_after_adding(1) == queries_after_adding(49) <= 25
+    assert queries_after_adding(1) == queries_after_adding(49) <= 26
 
 
 def test_csv_holds_the_whole_query_and_no_formulas(client: Client) -> None:

@@ -101,7 +101,7 @@ RULES = {
     "table-coordination": Rule(V, O),
     "table-coordination-checks": Rule(V, O, changes=True),
     "table-coordination-rehearsal": Rule(N, O, changes=True),
-    "coordination-many": Rule(V, O, changes=True),
+    "coordination-many": Rule(V, O, fresh=True, changes=True),
     "table-create": Rule(V, O),
     "table-create-checks": Rule(V, O, changes=True),
     # Stores, buckets, connections.

@@ -15,7 +15,7 @@ from coordinator.coordination.checks import Operation
 from coordinator.coordination.jobs import params_of
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import Bucket, CommitStore, DeltaTable, TtlMigration, WriterTest
-from coordinator.queries.coordination import many_selection
+from coordinator.queries.coordination import passed_selection
 from coordinator.queries.repairs import bulk_kinds, bulk_selection
 from coordinator.queries.table_list import TableFilter
 from coordinator.settings.requests import ChangeProtection, change_request_document
@@ -161,9 +161,18 @@ class World:
             "table-coordination-rehearsal": named_job("check-coordination", "succeeded", table, uri, enable),
             "table-create-checks": named_job("check-coordination", "succeeded", table, "s3a://lake/new", create),
             "settings-plan": named_job("plan-upkeep", "succeeded", self.store, self.store.name, protect),
+            "coordination-many": self._checked_many(),
             "job": named_job("observe-table", "queued", table, uri, {"uri": uri}, reason=self.words[:500]),
         }
         self.jobs["job"].events.create(at=timezone.now(), text=f"Read {self.words}.", step="read")
+
+    def _checked_many(self) -> Job:
+        """A job that checked enabling on the plain table, which passed."""
+        plain = DeltaTable.objects.get(prefix="sales/plain", connection=self.connection)
+        outcome = {"target_type": "table", "target_id": str(plain.pk), "label": plain.uri, "state": "passed"}
+        params = {"tables": [plain.pk], "store": "commits", "operation": "enable", "stop_at_first_failure": False}
+        result = {"read_at": timezone.now().isoformat(), "outcomes": [outcome | {"sentence": ""}]}
+        return named_job("check-many-coordination", "succeeded", plain, "1 table", params, result=result)
 
     def _make_backups(self) -> None:
         connections = {"connection": self.connection, "vault_connection": self.connection}
@@ -244,8 +253,9 @@ class World:
     def _seen(self, name: str) -> dict[str, Any]:
         if name == "repair-many":
             return {"seen": bulk_selection(bulk_kinds()["publish-commit"], TableFilter()).seen, "once": "1"}
-        chosen = many_selection(Operation.ENABLE, TableFilter())
-        return {"seen": chosen.seen, "once": "1", "stated": "yes", "coordinator": "commits"}
+        checked = self.jobs["coordination-many"]
+        given = {"checked": checked.pk, "seen": passed_selection(checked).seen, "confirm": "1 table"}
+        return {**given, "once": "1", "stated": "yes", "reason": "CHG-7"}
 
 
 def parts_of(name: str) -> list[str]:

@@ -1,10 +1,12 @@
 """Pages of coordination: choosing, checks, confirming, new tables, many tables, settings, engines and moves."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from coordinator.coordination.moves import MOVES
 from coordinator.models import CommitStore, DeltaTable
@@ -243,45 +245,93 @@ def test_more_rows_keep_what_was_typed(client: Client, desk: Desk) -> None:
 # Many
 
 
-@pytest.mark.slow
-def test_many_shows_which_are_touched_and_which_not(client: Client, desk: Desk, coordinated: DeltaTable) -> None:
-    desk.plain("a/plain")
+def checked_many(client: Client, desk: Desk, *tables: DeltaTable, operation: str = "enable") -> str:
+    """Pick tables, let the worker check them, and return the address of the page that offers the act."""
+    given = {"table": [table.pk for table in tables], "coordinator": desk.store}
+    answer = client.post(f"/tables/coordination/{operation}/", given)
+    assert answer.status_code == 303, body(answer)
+    job = desk.run(Job.objects.get(kind="check-many-coordination"))
+    [address] = re.findall(r'href="([^"]*checked=[^"]*)"', body(client.get(f"/jobs/{job.pk}/"))) or [""]
+    return address
+
+
+def test_nothing_is_picked_at_first_and_what_does_not_fit_says_why(
+    client: Client, desk: Desk, coordinated: DeltaTable
+) -> None:
+    plain = desk.plain("a/plain")
 
     html = body(client.get("/tables/coordination/enable/"))
 
-    touched, _, skipped = html.partition('id="skipped"')
-    assert "a.plain" in touched
-    assert "sales.orders" in skipped
-    assert "Coordinated already." in skipped
+    fit, _, others = html.partition('id="skipped"')
+    assert "a.plain" in fit
+    assert not re.search(r'name="table"[^>]* checked', fit)
+    assert "Coordinated already." in others
+    assert re.search(r'name="table"[^>]* checked', body(client.get(f"/tables/coordination/enable/?table={plain.pk}")))
 
 
-def test_many_are_handed_to_one_job_and_only_those_shown(client: Client, desk: Desk) -> None:
+@pytest.mark.parametrize("given", [{}, {"table": ["999999"]}, {"table": ["x"]}, {"table": [""]}])
+def test_nothing_is_checked_where_nothing_that_fits_was_picked(client: Client, desk: Desk, given: Any) -> None:
     desk.plain("a/one")
-    html = body(client.get("/tables/coordination/enable/?q=one"))
-    fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', html))
-    given = fields | ticked(coordinator=desk.store, on_failure="stop")
+    assert client.post("/tables/coordination/enable/", given | {"coordinator": desk.store}).status_code == 422
+    assert not Job.objects.exists()
+
+
+def test_only_the_picked_tables_that_passed_their_checks_are_offered(client: Client, desk: Desk) -> None:
+    passing, failing, other = desk.plain("a/passing"), desk.plain("a/failing"), desk.plain("a/other")
+    desk.console.lake.delete("a/failing/_delta_log/00000000000000000001.json")
+
+    html = body(client.get(checked_many(client, desk, passing, failing)))
+
+    touched, _, skipped = html.partition('id="skipped"')
+    assert passing.name in touched
+    assert failing.name in skipped
+    assert other.name not in html
+    assert not Job.objects.filter(kind="enable-many").exists()
+
+
+def test_where_none_passes_nothing_is_offered(client: Client, desk: Desk) -> None:
+    failing = desk.plain("a/failing")
+    desk.console.lake.delete("a/failing/_delta_log/00000000000000000001.json")
+
+    assert checked_many(client, desk, failing) == ""
+
+
+def test_many_need_their_number_a_reason_and_the_statement_and_are_one_job(client: Client, desk: Desk) -> None:
+    address = checked_many(client, desk, desk.plain("a/one"), desk.plain("a/two"))
+    fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', body(client.get(address))))
+    given = fields | ticked(on_failure="stop", confirm="2 tables")
 
     assert client.post("/tables/coordination/enable/", given | {"seen": "other"}).status_code == 409
-    assert client.post("/tables/coordination/enable/", given | {"stated": ""}).status_code == 422
+    for missing in ({"stated": ""}, {"confirm": "all"}, {"reason": " "}):
+        assert client.post("/tables/coordination/enable/", given | missing).status_code == 422
     answer = client.post("/tables/coordination/enable/", given)
 
     job = Job.objects.get(kind="enable-many")
     assert answer["Location"] == f"/jobs/{job.pk}/"
-    assert job.params["stop_at_first_failure"] is True
+    assert (job.params["stop_at_first_failure"], job.params["store"]) == (True, desk.store)
     assert client.post("/tables/coordination/enable/", given)["Location"] == f"/jobs/{job.pk}/"
-
-
-def test_the_outcomes_of_many_are_on_the_jobs_page(client: Client, desk: Desk) -> None:
-    desk.plain("a/one")
-    html = body(client.get("/tables/coordination/enable/"))
-    fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', html))
-    client.post("/tables/coordination/enable/", fields | ticked(coordinator=desk.store))
-    job = desk.run(Job.objects.get(kind="enable-many"))
-
+    desk.run(job)
     page = body(client.get(f"/jobs/{job.pk}/"))
-
     assert "Coordinated commits are on" in page
     assert desk.console.lake.uri("a/one") in page
+
+
+def test_checks_of_a_quarter_of_an_hour_ago_are_made_anew(client: Client, desk: Desk) -> None:
+    address = checked_many(client, desk, desk.plain("a/one"))
+    job = Job.objects.get(kind="check-many-coordination")
+    job.result["read_at"] = (timezone.now() - timedelta(minutes=16)).isoformat()
+    job.save()
+    fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', body(client.get(address))))
+
+    answer = client.post("/tables/coordination/enable/", fields | ticked(confirm="1 table"))
+
+    assert (answer.status_code, Job.objects.filter(kind="enable-many").count()) == (409, 0)
+    assert "older than 15 minutes" in body(answer)
+
+
+@pytest.mark.parametrize("number", ["x", "00000000-0000-0000-0000-000000000000"])
+def test_checks_that_nobody_made_are_not_found(client: Client, number: str) -> None:
+    assert client.get(f"/tables/coordination/enable/?checked={number}").status_code == 404
 
 
 # Settings, engines, moves

@@ -24,6 +24,7 @@ TABLE = {
     "table.check-coordination": (False, True, True),
     "table.rehearse-coordination": (False, True, True),
     "table.enable-coordination": (False, True, True),
+    "table.enable-many": (False, True, True),
     "table.drop-coordination": (False, True, True),
     "table.create": (False, True, True),
     "lake.plan-upkeep": (False, True, True),

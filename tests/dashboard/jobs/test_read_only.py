@@ -43,6 +43,7 @@ READS = {
     "backup-cancel",
     "backup-preflight",
     "check-coordination",
+    "check-many-coordination",
     "check-permissions",
     "check-writer-test",
     "list-rescue",
