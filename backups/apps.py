@@ -13,6 +13,7 @@ class BackupsConfig(AppConfig):
         from backups.runs.prices import require_known_items
         from dashboard.alerts import problems
         from dashboard.alerts.digest import register_section
+        from dashboard.connections.signals import lake_emptied
         from dashboard.declaration.sections import register
         from dashboard.jobs import registry
 
@@ -22,6 +23,15 @@ class BackupsConfig(AppConfig):
         register_section("backups", _section)
         register(PlanSection())
         require_known_items(settings.BACKUP_PRICES)
+        lake_emptied.connect(_forget_copies)
+
+
+def _forget_copies(connection: str, **_: object) -> None:
+    """Copies in an emptied vault are none any more: no age counts from them."""
+    from backups.models import Run, RunState
+
+    copies = Run.objects.copies().filter(plan__vault_connection__name=connection)
+    copies.update(state=RunState.CANCELLED, sentence="The sandbox was started again, with an empty vault.")
 
 
 def _section(since: datetime, now: datetime) -> str:

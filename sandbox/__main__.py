@@ -19,6 +19,8 @@ from sandbox.log_store_tables import SAMPLES, temp_prefixes
 from sandbox.mail import mail_server
 
 ending = Event()
+SECONDS_WITH_SPARK, SECONDS_WITHOUT = 90, 10
+"""About how long it takes to make all tables on two cores."""
 
 
 class Seeding:
@@ -40,6 +42,9 @@ class Seeding:
 
     def _fill(self) -> None:
         started = time.monotonic()
+        tables = len(SAMPLES) + (ground.SPARK_TABLES if self.spark else 0)
+        until = time.time() + (SECONDS_WITH_SPARK if self.spark else SECONDS_WITHOUT)
+        write_whole(self.home / "sandbox" / "making", f"{tables} {until:.0f}")
         client = Client(self.origin)
         ground.lay(client, temp_prefixes(ground.PROD))
         backup_samples.lay(client)
@@ -49,6 +54,7 @@ class Seeding:
             sample.make(client)
             say(f"{sample.uri}: {sample.says}")
         code = self.child.wait() if self.child else 0
+        (self.home / "sandbox" / "making").unlink(missing_ok=True)
         if not ending.is_set():
             backup_samples.ask_for_inventories(client)
         if code == 0:
@@ -111,7 +117,7 @@ def serve(served: BaseWSGIServer, home: Path, *, spark: bool) -> None:
             Thread(target=seeding.run, name="seeding", daemon=True).start()
             served.serve_forever()
     finally:
-        for announced in ("endpoint", "smtp"):
+        for announced in ("endpoint", "smtp", "making"):
             (folder / announced).unlink(missing_ok=True)
         seeding.end()
 

@@ -8,9 +8,11 @@ PROD, RAW, FINANCE = "acme-lake-prod", "acme-lake-raw", "acme-lake-finance"
 WATCHED = (f"s3a://{PROD}/warehouse/", f"s3a://{RAW}/", f"s3a://{FINANCE}/")
 
 DELTA_LOG, DELTA_LOG_2022, DELTA_LOG_FINANCE = "delta_log", "delta_log_2022", "delta_log_finance"
-DELTA_COMMITS = "delta_commits"
+DELTA_LOG_EXPORTS, DELTA_COMMITS = "delta_log_exports", "delta_commits"
 
 TMP_DAYS = 3
+SPARK_TABLES = 10
+"""How many of the sample tables real Spark writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ STORES = (
     Store(DELTA_LOG, "log_store", ttl_attribute="expireTime", point_in_time_recovery=True),
     Store(DELTA_LOG_2022, "log_store", ttl_attribute="commitTime", on_demand=False),
     Store(DELTA_LOG_FINANCE, "log_store", on_demand=False),
+    Store(DELTA_LOG_EXPORTS, "log_store"),
     Store(DELTA_COMMITS, "commit_coordinator", point_in_time_recovery=True),
 )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sandbox import growth
 from sandbox.client import Client
 from sandbox.delta_files import Shape
-from sandbox.ground import DELTA_LOG, DELTA_LOG_2022, DELTA_LOG_FINANCE, FINANCE, PROD, RAW, TMP_DAYS
+from sandbox.ground import DELTA_LOG, DELTA_LOG_2022, DELTA_LOG_EXPORTS, DELTA_LOG_FINANCE, FINANCE, PROD, RAW, TMP_DAYS
 from sandbox.growth import Growth, Mishap
 from sandbox.log_store_writer import LogStoreTable
 
@@ -71,7 +71,16 @@ SAMPLES = (
     Sample(
         PROD, "warehouse/marketing/email_sends", DELTA_LOG, EVENTS, 5, 12, growth.losing_writers, "temp files of losers"
     ),
-    Sample(PROD, "warehouse/export/Kundenaufträge 2026", DELTA_LOG, ORDERS, 4, 60, growth.none, "spaces and unicode"),
+    Sample(
+        PROD,
+        "warehouse/export/Kundenaufträge 2026",
+        DELTA_LOG_EXPORTS,
+        ORDERS,
+        4,
+        60,
+        growth.none,
+        "spaces and unicode, a store whose TTL can be switched on",
+    ),
     Sample(RAW, "events/clicks", DELTA_LOG, EVENTS, 12, 18, growth.foreign_writer, "someone bypasses the log store"),
     Sample(RAW, "events/page_views", DELTA_LOG, EVENTS, 8, 15, growth.two_domains, "written as s3a:// and as s3://"),
     Sample(RAW, "legacy/customers_2022", DELTA_LOG_2022, ORDERS, 3, 90, growth.old_writer, "an old writer's entries"),

@@ -2,20 +2,36 @@
 
 from dataclasses import dataclass
 
+from django.urls import reverse
+
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.features import COORDINATED, LEFT_BEHIND, is_catalog_managed, unknown
 from coordinator.models import DeltaTable
+from coordinator.protocols.verdict import State
 from lake.delta.facts import Mechanism
+from lake.spark.deployment import LOG_STORE_CLASS
+
+_PUBLISH_FIRST = "A commit is accepted and not published: publish it first."
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinationOffer:
-    """`reason` says why there is no button; "" where there is one."""
+    """`reason` says why there is no button; "" where there is one. `in_the_way` is the address of what has to be put
+    right first, "" where there is no such page."""
 
     operation: Operation
     title: str
     text: str
     reason: str = ""
+    in_the_way: str = ""
+
+
+def log_store_speaks_to_aws_alone(endpoint: str) -> str:
+    """Why a table of a log store is not converted where DynamoDB is reached at an endpoint of one's own."""
+    return (
+        f"{LOG_STORE_CLASS} speaks to AWS alone, and this connection reaches DynamoDB at {endpoint}: the commit would "
+        "miss the log store that guards the table."
+    )
 
 
 def coordination_offers(table: DeltaTable) -> list[CoordinationOffer]:
@@ -45,7 +61,15 @@ def _drop(title: str, text: str) -> CoordinationOffer:
 
 def _enable(table: DeltaTable, title: str) -> CoordinationOffer:
     text = "One commit, through whatever the table commits through now. Checked first, and proven afterwards."
-    return CoordinationOffer(Operation.ENABLE, title, text, _why_not_enable(table))
+    if table.state == State.BLOCKED:
+        steps = f"{reverse('table', args=[table.pk])}#steps"
+        return CoordinationOffer(Operation.ENABLE, title, text, "The table is blocked: that comes first.", steps)
+    if reason := _why_not_enable(table):
+        return CoordinationOffer(Operation.ENABLE, title, text, reason)
+    if table.unpublished_count:
+        waiting = f"{reverse('table-entries', args=[table.pk])}?state=unpublished"
+        return CoordinationOffer(Operation.ENABLE, title, text, _PUBLISH_FIRST, waiting)
+    return CoordinationOffer(Operation.ENABLE, title, text)
 
 
 def _why_not_enable(table: DeltaTable) -> str:
@@ -59,6 +83,6 @@ def _why_not_enable(table: DeltaTable) -> str:
         return "How this table commits is not known: observe it first."
     if table.mechanism == Mechanism.LOG_STORE and not table.lock_domains:
         return "Which DynamoDB table holds the entries of its log store is not known: declare it first."
-    if table.unpublished_count:
-        return "A commit is accepted and not published: publish it first."
+    if table.mechanism == Mechanism.LOG_STORE and (endpoint := table.connection.own_endpoint):
+        return log_store_speaks_to_aws_alone(endpoint)
     return ""

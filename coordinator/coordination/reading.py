@@ -101,14 +101,9 @@ def spark_facts() -> SparkFacts:
     return SparkFacts(deployment.is_local, has_log_store_class(jars))
 
 
-def own_endpoint(connection: Connection) -> str:
-    """The connection's DynamoDB endpoint where it is not AWS itself, as an origin; else ""."""
-    return (connection.dynamodb_endpoint_url or connection.endpoint_url).rstrip("/")
-
-
 def coordinator_endpoint(connection: Connection) -> str:
     """What goes into the properties of a coordinated table of this connection."""
-    return own_endpoint(connection) or aws_endpoint(connection.region)
+    return connection.own_endpoint or aws_endpoint(connection.region)
 
 
 def _surroundings(
@@ -119,7 +114,7 @@ def _surroundings(
         uri=uri.s3a,
         region=connection.region,
         endpoint=coordinator_endpoint(connection),
-        own_endpoint=bool(own_endpoint(connection)),
+        own_endpoint=bool(connection.own_endpoint),
         spark=spark_facts(),
         busy=_busy(uri, connection, table, own_job),
         columns=change.columns,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from coordinator.coordination.checks import Check, Operation, failed, ok, warning
 from coordinator.coordination.features import LEFT_BEHIND, VACUUM_CHECK, features_of
+from coordinator.coordination.offers import log_store_speaks_to_aws_alone
 from coordinator.coordination.situation import Situation
 from lake.delta.facts import Mechanism
 from lake.spark.deployment import LOG_STORE_CLASS, LOG_STORE_COORDINATE
@@ -79,11 +80,7 @@ def log_store_check(situation: Situation) -> Iterator[Check]:
             yield ok(name, "Not needed: nothing shows that this table commits through a log store.")
         return
     if situation.own_endpoint:
-        yield failed(
-            name,
-            f"{LOG_STORE_CLASS} speaks to AWS alone, and this connection reaches DynamoDB at {situation.endpoint}: "
-            "the commit would miss the log store that guards the table.",
-        )
+        yield failed(name, log_store_speaks_to_aws_alone(situation.endpoint))
     elif not situation.log_store:
         yield failed(name, "Which DynamoDB table holds this table's entries is not known: observe the table first.")
     elif not situation.spark.has_log_store_class:

@@ -10,7 +10,7 @@ from coordinator.protocols.verdict import LOUD
 from coordinator.repairs.guides import Guide, guide_of
 from coordinator.repairs.offers import Offer
 
-_NOUNS = re.compile(r"(the file of commit|commit|entry) (?=\d)")
+_NOUNS = re.compile(r"(the file of commit|the accepted staged file of|commit|entry) (?=\d)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,8 @@ _LISTED = (
     "gone_at",
     "store__name",
     "connection__name",
+    "connection__endpoint_url",
+    "connection__dynamodb_endpoint_url",
 )
 MECHANISM_WORDS = {
     Mechanism.LOG_STORE: "Log store",

@@ -6,7 +6,6 @@ from datetime import datetime
 
 from changes.plan import ChangePlan, Refusal
 from coordinator.models import CommitStore, DeltaTable, TtlMigration
-from coordinator.protocols.log_store import UNPUBLISHED_CODES
 from coordinator.settings.lifecycle_plans import BucketFacts, plan_lifecycle
 from coordinator.settings.requests import (
     ChangeRequest,
@@ -20,7 +19,7 @@ from coordinator.settings.store_calls import describe
 from coordinator.settings.store_facts import StoreFacts
 from coordinator.settings.store_plans import plan_store
 from coordinator.settings.sweep_plans import plan_sweep
-from coordinator.settings.views_of import capacity_advice, expiry_counts
+from coordinator.settings.views_of import capacity_advice, expiry_counts, tables_before_ttl
 from coordinator.writer_tests.cleaning import plan_clean
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
@@ -71,15 +70,9 @@ def read_store(connection: Connection, lake: Lake, store_name: str, now: datetim
         is_migrating=TtlMigration.objects.filter(store=store, finished_at=None).exists(),
         expired=counts.past_their_time,
         incomplete=counts.incomplete,
-        unpublished=_unpublished(store),
+        before_ttl=tuple(table.name for table in tables_before_ttl(store)),
         advice=capacity_advice(store, now),
     )
-
-
-def _unpublished(store: CommitStore) -> int:
-    """Entries with a time whose commit has no file: once TTL has taken one, another commit can take its version."""
-    entries = store.entries.filter(code__in=UNPUBLISHED_CODES, published=False)
-    return entries.exclude(expire_time=None).count()
 
 
 def read_bucket(connection: Connection, lake: Lake, bucket: str, prefix: str = "") -> BucketFacts:

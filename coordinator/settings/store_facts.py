@@ -29,8 +29,8 @@ class StoreFacts:
     """One DynamoDB table as just described, None where there is none of that name.
 
     `kind` is what Levee knows it as, "" where it does not. `expired` and `incomplete` count entries that are past their
-    time, or that have none; None where they were not counted. `unpublished` counts those that carry a time although the
-    file of their commit is not there. `account` is "" where it could not be told.
+    time, or that have none; None where they were not counted. `before_ttl` names the tables of those that carry a time
+    although the file of their commit is not there. `account` is "" where it could not be told.
     """
 
     name: str
@@ -41,7 +41,7 @@ class StoreFacts:
     is_migrating: bool = False
     expired: int | None = None
     incomplete: int | None = None
-    unpublished: int = 0
+    before_ttl: tuple[str, ...] = ()
     advice: CapacityAdvice | None = None
 
     @property

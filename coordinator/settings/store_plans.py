@@ -6,7 +6,7 @@ from typing import assert_never
 from changes.calls import Call
 from changes.plan import NOTHING_TO_DO, ChangePlan, Refusal
 from coordinator.protocols.stores import COMMIT_COORDINATOR, TTL_ATTRIBUTE
-from coordinator.protocols.wording import counted, joined, thousands, verb
+from coordinator.protocols.wording import counted, joined, thousands
 from coordinator.settings.creation import plan_creation
 from coordinator.settings.equivalents import changed, dynamodb_cli, ttl_block, ttl_moved
 from coordinator.settings.requests import (
@@ -264,13 +264,14 @@ def _why_no_ttl(change: EnableTtl | MigrateTtl, facts: StoreFacts, found: StoreD
         )
     if facts.is_migrating:
         return _under_way(change)
-    if facts.unpublished:
+    if facts.before_ttl:
+        more = len(facts.before_ttl) - 3
+        tables = f"{joined(facts.before_ttl[:3])}{f' and {more:,} more' if more > 0 else ''}"
         return _refuse(
             change,
             "unpublished",
-            f"{counted(facts.unpublished, 'entry carries', 'entries carry')} a time to expire although the file of "
-            f"{verb(facts.unpublished, 'its', 'their')} commit is not there: TTL would let another commit take the "
-            "version. Repair the table first.",
+            f"An entry of {tables} carries a time to expire although the file of its commit is not there: TTL would "
+            "let another commit take the version. That comes first.",
         )
     if found.ttl_status is None:
         return _refuse(change, "not-read", f"Whether TTL of {change.name} is on could not be read: {_why(found)}")

@@ -11,6 +11,7 @@ from django.utils.dateparse import parse_datetime
 
 from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, Entry, TtlMigration
 from coordinator.observation.bucket_contents import tables_in
+from coordinator.protocols.log_store import UNPUBLISHED_CODES
 from coordinator.protocols.stores import COMMIT_COORDINATOR
 from coordinator.protocols.wording import counted
 from coordinator.settings.capacity import WINDOW, CapacityAdvice, Provision, advise, count_commits
@@ -83,6 +84,13 @@ def expiry_counts(store: CommitStore, now: datetime | None = None) -> ExpiryCoun
     return ExpiryCounts(
         found["past"], _moment(found["oldest"]), found["incomplete"], found["commit_time"], found["timeless"]
     )
+
+
+def tables_before_ttl(store: CommitStore) -> list[DeltaTable]:
+    """Tables with an entry that carries a time although its commit has no file: once TTL has taken that entry, another
+    commit can take its version, so that these come before any TTL."""
+    entries = store.entries.filter(code__in=UNPUBLISHED_CODES, published=False).exclude(expire_time=None)
+    return list(DeltaTable.objects.filter(pk__in=entries.values("table")).order_by("name", "pk"))
 
 
 def expiry_facts(store: CommitStore, now: datetime | None = None) -> ExpiryFacts:

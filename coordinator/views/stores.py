@@ -12,7 +12,7 @@ from coordinator.queries.deadlines import deadlines_of
 from coordinator.queries.stores import ttl_places
 from coordinator.settings.creation import beside_delta
 from coordinator.settings.requests import ChangeInvalid, CreateStore
-from coordinator.settings.views_of import capacity_advice, expiry_facts, lifecycle_view
+from coordinator.settings.views_of import capacity_advice, expiry_facts, lifecycle_view, tables_before_ttl
 from coordinator.settings_forms import store_creation
 from coordinator.views.addressed import addressed_bucket, addressed_store
 from coordinator.views.settings_plan import planned, why_no_plan
@@ -72,6 +72,7 @@ def store(request: HttpRequest, store_id: int) -> HttpResponse:
         "worst_state": found.state,
         "advice": capacity_advice(found),
         "expiry": expiry_facts(found),
+        "before_ttl": tables_before_ttl(found),
         **_changing(request, found.connection),
     }
     return render(request, "coordinator/store.html", context)
@@ -88,6 +89,7 @@ def store_ttl(request: HttpRequest, store_id: int) -> HttpResponse:
         "row": queries.store_rows([found])[0],
         "store": found,
         "expiry": expiry,
+        "before_ttl": tables_before_ttl(found),
         "latest": latest,
         "places": ttl_places(latest) if latest else [],
         "poll_seconds": TTL_POLL_SECONDS if expiry.migration else None,

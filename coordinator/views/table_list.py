@@ -11,12 +11,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from coordinator.forms import TableFilterForm
+from coordinator.models import DeltaTable
 from coordinator.protocols.verdict import State
 from coordinator.queries import table_list as queries
 from coordinator.queries.repairs import bulk_counts, filter_fields
 from coordinator.queries.table_list import GONE, SORT_WORDS, SORTS, UNPUBLISHED, TableFilter
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import connections_of, current_connection, seen
+from dashboard.connections.access import SANDBOX, sandbox_in_the_making
 from dashboard.connections.models import Connection
 from dashboard.web.exports import export
 from dashboard.web.paging import SIZES, Sort, choose_size, choose_sort
@@ -86,6 +88,7 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
         "gone": counts[GONE],
         "worst_state": next((state.value for state in State if counts[state.value]), State.HEALTHY.value),
         "worst_count": next((counts[state.value] for state in State if counts[state.value]), 0),
+        "making": _in_the_making(request),
         "of_the_lake": queries.counts_of_the_lake(chosen.connection),
         "buckets": queries.bucket_names(chosen.connection),
         "mechanisms": queries.MECHANISM_WORDS.items(),
@@ -98,6 +101,17 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
         "bulk": bulk_counts(chosen),
         "bulk_fields": urlencode(filter_fields(chosen)),
     }
+
+
+def _in_the_making(request: HttpRequest) -> dict[str, object] | None:
+    """How far the sandbox is with its tables, None where it makes none."""
+    making = sandbox_in_the_making()
+    if making is None:
+        return None
+    of, until = making
+    there = seen(request, DeltaTable).filter(gone_at=None, connection__name=SANDBOX).count()
+    left = max(round((until - timezone.now()).total_seconds(), -1), 0)
+    return {"there": min(there, of), "of": of, "left": f"about {left:.0f} s more" if left else "a moment more"}
 
 
 def _tally(chosen: TableFilter, counts: dict[str, int]) -> list[dict[str, object]]:

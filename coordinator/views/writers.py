@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from coordinator.coordination.compatibility import ReadSupport, WriteSupport, leftovers_in_words, matrix
 from coordinator.coordination.conf_documents import conf_document
 from coordinator.coordination.moves import NOTE, moves_from
+from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.policy_documents import shown_policies
 from coordinator.coordination.releases import RELEASES, release_named
 from coordinator.coordination.session_conf import MECHANISMS, WriterConfig
@@ -75,6 +76,7 @@ def compatibility(request: HttpRequest, table_id: int) -> HttpResponse:
         "never": sum(row.write is WriteSupport.NEVER for row in rows),
         "leftovers": () if coordinated else leftovers_in_words(table.features),
         "moves": moves_from(mechanism),
+        "coordination": coordination_offers(table),
         "note": NOTE,
     }
     return render(request, "coordinator/table_compatibility.html", _frame(table, "compatibility") | context)

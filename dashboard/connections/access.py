@@ -1,5 +1,6 @@
 """From a declared connection to a way into AWS, through the endpoints that the deployment allows and no others."""
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -10,6 +11,8 @@ from dashboard.connections.models import Connection
 if TYPE_CHECKING:
     from lake.aws.access import Access
 
+SANDBOX = "sandbox"
+"""The name of the sandbox's connection."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -66,6 +69,17 @@ def sandbox_origin() -> tuple[str, str, int] | None:
     try:
         return _origin(settings.SANDBOX_ENDPOINT_FILE.read_text().strip())
     except (OSError, UnicodeDecodeError):
+        return None
+
+
+def sandbox_in_the_making() -> tuple[int, datetime] | None:
+    """How many tables the sandbox of the same LEVEE_HOME is making, and about when it will be done; None once it is."""
+    if sandbox_origin() is None:
+        return None
+    try:
+        tables, until = settings.SANDBOX_MAKING_FILE.read_text().split()
+        return int(tables), datetime.fromtimestamp(int(until), UTC)
+    except (OSError, ValueError, OverflowError):
         return None
 
 

@@ -23,3 +23,8 @@ class Connection(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def own_endpoint(self) -> str:
+        """Where its DynamoDB answers if that is not AWS itself, as an origin; else ""."""
+        return (self.dynamodb_endpoint_url or self.endpoint_url).rstrip("/")

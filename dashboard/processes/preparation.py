@@ -14,6 +14,8 @@ from django.db import connections
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.people import PersonChange, change_person, find_person, save_person
 from dashboard.accounts.roles import Role
+from dashboard.connections.access import SANDBOX
+from dashboard.connections.signals import lake_emptied
 from dashboard.processes.lock import RunError
 
 
@@ -45,8 +47,9 @@ def static_files_are_stale() -> bool:
 
 
 def prepare_people(home: Path) -> str:
-    """Make the sandbox's people and return their password."""
+    """Make the sandbox's people and return their password; what rests on its last lake is told that it is gone."""
     try:
+        lake_emptied.send(prepare_people, connection=SANDBOX)
         return ensure_sandbox_people(home / "sandbox" / "sign-in")
     finally:
         connections.close_all()

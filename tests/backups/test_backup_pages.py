@@ -18,6 +18,7 @@ from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
+from dashboard.connections.signals import lake_emptied
 from tests.backups.page_records import NOW, connection, make_copy_job, make_gaps, make_plan, make_run
 from tests.builders.people import person, signed_in
 from tests.dashboard.web.markup import flat
@@ -382,3 +383,16 @@ def test_actions_are_what_the_pages_call(monkeypatch, operator):
         operator.post(f"{address(run)}{name}/", {"estimate": "86.57"})
     assert called == ["approve", "reject", "cancel"]
     assert Plan.objects.count() == 1
+
+
+def test_copies_in_a_vault_that_the_sandbox_has_emptied_have_no_age() -> None:
+    own = make_plan("own", vault_connection=connection("vault"))
+    sample = make_plan("sample", vault_connection=connection("sandbox"))
+    kept, gone = make_run(own), make_run(sample)
+
+    lake_emptied.send(None, connection="sandbox")
+
+    assert list(own.runs.copies()) == [kept]
+    assert not sample.runs.copies().exists()
+    gone.refresh_from_db()
+    assert (gone.state, gone.sentence) == ("cancelled", "The sandbox was started again, with an empty vault.")

@@ -4,12 +4,14 @@ import csv
 import io
 import json
 import re
+from pathlib import Path
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import Settings
 
 from coordinator.models import DeltaTable
 from coordinator.protocols.verdict import State
@@ -287,6 +289,24 @@ def test_an_unread_lake_says_to_observe_it(client: Client) -> None:
 
     assert "Nothing has been read so far" in html
     assert "Observe now" in html
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(91, "1 of 26 tables, about 90 s more"), (-5, "1 of 26 tables, a moment more")]
+)
+def test_a_sandbox_that_is_being_made_says_how_far_it_is(
+    client: Client, settings: Settings, tmp_path: Path, seconds: int, said: str
+) -> None:
+    settings.SANDBOX_ENDPOINT_FILE = tmp_path / "endpoint"
+    settings.SANDBOX_MAKING_FILE = tmp_path / "making"
+    settings.SANDBOX_ENDPOINT_FILE.write_text("http://127.0.0.1:5005")
+    settings.SANDBOX_MAKING_FILE.write_text(f"26 {timezone.now().timestamp() + seconds:.0f}")
+    make_table(connection=make_connection("sandbox"))
+    make_table("s3a://elsewhere/t", connection=make_connection("prod"))
+
+    assert said in flat(client.get("/tables/"))
+    settings.SANDBOX_MAKING_FILE.unlink()
+    assert "The sandbox is being made" not in flat(client.get("/tables/"))
 
 
 def test_a_pass_that_failed_is_said_above_what_was_read_before(client: Client) -> None:

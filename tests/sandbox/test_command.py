@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.ground import SPARK_TABLES
+from sandbox.spark_tables import RECIPES
 from tests.jvms import JVMS
 from tests.sandboxlake import end, start_sandbox, wait_for
 from tests.waiting import scaled
@@ -39,11 +41,17 @@ def group_of_spark(sandbox: int, seconds: float = 120) -> int:
     raise AssertionError("the sandbox started no Spark")
 
 
+def test_the_tables_that_spark_makes_are_counted() -> None:
+    assert len(RECIPES) == SPARK_TABLES
+
+
 def test_the_endpoint_is_announced_and_taken_back(tmp_path: Path) -> None:
     process = start_sandbox(tmp_path, "--no-spark")
     line = wait_for(process, "S3, DynamoDB and STS on")[-1]
     assert (tmp_path / "sandbox" / "endpoint").read_text() == line.split()[-1]
     assert line.split()[-1] in (tmp_path / "sandbox" / "lake.toml").read_text()
+    wait_for(process, "all tables are there")
+    assert not (tmp_path / "sandbox" / "making").exists()
     assert end(process) == 0
     assert not (tmp_path / "sandbox" / "endpoint").exists()
 

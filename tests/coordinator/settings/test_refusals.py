@@ -267,7 +267,7 @@ def test_ttl_is_not_switched_on_while_it_would_take_the_entry_of_a_lost_file(rea
     refusal = ready.refusal_of(change(ready.lake.log_store))
 
     assert refusal["why"] == "unpublished"
-    assert "1 entry carries a time to expire although the file of its commit is not there" in refusal["reason"]
+    assert "carries a time to expire although the file of its commit is not there" in refusal["reason"]
 
 
 def test_a_plan_of_another_digest_or_another_day_is_not_applied(ready):
