@@ -9,7 +9,8 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from backups.models import ACTIVE, Plan, Run, RunState
-from backups.queries.cards import moment_of, plans_in_scope
+from backups.queries.cards import plans_in_scope
+from backups.queries.objective import CopyAge, copy_age
 from backups.queries.rows import age_text
 from dashboard.alerts.problems import Problem, ProblemKind, ProblemSeverity, register_source
 from dashboard.web.states import look_of
@@ -78,12 +79,9 @@ def old_backups(now: datetime) -> Iterator[Problem]:
     The age counts from the cut-off, up to which everything was taken to be in the copy.
     """
     for plan in Plan.objects.exclude(schedule="").select_related("vault_connection").order_by("pk"):
-        newest = plan.runs.copies().order_by("-cut_off").first()
-        since = newest.cut_off if newest else _first_start(plan)
-        if since is None:
-            continue
-        over = (now - since) / _HOUR - plan.objective_hours
-        if over > 0:
+        stands = copy_age(plan, now)
+        since, over = stands.since, stands.over / _HOUR
+        if since is not None and stands.is_past:
             yield _problem(
                 OVER_OBJECTIVE,
                 plan,
@@ -95,11 +93,6 @@ def old_backups(now: datetime) -> Iterator[Problem]:
                 meaning=f"The objective is {plan.objective_hours} hours.",
                 advice="Start a run, or look why the last one did not end.",
             )
-
-
-def _first_start(plan: Plan) -> datetime | None:
-    """When the plan was first run: without any backup its age counts from there."""
-    return plan.runs.order_by("created_at").values_list("created_at", flat=True).first()
 
 
 def _runs() -> QuerySet[Run]:
@@ -143,18 +136,18 @@ def _problem(
 
 def backups_section(since: datetime, now: datetime) -> str:
     """Lines of plain text, plans past their objective first; "" without plans."""
-    plans = [(_age(plan, now), plan) for plan in plans_in_scope(None)]
+    plans = [(copy_age(plan, now), plan) for plan in plans_in_scope(None)]
     if not plans:
         return ""
-    plans.sort(key=lambda pair: (not _is_late(*pair), pair[1].name))
-    lines = [line for age, plan in plans for line in _lines(age, plan, since)]
+    plans.sort(key=lambda pair: (not pair[0].is_past, pair[0].age is not None, pair[1].name))
+    lines = [line for stands, plan in plans for line in _lines(stands, plan, since)]
     return "\n".join(["BACKUPS", *lines, f"  {settings.PUBLIC_URL}{reverse('backups')}", ""])
 
 
-def _lines(age: timedelta | None, plan: Plan, since: datetime) -> list[str]:
+def _lines(stands: CopyAge, plan: Plan, since: datetime) -> list[str]:
     objective = age_text(timedelta(hours=plan.objective_hours))
-    held = "no copy yet" if age is None else f"newest copy {age_text(age)} old"
-    late = "PAST ITS OBJECTIVE, " if _is_late(age, plan) else ""
+    held = "no copy yet" if stands.age is None else f"newest copy {age_text(stands.age)} old"
+    late = "PAST ITS OBJECTIVE, " if stands.is_past else ""
     return [f"  {one_line(plan.name)}: {late}{held}, {objective} allowed", f"    {_runs_in_words(plan, since)}"]
 
 
@@ -168,15 +161,6 @@ def _runs_in_words(plan: Plan, since: datetime) -> str:
     cost = sum((run.actual_usd for run in runs if run.actual_usd is not None), start=0)
     amount = f"{thousands(copied)} objects, {file_size(size)}, for ${cost:,.2f}"
     return f"{len(runs)} run{'' if len(runs) == 1 else 's'}: {states}; copied {amount}"
-
-
-def _age(plan: Plan, now: datetime) -> timedelta | None:
-    newest = plan.runs.copies().order_by("-cut_off", "-created_at").first()
-    return now - moment_of(newest) if newest else None
-
-
-def _is_late(age: timedelta | None, plan: Plan) -> bool:
-    return age is None or age > timedelta(hours=plan.objective_hours)
 
 
 register_source("backups", backup_problems, *KINDS)

@@ -10,6 +10,7 @@ from django.urls import reverse
 from backups.charts import DAYS, DayRun, Gauge, Strip, gauge, strip
 from backups.cron import Schedule, ScheduleError, parse_schedule
 from backups.models import ACTIVE, InventoryState, Plan, Run, RunState
+from backups.queries.objective import copy_age, moment_of
 from backups.queries.rows import UNPROVEN, Fact, Headline, age_text, copied_of, run_label, run_url
 from dashboard.connections.models import Connection
 from dashboard.web.text import file_size, thousands
@@ -17,7 +18,8 @@ from dashboard.web.text import file_size, thousands
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One plan. `age` is how far the newest copy lies behind now, None without one."""
+    """One plan. `age` is how far the newest copy lies behind now, None without one; `is_past` that this, or the time
+    since the first start, is more than the objective allows."""
 
     name: str
     source: str
@@ -26,6 +28,7 @@ class Card:
     state: str
     word: str
     age: timedelta | None
+    is_past: bool
     objective: timedelta
     age_words: str
     objective_words: str
@@ -62,10 +65,10 @@ def card_of(plan: Plan, now: datetime) -> Card:
     runs = list(plan.runs.filter(created_at__gte=now - timedelta(days=DAYS + 1)).select_related("plan")[:2_000])
     newest = runs[0] if runs else plan.runs.select_related("plan").first()
     active = next((run for run in runs if run.state in ACTIVE), None) or plan.runs.filter(state__in=ACTIVE).first()
-    copy = plan.runs.copies().select_related("plan").order_by("-cut_off", "-created_at").first()
-    age = now - moment_of(copy) if copy else None
+    stands = copy_age(plan, now)
+    copy, age = stands.copy, stands.age
     objective = timedelta(hours=plan.objective_hours)
-    state, word = _state(active, newest, copy, age, objective)
+    state, word = _state(active, newest, copy, is_past=stands.is_past)
     note, url = _note(plan, active, copy, objective, now)
     schedule = schedule_of(plan)
     since = min((run.created_at for run in runs), default=now)
@@ -79,6 +82,7 @@ def card_of(plan: Plan, now: datetime) -> Card:
         state,
         word,
         age,
+        stands.is_past,
         objective,
         age_text(age) if age is not None else "",
         age_text(objective),
@@ -106,17 +110,13 @@ def next_due(plan: Plan, now: datetime) -> datetime | None:
     return schedule.next_after(now) if schedule and not plan.paused else None
 
 
-def moment_of(run: Run) -> datetime:
-    """The moment that a run's copy holds: what came later may be missing from it."""
-    return run.cut_off or run.started_at or run.created_at
-
-
 def verdict_of(cards: Sequence[Card]) -> Headline | None:
     """The one sentence above all plans: what waits for a person, what is late, what failed, or that all is well."""
     for card in cards:
         if card.active and card.active.state == RunState.WAITING_FOR_APPROVAL:
             return _waiting(card, card.active)
-    late = [card for card in cards if card.age is None or card.age > card.objective]
+    late = [card for card in cards if card.is_past]
+    without = [card for card in cards if card.age is None and not card.is_past]
     failed = [card for card in cards if card.newest and card.newest.state == RunState.FAILED]
     if failed:
         run = failed[0].newest
@@ -129,30 +129,43 @@ def verdict_of(cards: Sequence[Card]) -> Headline | None:
         first = late[0]
         url = reverse("backup-plan", args=[first.name])
         if first.age is None:
-            return Headline("attention", f"{first.name} has no copy yet.", first.note, url, "See the plan")
+            said = f"{first.name} has no copy, and its {age_text(first.objective)} objective has passed."
+            return Headline("attention", said, first.note, url, "See the plan")
         said = f"{first.name} is {age_text(first.age)} old, past its {age_text(first.objective)} objective."
         return Headline("attention", said, first.note, url, "See the plan")
+    if without:
+        first = without[0]
+        url = reverse("backup-plan", args=[first.name])
+        return Headline("not_started", f"{first.name} has no copy yet.", first.note, url, "See the plan")
     if not cards:
         return None
     return Headline("healthy", "Every plan has copied within its objective.", UNPROVEN)
 
 
 def counts_of(cards: Sequence[Card], plans: QuerySet[Plan], now: datetime) -> tuple[Count, ...]:
-    within = sum(card.age is not None and card.age <= card.objective for card in cards)
+    within = sum(card.age is not None and not card.is_past for card in cards)
     month = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     runs = Run.objects.filter(plan__in=plans)
     active = runs.filter(state__in=ACTIVE).count()
     spent = runs.filter(finished_at__gte=month)
     sums = spent.aggregate(usd=Sum("actual_usd"), bytes=Sum("bytes_copied"), objects=Sum("copied"))
-    past = len(cards) - within
+    past = sum(card.is_past for card in cards)
+    without = len(cards) - within - past
     return (
-        Count("Copied within objective", thousands(within), "newest copy young enough", "#plans", "healthy"),
+        Count("Copied within objective", thousands(within), "newest copy as young as allowed", "#plans", "healthy"),
         Count(
-            "Past objective", thousands(past), "too old, or none yet", "#plans", "attention" if past else "not_started"
+            "Past objective",
+            thousands(past),
+            f"{thousands(without)} more without a copy yet" if without else "older than allowed",
+            "#plans",
+            "attention" if past else "not_started",
         ),
         Count("Under way", thousands(active), "running or waiting", "#newest", "running" if active else "not_started"),
         Count(
-            "Copied this month", file_size(sums["bytes"] or 0), f"{thousands(sums['objects'] or 0)} objects", "#newest"
+            "Copied this month",
+            file_size(sums["bytes"] or 0),
+            f"{thousands(sums['objects'] or 0)} objects, by runs that ended",
+            "#newest",
         ),
         Count(f"{now:%B} so far", f"${sums['usd'] or 0:,.2f}", "requests and jobs, by list prices", "#newest"),
     )
@@ -170,17 +183,15 @@ def _waiting(card: Card, run: Run) -> Headline:
     )
 
 
-def _state(
-    active: Run | None, newest: Run | None, copy: Run | None, age: timedelta | None, objective: timedelta
-) -> tuple[str, str]:
+def _state(active: Run | None, newest: Run | None, copy: Run | None, *, is_past: bool) -> tuple[str, str]:
     if active is not None:
         return active.state, ""
     if newest is not None and newest.state == RunState.FAILED:
         return "failed", "Newest run failed"
-    if copy is None or age is None:
-        return "not_started", "No run yet" if newest is None else "No copy"
-    if age > objective:
+    if is_past:
         return "attention", "Past objective"
+    if copy is None:
+        return "not_started", "No run yet" if newest is None else "No copy"
     if copy.state == RunState.COMPLETE_WITH_GAPS:
         return "complete_with_gaps", "Copied within objective, with gaps"
     return "healthy", "Copied within objective"
@@ -193,7 +204,9 @@ def _note(plan: Plan, active: Run | None, copy: Run | None, objective: timedelta
             RunState.WAITING_FOR_INVENTORY: "Waits for the inventory",
             RunState.CANCELLING: "Being cancelled",
         }
-        return words.get(RunState(active.state), f"Running since {active.created_at:%H:%M} UTC"), run_url(active)
+        return words.get(
+            RunState(active.state), f"Running since {active.started_at or active.created_at:%H:%M} UTC"
+        ), run_url(active)
     if plan.paused:
         return "Paused: the schedule starts nothing", ""
     due = next_due(plan, now)
@@ -218,10 +231,10 @@ def _facts(plan: Plan, copy: Run | None, now: datetime) -> tuple[Fact, ...]:
         _copy_fact(copy),
         _inventory_fact(plan, now),
         gaps,
-        Fact("Copied so far", file_size(sums["bytes"] or 0), f"{thousands(sums['objects'] or 0)} objects"),
-        Fact("This month", f"${sums['usd'] or 0:,.2f}", "requests and jobs")
+        Fact("Copied by runs that ended", file_size(sums["bytes"] or 0), f"{thousands(sums['objects'] or 0)} objects"),
+        Fact("Spent this month", f"${sums['usd'] or 0:,.2f}", "requests and jobs")
         if sums["runs"]
-        else Fact("This month", "No run"),
+        else Fact("Spent this month", "Not known", "no run has ended"),
     )
 
 

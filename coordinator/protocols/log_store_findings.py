@@ -270,8 +270,8 @@ def stale(seen: Sequence[SeenEntry]) -> Finding:
         f"{verb(many, 'Entry', 'Entries')} {version_list(versions)} still {verb(many, 'says', 'say')} incomplete "
         "although newer ones exist.",
         newest.version,
-        "Readers are not affected. Nothing repairs such an entry, and without expireTime it never leaves; it comes "
-        "from a writer that skipped the protocol or from an edit.",
+        "Readers are not affected. No writer ever repairs such an entry, and without expireTime it never leaves; it "
+        "comes from a writer that skipped the protocol or from an edit.",
         {**newest.evidence, "versions": sorted(versions)[-100:], "count": many},
         ("complete-entry",) if any(one.has_temp and one.file.present for one in seen) else (),
     )

@@ -120,7 +120,10 @@ def _odd_published(versions: Sequence[VersionRow]) -> list[VersionRow]:
         row
         for row in versions
         if row is not newest
-        and (row.state == VersionState.FOREIGN_WRITER or (row.file_present and row.entry and not row.entry.complete))
+        and (
+            row.state == VersionState.FOREIGN_WRITER
+            or (row.file_present and row.entry and (not row.entry.complete or row.entry.commit_time is not None))
+        )
     ]
     return odd[-TROUBLED_SHOWN:]
 
@@ -142,6 +145,8 @@ def _published_row(row: VersionRow) -> EvidenceRow:
         said = _said_complete(row.entry)
         if row.entry.complete is False:
             together = Mark("Not completed", "s-pending", "held", differs=True)
+        elif row.entry.commit_time is not None:
+            together = Mark("Carries commitTime", "s-attention", "warn", differs=True)
     elif row.state == VersionState.FOREIGN_WRITER:
         said, together = _words("no entry", note="too young for TTL to explain it"), _mark(row.state)
     return EvidenceRow(f"Commit {row.version:,}", said, _file(row), together)

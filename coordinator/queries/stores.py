@@ -45,7 +45,8 @@ class BucketRow:
     tables: int
     versioning: str
     rules: tuple[RuleRow, ...] | None
-    rules_on_temp: tuple[str, ...]
+    temp_rules: tuple[int, int] | None
+    """Of how many tables temp files leave by a rule, and of how many tables; None where that is not known."""
 
     @property
     def rules_share(self) -> float:
@@ -217,8 +218,19 @@ def _bucket_row(bucket: Bucket, tables: int) -> BucketRow:
         versioning += ", MFA delete"
     raw = facts.get("lifecycle_rules")
     rules = tuple(rule_rows(raw)) if isinstance(raw, list) else None
-    on_temp = tuple(rule.id or "(no id)" for rule in rules or () if any(".tmp" in text for text in rule.applies_to))
-    return BucketRow(bucket=bucket, tables=tables, versioning=versioning, rules=rules, rules_on_temp=on_temp)
+    return BucketRow(bucket=bucket, tables=tables, versioning=versioning, rules=rules, temp_rules=_temp_rules(facts))
+
+
+def _temp_rules(facts: Mapping[str, Any]) -> tuple[int, int] | None:
+    """What the bucket's own finding counted, so that list and page say one number."""
+    found = facts.get("findings")
+    for finding in found if isinstance(found, list) else []:
+        if isinstance(finding, Mapping) and finding.get("code") == "temp-rules":
+            evidence = finding.get("evidence")
+            counts = evidence if isinstance(evidence, Mapping) else {}
+            covered, tables = counts.get("covered"), counts.get("tables")
+            return (covered, tables) if isinstance(covered, int) and isinstance(tables, int) else None
+    return None
 
 
 def _table_counts(field: str, ids: Sequence[int]) -> dict[int, int]:

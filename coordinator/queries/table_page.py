@@ -253,7 +253,10 @@ def activity_page(table: DeltaTable, after: str, size: int) -> Page[AuditEntry]:
 
 
 def tab_counts(table: DeltaTable) -> dict[str, int]:
-    return {"commits": table.commits.count(), "entries": table.entries.count(), "jobs": jobs_of(table).count()}
+    """How many rows each tab lists; an accepted version without a file is listed among the commits."""
+    without_file = table.entries.exclude(version__in=table.commits.values("version")).values("version").distinct()
+    versions = table.commits.count() + without_file.count()
+    return {"commits": versions, "entries": table.entries.count(), "jobs": jobs_of(table).count()}
 
 
 def _guard(table: DeltaTable) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, assert_never
 
 from changes.plan import NOTHING_TO_DO, ChangePlan, Refusal
-from coordinator.protocols.deadlines import moment_in_words
+from coordinator.protocols.deadlines import WARNED_BEFORE, moment_in_words
 from coordinator.protocols.lifecycle import LifecycleAction, is_on_temp_files
 from coordinator.protocols.rule_troubles import MOST_RULES
 from coordinator.protocols.waiting_files import SHORTEST_TEMP_DAYS
@@ -172,16 +172,22 @@ def _put_temp_rule(change: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle
     told = [
         f"Finished temp files under {folder} leave {counted(change.days, 'day')} after they were written, at the next "
         "midnight UTC.",
-        "A commit that waits unpublished longer than that is lost with its file: Levee warns from 14 days before on.",
+        f"A commit that waits unpublished longer than that is lost with its file: Levee warns {_warned(change.days)}.",
         *_waiting(change, facts),
         *_kept(lifecycle, changed.id),
     ]
     if versioned and standing is None:
-        told.append("Versions are kept in this bucket: old versions of temp files leave as many days later.")
+        kept = "Versions are kept in this bucket" if facts.versioning == "Enabled" else "Versions were kept before"
+        told.append(f"{kept}: old versions of temp files leave as many days later.")
     title = f"{verb} the rule on temp files of {change.prefix or 'the bucket root'}"
     return replace(
         _plan(change, facts, title, lifecycle, merged, changed.id, xml, says, told), danger=BY_AGE_ALONE, can_lose=True
     )
+
+
+def _warned(days: int) -> str:
+    before = WARNED_BEFORE.days
+    return f"from {before} days before on" if days > before else "as soon as one waits"
 
 
 def _waiting(change: SetTempRule, facts: BucketFacts) -> list[str]:

@@ -143,7 +143,7 @@ class ListStore(LakeCall):
 class BeginTtlMigration(LakeCall):
     """Record that TTL of a log store is to move to expireTime; ticks of the schedule carry it on."""
 
-    operation: ClassVar[str] = "dynamodb:UpdateTimeToLive, twice"
+    operation: ClassVar[str] = "Levee's own records"
     table: str
     attribute: str
     says: str

@@ -210,8 +210,9 @@ def _migrate_ttl(change: MigrateTtl, facts: StoreFacts, found: StoreDescription)
         BeginTtlMigration(
             change.name,
             attribute,
-            f"Switch TTL on {attribute or 'the other attribute'} off, wait until DynamoDB says DISABLED and takes "
-            f"another change, switch it on by {TTL_ATTRIBUTE}, and see that it is.",
+            f"Begin the move, which Levee then carries on by two calls of UpdateTimeToLive: switch TTL on "
+            f"{attribute or 'the other attribute'} off, wait until DynamoDB says DISABLED and takes another change, "
+            f"switch it on by {TTL_ATTRIBUTE}, and see that it is.",
             facts.arn,
         ),
     )

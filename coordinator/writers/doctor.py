@@ -114,9 +114,17 @@ def _uris(pasted: PastedText) -> Iterator[str]:
 
 def _finding(rule: DoctorRule, trouble: Trouble, settled: dict[str, str]) -> WriterFinding:
     lines = tuple(dict.fromkeys(line for change in trouble.changes for line in _lines_of(change, settled)))
+    stays = not lines or _stays(trouble.instead, settled)
+    instead = trouble.instead if stays else "; ".join(lines).replace("=", " = ")
     return WriterFinding(
-        rule.name, rule.severity, trouble.key, trouble.wrong, trouble.effect, trouble.instead, rule.source, lines
+        rule.name, rule.severity, trouble.key, trouble.wrong, trouble.effect, instead, rule.source, lines
     )
+
+
+def _stays(instead: str, settled: dict[str, str]) -> bool:
+    """Whether what one rule would write is still written once every other rule has had its way; words always are."""
+    key, equals, value = instead.partition(" = ")
+    return not equals or settled.get(key) == value
 
 
 def _lines_of(change: SettingChange, settled: dict[str, str]) -> Iterator[str]:

@@ -396,3 +396,24 @@ def test_copies_in_a_vault_that_the_sandbox_has_emptied_have_no_age() -> None:
     assert not sample.runs.copies().exists()
     gone.refresh_from_db()
     assert (gone.state, gone.sentence) == ("cancelled", "The sandbox was started again, with an empty vault.")
+
+
+def test_a_first_run_under_way_is_not_past_its_objective(viewer):
+    make_run(make_plan(), "running", age=timedelta(hours=1))
+    said = text(viewer, "/backups/")
+    assert "Past objective 0 1 more without a copy yet" in said
+    assert "has no copy yet" in said
+
+
+def test_a_plan_that_never_made_a_copy_is_past_its_objective_once_that_time_is_over(viewer):
+    run = make_run(make_plan(), "failed", age=timedelta(hours=1))
+    Run.objects.filter(pk=run.pk).update(created_at=NOW - timedelta(hours=37), state="cancelled")
+    said = text(viewer, "/backups/")
+    assert "Past objective 1" in said
+    assert "has no copy, and its 36 h objective has passed." in said
+
+
+def test_a_run_runs_since_the_moment_at_which_it_began(viewer):
+    run = make_run(make_plan(), "running", started_at=NOW - timedelta(minutes=10))
+    Run.objects.filter(pk=run.pk).update(created_at=NOW - timedelta(minutes=12))
+    assert f"Running since {NOW - timedelta(minutes=10):%H:%M} UTC" in text(viewer, "/backups/")

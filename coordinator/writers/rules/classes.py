@@ -1,6 +1,6 @@
 """Rules about classes: of log stores, and of what gives credentials."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from coordinator.coordination.session_conf import COORDINATOR
 from coordinator.protocols.verdict import Severity
@@ -79,13 +79,23 @@ def _other_class(session: WriterSession) -> Iterator[Trouble]:
     for entry in session.classes:
         takes_lock = is_log_store_class(entry.value) or _is_dead(entry.value)
         if entry.is_known and not takes_lock and _is_of_s3(entry):
+            is_for_all = entry.key in CLASS_KEYS
             yield Trouble(
                 entry.key,
                 f"{entry.value} takes no lock in DynamoDB, and other settings here are of the log store.",
                 "Its commits and those of the log store overwrite each other.",
-                f"{entry.key} = {LOG_STORE_CLASS}",
-                (named(entry, LOG_STORE_CLASS),),
+                f"{_S3A_CLASS if is_for_all else entry.key} = {LOG_STORE_CLASS}",
+                _for_s3a(session, [entry]) if is_for_all else (named(entry, LOG_STORE_CLASS),),
             )
+
+
+def _for_s3a(session: WriterSession, for_all: Sequence[PastedSetting]) -> tuple[SettingChange, ...]:
+    """The class for s3a:// in place of that for all schemes."""
+    wanted = () if "s3a" in session.impls else (SettingChange("", _S3A_CLASS, LOG_STORE_CLASS),)
+    return (*(removed(entry) for entry in for_all), *wanted)
+
+
+_S3A_CLASS = "spark.delta.logStore.s3a.impl"
 
 
 def _is_of_s3(entry: PastedSetting) -> bool:
@@ -96,13 +106,12 @@ def _class_and_scheme(session: WriterSession) -> Iterator[Trouble]:
     whole, impls = session.of(*CLASS_KEYS), session.impls
     if not whole or not impls:
         return
-    wanted = () if "s3a" in impls else (SettingChange("", "spark.delta.logStore.s3a.impl", LOG_STORE_CLASS),)
     yield Trouble(
         whole[0].key,
         f"It sets the class of all schemes, and {next(iter(impls.values())).key} that of one.",
         "The session ends in an error that names both: Delta takes one form or the other.",
         "One key per scheme, and no class for all.",
-        (*(removed(entry) for entry in whole), *wanted),
+        _for_s3a(session, whole),
     )
 
 
