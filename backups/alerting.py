@@ -11,7 +11,7 @@ from django.urls import reverse
 from backups.models import ACTIVE, Plan, Run, RunState
 from backups.queries.cards import plans_in_scope
 from backups.queries.objective import CopyAge, copy_age
-from backups.queries.rows import age_text
+from backups.queries.rows import age_text, lacks_permission, way_on
 from dashboard.alerts.problems import Problem, ProblemKind, ProblemSeverity, register_source
 from dashboard.web.states import look_of
 from dashboard.web.text import file_size, one_line, thousands
@@ -55,7 +55,7 @@ def failed_runs() -> Iterator[Problem]:
         last = plan.runs.exclude(state__in=(*ACTIVE, RunState.CANCELLED)).first()
         if last is None or last.state == RunState.COMPLETE:
             continue
-        is_failed = last.state == RunState.FAILED
+        is_failed, (path, link) = last.state == RunState.FAILED, way_on(last)
         what = "failed" if is_failed else "left gaps"
         yield _problem(
             FAILED_RUN,
@@ -66,11 +66,19 @@ def failed_runs() -> Iterator[Problem]:
             f"The backup {plan.name} {what}.",
             last.finished_at or last.created_at,
             meaning=last.sentence,
-            advice="The run's page groups what is missing by cause and says what to do.",
+            advice=_advice(last),
             title="A backup failed" if is_failed else "A backup left gaps",
-            path=reverse("backup-run", args=[last.pk]),
-            link="See the run",
+            path=path,
+            link=link,
         )
+
+
+def _advice(run: Run) -> str:
+    if lacks_permission(run):
+        return "Check the plan's permissions, put right what is missing, and start another run."
+    if run.state == RunState.FAILED:
+        return "Put right what ended the run, and start another."
+    return "Look at what was left over, by cause, and try it again."
 
 
 def old_backups(now: datetime) -> Iterator[Problem]:

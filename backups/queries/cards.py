@@ -11,7 +11,7 @@ from backups.charts import DAYS, DayRun, Gauge, Strip, gauge, strip
 from backups.cron import Schedule, ScheduleError, parse_schedule
 from backups.models import ACTIVE, InventoryState, Plan, Run, RunState
 from backups.queries.objective import copy_age, moment_of
-from backups.queries.rows import UNPROVEN, Fact, Headline, age_text, copied_of, run_label, run_url
+from backups.queries.rows import UNPROVEN, Fact, Headline, age_text, copied_of, run_label, run_url, way_on
 from dashboard.connections.models import Connection
 from dashboard.web.text import file_size, thousands
 
@@ -122,9 +122,7 @@ def verdict_of(cards: Sequence[Card]) -> Headline | None:
         run = failed[0].newest
         if run is not None:
             more = f" {_others(len(failed) - 1)}" if len(failed) > 1 else ""
-            return Headline(
-                "failed", f"The newest run of {failed[0].name} failed.{more}", run.sentence, run_url(run), "See the run"
-            )
+            return Headline("failed", f"The newest run of {failed[0].name} failed.{more}", run.sentence, *way_on(run))
     if late:
         first = late[0]
         url = reverse("backup-plan", args=[first.name])

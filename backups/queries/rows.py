@@ -6,9 +6,13 @@ from datetime import datetime, timedelta
 
 from django.urls import reverse
 
-from backups.models import Run
+from backups.models import Run, RunState
 from backups.outcomes import GAPS
 from dashboard.web.text import duration, thousands
+from lake.aws.errors import ACCESS_DENIED
+
+COPY_REFUSED = "CopyJobRefused"
+_FOR_LACK_OF_PERMISSION = frozenset({COPY_REFUSED, *ACCESS_DENIED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,18 @@ def _kept(run: Run, kept: Mapping[datetime, tuple[str, ...]]) -> str:
 def copied_of(run: Run) -> str:
     """What is known of a run's copy: 1,234 of 1,240 objects."""
     return f"{thousands(run.copied + run.already_there)} of {objects(run.listed)}"
+
+
+def lacks_permission(run: Run) -> bool:
+    """Whether a run failed for what the preflight of its plan finds."""
+    return run.state == RunState.FAILED and run.error_code in _FOR_LACK_OF_PERMISSION
+
+
+def way_on(run: Run) -> tuple[str, str]:
+    """Where somebody goes who wants a failed run put right, and what the button says."""
+    if lacks_permission(run):
+        return f"{reverse('backup-plan-policies', args=[run.plan.name])}#preflight", "Check the permissions"
+    return run_url(run), "See the run"
 
 
 def run_url(run: Run) -> str:

@@ -5,10 +5,19 @@ from datetime import datetime, timedelta
 
 from backups.models import Plan, Run, RunStage, RunState, Stage
 from backups.outcomes import GAPS, Outcome
-from backups.queries.rows import Fact, cost_text, left_over, objects, run_label, run_url, took
+from backups.queries.rows import (
+    COPY_REFUSED,
+    Fact,
+    cost_text,
+    lacks_permission,
+    left_over,
+    objects,
+    run_label,
+    run_url,
+    took,
+)
 from dashboard.web.states import look_of
 from dashboard.web.text import duration, file_size, thousands
-from lake.aws.errors import ACCESS_DENIED
 
 STAGE_WORDS = {
     Stage.INVENTORY: "Inventory",
@@ -28,7 +37,6 @@ OUTCOME_WORDS = {
     Outcome.ARCHIVED: ("Archived", "to be restored from its class first"),
     Outcome.FAILED: ("Failed", ""),
 }
-_FOR_LACK_OF_PERMISSION = frozenset({"CopyJobRefused", *ACCESS_DENIED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +86,7 @@ class RunView:
     about: tuple[Fact, ...]
     left_over_says: str
     preflight_helps: bool
+    is_over: bool
 
 
 def run_view(run: Run, now: datetime) -> RunView:
@@ -99,7 +108,8 @@ def run_view(run: Run, now: datetime) -> RunView:
         outcomes=_outcomes(run),
         about=_about(run),
         left_over_says=_left_over_says(run),
-        preflight_helps=run.state == RunState.FAILED and run.error_code in _FOR_LACK_OF_PERMISSION,
+        preflight_helps=lacks_permission(run),
+        is_over=run.is_finished,
     )
 
 
@@ -169,6 +179,7 @@ def _missed_at(run: Run) -> datetime | None:
 
 
 def _stage(run: Run, stage: RunStage) -> StageView:
+    _blame_the_copy(run, stage)
     figure, detail = _figure(run, stage)
     is_here = stage.state in {"running", "waiting"} and not run.is_finished
     state = _waiting_state(run, stage) if stage.state == "waiting" else stage.state
@@ -186,6 +197,16 @@ def _stage(run: Run, stage: RunStage) -> StageView:
         css,
         is_here,
     )
+
+
+def _blame_the_copy(run: Run, stage: RunStage) -> None:
+    """Copy jobs are created while the cost is reckoned: where S3 refuses one it is the copy that ended the run."""
+    if run.error_code != COPY_REFUSED or run.state != RunState.FAILED:
+        return
+    if stage.name == Stage.COST_GATE and stage.state == "failed":
+        stage.state, stage.detail = "done", "reckoned before anything is copied"
+    elif stage.name == Stage.COPY:
+        stage.state, stage.detail = "failed", run.sentence
 
 
 def _said(run: Run, stage: RunStage, of_figure: str) -> str:

@@ -72,9 +72,13 @@ class CopyJobRow:
 
 @dataclass(frozen=True, slots=True)
 class RunTableRow:
-    """One table: objects to be copied, those there already, and the size of all of it; None is not known."""
+    """One table: objects to be copied, those there already, and the size of all of it; None is not known.
+
+    `path` is a part of where it is, "" for all others together.
+    """
 
     name: str
+    path: str
     objects: int
     share: str
     there: int | None
@@ -111,7 +115,7 @@ def table_rows(run: Run) -> list[RunTableRow]:
     rows.sort(key=lambda row: -row.objects)
     rest = run.objects_planned - sum(row.objects for row in rows)
     if rows and rest > 0:
-        rows.append(RunTableRow("All others", rest, _share(rest, run), None, None))
+        rows.append(RunTableRow("All others", "", rest, _share(rest, run), None, None))
     return rows
 
 
@@ -121,7 +125,10 @@ def _table_row(one: object, run: Run) -> RunTableRow | None:
     lanes = [_whole(one.get(lane)) for lane in LANES if lane != "archived"]
     number = sum(lane for lane in lanes if lane is not None)
     there = _whole(one.get("already_there"))
-    return RunTableRow(str(one["table"]), number, _share(number, run), there, _whole(one.get("bytes")))
+    path = str(one["table"]).strip("/")
+    return RunTableRow(
+        ".".join(path.split("/")[-2:]), path, number, _share(number, run), there, _whole(one.get("bytes"))
+    )
 
 
 def _whole(number: object) -> int | None:

@@ -13,11 +13,11 @@ from backups.charts import Cell
 from backups.documents import copies_of
 from backups.forms import InventoryForm, PlanForm, form_of
 from backups.inventory_setup import PlaceUnfit
-from backups.models import ACTIVE, Plan, Run
+from backups.models import ACTIVE, Plan, Run, RunState
 from backups.policies.names import names_of
 from backups.queries.cards import card_of, counts_of, plans_in_scope, verdict_of
 from backups.queries.plan_page import FORMS, accounts, inventory_set_up, last_preflight, policy_views, settings_of
-from backups.queries.rows import UNPROVEN, Headline, run_row, run_url
+from backups.queries.rows import UNPROVEN, Headline, lacks_permission, run_row, run_url, way_on
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.accounts.scope import connections_of, current_connection, seen
@@ -90,6 +90,7 @@ def plan(request: HttpRequest, plan_name: str) -> HttpResponse:
         "inventories": found.inventories.all()[:INVENTORIES_SHOWN],
         "active_url": run_url(card.active) if card.active else "",
         "why_not_run": _why_not(actor, found, "backup.run"),
+        "would_fail_again": card.newest is not None and lacks_permission(card.newest),
         "why_not_plan": _why_not(actor, found, "backup.plan"),
         "preflight": last_preflight(found),
         "set_up": inventory_set_up(found),
@@ -214,6 +215,8 @@ def _runs(request: HttpRequest, found: Plan) -> Any:
 def _verdict(card: Any) -> Headline:
     if card.active is not None:
         return Headline(card.state, card.active.sentence or card.note, "", run_url(card.active), "See the run")
+    if card.newest is not None and card.newest.state == RunState.FAILED:
+        return Headline("failed", "The newest run failed.", card.newest.sentence, *way_on(card.newest))
     if card.age is None:
         return Headline("not_started", "This plan has no copy yet.", card.note)
     said = f"The newest copy is {card.age_words} old; the objective is {card.objective_words}."

@@ -118,10 +118,15 @@ def _hand_over(mine: "QuerySet[Message]", now: datetime) -> None:
 
 
 def _postpone(message: Message, now: datetime, reason: str, *, is_final: bool) -> None:
-    """Let the message wait for its next try, or give it up."""
+    """Let the message wait for its next try, or give it up. What else it says is given up where nobody has the address,
+    and has its own time otherwise."""
     mine = Message.objects.filter(pk=message.pk, state=MessageState.SENDING, claimed_at=message.claimed_at)
+    given_up = {"state": MessageState.FAILED, "finished_at": now, "error": reason[:1000]}
     if is_final or now - message.created_at >= GIVES_UP_AFTER:
-        mine.update(state=MessageState.FAILED, finished_at=now, error=reason[:1000])
+        with transaction.atomic():
+            if mine.update(**given_up):
+                after = given_up if is_final else {"state": MessageState.WAITING, "due_at": now, "finished_at": None}
+                message.folded.update(folded_into=None, **after)
     else:
         mine.update(state=MessageState.WAITING, due_at=now + pause(message.attempts), error=reason[:1000])
     _note(message, error=reason)

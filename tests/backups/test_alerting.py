@@ -72,3 +72,20 @@ def test_every_problem_is_of_a_kind_that_rules_know():
     ran("failed", created_at=NOW - timedelta(hours=100), finished_at=NOW)
 
     assert {problem.kind for problem in backup_problems(NOW)} <= {kind.name for kind in KINDS}
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "link", "told"),
+    [
+        ("failed", "CopyJobRefused", "Check the permissions", "Check the plan's permissions"),
+        ("failed", "AccessDenied", "Check the permissions", "Check the plan's permissions"),
+        ("failed", "SourceIsDestination", "See the run", "Put right what ended the run"),
+        ("complete_with_gaps", "", "See the run", "Look at what was left over"),
+    ],
+)
+def test_what_to_do_about_a_run_depends_on_what_ended_it(state: str, code: str, link: str, told: str):
+    ran(state, error_code=code, created_at=NOW - timedelta(hours=1), finished_at=NOW, cut_off=NOW)
+
+    problem = next(one for one in backup_problems(NOW) if one.kind == "failed-backup")
+    assert (problem.link, problem.next_step) == (link, problem.advice)
+    assert problem.advice.startswith(told)

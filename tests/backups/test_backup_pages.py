@@ -181,7 +181,7 @@ def test_the_estimate_is_a_bill_with_its_prices(viewer):
         "41,182 $0.005 per thousand requests 86.27",
         "< 0.01",
         "Once 86.57",
-        "sales/orders",
+        "sales.orders",
         "72.8 %",
         "All others",
     )
@@ -330,14 +330,46 @@ def test_each_stage_that_is_done_says_what_its_number_counts(viewer):
 
 
 def test_a_run_that_lacks_a_permission_leads_to_the_preflight(viewer):
-    sentence = "Copy job 1 ended before it began: no role. Run the preflight of the plan."
+    sentence = "S3 refused copy job 1: no role. Run the preflight of the plan."
     run = make_run(make_plan(), "failed", sentence=sentence, error_code="CopyJobRefused")
     run.stages.filter(name="cost_gate").update(state="failed", detail=sentence)
     html = flat(viewer.get(address(run)))
-    assert html.count("Copy job 1 ended") == 1
-    assert ">Copy job 1 ended before it began: no role.</h2>" in html
+    assert html.count("S3 refused copy job 1") == 1
+    assert ">S3 refused copy job 1: no role.</h2>" in html
     assert "Run the preflight of the plan. The code of the refusal is CopyJobRefused." in html
     assert 'href="/backups/plans/lake-nightly/policies/#preflight">Check the permissions</a>' in html
+
+
+def test_a_refused_copy_job_is_the_copys_failure_and_not_that_of_the_cost(viewer):
+    sentence = "S3 refused copy job 1: no role."
+    run = make_run(make_plan(), "failed", sentence=sentence, error_code="CopyJobRefused")
+    run.stages.filter(name="cost_gate").update(state="failed", detail=sentence)
+    run.stages.filter(name__in=("copy", "reconcile")).update(state="skipped")
+    html = flat(viewer.get(address(run)))
+    stages = dict(re.findall(r'(\w[\w ]*)<span class="unseen">: (\w[\w ]*)</span>', html))
+    assert (stages["Cost gate"], stages["Copy"], stages["Reconcile"]) == ("Done", "Failed", "Not needed")
+
+
+def test_a_plan_whose_newest_run_lacks_a_permission_leads_to_the_preflight_and_not_to_a_run(operator):
+    plan = make_plan()
+    make_run(plan, age=timedelta(hours=9))
+    make_run(plan, "failed", sentence="S3 refused copy job 1: no role.", error_code="CopyJobRefused")
+    way = 'href="/backups/plans/lake-nightly/policies/#preflight">Check the permissions</a>'
+    html = flat(operator.get("/backups/plans/lake-nightly/"))
+    assert "The newest run failed." in html
+    assert "S3 refused copy job 1: no role." in html
+    assert f'class="button" {way}' in html
+    assert f'class="button primary" {way}' in html
+    assert 'button primary">Run lake-nightly' not in html
+    assert way in flat(operator.get("/backups/"))
+
+
+def test_tables_of_a_run_have_the_names_of_the_list_and_lead_there(viewer):
+    html = flat(viewer.get(address(make_run(make_plan()))))
+    assert 'href="/tables/?q=sales/orders"><bdi>sales.orders</bdi></a>' in html
+    assert "What was copied, the most objects first" in html
+    running = flat(viewer.get(address(make_run(make_plan("other"), "running"))))
+    assert "What is to be copied, the most objects first" in running
 
 
 def test_a_run_that_failed_otherwise_leads_to_no_preflight(viewer):

@@ -82,7 +82,7 @@ def _create_jobs(work: Work) -> Waiting | None:
 def _refusal(row: CopyJob) -> RunFailed:
     said = (row.reason or row.status).rstrip(".")
     cure = "Run the preflight of the plan, mend what it finds, and start another run."
-    return RunFailed("CopyJobRefused", f"Copy job {row.number} ended before it began: {said}. {cure}")
+    return RunFailed("CopyJobRefused", f"S3 refused copy job {row.number}: {said}. {cure}")
 
 
 def _engine(work: Work, row: CopyJob) -> CopyEngine:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from coordinator.protocols.titles import _TITLES
-from dashboard.alerts.delivery import CLAIM_LASTS, NotSent, deliver_due
+from dashboard.alerts.delivery import CLAIM_LASTS, GIVES_UP_AFTER, NotSent, deliver_due
 from dashboard.alerts.models import Alert, Message
 from dashboard.alerts.rendering import render
 from dashboard.connections.models import Connection
@@ -99,6 +99,30 @@ def test_a_mail_that_waits_with_others_in_it_takes_them_into_the_next(server: Se
     server.send(minutes=30)
     (mail,) = server.mails
     assert all(f"Sentence {name}." in mail.text for name in ("first", "second", "third"))
+
+
+def test_a_mail_that_is_given_up_leaves_their_own_time_to_the_younger_ones_in_it(server: Server) -> None:
+    server.is_down = True
+    (old, young) = named("old", "young")
+    message(old)
+    server.send()
+    message(young, created_at=MONDAY + GIVES_UP_AFTER, due_at=MONDAY + GIVES_UP_AFTER)
+    server.send(minutes=GIVES_UP_AFTER / MINUTE + 1)
+    assert Message.objects.get(alert=old).state == "failed"
+    server.is_down = False
+    server.send(minutes=GIVES_UP_AFTER / MINUTE + 2)
+    (mail,) = server.mails
+    assert "Sentence young." in mail.text
+
+
+def test_an_address_that_nobody_has_gives_up_all_that_was_for_it(server: Server) -> None:
+    def refuse(mail: Message, handed_over: Callable[[], None]) -> None:
+        raise NotSent("550 no such user", is_final=True)
+
+    for about in named("first", "second"):
+        message(about)
+    deliver_due(MONDAY, {"mail": refuse}, render)
+    assert set(Message.objects.values_list("state", "folded_into", "error")) == {("failed", None, "550 no such user")}
 
 
 def test_a_mail_whose_own_alert_ends_still_tells_the_others(lake: World) -> None:
