@@ -154,7 +154,7 @@ def counts_of(cards: Sequence[Card], plans: QuerySet[Plan], now: datetime) -> tu
         Count(
             "Past objective",
             thousands(past),
-            f"{thousands(without)} more without a copy yet" if without else "older than allowed",
+            f"{thousands(without)} without a copy yet" if without else "older than allowed",
             "#plans",
             "attention" if past else "not_started",
         ),

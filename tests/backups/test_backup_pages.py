@@ -433,7 +433,7 @@ def test_copies_in_a_vault_that_the_sandbox_has_emptied_have_no_age() -> None:
 def test_a_first_run_under_way_is_not_past_its_objective(viewer):
     make_run(make_plan(), "running", age=timedelta(hours=1))
     said = text(viewer, "/backups/")
-    assert "Past objective 0 1 more without a copy yet" in said
+    assert "Past objective 0 1 without a copy yet" in said
     assert "has no copy yet" in said
 
 
