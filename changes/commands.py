@@ -39,6 +39,7 @@ class ChangeCommand(JsonCommand):
         parser.add_argument("--apply", action="store_true", help="carry out what is planned")
         parser.add_argument("--confirm", metavar="NAME", default="", help=confirm)
         parser.add_argument("--enqueue", action="store_true", help="with --apply: hand the work to the workers")
+        parser.add_argument("--reason", default="", help="with --apply: why, for the audit log")
 
     def add_spark_argument(self, parser: CommandParser) -> None:
         """For changes that Spark makes."""

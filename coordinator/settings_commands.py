@@ -56,7 +56,8 @@ def _apply(planned: Job, plan: PlanDocument, change: ChangeRequest, options: Opt
     if plan["danger"] and confirm.strip() != subject_name(change):
         raise UsageError(f"{plan['danger']} Add --confirm {subject_name(change)}.")
     with or_failed():
-        return apply_change(Actor.command(), planned, plan["digest"], confirm=confirm, here=not options["enqueue"])
+        here, reason = not options["enqueue"], options["reason"]
+        return apply_change(Actor.command(), planned, plan["digest"], confirm=confirm, reason=reason, here=here)
 
 
 def _document(result: PlanChangeResult, job: Job | None) -> SettingJson:

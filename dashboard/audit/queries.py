@@ -1,17 +1,19 @@
 """Reading the audit log, newest first."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, TypedDict
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from dashboard.audit.models import AuditEntry, AuditQuerySet
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 
 NEWEST = Sort("newest", (Column("id", descending=True),))
+LOOKS = ("backup.preflight", "lake.plan-upkeep", "table.check-coordination", "table.plan-repair")
+"""Actions that look and change nothing."""
 OUTCOMES = ("requested", "done", "overtaken", "refused", "failed")
 _offered: set[str] = set()
 
@@ -53,10 +55,16 @@ class AuditFilter:
     target: str = ""
     outcome: str = ""
     text: str = ""
+    since: str = ""
+    until: str = ""
+    """Days, 2026-11-27, both of them included; what is none does not narrow."""
+    show: str = ""
+    """`acts` leaves out looking at plans and checks, and what was asked for where its end stands in the log; `looks`
+    keeps the first alone."""
 
     @property
     def is_empty(self) -> bool:
-        return self == AuditFilter()
+        return replace(self, show="") == AuditFilter()
 
 
 def offer(*actions: str) -> None:
@@ -81,10 +89,27 @@ def audit_entries(wanted: AuditFilter) -> AuditQuerySet:
         rows = rows.filter(Q(target_label__icontains=wanted.target) | Q(target_id=wanted.target))
     if wanted.outcome:
         rows = rows.filter(outcome=wanted.outcome)
+    if day := _day(wanted.since):
+        rows = rows.filter(at__gte=day)
+    if day := _day(wanted.until):
+        rows = rows.filter(at__lt=day + timedelta(days=1))
+    if wanted.show == "looks":
+        rows = rows.filter(action__in=LOOKS)
+    elif wanted.show == "acts":
+        ends = AuditEntry.objects.filter(job_id=OuterRef("job_id"), action=OuterRef("action"))
+        ended = Q(outcome="requested") & Exists(ends.exclude(outcome="requested"))
+        rows = rows.exclude(action__in=LOOKS).exclude(ended)
     if wanted.text:
         words = ("actor_name", "action", "target_label", "detail")
         rows = rows.filter(Q.create([(f"{word}__icontains", wanted.text) for word in words], connector=Q.OR))
     return rows
+
+
+def _day(text: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 def audit_page(wanted: AuditFilter, after: str, size: int) -> Page[AuditEntry]:

@@ -1,6 +1,6 @@
 """The audit log's page."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -8,26 +8,31 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard.audit.queries import OUTCOMES, AuditFilter, actions, audit_page, export_rows
+from dashboard.audit.sentences import told
 from dashboard.web.exports import export
 from dashboard.web.paging import choose_size
 
 LONGEST_FILTER = 200
+SHOWN = ("acts", "looks", "all")
 EXPORTS = ("csv", "jsonl")
 
 
 @require_safe
 def audit(request: HttpRequest) -> HttpResponseBase:
-    """List what was done, newest first; ?actor, action, target, outcome and text narrow, ?after continues, ?format
-    exports all that matches, oldest first.
+    """List what was done, newest first and one row an act; ?actor, action, target, outcome, text, since, until and show
+    narrow, ?after continues, ?format exports all that matches, row by row, oldest first.
 
-    Context of `audit/list.html`: `page` (paging.Page of AuditEntry), `wanted` (AuditFilter), `actions` and `outcomes`
-    (the choices of the two selects).
+    Context of `audit/list.html`: `page` (paging.Page of AuditEntry), `rows` (ToldEntry), `wanted` (AuditFilter),
+    `actions` and `outcomes` (the choices of the two selects).
     """
     wanted = AuditFilter(**{field.name: _given(request, field.name) for field in fields(AuditFilter)})
     if request.GET.get("format") in EXPORTS:
         return export(export_rows(wanted), request.GET["format"], "audit")
+    wanted = replace(wanted, show=wanted.show if wanted.show in SHOWN else SHOWN[0])
+    page = audit_page(wanted, request.GET.get("after", ""), choose_size(request.GET.get("size", "")))
     context = {
-        "page": audit_page(wanted, request.GET.get("after", ""), choose_size(request.GET.get("size", ""))),
+        "page": page,
+        "rows": told(page.rows),
         "wanted": wanted,
         "actions": actions(),
         "outcomes": OUTCOMES,

@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from uuid import UUID
 
@@ -13,10 +13,12 @@ class JobsConfig(AppConfig):
 
     def ready(self) -> None:
         from dashboard.accounts.scope import owned_by
+        from dashboard.audit.sentences import name_jobs_by
         from dashboard.web.health import ready_when
 
         ready_when("workers", _workers_answer)
         owned_by(job_id=_connection_of_job)
+        name_jobs_by(_titles)
         register(NavItem("Console", "Jobs", "jobs", "i-jobs", place=10, count=_running))
 
 
@@ -24,6 +26,12 @@ def _connection_of_job(job_id: UUID) -> Iterable[int | None]:
     from dashboard.jobs.models import Job
 
     return Job.objects.filter(pk=job_id).values_list("connection_id", flat=True)
+
+
+def _titles(numbers: Collection[UUID]) -> dict[UUID, str]:
+    from dashboard.jobs.models import Job
+
+    return dict(Job.objects.filter(pk__in=numbers).values_list("pk", "title"))
 
 
 def _workers_answer(now: datetime) -> bool:

@@ -62,7 +62,6 @@ class Command(ChangeCommand):
         self.add_spark_argument(parser)
         add_rehearse_argument(parser)
         parser.add_argument("--writers-paused", action="store_true", help="enable: state that every writer is paused")
-        parser.add_argument("--reason", default="", help="for the audit log")
         mechanisms = [one.value for one in MECHANISMS]
         about = "conf, policy: another one; with --all: only of this one"
         parser.add_argument("--mechanism", choices=mechanisms, help=about)

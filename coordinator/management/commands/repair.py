@@ -59,7 +59,12 @@ class Command(ChangeCommand):
         named = connection_named(options["connection"]) if options["connection"] else None
         table = find_table(options["uri"], named)
         chosen = ChosenRepairs(
-            table, options["finding"], options["of_version"], options["confirm"], options["path_scheme"]
+            table,
+            options["finding"],
+            options["of_version"],
+            options["confirm"],
+            options["path_scheme"],
+            options["reason"],
         )
         plans, refusals = chosen.look()
         jobs: list[Job] = []
@@ -90,13 +95,14 @@ class ChosenRepairs:
     """The repairs of one table that the arguments choose."""
 
     def __init__(
-        self, table: DeltaTable, code: str | None, version: int | None, confirm: str, path_scheme: str
+        self, table: DeltaTable, code: str | None, version: int | None, confirm: str, path_scheme: str, reason: str = ""
     ) -> None:
         self.table = table
         self._code = code
         self._version = version
         self._confirm = confirm
         self._path_scheme = path_scheme
+        self._reason = reason
 
     def look(self) -> tuple[list[PlanDocument], list[RefusalDocument]]:
         """Read the table and return plans and refusals. Raises Failed where it cannot be read."""
@@ -120,15 +126,21 @@ class ChosenRepairs:
             if not plans:
                 return
             tried.add(_key(plans[0]))
-            yield repair(Actor.command(), self.table, *_named(plans[0]), confirm=self._confirm, here=True)
+            yield self._one(plans[0], here=True)
 
     def enqueue(self, plans: list[PlanDocument]) -> list[Job]:
         """Hand one plan to the workers, or several that can lose nothing as one job."""
         allowed = [plan for plan in plans if self._may(plan)]
         if len(allowed) == 1:
-            return [repair(Actor.command(), self.table, *_named(allowed[0]), confirm=self._confirm)]
+            return [self._one(allowed[0], here=False)]
         names = sorted({plan["kind"] for plan in allowed if not plan["can_lose"]})
-        return [repair_many(Actor.command(), [self.table], names, f"Repair {self.table.name}")] if names else []
+        if not names:
+            return []
+        return [repair_many(Actor.command(), [self.table], names, f"Repair {self.table.name}", reason=self._reason)]
+
+    def _one(self, plan: PlanDocument, *, here: bool) -> Job:
+        said = _named(plan)
+        return repair(Actor.command(), self.table, *said, confirm=self._confirm, reason=self._reason, here=here)
 
     def _may(self, plan: PlanDocument) -> bool:
         return not plan["can_lose"] or self._confirm == self.table.name

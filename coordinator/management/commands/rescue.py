@@ -119,10 +119,10 @@ def _table_of(copy: str, named: Connection | None) -> DeltaTable:
 def _apply(table: DeltaTable, plan: PlanDocument, options: Options) -> Job:
     if plan["can_lose"] and options["confirm"].strip() != table.name:
         raise UsageError(f"{plan['title']} can change {plan['danger']}: add --confirm {shlex.quote(table.name)}.")
-    digest, confirm = plan["digest"], options["confirm"]
+    said = {"confirm": options["confirm"], "reason": options["reason"]}
     with or_failed():
         here = not options["enqueue"]
-        return restore_copy(Actor.command(), table, options["copy"], digest, confirm=confirm, here=here)
+        return restore_copy(Actor.command(), table, options["copy"], plan["digest"], **said, here=here)
 
 
 def _list_document(jobs: Iterable[Job]) -> CopiesJson:

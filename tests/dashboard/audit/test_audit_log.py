@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+import time_machine
 from django.core.management import CommandError, call_command
 from django.db import connection
 
@@ -13,8 +14,12 @@ from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
 from dashboard.audit.chain import seal_all
 from dashboard.audit.log import record
-from dashboard.audit.queries import AuditFilter, audit_entries
+from dashboard.audit.models import AuditEntry
+from dashboard.audit.queries import AuditFilter, actions, audit_entries
+from dashboard.audit.sentences import _ACTS, says
 from tests.builders.people import signed_in
+from tests.dashboard.jobs.builders import job
+from tests.dashboard.web.markup import flat
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("triggers", "JSON")]
 
@@ -119,3 +124,82 @@ def test_a_broken_chain_fails_the_command() -> None:
     with pytest.raises(CommandError, match=r"does not hold: Entry \d+ \(lake.observe") as caught:
         run("verify")
     assert caught.value.returncode == 1
+
+
+def entry(action: str = "table.repair", **fields: Any) -> AuditEntry:
+    label = {"target_label": "s3a://lake/sales/order_items"}
+    return record(Actor(name="maya", source="page"), action, **label | fields)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "title", "said"),
+    [
+        ("done", "Publish commit 14", "published commit 14, sales.order_items"),
+        ("done", "Publish commit 14 of sales.order_items", "published commit 14 of sales.order_items"),
+        ("failed", "Publish commit 14", "asked to publish commit 14, sales.order_items"),
+        ("requested", "Publish commit 14", "asked to publish commit 14, sales.order_items"),
+        ("done", "Undo it", "asked to undo it, sales.order_items"),
+        ("done", "", "repaired sales.order_items"),
+        ("failed", "", "asked for table.repair of sales.order_items"),
+        ("refused", "Publish commit 14", "was refused: table.repair on sales.order_items"),
+    ],
+)
+def test_an_entry_says_what_was_done_and_only_asked_for_what_was_not(outcome: Any, title: str, said: str) -> None:
+    assert says(entry(outcome=outcome), title) == said
+
+
+def test_a_backup_that_was_only_asked_for_is_not_said_to_have_run() -> None:
+    assert says(entry("backup.run", outcome="requested", target_label="finance")) == "asked for a run of finance"
+    assert says(entry("backup.run", outcome="done", target_label="finance")) == "ran the backup finance"
+
+
+def test_every_action_that_the_filter_offers_has_words() -> None:
+    plain = [action for action in actions() if "losing" not in action and action not in _ACTS]
+    assert plain == ["table.enable-many", "table.rehearse-coordination"]  # refused only; told by its job's title
+
+
+def shown(**query: str) -> list[tuple[str, str]]:
+    page = signed_in(Role.VIEWER).get("/audit/", {"target": "order_items", **query}).context["page"]
+    return [(one.action, one.outcome) for one in page.rows]
+
+
+@pytest.mark.usefixtures("bare_templates")
+def test_an_act_is_one_row_and_looking_at_plans_stands_apart() -> None:
+    planned, repaired, waiting = job("succeeded"), job("succeeded"), job("queued")
+    entry("table.plan-repair", outcome="requested", job=planned)
+    entry("table.plan-repair", job=planned)
+    entry(outcome="requested", job=repaired)
+    entry(job=repaired)
+    entry("table.create", outcome="requested", job=waiting)
+    entry("table.create", outcome="failed", job=repaired)
+
+    assert shown() == [("table.create", "failed"), ("table.create", "requested"), ("table.repair", "done")]
+    assert set(shown(show="looks")) == {("table.plan-repair", "requested"), ("table.plan-repair", "done")}
+    assert len(shown(show="all")) == 6
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"since": "2026-11-20"}, 2),
+        ({"until": "2026-11-20"}, 2),
+        ({"since": "2026-11-20", "until": "2026-11-20"}, 1),
+        ({"since": "yesterday", "until": "2026-13-45"}, 3),
+    ],
+)
+@pytest.mark.usefixtures("bare_templates")
+def test_days_narrow_and_are_counted_whole(query: dict[str, str], found: int) -> None:
+    for moment in ("2026-11-19 23:59:59", "2026-11-20 23:59:59", "2026-11-21 00:00"):
+        with time_machine.travel(moment, tick=False):
+            entry()
+    assert len(shown(action="table.repair", **query)) == found
+
+
+def test_the_page_tells_sentences_with_the_person_of_a_shell() -> None:
+    repaired = job("succeeded", title="Publish commit 14")
+    record(Actor.command(), "table.repair", target_label="s3a://lake/sales/order_items", job=repaired)
+
+    html = flat(signed_in(Role.VIEWER).get("/audit/"))
+
+    assert "<b>command</b></a> <bdi>published commit 14, sales.order_items</bdi>" in html
+    assert f"by {Actor.command().user_agent}" in html
