@@ -47,7 +47,7 @@ class PlanForm(forms.Form):
     minimum_lag_hours = forms.IntegerField(
         min_value=0,
         initial=24,
-        help_text="An inventory is taken to hold everything up to this long before it was begun. S3 promises no bound",
+        help_text="How long before its start an inventory may already miss objects. S3 promises no limit",
     )
     engine = forms.ChoiceField(
         choices=Plan.Engine.choices, help_text="Spark copies where S3 Batch Operations does not exist"

@@ -73,4 +73,4 @@ def parts(run: Run, context: JobContext, vault: Lake) -> tuple[Pipeline, dict[st
 def _sentence(answer: StageAnswer) -> str:
     if isinstance(answer, Waiting):
         return answer.sentence
-    return answer.detail if isinstance(answer, Done) else "The next stage runs on the other queue."
+    return answer.detail if isinstance(answer, Done) else "The next stage is done by another worker."

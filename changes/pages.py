@@ -29,7 +29,7 @@ class PageWords:
     condition; `rest` is what is done after the last call, as its title and its sentence. `gone` is said where there are
     plans, and none of this change. Of calls that are alike the page writes out `most_calls`, None for all of them, and
     `more_calls` says what the others are; what a call sends can be unfolded below `call_more`, "" where it stands
-    elsewhere on the page. `leave` leads back without a change.
+    elsewhere on the page.
     """
 
     title: str
@@ -45,7 +45,6 @@ class PageWords:
     gone: str = ""
     most_calls: int | None = None
     more_calls: str = ""
-    leave: str = "Leave it as it is"
 
 
 @dataclass(frozen=True, slots=True)

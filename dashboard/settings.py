@@ -83,6 +83,7 @@ MIDDLEWARE = [
     "dashboard.web.middleware.PageHeadersMiddleware",
     "dashboard.accounts.middleware.SessionMiddleware",
     "axes.middleware.AxesMiddleware",
+    "dashboard.frame.errors.MethodPageMiddleware",
 ]
 
 ROOT_URLCONF = "dashboard.urls"

@@ -100,7 +100,7 @@ def settings_of(plan: Plan) -> tuple[Fact, ...]:
         facts.append(Fact("Role of S3 Batch", plan.role_arn, is_code=True))
     if plan.evidence:
         facts.append(Fact("Manifests and reports", plan.evidence, is_code=True))
-    return (*facts, Fact("Told", ", ".join(map(str, plan.notify)) or "Nobody by name", "besides the alert rules"))
+    return (*facts, Fact("Told", ", ".join(map(str, plan.notify)) or "Those of the alert rules", ""))
 
 
 def last_preflight(plan: Plan) -> PermissionReport | None:
@@ -160,7 +160,7 @@ def _tick(check: dict[str, object]) -> PermissionRow:
 def _inventory(plan: Plan) -> Fact:
     if not plan.inventory:
         return Fact("Inventory", "Not used", "the source is listed at each run")
-    lag = f"taken to hold everything up to {plan.minimum_lag_hours:,} h before it"
+    lag = f"complete up to {plan.minimum_lag_hours:,} h before its start, by this plan"
     return Fact("Inventory", plan.inventory, lag, is_code=True)
 
 

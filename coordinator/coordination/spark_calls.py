@@ -64,7 +64,7 @@ class EnableCommits(SparkCall):
 
     endpoint: str
     operation: ClassVar[str] = "ALTER TABLE SET TBLPROPERTIES"
-    condition: ClassVar[str] = "no other commit comes first; it is not tried again."
+    condition: ClassVar[str] = "no other commit is faster; it is tried once"
     on_coordinator: ClassVar[str] = "dynamodb:PutItem"
 
     @property

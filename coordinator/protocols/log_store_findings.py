@@ -251,7 +251,8 @@ def table_cannot_be_created(seen: SeenEntry) -> Finding:
         State.BLOCKED,
         "No table can be created here: entry 0 is incomplete, its temp file is gone, and nothing is published.",
         seen.version,
-        "Recovery fails on every listing. The entry may be removed only while the whole _delta_log/ is empty.",
+        "Every reader tries to recover it and fails. The entry may be removed only while the whole _delta_log/ is "
+        "empty.",
         seen.evidence,
         ("abandon-commit",),
         _temp_file(seen),

@@ -189,5 +189,5 @@ def bite_in_words(bites_at: datetime | None, now: datetime) -> str:
     """A sentence about the date on which a hazard becomes real, "" where it is not known."""
     if bites_at is None:
         return ""
-    word = "It first bites at" if bites_at > now else "It has bitten since"
+    word = "It first acts at" if bites_at > now else "It has acted since"
     return f" {word} {moment_in_words(bites_at)}."

@@ -157,7 +157,6 @@ def _words(operation: Operation) -> PageWords:
         gone="The job has left no checks: check again.",
         rest=("Read back", READ_BACK[operation]),
         call_more="",
-        leave="Create nothing" if operation is Operation.CREATE else "Leave it as it is",
     )
 
 

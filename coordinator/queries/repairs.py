@@ -40,7 +40,7 @@ WORDS = PageWords(
     ),
     gone="As the table was read, the finding no longer holds or no longer names this repair.",
     danger="This can lose {}.",
-    danger_means="What is removed is saved aside first. Before the first call everything is read once more; if "
+    danger_means="A copy of what is removed is kept first. Before the first call everything is read once more; if "
     "anything has moved, nothing is sent.",
 )
 SLOTS = PageSlots(

@@ -5,9 +5,11 @@ Tables are DynamoDB tables, times epoch seconds.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, done, table_arn
+from coordinator.protocols.deadlines import moment_in_words
 from coordinator.protocols.wording import counted, duration, label, short, thousands
 from coordinator.repairs.object_calls import Item
 from lake.aws.dynamodb import Item as WireItem
@@ -126,7 +128,8 @@ class CompleteEntry(EntryCall):
                 self.table, self._key, update=COMPLETE, condition=PENDING, names=names, values=values
             )
         ):
-            return done(f"The entry of {label(self.file_name)} is complete; it expires at {expires} (epoch seconds).")
+            at = moment_in_words(datetime.fromtimestamp(expires, UTC))
+            return done(f"The entry of {label(self.file_name)} is complete; it expires at {at}.")
         item = sending.lake.dynamodb.get_item(self.table, self._key)
         if item is None:
             raise Stop(f"The entry of {label(self.file_name)} has gone: it was not brought back.")

@@ -22,7 +22,7 @@ class Abandon(LakeCall):
     def says(self) -> str:
         versions = sorted({version for version, _ in self.commits})
         named = named_versions(versions)
-        return f"Gives up what Levee saw to be accepted as {named}: its loss is no finding from then on."
+        return f"Gives up {named} as Levee saw it accepted: Levee no longer reports its loss."
 
     def send(self, sending: Sending) -> Answer:
         answer = sending.own_records().abandon(self.uri, self.commits)

@@ -68,7 +68,7 @@ def beside_delta(change: CreateStore) -> tuple[tuple[str, str, str], ...]:
         ("TTL", "Off: no writer switches it on" if log_store else "Off", ttl),
         ("Deletion protection", "Off", "On" if change.deletion_protection else "Off"),
         ("Point-in-time recovery", "Off", "On" if change.recovery else "Off"),
-        ("Encryption", "A key of DynamoDB's own", _key_in_words(change.encryption)),
+        ("Encryption", "A key that DynamoDB owns", _key_in_words(change.encryption)),
         ("Tags", "None", ", ".join(f"{key}={value}" for key, value in change.tags) or "None"),
     )
 
@@ -173,5 +173,5 @@ def _equivalents(change: CreateStore, facts: StoreFacts) -> Equivalents:
 
 def _key_in_words(encryption: str) -> str:
     if not encryption:
-        return "A key of DynamoDB's own"
+        return "A key that DynamoDB owns"
     return "The account's key alias/aws/dynamodb" if encryption == "aws" else encryption

@@ -312,7 +312,7 @@ def _plan(
 def _conditions(facts: StoreFacts) -> tuple[str, ...]:
     return (
         f"DynamoDB says ACTIVE of {facts.name}.",
-        "Its key is that of its kind, and its settings are as they were read.",
+        "Its key fits its kind, and its settings have not changed since they were read.",
     )
 
 

@@ -4,6 +4,7 @@ A fragment gets the same sentence as a toast, so that a dead button says why and
 """
 
 import sys
+from collections.abc import Callable
 
 from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError
@@ -35,6 +36,22 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
     return _page(
         request, 404, "There is nothing at this address.", "It may have been renamed, or its connection was removed."
     )
+
+
+class MethodPageMiddleware:
+    """405 with a page: an address that only takes a form was opened, as from a browser's history."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self._get_response(request)
+        if response.status_code != 405 or request.method != "GET":
+            return response
+        advice = "Nothing was changed. Go back to the page that has it."
+        page = _page(request, 405, "This address only takes a form.", advice)
+        page["Allow"] = response["Allow"]
+        return page
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

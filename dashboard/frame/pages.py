@@ -6,17 +6,19 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.accounts.scope import choose_connection
-from dashboard.web.states import JOBS, LAKE, RUNS, VERSIONS
+from dashboard.web.states import ALERTS, JOBS, LAKE, MESSAGES, RUNS, VERSIONS
 
 
 @require_safe
 def states(request: HttpRequest) -> HttpResponse:
-    """Show every state with its shape, word and meaning, and each small part of the pages once."""
+    """Show every state with its shape, word and meaning."""
     vocabulary = (
         ("Tables, stores, buckets", LAKE),
         ("Versions", VERSIONS),
         ("Jobs", JOBS),
         ("Backup runs", RUNS),
+        ("Alerts", ALERTS),
+        ("Messages", MESSAGES),
     )
     return render(request, "states.html", {"vocabulary": vocabulary})
 

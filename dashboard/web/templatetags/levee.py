@@ -130,13 +130,18 @@ def exact(moment: datetime | None, empty: str = text.UNKNOWN) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def favicon(context: Context) -> SafeString:
-    """Link the favicon of the worst state: `worst_state` of the page, else the worst that the navigation counts."""
+    """Link the favicon of the worst state: `worst_state` of the page, else the worst that the navigation counts.
+
+    Whoever is not signed in is told nothing.
+    """
+    is_known = getattr(context.get("user"), "is_authenticated", False)
     console = context.get("console")
     state = str(context.get("worst_state") or getattr(console, "worst_state", "") or "healthy")
     look = LAKE.get(state, LAKE["healthy"])
     drawing = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="{_FAVICON_COLOURS[look.tone]}" '
-        f'd="{_FAVICON_SHAPES.get(look.shape, _FAVICON_DISC)}"/></svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path '
+        f'fill="{_FAVICON_COLOURS[look.tone if is_known else "idle"]}" '
+        f'd="{_FAVICON_SHAPES.get(look.shape, _FAVICON_DISC) if is_known else _FAVICON_DISC}"/></svg>'
     )
     return format_html('<link rel="icon" href="data:image/svg+xml,{}">', quote(drawing))
 

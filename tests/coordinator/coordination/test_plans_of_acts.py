@@ -189,7 +189,7 @@ CALLS: list[tuple[Call, str, str, set[str]]] = [
     (
         EnableCommits(location=URI, store="commits", endpoint=ENDPOINT, log_store="delta_log"),
         "Puts the table under coordinator commits, in one commit.",
-        "not tried again",
+        "it is tried once",
         {
             "dynamodb:PutItem on arn:aws:dynamodb:*:*:table/commits",
             "dynamodb:PutItem on arn:aws:dynamodb:*:*:table/delta_log",

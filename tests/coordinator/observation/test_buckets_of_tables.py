@@ -31,7 +31,7 @@ def test_the_first_pass_judges_a_bucket_by_the_tables_found_in_it(written, obser
     bucket = Bucket.objects.get()
     [rule] = lifecycle_view(bucket).rules
     assert (bucket.state, findings()[0]) == ("unsafe", "lifecycle-reaches-log")
-    assert f"It first bites at {rule.first_bites_at:%d %b %Y %H:%M} UTC." in bucket.summary
+    assert f"It first acts at {rule.first_bites_at:%d %b %Y %H:%M} UTC." in bucket.summary
 
 
 def test_a_table_found_before_settings_are_due_again_is_judged_at_once(written, observe, lake):

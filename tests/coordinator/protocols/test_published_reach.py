@@ -112,4 +112,4 @@ def test_logs_and_data_have_a_deadline_each() -> None:
         (AtRisk.DATA, datetime(2026, 12, 1, tzinfo=UTC), State.UNSAFE),
     ]
     assert verdict.judge_again_at == datetime(2026, 11, 30, tzinfo=UTC)
-    assert "It first bites at 01 Dec 2026 00:00 UTC." in verdict.assessment.summary
+    assert "It first acts at 01 Dec 2026 00:00 UTC." in verdict.assessment.summary

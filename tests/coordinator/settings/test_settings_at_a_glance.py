@@ -54,7 +54,7 @@ def test_a_store_counts_entries_that_ttl_leaves_behind(client: Client) -> None:
 
     assert re.search(r"Past their time, still there</dt><dd>1<", html)
     assert re.search(r"Incomplete, never expire</dt><dd>1<", html)
-    assert "it was so when Levee first looked" in html
+    assert "since before Levee first looked" in html
 
 
 def test_a_coordinator_with_ttl_is_told_as_a_danger(client: Client) -> None:

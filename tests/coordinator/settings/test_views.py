@@ -143,16 +143,16 @@ def test_a_hazard_has_the_date_on_which_it_first_bites():
     _, _, findings = diagnose_bucket({"lifecycle_rules": [rule("sales/", 30)], "versioning": "Off"}, [ORDERS], now=NOW)
 
     assert reach.first_bites_at == datetime(2026, 12, 2, tzinfo=UTC)
-    assert reach.sentence.endswith("It first bites at 02 Dec 2026 00:00 UTC.")
+    assert reach.sentence.endswith("It first acts at 02 Dec 2026 00:00 UTC.")
     [finding] = [one for one in findings if one.code == "lifecycle-reaches-log"]
     assert finding.evidence["first_bites_at"] == "2026-12-02T00:00:00+00:00"
-    assert "It first bites at 02 Dec 2026" in finding.summary
+    assert "It first acts at 02 Dec 2026" in finding.summary
 
 
 def test_a_hazard_that_has_bitten_says_since_when():
     [reach] = view_of_rules([rule("sales/orders/", 10)], [ORDERS], NOW).rules
 
-    assert "It has bitten since 12 Nov 2026" in reach.sentence
+    assert "It has acted since 12 Nov 2026" in reach.sentence
 
 
 def test_an_unpublished_commit_gives_a_temp_rule_its_date():

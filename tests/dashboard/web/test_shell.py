@@ -20,6 +20,7 @@ from dashboard.jobs.beats import SILENT_AFTER, note_beat
 from dashboard.jobs.models import Job, JobEvent, JobState
 from dashboard.web import navigation
 from dashboard.web.navigation import NavCount, NavItem
+from tests.builders.lake import make_table
 from tests.builders.people import signed_in
 from tests.dashboard.web.markup import Markup, flat
 
@@ -187,3 +188,17 @@ def test_a_worker_that_does_not_answer_is_said_on_every_page_until_it_does() -> 
         assert "No worker answers for aws." in flat(client.get(path))
     note_beat("aws", "aws@here", now)
     assert "No worker answers" not in flat(client.get("/tables/"))
+
+
+def test_an_address_that_only_takes_a_form_has_a_page_of_its_own() -> None:
+    answer = signed_in(Role.VIEWER).get("/scope/")
+    assert (answer.status_code, answer["Allow"]) == (405, "POST")
+    assert "This address only takes a form." in flat(answer)
+
+
+def test_a_stranger_is_not_told_the_worst_state_by_the_icon(client: Client) -> None:
+    make_table(state="blocked")
+    red, grey = "d0342b", "7d858c"
+    assert grey in flat(client.get("/login/"))
+    assert red not in flat(client.get("/login/"))
+    assert red in flat(signed_in(Role.VIEWER).get("/tables/"))

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import time_machine
@@ -71,11 +72,12 @@ def test_no_time_is_said_in_words() -> None:
 
 
 def test_the_favicon_is_of_the_worst_state() -> None:
-    blocked, healthy = (rendered("{% favicon %}", worst_state=state) for state in ("blocked", "healthy"))
+    known = SimpleNamespace(is_authenticated=True)
+    blocked, healthy = (rendered("{% favicon %}", user=known, worst_state=state) for state in ("blocked", "healthy"))
     assert "d0342b" in blocked
     assert "2b8a57" in healthy
     assert blocked.startswith('<link rel="icon" href="data:image/svg+xml,%3Csvg')
-    assert rendered("{% favicon %}", worst_state="<nonsense>") == healthy
+    assert rendered("{% favicon %}", user=known, worst_state="<nonsense>") == healthy
 
 
 def test_a_sort_header_turns_the_order_round_and_forgets_the_page() -> None:
