@@ -3,6 +3,9 @@ from datetime import datetime
 from django.apps import AppConfig
 from django.conf import settings
 
+LOOPBACK = "http://127.0.0.1:"
+"""Where a sandbox serves: a connection of somebody's own that has its name leads elsewhere."""
+
 
 class BackupsConfig(AppConfig):
     name = "backups"
@@ -30,7 +33,8 @@ def _forget_copies(connection: str, **_: object) -> None:
     """Copies in an emptied vault are none any more: no age counts from them."""
     from backups.models import Run, RunState
 
-    copies = Run.objects.copies().filter(plan__vault_connection__name=connection)
+    own = {"plan__vault_connection__name": connection, "plan__vault_connection__endpoint_url__startswith": LOOPBACK}
+    copies = Run.objects.copies().filter(**own)
     copies.update(state=RunState.CANCELLED, sentence="The sandbox was started again, with an empty vault.")
 
 

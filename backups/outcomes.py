@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+COPY_REFUSED = "CopyJobRefused"
+"""The code of a run whose copy job S3 has refused."""
 OVER = frozenset({"Complete", "Failed", "Cancelled"})
 """The states at which a job of S3 Batch Operations ends (S3 User Guide, "Job status")."""
 _BY_CODE = {

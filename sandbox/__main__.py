@@ -39,6 +39,8 @@ class Seeding:
         except (ClientError, HTTPError):
             if not ending.is_set():
                 raise
+        finally:
+            self._note_that_none_is_being_made()
 
     def _fill(self) -> None:
         started = time.monotonic()
@@ -54,13 +56,16 @@ class Seeding:
             sample.make(client)
             say(f"{sample.uri}: {sample.says}")
         code = self.child.wait() if self.child else 0
-        (self.home / "sandbox" / "making").unlink(missing_ok=True)
+        self._note_that_none_is_being_made()
         if not ending.is_set():
             backup_samples.ask_for_inventories(client)
         if code == 0:
             say(f"all tables are there after {time.monotonic() - started:.1f} s")
         elif not ending.is_set():
             say(f"Spark did not make all of its tables; {self.home / 'sandbox' / 'spark.log'} says why")
+
+    def _note_that_none_is_being_made(self) -> None:
+        (self.home / "sandbox" / "making").unlink(missing_ok=True)
 
     def end(self) -> None:
         """End Spark with its JVM, which share a process group of their own."""

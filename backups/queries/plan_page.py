@@ -160,7 +160,7 @@ def _tick(check: dict[str, object]) -> PermissionRow:
 def _inventory(plan: Plan) -> Fact:
     if not plan.inventory:
         return Fact("Inventory", "Not used", "the source is listed at each run")
-    lag = f"complete up to {plan.minimum_lag_hours:,} h before its start, by this plan"
+    lag = f"assumed to hold everything up to {plan.minimum_lag_hours:,} h before its start"
     return Fact("Inventory", plan.inventory, lag, is_code=True)
 
 

@@ -7,11 +7,10 @@ from datetime import datetime, timedelta
 from django.urls import reverse
 
 from backups.models import Run, RunState
-from backups.outcomes import GAPS
+from backups.outcomes import COPY_REFUSED, GAPS
 from dashboard.web.text import duration, thousands
 from lake.aws.errors import ACCESS_DENIED
 
-COPY_REFUSED = "CopyJobRefused"
 _FOR_LACK_OF_PERMISSION = frozenset({COPY_REFUSED, *ACCESS_DENIED})
 
 

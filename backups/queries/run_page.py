@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from backups.models import Plan, Run, RunStage, RunState, Stage
 from backups.outcomes import GAPS, Outcome
 from backups.queries.rows import (
-    COPY_REFUSED,
     Fact,
     cost_text,
     lacks_permission,
@@ -179,7 +178,6 @@ def _missed_at(run: Run) -> datetime | None:
 
 
 def _stage(run: Run, stage: RunStage) -> StageView:
-    _blame_the_copy(run, stage)
     figure, detail = _figure(run, stage)
     is_here = stage.state in {"running", "waiting"} and not run.is_finished
     state = _waiting_state(run, stage) if stage.state == "waiting" else stage.state
@@ -197,16 +195,6 @@ def _stage(run: Run, stage: RunStage) -> StageView:
         css,
         is_here,
     )
-
-
-def _blame_the_copy(run: Run, stage: RunStage) -> None:
-    """Copy jobs are created while the cost is reckoned: where S3 refuses one it is the copy that ended the run."""
-    if run.error_code != COPY_REFUSED or run.state != RunState.FAILED:
-        return
-    if stage.name == Stage.COST_GATE and stage.state == "failed":
-        stage.state, stage.detail = "done", "reckoned before anything is copied"
-    elif stage.name == Stage.COPY:
-        stage.state, stage.detail = "failed", run.sentence
 
 
 def _said(run: Run, stage: RunStage, of_figure: str) -> str:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from backups import lifecycle
 from backups.models import Run, RunState, Stage, StageState
-from backups.outcomes import cure_of
+from backups.outcomes import COPY_REFUSED, cure_of
 from backups.runs.stages import copying, cost_gate, inventory, manifest, reconcile
 from backups.runs.work import Done, Elsewhere, GivenUp, RunFailed, StageAnswer, Waiting, Work
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
@@ -116,6 +116,10 @@ def _end_failed(run: Run, context: JobContext, code: str, sentence: str) -> None
     with transaction.atomic():
         if lifecycle.move(run.pk, RunState.FAILED, job=context.job, sentence=sentence, error_code=code[:128]):
             stage = Stage(Run.objects.values_list("stage", flat=True).get(pk=run.pk))
+            if code == COPY_REFUSED:
+                # Copy jobs are created while the cost is reckoned: it is the copy that S3 refuses.
+                lifecycle.close_stage(run.pk, stage, StageState.DONE, "Reckoned before anything is copied.")
+                stage = Stage.COPY
             lifecycle.close_stage(run.pk, stage, StageState.FAILED, sentence)
             _skip_the_rest(run)
 

@@ -168,17 +168,15 @@ def tally(chosen: TableFilter) -> dict[str, int]:
 
 
 def table_rows(tables: Sequence[DeltaTable], now: datetime) -> list[TableRow]:
-    """Rows with their commits of the last day, and what to do about each: three queries in all."""
+    """Rows with their commits of the last day, and what to do about each: two queries in all."""
     ids = [table.pk for table in tables]
-    hourly, named = commits_per_hour(ids, now), _repairs_named(ids)
-    worst = TableFinding.objects.in_bulk([next(iter(found)) for found in named.values()])
-    steps = {finding.table_id: next_step(finding) for finding in worst.values()}
+    hourly, weighing = commits_per_hour(ids, now), _weighing_findings(ids)
     return [
         TableRow(
             table=table,
             sparkline=table_sparkline(table, hourly.get(table.pk, {}), now),
-            step=steps.get(table.pk),
-            can=_acts_on_many(table, named.get(table.pk, {})),
+            step=_first_step(table, weighing[table.pk]),
+            can=_acts_on_many(table, weighing[table.pk]),
         )
         for table in tables
     ]
@@ -262,16 +260,23 @@ def _matches(q: str) -> Q:
     return meant
 
 
-def _repairs_named(table_ids: Sequence[int]) -> dict[int, dict[int, list[str]]]:
-    """By table the repairs that each open finding which weighs names, the worst finding first."""
+def _weighing_findings(table_ids: Sequence[int]) -> defaultdict[int, list[TableFinding]]:
+    """By table its open findings that weigh, the worst first."""
     findings = TableFinding.objects.filter(table_id__in=table_ids, resolved_at=None).exclude(state=State.HEALTHY)
-    named: defaultdict[int, dict[int, list[str]]] = defaultdict(dict)
-    for table, finding, repairs in findings.order_by("state_rank", "pk").values_list("table_id", "pk", "repairs"):
-        named[table][finding] = repairs
-    return named
+    weighing: defaultdict[int, list[TableFinding]] = defaultdict(list)
+    for finding in findings.order_by("state_rank", "pk"):
+        weighing[finding.table_id].append(finding)
+    return weighing
 
 
-def _acts_on_many(table: DeltaTable, named: Mapping[int, Sequence[str]]) -> tuple[str, ...]:
-    repairs = {repair for found in named.values() for repair in found}
+def _first_step(table: DeltaTable, weighing: Sequence[TableFinding]) -> NextStep | None:
+    """That of the finding whose sentence the row shows, else of the worst."""
+    shown = next((finding for finding in weighing if finding.summary == table.summary), None)
+    worst = shown or next(iter(weighing), None)
+    return next_step(worst) if worst else None
+
+
+def _acts_on_many(table: DeltaTable, weighing: Sequence[TableFinding]) -> tuple[str, ...]:
+    repairs = {repair for finding in weighing for repair in finding.repairs}
     offers = (offer.operation.value for offer in coordination_offers(table) if not offer.reason)
     return (*sorted(repairs), *offers)

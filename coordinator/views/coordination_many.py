@@ -124,16 +124,22 @@ def _confirm(request: HttpRequest, operation: Operation, checked: Job) -> HttpRe
     """The tables that passed, and those that did not with the reason; POST acts on the first."""
     selection = queries.passed_selection(checked)
     page, context = _page(operation, checked, selection), _context(request, operation, selection)
+    if is_too_old(read_at(checked)):
+        context["why_not"] = context["why_not"] or str(_too_old())
     if request.method == "POST":
         return many_confirmed(request, page, context, partial(_act, request, operation, checked, selection))
     return many_page(request, page, context)
+
+
+def _too_old() -> PlanNeeded:
+    return PlanNeeded("These checks are", "check them again")
 
 
 def _act(
     request: HttpRequest, operation: Operation, checked: Job, selection: queries.ManySelection, sent: ManyConfirmed
 ) -> Job:
     if is_too_old(read_at(checked)):
-        raise PlanNeeded("These checks are", "check them again")
+        raise _too_old()
     if not sent.reason.strip():
         raise NotConfirmed("Write the reason: it stands in the audit log of each table.")
     return actions.act_on_many(
@@ -156,7 +162,7 @@ def _page(operation: Operation, checked: Job, selection: queries.ManySelection) 
         title=title,
         question=f"{title} on {counted(many, 'table')}?",
         button=f"{title}: {selection.confirm}",
-        fresh="From the checks that were just made",
+        fresh=f"Checked at {at:%H:%M} UTC" if (at := read_at(checked)) else "Not known when it was checked",
         crumbs="coordinator/parts/coordination_many_crumbs.html",
         tone="warn" if many else "ok",
         icon="s-attention" if many else "s-ok",

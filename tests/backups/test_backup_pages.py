@@ -18,6 +18,7 @@ from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
+from dashboard.connections.models import Connection
 from dashboard.connections.signals import lake_emptied
 from tests.backups.page_records import NOW, connection, make_copy_job, make_gaps, make_plan, make_run
 from tests.builders.people import person, signed_in
@@ -340,16 +341,6 @@ def test_a_run_that_lacks_a_permission_leads_to_the_preflight(viewer):
     assert 'href="/backups/plans/lake-nightly/policies/#preflight">Check the permissions</a>' in html
 
 
-def test_a_refused_copy_job_is_the_copys_failure_and_not_that_of_the_cost(viewer):
-    sentence = "S3 refused copy job 1: no role."
-    run = make_run(make_plan(), "failed", sentence=sentence, error_code="CopyJobRefused")
-    run.stages.filter(name="cost_gate").update(state="failed", detail=sentence)
-    run.stages.filter(name__in=("copy", "reconcile")).update(state="skipped")
-    html = flat(viewer.get(address(run)))
-    stages = dict(re.findall(r'(\w[\w ]*)<span class="unseen">: (\w[\w ]*)</span>', html))
-    assert (stages["Cost gate"], stages["Copy"], stages["Reconcile"]) == ("Done", "Failed", "Not needed")
-
-
 def test_a_plan_whose_newest_run_lacks_a_permission_leads_to_the_preflight_and_not_to_a_run(operator):
     plan = make_plan()
     make_run(plan, age=timedelta(hours=9))
@@ -419,13 +410,17 @@ def test_actions_are_what_the_pages_call(monkeypatch, operator):
 
 def test_copies_in_a_vault_that_the_sandbox_has_emptied_have_no_age() -> None:
     own = make_plan("own", vault_connection=connection("vault"))
-    sample = make_plan("sample", vault_connection=connection("sandbox"))
-    kept, gone = make_run(own), make_run(sample)
+    namesake = make_plan("namesake", vault_connection=connection("sandbox"))
+    kept, of_namesake = make_run(own), make_run(namesake)
+    lake_emptied.send(None, connection="sandbox")
+    assert list(namesake.runs.copies()) == [of_namesake]
 
+    Connection.objects.filter(name="sandbox").update(endpoint_url="http://127.0.0.1:5005")
+    gone = of_namesake
     lake_emptied.send(None, connection="sandbox")
 
     assert list(own.runs.copies()) == [kept]
-    assert not sample.runs.copies().exists()
+    assert not namesake.runs.copies().exists()
     gone.refresh_from_db()
     assert (gone.state, gone.sentence) == ("cancelled", "The sandbox was started again, with an empty vault.")
 

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from backups import lifecycle
 from backups.models import CopyJob, Plan, Run, RunState, Stage, StageState
+from backups.outcomes import COPY_REFUSED
 from backups.runs import prices
 from backups.runs.copies import copying_of, store_status
 from backups.runs.ports import CopyEngine
@@ -82,7 +83,7 @@ def _create_jobs(work: Work) -> Waiting | None:
 def _refusal(row: CopyJob) -> RunFailed:
     said = (row.reason or row.status).rstrip(".")
     cure = "Run the preflight of the plan, mend what it finds, and start another run."
-    return RunFailed("CopyJobRefused", f"S3 refused copy job {row.number}: {said}. {cure}")
+    return RunFailed(COPY_REFUSED, f"S3 refused copy job {row.number}: {said}. {cure}")
 
 
 def _engine(work: Work, row: CopyJob) -> CopyEngine:

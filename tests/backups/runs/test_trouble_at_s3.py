@@ -161,6 +161,7 @@ def test_a_manifest_that_is_changed_before_s3_reads_it_is_refused(ground, monkey
 
     assert (run.state, run.error_code) == ("failed", "CopyJobRefused")
     assert "ETag" in run.sentence
+    assert [stage.state for stage in run.stages.all()] == ["done", "done", "done", "failed", "skipped"]
     assert ground.copies() == {}
 
 

@@ -284,6 +284,7 @@ def test_only_the_picked_tables_that_passed_their_checks_are_offered(client: Cli
 
     touched, _, skipped = html.partition('id="skipped"')
     assert passing.name in touched
+    assert failing.name not in touched
     assert failing.name in skipped
     assert other.name not in html
     assert not Job.objects.filter(kind="enable-many").exists()
@@ -321,7 +322,9 @@ def test_checks_of_a_quarter_of_an_hour_ago_are_made_anew(client: Client, desk: 
     job = Job.objects.get(kind="check-many-coordination")
     job.result["read_at"] = (timezone.now() - timedelta(minutes=16)).isoformat()
     job.save()
-    fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', body(client.get(address))))
+    html = body(client.get(address))
+    assert re.search(r'<button class="button danger" disabled>Enable', html)
+    fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', html))
 
     answer = client.post("/tables/coordination/enable/", fields | ticked(confirm="1 table"))
 
