@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+PHONE = 390
+"""Pixels of its width."""
 COORDINATION = ("/tables/coordination/", "/tables/coordination/enable/", "/tables/coordination/drop/", "/tables/new/")
 PEOPLE = ("/me/", "/me/password/", "/me/alerts/", "/prove/", "/people/", "/people/new/")
 ALERTS = ("/alerts/", "/alerts/?state=resolved", "/alerts/messages/", "/alerts/rules/", "/alerts/recipients/")
 LISTS = ("/tables/", "/stores/", "/buckets/", "/backups/", "/connections/", "/jobs/", "/audit/")
-PLAIN = (*LISTS, "/states/", "/doctor/", *COORDINATION, *PEOPLE, *ALERTS)
+PLAIN = (*LISTS, "/states/", "/doctor/", "/backups/new/", *COORDINATION, *PEOPLE, *ALERTS)
 EMPTY = ("/tables/?q=no-such-table", "/jobs/?state=lost", "/audit/?outcome=failed")
 REFUSED = ("/nowhere/", "/tables/?mechanism=nonsense")
 TABLE = "inventory.stock_levels"
@@ -30,7 +32,7 @@ def every_page(page: "Page") -> list[str]:
         *(f"{table}{tab}/" for tab in ("entries", "rescue", "jobs", "activity", "writers", "compatibility", "doctor")),
         *(f"{table}coordination/{act}/" for act in ("enable", "drop", "leftovers")),
         "/stores/new/",
-        *(f"/backups/plans/warehouse/{part}" for part in ("", "policies/")),
+        *(f"/backups/plans/warehouse/{part}" for part in ("", "edit/", "policies/")),
         link(page, "/people/", "a.name"),
         link(page, "/alerts/rules/", "a.name"),
         *(link(page, "/stores/", "a.name") + tab for tab in ("writers/", "doctor/", "ttl/")),

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,10 +24,7 @@ from tests.waiting import scaled
 MANAGE = str(Path(settings.BASE_DIR, "manage.py"))
 START_SECONDS = scaled(120.0)
 STOP_SECONDS = scaled(60.0)
-GIVEN_BACK_SECONDS = scaled(5.0)
 SIGN_IN = re.compile(r"Sign in as admin, operator or viewer with the password (\S+)")
-
-Process = tuple[int, str]  # its number and when it began: numbers are given away again
 
 
 @dataclass(frozen=True)
@@ -54,20 +51,15 @@ def running_levee(home: Path) -> Iterator[Levee]:
     )
     lines: list[str] = []
     threading.Thread(target=lambda: lines.extend(process.stdout or ()), daemon=True).start()
-    started: set[Process] = set()
     try:
         _wait(lambda: process.poll() is not None or SIGN_IN.search("".join(lines)) is not None, "no sign-in", lines)
         found = SIGN_IN.search("".join(lines))
         assert found, "".join(lines)
         _wait(lambda: _listed(home) >= {sample.uri for sample in SAMPLES}, "not every sample was listed", lines)
         yield Levee(f"http://127.0.0.1:{port}", found.group(1), home)
-        started = _descendants(process.pid)
     finally:
         _stop(process)
-    assert len(started) >= 8, started  # redis, sandbox, web and a worker of it, three Celery workers, beat
     assert process.returncode == 0, "".join(lines[-40:])
-    left = _left(started)
-    assert not left, [_words(number) for number in left]
     assert strays(home) == set()
     assert not redis.answers(home)
 
@@ -101,46 +93,3 @@ def _stop(process: subprocess.Popen[str]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait(timeout=STOP_SECONDS)
-
-
-def _descendants(root: int) -> set[Process]:
-    children: dict[int, list[int]] = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            children.setdefault(int(_stat(int(entry.parent.name))[1]), []).append(int(entry.parent.name))
-    waiting, found = [root], set()
-    while waiting:
-        for child in children.get(waiting.pop(), []):
-            waiting.append(child)
-            found.add((child, _began(child)))
-    return found
-
-
-def _began(number: int) -> str:
-    """When a process began, in the kernel's ticks; empty where it is gone or only its parent's memory of it is left."""
-    with suppress(OSError):
-        fields = _stat(number)
-        return "" if fields[0] == "Z" else fields[19]
-    return ""
-
-
-def _left(started: set[Process]) -> list[int]:
-    """Those that go on: a JVM that was killed still needs a moment until its memory is given back."""
-    until = time.monotonic() + GIVEN_BACK_SECONDS
-    while left := [number for number, began in started if began and _began(number) == began]:
-        if time.monotonic() > until:
-            break
-        time.sleep(0.1)
-    return left
-
-
-def _words(number: int) -> str:
-    """The command line of a process, as far as a person needs it to know which one was left."""
-    with suppress(OSError):
-        return Path(f"/proc/{number}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[:300]
-    return f"process {number}, gone by now"
-
-
-def _stat(number: int) -> list[str]:
-    """The fields of /proc/N/stat after the program's name, which may hold spaces."""
-    return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()

@@ -1,4 +1,4 @@
-"""Every page under both themes: sound markup, what axe-core finds, no complaint of the browser or of the policy."""
+"""Every page under both themes: sound markup, what axe-core finds, room on a phone, no complaint of the browser."""
 
 import hashlib
 from pathlib import Path
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.addresses import every_page
+from dashboard.accounts.roles import Role
+from tests.browser.addresses import PHONE, every_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -47,7 +48,10 @@ async (rules) => {
 }
 """
 
-
+WRONG = """spark-submit --packages io.delta:delta-spark_2.13:4.0.1,org.apache.hadoop:hadoop-aws:3.3.4 \\
+  --conf spark.delta.logStore.s3a.impl=io.delta.storage.DynamoDBLogStore \\
+  --conf spark.hadoop.fs.s3a.performance.flags=create job.py s3a://lake/orders
+"""
 FAULTY = """
 <html><body><h1>One</h1><h1>Two</h1><p id="a">a</p><p id="a" style="color: #bbb">Hardly to be read</p>
 <input><img src="data:,">
@@ -59,16 +63,32 @@ def judged(page: "Page") -> list[str]:
     return [*page.evaluate(SOUND), *page.evaluate(FINDINGS, RULES)]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_page_is_sound_and_quiet(visit, theme):
-    visitor = visit(theme=theme)
+def faults(page: "Page", width: int) -> list[str]:
+    """What is wrong with the page as it is, beside what makes it wider than the screen."""
+    wide = int(page.evaluate("document.documentElement.scrollWidth"))
+    return [*judged(page), *([f"{wide} pixels wide"] if wide > width else [])]
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", PHONE)], ids=["light", "dark-on-a-phone"])
+def test_every_page_is_sound_and_quiet(visit, theme, width):
+    visitor = visit(theme=theme, width=width)
     visitor.open("/login/")
-    faults = {"/login/": judged(visitor.page)}
+    found = {"/login/": faults(visitor.page, width)}
     visitor.sign_in()
     for address in every_page(visitor.page):
         visitor.open(address)
-        faults[address] = judged(visitor.page)
-    assert {address: found for address, found in faults.items() if found} == {}
+        found[address] = faults(visitor.page, width)
+    assert {address: wrong for address, wrong in found.items() if wrong} == {}
+
+
+def test_findings_on_a_pasted_command_are_sound_and_fit_on_a_phone(visit):
+    visitor = visit(theme="dark", width=PHONE)
+    visitor.sign_in(Role.VIEWER, then="/doctor/")
+    page = visitor.page
+    page.get_by_label("Settings", exact=True).fill(WRONG)
+    page.get_by_role("button", name="Examine").click()
+    page.get_by_role("heading", name="Findings").wait_for()
+    assert faults(page, PHONE) == []
 
 
 def test_faults_would_be_found(chromium):

@@ -1,4 +1,4 @@
-"""Coordinated commits from the form to the job's end: with a real Spark, by keyboard, without script, on a phone."""
+"""Coordinated commits from the form to the job's end: with a real Spark, by keyboard, on a phone."""
 
 import re
 from typing import TYPE_CHECKING
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dashboard.accounts.roles import Role
-from tests.browser.test_accessibility import judged
-from tests.browser.test_phone import WIDTH
+from tests.browser.addresses import PHONE
+from tests.browser.test_accessibility import faults
 from tests.lazily import lazily
 from tests.waiting import scaled_ms
 
@@ -18,7 +18,6 @@ expect = lazily("playwright.sync_api", "expect")
 
 pytestmark = pytest.mark.browser
 
-GUARDED = "sales.orders"
 PLACE = "s3a://acme-lake-raw/journeys/made_by_hand"
 NAME = "journeys.made_by_hand"
 CHECKS_MS = scaled_ms(40)
@@ -90,52 +89,14 @@ def test_a_table_is_created_dropped_and_enabled_again(visit, levee):
     expect(page.get_by_role("link", name="Drop coordinated commits…")).to_be_visible()
 
 
-def check_a_new_table(visitor, place: str) -> "Page":
-    """Have the creation of a table checked, and wait for the page of its checks."""
+def test_the_checks_page_is_sound_and_fits_on_a_phone(visit):
+    visitor = visit(width=PHONE, theme="dark")
     page = visitor.page
-    visitor.sign_in(Role.OPERATOR)
-    visitor.open("/tables/new/")
-    page.get_by_label("Path of the new table").fill(place)
+    visitor.sign_in(Role.OPERATOR, then="/tables/new/")
+    page.get_by_label("Path of the new table").fill("s3a://acme-lake-raw/journeys/checked")
     page.get_by_label("Name of column 1").fill("id")
     page.get_by_label("Type of column 1").fill("BIGINT")
     page.locator("label", has_text="delta_commits").get_by_role("radio").check()
     page.get_by_role("button", name="Check").click()
     expect(page.get_by_role("heading", name="Checks", exact=True)).to_be_visible(timeout=CHECKS_MS)
-    return page
-
-
-def test_checks_come_and_refuse_without_script(visit):
-    page = check_a_new_table(visit(javascript=False), "s3a://acme-lake-prod/warehouse/sales/orders")
-
-    expect(page.get_by_role("heading", name=re.compile("This must not be done now"))).to_be_visible()
-    expect(page.get_by_role("button", name="Create a coordinated table")).to_have_count(0)
-
-
-def test_what_cannot_be_enabled_says_so_before_the_button(visit):
-    visitor = visit(javascript=False)
-    page = visitor.page
-    visitor.sign_in(Role.OPERATOR)
-    page.get_by_role("link", name=GUARDED, exact=True).click()
-
-    expect(page.locator("#coordination-enable")).to_contain_text("S3DynamoDBLogStore speaks to AWS alone")
-    expect(page.get_by_role("link", name="Enable coordinated commits…")).to_have_count(0)
-
-
-def test_settings_for_writers_change_with_the_mechanism_without_script(visit):
-    visitor = visit(javascript=False)
-    page = visitor.page
-    visitor.sign_in(Role.VIEWER)
-    page.get_by_role("link", name=GUARDED, exact=True).click()
-    page.get_by_role("navigation", name="This table").get_by_role("link", name="Writers").click()
-    expect(page.locator("#paste")).to_be_visible()
-    page.get_by_label("Mechanism").select_option("coordinated_commits")
-    page.get_by_role("button", name="Show").click()
-    expect(page.locator("main")).to_contain_text("properties.defaults.coordinatedCommits.commitCoordinator-preview")
-
-
-@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (WIDTH, "dark")])
-def test_the_checks_page_is_sound_and_fits(visit, width, theme):
-    page = check_a_new_table(visit(width=width, theme=theme), f"s3a://acme-lake-raw/journeys/of_{width}")
-
-    assert judged(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert faults(page, PHONE) == []

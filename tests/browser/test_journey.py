@@ -59,15 +59,6 @@ def test_from_sign_in_to_the_end_of_a_job(visit, javascript):
     page.wait_for_url("**/login/?next=/tables/")
 
 
-@pytest.mark.parametrize("javascript", [True, False], ids=["with-script", "without-script"])
-def test_the_whole_lake_is_observed_from_the_list(visit, javascript):
-    visitor = visit(javascript=javascript)
-    visitor.sign_in(Role.OPERATOR)
-    visitor.page.get_by_role("button", name="Observe now").click()
-    visitor.page.wait_for_url("**/jobs/*-*/")
-    expect(visitor.page.locator("#job .facts .badge").first).to_have_text("Succeeded", timeout=JOB_MS)
-
-
 def test_back_brings_the_list_as_it_was_filtered(visit):
     visitor = visit()
     visitor.sign_in()

@@ -1,4 +1,4 @@
-"""An alert from its opening to its acknowledgement, and the people who may do what about it, in a real browser."""
+"""A mail to a recipient, and a person who comes in by a link, in a real browser."""
 
 import time
 from typing import TYPE_CHECKING
@@ -10,60 +10,14 @@ from tests.lazily import lazily
 from tests.waiting import scaled
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    pass
 
 expect = lazily("playwright.sync_api", "expect")
 
 pytestmark = pytest.mark.browser
 
-# Alerts are looked for once a minute, and mails sent every quarter of one.
+# Mails are sent every quarter of a minute.
 WAIT_SECONDS = scaled(150)
-ALERT = "delta_log_2022"
-
-
-def open_alert(visitor) -> "Page":
-    """Go to the alert about the store whose TTL can lose commits, as soon as it is there."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while time.monotonic() < deadline:
-        visitor.open("/alerts/")
-        row = visitor.page.locator("tbody", has_text=ALERT)
-        if row.count():
-            row.first.locator("a.name").click()
-            return visitor.page
-        time.sleep(1)
-    raise AssertionError(f"No alert about {ALERT} within {WAIT_SECONDS} s.")
-
-
-@pytest.mark.parametrize("javascript", [True, False], ids=["with-script", "without-script"])
-def test_an_operator_takes_an_alert_up_and_gives_it_back(visit, javascript):
-    visitor = visit(javascript=javascript)
-    visitor.sign_in(Role.OPERATOR)
-    page = open_alert(visitor)
-    page.get_by_label("Reason").fill("The move is planned for Monday.")
-    page.get_by_label("Snooze reminders").select_option("4")
-    page.get_by_role("button", name="Acknowledge").click()
-
-    expect(page.locator("main")).to_contain_text("The move is planned for Monday.")
-    page.get_by_role("button", name="End the acknowledgement").click()
-    expect(page.get_by_role("button", name="Acknowledge")).to_be_visible()
-
-
-def test_a_viewer_reads_an_alert_and_has_no_button(visit):
-    visitor = visit()
-    visitor.sign_in(Role.VIEWER)
-    page = open_alert(visitor)
-    expect(page.locator("main")).to_contain_text("Nobody has taken it up. An operator may.")
-    expect(page.get_by_role("button", name="Acknowledge")).to_have_count(0)
-    expect(page.get_by_role("link", name="People")).to_have_count(0)
-
-
-def test_the_mail_about_it_waits_for_the_end_of_the_first_look(visit):
-    visitor = visit()
-    visitor.sign_in(Role.OPERATOR)
-    page = open_alert(visitor)
-    expect(page.locator("main")).to_contain_text("operator@levee.example")
-    page.get_by_role("link", name="opened").first.click()
-    expect(page.locator("main")).to_contain_text("Due")
 
 
 def test_a_mail_is_taken_by_a_real_server_and_stands_in_the_log(visit):
