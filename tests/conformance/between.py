@@ -4,17 +4,12 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any
 
-import urllib3
-
-from tests.endings import POLL_SECONDS
-from tests.waiting import scaled
+from tests.passing_on import Behind, Came, Given, serving
 
 Body = dict[str, Any]
-_KEPT = ("Content-Type", "X-Amz-Target", "X-Amz-Date", "Authorization")
 _SPARK = "aws-sdk-java/1"
 """Delta's coordinator speaks through the AWS SDK v1; Levee's own requests name themselves otherwise."""
 
@@ -53,12 +48,11 @@ class Moment:
 class Between:
     """`moments` wait for their requests; one that came is taken from the list."""
 
-    target: str
+    behind: Behind
     origin: str = ""
     moments: list[Moment] = field(default_factory=list)
     came: list[str] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock)
-    _pool: urllib3.PoolManager = field(default_factory=lambda: urllib3.PoolManager(maxsize=16, retries=False))
 
     def at(self, moment: Moment) -> Moment:
         self.moments.append(moment)
@@ -81,56 +75,23 @@ class Between:
                     return moment
         return None
 
-    def handle(self, request: BaseHTTPRequestHandler) -> tuple[int, bytes, dict[str, str]] | None:
-        data = request.rfile.read(int(request.headers.get("Content-Length", 0)))
-        operation = request.headers.get("X-Amz-Target", "").rpartition(".")[2]
-        is_sparks = _SPARK in request.headers.get("User-Agent", "")
-        moment = self.take(operation, json.loads(data)) if is_sparks else None
+    def answer(self, came: Came) -> Given | None:
+        operation = came.headers.get("x-amz-target", "").rpartition(".")[2]
+        is_sparks = _SPARK in came.headers.get("user-agent", "")
+        moment = self.take(operation, json.loads(came.body)) if is_sparks else None
         if moment is None:
-            return self._pass_on(request, data)
+            return self.behind.answer(came)
         moment.before()
         if moment.answer is not None:
-            return moment.answer.status, moment.answer.body, {}
-        answer = self._pass_on(request, data) if moment.is_passed_on else None
+            return moment.answer.status, moment.answer.body, {"Content-Type": "application/x-amz-json-1.0"}
+        answer = self.behind.answer(came) if moment.is_passed_on else None
         moment.after()
         return answer if moment.is_answered else None
-
-    def _pass_on(self, request: BaseHTTPRequestHandler, data: bytes) -> tuple[int, bytes, dict[str, str]]:
-        headers = {name: request.headers[name] for name in _KEPT if name in request.headers}
-        answer = self._pool.request("POST", f"{self.target}/", body=data, headers=headers)
-        return answer.status, answer.data, {n: v for n, v in answer.headers.items() if n.lower().startswith("x-am")}
 
 
 @contextmanager
 def between(target: str) -> Iterator[Between]:
     """Serve on loopback in front of the origin `target`."""
-    stands = Between(target)
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            answer = stands.handle(self)
-            if answer is None:
-                self.close_connection = True
-                return
-            status, data, headers = answer
-            self.send_response(status)
-            for name, value in {**headers, "Content-Length": str(len(data))}.items():
-                self.send_header(name, value)
-            self.send_header("Content-Type", "application/x-amz-json-1.0")
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, format: str, *args: object) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    stands.origin = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = Thread(target=server.serve_forever, args=(POLL_SECONDS,), daemon=True)
-    thread.start()
-    try:
+    stands = Between(Behind(target))
+    with serving(stands.answer) as stands.origin:
         yield stands
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(timeout=scaled(10))

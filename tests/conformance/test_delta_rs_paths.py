@@ -11,7 +11,7 @@ from tests.conformance import logged as befall
 from tests.conformance.conftest import BUCKET
 from tests.conformance.levee import Levee
 from tests.conformance.logged import ROWS, Logged
-from tests.conformance.old_deltalake import OldDeltalake, Read
+from tests.conformance.old_deltalake import OldDeltalake
 
 pytestmark = [pytest.mark.xdist_group("dynamodb-local"), pytest.mark.django_db]
 
@@ -70,16 +70,3 @@ def test_delta_rs_takes_the_version_that_sparks_log_store_has_accepted(
     assert DeltaTable.objects.filter(gone_at=None).count() == 1
     twice = levee.finding(table.uri, "accepted-twice")
     assert twice.version == table.version
-
-
-def test_a_writer_of_each_kind_in_turn_is_told_of_before_anything_is_lost(
-    table: Logged, levee: Levee, deltalake: OldDeltalake
-) -> None:
-    table.create()
-    deltalake.append(table.uri, ROWS)
-    table.accepted(ROWS)
-    table.append()
-    seen = levee.look(table.uri)
-    assert (seen.state, seen.codes, seen.published) == ("unsafe", {"two-lock-domains"}, 2)
-    assert deltalake.read(table.uri) == Read(2, table.rows)
-    assert "written without the log store" not in seen.summary

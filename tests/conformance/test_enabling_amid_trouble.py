@@ -7,11 +7,8 @@ from typing import Any
 import pytest
 
 from coordinator.coordination.checks import Operation
-from coordinator.coordination.jobs import KINDS
 from coordinator.models import TableFinding
 from dashboard.connections.models import Connection
-from dashboard.jobs import lifecycle
-from dashboard.jobs.context import JobContext
 from dashboard.jobs.models import Job, JobState
 from sandbox.ground import DELTA_COMMITS
 from tests.conformance.between import Answer, Between, Body, Moment
@@ -196,62 +193,6 @@ def test_spark_killed_as_it_starts_changes_nothing(
     works(table)
 
 
-def test_a_cancelled_enable_says_where_the_table_is(
-    table: Coordinated, console: Console, dynamodb: Between, spark_of_levee: SparkOfLevee
-) -> None:
-    plain(table)
-
-    def cancel() -> None:
-        running = Job.objects.get(kind="enable-coordinated-commits")
-        assert lifecycle.request_cancel(running.pk, "somebody")
-
-    spark_of_levee.at_step[CONVERSION] = cancel
-    dynamodb.at(Moment("PutItem", before=spark_of_levee.await_end, is_passed_on=False, is_answered=False))
-    job = console.enable(table.uri)
-    assert job.state == JobState.CANCELLED
-    assert job.message == (
-        f"Cancelled at {CONVERSION}. The table was read again: it is not coordinated. Enable it again to finish; "
-        "there is nothing to undo."
-    )
-    shows(table, console, mechanism=ALONE, offers=ENABLE)
-    works(table)
-
-
-STEPS = {
-    Operation.ENABLE: ("Check the preconditions", CONVERSION, READ_BACK, "Read the table again"),
-    Operation.DROP: ("Check the preconditions", FIRST, LEFT_BEHIND, "Read the table again"),
-}
-
-
-@pytest.mark.parametrize(("operation", "step"), [(one, step) for one, steps in STEPS.items() for step in steps])
-def test_an_act_cancelled_at_any_step_ends_and_what_its_page_offers_then_works(
-    operation: Operation, step: str, table: Coordinated, console: Console, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Wherever it comes, a cancel leaves a table that the page tells the truth of, and no step half told."""
-    made_for(table, operation)
-    begin = JobContext.step
-
-    def cancelling(context: JobContext, name: str, *given: Any, **more: Any) -> Any:
-        if name == step and context.job.kind == KINDS[operation]:
-            assert lifecycle.request_cancel(context.job.pk, "somebody")
-        return begin(context, name, *given, **more)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(JobContext, "step", cancelling)
-        job = console.act(operation, table.uri)
-    assert job.state in (JobState.CANCELLED, JobState.SUCCEEDED)
-    assert not [one for one in job.steps if one["state"] == "running"]
-    console.observe(table.uri)
-    page = console.page(table.uri)
-    # Where the cancel fell between acceptance and backfill, the drop can be finished and nothing else.
-    finish = Operation.DROP if page.offers[0] in (DROP[0], HALF[0]) else Operation.ENABLE
-    table.version = page.table.accepted_version or 0
-    assert table.count() == table.rows
-    succeeded(console.act(finish, table.uri))
-    table.version = console.page(table.uri).table.accepted_version or 0
-    works(table)
-
-
 def test_of_two_enables_at_once_the_loser_says_so_and_takes_its_own_registration_away(
     table: Coordinated, console: Console, dynamodb: Between
 ) -> None:
@@ -281,18 +222,6 @@ def test_an_enable_overtaken_by_a_commit_fails_whole_and_may_be_repeated(
     shows(table, console, mechanism=ALONE, offers=ENABLE)
     succeeded(console.enable(table.uri))
     table.version += 1
-    works(table)
-
-
-def test_a_store_that_is_throttled_for_a_moment_is_only_slower(
-    table: Coordinated, console: Console, dynamodb: Between
-) -> None:
-    plain(table)
-    dynamodb.at(Moment("PutItem", answer=Answer(THROTTLED), times=2))
-    succeeded(console.enable(table.uri, probe=True))
-    table.version += 2
-    assert dynamodb.came == ["PutItem", "PutItem"]
-    shows(table, console, mechanism=COORDINATED, offers=DROP)
     works(table)
 
 

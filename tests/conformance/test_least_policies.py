@@ -168,24 +168,6 @@ def test_spark_makes_new_tables_in_a_folder_with_the_least_policy_of_the_folder(
         assert {one for one in of_items if not refused(without(document, one), asked)} == set()
 
 
-def test_spark_makes_the_first_table_of_an_empty_folder_without_a_look_at_the_folders_above(
-    spark: SparkLake, wire: Wire, key: str
-) -> None:
-    """S3A looks whether one of them is a file, and takes a refusal for none."""
-    document = policy(
-        Mechanism.SINGLE_DRIVER, AccessKind.WRITER, WriterEngine.SPARK, bucket_of(key), "a/b/empty", is_table=False
-    )
-    wire.enforce(document)
-    table = Coordinated(spark, bucket_of(key), "a/b/empty/first")
-    table.create(coordinated=False)
-    table.append()
-
-    assert wire.denied
-    assert not [one for one in wire.denied if "a/b/empty/" in one]
-    wire.relax()
-    assert table.published() == [0, 1]
-
-
 def test_spark_makes_and_reads_a_plain_table_with_the_least_policy_of_the_table(
     spark: SparkLake, wire: Wire, key: str
 ) -> None:

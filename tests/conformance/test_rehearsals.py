@@ -5,18 +5,11 @@ from typing import Any
 
 import pytest
 
-from coordinator.coordination import rehearsing
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.rehearsal_places import FOLDER
-from coordinator.models import DeltaTable
-from coordinator.observation.passes import observe_connection
-from dashboard.connections.access import lake_access
-from dashboard.jobs import lifecycle
 from dashboard.jobs.models import Job, JobState
-from lake.aws.access import open_lake
 from sandbox.ground import DELTA_COMMITS, DELTA_LOG
 from sandbox.log_store_writer import file_name
-from tests.conformance.between import Between, Moment
 from tests.conformance.console import Console, SparkOfLevee
 from tests.conformance.coordinated import Coordinated
 
@@ -111,42 +104,4 @@ def test_a_rehearsal_whose_java_is_killed_at_the_act_removes_its_copy(
     assert (job.state, job.error_code) == (JobState.FAILED, "JVM_ENDED")
     assert "Of the copy nothing is listed any more:" in job.message
     assert job.result["rehearsal"]["found"] > "1 object"
-    assert everything(table) == before
-
-
-def test_a_cancelled_rehearsal_removes_its_copy(
-    table: Coordinated, console: Console, dynamodb: Between, spark_of_levee: SparkOfLevee
-) -> None:
-    plain(table)
-    before = everything(table)
-
-    def cancel() -> None:
-        assert lifecycle.request_cancel(Job.objects.get(kind="rehearse-coordination").pk, "somebody")
-
-    spark_of_levee.at_step[CONVERSION] = cancel
-    dynamodb.at(Moment("PutItem", before=spark_of_levee.await_end, is_passed_on=False, is_answered=False))
-    job = console.rehearse(Operation.ENABLE, table.uri)
-    assert job.state == JobState.CANCELLED
-    assert "Of the copy nothing is listed any more:" in job.message
-    assert everything(table) == before
-
-
-def test_what_a_rehearsal_left_is_no_table_and_the_next_one_removes_it(
-    table: Coordinated, console: Console, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As if Levee had been killed with its Spark: nobody removed anything."""
-    plain(table)
-    console.observe(table.uri)
-    before = everything(table)
-    with monkeypatch.context() as dead:
-        dead.setattr(rehearsing, "remove_leftovers", lambda lake, found: [])
-        job = console.rehearse(Operation.ENABLE, table.uri)
-    assert (job.state, job.error_code) == (JobState.FAILED, "NotRemoved")
-    [left] = [item["tableId"]["S"] for item in everything(table)[1]]
-    assert left in job.message
-    assert scratch_objects(table)
-    with open_lake(lake_access(console.connection)) as lake:
-        observe_connection(console.connection, lake, threads=2, in_full=True)
-    assert [row.uri for row in DeltaTable.objects.all()] == [table.uri]
-    of(console.rehearse(Operation.ENABLE, table.uri))
     assert everything(table) == before

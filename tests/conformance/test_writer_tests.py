@@ -7,7 +7,6 @@ import pytest
 from django.utils import timezone
 
 from coordinator.models import CommitStore, DeltaTable
-from coordinator.observation.passes import observe_connection
 from coordinator.settings.planning import plan_now
 from coordinator.settings.requests import CleanWriterTest
 from coordinator.writer_tests import cleaning
@@ -18,7 +17,7 @@ from coordinator.writer_tests.script import script_of
 from dashboard.accounts.actor import Actor
 from sandbox.client import Client
 from sandbox.ground import DELTA_COMMITS, DELTA_LOG, Store, create_store
-from sandbox.log_store_writer import LogStoreTable, Step, file_name
+from sandbox.log_store_writer import LogStoreTable, file_name
 from sandbox.spark_tables import SparkLake
 from tests.builders.changes import execute_plan
 from tests.conformance.conftest import BUCKET
@@ -27,7 +26,7 @@ from tests.conformance.levee import Levee
 pytestmark = pytest.mark.django_db
 
 HOSTILE = 'it\'s "a" `b` ; é %20 x=1 + $(id) \\n {0}'
-OTHER_LOG, OTHER_COMMITS = "other_log", "other_commits"
+OTHER_LOG = "other_log"
 State = WriterTestState
 
 
@@ -92,13 +91,13 @@ def printed(lake: SparkLake, capsys: pytest.CaptureFixture[str]) -> Callable[[st
     return run
 
 
-def another(client: Client, store: Store) -> None:
-    if store.name not in client.dynamodb("ListTables")["TableNames"]:
-        create_store(client, store)
-
-
 @pytest.mark.spark
-def test_a_session_that_commits_through_the_coordinator_takes_the_lock(coordinator: Trial, printed) -> None:
+def test_a_session_that_commits_through_the_coordinator_takes_the_lock_and_what_it_left_is_removed(
+    coordinator: Trial, printed, monkeypatch
+) -> None:
+    monkeypatch.setattr(cleaning, "QUIET", timezone.timedelta(0))
+    neighbour = f"{coordinator.test.prefix}-beside/x"
+    coordinator.client.put(BUCKET, neighbour, b"mine")
     assert coordinator.look().state is State.NOT_SEEN
 
     said = printed(coordinator.script)
@@ -109,19 +108,14 @@ def test_a_session_that_commits_through_the_coordinator_takes_the_lock(coordinat
     assert coordinator.test.evidence["gave_way"]
     assert not DeltaTable.objects.exists()
 
+    coordinator.clean()
 
-@pytest.mark.spark
-def test_a_coordinator_of_another_name_is_no_lock_of_this_store(coordinator: Trial, printed) -> None:
-    another(coordinator.client, Store(OTHER_COMMITS, "commit_coordinator"))
-
-    printed(
-        coordinator.script.replace(f'\\"{DELTA_COMMITS}\\"', f'\\"{OTHER_COMMITS}\\"').replace(
-            f'"{DELTA_COMMITS}"', f'"{OTHER_COMMITS}"'
-        )
-    )
-
-    outcome = coordinator.look()
-    assert (outcome.state, f"the table names {OTHER_COMMITS}" in outcome.sentence) == (State.NO_LOCK, True), outcome
+    after = coordinator.look()
+    assert coordinator.names() == []
+    assert coordinator.client.get(BUCKET, neighbour) == b"mine"
+    assert coordinator.client.dynamodb("Scan", TableName=DELTA_COMMITS)["Items"] == []
+    assert "Nothing is left of this test" in after.sentence
+    assert (coordinator.test.state, coordinator.test.cleaned_at is None) == (State.LOCK_TAKEN, False)
 
 
 @pytest.mark.spark
@@ -135,7 +129,7 @@ def test_a_session_without_the_coordinator_takes_no_lock(coordinator: Trial, pri
 
 
 @pytest.mark.spark
-def test_a_session_without_the_log_store_takes_no_lock(log_store: Trial, printed) -> None:
+def test_a_session_without_the_log_store_takes_no_lock_and_a_script_runs_once(log_store: Trial, printed) -> None:
     said = printed(log_store.script)
 
     outcome = log_store.look()
@@ -146,109 +140,46 @@ def test_a_session_without_the_log_store_takes_no_lock(log_store: Trial, printed
     assert outcome.state is State.NO_LOCK
     assert "holds no entry for versions 0, 1, 2, 3, 4, 5, 6 and 7" in outcome.sentence
 
-
-@pytest.mark.spark
-def test_a_script_that_was_run_already_says_so_and_fails(log_store: Trial, printed) -> None:
-    printed(log_store.script)
     before = log_store.names()
-
-    said = printed(log_store.script)
-
-    assert "FAILED" in said
-    assert "already exist" in said
+    again = printed(log_store.script)
+    assert "FAILED" in again
+    assert "already exist" in again
     assert log_store.names() == before
 
 
-@pytest.mark.spark
-def test_what_spark_left_is_removed_and_nothing_else(coordinator: Trial, printed, monkeypatch) -> None:
-    monkeypatch.setattr(cleaning, "QUIET", timezone.timedelta(0))
-    printed(coordinator.script)
-    neighbour = f"{coordinator.test.prefix}-beside/x"
-    coordinator.client.put(BUCKET, neighbour, b"mine")
-    assert coordinator.look().state is State.LOCK_TAKEN
-
-    coordinator.clean()
-
-    after = coordinator.look()
-    assert coordinator.names() == []
-    assert coordinator.client.get(BUCKET, neighbour) == b"mine"
-    assert coordinator.client.dynamodb("Scan", TableName=DELTA_COMMITS)["Items"] == []
-    assert "Nothing is left of this test" in after.sentence
-    assert (coordinator.test.state, coordinator.test.cleaned_at is None) == (State.LOCK_TAKEN, False)
+def in_another_store(trial: Trial) -> None:
+    if OTHER_LOG not in trial.client.dynamodb("ListTables")["TableNames"]:
+        create_store(trial.client, Store(OTHER_LOG, "log_store"))
+    CommitStore.objects.create(connection=trial.levee.connection, name=OTHER_LOG, kind="log_store")
+    trial.commit(store=OTHER_LOG)
 
 
-def test_entries_of_every_version_are_the_lock(log_store: Trial) -> None:
-    log_store.commit()
-
-    assert log_store.look().state is State.LOCK_TAKEN
+def under_another_scheme(trial: Trial) -> None:
+    trial.commit(scheme="s3")
 
 
-def test_before_the_script_has_run_nothing_is_seen(log_store: Trial) -> None:
-    assert log_store.look().state is State.NOT_SEEN
-    assert log_store.test.checked_at
+def written_over(trial: Trial) -> None:
+    trial.commit()
+    trial.client.put(BUCKET, f"{trial.test.prefix}/_delta_log/{file_name(3)}", commit(99))
 
 
-def test_a_script_at_work_has_shown_nothing_yet(log_store: Trial) -> None:
-    log_store.commit(3)
-
-    assert log_store.look().state is State.UNFINISHED
-
-
-@pytest.mark.parametrize("step", [Step.ENTRY_PREPARED, Step.PUBLISHED])
-def test_a_writer_that_was_cut_has_shown_nothing_yet(log_store: Trial, step: Step) -> None:
-    log_store.commit(4)
-    log_store.log().commit(4, commit(4), stop_after=step)
-
-    assert log_store.look().state is State.UNFINISHED
-
-
-def test_entries_in_another_store_are_no_lock_of_this_one(log_store: Trial) -> None:
-    another(log_store.client, Store(OTHER_LOG, "log_store"))
-    CommitStore.objects.create(connection=log_store.levee.connection, name=OTHER_LOG, kind="log_store")
-    log_store.commit(store=OTHER_LOG)
+@pytest.mark.parametrize(
+    ("left", "words"),
+    [
+        (in_another_store, f" in {OTHER_LOG}"),
+        (under_another_scheme, "Another scheme is another lock."),
+        (written_over, "the bytes of version 3 are not those"),
+    ],
+)
+def test_what_a_writer_past_the_lock_left_is_read_as_no_lock(
+    log_store: Trial, left: Callable[[Trial], None], words: str
+) -> None:
+    left(log_store)
 
     outcome = log_store.look()
 
     assert outcome.state is State.NO_LOCK
-    assert f"{log_store.test.uri} in {OTHER_LOG}" in outcome.sentence
-
-
-def test_another_scheme_is_another_lock(log_store: Trial) -> None:
-    log_store.commit(scheme="s3")
-
-    outcome = log_store.look()
-
-    assert outcome.state is State.NO_LOCK
-    assert "Another scheme is another lock." in outcome.sentence
-
-
-def test_one_version_without_an_entry_is_no_lock(log_store: Trial) -> None:
-    log_store.commit(4)
-    log_store.client.put(BUCKET, f"{log_store.test.prefix}/_delta_log/{file_name(4)}", commit(4))
-
-    outcome = log_store.look()
-
-    assert outcome.state is State.NO_LOCK
-    assert outcome.sentence.endswith("holds no entry for version 4.")
-
-
-def test_a_commit_that_was_written_over_is_no_lock(log_store: Trial) -> None:
-    log_store.commit()
-    log_store.client.put(BUCKET, f"{log_store.test.prefix}/_delta_log/{file_name(3)}", commit(99))
-
-    outcome = log_store.look()
-
-    assert outcome.state is State.NO_LOCK
-    assert "the bytes of version 3 are not those" in outcome.sentence
-
-
-def test_entries_that_may_have_expired_prove_nothing(log_store: Trial) -> None:
-    yesterday = timezone.now().timestamp() - 86_400
-    for version in range(5):
-        key = f"{log_store.test.prefix}/_delta_log/{file_name(version)}"
-        log_store.client.put(BUCKET, key, commit(version), modified_at=yesterday)
-
-    assert log_store.look().state is State.NOT_KNOWN
+    assert words in outcome.sentence
 
 
 def test_what_was_proven_in_time_stays_said(log_store: Trial) -> None:
@@ -263,26 +194,3 @@ def test_what_was_proven_in_time_stays_said(log_store: Trial) -> None:
 
     assert log_store.look().state is State.NOT_KNOWN
     assert log_store.test.state == State.LOCK_TAKEN
-
-
-def test_no_pass_takes_the_scratch_table_for_a_table(log_store: Trial) -> None:
-    log_store.commit()
-
-    with log_store.levee.open() as lake:
-        result = observe_connection(log_store.levee.connection, lake, threads=2, in_full=True)
-
-    assert not DeltaTable.objects.exists()
-    assert result.problems == ()
-
-
-def test_entries_are_removed_with_the_objects_and_those_of_others_stay(log_store: Trial, monkeypatch) -> None:
-    monkeypatch.setattr(cleaning, "QUIET", timezone.timedelta(0))
-    log_store.commit()
-    other = LogStoreTable(log_store.client, DELTA_LOG, BUCKET, f"{log_store.test.prefix}2")
-    other.commit(0, commit(0))
-
-    log_store.clean()
-
-    assert log_store.names() == []
-    [left] = log_store.client.dynamodb("Scan", TableName=DELTA_LOG)["Items"]
-    assert left["tablePath"]["S"] == other.table_path

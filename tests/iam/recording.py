@@ -8,21 +8,16 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from threading import Lock
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.etree import ElementTree
 
-import urllib3
-
 from sandbox.client import REGION
-from tests.endings import POLL_SECONDS
 from tests.iam.evaluating import Asked
-from tests.waiting import scaled
+from tests.passing_on import Behind, Came, Given, serving
 
 ACCOUNT = "123456789012"
 OWN = {"aws:ResourceAccount": ACCOUNT, "aws:PrincipalAccount": ACCOUNT}
-_HOP = {"connection", "content-length", "host", "transfer-encoding", "keep-alive", "expect", "accept-encoding"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +47,14 @@ class Recorder:
     With `denies` it also does what IAM would: a request of which one part is denied is answered 403, and kept apart.
     """
 
-    origin: str
-    target: str
+    behind: Behind
+    origin: str = ""
     sent: list[Sent] = field(default_factory=list)
     refuse: Callable[[str, str], bool] = lambda method, query: False
     denies: Callable[[Asked], bool] = lambda asked: False
     denied: list[Asked] = field(default_factory=list)
     region: str = REGION
     _lock: Lock = field(default_factory=Lock)
-    _pool: urllib3.PoolManager = field(default_factory=lambda: urllib3.PoolManager(maxsize=16, retries=False))
 
     def forget(self) -> None:
         with self._lock:
@@ -72,24 +66,22 @@ class Recorder:
         with self._lock:
             return [one for sent in self.sent for one in sent.asks(self.region)]
 
-    def handle(self, request: BaseHTTPRequestHandler) -> tuple[int, bytes, dict[str, str]]:
-        body = request.rfile.read(int(request.headers.get("Content-Length") or 0))
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        address = urlsplit(request.path)
-        sent = Sent(request.command, address.path, address.query, headers, body, 0)
-        if self.refuse(request.command, address.query):
-            answer = 400, b"<Error><Code>InvalidRequest</Code><Message>as asked</Message></Error>", {}
+    def answer(self, came: Came) -> Given:
+        address = urlsplit(came.path)
+        sent = Sent(came.method, address.path, address.query, came.headers, came.body, 0)
+        if self.refuse(came.method, address.query):
+            given: Given = 400, b"<Error><Code>InvalidRequest</Code><Message>as asked</Message></Error>", {}
         elif denial := self._denial(sent):
             return denial
         else:
-            answer = self._pass_on(request.command, request.path, headers, body)
-            if denial := self._denial(replace(sent, status=answer[0])):
+            given = self.behind.answer(came)
+            if denial := self._denial(replace(sent, status=given[0])):
                 return denial
         with self._lock:
-            self.sent.append(replace(sent, status=answer[0]))
-        return answer
+            self.sent.append(replace(sent, status=given[0]))
+        return given
 
-    def _denial(self, sent: Sent) -> tuple[int, bytes, dict[str, str]] | None:
+    def _denial(self, sent: Sent) -> Given | None:
         denied = [one for one in sent.asks(self.region) if self.denies(one)]
         if not denied:
             return None
@@ -103,52 +95,13 @@ class Recorder:
             return 400, json.dumps(said).encode(), {"Content-Type": "application/x-amz-json-1.0"}
         return 403, b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>", {}
 
-    def _pass_on(
-        self, method: str, path: str, headers: dict[str, str], body: bytes
-    ) -> tuple[int, bytes, dict[str, str]]:
-        kept = {name: value for name, value in headers.items() if name not in _HOP}
-        answer = self._pool.request(method, self.target + path, body=body, headers=kept, decode_content=False)
-        said = {name: value for name, value in answer.headers.items() if name.lower() not in _HOP}
-        if method == "HEAD" and "Content-Length" in answer.headers:
-            said["Content-Length"] = answer.headers["Content-Length"]
-        return answer.status, answer.data, said
-
 
 @contextmanager
 def recording(target: str) -> Iterator[Recorder]:
     """Serve on loopback in front of the origin `target`."""
-    recorder = Recorder("", target.rstrip("/"))
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def _answer(self) -> None:
-            status, data, headers = recorder.handle(self)
-            self.send_response_only(status)
-            for name, value in ({"Content-Length": str(len(data))} | headers).items():
-                self.send_header(name, value)
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(data)
-
-        def __getattr__(self, name: str) -> Callable[[], None]:
-            """The same for every method: the server looks for do_GET and the like."""
-            if name.startswith("do_"):
-                return self._answer
-            raise AttributeError(name)
-
-        def log_message(self, format: str, *args: object) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    recorder.origin = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = Thread(target=server.serve_forever, args=(POLL_SECONDS,), daemon=True)
-    thread.start()
-    try:
+    recorder = Recorder(Behind(target))
+    with serving(recorder.answer) as recorder.origin:
         yield recorder
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(timeout=scaled(10))
 
 
 def _of_dynamodb(sent: Sent, region: str) -> list[Asked]:
