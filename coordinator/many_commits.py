@@ -8,8 +8,8 @@ from django.core.management.base import CommandParser
 from changes.commands import ChangeCommand, job_document, or_failed
 from coordinator.coordination.actions import act_on_many
 from coordinator.coordination.checks import Operation
+from coordinator.coordination.confirmed import MANY
 from coordinator.coordination.contract import ManyCommitsJob, ManyCommitsJson
-from coordinator.coordination.jobs import MANY
 from coordinator.lookup import connection_named
 from coordinator.protocols.verdict import State
 from coordinator.queries.coordination import MOST_TABLES, ManySelection, many_selection

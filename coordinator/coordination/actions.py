@@ -5,12 +5,23 @@ from collections.abc import Sequence
 
 from changes.asking import ShownPlan, WantedChange, ask_for
 from changes.gate import permitted, read_at, require_name
-from coordinator.coordination.bulk import ManyParams
-from coordinator.coordination.checking_many import CHECK_MANY_KIND, CheckManyParams
+from coordinator.coordination.bulk import CheckManyParams, ManyParams
 from coordinator.coordination.checks import Operation
-from coordinator.coordination.confirmed import CHECK_KIND, REHEARSAL_KIND, checks_of, confirmed_plan
-from coordinator.coordination.gate import ConfirmationNeeded, require_stated
-from coordinator.coordination.jobs import KINDS, MANY, MANY_VERBS, VERBS, change_of, params_of
+from coordinator.coordination.confirmed import (
+    CHECK_KIND,
+    CHECK_MANY_KIND,
+    KINDS,
+    MANY,
+    MANY_VERBS,
+    REHEARSAL_KIND,
+    VERBS,
+    ConfirmationNeeded,
+    change_of,
+    checks_of,
+    confirmed_plan,
+    params_of,
+    require_stated,
+)
 from coordinator.coordination.planning import TITLES, title_of
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import DeltaTable
@@ -26,11 +37,7 @@ REHEARSED = (Operation.ENABLE, Operation.DROP)
 
 def check(actor: Actor, connection: Connection, change: CoordinationRequest, *, here: bool = False) -> Job:
     """Read the table anew and make every check of one act; changes nothing. Raises NotAllowed, JobBusy."""
-    target, params = _target(connection, change), params_of(change)
-    job = ask(actor, CHECK_KIND, _checking(change), here=here, connection=connection, target=target, params=params)
-    if change_of(job.params) != change:
-        raise JobBusy(job)  # the check under way is of another act, store or schema: this one has to wait
-    return job
+    return _ask_alone(actor, connection, change, CHECK_KIND, f"Check: {_lower(title_of(change))}", here=here)
 
 
 def rehearse(actor: Actor, connection: Connection, change: CoordinationRequest, *, here: bool = False) -> Job:
@@ -40,9 +47,15 @@ def rehearse(actor: Actor, connection: Connection, change: CoordinationRequest, 
     """
     if change.operation not in REHEARSED:
         raise ValueError(f"{change.operation.value} cannot be rehearsed.")
+    return _ask_alone(actor, connection, change, REHEARSAL_KIND, f"Rehearse: {_lower(title_of(change))}", here=here)
+
+
+def _ask_alone(
+    actor: Actor, connection: Connection, change: CoordinationRequest, kind: str, title: str, *, here: bool
+) -> Job:
+    """Raises JobBusy where the job under way is of another act, store or schema: this one has to wait."""
     target, params = _target(connection, change), params_of(change)
-    title = f"Rehearse: {_lower(title_of(change))}"
-    job = ask(actor, REHEARSAL_KIND, title, here=here, connection=connection, target=target, params=params)
+    job = ask(actor, kind, title, here=here, connection=connection, target=target, params=params)
     if change_of(job.params) != change:
         raise JobBusy(job)
     return job
@@ -68,6 +81,13 @@ def act(
     if connection is None:
         raise ConfirmationNeeded("The connection of this table has been removed: nothing can be done.")
     found, at = checks_of(checked), read_at(checked)
+    params = {
+        **params_of(change),
+        "shown": found["checks"] if found else [],
+        "checked_at": at.isoformat() if at else "",
+        "stated": stated,
+        "probe": probe,
+    }
     wanted = WantedChange(
         KINDS[change.operation],
         VERBS[change.operation],
@@ -76,13 +96,7 @@ def act(
         TableUri.parse(change.uri).name,
         "",
         ACT_KEY,
-        {
-            **params_of(change),
-            "shown": found["checks"] if found else [],
-            "checked_at": at.isoformat() if at else "",
-            "stated": stated,
-            "probe": probe,
-        },
+        params,
     )
 
     def shown() -> ShownPlan:
@@ -172,10 +186,6 @@ def _target(connection: Connection, change: CoordinationRequest) -> Target:
 def _short(uri: str) -> str:
     """A place that has no row yet, short enough for a column."""
     return hashlib.sha256(uri.encode()).hexdigest()[:32]
-
-
-def _checking(change: CoordinationRequest) -> str:
-    return f"Check: {_lower(title_of(change))}"
 
 
 def _lower(title: str) -> str:

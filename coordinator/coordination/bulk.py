@@ -1,10 +1,21 @@
-"""The same act on many tables, one after the other: one outcome for each, and a stop only between two tables."""
+"""One act on many tables, or its checks: one outcome for each table, and a stop only between two."""
 
-from coordinator.coordination.carrying_out import Act, CutShort, carry_out
+from collections.abc import Callable
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils import timezone
+
+from changes.gate import check_writable
+from changes.plan import Refusal
+from coordinator.coordination.carrying_out import Act, CutShort, carry_out, plan_now
 from coordinator.coordination.checks import Operation
+from coordinator.coordination.confirmed import CHECK_MANY_KIND
 from coordinator.coordination.progress import LogLines
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import DeltaTable
+from coordinator.protocols.wording import counted
 from coordinator.repairs.bulk import TableOutcome, TablesParams, TableState, table_by_table
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import AuditOutcome, record
@@ -12,28 +23,87 @@ from dashboard.connections.access import EndpointNotAllowed, lake_access
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed, JobResult
 from dashboard.jobs.execution import audit_action
+from dashboard.jobs.models import Job, JobState
 from lake.aws.access import open_lake
 from lake.aws.errors import AwsError
 
 _REFUSED = ("Refused", "Moved")
 """Codes of what checks said before anything was changed: expected outcomes, which stop nothing."""
+_ENDED_WITH_OUTCOMES = (JobState.SUCCEEDED, JobState.FAILED)
+
+Told = tuple[TableState, str]
+"""What became of one table, and its sentence."""
 
 
 class ManyParams(TablesParams):
     store: str
 
 
+class CheckManyParams(ManyParams):
+    operation: str
+
+
+class CheckManyResult(JobResult, total=False):
+    """`read_at` is when the first of the tables was read."""
+
+    read_at: str
+
+
 def act_on_tables(context: JobContext, params: ManyParams, operation: Operation) -> str:
     """Enable or drop on each table named in the job; raises JobFailed at the end if one failed."""
-    act = f"{operation.value.capitalize()} on"
-    return table_by_table(context, params, act, lambda number: _one_table(context, params, operation, number))
+    check_writable(context.job.connection)
+
+    def act(table: DeltaTable) -> Told:
+        return _act(context, table, CoordinationRequest(operation, table.uri, store=params["store"]))
+
+    return _table_by_table(context, params, f"{operation.value.capitalize()} on", act)
 
 
-def _one_table(context: JobContext, params: ManyParams, operation: Operation, number: int) -> TableOutcome:
-    table = DeltaTable.objects.select_related("connection").filter(pk=number).first()
-    if table is None:
-        return TableOutcome("", "", f"table {number}", TableState.FAILED, "Levee no longer knows this table.")
-    change = CoordinationRequest(operation, table.uri, store=params["store"])
+def check_tables(context: JobContext, params: CheckManyParams) -> str:
+    """Make every check of one act on each table; the page that offers it on those that passed is said at the end."""
+    operation = Operation(params["operation"])
+
+    def check(table: DeltaTable) -> Told:
+        return _check(context, table, CoordinationRequest(operation, table.uri, store=params["store"]))
+
+    context.result(CheckManyResult(read_at=timezone.now().isoformat()))
+    said = _table_by_table(context, params, "Check", check)
+    if any(outcome["state"] == TableState.PASSED for outcome in context.results["outcomes"]):
+        address = reverse("coordination-many", args=[operation.value])
+        context.result({"leads_to": f"{address}?checked={context.job.pk}"})
+    return said
+
+
+def finished_checks(operation: Operation, number: UUID) -> "QuerySet[Job]":
+    """The job of this number, if it checked this act on many tables and has ended."""
+    jobs = Job.objects.filter(kind=CHECK_MANY_KIND, params__operation=operation.value, state__in=_ENDED_WITH_OUTCOMES)
+    return jobs.filter(pk=number).select_related("connection")
+
+
+def _table_by_table(context: JobContext, params: ManyParams, what: str, one: Callable[[DeltaTable], Told]) -> str:
+    def one_table(number: int) -> TableOutcome:
+        table = DeltaTable.objects.select_related("connection").filter(pk=number).first()
+        if table is None:
+            return TableOutcome("", "", f"table {number}", TableState.FAILED, "Levee no longer knows this table.")
+        return TableOutcome("table", str(table.pk), table.uri, *one(table))
+
+    return table_by_table(context, params, what, one_table)
+
+
+def _check(context: JobContext, table: DeltaTable, change: CoordinationRequest) -> Told:
+    try:
+        with open_lake(lake_access(table.connection)) as lake:
+            _, checked, made = plan_now(table.connection, lake, change, lambda _: None, context.job.pk)
+    except (AwsError, EndpointNotAllowed) as error:
+        return TableState.FAILED, str(error)
+    if isinstance(made, Refusal):
+        return TableState.REFUSED, made.reason
+    weigh = " ".join(f"{warning.name}: {warning.sentence}" for warning in checked.warnings)
+    return TableState.PASSED, f"{counted(len(checked.checks), 'check')} made, none failed. {weigh}".strip()
+
+
+def _act(context: JobContext, table: DeltaTable, change: CoordinationRequest) -> Told:
+    """Do it, and write it to the audit log of the table, however it ends."""
     results: JobResult = {}
     state, sentence = TableState.FAILED, "Interrupted."
     try:
@@ -53,7 +123,7 @@ def _one_table(context: JobContext, params: ManyParams, operation: Operation, nu
         raise
     finally:
         _record(context, table, results, state, sentence)
-    return TableOutcome("table", str(table.pk), table.uri, state, sentence)
+    return state, sentence
 
 
 def _record(context: JobContext, table: DeltaTable, results: JobResult, state: TableState, sentence: str) -> None:

@@ -11,7 +11,7 @@ from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import ChangePlan, Refusal
 from coordinator.coordination.checks import Operation, Preflight, preflight_document
 from coordinator.coordination.confirmed import ActResult, CheckResult
-from coordinator.coordination.features import LEFT_BEHIND, features_of
+from coordinator.coordination.features import LEFT_BEHIND
 from coordinator.coordination.left_registrations import left_by, removal_of
 from coordinator.coordination.planning import plan_act
 from coordinator.coordination.preflight import preflight
@@ -273,8 +273,7 @@ def _outcome(change: CoordinationRequest, checked: Preflight, after: Situation, 
             return f"{change.remove_features[0]} is gone, at version {newest}."
         case Operation.DROP:
             commits = [str(one.get("version")) for one in outcome.result.get("commits", [])]
-            features = features_of(after.protocol) if after.protocol else frozenset()
-            left = ", ".join(feature for feature in STAYING if feature in features) or "no feature"
+            left = ", ".join(feature for feature in STAYING if feature in after.features) or "no feature"
             return (
                 f"Coordinated commits are off since version {commits[-1] if commits else newest} "
                 f"(commits {', '.join(commits) or 'none'}). "

@@ -1,10 +1,14 @@
 """What a check of preconditions says: one line each, and whether the act may go on."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import wraps
+from typing import TypeVar
 
 from coordinator.coordination.contract import CheckDocument, PreflightDocument
+
+S = TypeVar("S")
 
 
 class Operation(StrEnum):
@@ -33,16 +37,34 @@ class Check:
     sentence: str
 
 
-def ok(name: str, sentence: str) -> Check:
-    return Check(name, CheckState.OK, sentence)
+Said = tuple[CheckState, str]
+"""How a check came out, and its sentence."""
 
 
-def warning(name: str, sentence: str) -> Check:
-    return Check(name, CheckState.WARNING, sentence)
+def ok(sentence: str) -> Said:
+    return CheckState.OK, sentence
 
 
-def failed(name: str, sentence: str) -> Check:
-    return Check(name, CheckState.FAILED, sentence)
+def warning(sentence: str) -> Said:
+    return CheckState.WARNING, sentence
+
+
+def failed(sentence: str) -> Said:
+    return CheckState.FAILED, sentence
+
+
+def check(name: str) -> Callable[[Callable[[S], Said | None]], Callable[[S], Check | None]]:
+    """Give what a function says the name of its check; one that says nothing does not concern what it was given."""
+
+    def named(say: Callable[[S], Said | None]) -> Callable[[S], Check | None]:
+        @wraps(say)
+        def make(given: S) -> Check | None:
+            said = say(given)
+            return Check(name, *said) if said else None
+
+        return make
+
+    return named
 
 
 @dataclass(frozen=True, slots=True)

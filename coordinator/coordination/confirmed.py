@@ -1,4 +1,7 @@
-"""Finding the checks that somebody confirms: made by Levee for this very act, and not long ago."""
+"""What is confirmed before an act, and with it: checks of this very act, made not long ago, and what a person states.
+
+Each refusal is one sentence, and nothing was changed.
+"""
 
 from collections.abc import Sequence
 from typing import TypedDict
@@ -6,19 +9,36 @@ from typing import TypedDict
 from django.db.models import QuerySet
 
 from changes.documents import PlanDocument, PlannedResult, planned_by
-from changes.gate import Confirmation, is_too_old, read_at
+from changes.gate import Confirmation, NotConfirmed, PlanNeeded, is_too_old, read_at
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.contract import CheckDocument, PreflightDocument, RehearsalDocument
-from coordinator.coordination.gate import ChecksFailed, PreflightNeeded
 from coordinator.coordination.reading import CoordinationRequest
+from dashboard.connections.writable import ChangeRefused
 from dashboard.jobs.models import Job
 
 CHECK_KIND = "check-coordination"
+CHECK_MANY_KIND = "check-many-coordination"
 REHEARSAL_KIND = "rehearse-coordination"
+KINDS = {
+    Operation.ENABLE: "enable-coordinated-commits",
+    Operation.DROP: "drop-coordinated-commits",
+    Operation.CREATE: "create-coordinated-table",
+    Operation.LEFTOVERS: "remove-leftover-feature",
+}
+MANY = {Operation.ENABLE: "enable-many", Operation.DROP: "drop-many"}
+VERBS = {
+    Operation.ENABLE: "table.enable-coordination",
+    Operation.DROP: "table.drop-coordination",
+    Operation.CREATE: "table.create",
+    Operation.LEFTOVERS: "table.drop-coordination",
+}
+
+MANY_VERBS = {Operation.ENABLE: "table.enable-many", Operation.DROP: VERBS[Operation.DROP]}
+"""Who may ask for an act on many tables: it needs the password, for it cannot be taken back on any of them."""
 
 
 class CheckParams(TypedDict):
-    """A `CoordinationRequest` as `jobs.params_of` writes it."""
+    """A `CoordinationRequest` as `params_of` writes it."""
 
     operation: str
     uri: str
@@ -55,6 +75,30 @@ class RehearsalResult(CheckResult, total=False):
     rehearsal: RehearsalDocument
 
 
+def params_of(change: CoordinationRequest) -> CheckParams:
+    """A change as the parameters of a job."""
+    return {
+        "operation": change.operation.value,
+        "uri": change.uri,
+        "store": change.store,
+        "columns": change.columns,
+        "partition_by": change.partition_by,
+        "remove_features": change.remove_features,
+    }
+
+
+def change_of(params: CheckParams) -> CoordinationRequest:
+    """The change that `params_of` wrote."""
+    return CoordinationRequest(
+        Operation(params["operation"]),
+        params["uri"],
+        store=params["store"],
+        columns=params["columns"],
+        partition_by=tuple(params["partition_by"]),
+        remove_features=tuple(params["remove_features"]),
+    )
+
+
 def check_jobs(uri: str, operation: Operation) -> "QuerySet[Job]":
     """Every job that checked this act on this table, newest first."""
     jobs = Job.objects.filter(kind=CHECK_KIND, target_label=uri, params__operation=operation.value)
@@ -77,6 +121,33 @@ def checks_of(job: Job) -> PreflightDocument | None:
     """The checks that a job made (checks.preflight_document); None before it is done."""
     result: CheckResult = job.result
     return result.get("preflight")
+
+
+class PreflightNeeded(PlanNeeded):
+    """No checks with the confirmed digest were made lately."""
+
+    def __init__(self) -> None:
+        super().__init__("These checks are", "check again")
+
+
+class ChecksFailed(ChangeRefused):
+    """The checks that were shown already refuse it."""
+
+
+class ConfirmationNeeded(NotConfirmed):
+    """What a person has to state or type is missing."""
+
+
+STATEMENTS = {
+    Operation.ENABLE: "Every writer of this table is paused",
+    Operation.DROP: "Every writer of this table knows how it commits afterwards",
+}
+
+
+def require_stated(operation: Operation, *, stated: bool) -> None:
+    """Raise ConfirmationNeeded unless the statement about the writers was made, where the act needs one."""
+    if operation in STATEMENTS and not stated:
+        raise ConfirmationNeeded(f"Confirm the statement: {STATEMENTS[operation].lower()}.")
 
 
 def confirmed_plan(job: Job, change: CoordinationRequest, digest: str) -> PlanDocument:

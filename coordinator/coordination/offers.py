@@ -11,6 +11,11 @@ from coordinator.protocols.verdict import State
 from lake.delta.facts import Mechanism
 from lake.spark.deployment import LOG_STORE_CLASS
 
+NOTE = (
+    "Coordinated Commits is a rejected proposal of Delta's: its RFC was rejected on 7 April 2025 in favour of "
+    "catalog-managed tables, and parts of it are being taken out upstream. Delta 3.3.0 to 4.4.0 can enable, use and "
+    "drop it; Levee does so with Delta 4.4.0, Spark 4.2.0 and hadoop-aws 3.5.0, and reads what 3.3.0 to 4.4.0 write."
+)
 _PUBLISH_FIRST = "A commit is accepted and not published: publish it first."
 
 

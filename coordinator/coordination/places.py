@@ -1,21 +1,11 @@
 """Where a table is, as Spark is given it: in the spelling of its writers."""
 
-import re
 from collections.abc import Iterable
 
 from coordinator.coordination.situation import Situation
 from coordinator.protocols.registrations import current_registration
 from lake.delta.facts import Mechanism, TableFacts
 from lake.delta.uri import same_table
-
-_STORE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
-
-
-def store_name_problem(name: str) -> str:
-    """Why a text cannot be a DynamoDB table's name; "" where it can."""
-    if _STORE_NAME.fullmatch(name):
-        return ""
-    return f"{name[:80]!a} is no DynamoDB table's name: 3 to 255 letters, digits, '_', '-' and '.'."
 
 
 def location_of(situation: Situation) -> str:

@@ -6,7 +6,7 @@ from coordinator.coordination.checks import Operation, Preflight
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.coordination.situation import Situation
 from coordinator.coordination.spark_calls import spark_calls
-from coordinator.coordination.table_checks import backfills_of, half_dropped
+from coordinator.coordination.table_checks import backfills_of
 from lake.delta.uri import TableUri
 
 TITLES = {
@@ -33,7 +33,7 @@ def plan_act(change: CoordinationRequest, situation: Situation, checked: Preflig
         return Refusal(kind, checked.uri, checked.refusal(), title=title)
     ahead = _ahead(change, situation)
     log_store = situation.log_store if situation.has_log_store else ""
-    statements = spark_calls(change, checked, log_store=log_store, finishing=half_dropped(situation))
+    statements = spark_calls(change, checked, log_store=log_store, finishing=situation.is_half_dropped)
     return ChangePlan(
         kind,
         checked.uri,

@@ -1,21 +1,12 @@
 """How an act tells where it is: as steps of its own job, or as lines in the log of a job on many tables."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from dashboard.jobs.context import JobContext, Step, moment_ago
 from lake.spark.messages import SparkProgress
-
-
-class ActProgress(Protocol):
-    """A job's own context, or what stands for it. `check_cancelled` raises JobCancelled where the job is to stop."""
-
-    def step(self, name: str, waits_for: str = "", *, since_seconds: float = 0.0) -> AbstractContextManager[Step]: ...
-    def log(self, text: str, level: str = "INFO") -> None: ...
-    def progress(self, done: int, total: int) -> None: ...
-    def check_cancelled(self) -> None: ...
 
 
 class LogLines:
@@ -42,6 +33,10 @@ class LogLines:
 
     def check_cancelled(self) -> None:
         self._context.check_cancelled()
+
+
+ActProgress = JobContext | LogLines
+"""A job's own context, or what stands for it."""
 
 
 class SparkSteps:

@@ -2,10 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
 from uuid import UUID
 
 from django.utils import timezone
@@ -57,19 +54,16 @@ def read_situation(
     known = DeltaTable.objects.select_related("store").filter(connection=connection, bucket=uri.bucket, prefix=uri.key)
     table = known.first()
     bare = _surroundings(connection, change, uri, table, own_job)
-    with ThreadPoolExecutor(1, "store") as pool:
-        # A chosen store is described while the table is read; one that the table names is known only afterwards.
-        chosen = _described(connection, lake, pool, change.store) if change.operation in _CHOOSING else None
-        try:
-            repair = read_for_repair(lake, *_survey_and_target(connection, lake, uri), timezone.now())
-            situation = _with_table(bare, repair, table)
-            occupied = _occupied(lake, uri, repair) if change.operation is Operation.CREATE else ""
-        except AwsError as error:
-            asked = chosen or _described(connection, lake, pool, change.store)
-            return replace(bare, error=str(error), store=asked())
-        asked = chosen or _described(connection, lake, pool, _named_store(repair.facts))
-        bucket_region = lake.s3.region_of(uri.bucket)
-        return replace(situation, store=asked(), occupied=occupied, bucket_region=bucket_region)
+    store = _described(connection, lake, change.store)
+    try:
+        repair = read_for_repair(lake, *_survey_and_target(connection, lake, uri), timezone.now())
+        situation = _with_table(bare, repair, table)
+        occupied = _occupied(lake, uri, repair) if change.operation is Operation.CREATE else ""
+    except AwsError as error:
+        return replace(bare, error=str(error), store=store)
+    if change.operation not in _CHOOSING:
+        store = _described(connection, lake, _named_store(repair.facts))
+    return replace(situation, store=store, occupied=occupied, bucket_region=lake.s3.region_of(uri.bucket))
 
 
 def read_outcome(connection: Connection, lake: Lake, change: CoordinationRequest, keep: Keep) -> Situation:
@@ -152,44 +146,30 @@ def _named_store(facts: TableFacts) -> str:
     return read_conf(facts.protocol.properties).store if facts.protocol else ""
 
 
-def _described(
-    connection: Connection, lake: Lake, pool: ThreadPoolExecutor, name: str
-) -> Callable[[], DescribedStore | None]:
-    """Ask DynamoDB for its description of a table in another thread; what is returned waits for the answer."""
+def _described(connection: Connection, lake: Lake, name: str) -> DescribedStore | None:
+    """Ask DynamoDB for its description of a table; None without a name."""
     if not name:
-        return lambda: None
+        return None
     declared = CommitStore.objects.filter(connection=connection, name=name).first()
     kind = declared.kind if declared else ""
-    asking = pool.submit(lake.dynamodb.describe, name)
-
-    def answer() -> DescribedStore:
-        try:
-            return DescribedStore(name, kind, asdict(asking.result()))
-        except AwsError as error:
-            return DescribedStore(name, kind, error=str(error))
-
-    return answer
+    try:
+        return DescribedStore(name, kind, asdict(lake.dynamodb.describe(name)))
+    except AwsError as error:
+        return DescribedStore(name, kind, error=str(error))
 
 
 def _writers(facts: TableFacts, table: DeltaTable | None) -> tuple[RecentWriter, ...]:
     """Engines of the newest commits, the busiest first: as stored, and of those that only this reading saw."""
-    seen: dict[int, tuple[str, datetime | None]] = {
-        version: (info.engine, _modified(facts, version)) for version, info in facts.commit_infos.items()
-    }
-    if table:
-        rows = Commit.objects.filter(table=table).exclude(engine="").order_by("-version")[:WRITERS_OF_NEWEST]
-        seen = {row.version: (row.engine, row.modified_at) for row in rows} | seen
+    stored = Commit.objects.filter(table=table).exclude(engine="") if table else Commit.objects.none()
+    rows = stored.order_by("-version")[:WRITERS_OF_NEWEST]
+    seen = {row.version: (row.engine, row.modified_at) for row in rows}
+    commits = facts.listing.commits
+    for version, info in facts.commit_infos.items():
+        seen[version] = info.engine, commits[version].modified_at if version in commits else None
     newest = [seen[version] for version in sorted(seen, reverse=True)[:WRITERS_OF_NEWEST]]
+    last = dict(reversed(newest))
     counted = Counter(engine for engine, _ in newest)
-    last: dict[str, datetime | None] = {}
-    for engine, at in newest:
-        last.setdefault(engine, at)
     return tuple(RecentWriter(engine, number, last[engine]) for engine, number in counted.most_common())
-
-
-def _modified(facts: TableFacts, version: int) -> datetime | None:
-    found = facts.listing.commits.get(version)
-    return found.modified_at if found else None
 
 
 def _busy(uri: TableUri, connection: Connection, table: DeltaTable | None, own_job: UUID | None) -> str:

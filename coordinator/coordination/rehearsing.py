@@ -16,7 +16,6 @@ from coordinator.coordination.reading import CoordinationRequest
 from coordinator.coordination.rehearsal_places import folder_of, scratch_of, spelled, why_no_room
 from coordinator.coordination.situation import Situation
 from coordinator.coordination.spark_calls import EnableCommits, SparkCall, spark_calls
-from coordinator.coordination.table_checks import half_dropped
 from coordinator.scratch import Leftovers, StoresToAsk, read_leftovers, remove_leftovers
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
@@ -38,7 +37,7 @@ NOTHING_OF_THE_TABLE = "The table itself was only read."
 def rehearsal_job(change: CoordinationRequest, situation: Situation, checked: Preflight, scratch: str) -> SparkJob:
     """The act's own statements on the copy. Raises SparkRefused."""
     on_copy = replace(checked, location=scratch)
-    finishing = half_dropped(situation)
+    finishing = situation.is_half_dropped
     calls = spark_calls(change, on_copy, finishing=finishing)
     prepare = None
     if change.operation is Operation.DROP and not finishing:
@@ -83,17 +82,10 @@ class _Rehearsal:
         try:
             self._try(told)
         except JobCancelled as cancelled:
-            said = self._remove(told)
-            raise CutShort(f"{cancelled.message} {said} {NOTHING_OF_THE_TABLE}") from cancelled
-        except SparkRefused as refused:
-            said = self._remove(told)
-            raise JobFailed("Refused", f"{refused} {said} {NOTHING_OF_THE_TABLE}") from refused
-        except AwsError as error:
-            said = self._remove(told)
-            raise JobFailed(error.code, f"{error} {said} {NOTHING_OF_THE_TABLE}") from error
-        except JobFailed as failure:
-            said = self._remove(told)
-            raise JobFailed(failure.code, f"{failure} {said} {NOTHING_OF_THE_TABLE}") from failure
+            raise CutShort(f"{cancelled.message} {self._remove(told)} {NOTHING_OF_THE_TABLE}") from cancelled
+        except (SparkRefused, AwsError, JobFailed) as error:
+            code = "Refused" if isinstance(error, SparkRefused) else error.code
+            raise JobFailed(code, f"{error} {self._remove(told)} {NOTHING_OF_THE_TABLE}") from error
         with self.context.step("Remove the copy") as step:
             step.detail = said = self._remove(told)
             if not told["is_removed"]:

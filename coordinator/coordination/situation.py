@@ -7,8 +7,9 @@ from typing import Any
 
 from changes.plan import ChangePlan
 from coordinator.coordination.checks import Operation
+from coordinator.coordination.features import COORDINATED, features_of
 from coordinator.repairs.facts import RepairFacts
-from lake.delta.facts import LockDomain, TableFacts, TableProtocol
+from lake.delta.facts import LockDomain, Mechanism, TableFacts, TableProtocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,20 @@ class Situation:
     @property
     def protocol(self) -> TableProtocol | None:
         return self.facts.protocol if self.facts else None
+
+    @property
+    def features(self) -> frozenset[str]:
+        """Reader and writer features together; none where the protocol was not read."""
+        return features_of(self.protocol) if self.protocol else frozenset()
+
+    @property
+    def is_coordinated(self) -> bool:
+        return self.facts is not None and self.facts.mechanism is Mechanism.COORDINATED_COMMITS
+
+    @property
+    def is_half_dropped(self) -> bool:
+        """Whether a drop stopped between its two commits: the properties are gone, the protocol names the feature."""
+        return self.facts is not None and not self.is_coordinated and COORDINATED in self.features
 
     @property
     def properties(self) -> Mapping[str, str]:

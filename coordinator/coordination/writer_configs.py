@@ -10,8 +10,7 @@ from lake.delta.facts import Mechanism
 def writer_config_of_table(table: DeltaTable) -> WriterConfig:
     """The connection's region and endpoints, the table's own bucket, store and spelling; else a placeholder."""
     paths = [domain.path for domain in table.domains] or [table.uri]
-    properties = table.properties if isinstance(table.properties, dict) else {}
-    coordinator = read_conf(properties).store if table.mechanism == Mechanism.COORDINATED_COMMITS else ""
+    coordinator = read_conf(table.properties).store if table.mechanism == Mechanism.COORDINATED_COMMITS else ""
     kind = table.store.kind if table.store else ""
     return _writer_config(
         table.connection,
@@ -32,10 +31,8 @@ def writer_config_of_store(store: CommitStore) -> WriterConfig:
 
 def _region_of(table: DeltaTable) -> str:
     """Where the table's bucket answered as last read, "" where it was not."""
-    facts = (
-        Bucket.objects.filter(connection=table.connection, name=table.bucket).values_list("facts", flat=True).first()
-    )
-    return str(facts.get("region") or "") if isinstance(facts, dict) else ""
+    bucket = Bucket.objects.filter(connection=table.connection, name=table.bucket).first()
+    return str(bucket.facts.get("region") or "") if bucket else ""
 
 
 def _writer_config(

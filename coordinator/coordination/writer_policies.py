@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from posixpath import commonpath
 from typing import Any
 
 from coordinator.coordination.least_policies import AccessKind, PolicyPlace, WriterEngine, least_statements, notes_for
@@ -20,8 +21,7 @@ from lake.delta.uri import TableUri
 
 PLACEHOLDER = TableUri("s3a", "BUCKET", "PREFIX")
 """Stands where no table of a store is known."""
-
-
+WORDS = {WriterEngine.SPARK: "Spark", WriterEngine.DELTA_RS: "delta-rs 1.6.0"}
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_+=,.@-]+")
 LONGEST_NAME = 128
 
@@ -33,13 +33,33 @@ class WriterPolicy:
     `name` is what the managed policy is to be called; letters that IAM does not take are hyphens in it.
     """
 
+    mechanism: Mechanism
+    kind: AccessKind
+    engine: WriterEngine
     name: str
     document: dict[str, Any]
     notes: tuple[str, ...]
 
     @property
+    def what(self) -> str:
+        """Whom it is for."""
+        return f"A {self.kind.value} with {WORDS[self.engine]}"
+
+    @property
     def text(self) -> str:
         return json.dumps(self.document, indent=2, ensure_ascii=False) if self.document else ""
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """`levee commits policy --json`."""
+        return {
+            "mechanism": self.mechanism.value,
+            "role": self.kind.value,
+            "engine": self.engine.value,
+            "name": self.name,
+            "policy": self.document,
+            "notes": list(self.notes),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +80,10 @@ class PolicySubject:
 
 def subject_of_table(table: DeltaTable) -> PolicySubject:
     """The table's own place, in the spelling that its writers commit under; entries may hold any text as a path."""
-    properties = table.properties if isinstance(table.properties, dict) else {}
     spelled = [found for domain in table.domains if (found := _place_named(domain.path))]
     uri = spelled[0] if spelled else TableUri("s3a", table.bucket, table.prefix)
     config = writer_config_of_table(table)
-    return PolicySubject(table.connection, uri, config, is_table=True, table_id=coordinator_table_id(properties))
+    return PolicySubject(table.connection, uri, config, is_table=True, table_id=coordinator_table_id(table.properties))
 
 
 def _place_named(path: str) -> TableUri | None:
@@ -94,23 +113,29 @@ def _lies_in(path: str, place: TableUri) -> bool:
     return f"{path}/".startswith(folder)
 
 
+def policies_of(subject: PolicySubject, mechanism: Mechanism) -> list[WriterPolicy]:
+    """Of a writer and a reader by each engine, Spark's first."""
+    return [policy_of(subject, mechanism, kind, engine) for engine in WriterEngine for kind in AccessKind]
+
+
 def policy_of(subject: PolicySubject, mechanism: Mechanism, kind: AccessKind, engine: WriterEngine) -> WriterPolicy:
     """One policy, with what it does not say."""
-    place = _place(subject, mechanism)
+    bucket = Bucket.objects.filter(connection=subject.connection, name=subject.uri.bucket).first()
+    place = _place(subject, mechanism, bucket)
     document = policy_document(least_statements(mechanism, kind, engine, place))
-    notes = (*notes_for(mechanism, kind, engine, place), *_notes_on_keys(subject, place))
+    notes = (*notes_for(mechanism, kind, engine, place), *_notes_on_keys(subject, place, bucket))
     name = f"delta-{kind.value}-{subject.uri.name or subject.uri.bucket}"
     named = _NOT_IN_NAMES.sub("-", name)[:LONGEST_NAME]
     if not document["Statement"]:
-        return WriterPolicy(named, {}, notes[:1])
-    return WriterPolicy(named, document, notes)
+        return WriterPolicy(mechanism, kind, engine, named, {}, notes[:1])
+    return WriterPolicy(mechanism, kind, engine, named, document, notes)
 
 
-def _place(subject: PolicySubject, mechanism: Mechanism) -> PolicyPlace:
+def _place(subject: PolicySubject, mechanism: Mechanism, bucket: Bucket | None) -> PolicyPlace:
     connection, uri = subject.connection, subject.uri
     stores = {one.name: one for one in CommitStore.objects.filter(connection=connection)}
     account = account_of(connection, stores.values())
-    bucket, name = _bucket(subject), _store_name(subject.config, mechanism)
+    name = _store_name(subject.config, mechanism)
     store = stores.get(name)
     return PolicyPlace(
         partition=partition_of(connection.region),
@@ -142,14 +167,9 @@ def _lock_keys(subject: PolicySubject, mechanism: Mechanism) -> tuple[str, ...]:
     return (literal(path),) if subject.is_table else (f"{literal(path)}/*",)
 
 
-def _bucket(subject: PolicySubject) -> Bucket | None:
-    return Bucket.objects.filter(connection=subject.connection, name=subject.uri.bucket).first()
-
-
-def _notes_on_keys(subject: PolicySubject, place: PolicyPlace) -> Iterable[str]:
+def _notes_on_keys(subject: PolicySubject, place: PolicyPlace, bucket: Bucket | None) -> Iterable[str]:
     """What was not read is said: a policy without the key of an encrypted bucket reaches nothing."""
-    bucket = _bucket(subject)
-    facts = bucket.facts if bucket and isinstance(bucket.facts, dict) else {}
+    facts = bucket.facts if bucket else {}
     if facts.get("encryption_key") is None:
         yield f"The default encryption of {place.bucket} was not read: where it is a KMS key, its use has to be added."
     if place.account == "*":
@@ -164,16 +184,8 @@ def _notes_on_keys(subject: PolicySubject, place: PolicyPlace) -> Iterable[str]:
 
 def _common_place(tables: Iterable[DeltaTable]) -> TableUri:
     """The deepest folder that holds all tables of the first bucket among them."""
-    places = [(one.bucket, one.prefix.split("/")) for one in tables]
+    places = [(one.bucket, one.prefix.rpartition("/")[0]) for one in tables]
     if not places:
         return PLACEHOLDER
     bucket = places[0][0]
-    paths = [parts for name, parts in places if name == bucket]
-    folder = paths[0][:-1] if len(paths) == 1 else _common(paths)
-    return TableUri("s3a", bucket, "/".join(folder))
-
-
-def _common(paths: list[list[str]]) -> list[str]:
-    first, last = min(paths), max(paths)
-    same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
-    return first[: min(same, len(first) - 1)]
+    return TableUri("s3a", bucket, commonpath([folder for name, folder in places if name == bucket]))

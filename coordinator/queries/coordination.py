@@ -2,6 +2,7 @@
 
 import hashlib
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.urls import reverse
@@ -10,13 +11,12 @@ from changes.asking import ShownPlan
 from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.coordination.actions import ACT_KEY, REHEARSED, many_name
 from coordinator.coordination.checks import CheckState, Operation
-from coordinator.coordination.confirmed import CheckResult, newest_rehearsal, rehearsal_of
+from coordinator.coordination.confirmed import CheckResult, change_of, newest_rehearsal, rehearsal_of
 from coordinator.coordination.contract import CheckDocument, PreflightDocument, RehearsalDocument
-from coordinator.coordination.jobs import change_of
+from coordinator.coordination.features import BROUGHT, COORDINATED, IN_COMMIT_TIMESTAMP, LEFT_BEHIND, VACUUM_CHECK
 from coordinator.coordination.offers import coordination_offers
 from coordinator.coordination.reading import CoordinationRequest
-from coordinator.models import DeltaTable
-from coordinator.queries.coordination_ahead import TableChange, changes, commits_of
+from coordinator.models import CommitStore, DeltaTable
 from coordinator.queries.table_list import TableFilter, filtered
 from coordinator.repairs.bulk import TableState
 from dashboard.jobs.models import Job
@@ -25,24 +25,6 @@ from lake.delta.uri import TableUri
 
 MOST_TABLES = 500
 """Tables that one job on many takes."""
-
-SHAPES = {
-    CheckState.OK.value: ("ok", "s-ok", "Passes"),
-    CheckState.WARNING.value: ("warn", "s-attention", "For you"),
-    CheckState.FAILED.value: ("crit", "s-blocked", "Fails"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class CheckRow:
-    """One check as the page shows it."""
-
-    name: str
-    sentence: str
-    tone: str
-    shape: str
-    word: str
-
 
 NAMES = {
     Operation.ENABLE: "Enable coordinated commits",
@@ -58,6 +40,8 @@ READ_BACK = {
     Operation.CREATE: f"Item, metadata and version 0 {_AS_IT_SHOULD}",
     Operation.LEFTOVERS: "The protocol must not name it any more.",
 }
+COMMITS = {Operation.ENABLE: 1, Operation.DROP: 2, Operation.CREATE: 1, Operation.LEFTOVERS: 1}
+"""Versions that the act itself takes."""
 SLOTS = PageSlots(
     crumbs="coordinator/parts/coordination_plan.html#crumbs",
     again="coordinator/parts/coordination_plan.html#again",
@@ -70,22 +54,35 @@ SLOTS = PageSlots(
     aside="coordinator/parts/coordination_rehearsal.html",
 )
 
+REFUSED_BY = "tools that do not know it, deltalake among them, are refused"
+ASKED = "asked for once the drop is made; Delta may refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """One row; `note` stands below `after`."""
+
+    what: str
+    now: str
+    after: str
+    note: str = ""
+
+    @property
+    def differs(self) -> bool:
+        return self.now != self.after
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinationPage(PlanPage):
     """The page of one act: its plan, the checks that it rests on, and what it changes of the table.
 
-    `first` and `last` are the versions that the act takes if no other writer is faster; None where that is not known.
     `again` is where the act is chosen, `rehearsal` the newest time it was tried on a copy; `rehearse_at` asks for one
     more, "" where it cannot be tried.
     """
 
     change: CoordinationRequest
     found: PreflightDocument | None
-    rows: list[CheckRow]
     changes: list[TableChange]
-    first: int | None
-    last: int | None
     again: str
     rehearsal: Job | None
     rehearse_at: str
@@ -101,23 +98,43 @@ class CoordinationPage(PlanPage):
         return self.words.title
 
     @property
+    def checks(self) -> list[CheckDocument]:
+        return self.found["checks"] if self.found else []
+
+    @property
     def failed(self) -> int:
-        return sum(row.tone == "crit" for row in self.rows)
+        return self._count(CheckState.FAILED)
 
     @property
     def passed(self) -> int:
-        return sum(row.tone == "ok" for row in self.rows)
+        return self._count(CheckState.OK)
 
     @property
     def warned(self) -> int:
-        return sum(row.tone == "warn" for row in self.rows)
+        return self._count(CheckState.WARNING)
+
+    def _count(self, state: CheckState) -> int:
+        return sum(check["state"] == state for check in self.checks)
+
+    @property
+    def first(self) -> int | None:
+        """The first version that the act takes if no other writer is faster; None where that is not known."""
+        return self._version(1)
+
+    @property
+    def last(self) -> int | None:
+        """The last one that it takes."""
+        return self._version(COMMITS[self.change.operation])
+
+    def _version(self, more: int) -> int | None:
+        version = self.found["version"] if self.found else None
+        return None if version is None else version + more
 
 
 def coordination_page(job: Job, table: DeltaTable | None, again: str) -> CoordinationPage:
     """What a job checked and planned, and what the act would change of the table; None for one to be created."""
     result: CheckResult = job.result
     found, plan, change = result.get("preflight"), result.get("plan"), change_of(job.params)
-    version = found["version"] if found else None
     return CoordinationPage(
         job=job,
         plan=plan,
@@ -131,10 +148,7 @@ def coordination_page(job: Job, table: DeltaTable | None, again: str) -> Coordin
         slots=SLOTS,
         change=change,
         found=found,
-        rows=[_row(check) for check in found["checks"]] if found else [],
         changes=changes(change, found, table) if found else [],
-        first=None if version is None else version + 1,
-        last=None if version is None else version + commits_of(change.operation),
         again=again,
         rehearsal=newest_rehearsal(table.connection_id, change.uri, change.operation) if table else None,
         rehearse_at=_rehearse_at(job, change.operation, table),
@@ -175,6 +189,82 @@ def command_line(job: Job) -> str:
     if change.operation is Operation.DROP:
         words += ["--confirm", TableUri.parse(change.uri).name]
     return shlex.join(words)
+
+
+def changes(change: CoordinationRequest, checked: PreflightDocument, table: DeltaTable | None) -> list[TableChange]:
+    """Before and after; empty for a new table, which has no before, and for one that is gone."""
+    if table is None or change.operation is Operation.CREATE:
+        return []
+    match change.operation:
+        case Operation.ENABLE:
+            rows = _enabled(checked, table)
+        case Operation.DROP:
+            rows = _dropped(change, table)
+        case _:
+            rows = _removed(change, table)
+    return [*rows, TableChange("Data files", "as they are", "as they are"), _history(change.operation, checked)]
+
+
+def plain_commits(table: DeltaTable) -> str:
+    """What the table commits through where no coordinator is in force."""
+    store = table.store
+    if store is not None and store.kind == CommitStore.Kind.LOG_STORE:
+        return f"log store {store.name}"
+    return "a log store" if table.lock_domains else "S3 alone"
+
+
+def _enabled(checked: PreflightDocument, table: DeltaTable) -> Iterator[TableChange]:
+    yield TableChange("Commits through", plain_commits(table), f"coordinator {checked['store']}")
+    notes = {VACUUM_CHECK: REFUSED_BY, COORDINATED: "", IN_COMMIT_TIMESTAMP: "every writer has to keep them"}
+    for feature in BROUGHT:
+        yield TableChange(feature, _named(table, feature), "in the protocol", notes[feature])
+    yield TableChange("Protocol", _protocol(table), "reader 3, writer 7", "stays there after a drop")
+    yield TableChange("Coordinator item", "none in force", "a new one, accepting")
+
+
+def _dropped(change: CoordinationRequest, table: DeltaTable) -> Iterator[TableChange]:
+    coordinated = table.mechanism == Mechanism.COORDINATED_COMMITS
+    through = f"coordinator {table.store.name}" if coordinated and table.store else plain_commits(table)
+    yield TableChange("Commits through", through, _after_drop(table))
+    yield TableChange(COORDINATED, _named(table, COORDINATED), "removed")
+    yield from _leftovers(change, table)
+    yield TableChange("Protocol", _protocol(table), _protocol(table))
+    item = "accepting" if coordinated else "not accepting"
+    yield TableChange("Coordinator item", item, "not accepting, kept", "sessions that are open still read it")
+
+
+def _removed(change: CoordinationRequest, table: DeltaTable) -> Iterator[TableChange]:
+    yield from _leftovers(change, table)
+    yield TableChange("Protocol", _protocol(table), _protocol(table), "its numbers may fall with the last feature")
+
+
+def _leftovers(change: CoordinationRequest, table: DeltaTable) -> Iterator[TableChange]:
+    for feature in LEFT_BEHIND:
+        now = _named(table, feature)
+        if feature in change.remove_features:
+            note = ASKED if change.operation is Operation.DROP else "Delta may refuse"
+            yield TableChange(feature, now, "removed, where Delta allows it", note)
+        else:
+            yield TableChange(feature, now, now, REFUSED_BY if feature == VACUUM_CHECK else "")
+
+
+def _after_drop(table: DeltaTable) -> str:
+    return "the log store it had before" if table.lock_domains else "S3 alone"
+
+
+def _history(operation: Operation, checked: PreflightDocument) -> TableChange:
+    version, more = checked["version"], COMMITS[operation]
+    if version is None:
+        return TableChange("Newest version", "unknown", f"{more} more")
+    return TableChange("Newest version", f"{version:,}", f"{version + more:,}")
+
+
+def _named(table: DeltaTable, feature: str) -> str:
+    return "in the protocol" if feature in table.features else "not in the protocol"
+
+
+def _protocol(table: DeltaTable) -> str:
+    return f"reader {table.reader_version}, writer {table.writer_version}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +327,3 @@ def _no_offer(operation: Operation, table: DeltaTable) -> str:
     if table.gone_at is not None or table.observed_at is None:
         return "Gone, or never read."
     return "Coordinated already." if operation is Operation.ENABLE else "Under no commit coordinator."
-
-
-def _row(check: CheckDocument) -> CheckRow:
-    tone, shape, word = SHAPES.get(check["state"], SHAPES[CheckState.FAILED.value])
-    return CheckRow(check["name"], check["sentence"], tone, shape, word)

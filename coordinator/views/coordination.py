@@ -13,16 +13,12 @@ from django.views.decorators.http import require_http_methods
 from changes.pages import Confirmed, confirmed, plan_page
 from coordinator.coordination import actions
 from coordinator.coordination.checks import Operation
-from coordinator.coordination.confirmed import check_jobs
+from coordinator.coordination.confirmed import STATEMENTS, VERBS, check_jobs
 from coordinator.coordination.features import LEFT_BEHIND
-from coordinator.coordination.gate import STATEMENTS
-from coordinator.coordination.jobs import VERBS
-from coordinator.coordination.moves import NOTE
-from coordinator.coordination.offers import coordination_offers
+from coordinator.coordination.offers import NOTE, coordination_offers
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.queries import coordination as queries
-from coordinator.queries.coordination_ahead import plain_commits
 from coordinator.views.addressed import addressed_table
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import seen
@@ -32,6 +28,7 @@ from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 from dashboard.web.answers import SeeOther
 
+NEEDS_OPERATOR = "Needs the operator role."
 OF_A_TABLE = (Operation.ENABLE, Operation.DROP, Operation.LEFTOVERS)
 
 
@@ -56,7 +53,7 @@ def start(request: HttpRequest, table_id: int, operation: str) -> HttpResponse:
         "stores": stores,
         "only_store": coordinators[0] if len(coordinators) == 1 else None,
         "left_behind": [feature for feature in LEFT_BEHIND if feature in table.features],
-        "guard": plain_commits(table),
+        "guard": queries.plain_commits(table),
         "guarded": bool(table.lock_domains),
         "note": NOTE,
         "why_not": why_not_check(request, [table.connection]),
@@ -121,11 +118,11 @@ def _shown(
         "operation": operation.value,
         "address": address,
         "statement": STATEMENTS.get(operation, ""),
-        "guard": plain_commits(table) if table else "",
+        "guard": queries.plain_commits(table) if table else "",
         "stated": request.POST.get("stated") == "yes",
         "probe": request.POST.get("probe") == "yes",
-        "why_not": why_not(request, operation, job.connection),
-        "why_not_rehearse": why_not_rehearse(request, job.connection),
+        "why_not": why_not(request, VERBS[operation], job.connection),
+        "why_not_rehearse": why_not(request, "table.rehearse-coordination", job.connection),
         "worst_state": table.state if table else "",
     }
     return page, context
@@ -154,24 +151,17 @@ def _features(request: HttpRequest, table: DeltaTable, operation: Operation) -> 
 
 def why_not_check(request: HttpRequest, connections: Iterable[Connection]) -> str:
     """Why this person may have nothing checked on any of these, "" where they may."""
-    actor = Actor.from_request(request)
-    may = any(actor.may("table.check-coordination", connection) for connection in connections)
-    return "" if may else "Needs the operator role."
+    may = any(_may(request, "table.check-coordination", connection) for connection in connections)
+    return "" if may else NEEDS_OPERATOR
 
 
-def why_not(request: HttpRequest, operation: Operation, connection: Connection | None) -> str:
+def why_not(request: HttpRequest, verb: str, connection: Connection | None) -> str:
     """Why this person has no button here, "" where there is one."""
-    if refusal := why_not_writable(connection):
-        return refusal
-    return "" if Actor.from_request(request).may(VERBS[operation], connection) else "Needs the operator role."
+    return why_not_writable(connection) or ("" if _may(request, verb, connection) else NEEDS_OPERATOR)
 
 
-def why_not_rehearse(request: HttpRequest, connection: Connection | None) -> str:
-    """Why this person may try nothing on a copy, "" where they may."""
-    if refusal := why_not_writable(connection):
-        return refusal
-    may = Actor.from_request(request).may("table.rehearse-coordination", connection)
-    return "" if may else "Needs the operator role."
+def _may(request: HttpRequest, verb: str, connection: Connection | None) -> bool:
+    return Actor.from_request(request).may(verb, connection)
 
 
 def _operation(name: str, allowed: tuple[Operation, ...]) -> Operation:

@@ -12,11 +12,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 from changes.gate import NotConfirmed, PlanNeeded, is_too_old, read_at
 from changes.many_pages import ManyConfirmed, ManyPage, many_confirmed, many_page
 from coordinator.coordination import actions
-from coordinator.coordination.checking_many import finished_checks
+from coordinator.coordination.bulk import finished_checks
 from coordinator.coordination.checks import Operation
-from coordinator.coordination.gate import STATEMENTS
-from coordinator.coordination.jobs import MANY
-from coordinator.coordination.moves import MOVES, NOTE
+from coordinator.coordination.confirmed import MANY, STATEMENTS, VERBS
+from coordinator.coordination.offers import NOTE
 from coordinator.coordination.releases import RELEASES
 from coordinator.forms import TableFilterForm
 from coordinator.models import CommitStore
@@ -70,7 +69,6 @@ def index(request: HttpRequest) -> HttpResponse:
         "back": urlencode(filter_fields(chosen)),
         "coordinated": coordinated,
         "not_coordinated": others,
-        "moves": MOVES,
         "note": NOTE,
         "releases": RELEASES,
         "stores": seen(request, CommitStore).select_related("connection").order_by("connection__name", "name"),
@@ -200,5 +198,5 @@ def _context(request: HttpRequest, operation: Operation, selection: queries.Many
         "statement": STATEMENTS[operation].replace("this table", "these tables"),
         "most": MOST_LISTED,
         "too_many": queries.MOST_TABLES if selection.too_many else 0,
-        "why_not": why_not(request, operation, connection),
+        "why_not": why_not(request, VERBS[operation], connection),
     }

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.columns import COMMON_TYPES, ColumnRow, columns_ddl, one_line, partition_names
 from coordinator.coordination.confirmed import CHECK_KIND
-from coordinator.coordination.moves import NOTE
+from coordinator.coordination.offers import NOTE
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import CommitStore
 from coordinator.views.coordination import checked, confirm, why_not_check

@@ -9,13 +9,11 @@ from django.views.decorators.http import require_safe
 
 from coordinator.coordination.compatibility import ReadSupport, WriteSupport, leftovers_in_words, matrix
 from coordinator.coordination.conf_documents import conf_document
-from coordinator.coordination.moves import NOTE, moves_from
-from coordinator.coordination.offers import coordination_offers
-from coordinator.coordination.policy_documents import shown_policies
+from coordinator.coordination.offers import NOTE, coordination_offers
 from coordinator.coordination.releases import RELEASES, release_named
 from coordinator.coordination.session_conf import MECHANISMS, WriterConfig
 from coordinator.coordination.writer_configs import writer_config_of_store, writer_config_of_table
-from coordinator.coordination.writer_policies import PolicySubject, subject_of_store, subject_of_table
+from coordinator.coordination.writer_policies import PolicySubject, policies_of, subject_of_store, subject_of_table
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.queries import table_page
 from coordinator.queries.table_list import MECHANISM_WORDS
@@ -75,7 +73,8 @@ def compatibility(request: HttpRequest, table_id: int) -> HttpResponse:
         "stale": sum(row.read is ReadSupport.STALE for row in rows),
         "never": sum(row.write is WriteSupport.NEVER for row in rows),
         "leftovers": () if coordinated else leftovers_in_words(table.features),
-        "moves": moves_from(mechanism),
+        "source": mechanism.value,
+        "may_move": mechanism in MECHANISMS,
         "coordination": coordination_offers(table),
         "note": NOTE,
     }
@@ -103,7 +102,7 @@ def _policies(subject: PolicySubject, chosen: object, named: list[str]) -> dict[
     mechanism = Mechanism(str(chosen))
     words = ["levee", "commits", "policy", *named, "--mechanism", mechanism.value, "--role", "writer"]
     return {
-        "policies": shown_policies(subject, mechanism),
+        "policies": policies_of(subject, mechanism),
         "policy_place": subject.uri.s3a,
         "policy_command": shlex.join(words),
     }

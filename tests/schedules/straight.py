@@ -8,7 +8,6 @@ from typing import Any
 import botocore.session
 import pytest
 
-from coordinator.coordination import reading
 from coordinator.observation import workers
 from lake.aws import access, dynamodb, wire
 
@@ -52,7 +51,6 @@ def one_after_the_other(sources: Sequence[Iterator[Any]]) -> Iterator[Any]:
 def go_straight(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "ThreadPoolExecutor", Straight)
     monkeypatch.setattr(workers.Workers, "ask", lambda self, question: question(), raising=False)
-    monkeypatch.setattr(reading, "ThreadPoolExecutor", Straight)
     monkeypatch.setattr(dynamodb, "merge", one_after_the_other)
     monkeypatch.setattr(wire.Wire, "_pause", lambda *_: None)
     monkeypatch.setattr(wire, "S3SigV4Auth", Unsigned)

@@ -10,7 +10,6 @@ JOBS = {
     "backups/policies/jobs.py",
     "changes/carrying_out.py",
     "coordinator/coordination/bulk.py",
-    "coordinator/coordination/checking_many.py",
     "coordinator/coordination/jobs.py",
     "coordinator/repairs/bulk.py",
     "coordinator/repairs/jobs.py",

@@ -12,12 +12,10 @@ from coordinator.coordination.actions import act, check
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.columns import one_line
 from coordinator.coordination.conf_documents import conf_document
-from coordinator.coordination.confirmed import checks_of
+from coordinator.coordination.confirmed import change_of, checks_of
 from coordinator.coordination.contract import CommitsJob, CommitsJson, PreflightDocument
 from coordinator.coordination.features import LEFT_BEHIND
-from coordinator.coordination.jobs import change_of
 from coordinator.coordination.least_policies import AccessKind, WriterEngine
-from coordinator.coordination.policy_documents import policy_json
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.coordination.releases import RELEASES, release_named
 from coordinator.coordination.session_conf import MECHANISMS
@@ -139,9 +137,8 @@ class Command(ChangeCommand):
             table = _table(options)
             own, subject = Mechanism(table.mechanism), subject_of_table(table)
         mechanism = _mechanism(options, own)
-        kind, engine = AccessKind(options["role"]), WriterEngine(options["engine"])
-        policy = policy_of(subject, mechanism, kind, engine)
-        self.emit(policy_json(policy, mechanism, kind, engine), [policy.text])
+        policy = policy_of(subject, mechanism, AccessKind(options["role"]), WriterEngine(options["engine"]))
+        self.emit(policy.as_json, [policy.text])
         if not policy.document:
             raise Failed(policy.notes[0])
 

@@ -6,19 +6,17 @@ import pytest
 from django.utils.dateparse import parse_datetime
 
 from changes.gate import NameNotTyped
-from coordinator.coordination import actions, jobs
+from coordinator.coordination import actions
 from coordinator.coordination.checks import Operation
-from coordinator.coordination.gate import ChecksFailed, ConfirmationNeeded, PreflightNeeded
-from coordinator.coordination.jobs import VERBS
-from coordinator.coordination.reading import CoordinationRequest
+from coordinator.coordination.confirmed import VERBS, ChecksFailed, ConfirmationNeeded, PreflightNeeded
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
-from lake.spark.jobs import append_probe, drop_coordinated_commits, enable_coordinated_commits
+from lake.spark.jobs import drop_coordinated_commits, enable_coordinated_commits
 from tests.builders.people import actor
 from tests.coordinator.coordination.desk import ROOT, last_audit, unpublish
-from tests.coordinator.coordination.fake_spark import CONVERT, START, ends, table_id
+from tests.coordinator.coordination.fake_spark import CONVERT, ends, table_id
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("JSON")]
 ENABLE, DROP, CREATE, LEFTOVERS = Operation.ENABLE, Operation.DROP, Operation.CREATE, Operation.LEFTOVERS
@@ -32,7 +30,7 @@ def asked(desk) -> list[str]:
 # What is done
 
 
-def test_enabling_registers_commits_and_proves(desk, plain) -> None:
+def test_enabling_registers_commits_proves_and_tells_the_audit_log(desk, plain) -> None:
     job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain)), reason="CHG-1"))
 
     assert job.state == "succeeded", job.error_text
@@ -43,33 +41,12 @@ def test_enabling_registers_commits_and_proves(desk, plain) -> None:
     table = desk.console.table(ROOT)
     assert (table.mechanism, table.state, table.published_version) == ("coordinated_commits", "healthy", 3)
     assert asked(desk) == [enable_coordinated_commits.KIND]
-
-
-def test_the_audit_log_has_the_table_before_and_after(desk, plain) -> None:
-    desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
     entry = last_audit("done")
     [call] = entry.after["calls"]
     assert (call["says"], call["outcome"]) == (entry.before["calls"][0]["says"], "done")
     assert (entry.action, entry.target_label) == ("table.enable-coordination", plain.uri)
     assert (entry.before["mechanism"], entry.after["mechanism"]) == ("single_driver", "coordinated_commits")
     assert entry.after["registration"]["table_id"] == table_id(plain.uri)
-
-
-@pytest.mark.slow
-def test_the_cold_start_of_spark_is_a_step_of_the_job(desk, plain) -> None:
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert [step["name"] for step in job.steps][:2] == ["Check the preconditions", START]
-
-
-@pytest.mark.slow
-def test_a_first_commit_proves_it_only_where_asked_for(desk, plain) -> None:
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain)), probe=True))
-
-    assert job.state == "succeeded"
-    assert asked(desk)[-1] == append_probe.KIND
-    assert [call["outcome"] for call in job.result["after"]["calls"]] == ["done", "done"]
 
 
 def test_dropping_shows_both_commits_as_steps_and_what_stays(desk, coordinated) -> None:
@@ -94,14 +71,6 @@ def test_a_drop_removes_what_stays_only_where_asked_for_and_stands_if_delta_refu
 
 
 @pytest.mark.slow
-def test_a_drop_tells_of_what_is_left_in_the_end(desk, coordinated) -> None:
-    job = desk.run(desk.act(desk.checked(desk.change(DROP, coordinated, remove_features=("vacuumProtocolCheck",)))))
-
-    assert "off since version 5 (commits 4, 5). Left behind: inCommitTimestamp, and" in job.message
-    assert "vacuumProtocolCheck was removed." in job.message
-
-
-@pytest.mark.slow
 def test_a_leftover_is_removed_afterwards(desk, coordinated) -> None:
     desk.run(desk.act(desk.checked(desk.change(DROP, coordinated))))
     change = desk.change(LEFTOVERS, coordinated, remove_features=("vacuumProtocolCheck",))
@@ -110,16 +79,6 @@ def test_a_leftover_is_removed_afterwards(desk, coordinated) -> None:
 
     assert job.state == "succeeded", job.error_text
     assert "vacuumProtocolCheck" not in desk.console.table(ROOT).features
-
-
-def test_creating_makes_a_table_that_is_coordinated_from_its_first_commit(desk) -> None:
-    uri = desk.console.lake.uri("new/table")
-    change = CoordinationRequest(CREATE, uri, store=desk.store, columns="id BIGINT", partition_by=())
-
-    job = desk.run(desk.act(desk.checked(change)))
-
-    assert job.state == "succeeded", job.error_text
-    assert desk.console.table("new/table").mechanism == "coordinated_commits"
 
 
 # What refuses
@@ -163,12 +122,6 @@ def test_a_job_that_waited_too_long_changes_nothing(desk, plain) -> None:
 def test_checks_that_fail_cannot_be_confirmed(desk, coordinated) -> None:
     with pytest.raises(ChecksFailed, match="already"):
         desk.act(desk.checked(desk.change(ENABLE, coordinated)))
-
-
-def test_the_same_checks_confirmed_twice_are_one_job(desk, plain) -> None:
-    checked = desk.checked(desk.change(ENABLE, plain))
-
-    assert desk.act(checked).pk == desk.act(checked).pk
 
 
 def test_another_act_waits_for_the_one_under_way(desk, plain) -> None:
@@ -285,7 +238,3 @@ def age():
         job.save(update_fields=["result"])
 
     return make
-
-
-def test_every_act_has_a_kind_a_verb_and_a_title() -> None:
-    assert set(jobs.KINDS) == set(jobs.VERBS) == set(actions.TITLES) == set(Operation)

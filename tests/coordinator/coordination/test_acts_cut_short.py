@@ -7,9 +7,11 @@ import pytest
 from changes.calls import Sending
 from coordinator.coordination import carrying_out
 from coordinator.coordination.checks import Operation
+from coordinator.coordination.confirmed import KINDS
 from coordinator.coordination.offers import coordination_offers
 from coordinator.models import TableFinding
-from dashboard.jobs.context import JobCancelled
+from dashboard.jobs import lifecycle
+from dashboard.jobs.context import JobCancelled, JobContext
 from lake.aws.access import Lake
 from lake.spark.jobs import drop_coordinated_commits
 from tests.builders.delta import (
@@ -38,14 +40,18 @@ def test_a_cancel_before_spark_changes_nothing(desk, plain) -> None:
     assert desk.console.table(ROOT).mechanism == "single_driver"
 
 
-def test_a_cancel_between_registration_and_commit_leaves_an_orphan_that_is_found(desk, plain) -> None:
+def test_a_cancel_between_registration_and_commit_names_the_orphan_that_is_found(desk, plain) -> None:
     desk.spark.at[CONVERT] = cancelled
 
     job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
+    left = table_id(plain.uri)
     assert job.state == "cancelled"
+    assert f"Registration {left} appeared in {desk.store} meanwhile" in job.message
+    assert "offers the removal once version 3 has gone to another commit for a day (K0)" in job.message
+    assert job.result["after"]["left"] == {"store": desk.store, "table_ids": [left], "removed": False}
     table = desk.console.table(ROOT)
-    assert [item["table_id"] for item in table.registrations] == [table_id(plain.uri)]
+    assert [item["table_id"] for item in table.registrations] == [left]
     found = TableFinding.objects.get(table=table, code="K0", resolved_at=None)
     assert "was cut short" in found.summary
     desk.spark.at.clear()
@@ -68,6 +74,34 @@ def test_a_cancel_between_the_drops_commits_offers_to_finish_and_to_undo(desk, c
     assert desk.console.table(ROOT).state == "healthy"
 
 
+STEPS = {
+    ENABLE: ("Check the preconditions", START, "Register", CONVERT, "Read the table again"),
+    DROP: ("Check the preconditions", START, FIRST, SECOND, "Read the table again"),
+}
+
+
+@pytest.mark.parametrize(("operation", "step"), [(one, step) for one, steps in STEPS.items() for step in steps])
+def test_an_act_cancelled_at_any_step_ends_and_what_its_page_offers_then_works(desk, monkeypatch, operation, step):
+    table = desk.plain() if operation is ENABLE else desk.coordinated()
+    begin = JobContext.step
+
+    def cancelling(context: JobContext, name: str, *given: Any, **more: Any) -> Any:
+        if name == step and context.job.kind == KINDS[operation]:
+            assert lifecycle.request_cancel(context.job.pk, "somebody")
+        return begin(context, name, *given, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JobContext, "step", cancelling)
+        job = desk.run(desk.act(desk.checked(desk.change(operation, table))))
+
+    assert job.state in ("cancelled", "succeeded")
+    assert not [one for one in job.steps if one["state"] == "running"]
+    desk.console.observe()
+    offer = next(one for one in coordination_offers(desk.console.table(ROOT)) if not one.reason)
+    finished = desk.run(desk.act(desk.checked(desk.change(offer.operation, desk.console.table(ROOT)))))
+    assert finished.state == "succeeded", finished.error_text
+
+
 def another_commits(desk, version: int, *actions) -> None:
     info = commit_info(in_commit_timestamp=EPOCH_MS + version)
     desk.console.lake.commit(ROOT, version, commit_bytes(info, *actions))
@@ -77,24 +111,15 @@ def registered(desk) -> set[str]:
     return {item["tableId"]["S"] for item in desk.console.lake.dynamodb.scan(TableName=desk.store)["Items"]}
 
 
-def enabling_meets_a_commit(desk, *, condition: str = "DELTA_CONCURRENT_WRITE", state: str = "failed") -> None:
+def enabling_meets_a_commit(
+    desk, *, condition: str = "DELTA_CONCURRENT_WRITE", state: str = "failed", others: bool = True
+) -> None:
     def meet() -> None:
-        another_commits(desk, 3)
+        if others:
+            another_commits(desk, 3)
         ends(state, "Another writer was faster.", condition=condition)()
 
     desk.spark.at[CONVERT] = meet
-
-
-def test_a_cut_enable_names_the_registration_that_it_left_and_where(desk, plain) -> None:
-    desk.spark.at[CONVERT] = cancelled
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    left = table_id(plain.uri)
-    assert f"Registration {left} appeared in {desk.store} meanwhile" in job.message
-    assert "offers the removal once version 3 has gone to another commit for a day (K0)" in job.message
-    assert job.result["after"]["left"] == {"store": desk.store, "table_ids": [left], "removed": False}
-    assert registered(desk) == {left}
 
 
 def test_an_enable_that_lost_its_race_removes_its_own_registration(desk, plain) -> None:
@@ -114,29 +139,22 @@ def test_an_enable_that_lost_its_race_removes_its_own_registration(desk, plain) 
     assert not TableFinding.objects.filter(table=table, code="K0", resolved_at=None).exists()
 
 
-def test_a_spark_that_gave_no_answer_may_still_be_at_it_so_its_registration_stays(desk, plain) -> None:
-    enabling_meets_a_commit(desk, state="lost")
+NOT_PROVEN = {
+    "a Spark that gave no answer may still be at it": (True, "lost", "DELTA_CONCURRENT_WRITE"),
+    "another error says nothing of a race": (True, "failed", "DELTA_SOMETHING_ELSE"),
+    "nobody has taken its version": (False, "failed", "DELTA_CONCURRENT_WRITE"),
+}
+
+
+@pytest.mark.parametrize("why", NOT_PROVEN)
+def test_a_registration_that_is_not_provably_the_jobs_own_stays(desk, plain, why: str) -> None:
+    others, state, condition = NOT_PROVEN[why]
+    enabling_meets_a_commit(desk, condition=condition, state=state, others=others)
 
     job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
 
     assert registered(desk) == {table_id(plain.uri)}
     assert f"Registration {table_id(plain.uri)} appeared" in job.error_text
-
-
-def test_another_error_does_not_say_that_the_registration_is_the_jobs_own(desk, plain) -> None:
-    enabling_meets_a_commit(desk, condition="DELTA_SOMETHING_ELSE")
-
-    desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert registered(desk) == {table_id(plain.uri)}
-
-
-def test_a_registration_stays_whose_version_nobody_has_taken(desk, plain) -> None:
-    desk.spark.at[CONVERT] = ends("failed", "Another writer was faster.", condition="DELTA_CONCURRENT_WRITE")
-
-    desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert registered(desk) == {table_id(plain.uri)}
 
 
 def test_a_registration_that_its_version_names_stays_though_newer_metadata_does_not(desk, plain) -> None:
@@ -256,14 +274,6 @@ def test_a_spark_that_dies_marks_the_job_and_says_what_the_table_is(desk, plain,
     assert "The Spark worker ended" in job.error_text
     assert "it is not coordinated" in job.error_text
     assert desk.console.table(ROOT).state == "healthy"
-
-
-def test_what_delta_refuses_is_told_by_its_condition(desk, plain) -> None:
-    desk.spark.at[CONVERT] = ends("failed", "Another writer was faster.", condition="DELTA_METADATA_CHANGED")
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert (job.state, job.error_code) == ("failed", "DELTA_METADATA_CHANGED")
 
 
 def test_an_outcome_that_cannot_be_proven_fails_the_job(desk, plain, monkeypatch) -> None:

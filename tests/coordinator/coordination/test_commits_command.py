@@ -69,12 +69,6 @@ def test_apply_enables_in_the_foreground(desk: Desk, plain: DeltaTable) -> None:
     assert AuditEntry.objects.filter(action="table.enable-coordination", actor_name="command", outcome="done").exists()
 
 
-def test_enabling_needs_the_statement_that_writers_are_paused(desk: Desk, plain: DeltaTable) -> None:
-    with pytest.raises(UsageError, match="--writers-paused"):
-        commits("enable", plain.uri, "--store", desk.store, "--apply")
-    assert desk.spark.asked == []
-
-
 @pytest.mark.parametrize("typed", [[], ["--confirm", "sales.order"], ["--writers-paused"]])
 def test_a_drop_needs_the_tables_name(desk: Desk, coordinated: DeltaTable, typed: list[str]) -> None:
     with pytest.raises(UsageError, match=r"--confirm sales\.orders"):
@@ -134,7 +128,9 @@ def test_enqueue_hands_the_work_to_the_workers(desk: Desk, plain: DeltaTable) ->
         (["enable", "s3a://lake/sales/orders"], "--store NAME"),
         (["enable", "s3a://lake/sales/orders", "--store", "commits", "--enqueue"], "goes with --apply"),
         (["leftovers", "s3a://lake/sales/orders"], "--remove"),
+        (["enable", "s3a://lake/sales/orders", "--store", "commits", "--apply"], "--writers-paused"),
         (["enable", "--all"], "--store NAME"),
+        (["enable", "--all", "--store", "commits", "--apply"], "--writers-paused"),
         (["drop", "s3a://lake/sales/orders", "--all"], "would be for one table"),
         (["drop", "--all", "--remove", "vacuumProtocolCheck"], "would be for one table"),
         (["drop", "--all", "--connection", "nowhere"], "No connection is called"),
@@ -206,33 +202,6 @@ def test_what_is_printed_is_of_its_type(desk: Desk, coordinated: DeltaTable) -> 
     assert {job.kind for job in jobs} == set(types)
     assert [wrong for job in jobs for wrong in missing(job.params, types[job.kind][0], job.kind)] == []
     assert [wrong for job in jobs for wrong in missing(job.result, types[job.kind][1], job.kind)] == []
-
-
-def test_enabling_many_needs_the_statement_too(desk: Desk, plain: DeltaTable) -> None:
-    with pytest.raises(UsageError, match="--writers-paused"):
-        commits("enable", "--all", "--store", desk.store, "--apply")
-    assert desk.spark.asked == []
-
-
-@pytest.mark.slow
-def test_many_stop_at_the_first_failure_if_asked_and_end_in_1(desk: Desk) -> None:
-    desk.plain("a/one")
-    desk.plain("a/two")
-    desk.spark.at[CONVERT] = ends("failed", "Out of memory.")
-    words = ("enable", "--all", "--store", desk.store, "--apply", "--writers-paused")
-
-    with pytest.raises(Failed, match="1 failed, 1 not reached"):
-        commits(*words, "--stop-at-first-failure")
-
-
-def test_many_are_handed_to_the_workers(desk: Desk, plain: DeltaTable) -> None:
-    words = ("--apply", "--writers-paused", "--enqueue", "--stop-at-first-failure")
-
-    document = commits("enable", "--all", "--store", desk.store, *words)
-
-    assert document["job"]["state"] == "queued"
-    assert Job.objects.get(pk=document["job"]["id"]).params["stop_at_first_failure"] is True
-    assert desk.spark.asked == []
 
 
 def test_one_command_works_on_one_connection(db: None) -> None:

@@ -7,15 +7,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from coordinator.coordination import actions, rehearsing
+from coordinator.coordination import actions
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import CheckParams, RehearsalResult
 from coordinator.coordination.contract import RehearsalJson
 from coordinator.coordination.rehearsal_places import FOLDER, folder_of, rehearsal_places, scratch_of
 from coordinator.models import DeltaTable
-from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
-from dashboard.commands import Failed, UsageError
+from dashboard.commands import UsageError
 from dashboard.jobs.models import Job
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
@@ -112,11 +111,6 @@ def test_what_the_checks_refuse_is_not_tried(desk: Desk, coordinated: DeltaTable
     assert len(desk.spark.asked) == asked
 
 
-def test_a_viewer_tries_nothing(desk: Desk, plain: DeltaTable) -> None:
-    with pytest.raises(NotAllowed):
-        actions.rehearse(actor(Role.VIEWER), desk.console.connection, desk.change(Operation.ENABLE, plain))
-
-
 @pytest.mark.slow
 def test_the_page_of_an_act_tries_it_and_shows_what_came_of_it(desk: Desk, plain: DeltaTable) -> None:
     client: Client = signed_in(Role.OPERATOR)
@@ -147,14 +141,6 @@ def test_the_command_tries_it_and_prints_what_came_of_it(desk: Desk, plain: Delt
     assert everything(desk) == before
 
 
-@pytest.mark.slow
-def test_a_rehearsal_that_fails_ends_the_command_in_1(desk: Desk, plain: DeltaTable) -> None:
-    desk.spark.at[CONVERT] = ends("failed", "Out of memory.")
-
-    with pytest.raises(Failed, match="Out of memory"):
-        commits("enable", plain.uri, "--store", desk.store, "--rehearse")
-
-
 @pytest.mark.parametrize("more", [["--apply"], ["--all"], ["--probe"]])
 def test_a_rehearsal_goes_with_no_act(desk: Desk, plain: DeltaTable, more: list[str]) -> None:
     with pytest.raises(UsageError, match="--rehearse"):
@@ -169,16 +155,3 @@ def test_only_the_copy_of_a_known_table_is_taken_for_one() -> None:
 
     assert folder_of("lake", "sales/orders").holds(copy.key)
     assert rehearsal_places([place, stranger, ("lake", "sales/orders")], [("lake", "sales/orders")]) == {place}
-
-
-@pytest.mark.slow
-def test_the_registration_of_a_copy_that_stays_makes_no_table(
-    desk: Desk, plain: DeltaTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rehearsing, "remove_leftovers", lambda lake, found: [])
-    job = rehearsed(desk, Operation.ENABLE, plain)
-    [item] = everything(desk)[1]
-
-    assert item["tableId"]["S"] in job.error_text
-    desk.console.observe()
-    assert [row.uri for row in DeltaTable.objects.all()] == [plain.uri]

@@ -6,14 +6,13 @@ import shlex
 import pytest
 
 from coordinator.coordination import engines
-from coordinator.coordination.compatibility import ReadSupport, WriteSupport, leftovers_in_words, matrix
-from coordinator.coordination.moves import MOVES, moves_from
+from coordinator.coordination.compatibility import ReadSupport, WriteSupport, matrix
 from coordinator.coordination.pasting import cluster_conf, pyspark, spark_submit
-from coordinator.coordination.releases import RELEASES, release_named
-from coordinator.coordination.session_conf import MECHANISMS, WriterConfig, settings_for, warnings_for
+from coordinator.coordination.releases import release_named
+from coordinator.coordination.session_conf import WriterConfig, settings_for
 from coordinator.protocols.coordinator_conf import endpoint_mismatch, read_conf
 from lake.delta.facts import Mechanism
-from tests.coordinator.coordination.situations import FEATURES, conf
+from tests.coordinator.coordination.situations import conf
 
 WORLD = WriterConfig("eu-west-1", log_store="delta_log", coordinator="commits")
 HOSTILE = ["plain", "a b", "it's", 'a"b', "a\\b", "$HOME `id`", "é", "😀", "a\nb", " lead", "#x"]
@@ -31,11 +30,6 @@ def test_a_log_store_is_named_with_its_table_and_region() -> None:
     assert found["spark.io.delta.storage.S3DynamoDBLogStore.ddb.region"] == "eu-west-1"
 
 
-@pytest.mark.parametrize("mechanism", [Mechanism.SINGLE_DRIVER, Mechanism.COORDINATED_COMMITS])
-def test_no_other_mechanism_sets_a_log_store(mechanism: Mechanism) -> None:
-    assert not any("logStore" in key for key in keys(mechanism))
-
-
 @pytest.mark.parametrize(("release", "package"), [("4.4.0", "software.amazon.awssdk"), ("3.3.2", "com.amazonaws.auth")])
 def test_credentials_are_spelled_as_the_releases_sdk_has_them(release: str, package: str) -> None:
     world = WriterConfig("eu-west-1", environment_credentials=True)
@@ -43,18 +37,6 @@ def test_credentials_are_spelled_as_the_releases_sdk_has_them(release: str, pack
     found = keys(Mechanism.SINGLE_DRIVER, world, release)
 
     assert found["spark.hadoop.fs.s3a.aws.credentials.provider"].startswith(package)
-
-
-@pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.delta)
-def test_sdk_v1_is_added_where_hadoop_no_longer_brings_it(release) -> None:
-    added = any("aws-java-sdk-bundle" in one for one in release.packages(log_store=True))
-
-    assert added is not release.hadoop_aws.startswith("3.3.")
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_the_flag_that_overwrites_commits_is_warned_of(mechanism: Mechanism) -> None:
-    assert any("performance.flags=create" in one for one in warnings_for(mechanism, WORLD, RELEASES[0]))
 
 
 @pytest.mark.parametrize("value", HOSTILE)
@@ -88,47 +70,11 @@ def row(mechanism: Mechanism, name: str, version: str, features: tuple[str, ...]
     return next(one for one in rows if one.name == name and version in one.versions)
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "name", "version", "read", "write"),
-    [
-        (Mechanism.COORDINATED_COMMITS, engines.SPARK, "4.4.0", ReadSupport.FRESH, WriteSupport.YES),
-        (Mechanism.COORDINATED_COMMITS, engines.SPARK, "3.3.0", ReadSupport.FRESH, WriteSupport.NEVER),
-        (Mechanism.COORDINATED_COMMITS, engines.DELTALAKE, "1.6.1", ReadSupport.REFUSED, WriteSupport.NEVER),
-        (Mechanism.COORDINATED_COMMITS, engines.TRINO, "all", ReadSupport.STALE, WriteSupport.REFUSED),
-        (Mechanism.LOG_STORE, engines.SPARK, "without", ReadSupport.STALE, WriteSupport.NEVER),
-        (Mechanism.LOG_STORE, engines.DELTALAKE, "1.6.0 with", ReadSupport.FRESH, WriteSupport.YES),
-        (Mechanism.LOG_STORE, engines.DELTALAKE, "1.6.1", ReadSupport.STALE, WriteSupport.NEVER),
-        (Mechanism.LOG_STORE, engines.ATHENA, "all", ReadSupport.STALE, WriteSupport.NEVER),
-        (Mechanism.SINGLE_DRIVER, engines.SPARK, "every", ReadSupport.FRESH, WriteSupport.YES),
-        (Mechanism.CATALOG_MANAGED, engines.DELTALAKE, "1.6.1", ReadSupport.REFUSED, WriteSupport.REFUSED),
-    ],
-)
-def test_the_matrix(mechanism: Mechanism, name: str, version: str, read: ReadSupport, write: WriteSupport) -> None:
-    found = row(mechanism, name, version)
-
-    assert (found.read, found.write) == (read, write)
-
-
 def test_a_feature_that_deltalake_lacks_shuts_it_out() -> None:
     found = row(Mechanism.SINGLE_DRIVER, engines.DELTALAKE, "1.6.1", ("vacuumProtocolCheck",))
 
     assert (found.read, found.write) == (ReadSupport.REFUSED, WriteSupport.REFUSED)
     assert "vacuumProtocolCheck" in found.reason
-
-
-def test_every_row_says_how_it_is_known() -> None:
-    assert all(one.reason and one.mark for mechanism in Mechanism for one in matrix(mechanism, (), ()))
-
-
-def test_what_a_drop_leaves_is_said_feature_by_feature() -> None:
-    assert len(leftovers_in_words(FEATURES)) == 2
-    assert leftovers_in_words(("appendOnly",)) == ()
-
-
-@pytest.mark.parametrize("move", MOVES, ids=lambda move: move.title)
-def test_a_move_that_levee_has_no_button_for_says_why(move) -> None:
-    assert move.operation or move.note
-    assert move in moves_from(move.source)
 
 
 @pytest.mark.parametrize(
