@@ -22,7 +22,7 @@ from coordinator.coordination.confirmed import (
     params_of,
     require_stated,
 )
-from coordinator.coordination.planning import TITLES, title_of
+from coordinator.coordination.preflight import TITLES, title_of
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import DeltaTable
 from dashboard.accounts.actor import Actor

@@ -13,8 +13,7 @@ from coordinator.coordination.checks import Operation, Preflight, preflight_docu
 from coordinator.coordination.confirmed import ActResult, CheckResult
 from coordinator.coordination.features import LEFT_BEHIND
 from coordinator.coordination.left_registrations import left_by, removal_of
-from coordinator.coordination.planning import plan_act
-from coordinator.coordination.preflight import preflight
+from coordinator.coordination.preflight import plan_act, preflight
 from coordinator.coordination.progress import ActProgress, SparkSteps
 from coordinator.coordination.reading import CoordinationRequest, read_outcome, read_situation
 from coordinator.coordination.situation import Situation

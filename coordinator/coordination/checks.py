@@ -1,10 +1,10 @@
 """What a check of preconditions says: one line each, and whether the act may go on."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import wraps
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from coordinator.coordination.contract import CheckDocument, PreflightDocument
 
@@ -105,18 +105,8 @@ def preflight_document(preflight: Preflight, digest: str = "", statement: str = 
 
     `digest` is that of the plan that rests on the checks, "" where they refuse it, `statement` what Spark is given.
     """
-    return {
-        "operation": preflight.operation.value,
-        "uri": preflight.uri,
-        "location": preflight.location,
-        "store": preflight.store,
-        "endpoint": preflight.endpoint,
-        "version": preflight.version,
-        "may_run": preflight.may_run,
-        "digest": digest,
-        "checks": [{"name": one.name, "state": one.state.value, "sentence": one.sentence} for one in preflight.checks],
-        "statement": statement,
-    }
+    more = {"may_run": preflight.may_run, "digest": digest, "statement": statement}
+    return cast("PreflightDocument", asdict(preflight) | more)
 
 
 def differing(shown: Iterable[CheckDocument], fresh: Preflight) -> tuple[Check, ...]:

@@ -4,7 +4,7 @@ Only what is known: `mark` says how. "verified": seen by running it; "source": r
 concluded, not seen; "open": nobody has established it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -46,13 +46,9 @@ class EngineSupport:
 _DELTALAKE_READS = frozenset(
     {"timestampNtz", "deletionVectors", "variantType", "variantType-preview", "v2Checkpoint", "columnMapping"}
 )
-_DELTALAKE_WRITES = _DELTALAKE_READS | {
-    "appendOnly",
-    "invariants",
-    "checkConstraints",
-    "generatedColumns",
-    "changeDataFeed",
-}
+_DELTALAKE_WRITES = _DELTALAKE_READS.union(
+    ("appendOnly", "invariants", "checkConstraints", "generatedColumns", "changeDataFeed")
+)
 
 
 def matrix(
@@ -86,6 +82,17 @@ def leftovers_in_words(features: Iterable[str]) -> tuple[str, ...]:
         IN_COMMIT_TIMESTAMP: "inCommitTimestamp: writers that do not know it are refused, deltalake among them.",
     }
     return tuple(sentence for feature, sentence in words.items() if feature in named)
+
+
+def _others(read: ReadSupport, write: WriteSupport, reason: str) -> Iterator[EngineSupport]:
+    """Engines of which the same is concluded, and the one of which nothing is known."""
+    for name in (engines.TRINO, engines.ATHENA, engines.DATABRICKS):
+        yield EngineSupport(name, "all", read, write, reason, "inferred")
+    yield _unknown(engines.FLINK)
+
+
+def _unknown(name: str) -> EngineSupport:
+    return EngineSupport(name, "all", ReadSupport.UNKNOWN, WriteSupport.UNKNOWN, engines.NOTHING_KNOWN, "open")
 
 
 _SPARK = engines.SPARK
@@ -133,11 +140,7 @@ _COORDINATED = (
         "files that only unbackfilled commits name.",
         "verified (1.6.0 and 1.6.6)",
     ),
-    *(
-        EngineSupport(name, "all", ReadSupport.STALE, WriteSupport.REFUSED, engines.NO_COORDINATOR, "inferred")
-        for name in (engines.TRINO, engines.ATHENA, engines.DATABRICKS)
-    ),
-    EngineSupport(engines.FLINK, "all", ReadSupport.UNKNOWN, WriteSupport.UNKNOWN, engines.NOTHING_KNOWN, "open"),
+    *_others(ReadSupport.STALE, WriteSupport.REFUSED, engines.NO_COORDINATOR),
 )
 _LOG_STORE = (
     EngineSupport(
@@ -182,11 +185,7 @@ _LOG_STORE = (
         "Ignores the locking provider and commits without an entry, so that Spark can overwrite its commit.",
         "verified (1.6.6)",
     ),
-    *(
-        EngineSupport(name, "all", ReadSupport.STALE, WriteSupport.NEVER, engines.NO_LOCK, "inferred")
-        for name in (engines.TRINO, engines.ATHENA, engines.DATABRICKS)
-    ),
-    EngineSupport(engines.FLINK, "all", ReadSupport.UNKNOWN, WriteSupport.UNKNOWN, engines.NOTHING_KNOWN, "open"),
+    *_others(ReadSupport.STALE, WriteSupport.NEVER, engines.NO_LOCK),
 )
 _SINGLE_DRIVER = (
     EngineSupport(
@@ -206,11 +205,7 @@ _SINGLE_DRIVER = (
         "overwrites.",
         "verified (1.6.6)",
     ),
-    *(
-        EngineSupport(name, "all", ReadSupport.FRESH, WriteSupport.UNKNOWN, engines.ALONE, "inferred")
-        for name in (engines.TRINO, engines.ATHENA, engines.DATABRICKS)
-    ),
-    EngineSupport(engines.FLINK, "all", ReadSupport.UNKNOWN, WriteSupport.UNKNOWN, engines.NOTHING_KNOWN, "open"),
+    *_others(ReadSupport.FRESH, WriteSupport.UNKNOWN, engines.ALONE),
 )
 _CATALOG = (
     EngineSupport(
@@ -224,10 +219,7 @@ _CATALOG = (
         "Loading fails: it wants the newest version from the catalogue.",
         "verified (1.6.6)",
     ),
-    *(
-        EngineSupport(name, "all", ReadSupport.UNKNOWN, WriteSupport.UNKNOWN, engines.NOTHING_KNOWN, "open")
-        for name in (engines.TRINO, engines.ATHENA, engines.DATABRICKS, engines.FLINK)
-    ),
+    *(_unknown(name) for name in (engines.TRINO, engines.ATHENA, engines.DATABRICKS, engines.FLINK)),
 )
 _ROWS = {
     Mechanism.COORDINATED_COMMITS: _COORDINATED,

@@ -4,7 +4,8 @@ Each refusal is one sentence, and nothing was changed.
 """
 
 from collections.abc import Sequence
-from typing import TypedDict
+from dataclasses import asdict
+from typing import TypedDict, cast
 
 from django.db.models import QuerySet
 
@@ -77,14 +78,7 @@ class RehearsalResult(CheckResult, total=False):
 
 def params_of(change: CoordinationRequest) -> CheckParams:
     """A change as the parameters of a job."""
-    return {
-        "operation": change.operation.value,
-        "uri": change.uri,
-        "store": change.store,
-        "columns": change.columns,
-        "partition_by": change.partition_by,
-        "remove_features": change.remove_features,
-    }
+    return cast("CheckParams", asdict(change))
 
 
 def change_of(params: CheckParams) -> CoordinationRequest:

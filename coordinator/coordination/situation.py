@@ -1,6 +1,6 @@
 """What is known when an act is checked: plain facts, so that checking needs neither the lake nor Spark."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -8,8 +8,10 @@ from typing import Any
 from changes.plan import ChangePlan
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.features import COORDINATED, features_of
+from coordinator.protocols.registrations import current_registration
 from coordinator.repairs.facts import RepairFacts
 from lake.delta.facts import LockDomain, Mechanism, TableFacts, TableProtocol
+from lake.delta.uri import same_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +103,28 @@ class Situation:
     def has_log_store(self) -> bool:
         """Whether writers have committed here through a log store."""
         return bool(self.lock_domains)
+
+    @property
+    def location(self) -> str:
+        """The path as the table's writers spell it: coordinator and log store compare it letter for letter."""
+        if self.facts is not None and self.is_coordinated:
+            current = current_registration(self.facts)
+            return _same(self.uri, [current.path] if current else [])
+        return _same(self.uri, _entry_paths(self)) if self.has_log_store else self.uri
+
+    @property
+    def path_of_entries(self) -> str:
+        """The `tablePath` of the newest entry; of a quiet table, whose entries have expired, one known before."""
+        return next(iter(_entry_paths(self)), self.uri)
+
+
+def _entry_paths(situation: Situation) -> list[str]:
+    held = situation.facts.entries if situation.facts else {}
+    newest = {domain: max((one.version or 0 for one in entries), default=-1) for domain, entries in held.items()}
+    domains = [*sorted(newest, key=lambda domain: -newest[domain]), *situation.lock_domains]
+    return [domain.path for domain in domains]
+
+
+def _same(uri: str, spellings: Iterable[str]) -> str:
+    """A spelling of the same table that Hadoop's S3A serves; s3n has no file system any more."""
+    return next((one for one in spellings if same_table(one, uri) and one.startswith(("s3a://", "s3://"))), uri)

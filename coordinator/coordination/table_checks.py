@@ -3,7 +3,6 @@
 from changes.plan import ChangePlan
 from coordinator.coordination.checks import Operation, Said, check, failed, ok, warning
 from coordinator.coordination.features import COORDINATED, LEFT_BEHIND, is_catalog_managed, unknown
-from coordinator.coordination.places import location_of, path_of_entries
 from coordinator.coordination.situation import Situation
 from coordinator.protocols.absence import being_checked
 from coordinator.protocols.mechanism import registration_id
@@ -19,7 +18,7 @@ BACKFILLS = ("backfill", "clear-entries")
 @check("Path")
 def path_check(situation: Situation) -> Said:
     is_new = situation.operation is Operation.CREATE
-    location = situation.uri if is_new else location_of(situation)
+    location = situation.uri if is_new else situation.location
     if problem := location_problem(situation.uri) or location_problem(location):
         return failed(problem)
     return ok(
@@ -145,7 +144,7 @@ def entries_check(situation: Situation) -> Said | None:
         return failed(f"{len(incomplete):,} entries are not complete, the first of version {incomplete[0]}.")
     if problems := [one.problems[0] for one in entries if one.problems]:
         return failed(f"An entry is not as the protocol has it: {problems[0]}")
-    return ok(f"{len(entries):,} entries under {path_of_entries(situation)}, all complete.")
+    return ok(f"{len(entries):,} entries under {situation.path_of_entries}, all complete.")
 
 
 @check("The item belongs to this table")

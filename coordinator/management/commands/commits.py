@@ -1,6 +1,5 @@
 """`levee commits`: coordinated commits on and off, new coordinated tables, and what writers have to be set to."""
 
-import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +7,17 @@ from django.core.management.base import CommandParser
 
 from changes.commands import NOTHING_CHANGED, ChangeCommand, closing, has_failed, job_document, or_failed, plan_in_words
 from changes.documents import PlanDocument, planned_by
+from coordinator.commits_command import (
+    act_on_all,
+    add_filter_arguments,
+    add_rehearse_argument,
+    check_rehearse,
+    ended,
+    named_filters,
+    rehearse_one,
+    require_stated,
+    require_store,
+)
 from coordinator.coordination.actions import act, check
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.columns import one_line
@@ -22,9 +32,7 @@ from coordinator.coordination.session_conf import MECHANISMS
 from coordinator.coordination.writer_configs import writer_config_of_store, writer_config_of_table
 from coordinator.coordination.writer_policies import policy_of, subject_of_store, subject_of_table
 from coordinator.lookup import connection_named, find_store, find_table, place_of
-from coordinator.many_commits import act_on_all, add_filter_arguments, named_filters
 from coordinator.models import CommitStore, DeltaTable
-from coordinator.rehearse_command import add_rehearse_argument, check_rehearse, rehearse_one
 from coordinator.writers.contract import ConfJson
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
@@ -69,6 +77,8 @@ class Command(ChangeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["verb"] in ("conf", "policy"):
+            if not options["uri"] and not options["store"]:
+                raise UsageError("Name a table by its URI, or a store with --store NAME.")
             self._conf(options) if options["verb"] == "conf" else self._policy(options)
             return
         check_rehearse(options)
@@ -83,7 +93,7 @@ class Command(ChangeCommand):
             rehearse_one(self, connection, change, options)
             return
         if options["apply"]:
-            _require_stated(change, options)
+            require_stated(change.operation, TableUri.parse(change.uri).name, options)
         checked = check(Actor.command(), connection, change, here=True)
         found = checks_of(checked)
         if found is None:
@@ -115,8 +125,6 @@ class Command(ChangeCommand):
             )
 
     def _conf(self, options: Options) -> None:
-        if not options["uri"] and not options["store"]:
-            raise UsageError("Name a table by its URI, or a store with --store NAME.")
         if options["uri"]:
             table = _table(options)
             own, config = Mechanism(table.mechanism), writer_config_of_table(table)
@@ -127,8 +135,6 @@ class Command(ChangeCommand):
         self.emit(document, list(_conf_text(document)))
 
     def _policy(self, options: Options) -> None:
-        if not options["uri"] and not options["store"]:
-            raise UsageError("Name a table by its URI, or a store with --store NAME.")
         if options["store"]:
             store = find_store(options["store"], options["connection"])
             place = place_of(options["uri"]) if options["uri"] else None
@@ -165,19 +171,10 @@ def _of_store(store: CommitStore) -> Mechanism:
     return Mechanism.LOG_STORE if store.kind == CommitStore.Kind.LOG_STORE else Mechanism.COORDINATED_COMMITS
 
 
-def _require_stated(change: CoordinationRequest, options: Options) -> None:
-    name = TableUri.parse(change.uri).name
-    if change.operation is Operation.DROP and options["confirm"].strip() != name:
-        raise UsageError(f"A drop cannot be undone: name the table, --confirm {shlex.quote(name)}.")
-    if change.operation is Operation.ENABLE and not options["writers_paused"]:
-        raise UsageError("Pause every writer of the table, and state it: --writers-paused.")
-
-
 def _change(operation: Operation, options: Options) -> tuple[Connection, CoordinationRequest]:
     if not options["uri"]:
         raise UsageError(f"`levee commits {operation.value}` needs the table's URI.")
-    if operation in (Operation.ENABLE, Operation.CREATE) and not options["store"]:
-        raise UsageError("Name the coordinator's DynamoDB table with --store NAME; `levee stores` lists them.")
+    require_store(operation, options)
     if operation is Operation.CREATE:
         store = find_store(options["store"], options["connection"])
         parts = tuple(part.strip() for part in options["partition_by"].split(",") if part.strip())
@@ -215,10 +212,8 @@ def _as_text(found: PreflightDocument, plan: PlanDocument | None, job: Job | Non
     yield ""
     if job is None:
         yield NOTHING_CHANGED if found["may_run"] else "Nothing was changed."
-    elif not job.is_finished:
-        yield f"Queued as job {job.pk}."
     else:
-        yield closing(job)
+        yield ended(job)
 
 
 def _conf_text(document: ConfJson) -> Iterator[str]:

@@ -10,8 +10,7 @@ from changes.calls import Call, LakeCall, Result, Sending
 from changes.execution import make
 from changes.plan import ChangePlan, Refusal
 from coordinator.coordination.checks import Check, CheckState, Operation, Preflight
-from coordinator.coordination.planning import plan_act
-from coordinator.coordination.preflight import preflight
+from coordinator.coordination.preflight import plan_act, preflight
 from coordinator.coordination.reading import CoordinationRequest
 from coordinator.coordination.situation import Situation
 from coordinator.coordination.spark_calls import (

@@ -1,0 +1,231 @@
+"""Parts of `levee commits`: one act on every table of a filter by one job, and an act tried on a copy first."""
+
+import shlex
+from collections.abc import Iterator
+
+from django.core.management.base import CommandParser
+
+from changes.commands import ChangeCommand, closing, has_failed, job_document, or_failed
+from coordinator.coordination.actions import REHEARSED, act_on_many, rehearse
+from coordinator.coordination.checks import Operation
+from coordinator.coordination.confirmed import MANY, rehearsal_of
+from coordinator.coordination.contract import (
+    ManyCommitsJob,
+    ManyCommitsJson,
+    RehearsalDocument,
+    RehearsalJson,
+    RehearsedProtocol,
+)
+from coordinator.coordination.reading import CoordinationRequest
+from coordinator.lookup import connection_named
+from coordinator.protocols.verdict import State
+from coordinator.queries.coordination import MOST_TABLES, ManySelection, many_selection
+from coordinator.queries.table_list import TableFilter
+from dashboard.accounts.actor import Actor
+from dashboard.commands import Failed, Options, UsageError
+from dashboard.connections.models import Connection
+from dashboard.jobs.models import Job
+
+_FILTERS = {"state": "--state", "search": "--search", "bucket": "--bucket"}
+_OF_ONE = {"uri": "a URI", "probe": "--probe", "remove": "--remove", "columns": "--columns"}
+
+
+def require_store(operation: Operation, options: Options) -> None:
+    """Raises UsageError where a coordinator has to be named."""
+    if operation in (Operation.ENABLE, Operation.CREATE) and not options["store"]:
+        raise UsageError("Name the coordinator's DynamoDB table with --store NAME; `levee stores` lists them.")
+
+
+def require_stated(operation: Operation, name: str, options: Options) -> None:
+    """Raises UsageError unless `name` is typed for a drop, or the pause of all writers stated for an enable."""
+    if operation is Operation.DROP and options["confirm"].strip() != name:
+        raise UsageError(f"A drop cannot be undone: say of what, --confirm {shlex.quote(name)}.")
+    if operation is Operation.ENABLE and not options["writers_paused"]:
+        raise UsageError("Pause every writer, and state it: --writers-paused.")
+
+
+def ended(job: Job) -> str:
+    """What became of a job, or that it waits."""
+    return closing(job) if job.is_finished else f"Queued as job {job.pk}."
+
+
+# Many tables
+
+
+def add_filter_arguments(parser: CommandParser) -> None:
+    """Which tables, and what happens where one fails."""
+    parser.add_argument(
+        "--all", action="store_true", help="enable, drop: every table that --connection and these leave"
+    )
+    parser.add_argument("--state", choices=[state.value for state in State], help="with --all: only in this state")
+    parser.add_argument("--search", metavar="TEXT", default="", help="with --all: only whose name or path holds this")
+    parser.add_argument("--bucket", metavar="NAME", default="", help="with --all: only in this bucket")
+    parser.add_argument(
+        "--stop-at-first-failure", action="store_true", help="with --all: leave the rest where one fails unexpectedly"
+    )
+
+
+def named_filters(options: Options) -> list[str]:
+    """The filters that were given."""
+    return [word for name, word in _FILTERS.items() if options[name]]
+
+
+def act_on_all(command: ChangeCommand, operation: Operation, options: Options) -> None:
+    """Print which tables are touched and which not, and with --apply act. Raises UsageError (2) or Failed (1)."""
+    selection = _selection(operation, options)
+    if options["apply"] and selection.touched:
+        require_stated(operation, selection.confirm, options)
+    job = _act(command, operation, selection, options) if options["apply"] and selection.touched else None
+    command.emit(
+        _many_document(operation, selection, options["store"], job), list(_many_as_text(operation, selection, job))
+    )
+    if job and has_failed(job):
+        raise Failed(closing(job))
+
+
+def _selection(operation: Operation, options: Options) -> ManySelection:
+    if operation not in MANY:
+        raise UsageError(f"`levee commits {operation.value}` takes one table at a time.")
+    if of_one := [word for name, word in _OF_ONE.items() if options[name]]:
+        raise UsageError(f"{' and '.join(of_one)} would be for one table: leave it out, or --all.")
+    require_store(operation, options)
+    if options["connection"]:
+        connection_named(options["connection"])
+    chosen = TableFilter(
+        state=options["state"] or "",
+        q=options["search"],
+        bucket=options["bucket"],
+        mechanism=options["mechanism"] or "",
+        connection=options["connection"] or "",
+    )
+    selection = many_selection(operation, chosen)
+    if len(selection.connections) > 1:
+        raise UsageError(f"One job works on one connection, of {', '.join(selection.connections)}: add --connection.")
+    return selection
+
+
+def _act(command: ChangeCommand, operation: Operation, selection: ManySelection, options: Options) -> Job:
+    with or_failed():
+        return command.done_by_spark(
+            lambda here: act_on_many(
+                Actor.command(),
+                selection.touched,
+                operation,
+                store=options["store"] if operation is Operation.ENABLE else "",
+                # An enable is confirmed by --writers-paused: other programs call it so.
+                confirm=options["confirm"].strip() if operation is Operation.DROP else selection.confirm,
+                stated=True,
+                stop_at_first_failure=options["stop_at_first_failure"],
+                reason=options["reason"],
+                here=here,
+            ),
+            options,
+        )
+
+
+def _many_document(operation: Operation, selection: ManySelection, store: str, job: Job | None) -> ManyCommitsJson:
+    return {
+        "operation": operation.value,
+        "store": store,
+        "tables": [table.uri for table in selection.touched],
+        "skipped": [{"uri": table.uri, "reason": reason} for table, reason in selection.skipped],
+        "more_match": selection.too_many,
+        "confirm": selection.confirm,
+        "job": _job_document(job) if job else None,
+    }
+
+
+def _job_document(job: Job) -> ManyCommitsJob:
+    outcomes = job.result.get("outcomes", [])
+    return {
+        **job_document(job),
+        "outcomes": [{"uri": one["label"], "state": one["state"], "sentence": one["sentence"]} for one in outcomes],
+    }
+
+
+def _many_as_text(operation: Operation, selection: ManySelection, job: Job | None) -> Iterator[str]:
+    yield f"{operation.value} {selection.confirm}"
+    yield from (f"  {table.uri}" for table in selection.touched)
+    if selection.skipped:
+        yield from ("", "Not touched:")
+        yield from (f"  {table.uri}: {reason}" for table, reason in selection.skipped)
+    if selection.too_many:
+        yield from ("", f"One job takes {MOST_TABLES:,} tables: these are the first by name.")
+    yield ""
+    if job is None:
+        yield "Nothing was changed. --apply carries it out." if selection.touched else "Nothing to do."
+    else:
+        yield from (f"  {one['state']:8} {one['label']}: {one['sentence']}" for one in job.result.get("outcomes", []))
+        yield ended(job)
+
+
+# A rehearsal
+
+
+def add_rehearse_argument(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--rehearse", action="store_true", help="enable, drop: try it on a copy of the table's log, removed again"
+    )
+
+
+def check_rehearse(options: Options) -> None:
+    """Raises UsageError where the options do not go together."""
+    if not options["rehearse"]:
+        return
+    if options["apply"]:
+        raise UsageError("--rehearse tries it on a copy, --apply does it: choose one.")
+    if options["all"]:
+        raise UsageError("--rehearse tries one table: leave --all out.")
+    if Operation(options["verb"]) not in REHEARSED:
+        raise UsageError(f"`levee commits {options['verb']}` cannot be rehearsed: enable and drop can.")
+    if options["probe"]:
+        raise UsageError("--rehearse appends nothing: leave --probe out.")
+
+
+def rehearse_one(command: ChangeCommand, connection: Connection, change: CoordinationRequest, options: Options) -> None:
+    """Try it and print what came of it. Raises Failed where it did not come to its end."""
+    with or_failed():
+        job = command.done_by_spark(lambda here: rehearse(Actor.command(), connection, change, here=here), options)
+    told = rehearsal_of(job)
+    command.emit(_rehearsal_document(change, job, told), list(_rehearsal_as_text(change, job, told)))
+    if has_failed(job):
+        raise Failed(closing(job))
+
+
+def _rehearsal_document(change: CoordinationRequest, job: Job, told: RehearsalDocument | None) -> RehearsalJson:
+    return {
+        "operation": change.operation.value,
+        "uri": change.uri,
+        "store": change.store,
+        "job": job_document(job),
+        "rehearsal": told,
+    }
+
+
+def _rehearsal_as_text(change: CoordinationRequest, job: Job, told: RehearsalDocument | None) -> Iterator[str]:
+    yield f"{change.operation.value} {change.uri}, on a copy of its log"
+    if told:
+        yield from _told(told)
+    yield ""
+    yield ended(job)
+
+
+def _told(told: RehearsalDocument) -> Iterator[str]:
+    yield f"  Copy: {told['scratch']}"
+    yield f"  Protocol now: {_protocol(told['before'])}"
+    yield f"  Protocol afterwards: {_protocol(told['after'])}"
+    for one in told["shut_out"]:
+        yield f"  Loses {one['loses']}: {one['engine']}, {one['versions']}. {one['reason']}"
+    for step in told["steps"]:
+        yield f"  {step['seconds']:7.1f} s  {step['name']}"
+    yield from (f"  Version {one['version']}: {one['operation']}" for one in told["commits"])
+    yield from (f"  Delta refused: {sentence}" for sentence in told["refused"])
+    yield from (f"  Not removed: {name}" for name in told["not_removed"])
+
+
+def _protocol(protocol: RehearsedProtocol | None) -> str:
+    if protocol is None:
+        return "not known"
+    return (
+        f"reader {protocol['reader']}, writer {protocol['writer']}: {', '.join(protocol['features']) or 'no feature'}"
+    )
