@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Q
 
 from backups.outcomes import OVER, Outcome
+from lake.backup.batch_manifest import Manifest
 
 
 class Plan(models.Model):
@@ -175,7 +176,7 @@ class Run(models.Model):
 
     lanes = models.JSONField(default=list, help_text="[{lane, manifests: [{bucket, key, etag, objects, bytes}]}]")
     tables = models.JSONField(default=dict, help_text="{tables, largest: [{table, objects, bytes}]}")
-    evidence = models.JSONField(default=dict, help_text="Where the reconciled outcomes and the retry manifest lie")
+    evidence = models.JSONField(default=dict, help_text="Where outcomes lie, and what is worth another try")
 
     listed = models.BigIntegerField(default=0)
     copied = models.BigIntegerField(default=0)
@@ -189,7 +190,7 @@ class Run(models.Model):
     objects_planned = models.BigIntegerField(default=0)
     bytes_planned = models.BigIntegerField(default=0)
     bytes_copied = models.BigIntegerField(default=0)
-    worth_retry = models.BigIntegerField(default=0, help_text="Rows of the retry manifest")
+    worth_retry = models.BigIntegerField(default=0, help_text="Objects that another try may bring")
 
     objects = Runs.as_manager()
 
@@ -286,6 +287,10 @@ class CopyJob(models.Model):
     @property
     def is_over(self) -> bool:
         return self.status in OVER
+
+    @property
+    def manifest(self) -> Manifest:
+        return Manifest(self.lane, self.manifest_bucket, self.manifest_key, self.manifest_etag, self.total, self.bytes)
 
 
 class FailureGroup(models.Model):

@@ -66,7 +66,7 @@ def levee_difference(spark: Any, params: Mapping[str, Any]) -> int:
     """How many objects of today are to be copied, by the join of Levee's planning."""
     from pyspark.sql import functions as sql
 
-    from lake.spark.backups.difference import without_pool
+    from lake.spark.backups.selection import without_pool
     from lake.spark.backups.tuning import bulk_settings, divide
 
     with bulk_settings(spark):

@@ -219,9 +219,7 @@ class Migration(migrations.Migration):
                 ("tables", models.JSONField(default=dict, help_text="{tables, largest: [{table, objects, bytes}]}")),
                 (
                     "evidence",
-                    models.JSONField(
-                        default=dict, help_text="Where the reconciled outcomes and the retry manifest lie"
-                    ),
+                    models.JSONField(default=dict, help_text="Where outcomes lie, and what is worth another try"),
                 ),
                 ("listed", models.BigIntegerField(default=0)),
                 ("copied", models.BigIntegerField(default=0)),
@@ -235,7 +233,7 @@ class Migration(migrations.Migration):
                 ("objects_planned", models.BigIntegerField(default=0)),
                 ("bytes_planned", models.BigIntegerField(default=0)),
                 ("bytes_copied", models.BigIntegerField(default=0)),
-                ("worth_retry", models.BigIntegerField(default=0, help_text="Rows of the retry manifest")),
+                ("worth_retry", models.BigIntegerField(default=0, help_text="Objects that another try may bring")),
                 (
                     "plan",
                     models.ForeignKey(

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
+from backups.models import CopyJob
+from lake.aws.batch_operations import JobStatus
 from lake.backup.batch_manifest import Manifest
 from lake.backup.objects import BucketPrefix
-
-Lane = Literal["copy", "multipart"]
 
 
 def place_of(uri: str) -> BucketPrefix:
@@ -21,8 +21,9 @@ def place_of(uri: str) -> BucketPrefix:
 class Wanted:
     """What one run is to copy. `inventory_manifest` is "" where the source is listed; times are UTC.
 
-    `retry` names an earlier run's retry manifest, which then takes the place of the inventory. `pool` says where the
-    plan's last reconciled outcomes lie: what multipart copies have as ETag cannot be told from the source's.
+    `retry` says where an earlier run's outcomes lie: what of them is to be tried again takes the place of the
+    inventory. `pool` says where the plan's last reconciled outcomes lie: what multipart copies have as ETag cannot be
+    told from the source's.
     """
 
     run: str
@@ -101,44 +102,6 @@ class Reconciled:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Copying:
-    """One manifest for an engine. `token` is the same for the same work, and at most 64 characters.
-
-    What was written at the source after `until` (UTC) is not what the manifest means.
-    """
-
-    token: str
-    title: str
-    manifest: Manifest
-    destination: BucketPrefix
-    source: BucketPrefix
-    report: BucketPrefix
-    role_arn: str
-    storage_class: str
-    encryption_key: str
-    priority: int
-    until: datetime
-    aws_job_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CopyStatus:
-    """Where a copy job stands, in AWS's words; `reason` is "" unless it failed, `priority` and `ended_at`
-    are None where there is none.
-    """
-
-    status: str
-    done: int = 0
-    failed: int = 0
-    total: int = 0
-    active_seconds: int = 0
-    reason: str = ""
-    aws_job_id: str = ""
-    priority: int | None = None
-    ended_at: datetime | None = None
-
-
 class Pipeline(Protocol):
     """The work on data. Each call may be repeated; both raise AwsError or JobFailed."""
 
@@ -154,18 +117,18 @@ class Pipeline(Protocol):
 
 
 class CopyEngine(Protocol):
-    """Copies what a manifest names and writes a report in the form of S3 Batch Operations.
+    """Copies what the manifest of a copy job names and writes a report in the form of S3 Batch Operations.
 
-    `create` is idempotent by the token and copies nothing; `begin` lets it copy; `look` says where it stands, and may
-    do the work itself; `cancel` asks for the end of it. `set_priority` gives it the priority that it is to have.
+    `create` is idempotent by the job's token and copies nothing; `begin` lets it copy; `look` says where it stands, and
+    may do the work itself; `cancel` asks for the end of it. `set_priority` gives it the priority that it is to have.
     """
 
-    def create(self, copying: Copying) -> CopyStatus: ...
+    def create(self, row: CopyJob) -> JobStatus: ...
 
-    def begin(self, copying: Copying) -> None: ...
+    def begin(self, row: CopyJob) -> None: ...
 
-    def look(self, copying: Copying) -> CopyStatus: ...
+    def look(self, row: CopyJob) -> JobStatus: ...
 
-    def cancel(self, copying: Copying) -> None: ...
+    def cancel(self, row: CopyJob) -> None: ...
 
-    def set_priority(self, copying: Copying) -> None: ...
+    def set_priority(self, row: CopyJob) -> None: ...

@@ -7,12 +7,13 @@ from typing import Any
 
 from django.conf import settings
 
-from backups.models import Plan
-from backups.runs.ports import Copying, CopyStatus, Planned, Reconciled, Reports, UnsafeObjects, Wanted
-from backups.runs.work import RunFailed
+from backups.models import CopyJob, Plan
+from backups.runs.ports import Planned, Reconciled, Reports, UnsafeObjects, Wanted, place_of
+from backups.runs.work import RunFailed, report_of
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
 from dashboard.spark.warm import spark
 from lake.aws.access import Lake
+from lake.aws.batch_operations import JobStatus
 from lake.backup.batch_manifest import Manifest
 from lake.spark.errors import SparkRefused
 from lake.spark.messages import SparkJob, SparkProgress
@@ -31,15 +32,7 @@ class SparkPipeline:
 
     def plan(self, wanted: Wanted) -> Planned:
         said = self.run("backup_plan", {**_document(wanted), "copy_limit": settings.BACKUP_COPY_LIMIT_BYTES})
-        return Planned(
-            listed=int(said["listed"]),
-            already_there=int(said["already_there"]),
-            too_new=int(said["too_new"]),
-            archived=int(said["archived"]),
-            manifests=tuple(Manifest(**one) for one in said["manifests"]),
-            tables=said.get("tables", {}),
-            facts=said.get("facts", {}),
-        )
+        return Planned(**{**said, "manifests": tuple(Manifest(**one) for one in said["manifests"])})
 
     def reconcile(
         self, wanted: Wanted, planned: Mapping[str, Any], reports: Reports, copied_until: datetime | None = None
@@ -53,14 +46,7 @@ class SparkPipeline:
             "copied_until": copied_until.isoformat() if copied_until else "",
         }
         said = self.run("backup_reconcile", params)
-        return Reconciled(
-            listed=int(said["listed"]),
-            counts={str(name): int(count) for name, count in said["counts"].items()},
-            bytes_copied=int(said["bytes_copied"]),
-            groups=tuple(UnsafeObjects(**{**one, "examples": tuple(one["examples"])}) for one in said["groups"]),
-            retry=said.get("retry", {}),
-            facts=said.get("facts", {}),
-        )
+        return Reconciled(**{**said, "groups": tuple(UnsafeObjects(**one) for one in said["groups"])})
 
     def require_unchanged(self, manifest: Manifest) -> None:
         """S3 Batch Operations pins a manifest by its ETag; so does this, and by their order the rows beside it."""
@@ -105,23 +91,32 @@ class SparkEngine:
     def __init__(self, pipeline: SparkPipeline) -> None:
         self._pipeline = pipeline
 
-    def create(self, copying: Copying) -> CopyStatus:
-        return CopyStatus("Suspended", total=copying.manifest.objects)
+    def create(self, row: CopyJob) -> JobStatus:
+        return JobStatus("", "Suspended", row.total)
 
-    def begin(self, copying: Copying) -> None:
+    def begin(self, row: CopyJob) -> None:
         """Nothing is to be confirmed: `look` copies."""
 
-    def look(self, copying: Copying) -> CopyStatus:
+    def look(self, row: CopyJob) -> JobStatus:
         """Raises RunFailed where the manifest is not the one that was counted, estimated and allowed."""
-        self._pipeline.require_unchanged(copying.manifest)
-        said = self._pipeline.run("backup_copy", {**asdict(copying), "until": copying.until.isoformat()})
-        done, failed = int(said["done"]), int(said["failed"])
-        return CopyStatus("Complete", done=done, failed=failed, total=copying.manifest.objects)
+        plan = row.run.plan
+        self._pipeline.require_unchanged(row.manifest)
+        params = {
+            "manifest": asdict(row.manifest),
+            "source": asdict(place_of(plan.source)),
+            "destination": asdict(place_of(row.run.destination)),
+            "report": asdict(report_of(row)),
+            "token": row.token,
+            "storage_class": plan.storage_class,
+            "encryption_key": plan.encryption_key,
+        }
+        said = self._pipeline.run("backup_copy", params)
+        return JobStatus("", "Complete", row.total, int(said["done"]), int(said["failed"]), priority=row.priority)
 
-    def cancel(self, copying: Copying) -> None:
+    def cancel(self, row: CopyJob) -> None:
         """The job that copies is cancelled itself."""
 
-    def set_priority(self, copying: Copying) -> None:
+    def set_priority(self, row: CopyJob) -> None:
         """There is one session, and nothing that could go first."""
 
 

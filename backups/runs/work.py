@@ -1,17 +1,24 @@
 """What a stage works with, and what it answers."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils import timezone
+
 from backups import lifecycle
-from backups.models import Run, Stage
-from backups.runs.ports import CopyEngine, Pipeline, Planned, Wanted, place_of
+from backups.models import CopyJob, Run, Stage
+from backups.runs.ports import CopyEngine, Pipeline, Wanted, place_of
 from dashboard.jobs.context import JobContext
 from lake.aws.access import Lake
-from lake.backup.batch_manifest import Manifest
-from lake.backup.objects import BucketPrefix
+from lake.aws.batch_operations import JobStatus
+from lake.aws.errors import AwsError
+from lake.aws.s3 import S3
+from lake.backup.objects import BucketPrefix, FileUnreadable
+
+CHUNK = 16 * 1024 * 1024
+"""Bytes of a file that are in memory at once."""
 
 
 class RunFailed(Exception):
@@ -76,9 +83,23 @@ class Work:
     def show(self, stage: Stage, **fields: Any) -> None:
         lifecycle.show_stage(self.run.pk, self.context.job, stage, **fields)
 
-    @property
-    def folder(self) -> BucketPrefix:
-        return place_of(self.run.folder)
+    def save_status(self, row: CopyJob, status: JobStatus) -> None:
+        """Keep what an engine said of a copy job. Raises GivenUp where the run is another job's by now."""
+        facts = {
+            "status": status.status,
+            "reason": status.reason,
+            "done": status.succeeded,
+            "failed": status.failed,
+            "active_seconds": status.active_seconds,
+            "total": status.total or row.total,
+            "aws_job_id": status.id or row.aws_job_id,
+            "ended_at": status.ended_at,
+            "updated_at": timezone.now(),
+        }
+        if not CopyJob.objects.filter(pk=row.pk, run__worker=self.context.job).update(**facts):
+            raise GivenUp
+        for name, value in facts.items():
+            setattr(row, name, value)
 
     def wanted(self) -> Wanted:
         run, plan = self.run, self.run.plan
@@ -86,7 +107,7 @@ class Work:
             run=str(run.pk),
             source=place_of(plan.source),
             destination=place_of(run.destination),
-            folder=self.folder,
+            folder=place_of(run.folder),
             inventory_bucket=run.inventory_bucket,
             inventory_manifest=run.inventory_manifest,
             cut_off=until_of(run),
@@ -116,20 +137,20 @@ def _pool(run: Run) -> Mapping[str, Any]:
     return found
 
 
-def as_fields(planned: Planned) -> dict[str, object]:
-    """What a run keeps of its planning."""
-    return {
-        "listed": planned.listed,
-        "already_there": planned.already_there,
-        "too_new": planned.too_new,
-        "archived": planned.archived,
-        "objects_planned": sum(one.objects for one in planned.manifests),
-        "bytes_planned": sum(one.bytes for one in planned.manifests),
-        "lanes": [asdict(one) for one in planned.manifests],
-        "tables": dict(planned.tables),
-        "evidence": {"plan": dict(planned.facts)},
-    }
+def report_of(row: CopyJob) -> BucketPrefix:
+    """Where the engine writes the report of a copy job."""
+    return place_of(row.run.folder).below(row.report_prefix)
 
 
-def manifests_of(run: Run) -> tuple[Manifest, ...]:
-    return tuple(Manifest(**one) for one in run.lanes)
+def read_pieces(s3: S3, bucket: str, key: str) -> Iterator[bytes]:
+    """The bytes of an object, a range at a time, so that memory stays small. FileUnreadable where it is not there."""
+    read, size = 0, 1
+    try:
+        while read < size:
+            body = s3.get(bucket, key, first=read, last=read + CHUNK - 1)
+            read, size = read + len(body.data), body.size
+            yield body.data
+    except AwsError as error:
+        if error.is_missing or error.code == "InvalidRange":
+            raise FileUnreadable(f"s3://{bucket}/{key} is not there, or became shorter while it was read.") from error
+        raise

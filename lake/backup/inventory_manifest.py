@@ -42,24 +42,35 @@ class InventoryManifest:
     columns: tuple[str, ...]
     parts: tuple[InventoryPart, ...]
 
+    @property
+    def bytes(self) -> int:
+        return sum(part.size for part in self.parts)
+
 
 def read_manifest(body: bytes, checksum: bytes, *, source_bucket: str) -> InventoryManifest:
     """Read manifest.json beside its manifest.checksum. Raises FileUnreadable for an unsound or another bucket's."""
     _check_sum(body, checksum)
+    manifest = parse_manifest(body)
+    if manifest.source_bucket != source_bucket:
+        raise FileUnreadable(
+            f"The inventory is of the bucket {manifest.source_bucket!r}, and {source_bucket!r} was expected."
+        )
+    return manifest
+
+
+def parse_manifest(body: bytes) -> InventoryManifest:
+    """Read a manifest.json whose checksum was verified before. Raises FileUnreadable."""
     try:
         said = json.loads(body)
     except ValueError as error:
         raise FileUnreadable(f"manifest.json is not JSON: {error}.") from error
     if not isinstance(said, dict):
         raise FileUnreadable("manifest.json is no JSON object.")
-    found = said.get("sourceBucket")
-    if found != source_bucket:
-        raise FileUnreadable(f"The inventory is of the bucket {found!r}, and {source_bucket!r} was expected.")
     file_format = said.get("fileFormat")
     if file_format not in FORMATS:
         raise FileUnreadable(f"The inventory has the unknown format {file_format!r}; known are {', '.join(FORMATS)}.")
     return InventoryManifest(
-        source_bucket=source_bucket,
+        source_bucket=str(said.get("sourceBucket")),
         destination_bucket=str(said.get("destinationBucket", "")).rpartition(":")[2],
         created_at=_created_at(said.get("creationTimestamp")),
         format=str(file_format),

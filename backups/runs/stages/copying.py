@@ -8,7 +8,6 @@ from django.db.models import Sum
 from backups.models import CopyJob, Plan, Stage
 from backups.outcomes import OVER
 from backups.runs import prices
-from backups.runs.copies import copying_of, store_status
 from backups.runs.stages.cost_gate import work_of
 from backups.runs.work import Done, Elsewhere, StageAnswer, Waiting, Work
 
@@ -29,16 +28,14 @@ def cancel(work: Work) -> StageAnswer:
     """Ask every copy job to end and wait until each has."""
     waiting = 0
     work.run.copy_jobs.filter(engine=Plan.Engine.SPARK).exclude(status__in=OVER).update(status="Cancelled")
-    in_aws = [row for row in work.run.copy_jobs.all() if row.engine in work.engines and row.engine != Plan.Engine.SPARK]
-    for row in in_aws:
-        engine, copying = work.engines[row.engine], copying_of(row)
+    engine = work.engines[Plan.Engine.S3_BATCH]
+    for row in work.run.copy_jobs.filter(engine=Plan.Engine.S3_BATCH):
         if not row.aws_job_id:
             # The job may stand at AWS although its id was never stored; the token finds it.
-            store_status(work, row, engine.create(copying))
-            copying = copying_of(row)
+            work.save_status(row, engine.create(row))
         if not row.is_over:
-            engine.cancel(copying)
-            store_status(work, row, engine.look(copying))
+            engine.cancel(row)
+            work.save_status(row, engine.look(row))
         waiting += not row.is_over
     if waiting:
         return Waiting(WAIT_SECONDS, f"Waits for the end of {waiting} copy jobs.")
@@ -49,14 +46,14 @@ def _follow(work: Work, row: CopyJob) -> None:
     """Confirm a suspended job, and see where it stands."""
     if row.is_over:
         return
-    engine, copying = work.engines[row.engine], copying_of(row)
+    engine = work.engines[row.engine]
     if row.status == "Suspended":
-        engine.begin(copying)
+        engine.begin(row)
     work.context.check_cancelled()
-    status = engine.look(copying)
-    if status.priority not in {None, row.priority} and status.status not in OVER:
-        engine.set_priority(copying)
-    store_status(work, row, status)
+    status = engine.look(row)
+    if status.priority != row.priority and status.status not in OVER:
+        engine.set_priority(row)
+    work.save_status(row, status)
 
 
 def _summary(work: Work) -> StageAnswer:

@@ -10,9 +10,7 @@ from backups import lifecycle
 from backups.models import CopyJob, Plan, Run, RunState, Stage, StageState
 from backups.outcomes import COPY_REFUSED
 from backups.runs import prices
-from backups.runs.copies import copying_of, store_status
-from backups.runs.ports import CopyEngine
-from backups.runs.work import Done, GivenUp, RunFailed, StageAnswer, Waiting, Work, manifests_of
+from backups.runs.work import Done, GivenUp, RunFailed, StageAnswer, Waiting, Work
 from lake.backup.batch_manifest import Manifest
 
 WAIT_SECONDS = 15.0
@@ -64,9 +62,8 @@ def _create_jobs(work: Work) -> Waiting | None:
     for number, manifest in enumerate(manifests_of(work.run), start=1):
         row = _row(work.run, number, manifest)
         if row.status in {"", "New", "Preparing"}:
-            copying = copying_of(row)
-            engine = _engine(work, row)
-            store_status(work, row, engine.look(copying) if row.aws_job_id else engine.create(copying))
+            engine = work.engines[row.engine]
+            work.save_status(row, engine.look(row) if row.aws_job_id else engine.create(row))
         if row.status in {"New", "Preparing"}:
             return Waiting(WAIT_SECONDS, f"Waits until S3 has read the manifest of copy job {number}.")
         if row.total != manifest.objects and row.status != "Failed":
@@ -86,11 +83,8 @@ def _refusal(row: CopyJob) -> RunFailed:
     return RunFailed(COPY_REFUSED, f"S3 refused copy job {row.number}: {said}. {cure}")
 
 
-def _engine(work: Work, row: CopyJob) -> CopyEngine:
-    engine = work.engines.get(row.engine)
-    if engine is None:
-        raise RunFailed("NoSuchEngine", f"This release has no engine {row.engine!r}: set the plan's engine to spark.")
-    return engine
+def manifests_of(run: Run) -> list[Manifest]:
+    return [Manifest(**one) for one in run.lanes]
 
 
 def _row(run: Run, number: int, manifest: Manifest) -> CopyJob:

@@ -1,11 +1,11 @@
 """Second stage: the pipeline on Spark decides what is to be copied and writes the manifests."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from backups.models import Stage
-from backups.runs.work import Done, Elsewhere, RunFailed, StageAnswer, Work, as_fields
+from backups.runs.work import Done, Elsewhere, RunFailed, StageAnswer, Work
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 
@@ -22,7 +22,17 @@ def advance(work: Work) -> StageAnswer:
             "PlanDoesNotAddUp",
             f"The plan accounts for {accounted:,} of {planned.listed:,} objects: nothing is copied from it.",
         )
-    work.save(**as_fields(planned))
+    work.save(
+        listed=planned.listed,
+        already_there=planned.already_there,
+        too_new=planned.too_new,
+        archived=planned.archived,
+        objects_planned=sum(one.objects for one in planned.manifests),
+        bytes_planned=sum(one.bytes for one in planned.manifests),
+        lanes=[asdict(one) for one in planned.manifests],
+        tables=planned.tables,
+        evidence={"plan": planned.facts},
+    )
     work.show(Stage.MANIFEST, done=planned.listed, total=planned.listed)
     return Done(
         f"{planned.listed:,} objects: {work.run.objects_planned:,} to be copied, "

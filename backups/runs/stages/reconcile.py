@@ -1,7 +1,7 @@
 """Last stage: verified reports, manifest and a listing of the destination say what became of each object."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import transaction
@@ -9,10 +9,8 @@ from django.db import transaction
 from backups import lifecycle
 from backups.models import CopyJob, FailureGroup, Plan, Run, RunState, Stage, StageState
 from backups.outcomes import GAPS, WORTH_RETRY, Outcome, cause_of
-from backups.runs.copies import report_of
 from backups.runs.ports import Reconciled, ReportFile, Reports
-from backups.runs.work import Done, Elsewhere, GivenUp, RunFailed, StageAnswer, Work
-from lake.aws.errors import AwsError
+from backups.runs.work import Done, Elsewhere, GivenUp, RunFailed, StageAnswer, Work, read_pieces, report_of
 from lake.aws.s3 import S3
 from lake.backup.completion_report import (
     ReportManifest,
@@ -22,8 +20,6 @@ from lake.backup.completion_report import (
     verify_result_file,
 )
 from lake.backup.objects import FileUnreadable
-
-_CHUNK = 16 * 1024 * 1024
 
 
 def advance(work: Work) -> StageAnswer:
@@ -98,7 +94,7 @@ def _store(work: Work, found: Reconciled, counts: dict[Outcome, int], reports: R
             bytes=group.bytes,
             tables=group.tables,
             worth_retry=group.outcome in WORTH_RETRY,
-            examples=list(group.examples),
+            examples=group.examples,
         )
         for group in found.groups
     )
@@ -147,7 +143,7 @@ class _Report:
 
     def _manifest(self) -> ReportManifest:
         key = f"{self._folder}manifest.json"
-        body = b"".join(_pieces(self._s3, self._bucket, key))
+        body = b"".join(read_pieces(self._s3, self._bucket, key))
         beside = f"{key}.md5"
         checksum = self._s3.get(self._bucket, beside).data if self._s3.head(self._bucket, beside) else b""
         return read_report_manifest(body, checksum)
@@ -159,7 +155,7 @@ class _Report:
             head = self._s3.head(file.bucket, file.key)
             if head is None:
                 raise FileUnreadable(f"s3://{file.bucket}/{file.key} is not there.")
-            verify_result_file(file, _pieces(self._s3, file.bucket, file.key))
+            verify_result_file(file, read_pieces(self._s3, file.bucket, file.key))
         except FileUnreadable as error:
             self._doubt(error)
             return None
@@ -167,17 +163,3 @@ class _Report:
 
     def _doubt(self, error: FileUnreadable) -> None:
         self.doubts.append(f"The report of copy job {self._row.number} is not believed: {error}")
-
-
-def _pieces(s3: S3, bucket: str, key: str) -> Iterator[bytes]:
-    """The bytes of an object, a range at a time, so that memory stays small however long it is."""
-    read, size = 0, 1
-    try:
-        while read < size:
-            body = s3.get(bucket, key, first=read, last=read + _CHUNK - 1)
-            read, size = read + len(body.data), body.size
-            yield body.data
-    except AwsError as error:
-        if error.is_missing or error.code == "InvalidRange":
-            raise FileUnreadable(f"s3://{bucket}/{key} is not there, or became shorter while it was read.") from error
-        raise

@@ -1,15 +1,15 @@
 """Copies in the executors' Python: many requests in the air, what is already right left alone, a row for each."""
 
-import threading
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from io import BytesIO
+from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv
 
 from lake.aws.access import Access
@@ -19,11 +19,12 @@ from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix
 from lake.spark.backups.encoding import percent_encoded
-from lake.spark.backups.key_ranges import KeyRange, rows_within
 from lake.spark.backups.places import THREADS, s3_of
 from lake.spark.backups.stored import parquet_batches
 from lake.spark.backups.tasks import Batches, Share
 
+SAMPLE = 20_000
+"""About how many keys are looked at to find where ranges end."""
 CHUNK = 2_000
 MOST_PAGES = 5
 ALREADY = "AlreadyThere"
@@ -44,7 +45,7 @@ Row = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """How to copy: from where to where, as what, and at most `rate` objects a second in one task (0: unbounded).
+    """How to copy: from where to where, and as what.
 
     `planned` is the file that has key, size and ETag of each object; reports go below `results`.
     """
@@ -58,7 +59,38 @@ class Orders:
     encryption_key: str = ""
     in_parts: bool = False
     part_bytes: int = 512 * 1024**2
-    rate: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRange:
+    """Keys from `first` on, up to but without `end`, or all of them; in the order of their UTF-8, which is S3's."""
+
+    first: str = ""
+    end: str | None = None
+
+
+def key_ranges(batches: Iterable[Any], rows: int, most: int) -> list[KeyRange]:
+    """At most `most` ranges of about as many keys each, which together hold every key; `rows` is about their number."""
+    # By chance, as keys that are so many rows apart may be alike; the same chance each time.
+    chance, one_of = Random(0), max(1, rows // SAMPLE)  # noqa: S311
+    sample: list[str] = []
+    for batch in batches:
+        places = chance.sample(range(batch.num_rows), -(-batch.num_rows // one_of))
+        sample += batch.column("key").take(pa.array(places, pa.int64())).to_pylist()
+    sample.sort()
+    ends = sorted({sample[len(sample) * number // most] for number in range(1, most)} - {sample[0]}) if sample else []
+    return [KeyRange(first, end) for first, end in zip(["", *ends], [*ends, None], strict=True)]
+
+
+def rows_within(batches: Iterable[Any], keys: KeyRange) -> Any:
+    """A table of the rows whose key is within the range, sorted by key; None where there is no row at all."""
+    held = []
+    for batch in batches:
+        is_within = pc.greater_equal(batch.column("key"), keys.first)
+        if keys.end is not None:
+            is_within = pc.and_(is_within, pc.less(batch.column("key"), keys.end))
+        held.append(batch.filter(is_within))
+    return pa.Table.from_batches(held).sort_by("key") if held else None
 
 
 def copying(orders: Orders) -> Callable[[KeyRange], Batches]:
@@ -77,12 +109,11 @@ def copying(orders: Orders) -> Callable[[KeyRange], Batches]:
 
 def _copied(s3: S3, orders: Orders, planned: Any) -> Iterator[Row]:
     """What became of each row, in their order."""
-    pace = _Pace(orders.rate)
     with ThreadPoolExecutor(THREADS) as pool:
         for first in range(0, planned.num_rows, CHUNK):
             rows = planned.slice(first, CHUNK).to_pylist()
             there = right_ones(s3, orders.destination, rows)
-            yield from pool.map(_one, [(orders, s3, pace, row, row["key"] in there) for row in rows])
+            yield from pool.map(_one, [(orders, s3, row, row["key"] in there) for row in rows])
 
 
 def right_ones(s3: S3, destination: BucketPrefix, rows: list[dict[str, Any]]) -> set[str]:
@@ -119,11 +150,10 @@ def _just_before(key: str) -> str:
     return key[:-1]
 
 
-def _one(work: tuple[Orders, S3, "_Pace", dict[str, Any], bool]) -> Row:
-    orders, s3, pace, row, is_there = work
+def _one(work: tuple[Orders, S3, dict[str, Any], bool]) -> Row:
+    orders, s3, row, is_there = work
     if is_there:
         return "succeeded", "200", "", ALREADY
-    pace.wait()
     copy = Copy(
         orders.source,
         row["key"],
@@ -143,24 +173,6 @@ def _one(work: tuple[Orders, S3, "_Pace", dict[str, Any], bool]) -> Row:
 
 def _http_status(error: AwsError) -> str:
     return "403" if error.is_access_denied else _STATUS.get(error.code, "500")
-
-
-class _Pace:
-    """Lets `rate` through a second; shared by the threads of a task."""
-
-    def __init__(self, rate: float) -> None:
-        self._every = 1 / rate if rate else 0.0
-        self._next = time.monotonic()
-        self._lock = threading.Lock()
-
-    def wait(self) -> None:
-        if not self._every:
-            return
-        with self._lock:
-            now = time.monotonic()
-            turn = max(self._next, now)
-            self._next = turn + self._every
-        time.sleep(turn - now)
 
 
 def _put_report(s3: S3, orders: Orders, keys: Any, told: list[Row]) -> None:

@@ -1,20 +1,25 @@
-"""An inventory of S3 as Arrow batches: its CSV, ORC and Parquet files by the names in their manifest."""
+"""An inventory of S3 as Arrow batches: its CSV, ORC and Parquet files by the names in their manifest.
 
-import json
+A listing is kept in the form of an inventory, so that it is asked for once and read as often as is wanted.
+"""
+
+import io
+import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import parquet
 
 from lake.aws.access import Access
-from lake.backup.inventory_manifest import read_schema
-from lake.backup.objects import FileUnreadable
+from lake.backup.inventory_manifest import parse_manifest
+from lake.backup.objects import BucketPrefix, FileUnreadable
 from lake.spark.backups.encoding import percent_decoded
 from lake.spark.backups.places import s3_of
 from lake.spark.backups.stored import csv_batches, orc_batches, parquet_batches, whole
-from lake.spark.backups.tasks import Batches, Share, shares_of
+from lake.spark.backups.tasks import Batches, BatchStep, Share, shares_of
 from lake.spark.errors import SparkRefused
 
 COLUMNS = (
@@ -34,6 +39,8 @@ STORED = {
 """Columns whose name in inventories is another."""
 NEEDED = {"key": "Key", "size": "Size", "e_tag": "ETag", "last_modified_date": "LastModifiedDate"}
 """What a backup cannot do without, and the names that an inventory's configuration has for it."""
+FILES = "key string, bytes bigint"
+MOST_OBJECTS = 500_000
 VERSIONS = ("is_latest", "is_delete_marker")
 
 
@@ -60,32 +67,35 @@ def read_inventory(access: Access, bucket: str, manifest_key: str, prefix: str) 
     place = f"s3://{bucket}/{manifest_key}"
     with whole(bucket, manifest_key):
         body = s3_of(access).get(bucket, manifest_key).data
-    manifest = _manifest(body, place)
-    home = str(manifest["destinationBucket"]).rpartition(":")[2] or bucket
-    files = tuple((home, str(file["key"]), int(file.get("size") or 0)) for file in manifest["files"])
-    kind = str(manifest["fileFormat"]).upper()
-    if kind not in {"CSV", "ORC", "PARQUET"}:
-        raise SparkRefused(f"The format of the inventory {place} is {kind!r}: CSV, ORC and Parquet can be read.")
-    names: tuple[str, ...] = ()
-    if kind == "CSV":
-        try:
-            names = read_schema("CSV", str(manifest["fileSchema"]))
-        except FileUnreadable as error:
-            raise SparkRefused(f"{place} is no manifest of an inventory: {error}") from error
-        _require_columns(NEEDED, names, place)
-    return InventoryFiles(place, kind, files, prefix, names)
-
-
-def _manifest(body: bytes, place: str) -> dict[str, Any]:
     try:
-        manifest = json.loads(body)
-        _ = manifest["destinationBucket"], manifest["fileFormat"], manifest["fileSchema"]
-        if not manifest["files"]:
-            raise ValueError("it names no file")
-        _ = [(file["key"], int(file.get("size") or 0)) for file in manifest["files"]]
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise SparkRefused(f"{place} is no manifest of an inventory: {error}.") from error
-    return dict(manifest)
+        manifest = parse_manifest(body)
+    except FileUnreadable as error:
+        raise SparkRefused(f"{place} is no manifest of an inventory: {error}") from error
+    _require_columns(NEEDED, manifest.columns, place)
+    files = tuple((manifest.destination_bucket or bucket, part.key, part.size) for part in manifest.parts)
+    return InventoryFiles(place, manifest.format, files, prefix, manifest.columns)
+
+
+def keep_listing(access: Access, folder: BucketPrefix) -> BatchStep:
+    """The stage that writes rows of OBJECTS below `folder`, and tells of the files (FILES), each of many objects."""
+
+    def write(batches: Batches) -> Batches:
+        held: list[Any] = []
+        for batch in batches:
+            held.append(batch)
+            if sum(one.num_rows for one in held) >= MOST_OBJECTS:
+                yield _put(access, folder, held)
+                held = []
+        if held:
+            yield _put(access, folder, held)
+
+    return write
+
+
+def kept_inventory(files: Any, folder: BucketPrefix) -> InventoryFiles:
+    """The inventory that those FILES are; only those count that a task which ended well has told of."""
+    told = files.collect()
+    return InventoryFiles(folder.uri, "Parquet", tuple((folder.bucket, row["key"], row["bytes"]) for row in told))
 
 
 def inventory_batches(
@@ -106,7 +116,7 @@ def inventory_batches(
 def _stored(access: Access, inventory: InventoryFiles, share: Share, columns: Sequence[str]) -> Batches:
     if inventory.kind == "CSV":
         return csv_batches(access, share, inventory.names)
-    return (parquet_batches if inventory.kind == "PARQUET" else orc_batches)(access, share, columns)
+    return (parquet_batches if inventory.kind == "Parquet" else orc_batches)(access, share, columns)
 
 
 def _require_columns(wanted: Iterable[str], held: Sequence[str], place: str) -> None:
@@ -178,3 +188,12 @@ def _unreadable(field: str, place: str) -> SparkRefused:
     return SparkRefused(
         f"A row of the inventory {place} has no readable {field}: its files are not what its schema says."
     )
+
+
+def _put(access: Access, folder: BucketPrefix, batches: list[Any]) -> Any:
+    rows = pa.Table.from_batches(batches)
+    body, key = io.BytesIO(), f"{folder.prefix}{uuid.uuid4().hex}.parquet"
+    names = [STORED.get(name, name) for name in rows.schema.names]
+    parquet.write_table(rows.rename_columns(names), body, row_group_size=100_000, compression="zstd")
+    s3_of(access).put(folder.bucket, key, body.getvalue())
+    return pa.RecordBatch.from_arrays([pa.array([key]), pa.array([body.tell()])], names=["key", "bytes"])

@@ -1,13 +1,11 @@
 """Which objects the logs of a bucket's tables name: read by the executors, one row for each file action."""
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-
-import pyarrow as pa
 
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
@@ -28,8 +26,9 @@ from lake.delta.file_actions import (
 from lake.delta.listing import read_listing
 from lake.delta.live_files import FileReads, newest_checkpoint, plan_file_reads, retention_of
 from lake.delta.names import SIDECAR_FOLDER
-from lake.spark.backups.object_file import ObjectFile
 from lake.spark.backups.places import s3_of
+from lake.spark.backups.stored import ObjectFile
+from lake.spark.backups.tasks import Batches, batches_of
 
 ACTIONS = (
     "table string, name string, vector_id string, keys array<string>, version bigint, is_add boolean, "
@@ -38,7 +37,6 @@ ACTIONS = (
 """A file action: `keys` are of this bucket, `name` and `vector_id` tell files apart. Or, with a null `name`, what a
 `.crc` counts as live at `version` (`counted`), or why a table's log cannot be read (`problem`)."""
 READS = "table string, name string, size bigint, version bigint, kind string, problem string"
-ROWS = 10_000
 TABLES_AT_ONCE = 16
 COMMITS_AT_ONCE = 64
 BUFFER = 1024**2
@@ -46,7 +44,6 @@ COMMITS_BYTES = 64 * 1024**2
 MOST_COMMIT_BYTES = 512 * 1024**2
 """A commit is held in memory while it is read; one above this is none that a writer makes."""
 
-Batches = Iterator[Any]
 Row = tuple[Any, ...]
 
 
@@ -78,7 +75,7 @@ def _planning(logs: Logs) -> Callable[[Batches], Batches]:
         with ThreadPoolExecutor(TABLES_AT_ONCE) as pool:
             for batch in batches:
                 for rows in pool.map(lambda root: _reads(logs, root), batch.column("root").to_pylist()):
-                    yield from _batches(rows, READS)
+                    yield from batches_of(rows, READS)
 
     return plan
 
@@ -125,9 +122,9 @@ def _reading(logs: Logs) -> Callable[[Batches], Batches]:
                 for together in small:
                     bodies = pool.map(lambda row: _body(logs, row), together)
                     for row, body in zip(together, bodies, strict=True):
-                        yield from _batches(_told(logs, row, body), ACTIONS)
+                        yield from batches_of(_told(logs, row, body), ACTIONS)
                 for row in large:
-                    yield from _batches(_told(logs, row, b""), ACTIONS)
+                    yield from batches_of(_told(logs, row, b""), ACTIONS)
 
     return read
 
@@ -234,26 +231,3 @@ def _sentence(error: LogUnreadable | AwsError) -> str:
 
 def _log(root: str) -> str:
     return f"{root}/_delta_log/" if root else "_delta_log/"
-
-
-def _batches(rows: Iterable[Row], schema: str) -> Batches:
-    waiting: list[Row] = []
-    for row in rows:
-        waiting.append(row)
-        if len(waiting) >= ROWS:
-            yield _batch(waiting, schema)
-            waiting = []
-    if waiting:
-        yield _batch(waiting, schema)
-
-
-def _batch(rows: list[Row], schema: str) -> Any:
-    kinds = {
-        "string": pa.string(),
-        "bigint": pa.int64(),
-        "boolean": pa.bool_(),
-        "array<string>": pa.list_(pa.string()),
-    }
-    fields = [field.split(" ") for field in schema.split(", ")]
-    columns = [pa.array(values, kinds[kind]) for values, (_, kind) in zip(zip(*rows, strict=True), fields, strict=True)]
-    return pa.RecordBatch.from_arrays(columns, names=[name for name, _ in fields])

@@ -8,18 +8,17 @@ from io import BytesIO
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
 from lake.aws.access import Access
 from lake.backup.batch_manifest import Manifest
 from lake.backup.objects import BucketPrefix
 from lake.spark.backups.encoding import percent_encoded
-from lake.spark.backups.keys import decoded
-from lake.spark.backups.lanes import LANES
 from lake.spark.backups.places import s3_of
 from lake.spark.backups.tasks import Batches, Share, run_tasks
 
+LANES = ("copy", "multipart")
+"""The lanes that have manifests; others are archived, too_new and already_there."""
 MOST_OBJECTS = 1_000_000
 MOST_BYTES = 256 * 1024**2
 """What a manifest may hold: it is in memory until it is written, as its ETag has to be known."""
@@ -74,21 +73,6 @@ def _sibling(key: str) -> str:
     return f"{key.removesuffix(BESIDE)}{SUFFIX}"
 
 
-def write_manifest_of(rows: Any, access: Access, bucket: str, folder: BucketPrefix, lane: str) -> Manifest | None:
-    """Write the one manifest of all `rows`, which have `key` and `size`; None for no rows."""
-
-    def write(batches: Batches) -> Batches:
-        text, objects, size = BytesIO(), 0, 0
-        for batch in batches:
-            add_lines(text, bucket, batch.column("key"))
-            objects, size = objects + batch.num_rows, size + _sum(batch.column("size"))
-        if objects:
-            yield _put_manifest(access, folder, lane, text, objects, size)
-
-    written = rows.select("key", "size").coalesce(1).mapInArrow(write, _MANIFEST).collect()
-    return Manifest(lane, folder.bucket, *written[0][1:]) if written else None
-
-
 def _bins(files: Iterable[PlannedFile], most: int) -> list[list[PlannedFile]]:
     """Whole files together, the largest first, each where there is still room."""
     bins: list[list[PlannedFile]] = []
@@ -114,8 +98,13 @@ def _write_manifest(access: Access, bucket: str, folder: BucketPrefix, files: Se
             for part in stored.iter_batches(ROW_GROUP, columns=rows.schema.names, use_threads=False):
                 add_lines(text, bucket, part.column("key"))
                 rows.write_batch(part.cast(rows.schema))
+    lane, name = files[0].lane, f"{folder.prefix}{files[0].lane}-{uuid.uuid4().hex}"
+    # The rows go first: who reads them requires that they are no younger than the manifest.
+    s3.put(folder.bucket, f"{name}{BESIDE}", beside.getvalue())
+    etag = s3.put(folder.bucket, f"{name}{SUFFIX}", text.getvalue()).etag
     objects, size = sum(file.objects for file in files), sum(file.bytes for file in files)
-    yield _put_manifest(access, folder, files[0].lane, text, objects, size, beside)
+    arrays = [pa.array([value]) for value in (lane, f"{name}{SUFFIX}", etag, objects, size)]
+    yield pa.RecordBatch.from_arrays(arrays, names=["lane", "key", "etag", "objects", "bytes"])
 
 
 def _beside_schema() -> Any:
@@ -126,35 +115,6 @@ def add_lines(text: BytesIO, bucket: str, keys: Any) -> None:
     """Add a line for each key; neither bucket names nor encoded keys hold a comma, a quote or a line break."""
     table = pa.table({"bucket": pa.repeat(bucket, len(keys)), "key": percent_encoded(keys)})
     csv.write_csv(table, text, csv.WriteOptions(include_header=False, quoting_style="none", batch_size=ROW_GROUP))
-
-
-def _put_manifest(
-    access: Access,
-    folder: BucketPrefix,
-    lane: str,
-    text: BytesIO,
-    objects: int,
-    size: int,
-    beside: BytesIO | None = None,
-) -> Any:
-    name = f"{folder.prefix}{lane}-{uuid.uuid4().hex}"
-    s3 = s3_of(access)
-    # The rows go first: who reads them requires that they are no younger than the manifest.
-    if beside is not None:
-        s3.put(folder.bucket, f"{name}{BESIDE}", beside.getvalue())
-    etag = s3.put(folder.bucket, f"{name}{SUFFIX}", text.getvalue()).etag
-    arrays = [pa.array([value]) for value in (lane, f"{name}{SUFFIX}", etag, objects, size)]
-    return pa.RecordBatch.from_arrays(arrays, names=["lane", "key", "etag", "objects", "bytes"])
-
-
-def _sum(column: Any) -> int:
-    return pc.sum(column).as_py() or 0
-
-
-def read_manifest(spark: Any, bucket: str, key: str) -> Any:
-    """The rows of a manifest: `key`, decoded."""
-    rows = spark.read.csv(f"s3a://{bucket}/{key}", schema="bucket string, key string", mode="FAILFAST")
-    return rows.select(decoded(rows["key"]).alias("key"))
 
 
 def planned_beside(bucket: str, key: str) -> Share:

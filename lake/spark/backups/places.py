@@ -8,7 +8,6 @@ from lake.aws.access import Access, Lake, open_lake
 from lake.aws.s3 import S3
 from lake.aws.wire import RetryPolicy
 from lake.backup.objects import BucketPrefix
-from lake.spark.errors import SparkRefused
 
 THREADS = 64
 """Requests that one Python worker has in the air at once."""
@@ -19,12 +18,8 @@ _S3A = "spark.hadoop.fs.s3a.endpoint"
 
 
 def place(params: Mapping[str, Any], name: str) -> BucketPrefix:
-    """Read a parameter {"bucket", "prefix"}; SparkRefused where it is none."""
-    given = params.get(name)
-    if not isinstance(given, Mapping) or not given.get("bucket"):
-        raise SparkRefused(f"The job's parameter {name!r} names no bucket.")
-    prefix = str(given.get("prefix") or "")
-    return BucketPrefix(str(given["bucket"]), f"{prefix}/" if prefix and not prefix.endswith("/") else prefix)
+    """A parameter {"bucket", "prefix"}."""
+    return BucketPrefix(params[name]["bucket"], params[name]["prefix"])
 
 
 def access_of(spark: Any) -> Access:

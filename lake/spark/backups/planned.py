@@ -6,6 +6,7 @@ well has told of count, so that a task that is tried again leaves nothing that c
 
 import uuid
 from dataclasses import dataclass
+from datetime import datetime
 from io import BytesIO
 from typing import Any
 
@@ -15,11 +16,22 @@ from pyarrow import parquet
 
 from lake.aws.access import Access
 from lake.backup.objects import BucketPrefix
-from lake.spark.backups.lanes import LANES
-from lake.spark.backups.manifests import BESIDE, MOST_BYTES, MOST_OBJECTS, ROW_GROUP, SUFFIX, PlannedFile, add_lines
+from lake.spark.backups.manifests import (
+    BESIDE,
+    LANES,
+    MOST_BYTES,
+    MOST_OBJECTS,
+    ROW_GROUP,
+    SUFFIX,
+    PlannedFile,
+    add_lines,
+)
 from lake.spark.backups.places import s3_of
 from lake.spark.backups.tasks import Batches, BatchStep
 
+ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
+ARCHIVE_TIERS = ("ARCHIVE", "DEEP_ARCHIVE", "ARCHIVE_ACCESS", "DEEP_ARCHIVE_ACCESS")
+"""INTELLIGENT_TIERING's tiers that have to be restored first; ARCHIVE_INSTANT_ACCESS is read at once."""
 LEAST_OBJECTS = 250_000
 """A file of fewer shares its manifest with others, as each manifest is a job of its own."""
 PLANNED = (
@@ -38,6 +50,29 @@ class Planning:
     source: str
     folder: BucketPrefix
     most: int = MOST_OBJECTS
+
+
+def with_lanes(cut_off: datetime, limit: int) -> BatchStep:
+    """Replace `storage_class` and `access_tier` by `lane`; archived goes before too_new, as it has to be restored."""
+
+    def add(batches: Batches) -> Batches:
+        for rows in batches:
+            lanes = _lanes(rows, cut_off, limit)
+            yield rows.drop_columns(["storage_class", "access_tier"]).append_column("lane", lanes)
+
+    return add
+
+
+def _lanes(rows: Any, cut_off: datetime, limit: int) -> Any:
+    is_archived = pc.or_(
+        pc.is_in(rows["storage_class"], value_set=pa.array(ARCHIVE_CLASSES)),
+        pc.is_in(rows["access_tier"], value_set=pa.array(ARCHIVE_TIERS)),
+    )
+    is_new = pc.greater(rows["modified_at"], pa.scalar(cut_off, pa.timestamp("us", tz="UTC")))
+    cases = pa.StructArray.from_arrays(
+        [is_archived, is_new, pc.greater(rows["size"], limit)], names=["archived", "too_new", "multipart"]
+    )
+    return pc.case_when(cases, *(pa.scalar(lane) for lane in ("archived", "too_new", "multipart", "copy")))
 
 
 def write_planned(planning: Planning) -> BatchStep:

@@ -1,10 +1,14 @@
-"""Live files only: what the tables' logs do not name, and no table needs for other reasons, is left out."""
+"""Which objects are copied: not what the destination has already, and of live files alone not what no table needs.
 
+Each is one join of millions of rows with millions. Both sides are shuffled by a hash of 64 bits and joined by a hash
+table, without a sort; equality of the columns themselves tells collisions apart.
+"""
+
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from lake.backup.objects import BucketPrefix
-from lake.spark.backups.keys import is_log, same
 from lake.spark.backups.live import ACTIONS, Logs, file_actions
 
 LEFT_OUT = "left_out"
@@ -13,6 +17,30 @@ MOST_EXAMPLES = 20
 _HIDDEN = r"(^|/)[._][^/=]*(/|$)"
 _CHANGE_DATA = "_change_data/"
 _ICEBERG = "metadata/"
+
+
+def without_pool(laned: Any, pool: Any, *, lanes: Sequence[str], keeps_logs: bool = True) -> Any:
+    """Turn the lane of what `pool` has, by key, size and ETag, into already_there.
+
+    `pool` has pool_key, pool_size and pool_etag. Rows of other lanes than `lanes` stay as they are, and, with
+    `keeps_logs`, those of Delta logs.
+    """
+    from pyspark.sql import functions as sql
+
+    left = laned.withColumn("_hash", sql.xxhash64("key", "size", "etag"))
+    right = pool.withColumn("_pool_hash", sql.xxhash64("pool_key", "pool_size", "pool_etag"))
+    matches = (
+        (sql.col("_hash") == sql.col("_pool_hash"))
+        & same(sql.col("key"), sql.col("pool_key"))
+        & same(sql.col("size"), sql.col("pool_size"))
+        & same(sql.col("etag"), sql.col("pool_etag"))
+    )
+    joined = left.join(right.hint("shuffle_hash"), matches, "left")
+    there = sql.col("pool_key").isNotNull() & sql.col("lane").isin(*lanes)
+    if keeps_logs:
+        there &= ~is_log(sql.col("key"))
+    lane = sql.when(there, sql.lit("already_there")).otherwise(sql.col("lane"))
+    return joined.withColumn("lane", lane).drop("_hash", "_pool_hash", "pool_key", "pool_size", "pool_etag")
 
 
 def leave_out(objects: Any, actions: Any, unread: Any, *, since: datetime) -> Any:
@@ -125,3 +153,16 @@ def live_only(
     named = spark.read.schema("table string, problem string").parquet(unread)
     told = {"unread": unread_told(named), "references": references_told(actions, since=logs.since)}
     return leave_out(objects, actions, named, since=logs.since), told
+
+
+def same(left: Any, right: Any) -> Any:
+    """Equality that stays a residual condition: written as `=` it would become a part of the join's key.
+
+    Joined by a 64-bit hash alone, Spark shuffles and compares eight bytes a row, and this tells collisions apart.
+    """
+    return (left <= right) & (left >= right)
+
+
+def is_log(key: Any) -> Any:
+    """Whether a key lies in a Delta log."""
+    return key.startswith("_delta_log/") | key.contains("/_delta_log/")

@@ -24,10 +24,9 @@ from lake.spark.backups.exchange import BLOBS, conformed, divided, together
 from lake.spark.backups.outcomes import SAFE, side_by_side, with_outcomes
 from lake.spark.backups.places import THREADS, s3_of
 from lake.spark.backups.reports import report_batches, reported_schema
-from lake.spark.backups.stored import open_object, parquet_batches, whole
-from lake.spark.backups.tasks import Batches, BatchStep, Share, balanced, run_tasks, shares_of
+from lake.spark.backups.stored import parquet_batches, whole
+from lake.spark.backups.tasks import Batches, BatchStep, Share, balanced, keep_modules, run_tasks, shares_of
 from lake.spark.backups.tuning import ROWS_PER_PARTITION
-from lake.spark.backups.workers import keep_modules
 from lake.spark.errors import SparkRefused
 
 PLANNED, REPORTED, THERE, PROVED = "planned", "reported", "there", "proved"
@@ -89,17 +88,8 @@ def sizes_of(access: Access, bucket: str, keys: Sequence[str]) -> list[int]:
         with whole(bucket, key):
             return s3.get(bucket, key, first=-1).size
 
-    return _at_once(size, keys)
-
-
-def rows_of(access: Access, bucket: str, keys: Sequence[str]) -> int:
-    """How many rows these Parquet files have together. SparkRefused where one is not there or not whole."""
-
-    def rows(key: str) -> int:
-        with whole(bucket, key):
-            return int(parquet.ParquetFile(open_object(access, bucket, key)).metadata.num_rows)
-
-    return sum(_at_once(rows, keys))
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(size, keys))
 
 
 def reads_of(access: Access, kind: str, bucket: str, keys: Sequence[str]) -> list[ShareOfKind]:
@@ -269,8 +259,3 @@ def counts_of(outcomes: Any) -> Any:
 def _examples(outcomes: Any, outcome: str, code: str) -> list[str]:
     is_one = pc.and_(pc.equal(outcomes["outcome"], outcome), pc.equal(outcomes["code"], code))
     return [str(key) for key in outcomes["key"].filter(is_one)[:EXAMPLES].to_pylist()]
-
-
-def _at_once(work: Callable[[str], int], keys: Sequence[str]) -> list[int]:
-    with ThreadPoolExecutor(THREADS) as pool:
-        return list(pool.map(work, keys))

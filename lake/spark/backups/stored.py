@@ -9,7 +9,7 @@ from pyarrow import ArrowException, csv, orc, parquet
 
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
-from lake.spark.backups.object_file import ObjectFile
+from lake.aws.s3 import S3
 from lake.spark.backups.places import s3_of
 from lake.spark.backups.tasks import Batches, Share
 from lake.spark.errors import SparkRefused
@@ -66,7 +66,7 @@ def _held(columns: Sequence[str] | None, names: Sequence[str]) -> list[str] | No
     return None if columns is None else [name for name in columns if name in names]
 
 
-def open_object(access: Access, bucket: str, key: str) -> ObjectFile:
+def open_object(access: Access, bucket: str, key: str) -> "ObjectFile":
     """An object as a seekable file, whose reads are a ranged GET each."""
     return ObjectFile(s3_of(access), bucket, key, None)
 
@@ -85,3 +85,39 @@ def whole(bucket: str, key: str) -> Iterator[None]:
             f"s3://{bucket}/{key} cannot be read, as it is cut off, damaged or of another format: start anew with a "
             f"whole one."
         ) from error
+
+
+class ObjectFile(io.RawIOBase):
+    """Seekable and read-only; each read is one ranged GET, so put a buffer before it. Raises AwsError.
+
+    `size` in bytes is asked for where it is None.
+    """
+
+    def __init__(self, s3: S3, bucket: str, key: str, size: int | None) -> None:
+        super().__init__()
+        self._s3, self._bucket, self._key = s3, bucket, key
+        self._size = s3.get(bucket, key, first=-1).size if size is None else size
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = max(0, base + offset)
+        return self._position
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        last = min(self._size, self._position + len(buffer)) - 1
+        if last < self._position:
+            return 0
+        data = self._s3.get(self._bucket, self._key, first=self._position, last=last).data
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)

@@ -7,12 +7,16 @@ each other within one Python process, and Spark is given what it is needed for: 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from gc import collect, freeze
+from itertools import islice
 from typing import Any, TypeVar
-
-from lake.spark.backups.workers import keep_modules
 
 SHARE_BYTES = 16 * 1024**2
 """A file above this is read in shares, as far as its format allows."""
+
+ROWS = 10_000
+"""How many rows a batch holds that is made of single ones."""
 
 Work = TypeVar("Work")
 Batches = Iterator[Any]
@@ -74,3 +78,32 @@ def then(first: Callable[[Work], Batches], *stages: BatchStep) -> Callable[[Work
         return batches
 
     return run
+
+
+def batches_of(rows: Iterable[tuple[Any, ...]], schema: str) -> Batches:
+    """Rows of a schema as Spark writes it, ROWS at a time."""
+    import pyarrow as pa
+
+    kinds = {
+        "string": pa.string(),
+        "bigint": pa.int64(),
+        "boolean": pa.bool_(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+        "array<string>": pa.list_(pa.string()),
+    }
+    names, types = zip(*(field.split(" ") for field in schema.split(", ")), strict=True)
+    waiting = iter(rows)
+    while some := list(islice(waiting, ROWS)):
+        columns = zip(zip(*some, strict=True), types, strict=True)
+        yield pa.RecordBatch.from_arrays([pa.array(values, kinds[kind]) for values, kind in columns], names=names)
+
+
+@cache
+def keep_modules() -> None:
+    """Take what is loaded by now out of all later collections of garbage; ask for it at the end of a task.
+
+    Spark's daemon collects garbage after each task (pyspark/daemon.py), before the worker takes the next one. Where
+    botocore, numpy, pyarrow and pandas are loaded that takes 40 ms, a good part of a task's time, and finds nothing.
+    """
+    collect()
+    freeze()

@@ -1,8 +1,12 @@
-"""Settings of a session while it works on millions of rows, and back to what they were for small jobs."""
+"""Settings of a session while it works on millions of rows, and room on the disk for what it exchanges of them."""
 
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+from lake.spark.errors import SparkRefused
 
 PARTITIONS = 64
 LEAST_PARTITIONS = 4
@@ -23,6 +27,25 @@ EXCHANGE = {
     # What is put together last are counts, of each task a few.
     "spark.sql.shuffle.partitions": "1",
 }
+BYTES_PER_OBJECT = 400
+"""What comparing takes of an object of a key of 90 bytes, measured; on one machine it is not compressed."""
+GIGABYTE = 1e9
+
+
+def require_room(spark: Any, objects: int) -> None:
+    """Refuse to compare so many objects where this machine's disk cannot hold what is exchanged of them.
+
+    A cluster's disks are its own affair. Raises SparkRefused.
+    """
+    master, folder = (spark.conf.get(name, "") for name in ("spark.master", "spark.local.dir"))
+    if not master.startswith("local") or not folder or not Path(folder).is_dir():
+        return
+    needed, free = objects * BYTES_PER_OBJECT, shutil.disk_usage(folder).free
+    if needed > free:
+        raise SparkRefused(
+            f"To compare {objects:,} objects takes about {needed / GIGABYTE:,.1f} GB on the disk of {folder}, where "
+            f"{free / GIGABYTE:,.1f} GB are free: make room there, or have LEVEE_HOME on a larger disk."
+        )
 
 
 def divide(spark: Any, rows: int) -> None:

@@ -13,24 +13,26 @@ from lake.aws.copying import COPY_LIMIT
 from lake.backup.objects import BucketPrefix
 from lake.delta.live_files import CLOCKS_APART
 from lake.delta.state import EPOCH
-from lake.spark.backups.difference import without_pool
-from lake.spark.backups.inventory import COLUMNS, InventoryFiles, inventory_batches, read_inventory
-from lake.spark.backups.kept_listing import FILES, keep_listing, kept_inventory
-from lake.spark.backups.lanes import LANES, with_lanes
+from lake.spark.backups.inventory import (
+    COLUMNS,
+    FILES,
+    InventoryFiles,
+    inventory_batches,
+    keep_listing,
+    kept_inventory,
+    read_inventory,
+)
 from lake.spark.backups.listing import heads, listed
 from lake.spark.backups.live import Logs
-from lake.spark.backups.manifests import MOST_OBJECTS, PlannedFile, read_manifest, write_manifests
+from lake.spark.backups.manifests import LANES, MOST_OBJECTS, PlannedFile, write_manifests
+from lake.spark.backups.outcomes import SAFE, WORTH_RETRY
 from lake.spark.backups.places import access_of, place, slots
-from lake.spark.backups.planned import PLANNED, WRITTEN, Planning, kept, planned_files, write_planned
-from lake.spark.backups.room import require_room
-from lake.spark.backups.selection import LEFT_OUT, live_only
+from lake.spark.backups.planned import PLANNED, WRITTEN, Planning, kept, planned_files, with_lanes, write_planned
+from lake.spark.backups.selection import LEFT_OUT, live_only, without_pool
 from lake.spark.backups.tables import ROOT_COUNTS, Roots, count_roots, keep_roots, with_tables
 from lake.spark.backups.tasks import Batches, Share, balanced, run_tasks, then
-from lake.spark.backups.tuning import bulk_settings, divide
-from lake.spark.errors import SparkRefused
-from lake.spark.jobs.parameters import text
+from lake.spark.backups.tuning import bulk_settings, divide, require_room
 from lake.spark.jobs.report import Report
-from lake.spark.messages import SparkJob
 
 KIND = "backup_plan"
 LARGEST_TABLES = 50
@@ -52,26 +54,18 @@ class _Work:
     parallel: int
 
     def below(self, name: str) -> BucketPrefix:
-        return BucketPrefix(self.folder.bucket, f"{self.folder.prefix}{name}/{self.attempt}/")
-
-
-def job(params: Mapping[str, Any]) -> SparkJob:
-    """Ask for it by the parameters that `run` names; SparkRefused where they cannot be met."""
-    for name in ("source", "destination", "folder"):
-        place(params, name)
-    _require_selection(params)
-    _cut_off(params)
-    return SparkJob(KIND, dict(params))
+        return self.folder.below(f"{name}/{self.attempt}/")
 
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Plan, and write what was planned below `folder`: Parquet of all objects, and a manifest or more per lane.
 
     `source`, `destination`, `folder` and optionally `pool` are {"bucket", "prefix"}; `inventory_bucket` and
-    `inventory_manifest` name an inventory, without which the source is listed; `retry` {"bucket", "key"} names a
-    manifest that takes the place of both. `cut_off` is ISO 8601: what is newer is too new. `selection` is "all" or
-    "incremental", which leaves out what the destination has with size and ETag, but never a Delta log. An object above
-    `copy_limit` bytes goes to the lane "multipart", others to "copy".
+    `inventory_manifest` name an inventory, without which the source is listed; `retry` {"bucket", "prefix"} is where an
+    earlier reconciliation wrote its outcomes: what of them is worth another attempt takes the place of both. `cut_off`
+    is ISO 8601: what is newer is too new. `selection` is "all" or "incremental", which leaves out what the destination
+    has with size and ETag, but never a Delta log. An object above `copy_limit` bytes goes to the lane "multipart",
+    others to "copy".
 
     `files` is "all" or "live": then of each table whose log can be read, beside the log itself, only what was live at
     some moment of the `window_hours` before the cut-off, or since; what is left out counts as not listed.
@@ -84,7 +78,6 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     back; `listed` is the sum of the others with the manifests' objects. For live files `tables` has `left_out` also,
     `unread` tables, which are copied whole, and `references` to files by absolute paths.
     """
-    _require_selection(params)
     with bulk_settings(spark):
         work = _Work(
             spark,
@@ -181,14 +174,15 @@ def _tasks(objects: int, parallel: int) -> int:
 
 
 def _source(work: _Work, params: Mapping[str, Any]) -> InventoryFiles:
-    """The inventory that is named, or one of our own: of a listing, or of the objects of a manifest asked for anew."""
-    retry, manifest = params.get("retry") or {}, str(params.get("inventory_manifest") or "")
+    """The inventory that is named, or one of our own: of a listing, or of objects to be tried again, asked for anew."""
+    retry, manifest = params.get("retry"), params.get("inventory_manifest")
     if manifest and not retry:
-        return read_inventory(work.access, text(params, "inventory_bucket"), manifest, work.source.prefix)
+        return read_inventory(work.access, params["inventory_bucket"], manifest, work.source.prefix)
     folder = work.below("listing")
     keeping = keep_listing(work.access, folder)
     if retry:
-        rows = read_manifest(work.spark, str(retry["bucket"]), str(retry["key"])).repartition(work.parallel)
+        outcomes = work.spark.read.parquet(place(params, "retry").uri)
+        rows = outcomes.where(outcomes["outcome"].isin(*WORTH_RETRY)).select("key").repartition(work.parallel)
         return kept_inventory(rows.mapInArrow(then(heads(work.access, work.source.bucket), keeping), FILES), folder)
     found = listed(work.spark, work.access, work.source, keeping, parallel=work.parallel, schema=FILES)
     return kept_inventory(found, folder)
@@ -210,7 +204,7 @@ def _pool(work: _Work, params: Mapping[str, Any]) -> Any:
     if not params.get("pool"):
         return own
     proved = work.spark.read.parquet(place(params, "pool").uri).where(
-        sql.col("outcome").isin("copied", "already_there") & (sql.col("etag") != sql.col("destination_etag"))
+        sql.col("outcome").isin(*SAFE) & (sql.col("etag") != sql.col("destination_etag"))
     )
     held = own.join(
         proved.select("key", "size", "etag", "destination_etag"),
@@ -260,18 +254,4 @@ def _live_since(params: Mapping[str, Any], began: datetime) -> datetime:
 
 
 def _cut_off(params: Mapping[str, Any]) -> datetime:
-    written = text(params, "cut_off")
-    try:
-        moment = datetime.fromisoformat(written)
-    except ValueError as error:
-        raise SparkRefused(f"The cut-off {written!r} is no moment in ISO 8601: write 2026-11-20T00:00:00+00:00.") from (
-            error
-        )
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _require_selection(params: Mapping[str, Any]) -> None:
-    if params.get("selection", "all") not in {"all", "incremental"}:
-        raise SparkRefused(f"The selection {params['selection']!r} is unknown: write all or incremental.")
-    if params.get("files", "all") not in {"all", "live"}:
-        raise SparkRefused(f"The files {params['files']!r} are unknown: write all or live.")
+    return datetime.fromisoformat(params["cut_off"])

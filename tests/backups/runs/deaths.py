@@ -11,11 +11,13 @@ from typing import Any
 
 from django.db import connection
 
-from tests.backups.runs.world import Killed
-
 WRITES = re.compile(r'(?:INSERT INTO|UPDATE|DELETE FROM) "(?!jobs_)')
 """Of a job's own row nothing is asked but whether it has ended, so that its steps and counters make no difference."""
 OF_TRANSACTIONS = ("SAVEPOINT", "RELEASE", "ROLLBACK")
+
+
+class Killed(BaseException):
+    """The process dies here."""
 
 
 @dataclass

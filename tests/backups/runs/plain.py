@@ -10,23 +10,23 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from backups.models import Plan, Run
+from backups.models import CopyJob, Plan, Run
 from backups.outcomes import SAFE, WORTH_RETRY
 from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.ports import (
     CopyEngine,
-    Copying,
-    CopyStatus,
     Pipeline,
     Planned,
     Reconciled,
     Reports,
     UnsafeObjects,
     Wanted,
+    place_of,
 )
+from backups.runs.work import report_of
 from dashboard.connections.access import lake_access
 from lake.aws.access import Lake
-from lake.aws.batch_operations import BatchOperations
+from lake.aws.batch_operations import BatchOperations, JobStatus
 from lake.aws.copying import Copy, copy_object
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
@@ -147,28 +147,26 @@ class PlainEngine:
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
 
-    def create(self, copying: Copying) -> CopyStatus:
-        return CopyStatus("Suspended", total=copying.manifest.objects)
+    def create(self, row: CopyJob) -> JobStatus:
+        return JobStatus("", "Suspended", row.total)
 
-    def begin(self, copying: Copying) -> None: ...
+    def begin(self, row: CopyJob) -> None: ...
 
-    def look(self, copying: Copying) -> CopyStatus:
-        text = self._lake.s3.get(copying.manifest.bucket, copying.manifest.key).data.decode()
-        results = [self._copy(copying, one) for one in read_lines(text.splitlines())]
-        key = f"{copying.report.prefix}job-{copying.token}/results/{uuid.uuid4().hex}.csv"
-        self._lake.s3.put(copying.report.bucket, key, write_results(results))
+    def look(self, row: CopyJob) -> JobStatus:
+        text = self._lake.s3.get(row.manifest_bucket, row.manifest_key).data.decode()
+        results = [self._copy(place_of(row.run.destination), one) for one in read_lines(text.splitlines())]
+        report = report_of(row)
+        key = f"{report.prefix}job-{row.token}/results/{uuid.uuid4().hex}.csv"
+        self._lake.s3.put(report.bucket, key, write_results(results))
         done = sum(one.succeeded for one in results)
-        return CopyStatus("Complete", done, len(results) - done, len(results))
+        return JobStatus("", "Complete", len(results), done, len(results) - done)
 
-    def _copy(self, copying: Copying, one: ManifestObject) -> TaskResult:
-        to = copying.destination
+    def _copy(self, to: BucketPrefix, one: ManifestObject) -> TaskResult:
         try:
             copy_object(self._lake.s3, Copy(one.bucket, one.key, to.bucket, to.prefix + one.key, 0))
         except AwsError as error:
             return TaskResult(one.bucket, one.key, False, 404 if error.is_missing else 403, error.code)
         return TaskResult(one.bucket, one.key, True, 200)
-
-    def cancel(self, copying: Copying) -> None: ...
 
 
 def _same(left: ObjectSummary | None, right: ObjectSummary) -> bool:

@@ -4,7 +4,6 @@ import pytest
 
 from backups.models import CopyJob, Plan
 from backups.runs.batch_engine import S3BatchEngine
-from backups.runs.copies import copying_of
 from backups.runs.work import RunFailed
 from lake.aws.errors import AwsError
 from tests.backups.runs.world import World, inhabit, make_plan, start, tick
@@ -57,28 +56,28 @@ def test_what_another_try_would_not_change_ends_the_run(world, code):
     def refuse(request):
         raise AwsError(code, "it cannot be", "", "s3:CreateJob", "", "t")
 
-    copying = copying_of(asked(world))
+    row = asked(world)
     world.batch.create_copy = refuse
     with pytest.raises(RunFailed, match="it cannot be"):
-        S3BatchEngine(world.batch).create(copying)
+        S3BatchEngine(world.batch).create(row)
 
 
 def test_other_refusals_are_tried_again(world):
     def refuse(request):
         raise AwsError("TooManyRequestsException", "slower", "", "s3:CreateJob", "", "t")
 
-    copying = copying_of(asked(world))
+    row = asked(world)
     world.batch.create_copy = refuse
     with pytest.raises(AwsError, match="slower"):
-        S3BatchEngine(world.batch).create(copying)
+        S3BatchEngine(world.batch).create(row)
 
 
 def test_a_job_that_aws_has_forgotten_has_failed_for_us(world):
     def forgotten(job_id: str):
         raise AwsError("NoSuchJob", "there is no such job any more", "", "s3:DescribeJob", "", job_id)
 
-    copying = copying_of(asked(world))
+    row = asked(world)
     world.batch.status_of = forgotten
-    status = S3BatchEngine(world.batch).look(copying)
-    assert (status.status, status.aws_job_id) == ("Failed", copying.aws_job_id)
+    status = S3BatchEngine(world.batch).look(row)
+    assert (status.status, status.id) == ("Failed", row.aws_job_id)
     assert "no such job" in status.reason

@@ -116,7 +116,7 @@ def broken(world: World, what: str) -> None:
         ("missing part", "is not there"),
         ("truncated part", "bytes, and the inventory's manifest says"),
         ("damaged part", "has the MD5"),
-        ("no manifest", "no manifest.json"),
+        ("no manifest", "manifest.json is not there"),
     ],
 )
 def test_a_broken_inventory_is_refused_with_the_reason_and_waited_for(world, what, reason):

@@ -17,9 +17,9 @@ from dashboard.jobs.models import Job
 from dashboard.jobs.reaper import lose_silent
 from lake.aws.rare_clients import RareClient
 from lake.aws.wire import Wire
-from tests.backups.runs.deaths import Deaths, dying
+from tests.backups.runs.deaths import Deaths, Killed, dying
 from tests.backups.runs.ground import Ground, counts
-from tests.backups.runs.world import NOW, Killed, World, inhabit, make_plan, start, tick
+from tests.backups.runs.world import NOW, World, inhabit, make_plan, start, tick
 from tests.choosing import slowly
 from tests.waiting import scaled
 

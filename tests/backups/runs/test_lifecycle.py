@@ -8,10 +8,9 @@ from django.utils import timezone
 
 from backups import lifecycle
 from backups.models import CopyJob, Run, RunState, Stage
-from backups.runs.copies import store_status
-from backups.runs.ports import CopyStatus
-from backups.runs.work import GivenUp
+from backups.runs.work import GivenUp, Work
 from dashboard.jobs.models import Job
+from lake.aws.batch_operations import JobStatus
 from tests.backups.runs.world import make_plan, start
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
@@ -74,7 +73,7 @@ def test_what_a_job_learns_after_another_took_its_run_is_not_kept():
     late = SimpleNamespace(context=SimpleNamespace(job=first))
 
     with pytest.raises(GivenUp):
-        store_status(late, row, CopyStatus("Active"))
+        Work.save_status(late, row, JobStatus("", "Active"))
     lifecycle.show_stage(run.pk, first, Stage.COPY, detail="late")
 
     row.refresh_from_db()

@@ -11,7 +11,6 @@ from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs.context import JobFailed
-from dashboard.jobs.models import Job
 from lake.aws.errors import AwsError
 from tests.backups.runs.world import NOW, World, inhabit, make_plan, start, tick
 
@@ -215,46 +214,6 @@ def test_a_run_without_gaps_has_nothing_to_try_again(world):
 
     with pytest.raises(actions.RunRefused, match="nothing that is worth another try"):
         actions.retry(Actor.command(), run)
-
-
-@pytest.mark.parametrize("engine", ["spark", "s3-batch"])
-@pytest.mark.parametrize(
-    "point",
-    ["plan", "planned", "create", "created", "status", "confirm", "confirmed", "begin", "copy", "copied", "reconcile"],
-)
-def test_a_worker_killed_at_any_point_hands_its_run_over(world, engine, point):
-    world.kill_at = point
-
-    run = finish(world, start(make_plan(engine=engine)))
-
-    of_other_engine = {
-        "spark": {"create", "created", "status", "confirm", "confirmed"},
-        "s3-batch": {"begin", "copy", "copied"},
-    }
-    assert (run.state, run.copied) == ("complete", 10)
-    assert Job.objects.filter(state="lost").count() == (0 if point in of_other_engine[engine] else 1)
-    assert len(world.batch.jobs) == (1 if engine == "s3-batch" else 0)
-    assert world.pool == world.source
-
-
-@pytest.mark.parametrize("done", ["inventory", "manifest", "cost_gate", "copy"])
-def test_a_worker_killed_between_two_stages_hands_its_run_over(world, monkeypatch, done):
-    from backups import lifecycle
-
-    next_stage = lifecycle.next_stage
-
-    def dying(run_id, job, stage, detail):
-        if stage == done:
-            world.passing(f"after {done}")
-        return next_stage(run_id, job, stage, detail)
-
-    world.kill_at = f"after {done}"
-    monkeypatch.setattr(lifecycle, "next_stage", dying)
-
-    run = finish(world, start(make_plan(engine="s3-batch")))
-
-    assert (run.state, run.copied, len(world.batch.jobs)) == ("complete", 10, 1)
-    assert Job.objects.filter(state="lost").count() == 1
 
 
 def test_an_expired_role_is_waited_out(world):

@@ -147,7 +147,7 @@ def outcomes_at(ground: Ground, place: dict[str, str]) -> dict[str, tuple[str, s
 
 
 def test_spark_killed_amid_a_copy_goes_on_where_it_ended(ground, monkeypatch, warm_worker):
-    names = [f"t/part-{number:02}" for number in range(30)]
+    names = [f"t/part-{number:05}" for number in range(5_000)]
     ground.plant(ground.source, names, "data")
     run_job, killed = SparkPipeline.run, []
 
@@ -156,7 +156,7 @@ def test_spark_killed_amid_a_copy_goes_on_where_it_ended(ground, monkeypatch, wa
             return run_job(self, kind, params)
         killed.append(pid_of(warm_worker))
         threading.Thread(target=kill_when_copying, args=(ground, killed[0]), daemon=True).start()
-        return run_job(self, kind, {**params, "rate": 15.0})
+        return run_job(self, kind, params)
 
     monkeypatch.setattr(SparkPipeline, "run", run_and_be_killed)
     said: list[str] = []

@@ -1,38 +1,30 @@
-"""A world to back up: a source, a destination, S3 Batch Operations and a pipeline, all in this process.
-
-A kill at a named point leaves everything as a dead process would: the job runs on in its row, and holds the run.
-"""
+"""A world to back up: a source, a destination, S3 Batch Operations and a pipeline, all in this process."""
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
-from backups import jobs, lifecycle
+from backups import jobs
 from backups.actions import start_run
-from backups.models import Plan, Run
+from backups.models import CopyJob, Plan, Run
 from backups.runs.batch_engine import S3BatchEngine
-from backups.runs.ports import Copying, CopyStatus, Planned, Reconciled, Reports, UnsafeObjects, Wanted
+from backups.runs.ports import Planned, Reconciled, Reports, UnsafeObjects, Wanted
 from backups.tasks import advance_runs
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
 from dashboard.jobs.execution import execute
 from dashboard.jobs.models import Job
-from dashboard.jobs.reaper import lose_silent
 from lake.aws.batch_operations import CopyRequest, JobStatus
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ListPage, ObjectSummary
 from lake.backup.batch_manifest import Manifest
 
 NOW = datetime(2026, 11, 20, 10, tzinfo=UTC)
-
-
-class Killed(BaseException):
-    """The process dies here."""
 
 
 @dataclass
@@ -79,20 +71,15 @@ class World:
     copies: int = 0
     copied_until: list[datetime | None] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
-    kill_at: str = ""
     trouble_at: dict[str, Exception] = field(default_factory=dict)
-    is_dead: bool = False
 
     def __post_init__(self) -> None:
         self.batch = MemoryBatch(self)
 
     def passing(self, point: str) -> None:
-        """Die or fail here, if that was asked for."""
+        """Fail here, if that was asked for."""
         if point in self.trouble_at:
             raise self.trouble_at[point]
-        if self.kill_at == point:
-            self.kill_at, self.is_dead = "", True
-            raise Killed(point)
 
     def copy(self, manifest_key: str) -> tuple[int, int]:
         """Copy what a manifest names and is still there; says how many were and were not."""
@@ -240,21 +227,17 @@ class MemorySpark:
     def __init__(self, world: World) -> None:
         self.world = world
 
-    def create(self, copying: Copying) -> CopyStatus:
-        return CopyStatus("Suspended", total=copying.manifest.objects)
+    def create(self, row: CopyJob) -> JobStatus:
+        return JobStatus("", "Suspended", row.total)
 
-    def begin(self, copying: Copying) -> None:
+    def begin(self, row: CopyJob) -> None:
         self.world.passing("begin")
 
-    def look(self, copying: Copying) -> CopyStatus:
+    def look(self, row: CopyJob) -> JobStatus:
         self.world.passing("copy")
-        done, failed = self.world.copy(copying.manifest.key)
+        done, failed = self.world.copy(row.manifest_key)
         self.world.passing("copied")
-        return CopyStatus("Complete", done, failed, copying.manifest.objects)
-
-    def cancel(self, copying: Copying) -> None: ...
-
-    def set_priority(self, copying: Copying) -> None: ...
+        return JobStatus("", "Complete", row.total, done, failed)
 
 
 def inhabit(monkeypatch: Any, world: World) -> World:
@@ -268,15 +251,9 @@ def inhabit(monkeypatch: Any, world: World) -> World:
         engines = {Plan.Engine.S3_BATCH: S3BatchEngine(world.batch), Plan.Engine.SPARK: MemorySpark(world)}
         return MemoryPipeline(world), engines
 
-    release: Callable[..., bool] = lifecycle.release
-
-    def release_alive(*args: Any) -> bool:
-        return not world.is_dead and release(*args)
-
     monkeypatch.setattr(jobs, "open_lake", open_lake)
     monkeypatch.setattr(jobs, "keep_owner", lambda *_: None)  # nobody of this world has an account
     monkeypatch.setattr(jobs, "parts", parts)
-    monkeypatch.setattr(lifecycle, "release", release_alive)
     return world
 
 
@@ -307,17 +284,7 @@ def tick(world: World, rounds: int = 30) -> None:
         if not waiting:
             return
         for pk in waiting:
-            work(world, pk)
-
-
-def work(world: World, job_id: Any) -> None:
-    """Run one job as a worker would, up to its death; then let the reaper find it."""
-    try:
-        execute(job_id, "worker/1")
-    except Killed:
-        Job.objects.filter(pk=job_id).update(heartbeat_at=NOW - timedelta(days=400))
-        lose_silent(NOW)
-        world.is_dead = False
+            execute(pk, "worker/1")
 
 
 def md5(data: bytes) -> str:

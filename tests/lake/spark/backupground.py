@@ -1,6 +1,7 @@
 """Sources, inventories and jobs for the tests of backups on Spark."""
 
 import gzip
+import hashlib
 import itertools
 import json
 from collections.abc import Iterable, Mapping
@@ -102,12 +103,13 @@ class Ground:
         home = f"inventory/{next(numbers)}"
         named, ending = [], ".csv.gz" if kind == "CSV" else ""
         for number, data in enumerate(files):
-            named.append({"key": f"{home}/data/{number}{ending}", "size": len(data), "MD5checksum": ""})
+            md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
+            named.append({"key": f"{home}/data/{number}{ending}", "size": len(data), "MD5checksum": md5})
             self.client.put(self.evidence, f"{home}/data/{number}{ending}", data)
         manifest = {
             "sourceBucket": self.source,
             "destinationBucket": f"arn:aws:s3:::{self.evidence}",
-            "version": "2016-11-30",
+            "creationTimestamp": "1514944800000",
             "fileFormat": kind,
             "fileSchema": schema,
             "files": named,

@@ -11,9 +11,8 @@ FILES = sorted([*ROOMS.glob("backups/*.py"), *ROOMS.glob("jobs/backup_*.py")])
 BRINGS = frozenset({"collect", "toArrow", "toLocalIterator", "toPandas"})
 """Others, as first() and take(), bring as many rows as they are asked for."""
 BOUNDED = {
-    "kept_listing.kept_inventory": "a row for each file of up to half a million objects",
+    "inventory.kept_inventory": "a row for each file of up to half a million objects",
     "planned.planned_files": "a row for each file of up to a million objects",
-    "manifests.write_manifest_of": "one row",
     "manifests.write_manifests": "a row for each manifest of up to a million objects",
     "backup_copy.run": "a row for each task",
     "backup_reconcile.groups_of": "a row for each outcome and error code",
@@ -46,15 +45,3 @@ def places(files: list[Path]) -> set[str]:
 
 def test_rows_come_to_the_driver_only_where_their_number_is_bounded() -> None:
     assert places(FILES) <= set(BOUNDED)
-
-
-def test_the_reader_of_the_code_sees_what_it_is_to_see(tmp_path: Path) -> None:
-    code = tmp_path / "some.py"
-    code.write_text(
-        "def a(rows): return rows.collect()\n"
-        "def b(rows): return rows.limit(5).collect()\n"
-        "def c(rows): return rows.first()\n"
-        "def d(rows): return rows.toPandas()\n"
-        "class E:\n    def f(self, rows):\n        return [row for row in rows.toLocalIterator()]\n"
-    )
-    assert places([code]) == {"some.a", "some.d", "some.E"}

@@ -139,14 +139,3 @@ def test_an_empty_run_reconciles_to_nothing(ground) -> None:
     params = ground.params()
     planned = ground.run("backup_plan", params)
     assert reconcile(ground, params, planned)["listed"] == 0
-
-
-def test_a_rate_bounds_the_copies(ground) -> None:
-    import time
-
-    ground.put(f"t/{n}" for n in range(40))
-    params = ground.params()
-    (manifest,) = ground.run("backup_plan", params)["manifests"]
-    began = time.monotonic()
-    ground.copy(manifest, params, rate=10)
-    assert time.monotonic() - began > 2.5

@@ -21,7 +21,7 @@ parquet = lazily("pyarrow.parquet")
 Orders = lazily("lake.spark.backups.copying", "Orders")
 copying = lazily("lake.spark.backups.copying", "copying")
 right_ones = lazily("lake.spark.backups.copying", "right_ones")
-KeyRange = lazily("lake.spark.backups.key_ranges", "KeyRange")
+KeyRange = lazily("lake.spark.backups.copying", "KeyRange")
 report_batches = lazily("lake.spark.backups.reports", "report_batches")
 report_shares = lazily("lake.spark.backups.reports", "report_shares")
 

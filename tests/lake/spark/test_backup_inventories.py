@@ -111,7 +111,7 @@ def test_what_names_no_inventory_is_refused(ground) -> None:
     where = {"inventory_bucket": ground.evidence, "inventory_manifest": "x/manifest.json"}
     assert "is no manifest of an inventory" in ground.refusal("backup_plan", ground.params(**where))
     other = ground.deliver([b"x"], "Avro", "x")
-    assert "CSV, ORC and Parquet can be read" in ground.refusal("backup_plan", ground.params(**other))
+    assert "known are CSV, ORC, Parquet" in ground.refusal("backup_plan", ground.params(**other))
     nowhere = ground.params(inventory_bucket=ground.evidence, inventory_manifest="y/manifest.json")
     assert ground.refusal("backup_plan", nowhere).startswith(f"s3://{ground.evidence}/y/manifest.json is not there")
 

@@ -10,9 +10,9 @@ from tests.lake.spark.backupground import HOSTILE
 from tests.lazily import lazily
 
 pa = lazily("pyarrow")
-KeyRange = lazily("lake.spark.backups.key_ranges", "KeyRange")
-key_ranges = lazily("lake.spark.backups.key_ranges", "key_ranges")
-rows_within = lazily("lake.spark.backups.key_ranges", "rows_within")
+KeyRange = lazily("lake.spark.backups.copying", "KeyRange")
+key_ranges = lazily("lake.spark.backups.copying", "key_ranges")
+rows_within = lazily("lake.spark.backups.copying", "rows_within")
 
 
 KEYS = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=6), st.text("ab/", max_size=4)), max_size=60)
@@ -39,7 +39,7 @@ def test_each_object_is_in_one_range_and_all_are_in_the_order_of_their_bytes(
 
 @pytest.mark.parametrize("sample", [10**6, 500])
 def test_ranges_hold_about_as_many_keys_each(sample: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lake.spark.backups.key_ranges.SAMPLE", sample)
+    monkeypatch.setattr("lake.spark.backups.copying.SAMPLE", sample)
     keys = [f"t/day={number % 28:02}/part-{number:05}" for number in range(10_000)]
     found = key_ranges(batches(keys, 999), len(keys), 8)
     sizes = [len(held(keys, 999, one)) for one in found]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from tests.lazily import lazily
 
 pa = lazily("pyarrow")
-with_lanes = lazily("lake.spark.backups.lanes", "with_lanes")
+with_lanes = lazily("lake.spark.backups.planned", "with_lanes")
 
 
 CUT_OFF = datetime(2026, 11, 20, tzinfo=UTC)

@@ -147,7 +147,7 @@ def test_a_commit_too_large_for_memory_is_a_problem(monkeypatch):
 
 def test_more_commits_than_are_held_at_once_are_all_read_in_order(monkeypatch):
     monkeypatch.setattr("lake.spark.backups.live.COMMITS_AT_ONCE", 3)
-    monkeypatch.setattr("lake.spark.backups.live.ROWS", 2)
+    monkeypatch.setattr("lake.spark.backups.tasks.ROWS", 2)
     s3 = Memory({name(0): start(), **{name(version): commit_bytes(add(f"f{version}")) for version in range(1, 20)}})
     assert list(files(actions(monkeypatch, s3))) == [f"t/f{version}" for version in range(1, 20)]
 

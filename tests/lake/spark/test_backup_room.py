@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lake.spark.backups.room import BYTES_PER_OBJECT, require_room
+from lake.spark.backups.tuning import BYTES_PER_OBJECT, require_room
 from lake.spark.errors import SparkRefused
 
 
