@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
@@ -110,6 +110,14 @@ class JsonCommand(BaseCommand):
     def note(self, sentence: str) -> None:
         """Say something about the work on stderr, where it cannot spoil the document."""
         self.stderr.write(visible(sentence), self.style.NOTICE if self.stderr.isatty() else None)
+
+
+Document = TypeVar("Document")
+
+
+def document_of(kind: type[Document], row: object, **given: object) -> Document:
+    """A document of the type `kind`, a TypedDict: what is given, and for its other names what the row has there."""
+    return cast(Document, {name: given[name] if name in given else getattr(row, name) for name in kind.__annotations__})
 
 
 def columns(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:

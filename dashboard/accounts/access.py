@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
-from dashboard.accounts.roles import Role, highest, role_of
+from dashboard.accounts.roles import Role, highest
 
 if TYPE_CHECKING:
     from dashboard.connections.models import Connection
@@ -35,12 +35,17 @@ class UserAccess:
 
 def read_access(user: Any) -> UserAccess:
     """Ask the database, once, what a person may now; a stranger or a disabled person may nothing."""
-    if user is None or not user.is_active or user.pk is None:
-        return UserAccess(role_of(user))
+    if user is None or not user.is_active:
+        return UserAccess()
     held = User.objects.filter(pk=user.pk).values_list("groups__name", "grants__connection_id", "grants__role")
     groups = {group for group, _, _ in held}
     role = Role.ADMIN if user.is_superuser else highest(role for role in Role if role.value in groups)
     return UserAccess(role, {connection: Role(granted) for _, connection, granted in held if granted})
+
+
+def role_of(user: Any) -> Role | None:
+    """Return the role that a person has everywhere."""
+    return read_access(user).role
 
 
 def access_of(request: HttpRequest) -> UserAccess:

@@ -70,11 +70,9 @@ class Actor:
         return cls(name=on_behalf_of, source="worker", user=user)
 
     @cached_property
-    def role(self) -> Role | None:
-        return Role.ADMIN if self.source in {"command", "schedule"} else self._access.role
-
-    @cached_property
     def _access(self) -> UserAccess:
+        if self.source in {"command", "schedule"}:
+            return UserAccess(Role.ADMIN)
         return self.known if self.known is not None else read_access(self.user)
 
     def may(self, verb: str, connection: "Connection | None" = None) -> bool:
@@ -85,7 +83,7 @@ class Actor:
 
     def role_on(self, connection: "Connection | None") -> Role | None:
         """Return the role on a connection; on None the role that holds everywhere."""
-        return self.role if self.source in {"command", "schedule"} else self._access.on(connection)
+        return self._access.on(connection)
 
     @property
     def is_fresh(self) -> bool:

@@ -7,37 +7,25 @@ from dataclasses import dataclass
 from django.contrib.auth.models import Group, User
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.tokens import default_token_generator
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
+from dashboard.accounts.access import role_of
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.door import forget_failures
 from dashboard.accounts.gate import require
 from dashboard.accounts.models import Grant
-from dashboard.accounts.roles import Role, role_of
+from dashboard.accounts.roles import Role
 from dashboard.accounts.sessions import end_sessions
 from dashboard.audit.log import record
 
 VERB = "people.manage"
 # What the audit log calls those who are no person.
 RESERVED_NAMES = frozenset({"anonymous", "command", "schedule"})
-
-
-class NameReserved(ValueError):
-    """The name belongs to an actor that is no person."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is a name that Levee uses itself: choose another.")
-
-
-class LastAdmin(ValueError):
-    """Nobody would be left who can give roles."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is the only admin: make somebody else one first.")
 
 
 @dataclass(frozen=True)
@@ -69,8 +57,8 @@ def find_person(name: str) -> User | None:
 def save_person(actor: Actor, name: str, change: PersonChange | Role, password: str = "") -> Saved:
     """Create a person or change one and, where `password` is given, the password; closes their sessions then.
 
-    A new person without a password gets a random one. Raises NotAllowed, NameReserved, LastAdmin, and Django's
-    ValidationError for a name or a password that will not do.
+    A new person without a password gets a random one. Raises NotAllowed, and Django's ValidationError for a name
+    or a password that will not do, and where no admin would be left.
     """
     made_up = "" if password or User.objects.filter(username=name).exists() else secrets.token_urlsafe(15)
     change = PersonChange(role=change) if isinstance(change, Role) else change
@@ -87,7 +75,7 @@ def change_person(
     """
     require(actor, VERB, target=name)
     if name.lower() in RESERVED_NAMES:
-        raise NameReserved(name)
+        raise ValidationError(f"{name} is a name that Levee uses itself: choose another.")
     with transaction.atomic():
         user = User.objects.select_for_update().filter(username=name).first() or User(username=name)
         is_new, before = user._state.adding, _document(user)
@@ -143,17 +131,15 @@ def _refuse_to_lose_the_last_admin(user: User, change: PersonChange) -> None:
     )
     admins = User.objects.filter(Q(groups__name=Role.ADMIN.value) | Q(is_superuser=True), is_active=True)
     if goes and not admins.exclude(pk=user.pk).exists():
-        raise LastAdmin(user.get_username())
+        raise ValidationError(f"{user.get_username()} is the only admin: make somebody else one first.")
 
 
 def _document(user: User) -> dict[str, object]:
     """Return a person as the audit log keeps one; a new one is without a role."""
     if user._state.adding:
         return {"role": None}
-    role = role_of(user)
     grants = {grant.connection.name: grant.role for grant in user.grants.select_related("connection")}
-    document = {"role": role.value if role else None, "email": user.email, "is_active": user.is_active}
-    return {**document, "grants": grants}
+    return {"role": role_of(user), "email": user.email, "is_active": user.is_active, "grants": grants}
 
 
 def _record(actor: Actor, user: User, before: dict[str, object], *, password_changed: bool) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any
 
 
 class Role(StrEnum):
@@ -67,16 +66,6 @@ NEEDS_FRESH_SIGN_IN = frozenset(
     }
 )
 FRESH_FOR = timedelta(minutes=15)
-
-
-def role_of(user: Any) -> Role | None:
-    """Return the role that a person has everywhere; None for a stranger, a user without one, or a disabled user."""
-    if user is None or not user.is_active:
-        return None
-    if user.is_superuser:
-        return Role.ADMIN
-    names = set(user.groups.values_list("name", flat=True))
-    return highest(role for role in Role if role.value in names)
 
 
 def highest(roles: Iterable[Role]) -> Role | None:

@@ -13,12 +13,13 @@ from django.urls import Resolver404, resolve, reverse_lazy
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from dashboard.accounts.access import role_of
 from dashboard.accounts.actor import PROVED_AT, Actor, proved_at
 from dashboard.accounts.door import forget_failures, remember_browser
 from dashboard.accounts.forms import NewPasswordForm, NewPersonForm, PasswordForm, PersonForm, SignInForm, ThemeForm
 from dashboard.accounts.gate import NotAllowed, require
-from dashboard.accounts.people import VERB, LastAdmin, NameReserved, PersonChange, change_person, invitation
-from dashboard.accounts.roles import PERMISSIONS, Role, role_of
+from dashboard.accounts.people import VERB, PersonChange, change_person, invitation
+from dashboard.accounts.roles import PERMISSIONS, Role
 from dashboard.accounts.sessions import end_sessions, note_sign_in, person_of, sessions_of, this_session
 from dashboard.audit.log import record
 from dashboard.connections.models import Connection
@@ -105,10 +106,9 @@ def me(request: HttpRequest) -> HttpResponse:
         messages.info(request, "The theme is kept until you sign out.")
         return redirect("me")
     user = person_of(request)
-    role = role_of(user)
     context = {
         "form": form,
-        "role": role.value if role else "",
+        "role": role_of(user) or "",
         "grants": user.grants.select_related("connection").order_by("connection__name"),
         "proved_at": proved_at(request),
         "session_ends_at": request.session.get_expiry_date(),
@@ -152,7 +152,7 @@ def people(request: HttpRequest) -> HttpResponse:
     """List everybody. Context of `accounts/people.html`: `people`, each with `shown_role` and `shown_grants`."""
     _only_admins(request)
     rows = list(User.objects.prefetch_related("groups", "grants__connection").order_by("username"))
-    listed = [{"user": user, "role": _shown_role(user), "grants": user.grants.all()} for user in rows]
+    listed = [{"user": user, "role": role_of(user) or "", "grants": user.grants.all()} for user in rows]
     return render(request, "accounts/people.html", {"people": listed})
 
 
@@ -245,13 +245,10 @@ def _saved(request: HttpRequest, form: PersonForm, name: str) -> bool:
     )
     try:
         change_person(Actor.from_request(request), name, change)
-    except (NameReserved, LastAdmin) as error:
-        form.add_error(None, str(error))
     except ValidationError as error:
         form.add_error(None, " ".join(error.messages))
-    else:
-        return True
-    return False
+        return False
+    return True
 
 
 def _page(request: HttpRequest, user: User, form: PersonForm, *, link: str = "", status: int = 200) -> HttpResponse:
@@ -260,11 +257,5 @@ def _page(request: HttpRequest, user: User, form: PersonForm, *, link: str = "",
 
 
 def _as_initial(user: User) -> dict[str, object]:
-    role = role_of(user)
     grants = {f"on_{grant.connection_id}": grant.role for grant in user.grants.all()}
-    return {"email": user.email, "role": role.value if role else "", "is_active": user.is_active, **grants}
-
-
-def _shown_role(user: User) -> str:
-    role = role_of(user)
-    return role.value if role else ""
+    return {"email": user.email, "role": role_of(user) or "", "is_active": user.is_active, **grants}

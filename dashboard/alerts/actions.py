@@ -1,20 +1,18 @@
-"""What people may do about alerts: acknowledge one, change rules and recipients, send a test, stop their own mails."""
+"""What people may do about alerts: acknowledge one, change rules and recipients, send a test."""
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
-from dashboard.alerts.models import Alert, AlertState, Message, MessageState, Recipient, RecipientKind, Rule
+from dashboard.alerts.forms import RuleForm
+from dashboard.alerts.models import Alert, AlertState, Message, MessageState, Recipient, Rule
 from dashboard.alerts.outbox import destinations_of, message_to
 from dashboard.audit.log import record
-from dashboard.connections.models import Connection
 
 ACKNOWLEDGE = "alert.acknowledge"
 MANAGE = "alert.manage"
@@ -23,24 +21,6 @@ LONGEST = timedelta(days=30)
 
 class NotNow(Exception):
     """The alert or message is in a state in which this makes no sense; the message says which."""
-
-
-@dataclass(frozen=True)
-class RuleValues:
-    """A rule as somebody wants it; hours are whole, times are UTC."""
-
-    threshold: float
-    least_severity: str
-    is_enabled: bool
-    remind_hours: int
-    escalate_hours: int
-    quiet_from: time | None
-    quiet_until: time | None
-    recipients: tuple[int, ...]
-    escalate_to: tuple[int, ...]
-    connection: Connection | None = None
-    prefix: str = ""
-    plan: str = ""
 
 
 def acknowledge(actor: Actor, alert: Alert, reason: str, until: datetime) -> None:
@@ -57,7 +37,7 @@ def acknowledge(actor: Actor, alert: Alert, reason: str, until: datetime) -> Non
         )
         if not won:
             raise NotNow("This alert is over: there is nothing to acknowledge.")
-        _record(actor, ACKNOWLEDGE, "alert", alert.pk, alert.headline, after={"until": until, "reason": reason})
+        _record(actor, ACKNOWLEDGE, alert, after={"until": until.isoformat(), "reason": reason})
 
 
 def acknowledge_all(actor: Actor, alerts: Sequence[Alert], reason: str, until: datetime) -> int:
@@ -84,47 +64,41 @@ def reopen(actor: Actor, alert: Alert) -> None:
         )
         if not won:
             raise NotNow("This alert is not acknowledged.")
-        _record(actor, ACKNOWLEDGE, "alert", alert.pk, alert.headline, after={"until": None})
+        _record(actor, ACKNOWLEDGE, alert, after={"until": None})
 
 
-def save_rule(actor: Actor, rule: Rule, values: RuleValues) -> Rule:
-    """Create or change a rule."""
-    require(actor, MANAGE, target=rule.name)
-    before = {} if rule._state.adding else _rule_document(rule)
+def save_rule(actor: Actor, form: RuleForm) -> None:
+    """Create or change a rule as its form says."""
+    require(actor, MANAGE, target=form.instance.name)
+    stored = Rule.objects.filter(pk=form.instance.pk).first()
+    before = _rule_document(stored) if stored else {}
     with transaction.atomic():
-        for name in ("threshold", "least_severity", "is_enabled", "remind_hours", "escalate_hours", "quiet_from",
-                     "quiet_until", "connection", "prefix", "plan"):  # fmt: skip
-            setattr(rule, name, getattr(values, name))
-        rule.save()
-        rule.recipients.set(values.recipients)
-        rule.escalate_to.set(values.escalate_to)
-        _record(actor, MANAGE, "rule", rule.pk, rule.name, before=before, after=_rule_document(rule))
-    return rule
+        rule = form.save()
+        _record(actor, MANAGE, rule, before=before, after=_rule_document(rule))
 
 
 def delete_rule(actor: Actor, rule: Rule) -> None:
     """Remove a rule; its open alerts end by themselves."""
     require(actor, MANAGE, target=rule.name)
     with transaction.atomic():
-        _record(actor, MANAGE, "rule", rule.pk, rule.name, before=_rule_document(rule))
+        _record(actor, MANAGE, rule, before=_rule_document(rule))
         rule.delete()
 
 
-def save_recipient(actor: Actor, recipient: Recipient) -> Recipient:
+def save_recipient(actor: Actor, recipient: Recipient) -> None:
     """Create or change a recipient."""
     require(actor, MANAGE, target=recipient.name)
     with transaction.atomic():
         recipient.save()
         after = {"kind": recipient.kind, "address": recipient.shown_address, "is_stopped": recipient.is_stopped}
-        _record(actor, MANAGE, "recipient", recipient.pk, recipient.name, after=after)
-    return recipient
+        _record(actor, MANAGE, recipient, after=after)
 
 
 def delete_recipient(actor: Actor, recipient: Recipient) -> None:
     """Remove a recipient; rules that named only this one fall back to every operator."""
     require(actor, MANAGE, target=recipient.name)
     with transaction.atomic():
-        _record(actor, MANAGE, "recipient", recipient.pk, recipient.name, before={"address": recipient.shown_address})
+        _record(actor, MANAGE, recipient, before={"address": recipient.shown_address})
         recipient.delete()
 
 
@@ -137,7 +111,7 @@ def send_test(actor: Actor, recipient: Recipient) -> int:
         for destination in destinations_of(recipient)
     ]
     with transaction.atomic():
-        _record(actor, MANAGE, "recipient", recipient.pk, recipient.name, after={"test": len(messages)})
+        _record(actor, MANAGE, recipient, after={"test": len(messages)})
         return len(Message.objects.bulk_create(messages))
 
 
@@ -152,17 +126,7 @@ def send_again(actor: Actor, message: Message) -> None:
         )
         if not won:
             raise NotNow("Only a message that was given up, or of which nobody knows, is sent again.")
-        _record(actor, MANAGE, "message", message.pk, message.subject or message.shown_address, after={"again": True})
-
-
-def set_own_mails(actor: Actor, user: User, *, wanted: bool) -> None:
-    """Let a person stop their own mails, or have them again."""
-    with transaction.atomic():
-        recipient, _ = Recipient.objects.get_or_create(
-            user=user, kind=RecipientKind.PERSON, defaults={"name": user.get_username()[:100]}
-        )
-        Recipient.objects.filter(pk=recipient.pk).update(is_stopped=not wanted)
-        _record(actor, "account.mails", "person", user.pk, user.get_username(), after={"mails": wanted})
+        _record(actor, MANAGE, message, after={"again": True})
 
 
 def _rule_document(rule: Rule) -> dict[str, object]:
@@ -176,12 +140,11 @@ def _rule_document(rule: Rule) -> dict[str, object]:
 def _record(
     actor: Actor,
     verb: str,
-    what: str,
-    pk: int,
-    label: str,
+    thing: Alert | Rule | Recipient | Message,
     *,
     before: dict[str, object] | None = None,
     after: dict[str, object] | None = None,
 ) -> None:
-    plain = {key: value.isoformat() if isinstance(value, datetime) else value for key, value in (after or {}).items()}
-    record(actor, verb, target_type=what, target_id=str(pk), target_label=label, before=before, after=plain)
+    label = thing.subject or thing.shown_address if isinstance(thing, Message) else str(thing)
+    kind = str(thing._meta.model_name)
+    record(actor, verb, target_type=kind, target_id=str(thing.pk), target_label=label, before=before, after=after)

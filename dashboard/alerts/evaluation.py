@@ -5,8 +5,8 @@ that names what it found, and a message is queued once. Nothing is sent here.
 """
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
@@ -15,7 +15,7 @@ from django.db.models import F, Q
 from dashboard.alerts import outbox
 from dashboard.alerts.matching import ProblemGroup, groups_of
 from dashboard.alerts.models import Alert, AlertState, Member, Message, MessageState, Rule
-from dashboard.alerts.problems import SEVERITIES, Problem, ProblemReport, look, worst
+from dashboard.alerts.problems import SEVERITIES, Problem, ProblemReport, look
 
 SETTLES_AFTER = timedelta(minutes=5)
 """An alert is over when none of its problems was seen for this long: what flickers is one alert."""
@@ -27,39 +27,29 @@ MOST_NAMED = 5
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class EvaluationCounts:
-    """What one evaluation did, in numbers; `failed` are the kinds whose source raised."""
-
-    opened: int
-    resolved: int
-    reminded: int
-    escalated: int
-    failed: dict[str, str]
-
-
-def evaluate(now: datetime) -> EvaluationCounts:
+def evaluate(now: datetime) -> None:
     """Compare what is wrong with what is open, and queue what people are to be told."""
     seen = look(now)
     for kind, reason in seen.failed.items():
         logger.error("What is wrong of the kind %s could not be read: %s", kind, reason)
-    rules = list(Rule.objects.all())
-    groups = groups_of(seen.problems, rules)
-    opened = sum(_open_or_refresh(group, now) for group in groups)
-    resolved = _settle(groups, seen, now)
+    groups = groups_of(seen.problems, list(Rule.objects.all()))
+    for group in groups:
+        _open_or_refresh(group, now)
+    _settle(groups, seen, now)
     _end_acknowledgements(now)
-    return EvaluationCounts(opened, resolved, _remind(now), _escalate(now), dict(seen.failed))
+    _remind(now)
+    _escalate(now)
 
 
-def _open_or_refresh(group: ProblemGroup, now: datetime) -> bool:
+def _open_or_refresh(group: ProblemGroup, now: datetime) -> None:
     alert = Alert.objects.filter(rule=group.rule, cause=group.cause, resolved_at=None).first()
     if alert is None:
-        return _open(group, now)
-    _refresh(alert, group, now)
-    return False
+        _open(group, now)
+    else:
+        _refresh(alert, group, now)
 
 
-def _open(group: ProblemGroup, now: datetime) -> bool:
+def _open(group: ProblemGroup, now: datetime) -> None:
     before = Alert.objects.filter(rule=group.rule, cause=group.cause, resolved_at__gte=now - RETURNS_WITHIN).first()
     first = group.first
     alert = Alert(
@@ -74,19 +64,15 @@ def _open(group: ProblemGroup, now: datetime) -> bool:
         returned_from=before,
         **_texts(group, now),
     )
-    try:
-        with transaction.atomic():
-            alert.save(force_insert=True)
-            Member.objects.bulk_create([_member(alert, problem) for problem in group.problems], batch_size=500)
-            outbox.queue(alert, Message.Reason.OPENED, 1, now)
-    except IntegrityError:  # another look was faster
-        return False
-    return True
+    with suppress(IntegrityError), transaction.atomic():  # another look may be faster
+        alert.save(force_insert=True)
+        Member.objects.bulk_create([_member(alert, problem) for problem in group.problems], batch_size=500)
+        outbox.queue(alert, Message.Reason.OPENED, 1, now)
 
 
 def _refresh(alert: Alert, group: ProblemGroup, now: datetime) -> None:
     """Bring texts and members up to date; worse than it was is told at once."""
-    is_worse = SEVERITIES.index(group.severity) > SEVERITIES.index(worst([alert.severity]))
+    is_worse = SEVERITIES.index(group.severity) > SEVERITIES.index(alert.severity)
     with transaction.atomic():
         changed = Alert.objects.filter(pk=alert.pk, resolved_at=None).update(quiet_since=None, **_texts(group, now))
         if not changed:
@@ -110,85 +96,63 @@ def _refresh_members(alert: Alert, problems: Sequence[Problem], now: datetime) -
             alert.members.filter(key__in=keys[start : start + 500]).update(gone_at=gone_at)
 
 
-def _settle(groups: Sequence[ProblemGroup], seen: ProblemReport, now: datetime) -> int:
-    """End the alerts whose problems are gone for long enough; returns how many. A source that failed ends none."""
+def _settle(groups: Sequence[ProblemGroup], seen: ProblemReport, now: datetime) -> None:
+    """End the alerts whose problems are gone for long enough. A source that failed ends none."""
     present = {(group.rule.pk, group.cause) for group in groups}
-    ended = 0
     for alert in Alert.objects.filter(resolved_at=None).exclude(kind__in=seen.failed):
         if (alert.rule_id, alert.cause) in present:
             continue
         if alert.quiet_since is None:
             Alert.objects.filter(pk=alert.pk, quiet_since=None, resolved_at=None).update(quiet_since=now)
         elif now - alert.quiet_since >= SETTLES_AFTER:
-            ended += _resolve(alert, now)
-    return ended
+            _resolve(alert, now)
 
 
-def _resolve(alert: Alert, now: datetime) -> bool:
+def _resolve(alert: Alert, now: datetime) -> None:
+    as_seen = Q(resolved_at=None, quiet_since=alert.quiet_since)
     with transaction.atomic():
-        won = Alert.objects.filter(pk=alert.pk, resolved_at=None, quiet_since=alert.quiet_since).update(
-            state=AlertState.RESOLVED, resolved_at=now
-        )
-        if won:
-            alert.members.filter(gone_at=None).update(gone_at=now)
-            # Who has not heard of it yet need not hear of it any more.
-            waiting = alert.messages.filter(state=MessageState.WAITING, folded=None)
-            waiting.update(state=MessageState.DROPPED, finished_at=now, error="It was over before this was due.")
-            alert.refresh_from_db()
-            outbox.queue(alert, Message.Reason.RESOLVED, 1, now)
-    return bool(won)
+        if not Alert.objects.filter(as_seen, pk=alert.pk).update(state=AlertState.RESOLVED, resolved_at=now):
+            return
+        alert.members.filter(gone_at=None).update(gone_at=now)
+        # Who has not heard of it yet need not hear of it any more.
+        waiting = alert.messages.filter(state=MessageState.WAITING, folded=None)
+        waiting.update(state=MessageState.DROPPED, finished_at=now, error="It was over before this was due.")
+        alert.refresh_from_db()
+        outbox.queue(alert, Message.Reason.RESOLVED, 1, now)
 
 
 def _end_acknowledgements(now: datetime) -> None:
     """An acknowledgement that has ended leaves its alert open, and due for a reminder."""
     over = Q(state=AlertState.ACKNOWLEDGED, acknowledged_until__lte=now, resolved_at=None)
     for alert in Alert.objects.filter(over):
-        with transaction.atomic():
-            until = alert.acknowledged_until
-            won = Alert.objects.filter(over, pk=alert.pk, acknowledged_until=until).update(
-                state=AlertState.OPEN, told_at=now, unattended_since=now, reminders=F("reminders") + 1
-            )
-            if won:
-                alert.refresh_from_db()
-                outbox.queue(alert, Message.Reason.REMINDER, alert.reminders, now)
+        as_seen = over & Q(acknowledged_until=alert.acknowledged_until)
+        again = {"reminders": F("reminders") + 1, "state": AlertState.OPEN, "unattended_since": now}
+        _tell_once(alert, as_seen, Message.Reason.REMINDER, now, again)
 
 
-def _remind(now: datetime) -> int:
-    """Remind of what is open, is still seen and was last told of a rule's `remind_hours` ago; returns of how many."""
-    told = 0
+def _remind(now: datetime) -> None:
+    """Remind of what is open, is still seen and was last told of a rule's `remind_hours` ago."""
     open_alerts = Alert.objects.filter(state=AlertState.OPEN, quiet_since=None, rule__remind_hours__gt=0)
     for alert in open_alerts.select_related("rule"):
-        if alert.rule is None or now - alert.told_at < timedelta(hours=alert.rule.remind_hours):
-            continue
-        with transaction.atomic():
-            won = Alert.objects.filter(pk=alert.pk, state=AlertState.OPEN, told_at=alert.told_at).update(
-                told_at=now, reminders=F("reminders") + 1
-            )
-            if won:
-                alert.refresh_from_db()
-                outbox.queue(alert, Message.Reason.REMINDER, alert.reminders, now)
-        told += won
-    return told
+        if alert.rule and now - alert.told_at >= timedelta(hours=alert.rule.remind_hours):
+            as_seen = Q(state=AlertState.OPEN, told_at=alert.told_at)
+            _tell_once(alert, as_seen, Message.Reason.REMINDER, now, {"reminders": F("reminders") + 1})
 
 
-def _escalate(now: datetime) -> int:
-    """Tell others of what nobody has taken up for a rule's `escalate_hours`; returns of how many. Once an alert."""
-    told = 0
-    waiting = Alert.objects.filter(
-        state=AlertState.OPEN, escalated_at=None, quiet_since=None, rule__escalate_hours__gt=0
-    )
-    for alert in waiting.select_related("rule"):
-        if alert.rule is None or now - alert.unattended_since < timedelta(hours=alert.rule.escalate_hours):
-            continue
-        with transaction.atomic():
-            won = Alert.objects.filter(pk=alert.pk, state=AlertState.OPEN, escalated_at=None).update(
-                escalated_at=now, told_at=now
-            )
-            if won:
-                alert.refresh_from_db()
-                outbox.queue(alert, Message.Reason.ESCALATED, 1, now)
-        told += won
-    return told
+def _escalate(now: datetime) -> None:
+    """Tell others of what nobody has taken up for a rule's `escalate_hours`. Once an alert."""
+    waiting = Q(state=AlertState.OPEN, escalated_at=None)
+    for alert in Alert.objects.filter(waiting, quiet_since=None, rule__escalate_hours__gt=0).select_related("rule"):
+        if alert.rule and now - alert.unattended_since >= timedelta(hours=alert.rule.escalate_hours):
+            _tell_once(alert, waiting, Message.Reason.ESCALATED, now, {"escalated_at": now})
+
+
+def _tell_once(alert: Alert, as_seen: Q, reason: Message.Reason, now: datetime, changes: Mapping[str, object]) -> None:
+    """Change the alert and queue what tells of it, unless another look was faster: it is no more `as_seen` then."""
+    with transaction.atomic():
+        if Alert.objects.filter(as_seen, pk=alert.pk).update(told_at=now, **changes):
+            alert.refresh_from_db()
+            outbox.queue(alert, reason, alert.reminders if reason is Message.Reason.REMINDER else 1, now)
 
 
 def _texts(group: ProblemGroup, now: datetime) -> dict[str, object]:
@@ -202,7 +166,7 @@ def _texts(group: ProblemGroup, now: datetime) -> dict[str, object]:
         "next_step": group.next_step[:400],
         "subjects": [[problem.subject, problem.path.partition("#")[0]] for problem in group.problems[:MOST_NAMED]],
         "meaning": first.meaning,
-        "advice": first.advice,
+        "advice": first.advice or first.next_step,
         "warning": first.warning,
         "facts": [list(fact) for fact in first.facts],
         "path": first.path[:400] if is_one else "",

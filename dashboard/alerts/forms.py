@@ -8,9 +8,8 @@ from django.contrib.auth.models import User
 from django.core.validators import validate_email
 from django.utils import timezone
 
-from dashboard.alerts.actions import RuleValues
 from dashboard.alerts.models import Recipient, RecipientKind, Rule
-from dashboard.alerts.problems import SEVERITIES, ProblemKind, kind_named, kinds
+from dashboard.alerts.problems import SEVERITIES, ProblemKind
 from dashboard.alerts.webhook import NotAllowedThere, check_url
 from dashboard.connections.models import Connection
 
@@ -34,27 +33,22 @@ class AcknowledgeForm(forms.Form):
         return timezone.now() + timedelta(hours=int(self.cleaned_data["hours"]))
 
 
-class RuleForm(forms.Form):
+class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic at run time
     """A rule of one kind."""
 
-    threshold = forms.FloatField()
     least_severity = forms.ChoiceField(choices=[(severity, severity) for severity in SEVERITIES], widget=_SELECT)
-    is_enabled = forms.BooleanField(required=False)
     remind_hours = forms.IntegerField(min_value=0, max_value=MOST_HOURS)
     escalate_hours = forms.IntegerField(min_value=0, max_value=MOST_HOURS)
-    quiet_from = forms.TimeField(required=False)
-    quiet_until = forms.TimeField(required=False)
     connection = forms.ModelChoiceField(
         Connection.objects.all(), required=False, empty_label="Every connection", widget=_SELECT
     )
-    uri_prefix = forms.CharField(required=False, max_length=1100)
-    plan = forms.CharField(required=False, max_length=64)
-    recipients = forms.ModelMultipleChoiceField(
-        Recipient.objects.all(), required=False, widget=forms.CheckboxSelectMultiple
-    )
-    escalate_to = forms.ModelMultipleChoiceField(
-        Recipient.objects.all(), required=False, widget=forms.CheckboxSelectMultiple
-    )
+
+    class Meta:
+        model = Rule
+        fields = ["threshold", "least_severity", "is_enabled", "remind_hours", "escalate_hours", "quiet_from",
+                  "quiet_until", "connection", "prefix", "plan", "recipients", "escalate_to"]  # fmt: skip
+        widgets = {"recipients": forms.CheckboxSelectMultiple, "escalate_to": forms.CheckboxSelectMultiple}
+        error_messages = {"name": {"unique": "There is a rule of this name already."}}
 
     def __init__(self, *args: Any, kind: ProblemKind, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -67,8 +61,8 @@ class RuleForm(forms.Form):
             raise forms.ValidationError(f"{threshold:g} makes no sense here: write {least} to {most} {self.kind.unit}.")
         return threshold
 
-    def clean_uri_prefix(self) -> str:
-        prefix = str(self.cleaned_data["uri_prefix"]).strip()
+    def clean_prefix(self) -> str:
+        prefix = str(self.cleaned_data["prefix"])
         if prefix and not prefix.startswith("s3a://"):
             raise forms.ValidationError("Write the prefix as s3a://bucket/path/.")
         return prefix
@@ -81,60 +75,38 @@ class RuleForm(forms.Form):
             raise forms.ValidationError("Say whom to tell when nobody takes it up.")
         return cleaned
 
-    def rule_values(self) -> RuleValues:
-        data = self.cleaned_data
-        return RuleValues(
-            threshold=data["threshold"],
-            least_severity=data["least_severity"],
-            is_enabled=data["is_enabled"],
-            remind_hours=data["remind_hours"],
-            escalate_hours=data["escalate_hours"],
-            quiet_from=data["quiet_from"],
-            quiet_until=data["quiet_until"],
-            recipients=tuple(recipient.pk for recipient in data["recipients"]),
-            escalate_to=tuple(recipient.pk for recipient in data["escalate_to"]),
-            connection=data["connection"],
-            prefix=data["uri_prefix"],
-            plan=data["plan"].strip(),
-        )
-
 
 class NewRuleForm(RuleForm):
     """A narrower rule beside the default one of its kind."""
 
-    name = forms.CharField(max_length=100)
-
-    def clean_name(self) -> str:
-        name = str(self.cleaned_data["name"]).strip()
-        if Rule.objects.filter(name=name).exists():
-            raise forms.ValidationError(f"There is a rule called {name} already.")
-        return name
+    class Meta(RuleForm.Meta):
+        fields = ["name", *RuleForm.Meta.fields]
 
     def clean(self) -> dict[str, object]:
         cleaned = super().clean()
-        if not (cleaned.get("connection") or cleaned.get("uri_prefix") or cleaned.get("plan")):
+        if not (cleaned.get("connection") or cleaned.get("prefix") or cleaned.get("plan")):
             raise forms.ValidationError("Say where it holds: a connection, a prefix or a plan.")
         return cleaned
 
 
-class RecipientForm(forms.Form):
+class RecipientForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic at run time
     """Somebody or something to be told."""
 
-    name = forms.CharField(max_length=100)
     kind = forms.ChoiceField(choices=RecipientKind.choices, widget=_SELECT)
     user = forms.ModelChoiceField(
         User.objects.filter(is_active=True).order_by("username"), required=False, widget=_SELECT
     )
-    address = forms.CharField(
-        required=False,
-        max_length=500,
-        help_text="Not for a person. A webhook's origin has to be listed in LEVEE_WEBHOOK_ORIGINS.",
-    )
     digest = forms.ChoiceField(choices=Recipient.Digest.choices, required=False, widget=_SELECT)
+
+    class Meta:
+        model = Recipient
+        fields = ["name", "kind", "user", "address", "digest"]
+        help_texts = {"address": "Not for a person. A webhook's origin has to be listed in LEVEE_WEBHOOK_ORIGINS."}
+        error_messages = {"name": {"unique": "There is a recipient of this name already."}}
 
     def clean(self) -> dict[str, object]:
         cleaned = super().clean() or {}
-        kind, address = cleaned.get("kind"), str(cleaned.get("address") or "").strip()
+        kind, address = cleaned.get("kind"), cleaned.get("address", "")
         if kind == RecipientKind.PERSON:
             if cleaned.get("user") is None:
                 self.add_error("user", "Say which person.")
@@ -146,19 +118,14 @@ class RecipientForm(forms.Form):
         return {**cleaned, "address": address, "digest": cleaned.get("digest") or Recipient.Digest.NEVER}
 
 
-def rule_kind(name: str) -> ProblemKind | None:
-    """Return a kind that a rule may be of."""
-    return kind_named(name) if name in {kind.name for kind in kinds()} else None
-
-
-def _check_mail_address(form: forms.Form, address: str) -> None:
+def _check_mail_address(form: RecipientForm, address: str) -> None:
     try:
         validate_email(address)
     except forms.ValidationError:
         form.add_error("address", "This is no mail address: write somebody@example.com.")
 
 
-def _check_webhook(form: forms.Form, address: str) -> None:
+def _check_webhook(form: RecipientForm, address: str) -> None:
     try:
         check_url(address)
     except NotAllowedThere as error:

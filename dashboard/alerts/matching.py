@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.alerts.models import Rule
-from dashboard.alerts.problems import SEVERITIES, Problem, ProblemSeverity, kind_named, kinds, unique, worst
+from dashboard.alerts.problems import SEVERITIES, Problem, ProblemSeverity, kind_named, kinds
 
 LONGEST_CAUSE = 200
 
@@ -28,7 +28,7 @@ class ProblemGroup:
 
     @property
     def severity(self) -> ProblemSeverity:
-        return worst(problem.severity for problem in self.problems)
+        return max((problem.severity for problem in self.problems), key=SEVERITIES.index)
 
     @property
     def first(self) -> Problem:
@@ -69,10 +69,16 @@ def listed(names: Sequence[str], most: int = 3) -> str:
 
 
 def groups_of(problems: Iterable[Problem], rules: Sequence[Rule]) -> list[ProblemGroup]:
-    """Give each problem to the narrowest rule of its kind, leave out what stays below it, and group the rest."""
+    """Give each problem to the narrowest rule of its kind, leave out what stays below it, and group the rest.
+
+    Of two problems with one key the first counts.
+    """
     grouped: dict[tuple[int, str], list[Problem]] = defaultdict(list)
     by_pk = {rule.pk: rule for rule in rules}
-    for problem in unique(problems):
+    by_key: dict[str, Problem] = {}
+    for problem in problems:
+        by_key.setdefault(problem.key, problem)
+    for problem in by_key.values():
         rule = rule_for(problem, rules)
         if rule is not None and is_told(problem, rule):
             grouped[rule.pk, problem.cause[:LONGEST_CAUSE]].append(problem)
@@ -100,12 +106,8 @@ def covers(rule: Rule, problem: Problem) -> bool:
 def is_told(problem: Problem, rule: Rule) -> bool:
     """Say whether it is bad enough for the rule."""
     kind = kind_named(problem.kind)
-    grave = SEVERITIES.index(problem.severity) >= SEVERITIES.index(_severity(rule.least_severity))
+    grave = SEVERITIES.index(problem.severity) >= SEVERITIES.index(rule.least_severity)
     return rule.is_enabled and kind is not None and grave and kind.reaches(problem.measure, rule.threshold)
-
-
-def _severity(word: str) -> ProblemSeverity:
-    return next((severity for severity in SEVERITIES if severity == word), "info")
 
 
 def _worst_first(problem: Problem) -> tuple[int, float, str]:

@@ -4,14 +4,14 @@ The dead man's switch: while all of that is well, a URL is called; who listens t
 """
 
 import logging
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+import urllib3
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q
 from django.urls import reverse
+from urllib3.exceptions import HTTPError
 
 from dashboard.accounts.door import PASSWORD_ACTS
 from dashboard.alerts.matching import is_told, rule_for
@@ -28,7 +28,6 @@ JOB = ProblemKind("job-failed", "A job that somebody asked for has failed", "cou
 SIGN_IN = ProblemKind("sign-in-refused", "Passwords are guessed", "count", threshold=10, least=1, most=100_000)
 KINDS = (WORKER, QUEUE, MAIL, JOB, SIGN_IN)
 
-NEVER = timedelta(days=365)
 WAITS_TOO_LONG = timedelta(minutes=2)
 FAILED_WITHIN = timedelta(hours=24)
 REFUSED_WITHIN = timedelta(hours=1)
@@ -66,9 +65,8 @@ def silent_workers(now: datetime) -> Iterator[Problem]:
             headline=f"The worker of the queue {queue} does not answer.",
             since=since,
             subject=queue,
-            next_step=f"Look whether worker-{queue} runs, and at its log.",
+            next_step=f"Look whether worker-{queue} runs, and at its log; start it again.",
             meaning="What this queue carries waits: looks at the lake, jobs that people asked for, or mails.",
-            advice=f"Look whether worker-{queue} runs, and at its log; start it again.",
             facts=(("Queue", queue),),
             path=reverse("jobs"),
             link="See the jobs",
@@ -90,7 +88,6 @@ def long_queues(now: datetime) -> Iterator[Problem]:
             since=oldest,
             next_step="Look which queue they wait in; start more workers for it.",
             meaning="Work arrives faster than the workers do it, or a worker stands still.",
-            advice="Look which queue they wait in; start more workers for it.",
             path=reverse("jobs"),
             link="See what waits",
         )
@@ -109,9 +106,8 @@ def stuck_messages(now: datetime) -> Iterator[Problem]:
             measure=(now - oldest.created_at).total_seconds() / 60,
             headline=f"{waiting.count():,} messages cannot be sent.",
             since=oldest.created_at,
-            next_step="Check LEVEE_SMTP_URL and the server behind it.",
+            next_step="Look at the log of messages; check LEVEE_SMTP_URL and the server behind it.",
             meaning=oldest.error or "No channel is set up for them.",
-            advice="Look at the log of messages; check LEVEE_SMTP_URL and the server behind it.",
             path=reverse("alert-messages"),
             link="See the messages",
         )
@@ -143,7 +139,6 @@ def failed_jobs(now: datetime) -> Iterator[Problem]:
             code=job.error_code,
             next_step="Read its log, mend the cause, and ask for it again.",
             meaning=job.error_text or job.message,
-            advice="Read its log, mend the cause, and ask for it again.",
             facts=(("Job", str(job.pk)), ("Asked for by", job.requested_by_name), ("About", job.target_label)),
             path=reverse("job", args=[job.pk]),
             link="See the job",
@@ -202,22 +197,16 @@ def own_troubles(now: datetime) -> list[str]:
     return broken + [problem.headline for problem in seen.problems if problem.kind in OWN_KINDS and is_grave(problem)]
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *args: object, **kwargs: object) -> None:
-        return None
-
-
 def _call(url: str) -> bool:
     if not url.lower().startswith(("http://", "https://")):
         logger.warning("LEVEE_DEAD_MAN_URL begins with neither http:// nor https://: it is not called.")
         return False
-    opener = urllib.request.build_opener(_NoRedirects)
     try:
-        with opener.open(url, timeout=TIMEOUT_SECONDS) as answer:
-            return 200 <= int(answer.status) < 300
-    except (urllib.error.URLError, OSError, ValueError) as error:
+        answer = urllib3.request("GET", url, redirect=False, retries=False, timeout=TIMEOUT_SECONDS)
+    except HTTPError as error:
         logger.warning("The dead man's URL could not be called: %s", type(error).__name__)
         return False
+    return 200 <= answer.status < 300
 
 
 register_source("levee", own_problems, *KINDS)

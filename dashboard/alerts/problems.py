@@ -3,7 +3,7 @@
 Apps name the modules that register kinds and sources, so that alerts know neither tables nor backups.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -55,9 +55,9 @@ class Problem:
     """Something that is wrong now. `key` is the same for as long as it lasts; problems of one `cause` share an alert.
 
     `title` is the sort of trouble in a few words (empty: those of the kind) and `subject` what it is about, such as the
-    name of a table; `code` is the finding's. `headline`, `meaning` and `advice` are plain sentences. `path` is the
-    console's page on which the first step is taken, and `link` what its button says. `uri` and `plan` are what scopes
-    are compared with; `since` (UTC) is when it began, as far as known.
+    name of a table; `code` is the finding's. `headline`, `meaning` and `advice` (empty: that is `next_step`) are plain
+    sentences. `path` is the console's page on which the first step is taken, and `link` what its button says. `uri` and
+    `plan` are what scopes are compared with; `since` (UTC) is when it began, as far as known.
     """
 
     kind: str
@@ -130,18 +130,3 @@ def look(now: datetime) -> ProblemReport:
         except Exception as error:  # noqa: BLE001 - a broken source must not silence the others
             failed.update(dict.fromkeys(kind_names, f"{type(error).__name__}: {error}"))
     return ProblemReport(tuple(problems), failed)
-
-
-def worst(severities: Iterable[str]) -> ProblemSeverity:
-    """Return the worst of some severities, info of none."""
-    present = set(severities)
-    return next((severity for severity in reversed(SEVERITIES) if severity in present), "info")
-
-
-def unique(problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield each problem once; of two with one key the first counts."""
-    seen: set[str] = set()
-    for problem in problems:
-        if problem.key not in seen:
-            seen.add(problem.key)
-            yield problem

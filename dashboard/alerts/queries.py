@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from dashboard.alerts.models import Alert, AlertState, Member, Message, Recipient, Rule
 from dashboard.alerts.problems import kind_named
+from dashboard.commands import document_of
 from dashboard.web.navigation import NavCount
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 
@@ -117,25 +118,4 @@ class AlertJson(TypedDict):
 
 def as_document(alert: Alert) -> AlertJson:
     """Return an alert as the command prints it."""
-    return {
-        "id": alert.pk,
-        "kind": alert.kind,
-        "state": alert.state,
-        "severity": alert.severity,
-        "title": alert.title,
-        "code": alert.code,
-        "headline": alert.headline,
-        "next_step": alert.next_step,
-        "count": alert.count,
-        "connection": alert.connection.name if alert.connection else None,
-        "since": alert.since,
-        "opened_at": alert.opened_at,
-        "resolved_at": alert.resolved_at,
-        "acknowledged_by": alert.acknowledged_by,
-        "acknowledged_until": alert.acknowledged_until,
-        "reason": alert.reason,
-    }
-
-
-def lasted(alert: Alert, now: datetime) -> Any:
-    return (alert.resolved_at or now) - alert.since
+    return document_of(AlertJson, alert, connection=alert.connection.name if alert.connection else None)

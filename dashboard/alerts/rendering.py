@@ -1,6 +1,5 @@
 """What a message says: subject, plain text and HTML, made at the moment it is sent."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
@@ -15,7 +14,7 @@ SHOWN_ALERTS = 50
 LONGEST_SUBJECT = 89
 _TONES = {"critical": "#b0241c", "warning": "#8a5a00", "info": "#42484e", "resolved": "#1f6b3a"}
 _MARKS = {"critical": "✕", "warning": "!", "info": "i", "resolved": "✓"}
-_PREFIXES = {
+_PREFIXES: dict[str, str] = {
     Message.Reason.OPENED: "",
     Message.Reason.WORSE: "Worse: ",
     Message.Reason.REMINDER: "Still: ",
@@ -23,36 +22,6 @@ _PREFIXES = {
     Message.Reason.RESOLVED: "Resolved: ",
 }
 TEST_SENTENCE = "This is a test of Levee's mails. It arrived: nothing has to be done."
-
-
-@dataclass(frozen=True)
-class Content:
-    """What the two templates show of an alert."""
-
-    alert: Alert
-    status: str
-    tone: str
-    mark: str
-    prefix: str
-    place: str
-    members: tuple[str, ...]
-    more: int
-    url: str
-    alert_url: str
-    stop_url: str
-    remind: str
-
-    @property
-    def advice(self) -> str:
-        return "" if self.alert.is_resolved else self.alert.advice
-
-    @property
-    def next_step(self) -> str:
-        return "" if self.alert.is_resolved else self.alert.next_step
-
-    @property
-    def warning(self) -> str:
-        return "" if self.alert.is_resolved else self.alert.warning
 
 
 def render(message: Message, now: datetime) -> None:
@@ -70,40 +39,40 @@ def render(message: Message, now: datetime) -> None:
             told[one.alert] = one.reason
     worst_first = sorted(told, key=lambda alert: (alert.is_resolved, alert.rank, alert.since, alert.pk))
     contents = [content_of(alert, told[alert], now) for alert in worst_first[:SHOWN_ALERTS]]
-    first = contents[0]
-    head = f"[Levee] {look_of(first.alert.severity).word}: "
+    first = worst_first[0]
+    head = f"[Levee] {look_of(first.severity).word}: "
     if len(told) == 1:
-        message.subject = shortened(f"{head}{first.prefix}{first.alert.name}", LONGEST_SUBJECT)
-        message.text = render_to_string("alerts/mail.txt", {"mail": first})
-        message.html = render_to_string("alerts/mail.html", {"mail": first})
+        message.subject = shortened(f"{head}{contents[0]['prefix']}{first.name}", LONGEST_SUBJECT)
+        message.text = render_to_string("alerts/mail.txt", {"mail": contents[0]})
+        message.html = render_to_string("alerts/mail.html", {"mail": contents[0]})
         return
-    message.subject = shortened(f"{head}{len(told):,} alerts, first: {first.alert.name}", LONGEST_SUBJECT)
+    message.subject = shortened(f"{head}{len(told):,} alerts, first: {first.name}", LONGEST_SUBJECT)
     more, url = len(told) - len(contents), f"{settings.PUBLIC_URL}/alerts/"
     several = {"mails": contents, "count": len(told), "more": more, "alerts_url": url}
     message.text = render_to_string("alerts/several.txt", several)
     message.html = render_to_string("alerts/several.html", several)
 
 
-def content_of(alert: Alert, reason: str, now: datetime) -> Content:
-    """Return what a message about the alert shows now."""
+def content_of(alert: Alert, reason: str, now: datetime) -> dict[str, object]:
+    """Return what the templates of mails show of an alert now; of one that is over nothing is to be done."""
     look = "resolved" if alert.is_resolved else alert.severity
-    headlines = alert.members.values_list("headline", flat=True)[:SHOWN_MEMBERS]
-    shown = tuple(headlines) if alert.count > 1 else ()
+    members = alert.members.values_list("headline", flat=True)[:SHOWN_MEMBERS] if alert.count > 1 else ()
     hours = alert.rule.remind_hours if alert.rule else 0
-    return Content(
-        alert=alert,
-        status=status_line(alert, now),
-        tone=_TONES.get(look, _TONES["info"]),
-        mark=_MARKS.get(look, "i"),
-        prefix=_PREFIXES.get(Message.Reason(reason), ""),
-        place=f"{alert.connection.name}, {alert.connection.region}" if alert.connection else "",
-        members=shown,
-        more=max(alert.count - len(shown), 0) if shown else 0,
-        url=f"{settings.PUBLIC_URL}{alert.path or f'/alerts/{alert.pk}/'}",
-        alert_url=f"{settings.PUBLIC_URL}/alerts/{alert.pk}/",
-        stop_url=f"{settings.PUBLIC_URL}/me/alerts/",
-        remind=f"One reminder every {hours} hours while it is open, one mail when it is over." if hours else "",
-    )
+    todo = {name: "" if alert.is_resolved else getattr(alert, name) for name in ("advice", "next_step", "warning")}
+    return todo | {
+        "alert": alert,
+        "status": status_line(alert, now),
+        "tone": _TONES[look],
+        "mark": _MARKS[look],
+        "prefix": _PREFIXES.get(reason, ""),
+        "place": f"{alert.connection.name}, {alert.connection.region}" if alert.connection else "",
+        "members": tuple(members),
+        "more": max(alert.count - len(members), 0) if members else 0,
+        "url": f"{settings.PUBLIC_URL}{alert.path or f'/alerts/{alert.pk}/'}",
+        "alert_url": f"{settings.PUBLIC_URL}/alerts/{alert.pk}/",
+        "stop_url": f"{settings.PUBLIC_URL}/me/alerts/",
+        "remind": f"One reminder every {hours} hours while it is open, one mail when it is over." if hours else "",
+    }
 
 
 def status_line(alert: Alert, now: datetime) -> str:

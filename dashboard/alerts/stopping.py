@@ -1,4 +1,5 @@
-"""Stopping mails by the link in a mail: signed for one address, so that it needs no sign-in and stops nobody else's."""
+"""Stopping mails: one's own, or by the link in a mail, which is signed for one address, so that it needs no sign-in and
+stops nobody else's."""
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -28,15 +29,21 @@ def address_of(token: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
+def set_own_mails(actor: Actor, user: User, *, wanted: bool) -> None:
+    """Let a person stop their own mails, or have them again."""
+    with transaction.atomic():
+        _set_stopped(user, not wanted)
+        name = user.get_username()
+        after = {"mails": wanted}
+        record(actor, "account.mails", target_type="person", target_id=str(user.pk), target_label=name, after=after)
+
+
 def stop_mails(actor: Actor, address: str) -> bool:
     """Stop mails to an address: of the recipients that have it, and of the people. False: nobody has it any more."""
     with transaction.atomic():
         stopped = Recipient.objects.filter(kind=RecipientKind.ADDRESS, address__iexact=address).update(is_stopped=True)
         for user in User.objects.filter(email__iexact=address):
-            recipient, _ = Recipient.objects.get_or_create(
-                user=user, kind=RecipientKind.PERSON, defaults={"name": user.get_username()[:100]}
-            )
-            stopped += Recipient.objects.filter(pk=recipient.pk).update(is_stopped=True)
+            stopped += _set_stopped(user, True)
         if not stopped and Message.objects.filter(channel=MAIL, address__iexact=address).exists():
             # Named by a plan, and by no list of its own: from now on by one that says no.
             Recipient.objects.create(
@@ -46,3 +53,10 @@ def stop_mails(actor: Actor, address: str) -> bool:
         if stopped:
             record(actor, "account.mails", target_type="address", target_label=address, after={"mails": False})
     return bool(stopped)
+
+
+def _set_stopped(user: User, is_stopped: bool) -> int:
+    recipient, _ = Recipient.objects.get_or_create(
+        user=user, kind=RecipientKind.PERSON, defaults={"name": user.get_username()[:100]}
+    )
+    return Recipient.objects.filter(pk=recipient.pk).update(is_stopped=is_stopped)

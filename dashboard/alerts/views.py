@@ -17,7 +17,7 @@ from dashboard.accounts.scope import current_connection, seen
 from dashboard.accounts.sessions import person_of
 from dashboard.alerts import actions, queries, stopping
 from dashboard.alerts.channels import transports
-from dashboard.alerts.forms import AcknowledgeForm, NewRuleForm, RecipientForm, RuleForm, rule_kind
+from dashboard.alerts.forms import AcknowledgeForm, NewRuleForm, RecipientForm, RuleForm
 from dashboard.alerts.models import Alert, AlertState, Message, MessageState, Recipient, Rule
 from dashboard.alerts.problems import SEVERITIES, ProblemKind, kind_named
 from dashboard.web.paging import choose_size
@@ -108,7 +108,7 @@ def alert(request: HttpRequest, alert_id: int) -> HttpResponse:
         "told": found.messages.select_related("recipient").order_by("pk"),
         "form": form,
         "can_acknowledge": actor.may(actions.ACKNOWLEDGE, found.connection),
-        "lasted": queries.lasted(found, timezone.now()),
+        "lasted": (found.resolved_at or timezone.now()) - found.since,
     }
     return render(request, "alerts/detail.html", context, status=400 if form.errors else 200)
 
@@ -177,7 +177,7 @@ def own_mails(request: HttpRequest) -> HttpResponse:
     """Let a person stop their own mails. Context of `alerts/own.html`: `wanted`, `address`, `told` (Message)."""
     user = person_of(request)
     if request.method == "POST":
-        actions.set_own_mails(Actor.from_request(request), user, wanted=request.POST.get("mails") == "on")
+        stopping.set_own_mails(Actor.from_request(request), user, wanted=request.POST.get("mails") == "on")
         messages.success(request, "Kept.")
         return redirect("own-mails")
     stopped = Recipient.objects.filter(user=user, is_stopped=True).exists()
@@ -201,9 +201,9 @@ def rule(request: HttpRequest, pk: int) -> HttpResponse:
     kind = kind_named(found.kind)
     if kind is None:
         raise Http404
-    form = RuleForm(request.POST if request.method == "POST" else None, kind=kind, initial=_as_initial(found))
-    if request.method == "POST" and form.is_valid():
-        actions.save_rule(Actor.from_request(request), found, form.rule_values())
+    form = RuleForm(request.POST or None, kind=kind, instance=found)
+    if form.is_valid():
+        actions.save_rule(Actor.from_request(request), form)
         messages.success(request, f"{found.name} is changed.")
         return redirect("alert-rules")
     return _rule_page(request, form, kind, found)
@@ -212,16 +212,14 @@ def rule(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_rule(request: HttpRequest, kind: str) -> HttpResponse:
     """Add a narrower rule of a kind. Context of `alerts/rule.html`: as above, `rule` is None."""
-    known = rule_kind(kind)
+    known = kind_named(kind)
     if known is None:
         raise Http404
     require_manager(request)
-    initial = {"threshold": known.threshold, "least_severity": "warning", "is_enabled": True, "remind_hours": 4,
-               "escalate_hours": 0}  # fmt: skip
-    form = NewRuleForm(request.POST if request.method == "POST" else None, kind=known, initial=initial)
-    if request.method == "POST" and form.is_valid():
-        draft = Rule(kind=known.name, name=form.cleaned_data["name"])
-        actions.save_rule(Actor.from_request(request), draft, form.rule_values())
+    draft = Rule(kind=known.name, threshold=known.threshold)
+    form = NewRuleForm(request.POST or None, kind=known, instance=draft)
+    if form.is_valid():
+        actions.save_rule(Actor.from_request(request), form)
         return redirect("alert-rules")
     return _rule_page(request, form, known, None)
 
@@ -241,18 +239,12 @@ def rule_delete(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def recipients(request: HttpRequest) -> HttpResponse:
     """List recipients; a POST adds one. Context of `alerts/recipients.html`: `recipients`, `form`, `can_manage`."""
-    form = RecipientForm(request.POST if request.method == "POST" else None)
+    form = RecipientForm(request.POST or None)
     if request.method == "POST":
         require_manager(request)
         if form.is_valid():
-            data = form.cleaned_data
-            if Recipient.objects.filter(name=data["name"]).exists():
-                form.add_error("name", f"There is a recipient called {data['name']} already.")
-            else:
-                fields = {name: data[name] for name in ("name", "kind", "user", "address", "digest")}
-                draft = Recipient(**fields)
-                actions.save_recipient(Actor.from_request(request), draft)
-                return redirect("alert-recipients")
+            actions.save_recipient(Actor.from_request(request), form.instance)
+            return redirect("alert-recipients")
     context = {"recipients": queries.recipients(), "form": form, "can_manage": _may(request)}
     return render(request, "alerts/recipients.html", context, status=400 if form.errors else 200)
 
@@ -294,13 +286,5 @@ def _rule_page(request: HttpRequest, form: RuleForm, kind: ProblemKind, rule: Ru
         "rule": rule,
         "can_manage": _may(request),
         "is_default": rule is not None and _is_default(rule),
-        "recipients": Recipient.objects.all(),
     }
     return render(request, "alerts/rule.html", context, status=400 if form.errors else 200)
-
-
-def _as_initial(rule: Rule) -> dict[str, object]:
-    names = ("threshold", "least_severity", "is_enabled", "remind_hours", "escalate_hours", "quiet_from",
-             "quiet_until", "connection", "plan")  # fmt: skip
-    to = {name: list(getattr(rule, name).all()) for name in ("recipients", "escalate_to")}
-    return {**{name: getattr(rule, name) for name in names}, "uri_prefix": rule.prefix, **to}

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q
 
 from dashboard.audit.models import AuditEntry, AuditQuerySet
+from dashboard.commands import document_of
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 
 NEWEST = Sort("newest", (Column("id", descending=True),))
@@ -127,20 +128,5 @@ def export_rows(wanted: AuditFilter) -> Iterator[dict[str, object]]:
 
 def as_document(entry: AuditEntry) -> AuditJson:
     """Return an entry as the command prints it."""
-    return {
-        "id": entry.pk,
-        "at": entry.at,
-        "actor": entry.actor_name,
-        "source": entry.source,
-        "ip": entry.ip,
-        "user_agent": entry.user_agent,
-        "request_id": entry.request_id,
-        "action": entry.action,
-        "target": {"type": entry.target_type, "id": entry.target_id, "label": entry.target_label},
-        "before": entry.before,
-        "after": entry.after,
-        "outcome": entry.outcome,
-        "detail": entry.detail,
-        "job": entry.job_id,
-        "aws_request_ids": entry.aws_request_ids,
-    }
+    target: TargetDocument = {"type": entry.target_type, "id": entry.target_id, "label": entry.target_label}
+    return document_of(AuditJson, entry, actor=entry.actor_name, target=target, job=entry.job_id)

@@ -48,18 +48,14 @@ def lake_access(connection: Connection) -> "Access":
 
 def require_allowed(endpoint: str) -> None:
     """Raise EndpointNotAllowed unless the deployment lets workers talk to this origin."""
-    origin = _origin(endpoint)
-    allowed = {_origin(url) for url in settings.ALLOWED_ENDPOINTS} | {sandbox_origin()}
-    if origin is None or origin not in allowed:
+    if not is_allowed(endpoint):
         raise EndpointNotAllowed(endpoint)
 
 
 def is_allowed(url: str) -> bool:
     """Say whether this deployment allows an endpoint: it is listed, or it is the sandbox of the same LEVEE_HOME."""
     origin = _origin(url)
-    return origin is not None and (
-        origin == sandbox_origin() or origin in {_origin(allowed) for allowed in settings.ALLOWED_ENDPOINTS}
-    )
+    return origin is not None and origin in {sandbox_origin(), *map(_origin, settings.ALLOWED_ENDPOINTS)}
 
 
 def sandbox_origin() -> tuple[str, str, int] | None:

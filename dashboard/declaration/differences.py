@@ -1,7 +1,8 @@
 """What a declaration would add, change and remove, and what it may not remove. Nothing is stored here."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import product
 from typing import Annotated, Any, TypedDict
 
 from dashboard.declaration.reading import DeclarationError, require_once
@@ -95,68 +96,47 @@ def read_declaration(document: Mapping[str, Any]) -> Declaration:
 
 def difference(declared: Declaration, *, prune: bool = False) -> Difference:
     """Compare with what is stored; with `prune` also name what goes, of the sections that the file has."""
-    stored = {section.key: _Stored(section) for section in sections()}
-    steps = [step for section in sections() for step in stored[section.key].steps(declared.get(section.key, ()))]
+    stored = {section.key: {section.item_of(row).name: row for row in section.rows()} for section in sections()}
+    steps = [step for section in sections() for step in _additions(section, declared, stored[section.key])]
     if not prune:
         return Difference(tuple(steps))
-    removal = _Removal(declared, stored)
-    for section in reversed(sections()):
-        if section.key in declared:
-            removal.look_at(section)
-    return Difference((*steps, *removal.steps), tuple(removal.kept))
+    going, kept = _removals(declared, stored)
+    return Difference((*steps, *going), tuple(kept))
 
 
-class _Stored:
-    """The rows of one section by their names."""
-
-    def __init__(self, section: Section) -> None:
-        self.section = section
-        self.rows = {section.item_of(row).name: row for row in section.rows()}
-
-    def steps(self, items: tuple[DeclaredItem, ...]) -> Iterator[PlannedChange]:
-        """Say what storing the items would add or change."""
-        for item in items:
-            row = self.rows.get(item.name)
-            before = None if row is None else self.section.item_of(row).values
-            if before != item.values:
-                yield PlannedChange(
-                    self.section, DeclaredChange(self.section.what, item.name, before, item.values), item, row
-                )
+def _additions(section: Section, declared: Declaration, stored: Mapping[str, Any]) -> Iterator[PlannedChange]:
+    """Say what storing the items of a section would add or change."""
+    for item in declared.get(section.key, ()):
+        row = stored.get(item.name)
+        before = None if row is None else section.item_of(row).values
+        if before != item.values:
+            yield PlannedChange(section, DeclaredChange(section.what, item.name, before, item.values), item, row)
 
 
-@dataclass(slots=True)
-class _Removal:
-    """Looks for what goes from the last section to the first, so that what names a connection goes before it."""
+def _removals(declared: Declaration, stored: Mapping[str, Mapping[str, Any]]) -> tuple[list[PlannedChange], list[Kept]]:
+    """Say what goes and what stays, from the last section on, so that what names a connection goes before it."""
+    going: list[PlannedChange] = []
+    kept: list[Kept] = []
 
-    declared: Declaration
-    stored: Mapping[str, _Stored]
-    steps: list[PlannedChange] = field(default_factory=list)
-    kept: list[Kept] = field(default_factory=list)
+    def unnamed(section: Section) -> list[tuple[str, Any]]:
+        named = {item.name for item in declared.get(section.key, ())}
+        return [(name, row) for name, row in stored[section.key].items() if name not in named]
 
-    def look_at(self, section: Section) -> None:
-        named = {item.name for item in self.declared[section.key]}
-        for name, row in self.stored[section.key].rows.items():
-            if name not in named:
-                self._remove(section, name, row)
-
-    def _remove(self, section: Section, name: str, row: Any) -> None:
-        user = why_named(name, self._left) if section.key == CONNECTIONS else ""
-        if why := user or section.why_kept(row):
-            self.kept.append(Kept(section.what, name, why))
-            return
-        self.steps.append(
-            PlannedChange(section, DeclaredChange(section.what, name, section.item_of(row).values, None), row=row)
-        )
-
-    def _left(self, section: Section) -> Iterator[DeclaredItem]:
+    def left(section: Section) -> Iterator[DeclaredItem]:
         """What there will be once all that is declared is stored and all that goes has gone."""
-        going = {(step.section.key, step.change.name) for step in self.steps}
-        declared = self.declared.get(section.key, ())
-        yield from declared
-        named = {item.name for item in declared}
-        for name, row in self.stored[section.key].rows.items():
-            if name not in named and (section.key, name) not in going:
-                yield section.item_of(row)
+        gone = {step.change.name for step in going if step.section is section}
+        yield from declared.get(section.key, ())
+        yield from (section.item_of(row) for name, row in unnamed(section) if name not in gone)
+
+    for section in (one for one in reversed(sections()) if one.key in declared):
+        for name, row in unnamed(section):
+            user = why_named(name, left) if section.key == CONNECTIONS else ""
+            if why := user or section.why_kept(row):
+                kept.append(Kept(section.what, name, why))
+            else:
+                before = section.item_of(row).values
+                going.append(PlannedChange(section, DeclaredChange(section.what, name, before, None), row=row))
+    return going, kept
 
 
 def why_named(connection: str, left: Callable[[Section], Iterable[DeclaredItem]]) -> str:
@@ -177,14 +157,9 @@ def _require_connections(declared: Declaration) -> None:
     names = {item.name for item in declared.get(CONNECTIONS, ())}
     names |= {item.name for section in sections() if section.key == CONNECTIONS for item in stored_items(section)}
     for section in sections():
-        for item in declared.get(section.key, ()):
-            for key in section.refers_to:
-                _require_connection(item, key, names)
-
-
-def _require_connection(item: DeclaredItem, key: str, names: set[str]) -> None:
-    if (named := item.values[key]) not in names:
-        raise DeclarationError(
-            f"{item.place}.{key} names {named!r}, which is not declared: "
-            f"add [connections.{named}] or name one of {', '.join(sorted(names)) or 'none yet'}."
-        )
+        for item, key in product(declared.get(section.key, ()), section.refers_to):
+            if (named := item.values[key]) not in names:
+                raise DeclarationError(
+                    f"{item.place}.{key} names {named!r}, which is not declared: "
+                    f"add [connections.{named}] or name one of {', '.join(sorted(names)) or 'none yet'}."
+                )

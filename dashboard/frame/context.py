@@ -16,7 +16,7 @@ from dashboard.accounts.roles import PERMISSIONS, Role
 from dashboard.accounts.scope import WHOLE_CONSOLE, connections_of, current_connection, visible
 from dashboard.connections.models import Connection
 from dashboard.jobs.beats import silent_queues
-from dashboard.web.navigation import GROUPS, NavCount, NavItem, registered
+from dashboard.web.navigation import NavCount, NavItem, registered
 from dashboard.web.states import LAKE, StateStyle, look_of
 
 THEMES = ("light", "dark")
@@ -26,23 +26,14 @@ THEMES = ("light", "dark")
 class NavEntry:
     """One entry as the template shows it."""
 
-    label: str
+    item: NavItem
     url: str
-    icon: str
     is_current: bool
     count: NavCount | None
 
     @property
     def look(self) -> StateStyle | None:
         return look_of(self.count.state) if self.count else None
-
-
-@dataclass(frozen=True, slots=True)
-class NavGroup:
-    """A headed group of entries."""
-
-    name: str
-    entries: tuple[NavEntry, ...]
 
 
 class Console:
@@ -52,17 +43,15 @@ class Console:
         self._request = request
 
     @cached_property
-    def navigation(self) -> tuple[NavGroup, ...]:
-        shown = [item for item in registered() if self._shows(item)]
-        entries = [(item.group, self._entry(item)) for item in shown]
-        groups = (NavGroup(name, tuple(entry for group, entry in entries if group == name)) for name in GROUPS)
-        return tuple(group for group in groups if group.entries)
+    def navigation(self) -> tuple[NavEntry, ...]:
+        """The entries that this person sees, group by group."""
+        return tuple(self._entry(item) for item in registered() if self._shows(item))
 
     def _entry(self, item: NavItem) -> NavEntry:
         url = reverse(item.url_name)
         connection = self.connection.pk if self.connection else None
         count = item.count(connection) if item.count else None
-        return NavEntry(item.label, url, item.icon, self._request.path.startswith(url), count)
+        return NavEntry(item, url, self._request.path.startswith(url), count)
 
     def _shows(self, item: NavItem) -> bool:
         if visible(self._request) is not None and item.url_name in WHOLE_CONSOLE:
@@ -75,7 +64,7 @@ class Console:
     @cached_property
     def worst_state(self) -> str:
         """The worst state of the lake that the navigation counts, for the favicon; empty when none is counted."""
-        counted = {entry.count.state for group in self.navigation for entry in group.entries if entry.count is not None}
+        counted = {entry.count.state for entry in self.navigation if entry.count is not None}
         return min((state for state in counted if state in LAKE), key=lambda state: LAKE[state].rank, default="")
 
     @cached_property

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any, TypedDict
 
+from django.dispatch import Signal
 from django.utils import timezone
 
 from dashboard.connections.writable import why_not_writable
@@ -16,6 +17,8 @@ from dashboard.jobs.models import Job, JobEvent, JobState
 
 WRITE_EVERY_SECONDS = 1.0
 
+going_on = Signal()
+"""Sent with `job`, its steps as they are, as a step begins or ends, and about once a second in a job that looks."""
 
 # Set when this process has been told to end: its jobs stop at their next safe place instead of being killed at one.
 process_is_ending = threading.Event()
@@ -157,6 +160,7 @@ class JobContext:
         if self._changes_lake and why_not_writable(self.job.connection):
             raise JobForbidden
         self._asked_at = time.monotonic()
+        self._tell()
 
     def result(self, told: JobResult) -> None:
         """Add to the result that is stored when the job ends, whichever way it ends."""
@@ -170,6 +174,11 @@ class JobContext:
     def _store(self) -> None:
         self._written_at = time.monotonic()
         lifecycle.save_progress(self.job.pk, steps=self._steps_as_json(), **self._counters)
+        self._tell()
+
+    def _tell(self) -> None:
+        self.job.steps = self._steps_as_json()
+        going_on.send_robust(None, job=self.job)
 
     def _steps_as_json(self) -> list[dict[str, str]]:
         return [asdict(step) for step in self._steps]

@@ -9,7 +9,6 @@ from uuid import UUID
 
 from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection
-from django.dispatch import Signal
 
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import AuditOutcome, record
@@ -24,9 +23,6 @@ HEARTBEAT_SECONDS = 10.0
 OUTCOMES: Mapping[str, AuditOutcome] = {JobState.SUCCEEDED: "done", JobState.OVERTAKEN: "overtaken"}
 """What the audit log says of a job that ended so; every other end is failed."""
 
-claimed = Signal()
-"""Sent with `job_id` as this process begins a job."""
-
 logger = logging.getLogger(__name__)
 
 
@@ -39,7 +35,6 @@ def execute(job_id: UUID, worker: str) -> bool:
     """Claim, run and record the outcome; False: somebody else has the job. Raises only what ends the process."""
     if not lifecycle.claim(job_id, worker):
         return False
-    claimed.send(None, job_id=job_id)
     job = Job.objects.get(pk=job_id)
     context = JobContext(job, changes_lake=changes_lake(job.kind))
     try:

@@ -1,16 +1,15 @@
 """A job that a command line waits for: done by a running Levee where a worker answers, else in this process."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from uuid import UUID
 
-from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from dashboard.jobs.beats import SILENT_AFTER, last_signs
-from dashboard.jobs.execution import claimed, execute, this_process
+from dashboard.jobs.context import going_on
+from dashboard.jobs.execution import execute, this_process
 from dashboard.jobs.models import Job
 from dashboard.jobs.queries import StepRow, steps_of
 from dashboard.jobs.reaper import lose_if_silent
@@ -60,18 +59,16 @@ def follow(job: Job, tell: Tell) -> Job:
 @contextmanager
 def reporting_steps(tell: Tell) -> Iterator[None]:
     """Tell the steps of every job that this process does within the block."""
-    watchers: list[_Watcher] = []
+    told: dict[UUID, StepsTold] = {}
 
-    def begin(job_id: UUID, **_: object) -> None:
-        watchers.append(_Watcher(job_id, tell))
+    def look(job: Job, **_: object) -> None:
+        told.setdefault(job.pk, StepsTold(tell)).look(job)
 
-    claimed.connect(begin)
+    going_on.connect(look)
     try:
         yield
     finally:
-        claimed.disconnect(begin)
-        for watcher in watchers:
-            watcher.end()
+        going_on.disconnect(look)
 
 
 class StepsTold:
@@ -84,7 +81,7 @@ class StepsTold:
         self._said: dict[int, float] = {}
 
     def look(self, job: Job) -> None:
-        """Say what is new in the job's row."""
+        """Say what is new in the job's steps."""
         for place, step in enumerate(steps_of(job)):
             if place in self._ended:
                 continue
@@ -92,7 +89,8 @@ class StepsTold:
                 self._running(place, step)
             else:
                 self._ended.add(place)
-                self._tell(f"{step.name}: {ended_in_words(step)}")
+                state = "" if step.state == "done" else f", {step.state}"
+                self._tell(f"{step.name}: {seconds_of(step)}{state}. {step.detail}".rstrip())
 
     def _running(self, place: int, step: StepRow) -> None:
         said = self._said.get(place)
@@ -104,45 +102,9 @@ class StepsTold:
             self._tell(f"{step.name}: {seconds_of(step)} so far. {step.detail}".rstrip())
 
 
-class _Watcher:
-    """Looks at a job's row from a thread of its own while another thread of this process does the job."""
-
-    def __init__(self, job_id: UUID, tell: Tell) -> None:
-        self._job_id = job_id
-        self._told = StepsTold(tell)
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="steps", daemon=True)
-        self._thread.start()
-
-    def end(self) -> None:
-        """Say what is left to be said, and stop."""
-        self._ending.set()
-        self._thread.join()
-        self._look()
-
-    def _watch(self) -> None:
-        try:
-            while not self._ending.wait(POLL_SECONDS):
-                # What is told is for people: the job itself must not suffer from a database that is busy.
-                with suppress(DatabaseError):
-                    self._look()
-        finally:
-            connection.close()
-
-    def _look(self) -> None:
-        if job := Job.objects.filter(pk=self._job_id).first():
-            self._told.look(job)
-
-
 def steps_in_words(steps: Sequence[StepRow]) -> list[str]:
     """One line a step, with its seconds."""
     return [f"{step.state:9} {seconds_of(step):>8}  {step.name}  {step.detail}".rstrip() for step in steps]
-
-
-def ended_in_words(step: StepRow) -> str:
-    """How long a step took, how it ended where it did not succeed, and what it said."""
-    state = "" if step.state == "done" else f", {step.state}"
-    return f"{seconds_of(step)}{state}. {step.detail}".rstrip()
 
 
 def seconds_of(step: StepRow) -> str:

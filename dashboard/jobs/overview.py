@@ -1,7 +1,6 @@
 """The page of jobs in its parts: what failed and was not made good, and the schedule's jobs as a line a kind."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -17,39 +16,29 @@ BARS = 40
 _FAILED = (JobState.FAILED, JobState.LOST)
 _TOLD = (*_FAILED, JobState.SUCCEEDED, JobState.OVERTAKEN)
 """Ends that say how the work went; one that was cancelled says nothing."""
-_BAR_STEP, _BAR_HEIGHT = 6, 16
-
-
-@dataclass(frozen=True, slots=True)
-class OutcomeBar:
-    """One job of a schedule in a row of bars: low green is good, high red failed, what is between stopped early."""
-
-    x: int
-    height: int
-    css: str
-
-    @property
-    def y(self) -> int:
-        return _BAR_HEIGHT - self.height
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleLine:
-    """The newest jobs of one kind that the schedule asked for, oldest first as `bars`; `newest` is the last of them."""
+    """The newest jobs of one kind that the schedule asked for: `states` oldest first; `newest` is the last of them."""
 
     kind: str
     newest: Job
-    bars: tuple[OutcomeBar, ...]
-    failed: int
-    in_words: str
+    states: tuple[str, ...]
 
     @property
     def name(self) -> str:
         return self.kind.replace("-", " ").capitalize()
 
     @property
-    def width(self) -> int:
-        return len(self.bars) * _BAR_STEP
+    def failed(self) -> int:
+        return sum(state in _FAILED for state in self.states)
+
+    @property
+    def in_words(self) -> str:
+        """`Newest 40, oldest left: 38 succeeded, 2 failed`."""
+        counted = ", ".join(f"{number} {state}" for state, number in Counter(self.states).most_common())
+        return f"Newest {len(self.states)}, oldest left: {counted}"
 
 
 def failed_lately(rows: "QuerySet[Job]", now: datetime) -> list[Job]:
@@ -72,21 +61,4 @@ def _line(kind: str, rows: "QuerySet[Job]") -> ScheduleLine | None:
     newest_first = list(rows.only(*shown).order_by("-created_at", "-id")[:BARS])
     if not newest_first:
         return None
-    states = [str(job.state) for job in reversed(newest_first)]
-    return ScheduleLine(kind, newest_first[0], _bars(states), sum(state in _FAILED for state in states), _words(states))
-
-
-def _bars(states: Sequence[str]) -> tuple[OutcomeBar, ...]:
-    return tuple(OutcomeBar(place * _BAR_STEP, *_look(state)) for place, state in enumerate(states))
-
-
-def _look(state: str) -> tuple[int, str]:
-    if state in _FAILED:
-        return 16, "bad"
-    return (8, "good") if state == JobState.SUCCEEDED else (12, "part") if state in _TOLD else (4, "none")
-
-
-def _words(states: Sequence[str]) -> str:
-    """`Newest 40, oldest left: 38 succeeded, 2 failed`."""
-    counted = ", ".join(f"{number} {state}" for state, number in Counter(states).most_common())
-    return f"Newest {len(states)}, oldest left: {counted}"
+    return ScheduleLine(kind, newest_first[0], tuple(str(job.state) for job in reversed(newest_first)))

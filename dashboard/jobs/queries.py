@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from dashboard.audit.queries import TargetDocument
+from dashboard.commands import document_of
 from dashboard.jobs.models import ACTIVE, Job, JobState
 from dashboard.jobs.overview import SCHEDULE
 from dashboard.web.paging import Column, Page, Sort, keyset_page
@@ -48,23 +49,6 @@ class StepRow:
     state: str
     detail: str
     elapsed: timedelta | None
-
-
-@dataclass(frozen=True)
-class OutcomeRow:
-    """What became of one of the many things that a job works on. `state` is done or a word of the job's kind."""
-
-    target_type: str
-    target_id: str
-    label: str
-    state: str
-    sentence: str
-
-
-def outcomes_of(job: Job) -> list[OutcomeRow]:
-    """Return the outcomes that the job has told so far, one per thing."""
-    fields = ("target_type", "target_id", "label", "state", "sentence")
-    return [OutcomeRow(*(str(row.get(name, "")) for name in fields)) for row in job.result.get("outcomes", [])]
 
 
 def facts_of(job: Job) -> list[tuple[str, object]]:
@@ -145,13 +129,9 @@ def _step_row(job: Job, step: dict[str, str]) -> StepRow:
     state = step.get("state", "running")
     if state == "running" and job.is_finished:
         state = str(JobState.LOST)
-    started, ended = _moment(step.get("started", "")), _moment(step.get("ended", ""))
+    started, ended = parse_datetime(step.get("started", "")), parse_datetime(step.get("ended", ""))
     until = ended or job.finished_at or timezone.now()
     return StepRow(step.get("name", ""), state, step.get("detail", ""), until - started if started else None)
-
-
-def _moment(text: str) -> datetime | None:
-    return parse_datetime(text) if text else None
 
 
 class ErrorDocument(TypedDict):
@@ -207,31 +187,10 @@ def error_of(job: Job) -> ErrorDocument | None:
 
 def as_document(job: Job) -> JobLine:
     """Return a job as commands print it, without its log."""
-    return {
-        "id": job.pk,
-        "kind": job.kind,
-        "title": job.title,
-        "state": str(job.state),
-        "target": {"type": job.target_type, "id": job.target_id, "label": job.target_label},
-        "steps": job.steps,
-        "done": job.done,
-        "total": job.total,
-        "message": job.message,
-        "error": error_of(job),
-        "result": job.result,
-        "created_at": job.created_at,
-        "started_at": job.started_at,
-        "finished_at": job.finished_at,
-        "requested_by": job.requested_by_name,
-        "worker": job.worker,
-        "attempt": job.attempt,
-    }
+    target: TargetDocument = {"type": job.target_type, "id": job.target_id, "label": job.target_label}
+    return document_of(JobLine, job, target=target, error=error_of(job), requested_by=job.requested_by_name)
 
 
 def with_events(job: Job) -> JobJson:
     """Return a job as a command prints it, its log included."""
-    events: list[EventDocument] = [
-        {"at": one.at, "level": one.level, "step": one.step, "text": one.text, "data": one.data}
-        for one in job.events.all()
-    ]
-    return {**as_document(job), "events": events}
+    return {**as_document(job), "events": [document_of(EventDocument, event) for event in job.events.all()]}

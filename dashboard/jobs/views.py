@@ -67,7 +67,7 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show one job. Context of `jobs/detail.html`, and of its partial `job` that the progress fragment renders:
 
     `job` (the row), `headline` (what is to be said of it first), `target_url` (the page of what it works on, or ""),
-    `facts` (the single values of its result), `outcomes` (queries.OutcomeRow, of a job that works on many things),
+    `facts` (the single values of its result), `outcomes` (one for each of the many things that a job works on),
     `snapshots` (name and JSON of what it changed, before and after), `events` (JobEvent, oldest first, the newest 500),
     `events_left_out` (how many older ones are only in the text), `steps` (queries.StepRow: name, state, detail,
     elapsed), `elapsed` (timedelta or None), `can_cancel` (active, not asked before, and the role reaches),
@@ -124,7 +124,7 @@ def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
         "steps": queries.steps_of(found, usual),
         "elapsed": queries.elapsed(found),
         "facts": queries.facts_of(found),
-        "outcomes": queries.outcomes_of(found),
+        "outcomes": found.result.get("outcomes", []),
         "snapshots": [(name, found.result[name]) for name in ("before", "after") if found.result.get(name)],
         "can_cancel": is_stoppable and Actor.from_request(request).may("job.cancel", found.connection),
         "poll_seconds": None if found.is_finished else POLL_SECONDS,

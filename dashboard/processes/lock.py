@@ -35,18 +35,6 @@ def home_lock(home: Path) -> Iterator[None]:
         yield
 
 
-def chosen_port(text: str) -> int:
-    """Read PORT, 8000 where it is empty.
-
-    Raises:
-        RunError: it is no port number.
-    """
-    port = int(text or "8000") if (text or "0").isdecimal() else 0
-    if not 1 <= port <= 65535:
-        raise RunError(f"PORT is {text!r}: write a whole number from 1 to 65535.")
-    return port
-
-
 def require_free(port: int) -> None:
     """Make sure that nothing listens on the loopback port.
 

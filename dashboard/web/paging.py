@@ -5,7 +5,6 @@ the right types for the list's own sort is treated as absent: a stale or hostile
 """
 
 import base64
-import binascii
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,16 +12,15 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Q, QuerySet
 from django.db.models.expressions import OrderBy
-from django.utils.dateparse import parse_datetime
 
 Row = TypeVar("Row", bound=models.Model)
 
 SIZES = (20, 50, 100, 200)
 _LONGEST_CURSOR = 8_192
-_INTEGER_LIMIT = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,33 +142,20 @@ def _read_cursor(model: type[models.Model], sort: Sort, after: str) -> list[Any]
         if name != sort.name or len(values) != len(sort.columns):
             return None
         return [_from_wire(model, column, value) for column, value in zip(sort.columns, values, strict=True)]
-    except (ValueError, TypeError, RecursionError, binascii.Error):
+    except (ValueError, ValidationError, TypeError, OverflowError, RecursionError):
         return None
 
 
 def _from_wire(model: type[models.Model], column: Column, value: Any) -> Any:
-    """Return the value as the column's field keeps it; ValueError when it cannot come from such a field."""
-    field = model._meta.get_field(column.field)
+    """Return the value as the column's field keeps it; ValueError or ValidationError when it cannot come from there."""
+    field: Any = model._meta.get_field(column.field)
     if value is None and column.nullable:
         return None
-    if isinstance(field, models.IntegerField):
-        return _whole_number(value)
-    if not isinstance(value, str) or "\0" in value:
+    if not isinstance(value, str | int) or "\0" in str(value):
         raise ValueError(value)
-    value.encode()
-    if isinstance(field, models.DateTimeField):
-        return _moment(value)
-    return UUID(value) if isinstance(field, models.UUIDField) else value
-
-
-def _whole_number(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not -_INTEGER_LIMIT <= value < _INTEGER_LIMIT:
+    str(value).encode()
+    kept = field.to_python(value)
+    field.run_validators(kept)
+    if isinstance(kept, datetime) and kept.tzinfo is None:
         raise ValueError(value)
-    return value
-
-
-def _moment(value: str) -> datetime:
-    moment = parse_datetime(value)
-    if moment is None or moment.tzinfo is None:
-        raise ValueError(value)
-    return moment
+    return kept

@@ -3,14 +3,13 @@
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.core.management import load_command_class
 
-from dashboard.command_line import GROUPS, VERSION, help_text, main
+from dashboard.command_line import GROUPS, help_text, main
 
 NAMED = {name for group in GROUPS.values() for name in group}
 OF_DJANGO = {"migrate", "check", "collectstatic"}
@@ -24,23 +23,10 @@ def test_help_names_every_command_of_levee_and_three_of_django() -> None:
     assert all(f"  {name} " in help_text() for name in NAMED)
 
 
-def test_version_is_that_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
-    project = tomllib.loads(Path(settings.BASE_DIR, "pyproject.toml").read_text())["project"]
-
-    assert (main(["--version"]), VERSION) == (0, project["version"])
-    assert capsys.readouterr().out == f"levee {VERSION}\n"
-
-
 @pytest.mark.parametrize("words", [["flush"], ["shell"], ["help", "flush"], ["tabels"], ["--tables"]])
 def test_what_levee_does_not_have_is_a_sentence_and_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2
     assert capsys.readouterr().err == f"levee has no command {words[-1]!r}: levee --help names them.\n"
-
-
-@pytest.mark.parametrize("words", [[], ["help"], ["-h"], ["--help"]])
-def test_help_says_what_exit_codes_mean(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(words) == 0
-    assert "Exit codes: 0 done, 1 failed" in capsys.readouterr().out
 
 
 def test_the_help_of_a_command_has_its_own_options_alone() -> None:

@@ -3,7 +3,7 @@ import socket
 
 import pytest
 
-from dashboard.processes.lock import RunError, chosen_port, free_port, home_lock, require_free
+from dashboard.processes.lock import RunError, home_lock, require_free
 
 pytestmark = pytest.mark.process
 
@@ -12,11 +12,6 @@ def test_a_second_run_in_the_same_home_is_refused_and_told_who_runs(tmp_path):
     refused = pytest.raises(RunError, match=rf"already runs in .* \(process {os.getpid()}\)")
     with home_lock(tmp_path), refused, home_lock(tmp_path):
         pytest.fail("the lock was given twice")
-
-
-def test_two_homes_run_side_by_side(tmp_path):
-    with home_lock(tmp_path / "a"), home_lock(tmp_path / "b"):
-        assert (tmp_path / "b" / "run.lock").exists()
 
 
 def test_the_lock_is_free_after_the_run(tmp_path):
@@ -31,17 +26,3 @@ def test_a_taken_port_is_said_in_one_sentence():
         with pytest.raises(RunError, match=f"Port {port} on 127.0.0.1 is taken: .* PORT=") as error:
             require_free(port)
     assert "\n" not in str(error.value)
-
-
-def test_a_free_port_is_free():
-    require_free(free_port())
-
-
-def test_the_port_is_8000_where_none_is_chosen():
-    assert chosen_port("") == 8000
-
-
-@pytest.mark.parametrize("text", ["0", "65536", "-1", "http", "80 00", "²"])
-def test_a_port_that_is_no_port_is_refused(text):
-    with pytest.raises(RunError, match="PORT is"):
-        chosen_port(text)

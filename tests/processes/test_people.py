@@ -1,13 +1,12 @@
-import stat
-
 import pytest
 from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
 from django.test import RequestFactory
 
+from dashboard.accounts.access import role_of
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.people import save_person
-from dashboard.accounts.roles import Role, role_of
+from dashboard.accounts.roles import Role
 from dashboard.processes.preparation import close_sandbox, ensure_sandbox_people
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db, pytest.mark.postgres("constraints")]
@@ -23,13 +22,6 @@ def test_each_role_has_a_person_who_signs_in_with_the_one_password(tmp_path):
     assert [role_of(person) for person in people] == list(Role)
 
 
-def test_the_password_is_kept_for_this_user_alone(tmp_path):
-    file = tmp_path / "sign-in"
-    password = ensure_sandbox_people(file)
-    assert file.read_text() == password == ensure_sandbox_people(file)
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-
-
 def test_a_changed_password_stays_changed(tmp_path):
     ensure_sandbox_people(tmp_path / "sign-in")
     admin = User.objects.get(username="admin")
@@ -37,15 +29,6 @@ def test_a_changed_password_stays_changed(tmp_path):
     admin.save()
     ensure_sandbox_people(tmp_path / "sign-in")
     assert sign_in("admin", "chosen by the admin") == admin
-
-
-def test_a_new_password_is_made_when_the_file_is_gone(tmp_path):
-    file = tmp_path / "sign-in"
-    old = ensure_sandbox_people(file)
-    file.unlink()
-    new = ensure_sandbox_people(file)
-    assert new != old
-    assert sign_in("viewer", new)
 
 
 def test_somebody_of_that_name_whom_no_sandbox_made_keeps_their_password(tmp_path):
@@ -73,9 +56,3 @@ def test_whose_password_was_changed_stays_when_the_sandbox_ends(tmp_path):
     save_person(Actor.command(), "admin", Role.ADMIN, "chosen by the admin")
     assert close_sandbox(tmp_path) == ["viewer", "operator"]
     assert sign_in("admin", "chosen by the admin")
-
-
-def test_a_sandbox_that_comes_back_lets_its_people_in_again(tmp_path):
-    ensure_sandbox_people(tmp_path / "sign-in")
-    close_sandbox(tmp_path)
-    assert sign_in("admin", ensure_sandbox_people(tmp_path / "sign-in"))

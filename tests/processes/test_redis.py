@@ -23,31 +23,12 @@ def started(supervisor, home):
     return boss
 
 
-def test_the_server_answers_on_its_socket_and_ends_with_the_supervisor(supervisor):
-    with short_folder() as home:
-        boss = started(supervisor, home)
-        boss.stop()
-        assert not redis.answers(home)
-
-
 def test_the_socket_is_for_this_user_alone(supervisor):
     with short_folder() as home:
         boss = started(supervisor, home)
         mode = stat.S_IMODE(redis.socket_path(home).stat().st_mode)
         boss.stop()
         assert mode == 0o700
-
-
-def test_what_is_stored_is_there_after_a_restart(supervisor):
-    with short_folder() as home:
-        for visit in range(2):
-            boss = started(supervisor, home)
-            with Connection(redis.broker_url(home)) as connection, connection.SimpleQueue("kept") as queue:
-                if visit == 0:
-                    queue.put("a message")
-                else:
-                    assert queue.get(timeout=scaled(5)).payload == "a message"
-            boss.stop()
 
 
 def test_a_folder_with_spaces_reaches_the_broker(supervisor):
@@ -77,22 +58,6 @@ def test_a_long_home_gets_a_short_socket_outside_it():
     assert len(os.fsencode(path)) <= redis.LONGEST_SOCKET_PATH
     assert path == redis.socket_path(home)
     assert path != redis.socket_path(Path("/srv/" + "y" * 120))
-
-
-def test_a_server_runs_for_a_long_home(tmp_path, supervisor):
-    home = tmp_path / ("x" * 110)
-    boss = started(supervisor, home)
-    assert redis.answers(home)
-    boss.stop()
-    assert not redis.answers(home)
-    redis.socket_path(home).parent.rmdir()
-
-
-def test_without_a_server_the_sentence_says_what_to_install(monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(redis, "find_spec", lambda _name: None)
-    assert redis.find_server() is None
-    assert "apt-get install redis-server" in redis.NO_SERVER
 
 
 def test_a_server_on_path_serves_where_the_wheel_has_none(monkeypatch, tmp_path):

@@ -51,12 +51,6 @@ def test_each_sample_plan_is_run_anew(choices: Callable[..., embedded.Choices]) 
     assert recorder.ran[2:] == [("backup", "run", plan.name, "--anew", "--enqueue") for plan in PLANS]
 
 
-def test_without_spark_the_sample_plans_are_left_to_a_person(choices: Callable[..., embedded.Choices]) -> None:
-    recorder = Recorder()
-    embedded._declare_sandbox_lake(choices(with_spark=False), recorder)
-    assert [words[0] for words in recorder.ran] == ["apply", "observe"]
-
-
 def test_nothing_is_run_of_a_lake_that_could_not_be_declared(choices: Callable[..., embedded.Choices]) -> None:
     recorder = Recorder(apply=1)
     embedded._declare_sandbox_lake(choices(), recorder)

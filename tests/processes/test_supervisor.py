@@ -17,22 +17,8 @@ SAYS_AND_SLEEPS = "print('ready', flush=True)\nimport time; time.sleep(600)"
 
 def test_each_line_carries_the_name_of_its_process(tmp_path, supervisor):
     boss, out = supervisor(tmp_path)
-    boss.run_once(python("web", "print('one'); print('two')", tmp_path))
+    assert boss.run_once(python("web", "print('one'); print('two'); raise SystemExit(3)", tmp_path)) == 3
     assert out.getvalue().splitlines() == ["web            | one", "web            | two"]
-
-
-def test_a_program_that_ends_gives_its_exit_code(tmp_path, supervisor):
-    boss, _ = supervisor(tmp_path)
-    assert boss.run_once(python("apply", "raise SystemExit(3)", tmp_path)) == 3
-
-
-def test_stopping_ends_every_process(tmp_path, supervisor):
-    boss, _ = supervisor(tmp_path)
-    for name in ("web", "beat"):
-        boss.start(python(name, SLEEPS, tmp_path))
-    wait_for(lambda: len(strays(tmp_path)) == 2)
-    boss.stop()
-    assert strays(tmp_path) == set()
 
 
 def test_a_grandchild_that_ignores_signals_in_a_session_of_its_own_is_ended(tmp_path, supervisor):
@@ -102,26 +88,3 @@ def test_a_process_that_dies_at_once_every_time_stops_everything(tmp_path, super
             boss.watch()
     finally:
         boss.stop()
-
-
-def test_a_long_wait_is_told_and_goes_on_while_the_process_lives(tmp_path, supervisor, monkeypatch):
-    monkeypatch.setattr("dashboard.processes.supervisor.SAY_EVERY_SECONDS", 0.1)
-    boss, out = supervisor(tmp_path)
-    boss.wait_until(lambda: out.getvalue().count("nobody answers yet") == 2, "nobody answers yet")
-
-
-def test_a_wait_for_a_process_that_dies_every_time_ends(tmp_path, supervisor):
-    boss, _ = supervisor(tmp_path)
-    boss.start(python("web", "raise SystemExit(2)", tmp_path))
-    try:
-        with pytest.raises(RunError, match="web ended 3 times"):
-            boss.wait_until(lambda: False, "the web process does not answer yet")
-    finally:
-        boss.stop()
-
-
-def test_a_stop_request_ends_the_waiting(tmp_path, supervisor):
-    boss, _ = supervisor(tmp_path)
-    boss.request_stop()
-    boss.wait_until(lambda: False, "nobody answers yet")
-    assert boss.stopping

@@ -13,7 +13,7 @@ from django.conf import settings as the_settings
 from django.core.checks import CheckMessage
 from pytest_django import Settings
 
-from dashboard.web.deployment_checks import check_debug, check_deployment, is_local
+from dashboard.web.deployment_checks import check_debug, check_deployment
 from tests.waiting import scaled
 
 pytestmark = pytest.mark.process
@@ -94,7 +94,7 @@ def test_nothing_is_said_of_ordinary_choices(production: Settings) -> None:
 
 def test_this_machine_alone_may_be_asked_in_clear_and_with_debug(production: Settings) -> None:
     production.HTTPS, production.DEBUG = False, True
-    production.ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
+    production.ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", "levee.localhost"]
     production.ALLOWED_ENDPOINTS = ["http://127.0.0.1:9000"]
     assert said() == []
 
@@ -107,11 +107,10 @@ def test_this_machine_alone_may_be_asked_in_clear_and_with_debug(production: Set
         ("WEBHOOK_SECRET", "hush", "levee.E003"),
         ("AUDIT_SECRET", "hush", "levee.E011"),
         ("ALLOWED_HOSTS", ["*"], "levee.E004"),
-        ("ALLOWED_HOSTS", [".acme.example"], "levee.E004"),
         ("HTTPS", False, "levee.E005"),
+        ("ALLOWED_ENDPOINTS", ["http://localhost.evil.example"], "levee.W008"),
         ("DEAD_MAN_URL", "file:///etc/passwd", "levee.E007"),
         ("DEAD_MAN_URL", "http://ping.acme.example/", "levee.W008"),
-        ("PUBLIC_URL", "http://levee.acme.example", "levee.W008"),
         ("WEBHOOK_ORIGINS", ["https://a.example", "http://b.example"], "levee.W008"),
         ("ALLOWED_ENDPOINTS", ["http://minio.acme.example:9000"], "levee.W008"),
         ("SMTP_URL", "smtp://levee:hush@mail.acme.example", "levee.W009"),
@@ -130,13 +129,3 @@ def test_a_dangerous_choice_is_named_with_its_cure(production: Settings, name: s
 def test_a_home_that_others_may_look_into_is_named(production: Settings, tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     assert [message.id for message in said()] == ["levee.W012"]
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "localhost", "[::1]", "::1", "levee.localhost"])
-def test_this_machine_is_known(host: str) -> None:
-    assert is_local(host)
-
-
-@pytest.mark.parametrize("host", ["*", "0.0.0.0", "10.0.0.1", "levee.acme.example", "localhost.evil.example", "[::]"])  # noqa: S104
-def test_other_machines_are_known(host: str) -> None:
-    assert not is_local(host)

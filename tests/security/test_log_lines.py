@@ -4,7 +4,6 @@ import logging
 from datetime import timedelta
 from types import SimpleNamespace
 
-from django.conf import settings
 from gunicorn.config import Config
 
 from dashboard.web.access_log import AccessLog
@@ -36,10 +35,6 @@ def test_a_traceback_keeps_its_lines() -> None:
 def test_a_link_that_lets_in_is_cut() -> None:
     assert line("Not Found: /welcome/MQ/c4x-PLANTED/") == "WARNING levee Not Found: /welcome/…"
     assert "PLANTED" not in line("GET http://levee/alerts/stop/InBMQU5URUQi:PLANTED/ 200")
-
-
-def test_the_console_logs_by_it() -> None:
-    assert settings.LOGGING["formatters"]["plain"]["()"] == "dashboard.web.log_lines.LineFormatter"
 
 
 def test_the_log_of_requests_cuts_it_in_address_and_referrer() -> None:

@@ -286,7 +286,7 @@ FORMS: dict[str, dict[str, Any]] = {
         "least_severity": "warning",
         "remind_hours": "4",
         "escalate_hours": "0",
-        "uri_prefix": "s3a://lake/sales/",
+        "prefix": "s3a://lake/sales/",
     },
     "alert-rule": {"threshold": "5", "least_severity": "warning", "remind_hours": "4", "escalate_hours": "0"},
     "alert-recipients": {"name": "more", "kind": "address", "address": "more@acme.example", "digest": "never"},

@@ -117,12 +117,31 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("severity", models.CharField(max_length=16)),
+                (
+                    "rank",
+                    models.PositiveSmallIntegerField(default=1, help_text="of the severity; 0 is critical"),
+                ),
+                (
+                    "title",
+                    models.CharField(blank=True, help_text="the sort of trouble, in a few words", max_length=100),
+                ),
+                ("code", models.CharField(blank=True, help_text="of the finding, where there is one", max_length=60)),
+                (
+                    "subjects",
+                    models.JSONField(default=list, help_text="[[name, path], ...]: what it is about, the first few"),
+                ),
                 ("headline", models.CharField(max_length=400)),
+                ("next_step", models.CharField(blank=True, max_length=400)),
                 ("meaning", models.TextField(blank=True)),
                 ("advice", models.TextField(blank=True)),
                 ("warning", models.TextField(blank=True)),
                 ("facts", models.JSONField(default=list, help_text="[[label, value], ...]")),
-                ("path", models.CharField(blank=True, max_length=400)),
+                (
+                    "path",
+                    models.CharField(
+                        blank=True, help_text="of the first step; empty where it has several", max_length=400
+                    ),
+                ),
                 ("link", models.CharField(blank=True, help_text="what the button says", max_length=100)),
                 ("also_tell", models.JSONField(default=list, help_text="addresses besides those of the rule")),
                 ("count", models.PositiveIntegerField(default=1)),
@@ -163,6 +182,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("-opened_at", "-id"),
+                "indexes": [models.Index(fields=["state", "-opened_at", "-id"], name="alerts_by_state")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("resolved_at", None)),
+                        fields=("rule", "cause"),
+                        name="one_open_alert_a_cause",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -221,6 +248,7 @@ class Migration(migrations.Migration):
                             ("waiting", "waiting"),
                             ("sending", "being sent"),
                             ("sent", "sent"),
+                            ("folded", "in another mail"),
                             ("dropped", "not needed any more"),
                             ("failed", "given up"),
                             ("unknown", "perhaps sent"),
@@ -256,6 +284,16 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "folded_into",
+                    models.ForeignKey(
+                        help_text="the mail that says this too",
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="folded",
+                        to="alerts.message",
+                    ),
+                ),
+                (
                     "recipient",
                     models.ForeignKey(
                         null=True,
@@ -279,15 +317,5 @@ class Migration(migrations.Migration):
                     ),
                 ],
             },
-        ),
-        migrations.AddIndex(
-            model_name="alert",
-            index=models.Index(fields=["state", "-opened_at", "-id"], name="alerts_by_state"),
-        ),
-        migrations.AddConstraint(
-            model_name="alert",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("resolved_at", None)), fields=("rule", "cause"), name="one_open_alert_a_cause"
-            ),
         ),
     ]

@@ -110,6 +110,19 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("-created_at", "-id"),
+                "indexes": [
+                    models.Index(fields=["-created_at", "-id"], name="job_newest"),
+                    models.Index(fields=["state", "-created_at", "-id"], name="job_state_newest"),
+                    models.Index(fields=["target_type", "target_id", "-created_at"], name="job_target_newest"),
+                    models.Index(fields=["kind", "-created_at", "-id"], name="job_kind_newest"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("state__in", ["queued", "running", "cancelling"])),
+                        fields=("kind", "target_key"),
+                        name="job_one_active_per_target",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -131,25 +144,5 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ("id",),
             },
-        ),
-        migrations.AddIndex(
-            model_name="job",
-            index=models.Index(fields=["-created_at", "-id"], name="job_newest"),
-        ),
-        migrations.AddIndex(
-            model_name="job",
-            index=models.Index(fields=["state", "-created_at", "-id"], name="job_state_newest"),
-        ),
-        migrations.AddIndex(
-            model_name="job",
-            index=models.Index(fields=["target_type", "target_id", "-created_at"], name="job_target_newest"),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("state__in", ["queued", "running", "cancelling"])),
-                fields=("kind", "target_key"),
-                name="job_one_active_per_target",
-            ),
         ),
     ]

@@ -18,6 +18,12 @@ register = template.Library()
 register.filter("thousands", text.thousands)
 register.filter("filesize_b", text.file_size)
 register.filter("duration", text.duration)
+register.filter("plainline", text.one_line)
+# What a state looks like and means, each as StateStyle has it: {% icon state|shape %}.
+register.filter("tone", lambda state: look_of(state).tone)
+register.filter("shape", lambda state: look_of(state).shape)
+register.filter("word", lambda state: look_of(state).word)
+register.filter("meaning", lambda state: look_of(state).meaning)
 
 # The favicon cannot read the stylesheet: the tones of levee.css that hold on light and dark browser chrome alike.
 _FAVICON_COLOURS = {"crit": "#d0342b", "warn": "#b86a00", "held": "#7a64d6", "idle": "#7d858c", "ok": "#2b8a57"}
@@ -45,30 +51,6 @@ def badge(state: object, word: object = "") -> SafeString:
 
 
 @register.filter
-def tone(state: object) -> str:
-    """Return the tone class of a state: ok, held, warn, crit, live or idle."""
-    return look_of(state).tone
-
-
-@register.filter
-def shape(state: object) -> str:
-    """Return the symbol of a state, for {% icon state|shape %}."""
-    return look_of(state).shape
-
-
-@register.filter
-def word(state: object) -> str:
-    """Return the word of a state."""
-    return look_of(state).word
-
-
-@register.filter
-def meaning(state: object) -> str:
-    """Return what a state means, in the words of the vocabulary."""
-    return look_of(state).meaning
-
-
-@register.filter
 def words(name: object) -> str:
     """Write a key such as tables_changed as words: Tables changed."""
     return str(name).replace("_", " ").capitalize()
@@ -78,18 +60,6 @@ def words(name: object) -> str:
 def json(value: object) -> str:
     """Write a value as indented JSON, for a pre element; escaped like any text."""
     return dumps(value, indent=2, ensure_ascii=False, sort_keys=True, default=str)
-
-
-@register.filter
-def milliseconds(moment: datetime) -> str:
-    """Write the thousandths of a moment's second: 042."""
-    return f"{moment.microsecond // 1000:03}"
-
-
-@register.filter
-def plainline(value: object) -> str:
-    """Write a value on one line of a mail's plain text."""
-    return text.one_line(value)
 
 
 @register.filter

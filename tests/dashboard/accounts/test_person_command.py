@@ -9,13 +9,10 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from dashboard.accounts.actor import Actor
-from dashboard.accounts.gate import NotAllowed
-from dashboard.accounts.people import save_person
-from dashboard.accounts.roles import Role, role_of
+from dashboard.accounts.access import role_of
+from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
-from tests.builders.people import actor
 
 pytestmark = pytest.mark.django_db
 
@@ -58,31 +55,12 @@ def test_a_bad_password_saves_nobody(password: str, monkeypatch: pytest.MonkeyPa
     assert not User.objects.exists()
 
 
-@pytest.mark.parametrize("name", ["schedule", "Command", "a name with blanks", ""])
-def test_a_name_that_will_not_do_is_refused(name: str) -> None:
-    with pytest.raises(CommandError) as caught:
-        run(name, "--role", "admin")
-    assert caught.value.returncode == 2
-
-
 def test_the_change_is_audited_without_the_password() -> None:
     password = run("maya", "--role", "admin")["password"]
     entry = AuditEntry.objects.get()
     assert (entry.action, entry.target_label, entry.source) == ("people.manage", "maya", "command")
     assert (entry.before, entry.after["role"], entry.after["password_changed"]) == ({"role": None}, "admin", True)
     assert password not in f"{entry.after}{entry.detail}"
-
-
-def test_an_operator_may_not_manage_people() -> None:
-    with pytest.raises(NotAllowed):
-        save_person(actor(Role.OPERATOR), "friend", Role.ADMIN)
-    assert not User.objects.filter(username="friend").exists()
-
-
-def test_saving_twice_is_one_person() -> None:
-    save_person(Actor.command(), "maya", Role.ADMIN)
-    assert not save_person(Actor.command(), "maya", Role.ADMIN).is_new
-    assert User.objects.count() == 1
 
 
 def test_address_grants_and_sessions_are_managed_from_the_command_line() -> None:
@@ -110,6 +88,7 @@ def test_the_door_is_closed_and_opened() -> None:
     "words",
     [
         ("sam",),
+        ("schedule", "--role", "admin"),
         ("sam", "--grant", "nowhere=viewer"),
         ("sam", "--grant", "lab"),
         ("sam", "--role", "viewer", "--email", "no address"),
@@ -119,4 +98,4 @@ def test_what_makes_no_sense_is_a_mistake_of_usage(words: tuple[str, ...]) -> No
     with pytest.raises(CommandError) as caught:
         run(*words)
     assert caught.value.returncode == 2
-    assert not User.objects.filter(username="sam").exists()
+    assert not User.objects.exists()

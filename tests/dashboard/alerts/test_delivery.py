@@ -8,6 +8,7 @@ import pytest
 from dashboard.alerts import delivery
 from dashboard.alerts.delivery import LONGEST_PAUSE, NotSent, PerhapsSent, deliver_due, pause
 from dashboard.alerts.models import Message, Recipient
+from tests.dashboard.alerts.test_mail import message
 from tests.dashboard.alerts.week import MONDAY, address
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
@@ -17,20 +18,6 @@ MINUTE = timedelta(minutes=1)
 
 class Killed(BaseException):
     """What stands for kill -9: nothing after it runs."""
-
-
-def message(**changes: object) -> Message:
-    values = {
-        "reason": "test",
-        "number": "1",
-        "channel": "mail",
-        "address": "ops@acme.example",
-        "created_at": MONDAY,
-        "due_at": MONDAY,
-        "message_id": "m1",
-        **changes,
-    }
-    return Message.objects.create(**values)
 
 
 def send(now: object, carry: Callable[..., None]) -> int:
@@ -46,22 +33,17 @@ def refused(message: Message, handed_over: Callable[[], None]) -> None:
 
 
 def test_a_message_is_sent_once() -> None:
-    message()
+    message(None)
     assert [send(MONDAY, taken), send(MONDAY, taken)] == [1, 0]
     assert Message.objects.get().state == "sent"
 
 
 def test_a_server_that_answers_slowly_holds_the_worker_for_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
-        message(number=str(number), message_id=str(number))
+        message(None, number=str(number))
     clock = iter(range(0, 1_000, 25))
     monkeypatch.setattr(delivery.time, "monotonic", lambda: next(clock))
     assert [send(MONDAY, taken), send(MONDAY, taken)] == [2, 2]
-
-
-def test_a_message_that_is_not_due_waits() -> None:
-    message(due_at=MONDAY + MINUTE)
-    assert [send(MONDAY, taken), send(MONDAY + MINUTE, taken)] == [0, 1]
 
 
 @pytest.mark.parametrize(("attempts", "minutes"), [(1, 1), (2, 2), (3, 4), (6, 32), (7, 60), (60, 60)])
@@ -70,7 +52,7 @@ def test_pauses_double_up_to_an_hour(attempts: int, minutes: float) -> None:
 
 
 def test_a_refused_message_is_tried_again_after_its_pause() -> None:
-    message()
+    message(None)
     send(MONDAY, refused)
     assert send(MONDAY + MINUTE / 2, taken) == 0
     assert send(MONDAY + MINUTE, taken) == 1
@@ -78,7 +60,7 @@ def test_a_refused_message_is_tried_again_after_its_pause() -> None:
 
 
 def test_after_three_days_it_is_given_up_with_its_reason() -> None:
-    message()
+    message(None)
     now = MONDAY
     while Message.objects.get().state == "waiting":
         send(now, refused)
@@ -89,7 +71,7 @@ def test_after_three_days_it_is_given_up_with_its_reason() -> None:
 
 def test_an_address_that_nobody_has_is_given_up_at_once_and_shown() -> None:
     recipient = address()
-    message(recipient=recipient)
+    message(None, recipient=recipient)
 
     def unknown(message: Message, handed_over: Callable[[], None]) -> None:
         raise NotSent("550 no such user", is_final=True)
@@ -100,7 +82,7 @@ def test_an_address_that_nobody_has_is_given_up_at_once_and_shown() -> None:
 
 
 def test_killed_before_handing_over_it_is_sent_after_the_restart() -> None:
-    message()
+    message(None)
 
     def killed(message: Message, handed_over: Callable[[], None]) -> None:
         raise Killed
@@ -111,7 +93,7 @@ def test_killed_before_handing_over_it_is_sent_after_the_restart() -> None:
 
 
 def test_killed_after_handing_over_it_is_unknown_and_not_sent_again() -> None:
-    message()
+    message(None)
 
     def killed(message: Message, handed_over: Callable[[], None]) -> None:
         handed_over()
@@ -124,7 +106,7 @@ def test_killed_after_handing_over_it_is_unknown_and_not_sent_again() -> None:
 
 
 def test_a_line_that_breaks_before_the_answer_leaves_it_unknown() -> None:
-    message()
+    message(None)
 
     def breaks(message: Message, handed_over: Callable[[], None]) -> None:
         handed_over()
@@ -136,7 +118,7 @@ def test_a_line_that_breaks_before_the_answer_leaves_it_unknown() -> None:
 
 
 def test_a_slow_sender_whose_claim_was_taken_over_hands_nothing_over() -> None:
-    message()
+    message(None)
     received: list[str] = []
 
     def slow(mine: Message, handed_over: Callable[[], None]) -> None:
@@ -150,8 +132,8 @@ def test_a_slow_sender_whose_claim_was_taken_over_hands_nothing_over() -> None:
 
 
 def test_a_message_that_cannot_be_made_holds_up_no_other() -> None:
-    message()
-    message(number="2", message_id="m2")
+    message(None)
+    message(None, number="2")
 
     def render(message: Message, now: object) -> None:
         if message.number == "1":
@@ -162,6 +144,6 @@ def test_a_message_that_cannot_be_made_holds_up_no_other() -> None:
 
 
 def test_a_channel_that_is_not_set_up_waits() -> None:
-    message(channel="webhook")
+    message(None, channel="webhook")
     assert send(MONDAY, taken) == 0
     assert Message.objects.get().state == "waiting"

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from itertools import product
 from typing import Any
 
 import pytest
 
-from coordinator.protocols.titles import _TITLES
 from dashboard.alerts.delivery import CLAIM_LASTS, GIVES_UP_AFTER, NotSent, deliver_due
 from dashboard.alerts.models import Alert, Message
 from dashboard.alerts.rendering import render
@@ -77,16 +75,6 @@ def test_other_addresses_and_webhooks_get_their_own(server: Server) -> None:
     assert sorted((mail.channel, mail.address) for mail in server.mails) == [
         ("mail", "a@acme.example"), ("mail", "b@acme.example"), ("webhook", "https://w"), ("webhook", "https://w"),
     ]  # fmt: skip
-
-
-def test_what_is_not_due_waits(server: Server) -> None:
-    early, late = named("early", "late")
-    message(early)
-    message(late, due_at=MONDAY + 60 * MINUTE)
-    server.send()
-    assert "late" not in server.mails[0].text
-    server.send(minutes=60)
-    assert "Sentence late." in server.mails[1].text
 
 
 def test_a_mail_that_waits_with_others_in_it_takes_them_into_the_next(server: Server) -> None:
@@ -161,26 +149,3 @@ def test_the_first_look_at_a_lake_is_one_mail(lake: World) -> None:
     lake.run(MONDAY + timedelta(hours=1))
     assert len(lake.received) == 1
     assert Message.objects.filter(state="folded").count() == 7
-
-
-def test_what_comes_after_the_first_look_is_told_at_once(lake: World) -> None:
-    lab = Connection.objects.create(name="lab", region="eu-west-1")
-    Connection.objects.update(created_at=MONDAY)
-    lake.tick(minutes=11)
-    lake.problems = [problem(connection=lab.pk)]
-    lake.tick()
-    assert len(lake.received) == 1
-
-
-def test_subjects_have_fewer_than_ninety_characters(server: Server) -> None:
-    longest = max(_TITLES.values(), key=len)
-    names = ("inventory.reservations", "x" * 300)
-    for (number, name), reason in product(enumerate(names), Message.Reason.values[:5]):
-        about = alert(cause=f"{number} {reason}", title=longest, subjects=[[name, ""]], count=number + 1)
-        message(about, reason, address=f"{number}{reason}@acme.example")
-        message(about, reason, number="2", channel="webhook", address=f"https://{number}{reason}")
-    message(alert(cause="untitled", headline="y" * 400), address="long@acme.example")
-    server.send()
-    assert len(server.mails) == 21
-    assert all(len(mail.subject) < 90 and "Title" not in mail.subject for mail in server.mails)
-    assert all(len(one.name) < 90 for one in Alert.objects.all())

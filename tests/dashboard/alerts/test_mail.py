@@ -112,25 +112,6 @@ def test_mails_of_one_alert_and_of_its_return_share_a_thread(box: Mailbox) -> No
     assert len({mail["Message-ID"] for mail in box.mails}) == 3
 
 
-def test_the_end_says_how_long_it_was_and_nothing_to_do(box: Mailbox) -> None:
-    message(alert(resolved_at=MONDAY + timedelta(minutes=125)), "resolved")
-    send(box.url, minutes=130)
-    (mail,) = box.mails
-    text = text_of(mail)
-    assert text.startswith("RESOLVED AFTER 2 H 5 MIN")
-    assert "WHAT" not in text
-
-
-def test_forty_tables_are_listed_up_to_twenty(box: Mailbox) -> None:
-    about = alert(count=40)
-    for n in range(40):
-        about.members.create(key=str(n), severity="warning", headline=f"table {n}", since=MONDAY)
-    message(about)
-    send(box.url)
-    text = text_of(box.mails[0])
-    assert "  - table 19\n  and 20 more" in text
-
-
 def test_hostile_text_adds_no_header_and_no_markup(box: Mailbox) -> None:
     message(alert(headline=HOSTILE, meaning=HOSTILE, facts=[[HOSTILE, HOSTILE]]))
     send(box.url)
@@ -139,12 +120,6 @@ def test_hostile_text_adds_no_header_and_no_markup(box: Mailbox) -> None:
     assert "\u202e" not in mail["Subject"]
     assert "\nBcc:" not in text_of(mail)
     assert "<img" not in mail.get_body(("html",)).get_content()
-
-
-def test_a_line_that_is_a_dot_does_not_end_the_mail(box: Mailbox) -> None:
-    message(None, "digest", subject="Digest", text="before\n.\nafter\n")
-    send(box.url)
-    assert text_of(box.mails[0]) == "before\n.\nafter\n"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +139,7 @@ def test_a_refusal_is_final_when_the_server_says_so(box: Mailbox, recipient: str
     assert (recipient or data).partition(" ")[2] in sent.error
 
 
-@pytest.mark.parametrize("address", ["not an address", "a@b@c", "x\r\nBcc: y@z", ""])
+@pytest.mark.parametrize("address", ["not an address", "x\r\nBcc: y@z"])
 def test_an_address_that_does_not_parse_is_given_up_with_a_sentence(box: Mailbox, address: str) -> None:
     message(alert(), address=address)
     sent = send(box.url)
@@ -177,13 +152,6 @@ def test_a_server_that_is_not_there_is_tried_again() -> None:
     sent = send("smtp://127.0.0.1:1")
     assert sent.state == "waiting"
     assert "127.0.0.1:1 cannot be reached" in sent.error
-
-
-def test_a_server_that_hangs_at_the_greeting_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mail_server, "TIMEOUT_SECONDS", 0.3)
-    with rude_server(b"") as url:
-        message(alert())
-        assert send(url).state == "waiting"
 
 
 GREETING = (b"220 hello\r\n", b"250 hello\r\n", b"250 ok\r\n", b"250 ok\r\n", b"354 go on\r\n")
@@ -205,12 +173,6 @@ def test_a_rude_goodbye_does_not_send_twice() -> None:
     with rude_server(*GREETING, b"250 taken\r\n", b"500 what?\r\n") as url:
         message(alert())
         assert send(url).state == "sent"
-
-
-@pytest.mark.parametrize("url", ["http://mail", "smtp://", "mail.acme.example", ""])
-def test_a_server_that_cannot_be_read_says_how_to_write_it(url: str) -> None:
-    with pytest.raises(ImproperlyConfigured, match="LEVEE_SMTP_URL"):
-        MailServer.parse(url)
 
 
 def test_a_password_is_not_repeated_in_the_complaint() -> None:

@@ -14,7 +14,7 @@ from dashboard.alerts.models import Rule
 from dashboard.alerts.own_health import failed_jobs, long_queues, refused_passwords, silent_workers, stuck_messages
 from dashboard.alerts.problems import Problem, kinds
 from dashboard.audit.log import record
-from dashboard.jobs.beats import last_signs, note_beat
+from dashboard.jobs.beats import note_beat
 from tests.builders.people import person
 from tests.dashboard.alerts.test_mail import message
 from tests.dashboard.alerts.week import MONDAY
@@ -28,12 +28,6 @@ def silence(now: datetime) -> dict[str, float]:
     return {problem.facts[0][1]: problem.measure for problem in silent_workers(now)}
 
 
-def test_a_beat_is_a_sign_of_life() -> None:
-    note_beat("aws", "aws@here", MONDAY)
-    note_beat("aws", "aws@here", MONDAY - MINUTE)
-    assert last_signs()["aws"] == MONDAY
-
-
 def test_a_worker_is_measured_by_its_silence() -> None:
     note_beat("default", "default@here", MONDAY)
     note_beat("aws", "aws@here", MONDAY - 5 * MINUTE)
@@ -43,10 +37,6 @@ def test_a_worker_is_measured_by_its_silence() -> None:
 def test_a_worker_that_never_beat_counts_from_the_first_that_did() -> None:
     note_beat("default", "default@here", MONDAY - 7 * MINUTE)
     assert silence(MONDAY)["spark"] == 7
-
-
-def test_before_any_beat_nobody_is_missed() -> None:
-    assert silence(MONDAY) == {}
 
 
 def test_a_worker_kept_busy_by_a_long_job_is_alive() -> None:
@@ -131,12 +121,3 @@ def test_it_is_not_called_when_a_worker_is_silent(called: list[str]) -> None:
     note_beat("aws", "aws@here", MONDAY - 10 * MINUTE)
     assert not own_health.call_while_well(MONDAY)
     assert called == []
-
-
-def test_without_a_url_nothing_is_called(called: list[str], settings: Any) -> None:
-    settings.DEAD_MAN_URL = ""
-    assert not own_health.call_while_well(MONDAY)
-
-
-def test_a_url_that_does_not_answer_is_no_error() -> None:
-    assert not own_health._call("http://127.0.0.1:1/")

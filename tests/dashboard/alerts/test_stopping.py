@@ -61,7 +61,7 @@ def test_opening_the_link_stops_nothing() -> None:
     assert not ops.is_stopped
 
 
-@pytest.mark.parametrize("token", ["x", "Im9wcyI:forged", "%00", "a" * 3000])
+@pytest.mark.parametrize("token", ["Im9wcyI:forged", "%00"])
 def test_a_link_that_somebody_made_up_stops_nothing(token: str) -> None:
     ops = address("ops")
     assert Client().post(f"/alerts/stop/{token}/").status_code == 404

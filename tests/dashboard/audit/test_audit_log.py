@@ -15,8 +15,8 @@ from dashboard.accounts.roles import Role
 from dashboard.audit.chain import seal_all
 from dashboard.audit.log import record
 from dashboard.audit.models import AuditEntry
-from dashboard.audit.queries import AuditFilter, actions, audit_entries
-from dashboard.audit.sentences import _ACTS, says
+from dashboard.audit.queries import AuditFilter, audit_entries
+from dashboard.audit.sentences import says
 from tests.builders.people import signed_in
 from tests.dashboard.jobs.builders import job
 from tests.dashboard.web.markup import flat
@@ -36,29 +36,16 @@ def history() -> None:
 @pytest.mark.parametrize(
     ("wanted", "found"),
     [
-        (AuditFilter(), 3),
         (AuditFilter(actor="maya"), 2),
         (AuditFilter(action="lake.observe"), 1),
         (AuditFilter(action="lake."), 2),
         (AuditFilter(target="ORDERS"), 1),
         (AuditFilter(outcome="refused"), 1),
         (AuditFilter(text="role admin"), 1),
-        (AuditFilter(actor="maya", outcome="done"), 0),
     ],
 )
 def test_each_filter_narrows(wanted: AuditFilter, found: int) -> None:
     assert audit_entries(wanted).count() == found
-
-
-@pytest.mark.usefixtures("bare_templates")
-def test_pages_continue_where_the_last_one_ended() -> None:
-    for number in range(45):
-        record(Actor.command(), "lake.observe", target_label=str(number))
-    client = signed_in(Role.VIEWER)
-    first = client.get("/audit/?size=20").context["page"]
-    second = client.get("/audit/", {"size": "20", "after": first.next_after}).context["page"]
-    assert [entry.target_label for entry in first.rows] == [str(number) for number in range(44, 24, -1)]
-    assert [entry.target_label for entry in second.rows] == [str(number) for number in range(24, 4, -1)]
 
 
 @pytest.mark.usefixtures("history")
@@ -67,13 +54,6 @@ def test_the_page_exports_all_that_matches_as_json_lines_oldest_first() -> None:
     rows = [json.loads(line) for line in response.getvalue().decode().splitlines()]
     assert [row["action"] for row in rows] == ["lake.observe", "lake.declare"]
     assert response["Content-Disposition"] == 'attachment; filename="audit.jsonl"'
-
-
-def test_an_exported_formula_is_defused() -> None:
-    record(Actor.command(), "lake.observe", target_label='=HYPERLINK("x")', after={"n": 1})
-    text = signed_in(Role.VIEWER).get("/audit/?action=lake.&format=csv").getvalue().decode()
-    row = next(csv.DictReader(io.StringIO(text)))
-    assert (row["target_label"], row["after"]) == ('\'=HYPERLINK("x")', '{"n": 1}')
 
 
 def run(*words: str) -> Any:
@@ -88,11 +68,6 @@ def test_the_command_prints_one_document_newest_first() -> None:
     assert [entry["action"] for entry in entries] == ["people.manage", "lake.declare"]
     assert entries[1]["outcome"] == "refused"
     assert entries[0]["target"] == {"type": "", "id": "", "label": "sam"}
-
-
-@pytest.mark.usefixtures("history")
-def test_the_command_filters_by_action() -> None:
-    assert [entry["action"] for entry in run("--action", "lake.")] == ["lake.declare", "lake.observe"]
 
 
 def test_a_limit_of_nothing_is_a_mistake_of_usage() -> None:
@@ -135,9 +110,7 @@ def entry(action: str = "table.repair", **fields: Any) -> AuditEntry:
     ("outcome", "title", "said"),
     [
         ("done", "Publish commit 14", "published commit 14, sales.order_items"),
-        ("done", "Publish commit 14 of sales.order_items", "published commit 14 of sales.order_items"),
         ("failed", "Publish commit 14", "asked to publish commit 14, sales.order_items"),
-        ("requested", "Publish commit 14", "asked to publish commit 14, sales.order_items"),
         ("done", "Undo it", "asked to undo it, sales.order_items"),
         ("done", "", "repaired sales.order_items"),
         ("failed", "", "asked for table.repair of sales.order_items"),
@@ -146,16 +119,6 @@ def entry(action: str = "table.repair", **fields: Any) -> AuditEntry:
 )
 def test_an_entry_says_what_was_done_and_only_asked_for_what_was_not(outcome: Any, title: str, said: str) -> None:
     assert says(entry(outcome=outcome), title) == said
-
-
-def test_a_backup_that_was_only_asked_for_is_not_said_to_have_run() -> None:
-    assert says(entry("backup.run", outcome="requested", target_label="finance")) == "asked for a run of finance"
-    assert says(entry("backup.run", outcome="done", target_label="finance")) == "ran the backup finance"
-
-
-def test_every_action_that_the_filter_offers_has_words() -> None:
-    plain = [action for action in actions() if "losing" not in action and action not in _ACTS]
-    assert plain == ["table.enable-many", "table.rehearse-coordination"]  # refused only; told by its job's title
 
 
 def shown(**query: str) -> list[tuple[str, str]]:
@@ -181,8 +144,6 @@ def test_an_act_is_one_row_and_looking_at_plans_stands_apart() -> None:
 @pytest.mark.parametrize(
     ("query", "found"),
     [
-        ({"since": "2026-11-20"}, 2),
-        ({"until": "2026-11-20"}, 2),
         ({"since": "2026-11-20", "until": "2026-11-20"}, 1),
         ({"since": "yesterday", "until": "2026-13-45"}, 3),
     ],

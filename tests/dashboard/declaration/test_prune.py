@@ -1,7 +1,5 @@
 """`levee apply FILE --prune`: what the file no longer names goes, unless something would be lost with it."""
 
-import json
-
 import pytest
 from django.core.management import CommandError
 
@@ -82,27 +80,6 @@ def test_what_is_removed_is_in_the_audit_log_as_it_was(apply):
     )
 
 
-def test_what_is_kept_is_no_row_of_the_audit_log(apply):
-    rows = AuditEntry.objects.count()
-    make_run(Plan.objects.get())
-
-    prune(apply, "plans = []\n")
-
-    assert AuditEntry.objects.count() == rows
-
-
-def test_json_names_what_goes_and_what_stays(apply):
-    make_run(Plan.objects.get())
-
-    document = json.loads(apply("plans = []\nwatch = []\n", "--prune", "--json"))
-
-    watch = {"connection": "prod", "uri": "s3a://acme-lake-prod/warehouse/"}
-    assert document["changes"] == [
-        {"what": "watch", "name": "prod/s3a://acme-lake-prod/warehouse/", "before": watch, "after": None}
-    ]
-    assert [(one["what"], one["name"]) for one in document["kept"]] == [("plan", "warehouse-daily")]
-
-
 def test_what_is_added_and_what_goes_are_stored_at_once(apply):
     moved = WHOLE.replace("delta_log", "delta_log_2").replace('"us-west-2"', '"eu-west-1"')
 
@@ -118,19 +95,13 @@ def test_what_is_added_and_what_goes_are_stored_at_once(apply):
 # A plan.
 
 
-def test_a_plan_with_a_run_under_way_is_kept(apply):
-    make_run(Plan.objects.get(), "running")
+@pytest.mark.parametrize(
+    ("states", "why"), [(["running"], "A run of it is under way"), ([], "1 run proves what was copied under its name")]
+)
+def test_a_plan_with_a_run_is_kept(apply, states, why):
+    make_run(Plan.objects.get(), *states)
 
-    printed = prune(apply, "plans = []\n")
-
-    assert "keep plan warehouse-daily: A run of it is under way: wait until it is over, or cancel it." in printed
-    assert Plan.objects.exists()
-
-
-def test_a_plan_whose_runs_prove_something_is_kept(apply):
-    make_run(Plan.objects.get())
-
-    assert "keep plan warehouse-daily: 1 run proves what was copied under its name" in prune(apply, "plans = []\n")
+    assert f"keep plan warehouse-daily: {why}" in prune(apply, "plans = []\n")
     assert Plan.objects.exists()
 
 
@@ -159,14 +130,6 @@ def test_a_store_is_kept_while_any_trace_of_a_table_leads_to_it(apply, trace):
     assert CommitStore.objects.exists()
 
 
-def test_a_table_of_another_store_keeps_nothing(apply):
-    make_table(lock_domains=[{"store": "delta_log_2", "path": "s3a://lake/x"}])
-
-    prune(apply, "stores = []\n")
-
-    assert not CommitStore.objects.exists()
-
-
 @pytest.mark.parametrize(("finished_at", "is_kept"), [(None, True), (NOW, False)])
 def test_a_store_whose_ttl_is_being_moved_is_kept(apply, finished_at, is_kept):
     moments = {"started_at": NOW, "phase_at": NOW, "next_at": NOW, "finished_at": finished_at}
@@ -180,33 +143,21 @@ def test_a_store_whose_ttl_is_being_moved_is_kept(apply, finished_at, is_kept):
 # A watched prefix.
 
 
-def test_a_bucket_that_is_not_read_any_more_goes_with_its_prefix(apply):
+@pytest.mark.parametrize(
+    ("table", "prefix", "stays"),
+    [("", "", False), ("s3a://acme-lake-prod/warehouse/orders", "", True), ("", "s3a://acme-lake-prod/raw/", True)],
+)
+def test_a_bucket_goes_with_its_prefix_unless_something_else_has_it_read(apply, table, prefix, stays):
     make_bucket("acme-lake-prod")
+    if table:
+        make_table(table, lock_domains=[])
 
-    prune(apply, "watch = []\n")
+    prune(apply, f'[[watch]]\nconnection = "prod"\nuri = "{prefix}"\n' if prefix else "watch = []\n")
 
-    assert not Bucket.objects.exists()
-
-
-@pytest.mark.parametrize("reason", ["a table", "another prefix"])
-def test_a_bucket_that_is_still_read_stays(apply, reason):
-    make_bucket("acme-lake-prod")
-    if reason == "a table":
-        make_table("s3a://acme-lake-prod/warehouse/orders", lock_domains=[])
-    kept = '[[watch]]\nconnection = "prod"\nuri = "s3a://acme-lake-prod/raw/"\n'
-
-    prune(apply, "watch = []\n" if reason == "a table" else kept)
-
-    assert Bucket.objects.exists()
+    assert Bucket.objects.exists() is stays
 
 
 # A connection.
-
-
-def test_a_connection_that_something_still_names_is_kept(apply):
-    printed = prune(apply, "[connections]\n")
-
-    assert "keep connection prod: The prefix prod/s3a://acme-lake-prod/warehouse/ names it, and stays." in printed
 
 
 def test_a_connection_is_kept_with_what_is_kept_of_it(apply):

@@ -7,9 +7,7 @@ import json
 import sys
 import threading
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 import django
 
@@ -33,22 +31,6 @@ def cancel(job_id: str) -> Any:
     from dashboard.jobs.models import Job
 
     return actions.cancel(Actor.command(), Job.objects.get(pk=job_id))
-
-
-def reap_in(seconds: str) -> Any:
-    """Look for silent workers as one would so many seconds from now; print how many jobs were lost."""
-    from django.utils import timezone
-
-    from dashboard.jobs import reaper
-
-    return reaper.lose_silent(timezone.now() + timedelta(seconds=float(seconds)))
-
-
-def claim_at_once(job_id: str) -> Any:
-    """Claim one job from eight threads at once; print what each was told."""
-    from dashboard.jobs import lifecycle
-
-    return race(lambda: lifecycle.claim(UUID(job_id), "racer"))
 
 
 def submit_at_once(kind: str) -> Any:
@@ -79,9 +61,7 @@ def race(act: Callable[[], Any]) -> list[Any]:
     return answers
 
 
-VERBS: dict[str, Callable[[str], Any]] = {
-    verb.__name__: verb for verb in (submit, cancel, reap_in, claim_at_once, submit_at_once)
-}
+VERBS: dict[str, Callable[[str], Any]] = {verb.__name__: verb for verb in (submit, cancel, submit_at_once)}
 
 if __name__ == "__main__":
     django.setup()

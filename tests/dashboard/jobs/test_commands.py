@@ -21,12 +21,6 @@ def run(*words: str) -> Any:
     return json.loads(out.getvalue())
 
 
-def text(*words: str) -> str:
-    out = io.StringIO()
-    call_command(*words, stdout=out)
-    return out.getvalue()
-
-
 def test_a_job_is_one_document_with_its_log() -> None:
     made = job("failed", target_type="table", target_id="7", target_label="s3a://lake/orders", done=3, total=4)
     made.error_code, made.error_text = "AccessDenied", "Refused."
@@ -44,25 +38,11 @@ def test_a_job_is_one_document_with_its_log() -> None:
     assert document["created_at"].endswith("Z")
 
 
-def test_a_job_without_an_error_says_so_with_null() -> None:
-    assert run("job", str(job().pk))["error"] is None
-
-
 def test_jobs_filter_by_state() -> None:
     running, _ = job("running"), job("failed")
     assert [row["id"] for row in run("jobs", "--state", "active")] == [str(running.pk)]
     assert len(run("jobs")) == 2
     assert len(run("jobs", "--limit", "1")) == 1
-
-
-def test_text_names_steps_and_log() -> None:
-    made = job("running", title="Observe the lake", steps=[{"name": "Read", "state": "running", "detail": "3 of 9"}])
-    JobEvent.objects.create(job=made, at=timezone.now(), text="a line")
-    printed = text("job", str(made.pk))
-    assert "Observe the lake" in printed
-    assert "Read  3 of 9" in printed
-    assert "a line" in printed
-    assert str(made.pk) in text("jobs")
 
 
 @pytest.mark.parametrize(

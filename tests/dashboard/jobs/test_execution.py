@@ -9,7 +9,7 @@ import tests.dashboard.jobs.kinds  # noqa: F401 - registers the kinds
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs import context as context_module
 from dashboard.jobs import execution, lifecycle
-from dashboard.jobs.context import JobCancelled, JobContext
+from dashboard.jobs.context import JobContext
 from dashboard.jobs.execution import Heartbeat, execute, first_sentence
 from dashboard.jobs.models import Job
 from dashboard.jobs.registry import NoParams, job_kind
@@ -155,24 +155,12 @@ def test_progress_is_written_at_most_once_a_second(monkeypatch: pytest.MonkeyPat
     assert seen == [1, 1, 1, 4]
 
 
-def test_a_running_step_is_visible_from_its_beginning() -> None:
-    made = job("running")
-    with JobContext(made).step("Read"):
-        made.refresh_from_db()
-        assert [(step["name"], step["state"]) for step in made.steps] == [("Read", "running")]
-
-
 def test_a_process_that_is_to_end_stops_its_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     ending = threading.Event()
     ending.set()
     monkeypatch.setattr(context_module, "process_is_ending", ending)
     made = ran("test-count")
     assert (made.state, made.message) == ("cancelled", "Interrupted: the process that ran it was stopped.")
-
-
-def test_a_context_hears_that_its_job_was_given_up() -> None:
-    with pytest.raises(JobCancelled):
-        JobContext(job("lost")).check_cancelled()
 
 
 def test_the_question_whether_to_stop_is_asked_once_a_second(django_assert_num_queries: Any) -> None:
@@ -203,7 +191,6 @@ def test_the_heart_beats_during_a_long_step_and_stops_after_it(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (ValueError("no"), "no."),
         (ValueError("Why?"), "Why?"),
         (ValueError(""), "ValueError without a message."),
         (ValueError("first\nsecond"), "first."),

@@ -61,21 +61,6 @@ def test_a_worker_silent_for_ninety_seconds_has_lost_its_job() -> None:
 
 
 @pytest.mark.usefixtures("sent")
-def test_a_worker_heard_a_minute_ago_keeps_its_job() -> None:
-    made = job("running", heartbeat_at=ago(seconds=60))
-    reaper.reap()
-    assert state(made) == "running"
-
-
-@pytest.mark.usefixtures("sent")
-def test_a_job_that_was_being_cancelled_says_who_asked() -> None:
-    made = job("cancelling", heartbeat_at=ago(seconds=91), cancel_requested_by="maya")
-    reaper.reap()
-    assert state(made) == "lost"
-    assert "maya had asked it to stop" in made.message
-
-
-@pytest.mark.usefixtures("sent")
 def test_the_schedules_old_successes_are_removed_and_nothing_else() -> None:
     old = {"created_at": ago(days=8)}
     job("succeeded", requested_by_name="schedule", **old)

@@ -3,13 +3,11 @@
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,6 @@ from redis.exceptions import RedisError
 
 from dashboard.processes.redis import command as redis_command
 from dashboard.processes.redis import find_server, prepare, socket_path
-from tests.choosing import slowly
 from tests.waiting import scaled
 
 pytestmark = pytest.mark.process
@@ -51,8 +48,8 @@ class Deployment:
         self.start(*redis_command(server, self.home))
         self.until(self._redis_answers)
 
-    def start_worker(self, pool: str = "prefork") -> subprocess.Popen[bytes]:
-        words = ("-A", "tests.dashboard.jobs.worker_app", "worker", "-Q", "aws", "-c", "1", "--pool", pool)
+    def start_worker(self) -> subprocess.Popen[bytes]:
+        words = ("-A", "tests.dashboard.jobs.worker_app", "worker", "-Q", "aws", "-c", "1")
         return self.start(sys.executable, "-m", "celery", *words, "--without-gossip", "--without-mingle", "-l", "INFO")
 
     def run(self, *words: str) -> Any:
@@ -102,22 +99,14 @@ def deployment() -> Iterator[Deployment]:
             made.end()
 
 
-@pytest.mark.slow
-def test_of_eight_claims_at_once_one_wins(deployment: Deployment) -> None:
-    job_id = deployment.outside("submit", "test-fail")
-    assert sorted(deployment.outside("claim_at_once", job_id)) == [False] * 7 + [True]
-    assert deployment.outside("reap_in", "91") == 1
-
-
 def test_eight_submits_at_once_are_one_job(deployment: Deployment) -> None:
     ids = deployment.outside("submit_at_once", "test-refused")
     assert (len(ids), len(set(ids))) == (8, 1)
     assert deployment.outside("cancel", ids[0])
 
 
-@pytest.mark.parametrize("pool", ["prefork", slowly("threads")])
-def test_a_worker_runs_a_job_and_obeys_a_cancel(deployment: Deployment, pool: str) -> None:
-    worker = deployment.start_worker(pool)
+def test_a_worker_runs_a_job_and_obeys_a_cancel(deployment: Deployment) -> None:
+    worker = deployment.start_worker()
     counting, waiting = deployment.outside("submit", "test-count"), deployment.outside("submit", "test-wait")
 
     deployment.until(lambda: deployment.job(counting)["state"] == "succeeded")
@@ -131,37 +120,3 @@ def test_a_worker_runs_a_job_and_obeys_a_cancel(deployment: Deployment, pool: st
 
     worker.send_signal(signal.SIGTERM)
     assert worker.wait(timeout=WAIT_SECONDS) == 0
-
-
-@pytest.mark.slow
-def test_a_worker_of_threads_that_is_stopped_stops_its_jobs(deployment: Deployment) -> None:
-    worker = deployment.start_worker("threads")
-    job_id = deployment.outside("submit", "test-wait")
-    deployment.until(lambda: deployment.job(job_id)["state"] == "running")
-    worker.send_signal(signal.SIGTERM)
-    assert worker.wait(timeout=WAIT_SECONDS) == 0
-    assert deployment.job(job_id)["message"] == "Interrupted: the process that ran it was stopped."
-
-
-@pytest.mark.slow
-def test_a_job_whose_worker_was_killed_is_lost_and_another_may_follow(deployment: Deployment) -> None:
-    worker = deployment.start_worker()
-    job_id = deployment.outside("submit", "test-wait")
-    deployment.until(lambda: deployment.job(job_id)["state"] == "running")
-    os.killpg(worker.pid, signal.SIGKILL)
-    worker.wait(timeout=scaled(10))
-
-    assert deployment.outside("reap_in", "60") == 0
-    assert deployment.outside("reap_in", "91") == 1
-    document = deployment.job(job_id)
-    assert document["state"] == "lost"
-    assert "stopped answering" in document["message"]
-    assert deployment.outside("submit", "test-wait") != job_id
-
-
-def test_the_database_of_a_fresh_home_guards_the_audit_log(deployment: Deployment) -> None:
-    deployment.outside("submit", "test-count")
-    with closing(sqlite3.connect(deployment.home / "levee.sqlite3")) as database:
-        for statement in ("DELETE FROM audit_auditentry", "UPDATE audit_auditentry SET detail = 'x'"):
-            with pytest.raises(sqlite3.IntegrityError, match="only grows"):
-                database.execute(statement)

@@ -3,7 +3,7 @@
 from unittest.mock import patch
 
 import pytest
-from django.core.exceptions import BadRequest, PermissionDenied
+from django.core.exceptions import BadRequest
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory, override_settings
@@ -12,7 +12,7 @@ from django.urls import include, path
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.frame import errors
-from tests.builders.people import person, signed_in
+from tests.builders.people import person
 
 pytestmark = pytest.mark.django_db
 
@@ -46,20 +46,6 @@ def visitor() -> Client:
     client = Client(raise_request_exception=False)
     client.force_login(person(Role.VIEWER))
     return client
-
-
-def test_an_unknown_address_is_a_page_with_a_way_on() -> None:
-    response = signed_in(Role.VIEWER).get("/nowhere/")
-    assert response.status_code == 404
-    assert "There is nothing at this address." in response.content.decode()
-
-
-def test_a_stranger_learns_nothing_from_an_unknown_address() -> None:
-    response = Client().get("/nowhere/")
-    html = response.content.decode()
-    assert response.status_code == 404
-    assert 'id="nav"' not in html
-    assert "/audit/" not in html
 
 
 @HERE
@@ -99,9 +85,3 @@ def test_a_fragment_gets_the_sentence_as_a_toast(address: str, status: int) -> N
     assert (response["HX-Retarget"], response["HX-Reswap"]) == ("#toasts", "beforeend")
     assert html.startswith('<p class="toast crit" role="alert">')
     assert "<html" not in html
-
-
-def test_a_hostile_reason_is_text() -> None:
-    request = RequestFactory().get("/x/", headers={"HX-Request": "true"})
-    html = errors.forbidden(request, PermissionDenied("<script>x</script>")).content.decode()
-    assert "<script>" not in html

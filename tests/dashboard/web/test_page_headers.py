@@ -10,7 +10,6 @@ from django.urls import include, path
 from dashboard.accounts.roles import Role
 from tests.builders.people import signed_in
 from tests.dashboard.web.markup import flat
-from tests.security.content_policy import POLICY
 
 pytestmark = pytest.mark.django_db
 
@@ -23,16 +22,6 @@ def leave_a_message(request: HttpRequest) -> HttpResponse:
 urlpatterns = [path("message/", leave_a_message), path("", include("dashboard.urls"))]
 
 
-@pytest.mark.parametrize("address", ["/states/", "/jobs/", "/audit/", "/me/", "/login/", "/nowhere/"])
-def test_every_page_carries_the_policy_and_stays_out_of_caches(address: str) -> None:
-    response = signed_in(Role.VIEWER).get(address, follow=True)
-    assert set(response["Content-Security-Policy"].split("; ")) == POLICY
-    assert response["Cache-Control"] == "no-store"
-    assert "HX-Request" in response["Vary"]
-    assert "camera=()" in response["Permissions-Policy"]
-    assert response["X-Request-ID"]
-
-
 def test_an_expired_session_sends_the_whole_page_to_sign_in() -> None:
     response = Client().get(
         "/jobs/5f1e08c2-77a4-4c40-b2f9-1a6b0e9d33c8/progress/",
@@ -43,19 +32,9 @@ def test_an_expired_session_sends_the_whole_page_to_sign_in() -> None:
     assert "Location" not in response
 
 
-def test_a_foreign_address_is_no_way_back() -> None:
-    response = Client().get("/jobs/", headers={"HX-Request": "true", "HX-Current-URL": "https://evil.example/x"})
-    assert "evil" not in response["HX-Redirect"]
-
-
 def test_any_redirect_of_a_fragment_changes_the_page() -> None:
     response = signed_in(Role.VIEWER).post("/me/", {"theme": "dark"}, headers={"HX-Request": "true"})
     assert response["HX-Redirect"] == "/me/"
-
-
-def test_an_ordinary_redirect_stays_one() -> None:
-    response = signed_in(Role.VIEWER).post("/me/", {"theme": "dark"})
-    assert (response.status_code, response["Location"]) == (302, "/me/")
 
 
 @override_settings(ROOT_URLCONF=__name__)

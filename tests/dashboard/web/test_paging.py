@@ -70,14 +70,6 @@ def test_the_pages_together_are_the_sorted_list(rows: list[Any], sort: Sort, siz
     assert [job.pk for job in walk(sort, size)] == [job.pk for job in naive(jobs, sort)]
 
 
-def test_a_row_added_before_the_cursor_moves_nothing() -> None:
-    store([(1, None, "a"), (2, None, "a"), (3, None, "a")])
-    first = keyset_page(Job.objects.all(), TOTAL, "", 2)
-    Job.objects.create(kind="observe", title="a", target_key=":", state="succeeded", total=0)
-    second = keyset_page(Job.objects.all(), TOTAL, first.next_after, 2)
-    assert [job.total for job in second.rows] == [3]
-
-
 def test_a_page_costs_one_query_and_counts_nothing() -> None:
     store([(n, None, "a") for n in range(9)])
     after = keyset_page(Job.objects.all(), TOTAL, "", 3).next_after
@@ -109,19 +101,12 @@ A_UUID = "5f1e08c2-77a4-4c40-b2f9-1a6b0e9d33c8"
     "after",
     [
         "garbage",
-        "....",
-        "é",
         "A" * 10_000,
-        base64.urlsafe_b64encode(b"[" * 4000).decode(),
         cursor(),
         cursor("beat", None, A_UUID),
         cursor("-total", 1, "a", A_UUID),
         cursor("total", 1, "a"),
-        cursor("total", 1, "a", A_UUID, 5),
-        cursor("total", "1", "a", A_UUID),
-        cursor("total", True, "a", A_UUID),
         cursor("total", 2**63, "a", A_UUID),
-        cursor("total", 1.5, "a", A_UUID),
         cursor("total", float("inf"), "a", A_UUID),
         cursor("total", 1, None, A_UUID),
         cursor("total", 1, ["a"], A_UUID),
@@ -136,12 +121,6 @@ def test_a_cursor_that_is_not_ours_shows_the_first_page(after: str) -> None:
     page = keyset_page(Job.objects.all(), TOTAL, after, 1)
     assert page.is_first
     assert [job.total for job in page.rows] == [1]
-
-
-@pytest.mark.parametrize("moment", ["yesterday", "2026-11-20T09:41:58", "2026-99-99T00:00:00Z", 5])
-def test_a_moment_without_a_zone_or_meaning_shows_the_first_page(moment: object) -> None:
-    store([(1, datetime(2026, 11, 1, tzinfo=UTC), "a")])
-    assert keyset_page(Job.objects.all(), BEAT, cursor("beat", moment, A_UUID), 1).is_first
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -19,16 +19,11 @@ def test_what_is_unknown_is_never_zero(number: object, text: str) -> None:
 @pytest.mark.parametrize(
     ("size", "text"),
     [
-        (0, "0 B"),
         (4212, "4,212 B"),
-        (9999, "9,999 B"),
         (47_000, "47 KB"),
-        (999_499, "999 KB"),
         (999_500, "1.0 MB"),
         (61_400_000_000, "61.4 GB"),
-        (118_000_000, "118 MB"),
         (None, "Unknown"),
-        ("?", "Unknown"),
     ],
 )
 def test_small_sizes_are_exact_and_large_ones_short(size: object, text: str) -> None:
@@ -39,9 +34,7 @@ def test_small_sizes_are_exact_and_large_ones_short(size: object, text: str) -> 
     ("length", "text"),
     [
         (0.1, "0.1 s"),
-        (-1, "0.0 s"),
         (11.8, "12 s"),
-        (59.7, "1 min"),
         (200, "3 min 20 s"),
         (timedelta(hours=2, minutes=5), "2 h 5 min"),
         (timedelta(days=4, hours=3), "4 d 3 h"),
@@ -56,10 +49,8 @@ def test_durations(length: object, text: str) -> None:
     ("seconds", "text"),
     [
         (0.4, "now"),
-        (12, "12 s ago"),
         (59.9, "59 s ago"),
         (41 * 60, "41 min ago"),
-        (31 * 3600, "31 h ago"),
         (3 * 86_400, "3 d ago"),
         (90 * 86_400, "22 Aug 2026"),
         (-22 * 3600, "in 22 h"),

@@ -14,16 +14,15 @@ from django.http import HttpRequest
 from django.test import Client, RequestFactory
 
 from backups.models import Plan, Run
-from coordinator.models import Bucket, CommitStore, DeltaTable
+from coordinator.models import DeltaTable
 from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
 from dashboard.accounts.scope import OWN_PAGES, WHOLE_CONSOLE, owned_parts, seen
 from dashboard.connections.models import Connection
 from tests.backups.page_records import make_plan, make_run
 from tests.builders.people import person, signed_in_as
-from tests.dashboard.alerts.test_mail import alert
 from tests.dashboard.jobs.builders import job
-from tests.dashboard.test_addresses import addresses, routes
+from tests.dashboard.test_addresses import routes
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 
@@ -51,44 +50,12 @@ def _things(connection: Connection) -> dict[str, Any]:
     table = DeltaTable.objects.create(
         connection=connection, bucket=f"{name}-bucket", prefix="t", uri=f"s3a://{name}-bucket/t", name=f"{name}.table"
     )
-    return {
-        "table_id": table,
-        "store_id": CommitStore.objects.create(connection=connection, name=f"{name}-store", kind="log_store"),
-        "bucket_id": Bucket.objects.create(connection=connection, name=f"{name}-bucket"),
-        "connection_id": connection,
-        "job_id": job("succeeded", connection=connection, title=f"Job of {name}"),
-        "alert_id": alert(connection=connection, cause=name, headline=f"Alert of {name}."),
-    }
+    return {"table_id": table, "job_id": job("succeeded", connection=connection, title=f"Job of {name}")}
 
 
 @pytest.fixture
 def world() -> World:
     return World()
-
-
-PAGES = {
-    "table_id": "/tables/{}/",
-    "store_id": "/stores/{}/",
-    "bucket_id": "/buckets/{}/",
-    "connection_id": "/connections/{}/",
-    "job_id": "/jobs/{}/",
-    "alert_id": "/alerts/{}/",
-}
-
-
-@pytest.mark.parametrize("part", PAGES)
-def test_what_belongs_to_the_own_connection_is_there_and_the_rest_is_not(world: World, part: str) -> None:
-    client = world.client()
-    assert client.get(PAGES[part].format(world.things["mine"][part].pk)).status_code == 200
-    assert client.get(PAGES[part].format(world.things["theirs"][part].pk)).status_code == 404
-
-
-@pytest.mark.parametrize("path", ["/tables/", "/stores/", "/buckets/", "/jobs/", "/alerts/", "/connections/"])
-@pytest.mark.parametrize("query", ["", "?connection=theirs", "?connection=", "?q=theirs"])
-def test_lists_show_nothing_of_another_connection(world: World, path: str, query: str) -> None:
-    text = world.client().get(path + query).content.decode()
-    text = re.sub(r'value="theirs"|[?&;]\w+=theirs|“theirs”', "", text)
-    assert "theirs" not in text
 
 
 def test_exports_hold_nothing_of_another_connection(world: World) -> None:
@@ -102,36 +69,12 @@ def test_another_connection_cannot_be_chosen(world: World) -> None:
     assert "theirs" not in client.get("/tables/").content.decode()
 
 
-@pytest.mark.parametrize("name", sorted(WHOLE_CONSOLE - {"audit"}))
-def test_pages_of_the_whole_console_are_named_as_they_are(name: str) -> None:
-    assert name in {known for known, _ in addresses()}
-
-
-@pytest.mark.parametrize("path", ["/audit/", "/people/", "/alerts/messages/", "/alerts/rules/"])
-def test_pages_of_the_whole_console_are_refused_with_the_reason(world: World, path: str) -> None:
-    response = world.client(Role.ADMIN).get(path)
-    assert response.status_code == 403
-    assert "tells of every connection" in response.content.decode()
-
-
 def test_somebody_without_a_role_sees_their_own_account_alone(world: World) -> None:
     client = signed_in_as(User.objects.create_user("nobody"))
     assert client.get("/me/").status_code == 200
     refused = client.get("/tables/")
     assert refused.status_code == 403
     assert "You have no role yet" in refused.content.decode()
-
-
-def test_a_role_on_one_connection_acts_there_alone(world: World) -> None:
-    client = world.client()
-    mine, theirs = (world.things[name]["table_id"].pk for name in ("mine", "theirs"))
-    assert client.post(f"/tables/{mine}/observe/").status_code == 303
-    assert client.post(f"/tables/{theirs}/observe/").status_code == 404
-
-
-def test_a_viewer_of_one_connection_changes_nothing_there(world: World) -> None:
-    client = world.client(Role.VIEWER)
-    assert client.post(f"/tables/{world.things['mine']['table_id'].pk}/observe/").status_code == 403
 
 
 def test_every_part_of_every_address_is_owned_or_known_to_name_nothing() -> None:

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.models import Grant
-from dashboard.accounts.people import NameReserved, PersonChange, Saved, find_person, save_person
+from dashboard.accounts.people import PersonChange, Saved, find_person, save_person
 from dashboard.accounts.roles import Role
 from dashboard.accounts.sessions import end_sessions
 from dashboard.commands import JsonCommand, UsageError
@@ -49,8 +49,6 @@ class Command(JsonCommand):
         password = _read_password() if options["password_stdin"] else ""
         try:
             saved = save_person(Actor.command(), options["name"], change, password)
-        except NameReserved as error:
-            raise UsageError(str(error)) from error
         except ValidationError as error:
             raise UsageError(" ".join(error.messages)) from error
         document: dict[str, object] = {"name": saved.user.username, "role": saved.role, "created": saved.is_new}

@@ -8,8 +8,9 @@ from typing import Any
 from django.conf import settings
 
 from dashboard.commands import Failed, JsonCommand
+from dashboard.environment import env_int
 from dashboard.processes.embedded import Choices, run
-from dashboard.processes.lock import RunError, chosen_port
+from dashboard.processes.lock import RunError
 from dashboard.processes.supervisor import Supervisor
 
 
@@ -31,7 +32,7 @@ class Command(JsonCommand):
         try:
             choices = Choices(
                 home=home,
-                port=chosen_port(os.environ.get("PORT", "")),
+                port=env_int("PORT", 8000, most=65_535),
                 with_sandbox=with_sandbox,
                 with_redis=not os.environ.get("REDIS_URL"),
                 with_spark=not options["no_spark"],
