@@ -78,10 +78,7 @@ PLANS = (
         role_arn=EXPIRED_ROLE,
     ),
 )
-RULES = {
-    "paces": [{"prefix": SLOW_PREFIX, "seconds": SLOW_SECONDS}],
-    "denied_roles": [EXPIRED_ROLE],
-}
+RULES = {"paces": {SLOW_PREFIX: SLOW_SECONDS}, "denied_roles": [EXPIRED_ROLE]}
 
 
 def lay(client: Client) -> None:

@@ -4,8 +4,8 @@ Source of fields and states: S3 Control API reference, CreateJob and DescribeJob
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +18,6 @@ from lake.backup.completion_report import FORMAT as REPORT_FORMAT
 
 LONGEST_TOKEN = 64
 LONGEST_DESCRIPTION = 256
-PAGE = 1000
 _MISSING = frozenset({"NoSuchJob", "NotFoundException"})
 _ROLE = re.compile(r"arn:(aws[a-z-]*):iam::\d{12}:role/.+")
 
@@ -28,8 +27,8 @@ class CopyRequest:
     """One copy job. `token` makes it the same job however often it is created; ETags carry no quotes.
 
     Keys at the destination are `target_prefix`, a slash and the source's key; `report_prefix` ends without a slash too.
-    `not_modified_since` (UTC) has S3 refuse objects that were overwritten after it. A confirmed job is one that waits
-    in Suspended until `confirm`.
+    `not_modified_since` (UTC) has S3 refuse objects that were overwritten after it. The job waits in Suspended until
+    `confirm`.
     """
 
     token: str
@@ -45,10 +44,7 @@ class CopyRequest:
     storage_class: str = ""
     kms_key: str = ""
     priority: int = 10
-    manifest_fields: tuple[str, ...] = FIELDS
     not_modified_since: datetime | None = None
-    confirmation_required: bool = True
-    tags: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,21 +108,6 @@ class BatchOperations:
     def set_priority(self, job_id: str, priority: int) -> None:
         self._ask("UpdateJobPriority", job_id, "update_job_priority", JobId=job_id, Priority=priority)
 
-    def list(self, statuses: Sequence[str] = ()) -> Iterator[JobStatus]:
-        """Jobs of the last 90 days, newest first, of all statuses or of these; pages are asked for as they are read."""
-        query: dict[str, Any] = {"MaxResults": PAGE} | ({"JobStatuses": list(statuses)} if statuses else {})
-        while True:
-            said = self._ask("ListJobs", self.account_id, "list_jobs", **query)
-            yield from (_status(job) for job in said.get("Jobs", ()))
-            following = said.get("NextToken")
-            if not following or following == query.get("NextToken"):
-                return
-            query["NextToken"] = following
-
-    def tags(self, job_id: str) -> dict[str, str]:
-        said = self._ask("GetJobTagging", job_id, "get_job_tagging", JobId=job_id)
-        return {tag["Key"]: tag["Value"] for tag in said.get("Tags", ())}
-
     def _ask(self, operation: str, target: str, method: str, **parameters: Any) -> dict[str, Any]:
         account = self.account_id
 
@@ -158,10 +139,10 @@ def _check(request: CopyRequest) -> None:
 def _parameters(request: CopyRequest) -> dict[str, Any]:
     partition = _partition(request.role_arn)
     return {
-        "ConfirmationRequired": request.confirmation_required,
+        "ConfirmationRequired": True,
         "Operation": {"S3PutObjectCopy": _copy(request, partition)},
         "Manifest": {
-            "Spec": {"Format": FORMAT, "Fields": list(request.manifest_fields)},
+            "Spec": {"Format": FORMAT, "Fields": list(FIELDS)},
             "Location": {
                 "ObjectArn": f"arn:{partition}:s3:::{request.manifest_bucket}/{request.manifest_key}",
                 "ETag": request.manifest_etag,
@@ -178,7 +159,7 @@ def _parameters(request: CopyRequest) -> dict[str, Any]:
         "RoleArn": request.role_arn,
         "Description": request.description[:LONGEST_DESCRIPTION],
         "ClientRequestToken": request.token,
-    } | ({"Tags": _tags(request.tags)} if request.tags else {})
+    }
 
 
 def _copy(request: CopyRequest, partition: str) -> dict[str, Any]:
@@ -195,10 +176,6 @@ def _copy(request: CopyRequest, partition: str) -> dict[str, Any]:
 def _partition(role_arn: str) -> str:
     found = _ROLE.fullmatch(role_arn)
     return found[1] if found else "aws"
-
-
-def _tags(tags: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"Key": key, "Value": value} for key, value in tags.items()]
 
 
 def _status(job: Mapping[str, Any]) -> JobStatus:

@@ -1,6 +1,6 @@
 """The inventory configurations of a bucket: which lists S3 delivers, of what, where to and how often."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,27 +74,6 @@ class InventoryConfigurations:
                 return None
             raise
         return _configuration(said["InventoryConfiguration"])
-
-    def list(self, bucket: str) -> Iterator[InventoryConfiguration]:
-        """All of a bucket, at most 1,000, page by page as they are read."""
-        more: dict[str, Any] = {}
-        while True:
-            said = self._ask("s3:GetInventoryConfiguration", bucket, "list_bucket_inventory_configurations", **more)
-            yield from (_configuration(one) for one in said.get("InventoryConfigurationList", ()))
-            following = said.get("NextContinuationToken")
-            if not said.get("IsTruncated") or not following or following == more.get("ContinuationToken"):
-                return
-            more = {"ContinuationToken": following}
-
-    def delete(self, bucket: str, configuration_id: str) -> None:
-        """Delete the configuration of that id; one that is not there counts as deleted. S3 may deliver once more."""
-        try:
-            self._ask(
-                "s3:PutInventoryConfiguration", bucket, "delete_bucket_inventory_configuration", Id=configuration_id
-            )
-        except AwsError as error:
-            if error.code != _MISSING:
-                raise
 
     def _ask(self, permission: str, bucket: str, method: str, **parameters: Any) -> dict[str, Any]:
         def call(client: Any) -> dict[str, Any]:

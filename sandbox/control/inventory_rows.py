@@ -3,17 +3,27 @@
 Columns and their values: S3 User Guide, "Amazon S3 Inventory list".
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from moto.s3.models import OWNER, FakeDeleteMarker
 
 from sandbox.control import stored
+from sandbox.control.xml import moment
 
 Row = dict[str, Any]
 ENCRYPTION = {"AES256": "SSE-S3", "aws:kms": "SSE-KMS", "aws:kms:dsse": "DSSE-KMS"}
+
+
+def _nothing(found: Any) -> None:
+    return None
+
+
+def _modified_at(found: Any) -> datetime:
+    at = moment(found.last_modified)
+    return at.replace(microsecond=at.microsecond // 1000 * 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,41 +33,27 @@ class Column:
     csv_name: str
     name: str
     kind: str
-    value: Callable[[Any], Any]
-
-
-def _moment(found: Any) -> datetime:
-    moment: datetime = found.last_modified
-    return moment.replace(tzinfo=UTC, microsecond=moment.microsecond // 1000 * 1000)
-
-
-def _lock_until(found: Any) -> datetime | None:
-    return datetime.fromisoformat(found.lock_until) if found.lock_until else None
+    value: Callable[[Any], Any] = _nothing
 
 
 OPTIONAL = {
     column.csv_name: column
     for column in (
         Column("Size", "size", "bigint", lambda found: found.size),
-        Column("LastModifiedDate", "last_modified_date", "timestamp", _moment),
+        Column("LastModifiedDate", "last_modified_date", "timestamp", _modified_at),
         Column("ETag", "e_tag", "string", stored.bare_etag),
         Column("StorageClass", "storage_class", "string", lambda found: found.storage_class),
         Column("IsMultipartUploaded", "is_multipart_uploaded", "boolean", lambda found: "-" in found.etag),
-        Column("ReplicationStatus", "replication_status", "string", lambda found: None),
+        Column("ReplicationStatus", "replication_status", "string"),
         Column(
             "EncryptionStatus",
             "encryption_status",
             "string",
             lambda found: ENCRYPTION.get(found.encryption or "AES256", "NOT-SSE"),
         ),
-        Column("ObjectLockRetainUntilDate", "object_lock_retain_until_date", "timestamp", _lock_until),
-        Column("ObjectLockMode", "object_lock_mode", "string", lambda found: found.lock_mode or None),
-        Column(
-            "ObjectLockLegalHoldStatus",
-            "object_lock_legal_hold_status",
-            "string",
-            lambda found: found.lock_legal_status or None,
-        ),
+        Column("ObjectLockRetainUntilDate", "object_lock_retain_until_date", "timestamp"),
+        Column("ObjectLockMode", "object_lock_mode", "string"),
+        Column("ObjectLockLegalHoldStatus", "object_lock_legal_hold_status", "string"),
         Column(
             "IntelligentTieringAccessTier",
             "intelligent_tiering_access_tier",
@@ -66,29 +62,17 @@ OPTIONAL = {
         ),
         Column("BucketKeyStatus", "bucket_key_status", "string", lambda found: "DISABLED"),
         Column("ChecksumAlgorithm", "checksum_algorithm", "string", lambda found: found.checksum_algorithm),
-        Column("ObjectAccessControlList", "object_access_control_list", "string", lambda found: None),
+        Column("ObjectAccessControlList", "object_access_control_list", "string"),
         Column("ObjectOwner", "object_owner", "string", lambda found: OWNER),
-        Column("LifecycleExpirationDate", "lifecycle_expiration_date", "timestamp", lambda found: None),
+        Column("LifecycleExpirationDate", "lifecycle_expiration_date", "timestamp"),
     )
 }
-_VERSIONS = ("VersionId", "IsLatest", "IsDeleteMarker")
-_VERSION_COLUMNS = tuple(
-    Column(csv_name, name, kind, lambda found: None)
-    for csv_name, name, kind in zip(
-        _VERSIONS, ("version_id", "is_latest", "is_delete_marker"), ("string", "boolean", "boolean"), strict=True
-    )
+_VERSION_COLUMNS = (
+    Column("VersionId", "version_id", "string"),
+    Column("IsLatest", "is_latest", "boolean"),
+    Column("IsDeleteMarker", "is_delete_marker", "boolean"),
 )
-_FIRST = tuple(Column(name, name.lower(), "string", lambda found: None) for name in ("Bucket", "Key"))
-
-
-@dataclass(frozen=True, slots=True)
-class Staleness:
-    """How far the list lies behind the bucket: it lacks what was written after `not_after` (UTC), and still holds
-    `deleted`, rows by column name that the bucket has no objects for.
-    """
-
-    not_after: datetime | None = None
-    deleted: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
+_FIRST = (Column("Bucket", "bucket", "string"), Column("Key", "key", "string"))
 
 
 def columns_of(fields: tuple[str, ...], *, all_versions: bool) -> tuple[Column, ...]:
@@ -97,35 +81,22 @@ def columns_of(fields: tuple[str, ...], *, all_versions: bool) -> tuple[Column, 
     return _FIRST + (_VERSION_COLUMNS if all_versions else ()) + optional
 
 
-def rows_of(
-    bucket: str, prefix: str, columns: tuple[Column, ...], *, all_versions: bool, staleness: Staleness
-) -> Iterator[Row]:
+def rows_of(bucket: str, prefix: str, columns: tuple[Column, ...], *, all_versions: bool) -> Iterator[Row]:
     """Rows by the columns' names in ORC and Parquet; keys and values as they are, None for an empty one."""
     keys = stored.bucket(bucket).keys
-    for key in list(keys):
-        if not key.startswith(prefix):
-            continue
-        versions = [one for one in keys.getlist(key, []) if not _is_too_new(one, staleness)]
+    wanted = [column for column in columns if column.csv_name in OPTIONAL]
+    for key in [key for key in keys if key.startswith(prefix)]:
+        versions = keys.getlist(key, [])
         for found in versions if all_versions else versions[-1:]:
             is_marker = isinstance(found, FakeDeleteMarker)
             if is_marker and not all_versions:
                 continue
-            row: Row = {"bucket": bucket, "key": key}
+            # Of a delete marker only its time is told.
+            told = [column for column in wanted if not is_marker or column.value is _modified_at]
+            row: Row = {column.name: None for column in columns} | {"bucket": bucket, "key": key}
             if all_versions:
-                version = str(found.version_id or stored.NULL_VERSION)
-                row["version_id"] = None if version == stored.NULL_VERSION else version
+                # An object written before versioning has the id "null", which a list leaves empty.
+                version = str(found.version_id or "null")
+                row["version_id"] = None if version == "null" else version
                 row |= {"is_latest": found is versions[-1], "is_delete_marker": is_marker}
-            yield row | _facts(found, columns, is_marker=is_marker)
-    for deleted in staleness.deleted:
-        yield {column.name: None for column in columns} | {"bucket": bucket} | dict(deleted)
-
-
-def _facts(found: Any, columns: tuple[Column, ...], *, is_marker: bool) -> Row:
-    wanted = [column for column in columns if column.csv_name in OPTIONAL]
-    if is_marker:
-        return {column.name: _moment(found) if column.value is _moment else None for column in wanted}
-    return {column.name: column.value(found) for column in wanted}
-
-
-def _is_too_new(found: Any, staleness: Staleness) -> bool:
-    return staleness.not_after is not None and _moment(found) > staleness.not_after
+            yield row | {column.name: column.value(found) for column in told}

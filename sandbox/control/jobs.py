@@ -1,22 +1,21 @@
-"""The jobs of S3 Batch Operations: their states, who may change them, and how long they are remembered.
+"""The jobs of S3 Batch Operations: how they are asked for, their states, and who may change them.
 
 States: S3 User Guide, "Tracking job status and completion reports".
 """
 
-from collections.abc import Iterator
+import hashlib
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 from threading import Condition
 from uuid import uuid4
+from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from sandbox.control.rules import RuleBook
-from sandbox.control.xml import Refusal
+from sandbox.control.xml import Refusal, read, text
 
 ENDED = frozenset({"Complete", "Failed", "Cancelled"})
-CANCELLABLE = frozenset({"New", "Preparing", "Suspended", "Ready", "Active", "Pausing", "Paused"})
-WAITING_OR_COPYING = frozenset({"Ready", "Active", "Pausing", "Paused"})
-MOST_TAGS = 50
+CANCELLABLE = frozenset({"New", "Preparing", "Suspended", "Ready", "Active"})
 
 
 @dataclass(slots=True)
@@ -28,11 +27,7 @@ class Job:
     digest: str
     request: Element
     priority: int
-    role_arn: str
-    description: str
-    needs_confirmation: bool
     created_at: datetime
-    tags: dict[str, str]
     id: str = field(default_factory=lambda: str(uuid4()))
     status: str = "New"
     total: int = 0
@@ -40,13 +35,27 @@ class Job:
     failed: int = 0
     active_seconds: float = 0.0
     ended_at: datetime | None = None
-    suspended_at: datetime | None = None
-    reason: str = ""
     failures: list[tuple[str, str]] = field(default_factory=list)
 
-    @property
-    def has_ended(self) -> bool:
-        return self.status in ENDED
+
+def read_job(data: bytes, account: str) -> Job:
+    """A job as it is asked for. Raises Refusal where S3 would not take what Levee can get wrong."""
+    request = read(data, "CreateJobRequest")
+    if request.find("Operation/S3PutObjectCopy") is None or request.find("Manifest") is None:
+        raise Refusal("InvalidRequest", "The sandbox plays S3PutObjectCopy of a manifest only.")
+    if not 0 < len(text(request, "ClientRequestToken")) <= 64:
+        raise Refusal("InvalidRequest", "The ClientRequestToken has 1 to 64 characters.")
+    if len(text(request, "Description")) > 256:
+        raise Refusal("InvalidRequest", "The Description has at most 256 characters.")
+    written = ElementTree.canonicalize(ElementTree.tostring(request, encoding="unicode"), strip_text=True)
+    return Job(
+        account=account,
+        token=text(request, "ClientRequestToken"),
+        digest=hashlib.sha256(written.encode()).hexdigest(),
+        request=request,
+        priority=int(text(request, "Priority")),
+        created_at=datetime.now(UTC),
+    )
 
 
 class Jobs:
@@ -63,7 +72,6 @@ class Jobs:
         Raises Refusal IdempotencyException where it was used for another.
         """
         with self._changed:
-            self._forget()
             for known in self._jobs.values():
                 if (known.account, known.token) == (job.account, job.token):
                     if known.digest != job.digest:
@@ -75,48 +83,39 @@ class Jobs:
 
     def find(self, account: str, job_id: str) -> Job:
         """Raises Refusal NoSuchJob."""
-        with self._changed:
-            self._forget()
-            job = self._jobs.get(job_id)
+        job = self._jobs.get(job_id)
         if job is None or job.account != account:
             raise Refusal("NoSuchJob", "The specified job does not exist.", 404)
         return job
 
-    def all(self, account: str, statuses: frozenset[str]) -> list[Job]:
-        """Newest first, of all statuses where none is named."""
-        with self._changed:
-            self._forget()
-            found = [job for job in self._jobs.values() if job.account == account]
-        wanted = [job for job in found if not statuses or job.status in statuses]
-        return sorted(wanted, key=lambda job: (job.created_at, job.id), reverse=True)
+    def all(self, account: str) -> list[Job]:
+        """Newest first."""
+        found = [job for job in list(self._jobs.values()) if job.account == account]
+        return sorted(found, key=lambda job: (job.created_at, job.id), reverse=True)
 
-    def request_status(self, job: Job, wanted: str, reason: str) -> None:
+    def request_status(self, job: Job, wanted: str) -> None:
         """Confirm with "Ready", cancel with "Cancelled". Raises Refusal JobStatusException from every other state."""
         with self._changed:
             allowed = job.status == "Suspended" if wanted == "Ready" else job.status in CANCELLABLE
             if not allowed:
                 raise Refusal("JobStatusException", f"A job that is {job.status} cannot become {wanted}.")
-            job.status, job.reason = "Cancelling" if wanted == "Cancelled" else wanted, reason
+            job.status = "Cancelling" if wanted == "Cancelled" else wanted
             self._changed.notify_all()
 
     def set_priority(self, job: Job, priority: int) -> None:
         """Raises Refusal JobStatusException where the job has ended."""
-        with self._changed:
-            if job.has_ended:
-                raise Refusal("JobStatusException", f"A job that is {job.status} has no priority any more.")
-            job.priority = priority
-            self._changed.notify_all()
+        if job.status in ENDED:
+            raise Refusal("JobStatusException", f"A job that is {job.status} has no priority any more.")
+        job.priority = priority
 
-    def move(self, job: Job, status: str, *, out_of: frozenset[str]) -> bool:
+    def move(self, job: Job, status: str, *, out_of: str) -> bool:
         """One step of the job's own; False where somebody has asked for something else meanwhile."""
         with self._changed:
-            if job.status not in out_of:
+            if job.status != out_of:
                 return False
             job.status = status
-            if status == "Suspended":
-                job.suspended_at = self.rules.time()
             if status in ENDED:
-                job.ended_at = self.rules.time()
+                job.ended_at = datetime.now(UTC)
             self._changed.notify_all()
             return True
 
@@ -126,40 +125,7 @@ class Jobs:
             job.status = "Failing"
             self._changed.notify_all()
 
-    def wait_while(self, job: Job, status: str) -> None:
-        """Until the job has another status."""
+    def wait_while(self, job: Job, status: str, seconds: float | None = None) -> None:
+        """Until the job has another status, or so many seconds."""
         with self._changed:
-            self._changed.wait_for(lambda: job.status != status)
-
-    def pause(self, seconds: float, job: Job) -> None:
-        """So many seconds, or until somebody asks for the job's end."""
-        with self._changed:
-            self._changed.wait_for(lambda: job.status == "Cancelling", timeout=seconds)
-
-    def take_turn(self, job: Job) -> bool:
-        """Wait until the job is among those that may copy at once, by priority; False where it is to end."""
-        with self._changed:
-            while job.status in WAITING_OR_COPYING:
-                if job in self._first():
-                    job.status = "Active"
-                    return True
-                job.status = "Ready" if job.status == "Ready" else "Paused"
-                self._changed.wait(1)
-            return False
-
-    def done(self, job: Job, *, succeeded: bool) -> None:
-        with self._changed:
-            job.succeeded += succeeded
-            job.failed += not succeeded
-
-    def _first(self) -> list[Job]:
-        wanting = (job for job in self._jobs.values() if job.status in WAITING_OR_COPYING)
-        return sorted(wanting, key=lambda job: (-job.priority, job.created_at))[: self.rules.now.active_jobs]
-
-    def _forget(self) -> None:
-        oldest = self.rules.time() - timedelta(days=self.rules.now.kept_days)
-        for job in list(self._expired(oldest)):
-            del self._jobs[job.id]
-
-    def _expired(self, oldest: datetime) -> Iterator[Job]:
-        return (job for job in self._jobs.values() if job.ended_at and job.ended_at < oldest)
+            self._changed.wait_for(lambda: job.status != status, timeout=seconds)

@@ -6,12 +6,9 @@ from moto.core import DEFAULT_ACCOUNT_ID
 from moto.iam.access_control import PermissionResult
 from moto.s3.models import FakeDeleteMarker, s3_backends
 
-ACCOUNT_ID: str = DEFAULT_ACCOUNT_ID
-NULL_VERSION = "null"
-
 
 def backend() -> Any:
-    return s3_backends[ACCOUNT_ID]["aws"]
+    return s3_backends[DEFAULT_ACCOUNT_ID]["aws"]
 
 
 def bucket(name: str) -> Any:
@@ -19,28 +16,18 @@ def bucket(name: str) -> Any:
     return backend().buckets.get(name)
 
 
-def stored(bucket_name: str, key: str, version_id: str = "") -> Any:
-    """moto's object, the newest or one version; None where there is none or a delete marker."""
+def stored(bucket_name: str, key: str) -> Any:
+    """moto's newest object of a key; None where there is none or a delete marker."""
     found = bucket(bucket_name)
-    if found is None or key not in found.keys:
-        return None
-    versions = found.keys.getlist(key)
-    if version_id:
-        versions = [one for one in versions if str(one.version_id or NULL_VERSION) == version_id]
-    newest = versions[-1] if versions else None
+    newest = found.keys.get(key) if found is not None else None
     return None if isinstance(newest, FakeDeleteMarker) else newest
 
 
-def data_of(bucket_name: str, key: str, version_id: str = "") -> bytes | None:
-    found = stored(bucket_name, key, version_id)
-    return None if found is None else bytes(found.value)
-
-
-def write(bucket_name: str, key: str, data: bytes) -> str:
-    """Write an object and return its ETag without quotes; KeyError where there is no such bucket."""
+def write(bucket_name: str, key: str, data: bytes) -> None:
+    """Write an object; KeyError where there is no such bucket."""
     if bucket(bucket_name) is None:
         raise KeyError(bucket_name)
-    return bare_etag(backend().put_object(bucket_name, key, data, disable_notification=True))
+    backend().put_object(bucket_name, key, data, disable_notification=True)
 
 
 def bare_etag(found: Any) -> str:

@@ -1,6 +1,7 @@
 """XML of S3 and S3 Control: requests read without their namespaces, answers written, and refusals in S3's form."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 from xml.etree import ElementTree
@@ -8,8 +9,8 @@ from xml.etree.ElementTree import Element, SubElement
 
 CONTROL_NAMESPACE = "http://awss3control.amazonaws.com/doc/2018-08-20/"
 S3_NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
-REASONS = {200: "OK", 204: "No Content", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Not Allowed"}
-Content = str | int | Element | Mapping[str, Any] | Sequence[Any]
+REASONS = {200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found"}
+Content = str | int | Mapping[str, Any] | Sequence[Any]
 
 
 class Refusal(Exception):
@@ -34,13 +35,19 @@ def read(data: bytes, root: str) -> Element:
     return found
 
 
-def text(element: Element, path: str, default: str = "") -> str:
+def text(element: Element, path: str) -> str:
     """Text of the element at a path, without blanks around it."""
-    return (element.findtext(path) or default).strip()
+    return (element.findtext(path) or "").strip()
+
+
+def moment(value: str | datetime) -> datetime:
+    """A time as moto keeps it or as XML has it, in UTC."""
+    found = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def build(name: str, content: Content) -> Element:
-    """An element of text, of named children, of `member`s for a sequence, or an element given as it is."""
+    """An element of text, of named children, or of `member`s for a sequence."""
     element = Element(name)
     _fill(element, content)
     return element
@@ -80,16 +87,12 @@ def _bytes(root: Element) -> bytes:
 
 
 def _fill(element: Element, content: Content) -> None:
-    if isinstance(content, Element):
-        element.append(content)
-    elif isinstance(content, Mapping):
+    if isinstance(content, Mapping):
         for name, inner in content.items():
-            if isinstance(inner, Element) and inner.tag == name:
-                element.append(inner)
-            elif inner is not None:
+            if inner is not None:
                 element.append(build(name, inner))
     elif isinstance(content, str | int):
-        element.text = str(content).lower() if isinstance(content, bool) else str(content)
+        element.text = str(content)
     else:
         for member in content:
             element.append(build("member", member))

@@ -1,7 +1,6 @@
 """The writer stops after each step in the state the protocol names; the next one takes over as upstream does."""
 
 import itertools
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -39,85 +38,28 @@ def complete(table: LogStoreTable, version: int) -> bool | None:
 @pytest.mark.parametrize(
     ("step", "on_s3", "entry"),
     [
-        pytest.param(Step.ABSENCE_CHECKED, [], None, id="C0 after the absence check"),
-        pytest.param(Step.PREVIOUS_SETTLED, [], None, id="C0 after settling the previous"),
-        pytest.param(Step.TEMP_FILE_WRITTEN, ["temp"], None, id="C1"),
-        pytest.param(Step.ENTRY_PREPARED, ["temp"], False, id="C2"),
-        pytest.param(Step.PUBLISHED, ["temp", "file"], False, id="C4"),
-        pytest.param(Step.COMPLETED, ["temp", "file"], True, id="C5"),
+        (Step.PREVIOUS_SETTLED, [], None),
+        (Step.TEMP_FILE_WRITTEN, ["temp"], None),
+        (Step.ENTRY_PREPARED, ["temp"], False),
+        (Step.PUBLISHED, ["temp", "file"], False),
+        (Step.COMPLETED, ["temp", "file"], True),
     ],
 )
-def test_a_writer_that_dies_leaves_the_named_state(
+def test_a_writer_that_dies_leaves_the_named_state_and_the_next_one_goes_on(
     table: LogStoreTable, step: Step, on_s3: list[str], entry: bool | None
 ) -> None:
     table.commit(1, SECOND, stop_after=step)
     assert sorted(names(table, 1)) == sorted(on_s3)
     assert complete(table, 1) is entry
+    if entry is not None:
+        table.commit(2, b"third\n")
+        assert (table.read(file_name(1)), complete(table, 1)) == (SECOND, True)
 
 
-def test_the_temp_file_lies_where_the_entry_says(table: LogStoreTable) -> None:
+def test_the_next_reader_finishes_what_a_dead_writer_began(table: LogStoreTable) -> None:
     table.commit(1, SECOND, stop_after=Step.ENTRY_PREPARED)
-    entry = table.entry(1)
-    assert entry is not None
-    assert entry.temp_path.startswith(f".tmp/{file_name(1)}.")
-    assert table.read(entry.temp_path) == SECOND
-
-
-def test_an_incomplete_entry_has_no_expiry(table: LogStoreTable) -> None:
-    table.commit(1, SECOND, stop_after=Step.PUBLISHED)
-    entry = table.entry(1)
-    assert entry is not None
-    assert entry.expire_time is None
-
-
-def test_a_complete_entry_expires_a_day_after_completion(table: LogStoreTable) -> None:
-    replace(table, now=1_700_000_000).commit(1, SECOND)
-    entry = table.entry(1)
-    assert entry is not None
-    assert entry.expire_time == 1_700_000_000 + 86_400
-
-
-def test_complete_is_stored_as_text(table: LogStoreTable) -> None:
-    key = {"tablePath": {"S": table.table_path}, "fileName": {"S": file_name(0)}}
-    stored = table.client.dynamodb("GetItem", TableName=table.store, Key=key)["Item"]
-    assert stored["complete"] == {"S": "true"}
-
-
-@pytest.mark.parametrize("step", [Step.ENTRY_PREPARED, Step.PUBLISHED])
-def test_the_next_writer_finishes_what_a_dead_one_began(table: LogStoreTable, step: Step) -> None:
-    table.commit(1, SECOND, stop_after=step)
-    table.commit(2, b"third\n")
-    assert table.read(file_name(1)) == SECOND
-    assert complete(table, 1)
-
-
-@pytest.mark.parametrize("step", [Step.ENTRY_PREPARED, Step.PUBLISHED])
-def test_the_next_reader_finishes_what_a_dead_writer_began(table: LogStoreTable, step: Step) -> None:
-    table.commit(1, SECOND, stop_after=step)
     table.refresh()
-    assert table.read(file_name(1)) == SECOND
-    assert complete(table, 1)
-
-
-def test_a_reader_of_a_settled_table_changes_nothing(table: LogStoreTable) -> None:
-    before = table.entry(0)
-    table.refresh()
-    assert table.entry(0) == before
-
-
-def test_a_reader_of_a_table_without_entries_changes_nothing(table: LogStoreTable) -> None:
-    elsewhere = replace(table, key="warehouse/nothing")
-    elsewhere.refresh()
-    assert elsewhere.newest_entry() is None
-
-
-def test_recovery_without_the_temp_file_fails(table: LogStoreTable) -> None:
-    table.commit(1, SECOND, stop_after=Step.ENTRY_PREPARED)
-    entry = table.entry(1)
-    assert entry is not None
-    table.client.delete(table.bucket, f"{table.key}/_delta_log/{entry.temp_path}")
-    with pytest.raises(BrokenLogError, match="cannot be repaired"):
-        table.refresh()
+    assert (table.read(file_name(1)), complete(table, 1)) == (SECOND, True)
 
 
 def test_two_writers_of_one_version_have_one_winner(table: LogStoreTable) -> None:
@@ -128,41 +70,17 @@ def test_two_writers_of_one_version_have_one_winner(table: LogStoreTable) -> Non
     with pytest.raises(CommitExistsError):
         next(second)
     assert table.read(file_name(1)) == SECOND
-    assert names(table, 1).count("temp") == 2
 
 
-def test_eight_writers_at_once_have_one_winner(table: LogStoreTable) -> None:
-    def commit(number: int) -> bool:
-        try:
-            table.commit(1, b"%d\n" % number)
-        except CommitExistsError:
-            return False
-        return True
-
-    with ThreadPoolExecutor(8) as pool:
-        won = list(pool.map(commit, range(8)))
-    assert won.count(True) == 1
-    assert table.read(file_name(1)) == b"%d\n" % won.index(True)
-
-
-def test_a_taken_version_is_a_conflict(table: LogStoreTable) -> None:
-    with pytest.raises(CommitExistsError):
-        table.commit(0, SECOND)
-
-
-def test_a_gap_cannot_be_committed_over(table: LogStoreTable) -> None:
+def test_what_is_lost_stops_readers_and_writers(table: LogStoreTable) -> None:
+    table.commit(1, SECOND, stop_after=Step.ENTRY_PREPARED)
+    entry = table.entry(1)
+    assert entry is not None
+    table.client.delete(table.bucket, f"{table.key}/_delta_log/{entry.temp_path}")
+    with pytest.raises(BrokenLogError, match="cannot be repaired"):
+        table.refresh()
     with pytest.raises(BrokenLogError, match="does in the external log store"):
-        table.commit(2, SECOND)
-
-
-def test_a_lost_file_stops_the_next_writer(table: LogStoreTable) -> None:
-    table.commit(1, SECOND)
-    table.client.delete(table.bucket, f"{table.key}/_delta_log/{file_name(1)}")
-    with pytest.raises(BrokenLogError, match="does in the external log store"):
-        table.commit(2, b"third\n")
-
-
-def test_old_entries_stop_a_new_table_at_the_path(table: LogStoreTable) -> None:
+        table.commit(3, SECOND)
     table.client.delete(table.bucket, f"{table.key}/_delta_log/{file_name(0)}")
     with pytest.raises(BrokenLogError, match="Old entries for table"):
         table.commit(0, SECOND)

@@ -46,7 +46,6 @@ def test_the_manifest_is_pinned_and_the_keys_stand_below_the_destination(world):
     assert (request.manifest_key, request.manifest_etag) == (row.manifest_key, row.manifest_etag)
     assert (request.target_bucket, request.target_prefix) == ("vault", "pool//deep")
     assert (request.storage_class, request.token) == ("GLACIER_IR", row.token)
-    assert request.confirmation_required
     assert request.not_modified_since == row.run.cut_off
     assert not request.report_prefix.endswith("/")
 
