@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from changes.calls import Result, Sending
-from changes.documents import OutcomeDocument, call_document, outcome_document
+from changes.documents import OutcomeDocument, OvertakenDocument, call_document, outcome_document
 from changes.execution import CallOutcome, Execution, execute
 from changes.gate import BEFORE_ANY_CHANGE, Confirmation, check_loss, check_name, check_writable, connection_of
 from changes.plan import ChangePlan
@@ -98,6 +98,30 @@ def carry_out_in_one_step(context: JobContext, plan: ChangePlan, kept: Snapshots
         step.detail = execution.outcomes[-1].sentence
         step.state = "failed" if execution.end else "done"
     return execution
+
+
+def stopped_in_words(execution: Execution) -> str:
+    """Where a call ended a change, why, and what had been written by then; "" where none did.
+
+    Of a call that AWS did not answer nobody knows whether it wrote.
+    """
+    end, told = execution.end, execution.written
+    if end is None:
+        return ""
+    changed = told or end.result is Result.FAILED
+    place = f"Stopped at call {len(execution.outcomes)} of {len(execution.calls)}" if changed else BEFORE_ANY_CHANGE
+    by_then = f" Written by then: {' '.join(told)}" if told else ""
+    return f"{place}: {end.sentence}{by_then}"
+
+
+def overtaken_at(execution: Execution) -> OvertakenDocument:
+    """What there is to tell of a change that one of its calls has ended, as JSON (docs/json.md)."""
+    return {
+        "call": len(execution.outcomes),
+        "of": len(execution.calls),
+        "reason": execution.end.sentence if execution.end else "",
+        "written": list(execution.written),
+    }
 
 
 def log_call(context: JobContext, place: int, outcome: CallOutcome) -> None:

@@ -13,7 +13,14 @@ from changes.gate import read_at
 from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.contract import CopyDocument
 from coordinator.models import DeltaTable
-from coordinator.rescue.confirmed import RESTORE_KIND, ListRescueResult, PlanRescueParams, PlanRescueResult, list_jobs
+from coordinator.rescue.actions import (
+    LIST_KIND,
+    RESTORE_KIND,
+    ListRescueResult,
+    PlanRescueParams,
+    PlanRescueResult,
+    jobs_about,
+)
 from coordinator.rescue.copies import CopyKind
 from dashboard.jobs.models import ACTIVE, Job, JobState
 
@@ -48,7 +55,7 @@ class CopyList:
 
 def copy_list(table: DeltaTable) -> CopyList:
     """Three queries, however many copies there are."""
-    jobs = list_jobs(table)
+    jobs = jobs_about(table, LIST_KIND)
     newest, last = jobs.first(), jobs.filter(state=JobState.SUCCEEDED).first()
     result: ListRescueResult = last.result if last else {}
     found, refused = result.get("copies", []), result.get("not_listed", [])

@@ -20,8 +20,6 @@ from lake.delta.uri import TableUri
 
 CHANGED = "what the plan rests on has changed since it was shown."
 
-REPAIR_KEY = "repair"
-
 
 @dataclass(frozen=True, slots=True)
 class Subject:

@@ -13,7 +13,6 @@ from coordinator.models import DeltaTable
 from coordinator.queries import rescue as queries
 from coordinator.queries import table_page
 from coordinator.rescue import actions
-from coordinator.rescue.confirmed import plan_jobs
 from coordinator.views.addressed import addressed_table
 from dashboard.accounts.actor import Actor
 from dashboard.connections.writable import why_not_writable
@@ -50,7 +49,7 @@ def plan(request: HttpRequest, table_id: int) -> HttpResponse:
 def confirm(request: HttpRequest, table_id: int, job_id: UUID) -> HttpResponse:
     """Show one plan, call by call; POST carries it out if the digest that was shown is still that of a fresh plan."""
     table = addressed_table(request, table_id)
-    page = queries.restore_page(table, get_object_or_404(plan_jobs(table), pk=job_id))
+    page = queries.restore_page(table, get_object_or_404(actions.jobs_about(table, actions.PLAN_KIND), pk=job_id))
     context = _plan_context(request, table, page)
     if request.method == "POST":
         return confirmed(request, page, context, partial(_restore, Actor.from_request(request), table, page.copy))

@@ -21,7 +21,7 @@ from coordinator.contract import (
 )
 from coordinator.repairs.carrying_out import TableSnapshot
 from coordinator.repairs.confirmed import PlanRepairParams, PlanRepairResult, RepairParams
-from coordinator.rescue.confirmed import (
+from coordinator.rescue.actions import (
     ListRescueParams,
     ListRescueResult,
     PlanRescueParams,

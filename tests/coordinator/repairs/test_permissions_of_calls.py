@@ -2,10 +2,9 @@
 
 import pytest
 
-from coordinator.repairs.restore_calls import RestoreObject
 from coordinator.settings.iam import Names
 from coordinator.settings.iam_features import feature_policies
-from tests.coordinator.repairs.scenes import SCENES
+from tests.coordinator.repairs.scenes import SCENES, restore_object
 from tests.coordinator.repairs.world import World, make
 from tests.iam.evaluating import Asked, allows, refused
 from tests.iam.levees_requests import Noted
@@ -16,7 +15,7 @@ OF_COORDINATORS = {"clear_commits", "raise_version", "register", "delete_registr
 
 
 def policy_for(scene, world: World) -> dict:
-    restores = scene.__annotations__["return"] is RestoreObject
+    restores = scene is restore_object
     of_repair = "repair-coordinator" if scene.__name__ in OF_COORDINATORS else "repair-log-store"
     names = Names(
         "aws", REGION, ACCOUNT, (world.log_store,), (world.coordinator,), (world.bucket,), ((world.bucket, "sales/"),)
