@@ -1,7 +1,6 @@
 """Saved copies of a table, and the plan to put one back, from what jobs have stored."""
 
 import shlex
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -74,16 +73,8 @@ def copy_list(table: DeltaTable) -> CopyList:
 
 
 def _row(document: CopyDocument) -> CopyRow:
-    with suppress(ValueError):
-        return CopyRow(document, CopyKind(str(document["kind"])).words.capitalize(), _moment(document))
-    return CopyRow(document, str(document["kind"]), _moment(document))
-
-
-def _moment(document: CopyDocument) -> datetime | None:
-    try:
-        return parse_datetime(str(document["saved_at"]))
-    except ValueError:
-        return None
+    what = CopyKind(document["kind"] or "").words.capitalize()
+    return CopyRow(document, what, parse_datetime(document["saved_at"] or ""))
 
 
 WORDS = PageWords(

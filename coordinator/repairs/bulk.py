@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import partial
 from typing import TypedDict
 
 from changes.calls import Sending
-from changes.carrying_out import log_call
-from changes.execution import CallOutcome, execute
+from changes.carrying_out import note_call
+from changes.execution import execute
 from changes.plan import ChangePlan
 from coordinator.models import DeltaTable
 from coordinator.own_records import records_for
@@ -160,14 +161,11 @@ def _carry_out(context: JobContext, table: DeltaTable, plan: ChangePlan, fresh: 
     context.log(f"{table.uri}: {plan.title}", step="table")
     snapshots = TableSnapshots.of(plan, fresh)
 
-    def on_call(place: int, outcome: CallOutcome) -> None:
-        snapshots.note_call(outcome)
-        log_call(context, place, outcome)
-
     outcome: AuditOutcome = "failed"
     detail = "Interrupted."
     try:
-        execution = execute(plan.calls, Sending(lake, records=records_for(context, table.connection)), on_call)
+        sending = Sending(lake, records=records_for(context, table.connection))
+        execution = execute(plan.calls, sending, partial(note_call, context, snapshots))
         if trouble := prove(table.connection, lake, plan, fresh, execution, snapshots):
             raise trouble
         outcome, detail = "done", plan.title

@@ -15,11 +15,6 @@ from tests.coordinator.rescue import saved
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    saved.let_young_count_as_old(monkeypatch)
-
-
 def rescue(*args: str, **options: Any) -> dict[str, Any]:
     """The document that the command prints."""
     return dict(json.loads(text(*args, json=True, **options)))

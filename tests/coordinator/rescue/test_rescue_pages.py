@@ -15,11 +15,6 @@ from tests.coordinator.rescue import saved
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    saved.let_young_count_as_old(monkeypatch)
-
-
 def page(table: Any) -> str:
     return f"/tables/{table.pk}/rescue/"
 

@@ -39,11 +39,6 @@ FOREIGN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    saved.let_young_count_as_old(monkeypatch)
-
-
 def keys(console: Console) -> set[str]:
     return {key for key, _ in console.state()[0]}
 
@@ -177,9 +172,9 @@ def test_a_rival_overtakes_the_restore_and_keeps_its_bytes(
     if amid:
         real = carrying_out.execute
 
-        def meddled(calls: Any, sending: Any, steps: Any) -> Any:
+        def meddled(calls: Any, sending: Any) -> Any:
             port: Any = Meddled(sending.lake).at(0, lambda: rival(console, key, key_of(console, copy)))
-            return real(calls, type(sending)(port, check_cancelled=sending.check_cancelled), steps)
+            return real(calls, type(sending)(port, check_cancelled=sending.check_cancelled))
 
         monkeypatch.setattr(carrying_out, "execute", meddled)
     else:
