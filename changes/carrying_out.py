@@ -2,17 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from types import TracebackType
-from typing import Self
+from contextlib import contextmanager
+from typing import cast
 
 from changes.calls import Result, Sending
-from changes.documents import OutcomeDocument, call_document, outcome_document
+from changes.documents import OutcomeDocument, OvertakenDocument, call_document, outcome_document
 from changes.execution import CallOutcome, Execution, execute
-from changes.gate import BEFORE_ANY_CHANGE, Confirmation, check_loss, check_name, check_writable, connection_of
+from changes.gate import BEFORE_ANY_CHANGE, Confirmation, check_writable, connection_of, or_stop, require_name
 from changes.plan import ChangePlan
+from dashboard.accounts.actor import Actor, Source
 from dashboard.connections.access import lake_access
-from dashboard.jobs.context import JobContext, JobFailed, JobResult, Step
+from dashboard.jobs.context import JobContext, JobFailed, JobResult
 from lake.aws.access import Lake, open_lake
 
 STATES = {Result.DONE: "done", Result.ALREADY: "done", Result.STOPPED: "stopped", Result.FAILED: "failed"}
@@ -71,17 +71,28 @@ def check_shown(plan: ChangePlan, digest: str, moved: str = MOVED) -> None:
 
 def check_danger(context: JobContext, params: Confirmation, plan: ChangePlan, name: str, losing_verb: str) -> None:
     """What a danger needs, once more: the name as typed, and an admin where a commit can be lost. Raises JobFailed."""
-    if plan.can_lose:
-        check_loss(context, params, losing_verb, name)
-    elif plan.danger:
-        check_name(params, name)
+    job = context.job
+    asker = Actor(job.requested_by_name, cast("Source", params["source"]), job.requested_by)
+    if plan.can_lose and not asker.may(losing_verb, job.connection):
+        raise JobFailed("NotAllowed", f"{BEFORE_ANY_CHANGE}: this can lose a commit and needs an admin.")
+    if plan.can_lose or plan.danger:
+        with or_stop():
+            require_name(params["confirm"], name, can_lose=plan.can_lose)
 
 
 def carry_out(context: JobContext, plan: ChangePlan, kept: Snapshots, sending: Sending) -> Execution:
     """Make the calls of a plan, each as a step of the job."""
     context.result(kept.result())
-    with _CallSteps(context, plan, kept) as steps:
-        return execute(plan.calls, sending, steps)
+    outcomes: list[CallOutcome] = []
+    for place, call in enumerate(plan.calls):
+        with context.step(call.says) as step:
+            [outcome] = execute([call], sending).outcomes
+            note_call(context, kept, place, outcome)
+            step.detail, step.state = outcome.sentence, STATES[outcome.result]
+        outcomes.append(outcome)
+        if not outcome.may_go_on:
+            break
+    return Execution(plan.calls, tuple(outcomes))
 
 
 def carry_out_in_one_step(context: JobContext, plan: ChangePlan, kept: Snapshots, sending: Sending) -> Execution:
@@ -89,8 +100,7 @@ def carry_out_in_one_step(context: JobContext, plan: ChangePlan, kept: Snapshots
     context.result(kept.result())
 
     def note(place: int, outcome: CallOutcome) -> None:
-        kept.note_call(outcome)
-        log_call(context, place, outcome)
+        note_call(context, kept, place, outcome)
         context.progress(place + 1, len(plan.calls))
 
     with context.step(plan.title) as step:
@@ -100,43 +110,33 @@ def carry_out_in_one_step(context: JobContext, plan: ChangePlan, kept: Snapshots
     return execution
 
 
-def log_call(context: JobContext, place: int, outcome: CallOutcome) -> None:
-    """Write a call and its outcome to the visible log, with the ids of its requests."""
+def note_call(context: JobContext, kept: Snapshots, place: int, outcome: CallOutcome) -> None:
+    """Keep a call with its outcome, and write it to the visible log with the ids of its requests."""
+    kept.note_call(outcome)
     requests = f" (request {', '.join(outcome.request_ids)})" if outcome.request_ids else ""
     level = "INFO" if outcome.may_go_on else "WARN"
     context.log(f"{outcome.call.operation}: {outcome.sentence}{requests}", level=level, step=f"call {place + 1}")
 
 
-class _CallSteps:
-    """Hears each call's outcome: closes its step, writes its log line, keeps it for the audit log, begins the next."""
+def stopped_in_words(execution: Execution) -> str:
+    """Where a call ended a change, why, and what had been written by then; "" where none did.
 
-    def __init__(self, context: JobContext, plan: ChangePlan, kept: Snapshots) -> None:
-        self._context = context
-        self._plan = plan
-        self._kept = kept
-        self._running = ExitStack()
-        self._step: Step | None = None
+    Of a call that AWS did not answer nobody knows whether it wrote.
+    """
+    end, told = execution.end, execution.written
+    if end is None:
+        return ""
+    changed = told or end.result is Result.FAILED
+    place = f"Stopped at call {len(execution.outcomes)} of {len(execution.calls)}" if changed else BEFORE_ANY_CHANGE
+    by_then = f" Written by then: {' '.join(told)}" if told else ""
+    return f"{place}: {end.sentence}{by_then}"
 
-    def __enter__(self) -> Self:
-        self._begin(0)
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._running.__exit__(kind, error, trace)
-
-    def __call__(self, place: int, outcome: CallOutcome) -> None:
-        self._kept.note_call(outcome)
-        log_call(self._context, place, outcome)
-        if self._step is not None:
-            self._step.detail = outcome.sentence
-            self._step.state = STATES[outcome.result]
-        self._running.close()
-        self._step = None
-        if outcome.may_go_on:
-            self._begin(place + 1)
-
-    def _begin(self, place: int) -> None:
-        if place < len(self._plan.calls):
-            self._step = self._running.enter_context(self._context.step(self._plan.calls[place].says))
+def overtaken_at(execution: Execution) -> OvertakenDocument:
+    """What there is to tell of a change that one of its calls has ended, as JSON (docs/json.md)."""
+    return {
+        "call": len(execution.outcomes),
+        "of": len(execution.calls),
+        "reason": execution.end.sentence if execution.end else "",
+        "written": list(execution.written),
+    }

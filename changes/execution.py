@@ -53,6 +53,11 @@ class Execution:
         return next((outcome for outcome in self.outcomes if not outcome.may_go_on), None)
 
     @property
+    def written(self) -> tuple[str, ...]:
+        """The sentences of the calls that wrote, in order; the last one's also where it stopped after its write."""
+        return tuple(outcome.sentence for outcome in self.outcomes if outcome.wrote)
+
+    @property
     def request_ids(self) -> tuple[str, ...]:
         return tuple(request_id for outcome in self.outcomes for request_id in outcome.request_ids)
 

@@ -6,12 +6,12 @@ Each refusal is one sentence, and nothing was changed.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TypedDict, cast
+from typing import TypedDict
 
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from dashboard.accounts.actor import Actor, Source
+from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.audit.log import record
 from dashboard.connections.models import Connection
@@ -131,19 +131,3 @@ def check_writable(connection: Connection | None) -> None:
     """Raises JobFailed where nothing may be changed."""
     with or_stop():
         require_writable(connection)
-
-
-def check_loss(context: JobContext, params: Confirmation, verb: str, name: str) -> None:
-    """What can lose a commit needs an admin, as of now, and the subject's name as typed. Raises JobFailed."""
-    job = context.job
-    asker = Actor(job.requested_by_name, cast("Source", params["source"]), job.requested_by)
-    if not asker.may(verb, job.connection):
-        sentence = f"{BEFORE_ANY_CHANGE}: this can lose a commit and needs an admin."
-        raise JobFailed("NotAllowed", sentence)
-    check_name(params, name, can_lose=True)
-
-
-def check_name(params: Confirmation, name: str, *, can_lose: bool = False) -> None:
-    """Raises JobFailed unless the job was asked for with the name typed."""
-    with or_stop():
-        require_name(params["confirm"], name, can_lose=can_lose)

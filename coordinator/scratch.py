@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import TypeVar
 
 from coordinator.models import CommitStore
@@ -145,11 +146,13 @@ def read_leftovers(lake: Lake, folder: ScratchFolder, stores: StoresToAsk, token
     What AWS refuses is part of the answer.
     """
     unread: list[str] = []
-    objects = _read(unread, lambda: list(_objects(lake, folder)))
+    objects = _read(unread, partial(_objects, lake, folder))
     copies = {one.key.removeprefix(folder.prefix).partition("/")[0] for one in objects} | set(tokens)
     copies |= {folder.token} - {""}
-    entries = [one for name in stores.log_stores for one in _read(unread, _entries_of(lake, name, folder, copies))]
-    held = [one for name in stores.coordinators for one in _read(unread, _registrations_of(lake, name, folder))]
+    entries = [
+        one for name in stores.log_stores for one in _read(unread, partial(_entries, lake, name, folder, copies))
+    ]
+    held = [one for name in stores.coordinators for one in _read(unread, partial(_registrations, lake, name, folder))]
     return Leftovers(tuple(objects), tuple(held), tuple(entries), tuple(unread))
 
 
@@ -170,9 +173,9 @@ def remove_leftovers(
     return refused
 
 
-def _read(unread: list[str], read: Callable[[], list[Found]]) -> list[Found]:
+def _read(unread: list[str], read: Callable[[], Iterator[Found]]) -> list[Found]:
     try:
-        return read()
+        return list(read())
     except AwsError as error:
         unread.append(str(error))
         return []
@@ -185,30 +188,16 @@ def _objects(lake: Lake, folder: ScratchFolder) -> Iterator[LeftObject]:
                 yield LeftObject(folder.bucket, one.key, one.etag, one.modified_at)
 
 
-def _registrations_of(lake: Lake, store: str, folder: ScratchFolder) -> Callable[[], list[LeftItem]]:
-    def read() -> list[LeftItem]:
-        items = (item for page in lake.dynamodb.scan(store, segments=1) for item in page)
-        found = (read_registration(item, store) for item in items)
-        return [
-            LeftItem(store, registration_key(one.table_id), "path", one.path, f"registration {one.table_id}")
-            for one in found
-            if (uri := table_uri(one.path)) and uri.bucket == folder.bucket and folder.holds_table(uri.key)
-        ]
-
-    return read
+def _registrations(lake: Lake, store: str, folder: ScratchFolder) -> Iterator[LeftItem]:
+    for item in (item for page in lake.dynamodb.scan(store, segments=1) for item in page):
+        one = read_registration(item, store)
+        if (uri := table_uri(one.path)) and uri.bucket == folder.bucket and folder.holds_table(uri.key):
+            yield LeftItem(store, registration_key(one.table_id), "path", one.path, f"registration {one.table_id}")
 
 
-def _entries_of(lake: Lake, store: str, folder: ScratchFolder, copies: set[str]) -> Callable[[], list[LeftItem]]:
-    paths = [path for token in sorted(copies) for path in folder.table("s3a", token).table_paths()]
-
-    def read() -> list[LeftItem]:
-        pages = (
-            page for path in paths for page in lake.dynamodb.query(store, "tablePath", path, range_name="fileName")
-        )
-        found = (read_entry(item) for page in pages for item in page)
-        return [
-            LeftItem(store, entry_key(one.table_path, one.file_name), "tablePath", one.table_path, one.file_name)
-            for one in found
-        ]
-
-    return read
+def _entries(lake: Lake, store: str, folder: ScratchFolder, copies: set[str]) -> Iterator[LeftItem]:
+    for path in (path for token in sorted(copies) for path in folder.table("s3a", token).table_paths()):
+        for page in lake.dynamodb.query(store, "tablePath", path, range_name="fileName"):
+            for one in map(read_entry, page):
+                key = entry_key(one.table_path, one.file_name)
+                yield LeftItem(store, key, "tablePath", one.table_path, one.file_name)

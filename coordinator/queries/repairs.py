@@ -18,6 +18,7 @@ from coordinator.models import DeltaTable, TableFinding
 from coordinator.protocols.wording import counted
 from coordinator.queries.table_list import TableFilter, filtered
 from coordinator.repairs.confirmed import REPAIR_KEY, PlanRepairResult
+from coordinator.repairs.declaration import Many
 from coordinator.repairs.fresh import Subject
 from coordinator.repairs.kinds import REPAIRS
 from coordinator.repairs.spelling import PATH_SCHEME
@@ -116,23 +117,9 @@ def command_line(table: DeltaTable, subject: Subject, plan: PlanDocument | None,
     return shlex.join([*words, "--apply"])
 
 
-@dataclass(frozen=True, slots=True)
-class BulkKind:
-    """A repair that may be asked for on many tables: `codes` are the findings that can name it."""
-
-    repair: str
-    title: str
-    consequence: str
-    codes: tuple[str, ...]
-
-
-def bulk_kinds() -> dict[str, BulkKind]:
+def bulk_kinds() -> dict[str, Many]:
     """The repairs that are made for many tables, by name."""
-    return {
-        one.name: BulkKind(one.name, one.many.title, one.many.consequence, one.many.codes)
-        for one in REPAIRS.values()
-        if one.many is not None
-    }
+    return {one.name: one.many for one in REPAIRS.values() if one.many is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +137,7 @@ class BulkSelection:
     `skipped` are those that wait for it or are in trouble and name no such repair; `quiet` counts the rest.
     """
 
-    kind: BulkKind
+    kind: Many
     touched: list[BulkRow]
     skipped: list[BulkRow]
     quiet: int
@@ -174,7 +161,7 @@ class BulkSelection:
         return hashlib.sha256(f"{self.kind.repair}:{named}".encode()).hexdigest()[:32]
 
 
-def bulk_selection(kind: BulkKind, chosen: TableFilter) -> BulkSelection:
+def bulk_selection(kind: Many, chosen: TableFilter) -> BulkSelection:
     """Judge each table of a filter by its open findings. Three queries, however many tables there are."""
     tables = filtered(chosen)
     total = tables.count()
@@ -190,7 +177,7 @@ def bulk_selection(kind: BulkKind, chosen: TableFilter) -> BulkSelection:
     return BulkSelection(kind, touched, skipped, total - len(rows))
 
 
-def bulk_counts(chosen: TableFilter) -> list[tuple[BulkKind, int]]:
+def bulk_counts(chosen: TableFilter) -> list[tuple[Many, int]]:
     """How many tables of a filter each repair of many would touch; those that would touch none are left out."""
     counts = []
     for kind in bulk_kinds().values():
@@ -236,7 +223,7 @@ def _about(subject: Subject, documents: Iterable[D]) -> D | None:
     return next((one for one in documents if subject == Subject.told_by(one)), None)
 
 
-def _findings(tables: "QuerySet[DeltaTable]", kind: BulkKind) -> dict[int, list[TableFinding]]:
+def _findings(tables: "QuerySet[DeltaTable]", kind: Many) -> dict[int, list[TableFinding]]:
     """Open findings of the tables that have one of the kind's codes, or that wait and are held up by another."""
     waits = Q(table__unpublished_count__gt=0) & ~Q(state="healthy")
     open_ones = TableFinding.objects.filter(resolved_at=None, table__in=tables).defer("evidence", "meaning")

@@ -1,7 +1,6 @@
 """Saved copies of a table, and the plan to put one back, from what jobs have stored."""
 
 import shlex
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -13,7 +12,14 @@ from changes.gate import read_at
 from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.contract import CopyDocument
 from coordinator.models import DeltaTable
-from coordinator.rescue.confirmed import RESTORE_KIND, ListRescueResult, PlanRescueParams, PlanRescueResult, list_jobs
+from coordinator.rescue.actions import (
+    LIST_KIND,
+    RESTORE_KIND,
+    ListRescueResult,
+    PlanRescueParams,
+    PlanRescueResult,
+    jobs_about,
+)
 from coordinator.rescue.copies import CopyKind
 from dashboard.jobs.models import ACTIVE, Job, JobState
 
@@ -48,7 +54,7 @@ class CopyList:
 
 def copy_list(table: DeltaTable) -> CopyList:
     """Three queries, however many copies there are."""
-    jobs = list_jobs(table)
+    jobs = jobs_about(table, LIST_KIND)
     newest, last = jobs.first(), jobs.filter(state=JobState.SUCCEEDED).first()
     result: ListRescueResult = last.result if last else {}
     found, refused = result.get("copies", []), result.get("not_listed", [])
@@ -67,16 +73,8 @@ def copy_list(table: DeltaTable) -> CopyList:
 
 
 def _row(document: CopyDocument) -> CopyRow:
-    with suppress(ValueError):
-        return CopyRow(document, CopyKind(str(document["kind"])).words.capitalize(), _moment(document))
-    return CopyRow(document, str(document["kind"]), _moment(document))
-
-
-def _moment(document: CopyDocument) -> datetime | None:
-    try:
-        return parse_datetime(str(document["saved_at"]))
-    except ValueError:
-        return None
+    what = CopyKind(document["kind"] or "").words.capitalize()
+    return CopyRow(document, what, parse_datetime(document["saved_at"] or ""))
 
 
 WORDS = PageWords(

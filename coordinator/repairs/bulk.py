@@ -3,16 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import partial
 from typing import TypedDict
 
 from changes.calls import Sending
-from changes.carrying_out import log_call
-from changes.execution import CallOutcome, execute
+from changes.carrying_out import note_call
+from changes.execution import execute
 from changes.plan import ChangePlan
 from coordinator.models import DeltaTable
 from coordinator.own_records import records_for
-from coordinator.repairs.carrying_out import AuditSnapshots, conclude
-from coordinator.repairs.fresh import FreshPlans, plan_anew
+from coordinator.repairs.carrying_out import TableSnapshots, prove
+from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import AuditOutcome, record
 from dashboard.connections.access import EndpointNotAllowed, lake_access
@@ -117,17 +118,17 @@ def _one_table(context: JobContext, number: int, repairs: tuple[str, ...]) -> Ta
 
 def _repaired(context: JobContext, table: DeltaTable, repairs: tuple[str, ...]) -> tuple[TableState, str]:
     """Carry out plan after plan, lowest version first, each made anew, until none is left that was not tried."""
-    tried: set[tuple[str, str, int | None]] = set()
+    tried: set[Subject] = set()
     done: list[str] = []
     overtaken: list[str] = []
     with open_lake(lake_access(table.connection)) as lake:
         for _ in range(MOST_PLANS):
             require_writable(table.connection)
             fresh = plan_anew(table.connection, lake, TableUri.parse(table.uri))
-            plan = next((one for one in _wanted(fresh, repairs) if _key(one) not in tried), None)
+            plan = next((one for one in _wanted(fresh, repairs) if Subject.of(one) not in tried), None)
             if plan is None:
                 return _closing(fresh, repairs, done, overtaken)
-            tried.add(_key(plan))
+            tried.add(Subject.of(plan))
             try:
                 _carry_out(context, table, plan, fresh, lake)
                 done.append(plan.title)
@@ -145,7 +146,8 @@ def _closing(
     fresh: FreshPlans, repairs: tuple[str, ...], done: list[str], overtaken: list[str]
 ) -> tuple[TableState, str]:
     reasons = [one.reason for one in fresh.refusals if one.kind in repairs]
-    reasons += [f"{one.title} can lose a commit: confirm it on the table's page." for one in _losing(fresh, repairs)]
+    losing = [plan for plan in fresh.plans if plan.kind in repairs and plan.can_lose]
+    reasons += [f"{one.title} can lose a commit: confirm it on the table's page." for one in losing]
     told = [part for part in (_list(done), *overtaken, *reasons) if part]
     if overtaken:
         return TableState.OVERTAKEN, " ".join(told)
@@ -154,28 +156,18 @@ def _closing(
     return (TableState.DONE, _list(done)) if done else (TableState.NOTHING, fresh.verdict.summary)
 
 
-def _losing(fresh: FreshPlans, repairs: tuple[str, ...]) -> list[ChangePlan]:
-    return [plan for plan in fresh.plans if plan.kind in repairs and plan.can_lose]
-
-
 def _carry_out(context: JobContext, table: DeltaTable, plan: ChangePlan, fresh: FreshPlans, lake: Lake) -> None:
     """Carry out one plan and write it to the audit log of its table; raises what a single repair raises."""
     context.log(f"{table.uri}: {plan.title}", step="table")
-    snapshots = AuditSnapshots.of(plan, fresh)
-
-    def on_call(place: int, outcome: CallOutcome) -> None:
-        snapshots.note_call(outcome)
-        log_call(context, place, outcome)
+    snapshots = TableSnapshots.of(plan, fresh)
 
     outcome: AuditOutcome = "failed"
     detail = "Interrupted."
     try:
-        execution = execute(plan.calls, Sending(lake, records=records_for(context, table.connection)), on_call)
-        conclusion = conclude(table.connection, lake, plan, fresh, execution)
-        if conclusion.verdict is not None:
-            snapshots.note_table(conclusion.verdict)
-        if conclusion.trouble is not None:
-            raise conclusion.trouble
+        sending = Sending(lake, records=records_for(context, table.connection))
+        execution = execute(plan.calls, sending, partial(note_call, context, snapshots))
+        if trouble := prove(table.connection, lake, plan, fresh, execution, snapshots):
+            raise trouble
         outcome, detail = "done", plan.title
     except JobOvertaken as told:
         outcome, detail = "overtaken", str(told)
@@ -197,10 +189,6 @@ def _carry_out(context: JobContext, table: DeltaTable, plan: ChangePlan, fresh: 
             job=context.job,
             aws_request_ids=snapshots.request_ids,
         )
-
-
-def _key(plan: ChangePlan) -> tuple[str, str, int | None]:
-    return plan.kind, plan.code, plan.version
 
 
 def _list(done: list[str]) -> str:

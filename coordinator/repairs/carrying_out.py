@@ -1,13 +1,16 @@
-"""A repair in the audit log, the table read after it, and the proof that its finding is gone."""
+"""A repair in the audit log, the table read after it, and what the repair came to: proven, overtaken, or failed.
+
+Overtaken is a repair that stopped at a fact that no longer held, and whose call would not be planned again from a
+reading made afterwards. A call that would be planned again as it was has met an obstacle that nobody put there since.
+"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypedDict
 
 from changes.calls import Result
-from changes.carrying_out import Snapshots
-from changes.documents import CallDocument
-from changes.execution import CallOutcome, Execution
+from changes.carrying_out import Snapshots, overtaken_at, stopped_in_words
+from changes.documents import CallDocument, OvertakenDocument
+from changes.execution import Execution
 from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import ChangePlan
 from coordinator.observation.passes import observe_one_table
@@ -15,7 +18,7 @@ from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
 from coordinator.protocols.verdict import Finding, State, Verdict
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
-from coordinator.repairs.overtaking import in_words, is_doubtful, overtaken_at, was_overtaken, written
+from coordinator.repairs.reading import Keep
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
 from lake.aws.access import Lake
@@ -27,6 +30,9 @@ MOST_FINDINGS = 20
 
 ORPHANS = ("C1", "K2")
 """Findings that count files, of which one plan may leave some for the next."""
+
+Trouble = JobFailed | JobOvertaken | None
+"""What a change came to where it is not proven."""
 
 
 class FindingSnapshot(TypedDict):
@@ -54,21 +60,13 @@ class TableSnapshot(TypedDict, total=False):
     copy: str
 
 
-def _finding_snapshot(finding: Finding) -> FindingSnapshot:
-    return {
-        "code": finding.code,
-        "version": finding.version,
-        "state": finding.state.value,
-        "summary": finding.summary,
-        "evidence": dict(finding.evidence),
-    }
+class TableSnapshots(Snapshots):
+    """A table before and after a change, for the audit log; `now` is what it is afterwards, "" while it is not read."""
 
-
-class AuditSnapshots(Snapshots):
-    """A table before and after a repair, for the audit log."""
+    now = ""
 
     @classmethod
-    def of(cls, plan: ChangePlan, fresh: FreshPlans) -> "AuditSnapshots":
+    def of(cls, plan: ChangePlan, fresh: FreshPlans) -> "TableSnapshots":
         """Begin with the table as it was read for the plan."""
         finding = fresh.finding_of(plan)
         snapshot = _finding_snapshot(finding) if finding else None
@@ -78,62 +76,57 @@ class AuditSnapshots(Snapshots):
         """Add the table as it was read afterwards."""
         findings = [_finding_snapshot(one) for one in verdict.findings[:MOST_FINDINGS]]
         self.after.update(TableSnapshot(**_versions(verdict), findings=findings))
+        self.now = verdict.summary
 
 
-def read_and_plan(connection: Connection, lake: Lake, uri: str, path_scheme: str = "") -> FreshPlans:
-    """Read one table, store what was read for the pages, and plan its repairs. Raises AwsError."""
+def keep_in(connection: Connection) -> Keep:
+    """Store what is read for a plan, for the pages."""
 
     def keep(reading: Reading) -> None:
         save_readings(connection, [reading])
 
-    return plan_anew(connection, lake, TableUri.parse(uri), path_scheme, keep)
+    return keep
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
-    """The table as read after a repair, None where it could not be; `trouble` is what it came to without a proof."""
-
-    verdict: Verdict | None
-    trouble: JobFailed | JobOvertaken | None
-
-    @property
-    def now(self) -> str:
-        """What the table is now, as one sentence; "" where it could not be read."""
-        return self.verdict.summary if self.verdict else ""
+def read_and_plan(connection: Connection, lake: Lake, uri: str, path_scheme: str = "") -> FreshPlans:
+    """Read one table, store what was read for the pages, and plan its repairs. Raises AwsError."""
+    return plan_anew(connection, lake, TableUri.parse(uri), path_scheme, keep_in(connection))
 
 
-def read_again(context: JobContext, snapshots: AuditSnapshots, conclude: Callable[[], Conclusion]) -> str:
-    """Conclude as a step of the job; returns what the table is now, as one sentence, and raises what it came to."""
+def read_again(context: JobContext, snapshots: TableSnapshots, prove: Callable[[], Trouble]) -> str:
+    """Prove as a step of the job; returns what the table is now, as one sentence, and raises what it came to."""
     with context.step("Read the table again") as step:
-        conclusion = conclude()
-        step.detail = conclusion.now
-        if conclusion.verdict is None:
-            step.state = "failed"
-        else:
-            snapshots.note_table(conclusion.verdict)
-    if conclusion.trouble is not None:
-        raise conclusion.trouble
-    return conclusion.now
+        trouble = prove()
+        step.detail = snapshots.now
+        step.state = "done" if snapshots.now else "failed"
+    if trouble is not None:
+        raise trouble
+    return snapshots.now
 
 
-def conclude(
-    connection: Connection, lake: Lake, plan: ChangePlan, fresh: FreshPlans, execution: Execution
-) -> Conclusion:
-    """Read and store the table again, and judge by it: proven, overtaken, or failed.
+def prove(
+    connection: Connection,
+    lake: Lake,
+    plan: ChangePlan,
+    fresh: FreshPlans,
+    execution: Execution,
+    snapshots: TableSnapshots,
+) -> Trouble:
+    """Read and store the table again, and judge by it.
 
-    It has failed where a call ended it that nobody overtook, where the table cannot be read, where the finding stands
-    or may stand, and where a new one was left behind.
+    A repair has failed where a call ended it that nobody overtook, where the table cannot be read, where the finding
+    stands or may stand, and where a new one was left behind.
     """
     if execution.end is not None:
-        return _ended(connection, lake, plan, fresh, execution, execution.end)
+        return _stopped(connection, lake, plan, fresh, execution, snapshots)
     reading = observe_one_table(connection, lake, TableUri.parse(plan.subject))
     if reading.error is not None:
         sentence = f"The table could not be read again after the repair: {reading.error}"
-        return Conclusion(None, JobFailed(reading.error.code, sentence))
+        return JobFailed(reading.error.code, sentence)
     if reading.verdict is None:
-        sentence = "After the repair neither the table's log nor its entries were there."
-        return Conclusion(None, JobFailed("TableGone", sentence))
-    return Conclusion(reading.verdict, unproven(plan, fresh, reading.verdict))
+        return JobFailed("TableGone", "After the repair neither the table's log nor its entries were there.")
+    snapshots.note_table(reading.verdict)
+    return unproven(plan, fresh, reading.verdict)
 
 
 def unproven(plan: ChangePlan, fresh: FreshPlans, verdict: Verdict) -> JobFailed | None:
@@ -141,34 +134,63 @@ def unproven(plan: ChangePlan, fresh: FreshPlans, verdict: Verdict) -> JobFailed
     still = still_wrong(plan, fresh, verdict)
     if still is not None:
         return JobFailed("StillWrong", f"Every call was made, and this is still wrong: {still.summary}")
-    if is_doubtful(Subject.of(plan), verdict):
+    if _is_doubtful(Subject.of(plan), verdict):
         checking = f"Every call was made, and whether {plan.code} is gone is not proven yet: observe the table again."
         return JobFailed("NotProven", checking)
     return None
 
 
-def _ended(
-    connection: Connection, lake: Lake, plan: ChangePlan, fresh: FreshPlans, execution: Execution, end: CallOutcome
-) -> Conclusion:
-    """A repair that one of its calls has ended."""
+def _stopped(
+    connection: Connection,
+    lake: Lake,
+    plan: ChangePlan,
+    fresh: FreshPlans,
+    execution: Execution,
+    snapshots: TableSnapshots,
+) -> Trouble:
+    """What a repair came to that one of its calls has ended."""
+    told, code = stopped_in_words(execution), execution.end.code if execution.end else ""
     try:
         again = read_and_plan(connection, lake, plan.subject, fresh.path_scheme)
     except AwsError as error:
-        sentence = f"{_where(execution, end)} The table could not be read again: {error}"
-        return Conclusion(None, JobFailed(end.code or error.code, sentence))
-    told = overtaken_at(plan, execution, end, again)
+        return JobFailed(code or error.code, f"{told} The table could not be read again: {error}")
+    snapshots.note_table(again.verdict)
+    subject = Subject.of(plan)
     if was_overtaken(plan, execution, again):
-        return Conclusion(again.verdict, JobOvertaken(told.sentence, told.document))
-    holds = "" if told.finding_holds else " The table was read again: the finding no longer holds."
-    return Conclusion(again.verdict, JobFailed(end.code or "Stopped", f"{_where(execution, end)}{holds}"))
+        return _overtaken(subject, told, again, overtaken_at(execution))
+    holds = "" if still_holds(subject, again) else " The table was read again: the finding no longer holds."
+    return JobFailed(code or "Stopped", f"{told}{holds}")
 
 
-def _where(execution: Execution, end: CallOutcome) -> str:
-    """Where a repair ended and what it had written. Of a call that AWS did not answer nobody knows whether it wrote."""
-    told = written(execution)
-    changed = told or end.result is Result.FAILED
-    place = f"Stopped at call {len(execution.outcomes)} of {len(execution.calls)}" if changed else BEFORE_ANY_CHANGE
-    return " ".join(part for part in (f"{place}: {end.sentence}", in_words(told)) if part)
+def overtaken_before(subject: Subject, reason: str, calls: int, again: FreshPlans) -> JobOvertaken:
+    """Of a plan of so many calls nothing was sent."""
+    facts: OvertakenDocument = {"call": 0, "of": calls, "reason": reason, "written": []}
+    return _overtaken(subject, f"{BEFORE_ANY_CHANGE}: {reason}", again, facts)
+
+
+def _overtaken(subject: Subject, told: str, again: FreshPlans, facts: OvertakenDocument) -> JobOvertaken:
+    """What happened, what was written, and what is so now."""
+    holds = still_holds(subject, again)
+    now = "still holds: plan the repair again" if holds else "no longer holds"
+    sentence = f"{told} The table was read again: finding {subject.finding} {now}. {again.verdict.summary}"
+    return JobOvertaken(sentence.rstrip(), {**facts, "finding_holds": holds})
+
+
+def was_overtaken(plan: ChangePlan, execution: Execution, again: FreshPlans) -> bool:
+    """Whether the call that stopped would not be planned again; `again` was read after it had stopped."""
+    end = execution.end
+    if end is None or end.result is not Result.STOPPED or again.verdict.withheld:
+        return False  # what is still being checked proves nothing
+    now = again.plan_of(Subject.of(plan))
+    return now is None or end.call not in now.saving_under(plan.rescue_folder).calls
+
+
+def still_holds(subject: Subject, again: FreshPlans) -> bool:
+    """Whether the finding is there and is trouble, or still names the repair; or may be, as it is being checked."""
+    if _is_doubtful(subject, again.verdict):
+        return True
+    found = again.finding_of(subject)
+    return found is not None and (found.state is not State.HEALTHY or subject.repair in found.repairs)
 
 
 def still_wrong(plan: ChangePlan, fresh: FreshPlans, verdict: Verdict) -> Finding | None:
@@ -189,10 +211,26 @@ def still_wrong(plan: ChangePlan, fresh: FreshPlans, verdict: Verdict) -> Findin
     return None
 
 
+def _is_doubtful(subject: Subject, verdict: Verdict) -> bool:
+    """Whether a reading left a finding of the kind, or about its version, to be checked."""
+    versions = () if subject.version is None else (subject.version,)
+    return any(one.code == subject.code or one.version in versions for one in verdict.withheld)
+
+
 def _is_less(now: Finding, before: Finding | None) -> bool:
     """Whether fewer of the files that it counts are left; a finding without a count is never less."""
     count, was = now.evidence.get("count"), before.evidence.get("count") if before else None
     return now.code in ORPHANS and isinstance(count, int) and isinstance(was, int) and count < was
+
+
+def _finding_snapshot(finding: Finding) -> FindingSnapshot:
+    return {
+        "code": finding.code,
+        "version": finding.version,
+        "state": finding.state.value,
+        "summary": finding.summary,
+        "evidence": dict(finding.evidence),
+    }
 
 
 def _versions(verdict: Verdict) -> TableSnapshot:

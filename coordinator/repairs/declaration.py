@@ -18,8 +18,9 @@ def nothing(table: TableUnderRepair, finding: Finding) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """The same repair on many tables at once: what it is called there, what it does to each, and for which findings."""
+    """The same `repair` on many tables: what it is called there, what it does to each, and for which findings."""
 
+    repair: str
     title: str
     consequence: str
     codes: tuple[str, ...]

@@ -1,7 +1,7 @@
 """What planning a repair rests on: all that is known of one table, read anew for it, and of whole files of its log."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from coordinator.protocols.verdict import Verdict
@@ -9,7 +9,7 @@ from coordinator.repairs.object_calls import Item
 from lake.delta.actions import read_commit, read_commit_head
 from lake.delta.checksum import read_checksum
 from lake.delta.coordinator_properties import coordinator_table_id
-from lake.delta.facts import LockDomain, TableFacts
+from lake.delta.facts import LockDomain, ReadingProblem, TableFacts
 from lake.delta.names import NameKind, parse_name
 
 
@@ -47,9 +47,8 @@ class RepairFacts:
     read, by DynamoDB table and tableId. `files` are the files that `wanted_files` asked for; None stands for one that
     is absent.
 
-    For a registration that is lost: `registered_path` is its path as Levee last read it, `enabled_as` the path under
-    which Levee itself put the table under its coordinator, `sibling_paths` are those of the coordinator's other tables,
-    `path_scheme` is what somebody chose; "" for none.
+    For a registration that is lost: `registered_path` is its path as Levee last read it, `path_scheme` is what somebody
+    chose; "" for none.
     """
 
     facts: TableFacts
@@ -59,8 +58,6 @@ class RepairFacts:
     raw_registrations: Mapping[tuple[str, str], Item] = field(default_factory=dict)
     files: Mapping[str, FileCheck | None] = field(default_factory=dict)
     registered_path: str = ""
-    enabled_as: str = ""
-    sibling_paths: tuple[str, ...] = ()
     path_scheme: str = ""
     account: str = ""
 
@@ -69,36 +66,27 @@ def check_file(name: str, data: bytes, etag: str) -> FileCheck:
     """Check the bytes of a commit or of a checksum; `name` is relative to `_delta_log/`. Never raises."""
     parsed = parse_name(name)
     version = parsed.version or 0
+    sha256, md5 = hashlib.sha256(data).hexdigest(), hashlib.md5(data, usedforsecurity=False).hexdigest()
     if parsed.kind is NameKind.CHECKSUM:
-        return _check_checksum(name, version, data, etag)
-    commit = read_commit(version, data, name=name)
-    first = read_commit_head(version, data, name=name)
-    problems = dict.fromkeys(f"{p.place}: {p.reason}" for p in (*first.problems, *commit.problems))
+        read = read_checksum(version, data)
+        problems, transaction = _told(read.problems), read.transaction
+        stamp = read.in_commit_timestamp
+        return FileCheck(name, len(data), etag, sha256, 1, stamp, problems, transaction=transaction, md5=md5)
+    commit, first = read_commit(version, data, name=name), read_commit_head(version, data, name=name)
     return FileCheck(
         name=name,
         size=len(data),
         etag=etag,
-        sha256=hashlib.sha256(data).hexdigest(),
+        sha256=sha256,
         lines=commit.info.lines,
         in_commit_timestamp=first.info.in_commit_timestamp,
-        problems=tuple(problems),
+        problems=_told((*first.problems, *commit.problems)),
         registration=coordinator_table_id(commit.metadata.properties) if commit.metadata else "",
         transaction=first.info.transaction,
         timestamp=first.info.timestamp,
-        md5=hashlib.md5(data, usedforsecurity=False).hexdigest(),
+        md5=md5,
     )
 
 
-def _check_checksum(name: str, version: int, data: bytes, etag: str) -> FileCheck:
-    read = read_checksum(version, data)
-    return FileCheck(
-        name=name,
-        size=len(data),
-        etag=etag,
-        sha256=hashlib.sha256(data).hexdigest(),
-        lines=1,
-        in_commit_timestamp=read.in_commit_timestamp,
-        problems=tuple(f"{p.place}: {p.reason}" for p in read.problems),
-        transaction=read.transaction,
-        md5=hashlib.md5(data, usedforsecurity=False).hexdigest(),
-    )
+def _told(problems: Iterable[ReadingProblem]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"{one.place}: {one.reason}" for one in problems))

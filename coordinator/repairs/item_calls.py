@@ -1,5 +1,7 @@
 """Calls about items: each changes one item while it is as the plan saw it, and otherwise reads why it was refused.
 
+The last one writes what Levee itself knows of a table, and nothing to the lake.
+
 Tables are DynamoDB tables, times epoch seconds.
 """
 
@@ -10,7 +12,7 @@ from typing import Any, ClassVar
 
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, done, table_arn
 from coordinator.protocols.deadlines import moment_in_words
-from coordinator.protocols.wording import counted, duration, label, short, thousands
+from coordinator.protocols.wording import counted, duration, label, named_versions, short, thousands
 from coordinator.repairs.object_calls import Item
 from lake.aws.dynamodb import Item as WireItem
 from lake.delta.wire import shown
@@ -321,6 +323,29 @@ class DeleteRegistration(ItemCall):
         if item is None:
             return already(f"The registration {self.table_id} had gone already.")
         raise _registration_changed(self.table_id, item, "it had accepted no commit")
+
+
+@dataclass(frozen=True, slots=True)
+class Abandon(LakeCall):
+    """Give up what was accepted as these versions with these files, so that its loss is no finding later.
+
+    It follows the call that makes the loss. An item of theirs that a later look finds counts again.
+    """
+
+    operation: ClassVar[str] = "Levee's own records"
+    uri: str
+    commits: tuple[tuple[int, str], ...]
+
+    @property
+    def says(self) -> str:
+        versions = sorted({version for version, _ in self.commits})
+        named = named_versions(versions)
+        return f"Gives up {named} as Levee saw it accepted: Levee no longer reports its loss."
+
+    def send(self, sending: Sending) -> Answer:
+        answer = sending.own_records().abandon(self.uri, self.commits)
+        sending.took("")
+        return answer
 
 
 def entry_key(table_path: str, file_name: str) -> WireItem:

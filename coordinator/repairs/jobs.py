@@ -1,5 +1,7 @@
 """The kinds of jobs that plan and repair: `plan-repair`, `repair` and `repair-many`, carried by the queue aws."""
 
+from functools import partial
+
 from django.utils import timezone
 
 from changes.calls import Sending
@@ -9,16 +11,14 @@ from changes.gate import BEFORE_ANY_CHANGE, check_writable, connection_of
 from changes.plan import ChangePlan
 from coordinator.own_records import records_for
 from coordinator.repairs.bulk import RepairManyParams, repair_tables
-from coordinator.repairs.carrying_out import AuditSnapshots, conclude, read_again, read_and_plan
+from coordinator.repairs.carrying_out import TableSnapshots, overtaken_before, prove, read_again, read_and_plan
 from coordinator.repairs.confirmed import PlanRepairParams, PlanRepairResult, RepairParams
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew, what_moved
-from coordinator.repairs.overtaking import overtaken_before
 from dashboard.connections.access import lake_access
-from dashboard.connections.models import Connection
-from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
+from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.models import Job
 from dashboard.jobs.registry import job_kind
-from lake.aws.access import Lake, open_lake
+from lake.aws.access import open_lake
 from lake.delta.uri import TableUri
 
 
@@ -46,16 +46,11 @@ def repair(context: JobContext, params: RepairParams) -> str:
             fresh = read_and_plan(connection, lake, params["uri"], params["path_scheme"])
         plan = _confirmed(params, subject, fresh)
         check_danger(context, params, plan, params["name"], "table.repair-losing")
-        now = _carry_out(context, connection, lake, plan, fresh)
+        snapshots = TableSnapshots.of(plan, fresh)
+        sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
+        execution = carry_out(context, plan, snapshots, sending)
+        now = read_again(context, snapshots, partial(prove, connection, lake, plan, fresh, execution, snapshots))
     return f"{plan.title}: done and proven. The table was read again, and finding {subject.finding} is resolved. {now}"
-
-
-def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: ChangePlan, fresh: FreshPlans) -> str:
-    """Make the calls, prove them, and return what the table is now, as one sentence."""
-    snapshots = AuditSnapshots.of(plan, fresh)
-    sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
-    execution = carry_out(context, plan, snapshots, sending)
-    return read_again(context, snapshots, lambda: conclude(connection, lake, plan, fresh, execution))
 
 
 @job_kind("repair-many", queue="aws", verb="table.repair")
@@ -77,8 +72,7 @@ def _confirmed(params: RepairParams, subject: Subject, fresh: FreshPlans) -> Cha
     moved = what_moved(subject, fresh, shown)
     if not fresh.was_read:
         raise JobFailed("NotRead", f"{BEFORE_ANY_CHANGE}: {moved}")
-    told = overtaken_before(subject, moved, len(shown["calls"]) if shown else 0, fresh)
-    raise JobOvertaken(told.sentence, told.document)
+    raise overtaken_before(subject, moved, len(shown["calls"]) if shown else 0, fresh)
 
 
 def _shown(params: RepairParams, subject: Subject) -> PlanDocument | None:

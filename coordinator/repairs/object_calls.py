@@ -154,6 +154,8 @@ class Publish(LakeCall):
 
     @property
     def _kind(self) -> str:
+        if folder_of(self.source):
+            return "saved copy"
         return "staged file" if any(f"/{folder}/" in self.source for folder in STAGED_FOLDERS) else "temp file"
 
     @property

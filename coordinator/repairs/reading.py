@@ -8,7 +8,6 @@ from coordinator.observation.reading import Reading
 from coordinator.observation.second_look import read_table
 from coordinator.observation.surveys import Survey, coordinator_of
 from coordinator.observation.targets import TableTarget
-from coordinator.protocols.verdict import Verdict
 from coordinator.repairs.facts import FileCheck, RepairFacts, check_file
 from coordinator.repairs.object_calls import Item
 from coordinator.repairs.planning import wanted_files
@@ -40,46 +39,25 @@ def read_for_repair(lake: Lake, survey: Survey, target: TableTarget, now: dateti
     listing; its coordinators should have been just now, so that every registration of the path is known. The raw item
     of a registration that is not what the facts say is left out, and no plan rests on it.
     """
-    reading, facts, raw = _read_items(lake, survey, target, now)
+    reading, given = _read_items(lake, survey, target, now)
     for _ in range(MOST_READINGS - 1):
-        if len(raw) == len(facts.registrations):
+        if len(given.raw_registrations) == len(given.facts.registrations):
             break
-        reading, facts, raw = _read_items(lake, survey, target, now)
+        reading, given = _read_items(lake, survey, target, now)
     keep(reading)
-    verdict = _verdict(reading)
-    files = _read_files(lake, target.uri, facts, verdict)
-    coordinator, siblings = coordinator_of(survey, facts.protocol), _sibling_paths(survey, target, facts)
-    return RepairFacts(facts, verdict, reading.lock_domains, coordinator, raw, files, sibling_paths=siblings)
+    names = wanted_files(given.facts, given.verdict)
+    return replace(given, files={name: read_file(lake, target.uri, name) for name in names})
 
 
-def _read_items(
-    lake: Lake, survey: Survey, target: TableTarget, now: datetime
-) -> tuple[Reading, TableFacts, Mapping[tuple[str, str], Item]]:
+def _read_items(lake: Lake, survey: Survey, target: TableTarget, now: datetime) -> tuple[Reading, RepairFacts]:
     reading = read_table(lake, survey, target, in_full=True)
     if reading.facts is None or reading.verdict is None:
-        raise _cause(reading)
+        if reading.error is not None:
+            raise reading.error.cause
+        raise AwsError("MalformedAnswer", f"{reading.target.uri.s3a} was not read in full")
     facts = replace(reading.facts, observed_at=now)
-    return reading, facts, _raw_registrations(lake, facts)
-
-
-def _verdict(reading: Reading) -> Verdict:
-    """A reading without one has raised before."""
-    if reading.verdict is None:
-        raise _cause(reading)
-    return reading.verdict
-
-
-def _cause(reading: Reading) -> Exception:
-    if reading.error is not None:
-        return reading.error.cause
-    return AwsError("MalformedAnswer", f"{reading.target.uri.s3a} was not read in full")
-
-
-def _sibling_paths(survey: Survey, target: TableTarget, facts: TableFacts) -> tuple[str, ...]:
-    """Paths of the other tables that the coordinator of this one holds."""
-    store = survey.coordinator(coordinator_of(survey, facts.protocol))
-    held = (store.registrations or {}) if store else {}
-    return tuple(one.path for place, found in sorted(held.items()) if place != target.place for one in found)
+    coordinator, raw = coordinator_of(survey, facts.protocol), _raw_registrations(lake, facts)
+    return reading, RepairFacts(facts, reading.verdict, reading.lock_domains, coordinator, raw)
 
 
 def _raw_registrations(lake: Lake, facts: TableFacts) -> Mapping[tuple[str, str], Item]:
@@ -92,10 +70,6 @@ def _raw_registrations(lake: Lake, facts: TableFacts) -> Mapping[tuple[str, str]
         if item is not None and read_registration(item, registration.store) == registration:
             raw[registration.store, registration.table_id] = item
     return raw
-
-
-def _read_files(lake: Lake, uri: TableUri, facts: TableFacts, verdict: Verdict) -> Mapping[str, FileCheck | None]:
-    return {name: read_file(lake, uri, name) for name in wanted_files(facts, verdict)}
 
 
 def read_file(lake: Lake, uri: TableUri, name: str) -> FileCheck | None:

@@ -1,4 +1,4 @@
-"""What plans about registrations share: what rests on one, and what one made or raised anew may lose."""
+"""What plans about registrations share: what rests on one, what one made or raised anew may lose, and its list."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,13 +6,21 @@ from changes.calls import Call
 from coordinator.protocols import registrations
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_version, staged_file_version
-from coordinator.protocols.registrations import element_problems
+from coordinator.protocols.registrations import SeenCommit, element_problems, seen_commits, waiting_commits
 from coordinator.protocols.survivors import was_named
+from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, named_versions, thousands, verb
-from coordinator.repairs.object_calls import RequireAbsent, SaveAside
-from coordinator.repairs.record_calls import Abandon
+from coordinator.repairs.facts import FileCheck
+from coordinator.repairs.item_calls import Abandon, ClearCommits
+from coordinator.repairs.object_calls import Publish, RequireAbsent, RequireEqual, SaveAside
 from coordinator.repairs.rescue import rescued_object, rescued_registration
-from coordinator.repairs.table_under_repair import TableUnderRepair, checksum_of
+from coordinator.repairs.table_under_repair import (
+    PlanOrRefusal,
+    TableUnderRepair,
+    checksum_of,
+    first_reason,
+    neighbours,
+)
 from lake.delta.facts import LogObject, Provenance, Registration
 from lake.delta.names import MAX_VERSION, commit_name
 from lake.delta.wire import in_order
@@ -102,10 +110,8 @@ def kept_above(table: TableUnderRepair, repair: str, goal: int) -> tuple[tuple[C
         for file in files
     ]
     registration = current_registration(table)
-    item = table.raw(registration) if registration is not None else None
-    if registration is not None and item is not None:
-        key = rescued_registration(folder, registration.table_id)
-        saved.append(SaveAside(bucket, key, item=in_order(item), table=registration.store, copied_from=whence))
+    if registration is not None and table.raw(registration) is not None:
+        saved.append(kept_item(table, repair, registration, goal))
     whats = [_what_goes(above, lost, goal)] if above or lost else []
     if beside:
         many = counted(len(beside), "staged file")
@@ -167,3 +173,85 @@ def files_of_goal(table: TableUnderRepair) -> Iterator[str]:
         yield commit_name(newest)
         yield from checksum_of(table, newest)
         yield from (file.name for file in table.view.staged_of(newest)[:MOST_CANDIDATES])
+
+
+# The list of accepted commits
+
+
+def listing_registration(table: TableUnderRepair, finding: Finding) -> tuple[Registration | None, str]:
+    """The registration that lists the version of a finding, and why nothing may rest on it; "" for nothing."""
+    listing = [one for one in table.registrations if any(c.version == finding.version for c in one.commits)]
+    if len(listing) > 1:
+        return None, f"{counted(len(listing), 'registration')} list this version; only one of them can be right."
+    if not listing:
+        return None, "No registration of this path lists it; look at the table again."
+    return listing[0], first_reason(why_not_rest_on(table, listing[0]))
+
+
+def why_not_equal(table: TableUnderRepair, seen: SeenCommit) -> str:
+    if seen.staged is None or not seen.staged.present:
+        return f"The staged file of commit {thousands(seen.version)} is gone, so the bytes cannot be compared."
+    if seen.size_differs or table.view.equal(seen.version, seen.file, seen.staged) is False:
+        return (
+            f"{seen.version}.json holds other bytes than the staged file that the coordinator accepted; clearing the "
+            "list would hide that."
+        )
+    return ""
+
+
+def published_or_compared(table: TableUnderRepair, registration: Registration) -> tuple[Call, ...]:
+    calls: list[Call] = []
+    for one in seen_commits(table.view, registration):
+        check = table.check(one.staged.name) if one.staged else None
+        if one.file.present and one.staged:
+            calls.append(_compared(table, one.staged.name, one.version))
+        elif check:
+            calls.append(copied_and_compared(table, check, one.version)[0])
+    return tuple(calls)
+
+
+def copied_and_compared(table: TableUnderRepair, check: FileCheck, version: int) -> tuple[Call, ...]:
+    source, key = table.key(check.name), table.published_key(version)
+    return (
+        Publish(table.place.bucket, source, key, check.etag, check.size),
+        _compared(table, check.name, version),
+    )
+
+
+def _compared(table: TableUnderRepair, name: str, version: int) -> RequireEqual:
+    return RequireEqual(table.place.bucket, table.key(name), table.published_key(version))
+
+
+def cleared_list(table: TableUnderRepair, registration: Registration) -> ClearCommits:
+    read = (table.raw(registration) or {})["commits"]
+    return ClearCommits(
+        registration.store,
+        registration.table_id,
+        registration.path,
+        registration.table_version if registration.table_version is not None else -1,
+        in_order(read),
+    )
+
+
+def kept_item(table: TableUnderRepair, repair: str, registration: Registration, version: int | None) -> SaveAside:
+    key = rescued_registration(table.rescue_folder(repair, version), registration.table_id)
+    item = in_order(table.raw(registration) or {})
+    return SaveAside(table.place.bucket, key, item=item, table=registration.store, copied_from=table.copied_from)
+
+
+def no_lowering(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
+    return table.refuse(
+        finding,
+        "raise-coordinator-version",
+        "Lower tableVersion",
+        "tableVersion is the decision that a commit was accepted; lowering it lets another commit take its version.",
+    )
+
+
+def files_of_lists(table: TableUnderRepair) -> Iterator[str]:
+    """Files that publishing what registrations list needs in full: the staged ones, and the published neighbours."""
+    for registration in table.registrations:
+        for one in waiting_commits(table.view, registration):
+            if one.staged and one.staged.present and staged_file_version(one.staged.name) == one.version:
+                yield one.staged.name
+                yield from neighbours(table, one.version)

@@ -1,23 +1,57 @@
-"""What an operator may do with saved copies. Pages and commands both call these."""
+"""What an operator may do with saved copies, and what its jobs take and tell. Pages and commands both call these."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import TypedDict
 
-from changes.asking import WantedChange, ask_for
+from django.db.models import QuerySet
+
+from changes.asking import ShownPlan, WantedChange, ask_for, newest_shown
+from changes.documents import PlanDocument, PlannedResult, planned_by
+from changes.gate import Confirmation
+from coordinator.contract import CopyDocument, RefusedListing
 from coordinator.models import DeltaTable
 from coordinator.observation.storable import clean_text
-from coordinator.rescue.confirmed import (
-    LIST_KIND,
-    PLAN_KIND,
-    RESTORE_KIND,
-    ListRescueParams,
-    PlanRescueParams,
-    shown_plan,
-)
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, ask
+from dashboard.jobs.context import JobResult
 from dashboard.jobs.models import Job
+
+LIST_KIND = "list-rescue"
+PLAN_KIND = "plan-rescue"
+RESTORE_KIND = "restore-rescue"
+
+
+class ListRescueParams(TypedDict):
+    """The tables by their primary keys."""
+
+    tables: list[int]
+
+
+class ListRescueResult(JobResult, total=False):
+    read_at: str
+    copies: list[CopyDocument]
+    not_listed: list[RefusedListing]
+    left_out: int
+    more: bool
+
+
+class PlanRescueParams(TypedDict):
+    """The table, and the copy by its id."""
+
+    uri: str
+    copy: str
+
+
+class PlanRescueResult(PlannedResult, total=False):
+    """`command` puts an item back, "" where there is none."""
+
+    command: str
+
+
+class RestoreRescueParams(PlanRescueParams, Confirmation):
+    name: str
 
 
 def list_copies_of(actor: Actor, table: DeltaTable, *, here: bool = False) -> Job:
@@ -90,8 +124,23 @@ def restore_copy(
         {"uri": table.uri, "name": table.name, "copy": copy},
     )
     return ask_for(
-        actor, wanted, partial(shown_plan, table, copy, digest), digest, confirm=confirm, reason=reason, here=here
+        actor, wanted, partial(_shown_plan, table, copy, digest), digest, confirm=confirm, reason=reason, here=here
     )
+
+
+def jobs_about(table: DeltaTable, kind: str) -> "QuerySet[Job]":
+    """Every job of one kind about the copies of a table, newest first."""
+    return Job.objects.filter(kind=kind, target_type="table", target_id=str(table.pk)).order_by("-created_at")
+
+
+def _shown_plan(table: DeltaTable, copy: str, digest: str) -> ShownPlan:
+    """The newest plan of that copy and digest; raises PlanNeeded where none was made in the last 15 minutes."""
+
+    def of_it(job: Job) -> Iterable[PlanDocument]:
+        params: PlanRescueParams = job.params
+        return planned_by(job) if params["copy"] == copy else ()
+
+    return newest_shown(jobs_about(table, PLAN_KIND), digest, of_it)
 
 
 def _target(table: DeltaTable) -> Target:

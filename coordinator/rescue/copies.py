@@ -1,5 +1,6 @@
 """What lies under `_levee_rescue/`: what the name of a copy says, and the item that it holds. Pure."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,18 +10,23 @@ from typing import Any
 
 from coordinator.protocols.names import STAGED_FOLDERS, is_entry_of, is_version, same_place, written_for
 from coordinator.protocols.registrations import element_problems
-from coordinator.repairs.rescue import FOLDER, NOWHERE_KNOWN, CopiedFrom, folder_of, read_kept, table_note
+from coordinator.repairs.rescue import FOLDER, FORMAT, CopiedFrom, folder_of, table_note
 from lake.delta.coordinator_items import read_registration
 from lake.delta.facts import LogStoreEntry, Registration
 from lake.delta.log_store import read_entry
 from lake.delta.names import NameKind, parse_name
 from lake.delta.uri import TableUri
+from lake.delta.wire import in_order
 
 _SAVED = re.compile(r"([0-9]{8}T[0-9]{6}Z)-([a-z]+(?:-[a-z]+)*)(?:-([0-9]{1,19}))?")
 _ITEM_END = ".item.json"
 _REGISTRATION = "registration-"
 _LONGEST_KEY = 1_024
 _ID = re.compile(rf"(s3[an]?://[^/]+)/((?:.*/)?){FOLDER}(.+)", re.DOTALL)
+
+
+class NotUsable(ValueError):
+    """An object is no copy that could be put back; the text is the sentence that says why."""
 
 
 class CopyKind(StrEnum):
@@ -84,10 +90,10 @@ def rescue_prefix(place: TableUri) -> str:
 
 
 def place_of_copy(text: str) -> tuple[TableUri, str]:
-    """The table that a copy's id names, and the key of the copy. Raises ValueError where it names none."""
+    """The table that a copy's id names, and the key of the copy. Raises NotUsable where it names none."""
     found = _ID.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} names no saved copy; `levee rescue list` prints the ID of each.")
+        raise NotUsable(f"{text!r} names no saved copy; `levee rescue list` prints the ID of each.")
     place = TableUri.parse(f"{found[1]}/{found[2]}")
     return place, rescue_prefix(place) + found[3]
 
@@ -105,17 +111,17 @@ def is_note(key: str) -> bool:
 def read_name(place: TableUri, key: str) -> SavedCopy:
     """Take the key of an object under the rescue folder of a table apart.
 
-    Raises ValueError with the sentence that says why it is no copy that could be put back.
+    Raises NotUsable with the sentence that says why it is no copy that could be put back.
     """
     prefix = rescue_prefix(place)
     if not key.startswith(prefix):
-        raise ValueError("It does not lie in the rescue folder of this table.")
+        raise NotUsable("It does not lie in the rescue folder of this table.")
     if not key.isprintable() or len(key.encode(errors="replace")) > _LONGEST_KEY:
-        raise ValueError("Its name holds characters that cannot be shown, or is longer than a key may be.")
+        raise NotUsable("Its name holds characters that cannot be shown, or is longer than a key may be.")
     folder, _, name = key.removeprefix(prefix).partition("/")
     saved = _SAVED.fullmatch(folder)
     if saved is None or not name:
-        raise ValueError("Its folder is not named as Levee names one: moment, repair and version.")
+        raise NotUsable("Its folder is not named as Levee names one: moment, repair and version.")
     kind, file = _kind_of(name)
     version = written_for(file) if file else int(saved[3]) if saved[3] else None
     return SavedCopy(place, key, kind, _moment(saved[1]), saved[2], version, file)
@@ -127,42 +133,39 @@ def _kind_of(name: str) -> tuple[CopyKind, str]:
         file = name.removeprefix("_delta_log/")
         return _kind_of_file(file), file
     if "/" in name or not name.endswith(_ITEM_END) or name == _ITEM_END:
-        raise ValueError("Levee saves files of the log and items; its name is of neither.")
+        raise NotUsable("Levee saves files of the log and items; its name is of neither.")
     return (CopyKind.REGISTRATION if name.startswith(_REGISTRATION) else CopyKind.ENTRY), ""
 
 
 def _kind_of_file(file: str) -> CopyKind:
     parsed = parse_name(file)
     if parsed.kind in (NameKind.COMMIT, NameKind.CHECKSUM, NameKind.COMPACTED, NameKind.LAST_CHECKPOINT):
-        raise ValueError("Readers follow a file of that name, and no repair takes one away: it was put here otherwise.")
+        raise NotUsable("Readers follow a file of that name, and no repair takes one away: it was put here otherwise.")
     if parsed.version is None or not parsed.unique:
-        raise ValueError("It is named as neither a temp file nor a staged file of a version.")
+        raise NotUsable("It is named as neither a temp file nor a staged file of a version.")
     if parsed.kind is NameKind.TEMP:
         return CopyKind.TEMP_FILE
     if parsed.kind is NameKind.STAGED and file.partition("/")[0] in STAGED_FOLDERS:
         return CopyKind.STAGED_FILE
-    raise ValueError("It is named as neither a temp file nor a staged file of a version.")
+    raise NotUsable("It is named as neither a temp file nor a staged file of a version.")
 
 
 def _moment(text: str) -> datetime:
     try:
         return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     except ValueError:
-        raise ValueError("Its folder begins with no moment that there can be.") from None
+        raise NotUsable("Its folder begins with no moment that there can be.") from None
 
 
 @dataclass(frozen=True, slots=True)
 class SavedItem:
-    """An item in wire form, and what it says. One of `entry` and `registration` is not None.
+    """An item in wire form, of the DynamoDB table `store`, and what it says: one of `entry` and `registration`."""
 
-    `table` is the DynamoDB table that it is from, "" where its copy, of an earlier release, does not say.
-    """
-
-    table: str
+    store: str
     item: Mapping[str, Mapping[str, Any]]
+    copied_from: CopiedFrom
     entry: LogStoreEntry | None = None
     registration: Registration | None = None
-    copied_from: CopiedFrom = NOWHERE_KNOWN
 
     @property
     def key_names(self) -> tuple[str, ...]:
@@ -175,39 +178,60 @@ class SavedItem:
         return self.registration.table_version if self.registration else None
 
     @property
-    def name(self) -> str:
-        """The item as a sentence names it, with its whole key."""
+    def goes_to(self) -> str:
+        """The item as a sentence names it, with its whole key and its DynamoDB table."""
         if self.entry:
-            return f"entry {self.entry.file_name} of {self.entry.table_path}"
-        return f"registration {self.registration.table_id if self.registration else ''}"
+            return f"entry {self.entry.file_name} of {self.entry.table_path}, in {self.store}"
+        return f"registration {self.registration.table_id if self.registration else ''}, in {self.store}"
 
 
 def read_item(copy: SavedCopy, data: bytes) -> SavedItem:
-    """The item of a copy. Raises ValueError with the sentence that says why it is not one of this table."""
-    kept = read_kept(data)
+    """The item of a copy. Raises NotUsable with the sentence that says why it is not one of this table."""
+    document = _document(data)
+    store, item = str(document.get("dynamodb_table", "")), document.get("item")
+    if not store or not isinstance(item, dict):
+        raise NotUsable("It names no DynamoDB table, or holds no item.")
     if copy.kind is CopyKind.ENTRY:
-        entry = _sound_entry(kept.item, copy.place.s3a)
-        return SavedItem(kept.table, kept.item, entry=entry, copied_from=kept.copied_from)
-    registration = _sound_registration(kept.item, kept.table, copy.place.s3a)
-    return SavedItem(kept.table, kept.item, registration=registration, copied_from=kept.copied_from)
+        return SavedItem(store, item, _copied_from(document), entry=_sound_entry(item, copy.place.s3a))
+    registration = _sound_registration(item, store, copy.place.s3a)
+    return SavedItem(store, item, _copied_from(document), registration=registration)
+
+
+def read_note(data: bytes) -> CopiedFrom:
+    """What the note beside a file says. Raises NotUsable with the sentence that says what is wrong."""
+    return _copied_from(_document(data))
+
+
+def _document(data: bytes) -> dict[str, Any]:
+    try:
+        document = in_order(json.loads(data))
+    except (ValueError, RecursionError) as error:
+        raise NotUsable("It is no JSON.") from error
+    if not isinstance(document, dict) or document.get("levee_rescue") != FORMAT:
+        raise NotUsable(f"It is of a format that this release does not know; it knows {FORMAT}.")
+    return document
+
+
+def _copied_from(document: Mapping[str, Any]) -> CopiedFrom:
+    return CopiedFrom(*(str(document.get(name, "")) for name in ("region", "account", "metadata_id")))
 
 
 def _sound_entry(item: Mapping[str, Mapping[str, Any]], uri: str) -> LogStoreEntry:
     entry = read_entry(item)
     if entry.problems or entry.version is None or entry.temp_path is None:
-        raise ValueError(f"Its item is no sound entry: {_first_problem(entry.problems)}.")
+        raise NotUsable(f"Its item is no sound entry: {_first_problem(entry.problems)}.")
     if not is_entry_of(entry, uri):
-        raise ValueError("Its item is the entry of another table.")
+        raise NotUsable("Its item is the entry of another table.")
     return entry
 
 
-def _sound_registration(item: Mapping[str, Mapping[str, Any]], table: str, uri: str) -> Registration:
-    registration = read_registration(item, table)
+def _sound_registration(item: Mapping[str, Mapping[str, Any]], store: str, uri: str) -> Registration:
+    registration = read_registration(item, store)
     problems = (*registration.problems, *element_problems(registration))
     if problems or not registration.table_id or not is_version(registration.table_version):
-        raise ValueError(f"Its item is no sound registration: {_first_problem(problems)}.")
+        raise NotUsable(f"Its item is no sound registration: {_first_problem(problems)}.")
     if not same_place(registration.path, uri):
-        raise ValueError("Its item is the registration of another table.")
+        raise NotUsable("Its item is the registration of another table.")
     return registration
 
 

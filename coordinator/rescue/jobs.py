@@ -1,23 +1,21 @@
 """The kinds of jobs of saved copies: `list-rescue`, `plan-rescue` and `restore-rescue`, carried by the queue aws."""
 
-from functools import partial
+from collections.abc import Callable
 
 from django.utils import timezone
 
-from changes.calls import Sending
-from changes.carrying_out import carry_out, check_danger, lake_to_change
-from changes.documents import planned_result
+from changes.calls import Result, Sending
+from changes.carrying_out import carry_out, check_danger, lake_to_change, overtaken_at, stopped_in_words
+from changes.documents import OvertakenDocument, planned_result
+from changes.execution import Execution
 from changes.gate import BEFORE_ANY_CHANGE, connection_of
 from changes.plan import ChangePlan, Refusal
 from coordinator.contract import CopyDocument, RefusedListing
 from coordinator.models import DeltaTable
-from coordinator.observation.reading import Reading
-from coordinator.observation.saving import save_readings
-from coordinator.own_records import records_for
+from coordinator.observation.passes import observe_one_table
 from coordinator.protocols.wording import counted
-from coordinator.repairs.carrying_out import AuditSnapshots, TableSnapshot, read_again
-from coordinator.rescue.by_hand import ByHand
-from coordinator.rescue.confirmed import (
+from coordinator.repairs.carrying_out import TableSnapshot, TableSnapshots, Trouble, keep_in, read_again
+from coordinator.rescue.actions import (
     LIST_KIND,
     PLAN_KIND,
     RESTORE_KIND,
@@ -27,17 +25,17 @@ from coordinator.rescue.confirmed import (
     PlanRescueResult,
     RestoreRescueParams,
 )
-from coordinator.rescue.copies import SavedCopy, place_of_copy, read_name
+from coordinator.rescue.copies import place_of_copy, read_name
 from coordinator.rescue.listing import list_copies
-from coordinator.rescue.planning import unreadable
-from coordinator.rescue.proving import conclude, overtaken_before
+from coordinator.rescue.planning import ByHand, unreadable
 from coordinator.rescue.reading import plan_copy
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
-from dashboard.jobs.context import JobContext, JobOvertaken
+from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import Lake, open_lake
 from lake.aws.errors import AwsError
+from lake.delta.uri import TableUri
 
 
 @job_kind(LIST_KIND, queue="aws", verb="table.plan-repair", changes_lake=False)
@@ -85,28 +83,25 @@ def restore_rescue(context: JobContext, params: RestoreRescueParams) -> str:
         with context.step("Read the table and the copy, and plan anew"):
             plan = _confirmed(params, _plan_now(connection, lake, params))
             check_danger(context, params, plan, params["name"], "table.repair-losing")
-        now = _carry_out(context, params, connection, lake, plan)
+        snapshots = TableSnapshots(plan, TableSnapshot(copy=params["copy"]))
+        execution = carry_out(context, plan, snapshots, Sending(lake, check_cancelled=context.check_cancelled))
+
+        def prove() -> Trouble:
+            return _prove(connection, lake, plan, execution, snapshots, lambda: _plan_now(connection, lake, params))
+
+        now = read_again(context, snapshots, prove)
     return f"{plan.title}: done, and proven by reading it back. {now}".strip()
 
 
 def _plan_now(connection: Connection, lake: Lake, params: PlanRescueParams) -> ChangePlan | Refusal:
     try:
-        copy = _copy_of(params)
+        place, key = place_of_copy(params["copy"])
+        if place.s3a != params["uri"]:
+            return unreadable(params["uri"], "It is a copy of another table.")
+        copy = read_name(place, key)
     except ValueError as reason:
         return unreadable(params["uri"], str(reason))
-
-    def keep(reading: Reading) -> None:
-        save_readings(connection, [reading])
-
-    return plan_copy(connection, lake, copy, keep)
-
-
-def _copy_of(params: PlanRescueParams) -> SavedCopy:
-    """The copy that the job is about. Raises ValueError where its id names none of the table's."""
-    place, key = place_of_copy(params["copy"])
-    if place.s3a != params["uri"]:
-        raise ValueError("It is a copy of another table.")
-    return read_name(place, key)
+    return plan_copy(connection, lake, copy, keep_in(connection))
 
 
 def _confirmed(params: RestoreRescueParams, made: ChangePlan | Refusal) -> ChangePlan:
@@ -117,15 +112,39 @@ def _confirmed(params: RestoreRescueParams, made: ChangePlan | Refusal) -> Chang
         if isinstance(made, Refusal)
         else "what the plan rests on has changed since it was shown: plan it again."
     )
-    raise JobOvertaken(f"{BEFORE_ANY_CHANGE}: {reason}", overtaken_before(reason))
+    facts: OvertakenDocument = {"call": 0, "of": 0, "reason": reason, "written": []}
+    raise JobOvertaken(f"{BEFORE_ANY_CHANGE}: {reason}", facts)
 
 
-def _carry_out(
-    context: JobContext, params: PlanRescueParams, connection: Connection, lake: Lake, plan: ChangePlan
-) -> str:
-    """Make the calls, read the table again, and return what it is now, as one sentence."""
-    snapshots = AuditSnapshots(plan, TableSnapshot(copy=params["copy"]))
-    sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
-    execution = carry_out(context, plan, snapshots, sending)
-    plan_again = partial(_plan_now, connection, lake, params)
-    return read_again(context, snapshots, lambda: conclude(connection, lake, plan, plan_again, execution))
+def _prove(
+    connection: Connection,
+    lake: Lake,
+    plan: ChangePlan,
+    execution: Execution,
+    snapshots: TableSnapshots,
+    plan_again: Callable[[], ChangePlan | Refusal],
+) -> Trouble:
+    """Read and store the table again. What was put back was read back by its call, or that call has not ended well."""
+    trouble = _trouble(plan, execution, plan_again)
+    reading = observe_one_table(connection, lake, TableUri.parse(plan.subject))
+    if reading.verdict is not None:
+        snapshots.note_table(reading.verdict)
+    if reading.error is not None and trouble is None:
+        sentence = f"It was put back and read back; the table could not be read again: {reading.error}"
+        return JobFailed(reading.error.code, sentence)
+    return trouble
+
+
+def _trouble(plan: ChangePlan, execution: Execution, plan_again: Callable[[], ChangePlan | Refusal]) -> Trouble:
+    """What a call came to that ended it; where the same plan would not be made again, somebody else was faster."""
+    if execution.end is None:
+        return None
+    told = stopped_in_words(execution)
+    if execution.end.result is Result.STOPPED:
+        try:
+            again = plan_again()
+        except AwsError:
+            again = plan
+        if isinstance(again, Refusal) or again.digest != plan.digest:
+            return JobOvertaken(told, overtaken_at(execution))
+    return JobFailed(execution.end.code or "Stopped", told)

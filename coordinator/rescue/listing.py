@@ -1,14 +1,14 @@
 """What lies in the rescue folder of a table, as S3 says it now."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TypedDict
 
 from coordinator.contract import CopyDocument
 from coordinator.observation.storable import clean_text
-from coordinator.repairs.rescue import MOST_ITEM_BYTES
 from coordinator.rescue.copies import (
+    NotUsable,
     SavedCopy,
-    SavedItem,
     copy_id,
     is_marker,
     is_note,
@@ -27,6 +27,8 @@ MOST_COPIES = 500
 """Copies of one table that are shown, the newest ones."""
 MOST_UNREADABLE = 50
 """Objects of one table that are no copies and are shown all the same."""
+MOST_ITEM_BYTES = 4 * 2**20
+"""DynamoDB takes items of 400 KB; indented JSON of the smallest values is ten times as long."""
 
 
 class Listing(TypedDict):
@@ -39,62 +41,45 @@ class Listing(TypedDict):
 
 def list_copies(lake: Lake, place: TableUri) -> Listing:
     """The newest copies of a table, and what lies beside them that is none. Raises AwsError."""
-    found, more = _objects(lake, place)
+    found = list(islice(_objects(lake, place), MOST_LOOKED_AT + 1))
+    more = len(found) > MOST_LOOKED_AT
     copies, others = [], []
-    for summary in found:
+    for summary in found[:MOST_LOOKED_AT]:
         try:
             copies.append((read_name(place, summary.key), summary))
-        except ValueError as reason:
+        except NotUsable as reason:
             others.append(_unreadable(place, summary, str(reason)))
     copies.sort(key=lambda one: (one[0].saved_at, one[0].key), reverse=True)
     shown = [_document(lake, copy, summary) for copy, summary in copies[:MOST_COPIES]]
     shown += others[:MOST_UNREADABLE]
-    return {"copies": shown, "left_out": len(found) - len(shown), "more": more}
+    return {"copies": shown, "left_out": len(found) - more - len(shown), "more": more}
 
 
-def _objects(lake: Lake, place: TableUri) -> tuple[list[ObjectSummary], bool]:
-    found: list[ObjectSummary] = []
-    for summary in _summaries(lake, place):
-        if len(found) == MOST_LOOKED_AT:
-            return found, True
-        if not is_marker(summary.key) and not is_note(summary.key):
-            found.append(summary)
-    return found, False
-
-
-def _summaries(lake: Lake, place: TableUri) -> Iterator[ObjectSummary]:
+def _objects(lake: Lake, place: TableUri) -> Iterator[ObjectSummary]:
     for page in lake.s3.list(place.bucket, rescue_prefix(place)):
-        yield from page.objects
+        yield from (one for one in page.objects if not is_marker(one.key) and not is_note(one.key))
 
 
-def _document(lake: Lake, copy: SavedCopy, summary: ObjectSummary) -> CopyDocument:
-    if not copy.kind.is_item:
-        return _readable(copy, summary, copy.version, f"s3a://{copy.place.bucket}/{copy.goal}")
-    try:
-        kept = read_item(copy, kept_bytes(lake, copy, summary.size))
-    except ValueError as reason:
-        return _unreadable(copy.place, summary, str(reason))
-    return _readable(copy, summary, kept.version, _goes_to(kept))
-
-
-def kept_bytes(lake: Lake, copy: SavedCopy, size: int) -> bytes:
-    """The bytes of an item's copy. Raises ValueError where it cannot be one, AwsError."""
+def item_bytes(lake: Lake, bucket: str, key: str, size: int) -> bytes:
+    """The bytes of an item's copy, or of a note. Raises NotUsable where it cannot be one, AwsError."""
     if size > MOST_ITEM_BYTES:
-        raise ValueError(f"It has {size:,} B, more than any item has.")
+        raise NotUsable(f"It has {size:,} B, more than any item has.")
     try:
-        return lake.s3.get(copy.place.bucket, copy.key).data
+        return lake.s3.get(bucket, key).data
     except AwsError as error:
         if error.code == "NoSuchKey":
-            raise ValueError("It went while it was about to be read.") from error
+            raise NotUsable("It went while it was about to be read.") from error
         raise
 
 
-def _goes_to(kept: SavedItem) -> str:
-    where = kept.table or "the DynamoDB table that holds the table's other items"
-    return f"{kept.name}, in {where}"
-
-
-def _readable(copy: SavedCopy, summary: ObjectSummary, version: int | None, goes_to: str) -> CopyDocument:
+def _document(lake: Lake, copy: SavedCopy, summary: ObjectSummary) -> CopyDocument:
+    version, goes_to = copy.version, f"s3a://{copy.place.bucket}/{copy.goal}"
+    if copy.kind.is_item:
+        try:
+            saved = read_item(copy, item_bytes(lake, copy.place.bucket, copy.key, summary.size))
+        except NotUsable as reason:
+            return _unreadable(copy.place, summary, str(reason))
+        version, goes_to = saved.version, saved.goes_to
     return {
         "id": copy.id,
         "table": copy.place.s3a,

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from changes.many_pages import ManyConfirmed, ManyPage, many_confirmed, many_page
-from changes.pages import Confirmed, confirmed, plan_page
+from changes.pages import Confirmed, PlanPage, confirmed, plan_page
 from coordinator import actions
 from coordinator.forms import TableFilterForm
 from coordinator.models import DeltaTable
@@ -51,7 +51,8 @@ def confirm(request: HttpRequest, table_id: int, job_id: UUID) -> HttpResponse:
     job = get_object_or_404(plan_jobs(table), pk=job_id)
     subject = _subject(request.POST if request.method == "POST" else request.GET)
     page = queries.repair_page(table, job, subject)
-    context = _context(request, table, page)
+    address = f"{reverse('table-repair', args=[table.pk, job.pk])}?{_address(subject)}"
+    context = plan_context(request, table, page, address, "Can lose a commit: needs the admin role.")
     if request.method == "POST":
         return confirmed(request, page, context, partial(_repair, Actor.from_request(request), table, subject))
     return plan_page(request, page, context)
@@ -91,17 +92,6 @@ def _repair_many(actor: Actor, selection: queries.BulkSelection, sent: ManyConfi
     )
 
 
-def _context(request: HttpRequest, table: DeltaTable, page: queries.RepairPage) -> dict[str, object]:
-    actor = Actor.from_request(request)
-    return {
-        "table": table,
-        "address": f"{reverse('table-repair', args=[table.pk, page.job.pk])}?{_address(page.subject)}",
-        "why_not": _why_not(actor, table.connection, loses=bool(page.plan and page.plan["can_lose"])),
-        "may_plan": actor.may("table.plan-repair", table.connection),
-        "worst_state": table.state,
-    }
-
-
 def _many_page(chosen: TableFilter, selection: queries.BulkSelection) -> ManyPage:
     many, waits = len(selection.touched), len(selection.skipped)
     touched = f"{counted(many, 'table')} will be touched" if many else "No table will be touched"
@@ -131,24 +121,36 @@ def _many_page(chosen: TableFilter, selection: queries.BulkSelection) -> ManyPag
 
 
 def _many_context(request: HttpRequest, selection: queries.BulkSelection) -> dict[str, object]:
+    only = selection.tables[0].connection if len(selection.connections) == 1 else None
     return {
         "selection": selection,
         "most": queries.MOST_LISTED,
-        "why_not": _why_not(Actor.from_request(request), _only_connection(selection), loses=False),
+        "why_not": why_not(Actor.from_request(request), only),
     }
 
 
-def _only_connection(selection: queries.BulkSelection) -> Connection | None:
-    return selection.tables[0].connection if len(selection.connections) == 1 else None
-
-
-def _why_not(actor: Actor, connection: Connection | None, *, loses: bool) -> str:
-    """Why this person has no button here, "" where there is one."""
+def why_not(actor: Actor, connection: Connection | None, losing: str = "") -> str:
+    """Why this person has no button here, "" where there is one; `losing` is said to all but admins, "" for no loss."""
     if refusal := why_not_writable(connection):
         return refusal
-    if loses and not actor.may("table.repair-losing", connection):
-        return "Can lose a commit: needs the admin role."
+    if losing and not actor.may("table.repair-losing", connection):
+        return losing
     return "" if actor.may("table.repair", connection) else "Needs the operator role."
+
+
+def plan_context(
+    request: HttpRequest, table: DeltaTable, page: PlanPage, address: str, losing: str
+) -> dict[str, object]:
+    """What the page of a plan about a table needs beside it; `losing` is why only an admin has the button."""
+    actor = Actor.from_request(request)
+    loses = page.plan is not None and page.plan["can_lose"]
+    return {
+        "table": table,
+        "address": address,
+        "why_not": why_not(actor, table.connection, losing if loses else ""),
+        "may_plan": actor.may("table.plan-repair", table.connection),
+        "worst_state": table.state,
+    }
 
 
 def _subject(fields: Any) -> Subject:

@@ -13,10 +13,9 @@ from coordinator.models import DeltaTable
 from coordinator.queries import rescue as queries
 from coordinator.queries import table_page
 from coordinator.rescue import actions
-from coordinator.rescue.confirmed import plan_jobs
 from coordinator.views.addressed import addressed_table
+from coordinator.views.repairs import plan_context
 from dashboard.accounts.actor import Actor
-from dashboard.connections.writable import why_not_writable
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 from dashboard.web.answers import SeeOther
@@ -50,8 +49,11 @@ def plan(request: HttpRequest, table_id: int) -> HttpResponse:
 def confirm(request: HttpRequest, table_id: int, job_id: UUID) -> HttpResponse:
     """Show one plan, call by call; POST carries it out if the digest that was shown is still that of a fresh plan."""
     table = addressed_table(request, table_id)
-    page = queries.restore_page(table, get_object_or_404(plan_jobs(table), pk=job_id))
-    context = _plan_context(request, table, page)
+    page = queries.restore_page(table, get_object_or_404(actions.jobs_about(table, actions.PLAN_KIND), pk=job_id))
+    address = reverse("table-rescue-copy", args=[table.pk, job_id])
+    context = plan_context(
+        request, table, page, address, "Lets readers or writers see another state: needs the admin role."
+    )
     if request.method == "POST":
         return confirmed(request, page, context, partial(_restore, Actor.from_request(request), table, page.copy))
     return plan_page(request, page, context)
@@ -73,23 +75,3 @@ def _list_context(request: HttpRequest, table: DeltaTable) -> dict[str, object]:
         "poll_seconds": POLL_SECONDS if found.under_way else None,
         "may_plan": Actor.from_request(request).may("table.plan-repair", table.connection),
     }
-
-
-def _plan_context(request: HttpRequest, table: DeltaTable, page: queries.RestorePage) -> dict[str, object]:
-    actor = Actor.from_request(request)
-    return {
-        "table": table,
-        "address": reverse("table-rescue-copy", args=[table.pk, page.job.pk]),
-        "why_not": _why_not(actor, table, loses=bool(page.plan and page.plan["can_lose"])),
-        "may_plan": actor.may("table.plan-repair", table.connection),
-        "worst_state": table.state,
-    }
-
-
-def _why_not(actor: Actor, table: DeltaTable, *, loses: bool) -> str:
-    """Why this person has no button here, "" where there is one."""
-    if refusal := why_not_writable(table.connection):
-        return refusal
-    if loses and not actor.may("table.repair-losing", table.connection):
-        return "Lets readers or writers see another state: needs the admin role."
-    return "" if actor.may("table.repair", table.connection) else "Needs the operator role."

@@ -1,6 +1,7 @@
 """`levee repair URI`: what would be done about a table's findings, and with `--apply` doing it."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.core.management.base import CommandParser
@@ -14,13 +15,14 @@ from changes.commands import (
     plan_in_words,
     require_read,
 )
-from changes.documents import PlanDocument, RefusalDocument, SubjectDocument
+from changes.documents import PlanDocument, RefusalDocument
 from coordinator.actions import plan_repairs, repair, repair_many
 from coordinator.contract import RepairJson
 from coordinator.lookup import connection_named, find_table
 from coordinator.models import DeltaTable
 from coordinator.protocols.wording import joined
 from coordinator.repairs.confirmed import PlanRepairResult
+from coordinator.repairs.fresh import Subject
 from coordinator.repairs.spelling import PATH_SCHEME
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, UsageError
@@ -70,7 +72,8 @@ class Command(ChangeCommand):
         jobs: list[Job] = []
         if options["apply"]:
             chosen.check(plans)
-            jobs = self._apply(chosen, plans, enqueue=options["enqueue"])
+            with or_failed():
+                jobs = chosen.enqueue(plans) if options["enqueue"] else list(chosen.repair())
         left_out = [plan for plan in plans if plan["can_lose"] and not options["confirm"]]
         self.emit(
             RepairJson(
@@ -86,27 +89,21 @@ class Command(ChangeCommand):
         if any(_left_something(job) for job in jobs):
             raise Failed("Not everything was repaired: see above and `levee job ID`.")
 
-    def _apply(self, chosen: "ChosenRepairs", plans: list[PlanDocument], *, enqueue: bool) -> list[Job]:
-        with or_failed():
-            return chosen.enqueue(plans) if enqueue else list(chosen.repair())
 
-
+@dataclass(frozen=True, slots=True)
 class ChosenRepairs:
     """The repairs of one table that the arguments choose."""
 
-    def __init__(
-        self, table: DeltaTable, code: str | None, version: int | None, confirm: str, path_scheme: str, reason: str = ""
-    ) -> None:
-        self.table = table
-        self._code = code
-        self._version = version
-        self._confirm = confirm
-        self._path_scheme = path_scheme
-        self._reason = reason
+    table: DeltaTable
+    code: str | None
+    version: int | None
+    confirm: str
+    path_scheme: str
+    reason: str
 
     def look(self) -> tuple[list[PlanDocument], list[RefusalDocument]]:
         """Read the table and return plans and refusals. Raises Failed where it cannot be read."""
-        job = plan_repairs(Actor.command(), self.table, self._path_scheme, here=True)
+        job = plan_repairs(Actor.command(), self.table, self.path_scheme, here=True)
         require_read(job, self.table.uri)
         result: PlanRepairResult = job.result
         return self._chosen(result["plans"]), self._chosen(result["refusals"])
@@ -114,18 +111,18 @@ class ChosenRepairs:
     def check(self, plans: list[PlanDocument]) -> None:
         """Raise UsageError where a plan that can lose a commit was asked for by its code, without the right name."""
         for plan in plans:
-            if plan["can_lose"] and (self._code or self._confirm) and self._confirm != self.table.name:
+            if plan["can_lose"] and (self.code or self.confirm) and self.confirm != self.table.name:
                 lost = plan["danger"].rstrip(".")
                 raise UsageError(f"{plan['title']} can lose a commit ({lost}): add --confirm {self.table.name}.")
 
     def repair(self) -> Iterator[Job]:
         """Carry out plan after plan, each from a reading of its own: one repair changes what the next rests on."""
-        tried: set[tuple[str, str, int | None]] = set()
+        tried: set[Subject] = set()
         for _ in range(MOST_REPAIRS):
-            plans = [plan for plan in self.look()[0] if self._may(plan) and _key(plan) not in tried]
+            plans = [plan for plan in self.look()[0] if self._may(plan) and Subject.told_by(plan) not in tried]
             if not plans:
                 return
-            tried.add(_key(plans[0]))
+            tried.add(Subject.told_by(plans[0]))
             yield self._one(plans[0], here=True)
 
     def enqueue(self, plans: list[PlanDocument]) -> list[Job]:
@@ -136,19 +133,17 @@ class ChosenRepairs:
         names = sorted({plan["kind"] for plan in allowed if not plan["can_lose"]})
         if not names:
             return []
-        return [repair_many(Actor.command(), [self.table], names, f"Repair {self.table.name}", reason=self._reason)]
+        return [repair_many(Actor.command(), [self.table], names, f"Repair {self.table.name}", reason=self.reason)]
 
     def _one(self, plan: PlanDocument, *, here: bool) -> Job:
-        said = _named(plan)
-        return repair(Actor.command(), self.table, *said, confirm=self._confirm, reason=self._reason, here=here)
+        said = plan["kind"], plan["code"], plan["version"], plan["digest"]
+        return repair(Actor.command(), self.table, *said, confirm=self.confirm, reason=self.reason, here=here)
 
     def _may(self, plan: PlanDocument) -> bool:
-        return not plan["can_lose"] or self._confirm == self.table.name
+        return not plan["can_lose"] or self.confirm == self.table.name
 
     def _chosen(self, documents: list[D]) -> list[D]:
-        return [
-            one for one in documents if self._code in (None, one["code"]) and self._version in (None, one["version"])
-        ]
+        return [one for one in documents if self.code in (None, one["code"]) and self.version in (None, one["version"])]
 
 
 def _left_something(job: Job) -> bool:
@@ -156,14 +151,6 @@ def _left_something(job: Job) -> bool:
     if job.state == JobState.OVERTAKEN:
         return bool(job.result["overtaken"]["finding_holds"])
     return job.is_finished and job.state != JobState.SUCCEEDED
-
-
-def _key(plan: PlanDocument) -> tuple[str, str, int | None]:
-    return plan["kind"], plan["code"], plan["version"]
-
-
-def _named(plan: PlanDocument) -> tuple[str, str, int | None, str]:
-    return *_key(plan), plan["digest"]
 
 
 def _as_text(
@@ -174,7 +161,10 @@ def _as_text(
     for plan in plans:
         yield from _plan_lines(plan)
     for refusal in refusals:
-        yield from ("", f"{refusal['title']} ({_finding(refusal)}) must not be made: {refusal['reason']}")
+        yield from (
+            "",
+            f"{refusal['title']} ({Subject.told_by(refusal).finding}) must not be made: {refusal['reason']}",
+        )
         if refusal["asks"] == PATH_SCHEME:
             yield f"  --{PATH_SCHEME} {joined(SCHEMES, 'or')} chooses it."
     for job in jobs:
@@ -184,11 +174,7 @@ def _as_text(
 
 
 def _plan_lines(plan: PlanDocument) -> Iterator[str]:
-    yield from ("", f"{plan['title']} ({_finding(plan)}, {plan['kind']})")
+    yield from ("", f"{plan['title']} ({Subject.told_by(plan).finding}, {plan['kind']})")
     yield from plan_in_words(plan)
     if plan["can_lose"]:
         yield f"  CAN LOSE: {plan['danger']}"
-
-
-def _finding(subject: SubjectDocument) -> str:
-    return subject["code"] if subject["version"] is None else f"{subject['code']} of version {subject['version']:,}"

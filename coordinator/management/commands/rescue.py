@@ -23,8 +23,14 @@ from changes.documents import PlanDocument, RefusalDocument
 from coordinator.contract import CopiesJson, CopyLine, RestoreJson
 from coordinator.lookup import connection_named, connections, find_table
 from coordinator.models import DeltaTable
-from coordinator.rescue.actions import list_all_copies, list_copies_of, plan_copy, restore_copy
-from coordinator.rescue.confirmed import ListRescueResult, PlanRescueResult
+from coordinator.rescue.actions import (
+    ListRescueResult,
+    PlanRescueResult,
+    list_all_copies,
+    list_copies_of,
+    plan_copy,
+    restore_copy,
+)
 from coordinator.rescue.copies import place_of_copy
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError, columns

@@ -14,9 +14,8 @@ from coordinator.repairs.entry_plans import (
     version_of,
     why_not_touch,
 )
-from coordinator.repairs.item_calls import DeleteEntry
+from coordinator.repairs.item_calls import Abandon, DeleteEntry
 from coordinator.repairs.object_calls import RequireAbsent, RequireEmpty
-from coordinator.repairs.record_calls import Abandon
 from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
 
 NAME = "abandon-commit"

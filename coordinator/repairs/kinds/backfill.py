@@ -6,7 +6,7 @@ from coordinator.protocols.registrations import SeenCommit, seen_commits, waitin
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, joined, thousands, version_list
 from coordinator.repairs.declaration import Many, Repair
-from coordinator.repairs.list_plans import (
+from coordinator.repairs.registration_plans import (
     cleared_list,
     files_of_lists,
     kept_item,
@@ -104,6 +104,7 @@ REPAIR = Repair(
     wants=lambda table, finding: files_of_lists(table),
     plain="Backfill",
     many=Many(
+        NAME,
         "Backfill all",
         "On each table: copies each staged file to its commit file, oldest first, only where that key is absent, "
         "compares every byte, and then empties the coordinator's list if no writer has moved on. Deletes no file.",

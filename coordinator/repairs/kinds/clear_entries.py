@@ -6,7 +6,7 @@ from coordinator.protocols.registrations import seen_commits
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import version_list
 from coordinator.repairs.declaration import Repair
-from coordinator.repairs.list_plans import (
+from coordinator.repairs.registration_plans import (
     cleared_list,
     files_of_lists,
     listing_registration,

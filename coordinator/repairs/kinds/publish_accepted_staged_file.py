@@ -6,14 +6,12 @@ from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, run_list, thousands
 from coordinator.repairs.declaration import Repair
 from coordinator.repairs.facts import FileCheck
-from coordinator.repairs.list_plans import (
-    copied_and_compared,
-    kept_item,
-    no_lowering,
-)
 from coordinator.repairs.registration_plans import (
     MOST_CANDIDATES,
+    copied_and_compared,
     current_registration,
+    kept_item,
+    no_lowering,
     why_not_rest_on,
 )
 from coordinator.repairs.seen_before import was_accepted, was_published, why_contradicted

@@ -59,6 +59,7 @@ REPAIR = Repair(
     {"C2": publish_commit, "rewind-leftover": publish_commit},
     wants=lambda table, finding: files_of_entries(table, finding.versions),
     many=Many(
+        NAME,
         "Publish all pending",
         "On each table, lowest version first: copies the temp file to its commit file, only if that key is still "
         "absent, compares every byte, and marks the entry complete. Deletes nothing.",

@@ -1,7 +1,5 @@
 """One scene for each kind of call: `arrange` makes what its plan was made from, and returns it."""
 
-import hashlib
-
 from changes.calls import Call
 from coordinator.repairs.item_calls import (
     ClearCommits,
@@ -14,7 +12,6 @@ from coordinator.repairs.item_calls import (
 )
 from coordinator.repairs.object_calls import Publish, RequireAbsent, RequireEmpty, RequireEqual, SaveAside
 from coordinator.repairs.orphan_calls import DeleteOrphan
-from coordinator.repairs.restore_calls import RestoreObject
 from tests.builders.delta import UUID, incomplete_item, registration_item
 from tests.coordinator.repairs.world import COMMIT, LOG, URI, World, commit_key, staged_key, temp_key
 
@@ -106,17 +103,23 @@ def delete_staged_file(world: World) -> DeleteOrphan:
     return DeleteOrphan(world.bucket, staged_key(7), etag, len(COMMIT), world.coordinator, registration=UUID)
 
 
-def restore_object(world: World) -> RestoreObject:
+def restore_object(world: World) -> Publish:
     copy = f"{RESCUE}_delta_log/.tmp/{7:020d}.json.{UUID}"
-    world.put(copy)
-    return RestoreObject(world.bucket, copy, temp_key(7), len(COMMIT), hashlib.sha256(COMMIT).hexdigest())
+    return Publish(world.bucket, copy, temp_key(7), world.put(copy), len(COMMIT))
 
 
-RESTORE_SCENES = [restore_object]
-OBJECT_SCENES = [save_object, save_item, publish, delete_temp_file, delete_copied_file, delete_staged_file]
+OBJECT_SCENES = [
+    save_object,
+    save_item,
+    publish,
+    restore_object,
+    delete_temp_file,
+    delete_copied_file,
+    delete_staged_file,
+]
 ITEM_SCENES = [complete_entry, delete_entry, clear_commits, raise_version, register, delete_registration]
 REQUIREMENTS = [require_equal, require_absent, require_empty, require_no_entry]
-WRITING_SCENES = [*OBJECT_SCENES, *ITEM_SCENES, *RESTORE_SCENES]
+WRITING_SCENES = [*OBJECT_SCENES, *ITEM_SCENES]
 SCENES = [*WRITING_SCENES, *REQUIREMENTS]
 
 KINDS: frozenset[type[Call]] = frozenset(scene.__annotations__["return"] for scene in SCENES)

@@ -84,16 +84,6 @@ def test_tables_other_than_those_shown_are_not_touched(client: Client, console: 
     assert not Job.objects.filter(kind="repair-many").exists()
 
 
-def test_the_filter_narrows_what_is_touched(client: Client, console: Console) -> None:
-    for root in ("a/one", "a/two"):
-        console.pending(root)
-    posted = bulk_fields(client, "?q=one")
-
-    client.post("/tables/repairs/publish-commit/", posted)
-
-    assert Job.objects.get(kind="repair-many").params["tables"] == [console.table("a/one").pk]
-
-
 def test_tables_of_two_connections_need_a_choice(client: Client) -> None:
     for name in ("prod", "test"):
         there, _ = Connection.objects.get_or_create(name=name, region="eu-west-1")

@@ -21,7 +21,7 @@ from coordinator.contract import (
 )
 from coordinator.repairs.carrying_out import TableSnapshot
 from coordinator.repairs.confirmed import PlanRepairParams, PlanRepairResult, RepairParams
-from coordinator.rescue.confirmed import (
+from coordinator.rescue.actions import (
     ListRescueParams,
     ListRescueResult,
     PlanRescueParams,
@@ -55,7 +55,9 @@ def test_an_example_is_json_of_its_type_in_lines_that_fit(kind: Any) -> None:
     assert max(map(len, text.splitlines())) <= json_examples.WIDTH
 
 
-def test_what_commands_print_is_of_their_types(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_commands_print_and_jobs_take_and_tell_is_of_their_types(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
     saved.let_young_count_as_old(monkeypatch)
     table = console.lost("sales/lost")
     other, _, _ = saved.removed_temp_file(console)
@@ -71,6 +73,22 @@ def test_what_commands_print_is_of_their_types(console: Console, monkeypatch: py
     assert not missing(copies, CopiesJson)
     assert not missing(printed("rescue", "restore", file, "--confirm", other.name, "--apply"), RestoreJson)
     assert not missing(printed(*store, "--apply"), SettingJson)
+
+    types: dict[str, tuple[Any, Any]] = {
+        "plan-repair": (PlanRepairParams, PlanRepairResult),
+        "repair": (RepairParams, JobResult),
+        "list-rescue": (ListRescueParams, ListRescueResult),
+        "plan-rescue": (PlanRescueParams, PlanRescueResult),
+        "restore-rescue": (RestoreRescueParams, JobResult),
+        "plan-upkeep": (PlanChangeParams, PlanChangeResult),
+        "change-store": (ChangeParams, JobResult),
+    }
+    jobs = Job.objects.filter(kind__in=types)
+
+    assert {job.kind for job in jobs} == set(types)
+    assert [wrong for job in jobs for wrong in missing(job.params, types[job.kind][0], job.kind)] == []
+    assert [wrong for job in jobs for wrong in missing(job.result, types[job.kind][1], job.kind)] == []
+    assert not missing(Job.objects.get(pk=told["jobs"][0]["id"]).result["before"], TableSnapshot)
 
 
 def test_what_commands_show_of_the_lake_is_of_their_types(console: Console, tmp_path: Path) -> None:
@@ -89,35 +107,3 @@ def test_what_commands_show_of_the_lake_is_of_their_types(console: Console, tmp_
     assert not missing(printed("audit"), list[AuditJson])
     assert not missing(printed("job", looks["jobs"][0]["id"]), JobJson)
     assert not missing(printed("apply", str(file), "--prune"), ApplyJson)
-
-
-def test_what_jobs_take_and_tell_is_of_their_types(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved.let_young_count_as_old(monkeypatch)
-    table = console.lost("sales/lost")
-    told = printed("repair", table.uri, "--apply", "--finding", "C11", "--confirm", table.name)
-    other, _, _ = saved.removed_temp_file(console)
-    [file] = [one["id"] for one in printed("rescue", "list")["copies"] if one["kind"] == "temp-file"]
-    printed("rescue", "restore", file, "--confirm", other.name, "--apply")
-    printed("store", console.lake.log_store, "capacity", "--read", "6", "--write", "7", "--apply")
-    types: dict[str, tuple[Any, Any]] = {
-        "plan-repair": (PlanRepairParams, PlanRepairResult),
-        "repair": (RepairParams, JobResult),
-        "list-rescue": (ListRescueParams, ListRescueResult),
-        "plan-rescue": (PlanRescueParams, PlanRescueResult),
-        "restore-rescue": (RestoreRescueParams, JobResult),
-        "plan-upkeep": (PlanChangeParams, PlanChangeResult),
-        "change-store": (ChangeParams, JobResult),
-    }
-    jobs = Job.objects.filter(kind__in=types)
-
-    assert {job.kind for job in jobs} == set(types)
-    assert [wrong for job in jobs for wrong in missing(job.params, types[job.kind][0], job.kind)] == []
-    assert [wrong for job in jobs for wrong in missing(job.result, types[job.kind][1], job.kind)] == []
-    assert not missing(Job.objects.get(pk=told["jobs"][0]["id"]).result["before"], TableSnapshot)
-
-
-def test_a_value_of_another_shape_is_told() -> None:
-    line = json_examples.example(CopiesJson)
-
-    assert missing({**line, "left_out": "0"}, CopiesJson)
-    assert missing({name: value for name, value in line.items() if name != "more"}, CopiesJson)

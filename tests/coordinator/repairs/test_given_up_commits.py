@@ -7,8 +7,7 @@ import pytest
 
 from changes.calls import Stop
 from coordinator.models import TableFinding
-from coordinator.repairs.item_calls import DeleteEntry, Register
-from coordinator.repairs.record_calls import Abandon
+from coordinator.repairs.item_calls import Abandon, DeleteEntry, Register
 from dashboard.accounts.roles import Role
 from tests.builders.delta import EPOCH_MS, UUID, commit_bytes, commit_info, incomplete_item
 from tests.builders.people import actor

@@ -80,15 +80,6 @@ def clearing_of(world: World) -> ClearCommits:
 
 
 @pytest.mark.parametrize("scene", ITEM_SCENES, ids=name)
-def test_a_call_is_done_once_and_then_already(world, local, scene):
-    call = scene(world)
-    assert make(call, local).result is Result.DONE
-    before = world.snapshot_of_items()
-    assert make(call, local).result is Result.ALREADY
-    assert world.snapshot_of_items() == before
-
-
-@pytest.mark.parametrize("scene", ITEM_SCENES, ids=name)
 def test_one_of_sixteen_racers_wins(world, local, scene):
     call = scene(world)
     start = threading.Barrier(RACERS)

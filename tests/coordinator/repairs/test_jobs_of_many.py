@@ -47,15 +47,6 @@ def test_many_tables_have_one_outcome_each_and_a_failure_does_not_stop_the_other
     assert found["damaged"]["sentence"]
     assert job.message == "4 tables: 2 done, 1 nothing to do, 1 refused."
     assert console.table("a/two").published_version == 3
-
-
-@pytest.mark.slow
-def test_each_table_of_many_has_its_own_audit_row_with_snapshots(console: Console) -> None:
-    console.pending("a/one")
-    console.pending("a/two")
-
-    job = console.run(bulk(console, "a/one", "a/two"))
-
     rows = AuditEntry.objects.filter(job_id=job.pk, target_type="table", outcome="done")
     assert {row.target_label for row in rows} == {console.lake.uri("a/one"), console.lake.uri("a/two")}
     assert all(row.before["published_version"] == 2 and row.after["published_version"] == 3 for row in rows)
@@ -110,18 +101,3 @@ def test_several_pending_commits_of_one_table_are_published_from_the_lowest(cons
 
     assert states_of(job) == ["done"], job.result
     assert console.table(ROOT).published_version == 4
-
-
-@pytest.mark.slow
-def test_backfill_all_leaves_tables_of_log_stores_alone(console: Console) -> None:
-    console.coordinated()
-    console.pending()
-
-    job = console.run(
-        actions.repair_many(
-            actor(Role.OPERATOR), [console.table("ops/telemetry"), console.table(ROOT)], ["backfill"], "Backfill all"
-        )
-    )
-
-    assert sorted(states_of(job)) == ["done", "nothing_to_do"]
-    assert console.item(ROOT, 3)["complete"] == {"S": "false"}

@@ -139,18 +139,6 @@ def test_a_staged_file_that_the_checksum_refuses_is_no_doubt_about_the_published
     assert console.plan(table, "raise-coordinator-version")["danger"] == ""
 
 
-def test_a_file_replaced_between_plan_and_deletion_stops_the_repair(console: Console) -> None:
-    table = contended(console)
-    console.lake.put(f"{LOG}/{2:020d}.crc", crc_bytes(txnId="winner"))
-    plan = plan_of(console, table)
-    console.lake.put(PUBLISHED, b"{}")
-
-    job = console.run(console.repair(table, plan))
-
-    assert (job.state, job.result["overtaken"]["written"]) == ("overtaken", [])
-    assert RIVAL in keys(console)
-
-
 def swept(console: Console, root: str = "sales/orders") -> DeltaTable:
     """A log store's table at version 2 with the temp file of version 1; the entry of version 2 alone is left."""
     console.lake.table(root, 3)
@@ -183,20 +171,6 @@ def test_a_temp_file_that_its_entry_does_not_name_is_deleted_and_proven(console:
     assert (job.state, job.error_text) == ("succeeded", "")
     assert loser not in keys(console)
     assert console.temp_key("sales/orders", 3) in keys(console)
-
-
-def test_a_temp_file_above_the_log_without_an_entry_is_kept_aside_before_it_goes(console: Console) -> None:
-    table = swept(console)
-    last = f"sales/orders/_delta_log/.tmp/{3:020d}.json.{UUID}"
-    console.lake.put(last, b"accepted once")
-    plan = plan_of(console, table)
-
-    job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
-
-    assert (job.state, job.error_text) == ("succeeded", "")
-    assert last not in keys(console)
-    [kept] = [key for key in keys(console) if f"/_levee_rescue/{plan['rescue_folder']}/_delta_log/" in key]
-    assert console.bytes_of(kept) == b"accepted once"
 
 
 def test_the_staged_file_of_an_accepted_downgrade_is_not_deleted_unasked(console: Console) -> None:

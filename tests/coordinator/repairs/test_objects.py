@@ -7,7 +7,7 @@ import pytest
 
 from changes.calls import Result
 from coordinator.repairs import object_calls
-from coordinator.repairs.object_calls import MOST_BYTES, RequireEqual, SaveAside
+from coordinator.repairs.object_calls import MOST_BYTES, RequireEqual
 from coordinator.repairs.rescue import CopiedFrom, kept_document
 from tests.builders.delta import incomplete_item
 from tests.coordinator.repairs.scenes import (
@@ -39,13 +39,6 @@ def test_a_reader_that_published_first_loses_nothing(world, port):
     outcome = make(call, port.before("put_if_absent", lambda: world.put(commit_key(7))))
     assert outcome.result is Result.ALREADY
     assert outcome.sentence == "7.json was published meanwhile; the bytes are equal."
-
-
-def test_a_commit_published_long_ago_is_not_sent_again(world, port):
-    call = publish(world)
-    world.put(commit_key(7))
-    assert make(call, port).result is Result.ALREADY
-    assert wrote(port) == []
 
 
 @pytest.mark.parametrize("moment", ["head", "put_if_absent"])
@@ -272,9 +265,3 @@ def test_what_was_saved_before_it_went_counts_as_saved(world, port):
     make(call, port)
     world.delete(temp_key(7))
     assert make(call, port).result is Result.ALREADY
-
-
-def test_a_hostile_item_is_saved(world, port):
-    item = {"tablePath": {"S": "\ud800\n"}, "complete": {"BOOL": True}, "x": {"L": [{"M": {}}]}}
-    make(SaveAside(world.bucket, f"{RESCUE}x", item=item), port)
-    assert json.loads(world.read(f"{RESCUE}x"))["item"] == item

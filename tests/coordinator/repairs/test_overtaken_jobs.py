@@ -78,27 +78,6 @@ def test_a_backfill_overtaken_after_its_copies_tells_which_files_it_wrote(consol
     assert published(console) == [0, 1, 2, 3]
 
 
-@pytest.mark.slow
-def test_the_table_as_it_was_found_is_stored_for_the_pages(console: Console, amid: Any) -> None:
-    table = console.coordinated()
-    amid(lambda lake: lake.before("update_item", lambda: another_writer_commits(console)))
-
-    console.run(console.repair(table, console.plan(table, "backfill")))
-
-    table.refresh_from_db()
-    assert (table.published_version, table.accepted_version) == (3, 4)
-
-
-@pytest.mark.slow
-def test_the_call_that_was_not_made_is_a_stopped_step_and_the_reading_a_done_one(console: Console, amid: Any) -> None:
-    table = console.coordinated()
-    amid(lambda lake: lake.before("update_item", lambda: another_writer_commits(console)))
-
-    job = console.run(console.repair(table, console.plan(table, "backfill")))
-
-    assert [step["state"] for step in job.steps] == ["done", "done", "done", "stopped", "done"]
-
-
 def test_an_entry_that_somebody_else_took_away_overtakes_before_any_change(console: Console, amid: Any) -> None:
     """A reader publishes the file and completes the entry, which TTL then takes."""
     table = console.pending()
@@ -158,20 +137,11 @@ def test_a_writer_without_a_lock_that_took_the_version_first_overtakes(console: 
     table.refresh_from_db()
     assert table.state == "unsafe"
     assert table.summary in job.message
-
-
-@pytest.mark.slow
-def test_an_overtaken_repair_alarms_nobody_and_is_overtaken_in_the_audit_log(console: Console, amid: Any) -> None:
-    table = console.pending()
-    amid(lambda lake: lake.before("put_if_absent", lambda: console.lake.put(FILE, OTHER)))
-
-    job = console.run(console.repair(table, console.plan(table)))
-
+    assert [step["state"] for step in job.steps] == ["done", "stopped", "done"]
     assert list(failed_jobs(timezone.now())) == []
     entry = AuditEntry.objects.filter(job_id=job.pk).latest("id")
-    assert (entry.action, entry.outcome) == ("table.repair", "overtaken")
+    assert (entry.outcome, entry.after["state"]) == ("overtaken", "unsafe")
     assert [call["outcome"] for call in entry.after["calls"]] == ["stopped"]
-    assert entry.after["state"] == "unsafe"
 
 
 def test_of_many_tables_the_overtaken_one_has_an_outcome_of_its_own_and_the_job_has_not_failed(
@@ -202,33 +172,25 @@ def repaired(table: Any) -> tuple[dict[str, Any], str]:
     return json.loads(out.getvalue()), ""
 
 
-def test_the_command_fails_where_the_finding_is_left(console: Console, amid: Any) -> None:
-    table = console.pending()
-    amid(lambda lake: lake.after("head", lambda: console.lake.put(console.temp_key(ROOT, 3), OTHER)))
-
-    document, failure = repaired(table)
-
-    assert document["jobs"][0]["state"] == "overtaken"
-    assert document["jobs"][0]["overtaken"]["finding_holds"] is True
-    assert document["jobs"][0]["error"] is None
-    assert failure.startswith("Not everything was repaired")
-
-
-@pytest.mark.slow
-def test_the_command_succeeds_where_nothing_is_left_to_do(console: Console, amid: Any) -> None:
+@pytest.mark.parametrize("holds", [True, False])
+def test_the_command_fails_only_where_the_finding_is_left(console: Console, amid: Any, holds: bool) -> None:
     table = console.pending()
     key = {"tablePath": {"S": table.uri}, "fileName": {"S": f"{3:020d}.json"}}
 
-    def reader() -> None:
-        console.lake.put(FILE, console.bytes_of(console.temp_key(ROOT, 3)))
-        console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
+    def another_writer() -> None:
+        if holds:
+            console.lake.put(console.temp_key(ROOT, 3), OTHER)
+        else:
+            console.lake.put(FILE, console.bytes_of(console.temp_key(ROOT, 3)))
+            console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
 
-    amid(lambda lake: lake.at(0, reader))
+    amid(lambda lake: lake.after("head", another_writer))
 
     document, failure = repaired(table)
 
-    assert (document["jobs"][0]["state"], failure) == ("overtaken", "")
-    assert document["jobs"][0]["overtaken"]["finding_holds"] is False
+    assert (document["jobs"][0]["state"], document["jobs"][0]["error"]) == ("overtaken", None)
+    assert document["jobs"][0]["overtaken"]["finding_holds"] is holds
+    assert failure.startswith("Not everything was repaired") is holds
 
 
 def test_a_table_that_cannot_be_read_after_a_stop_fails_with_what_was_written(

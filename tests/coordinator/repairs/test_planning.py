@@ -251,6 +251,11 @@ def test_a_plan_made_anew_is_the_same_plan():
     assert all(plans(facts)[repair].digest == plans(later[name])[repair].digest for name, facts, repair, _ in PLANNED)
 
 
+def test_a_plan_rests_on_the_region_that_it_was_shown_for():
+    digests = {plans(replace(pending(), region=one))["publish-commit"].digest for one in ("eu-west-1", "us-east-1")}
+    assert len(digests) == 2
+
+
 def test_a_registration_is_removed_as_it_was_read():
     [call] = plans(orphaned())["remove-orphans"].calls
 

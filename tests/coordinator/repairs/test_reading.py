@@ -8,18 +8,15 @@ import pytest
 from changes.plan import ChangePlan
 from coordinator.models import CommitStore
 from coordinator.observation.passes import survey_for_one_table, target_of
-from coordinator.protocols.verdict import State
 from coordinator.repairs.facts import check_file
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import read_for_repair
-from lake.aws.errors import AwsError
 from lake.delta.facts import LockDomain
 from lake.delta.uri import TableUri
 from tests.builders.changes import execute_plan
 from tests.builders.delta import commit_bytes, commit_info
 from tests.builders.facts import commit_name
 from tests.builders.moto_lake import commit_body
-from tests.builders.writers import coordinated_writer
 
 ROOT = "sales/orders"
 
@@ -62,17 +59,6 @@ def test_a_pending_commits_temp_file_is_read_in_full(written, read):
     assert facts.lock_domains == (LockDomain(written.log_store, written.uri(ROOT)),)
 
 
-def test_what_is_planned_from_a_reading_publishes_the_commit(written, read, lake):
-    written.table(ROOT, 3, log_store=True)
-    written.pending(ROOT, 3)
-
-    execution = execute_plan(plans(read())["publish-commit"], lake)
-
-    assert execution.is_complete
-    assert lake.s3.get(written.bucket, f"{ROOT}/_delta_log/{commit_name(3)}").data == commit_body(3)
-    assert plans(read()) == {}
-
-
 def test_a_commit_of_one_of_two_stores_is_published_while_the_other_holds_none(written, connection, read, lake):
     other = written.second_log_store()
     CommitStore.objects.create(connection=connection, name=other, kind=CommitStore.Kind.LOG_STORE)
@@ -86,21 +72,6 @@ def test_a_commit_of_one_of_two_stores_is_published_while_the_other_holds_none(w
     [item] = written.dynamodb.scan(TableName=other)["Items"]
     assert item["complete"] == {"S": "true"}
     assert len(written.dynamodb.scan(TableName=written.log_store)["Items"]) == 3
-
-
-def test_a_commit_that_the_other_store_accepts_meanwhile_is_not_published(written, connection, read, lake):
-    other = written.second_log_store()
-    CommitStore.objects.create(connection=connection, name=other, kind=CommitStore.Kind.LOG_STORE)
-    written.table(ROOT, 3, log_store=True)
-    written.pending(ROOT, 3, store=other)
-    plan = plans(read())["publish-commit"]
-    written.entry(ROOT, 3, complete={"S": "false"})
-
-    execution = execute_plan(plan, lake)
-
-    assert execution.end
-    assert "holds an entry of 3.json as well" in execution.end.sentence
-    assert lake.s3.head(written.bucket, f"{ROOT}/_delta_log/{commit_name(3)}") is None
 
 
 def test_each_registration_is_read_from_its_own_table(written, connection, read, coordinator, dynamodb):
@@ -125,54 +96,6 @@ def test_a_registration_is_kept_as_it_was_read(written, read, coordinator, dynam
 
     assert facts.coordinator == coordinator
     assert facts.raw_registrations[coordinator, item["tableId"]["S"]]["commits"] == item["commits"]
-
-
-def test_a_lost_registration_is_known_to_be_lost(written, read, coordinator, dynamodb):
-    written.coordinated(ROOT, coordinator, 3)
-    [item] = dynamodb.scan(TableName=coordinator)["Items"]
-    dynamodb.delete_item(TableName=coordinator, Key={"tableId": item["tableId"]})
-
-    facts = read()
-
-    assert [finding.code for finding in facts.verdict.findings] == ["K8"]
-    assert (facts.coordinator, facts.raw_registrations) == (coordinator, {})
-
-
-def test_a_registration_put_back_as_it_was_made_is_raised_to_the_log(written, read, coordinator, dynamodb, lake):
-    """Upstream refuses every write until then: it expects the version right above `tableVersion`."""
-    writer = coordinated_writer(written, ROOT, coordinator, commits=5)
-    first = {name: value for name, value in writer.item.items() if name != "tableTimestamp"}
-    first |= {"tableVersion": {"N": "0"}, "hasAcceptedCommits": {"BOOL": False}}
-    dynamodb.put_item(TableName=coordinator, Item=first)
-
-    facts = read()
-    assert (facts.verdict.state, [finding.code for finding in facts.verdict.findings]) == (State.BLOCKED, ["K9"])
-    plan = plans(facts)["raise-coordinator-version"]
-    assert execute_plan(plan, lake).is_complete
-
-    [item] = dynamodb.scan(TableName=coordinator)["Items"]
-    assert item["tableVersion"] == {"N": "4"}
-    assert (read().verdict.state, plans(read())) == (State.HEALTHY, {})
-
-
-def test_a_coordinator_that_the_connection_does_not_have_gives_no_plan(written, read):
-    store = written.coordinator()
-    written.coordinated(ROOT, store, 3, unbackfilled=(3,))
-
-    facts = read()
-
-    assert facts.coordinator == ""
-    assert plans(facts) == {}
-
-
-def test_a_refusal_of_aws_is_raised(connection, lake, read, written):
-    with pytest.raises(AwsError):
-        read_for_repair(
-            lake,
-            survey_for_one_table(connection, lake),
-            target_of(connection, TableUri.parse("s3a://levee-no-such-bucket/t")),
-            datetime.now(UTC),
-        )
 
 
 def test_the_time_of_a_commit_is_that_of_its_first_line():

@@ -12,10 +12,9 @@ from coordinator.observation.targets import TableTarget
 from coordinator.protocols.absence import missed, withhold
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.verdict import Verdict
-from coordinator.repairs.carrying_out import unproven
+from coordinator.repairs.carrying_out import still_holds, unproven, was_overtaken
 from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.fresh import FreshPlans, Subject
-from coordinator.repairs.overtaking import still_holds, was_overtaken
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import read_for_repair
 from lake.delta.facts import TableFacts
