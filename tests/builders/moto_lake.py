@@ -111,6 +111,17 @@ class MotoLake:
     def delete(self, key: str) -> None:
         self.s3.delete_object(Bucket=self.bucket, Key=key)
 
+    def wipe(self, root: str) -> None:
+        """Drop the table by hand: every object of it goes, and its items stay."""
+        for found in self.s3.list_objects_v2(Bucket=self.bucket, Prefix=f"{root}/").get("Contents", []):
+            self.delete(found["Key"])
+
+    def drop_entries(self, root: str, *versions: int) -> None:
+        """What TTL does to entries, or somebody by hand."""
+        for version in versions:
+            key = {"tablePath": {"S": self.uri(root)}, "fileName": {"S": f"{version:020d}.json"}}
+            self.dynamodb.delete_item(TableName=self.log_store, Key=key)
+
 
 def commit_body(version: int) -> bytes:
     return first_commit_bytes() if version == 0 else commit_bytes(commit_info(), newline=True)

@@ -124,21 +124,6 @@ def test_the_alert_has_the_same_steps_and_says_nothing_twice() -> None:
     assert f"http://testserver/alerts/{alert.pk}/" in page(table)
 
 
-def test_no_banner_offers_what_can_lose_a_commit() -> None:
-    table = make_table(state="attention", store=make_store())
-    make_finding(table, "C11", 42, state="attention", repairs=["abandon-commit"])
-
-    banner = page(table).partition('id="verdict"')[2].partition("</section>")[0]
-    assert "Abandon" not in banner
-
-
-def test_a_table_that_waits_has_no_incident() -> None:
-    table = make_table(state="pending", store=make_store())
-    make_finding(table)
-
-    assert 'id="steps"' not in page(table)
-
-
 def test_a_lost_version_says_what_was_seen_of_it_and_nothing_unknown() -> None:
     table = stored(SCENES["C7"]())
     make_entry(table, 3, code="C7", published=False, file_present=False)

@@ -8,7 +8,6 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from coordinator.documents import table_document
 from coordinator.models import DeltaTable
 from dashboard.accounts.roles import Role
 from dashboard.audit.log import record
@@ -42,14 +41,12 @@ def pending_table() -> DeltaTable:
 
 
 @pytest.mark.parametrize("tab", TABS)
-def test_an_unknown_table_is_not_found(client: Client, tab: str) -> None:
-    assert client.get(f"/tables/987654/{tab}").status_code == 404
-    assert client.get(f"/tables/{10**30}/{tab}").status_code == 404
-
-
-@pytest.mark.parametrize("version", [7, 2**63, 10**30])
-def test_an_unknown_version_is_not_found(client: Client, version: int) -> None:
-    assert client.get(f"/tables/{make_table().pk}/commits/{version}/").status_code == 404
+def test_an_unknown_table_or_version_is_not_found(client: Client, tab: str) -> None:
+    for pk in (987654, 10**30):
+        assert client.get(f"/tables/{pk}/{tab}").status_code == 404
+    if tab.startswith("commits/4"):
+        for version in (7, 2**63, 10**30):
+            assert client.get(f"/tables/{make_table(f's3a://lake/{version}').pk}/commits/{version}/").status_code == 404
 
 
 def test_the_verdict_is_the_worst_finding_with_the_others_below(client: Client) -> None:
@@ -62,18 +59,6 @@ def test_the_verdict_is_the_worst_finding_with_the_others_below(client: Client) 
         r'<h2 id="verdict-title">Commit 42 is accepted but not published.</h2>\s*<p>No data is lost.', html
     )
     assert re.search(r'class="also".*Version 31 was written without an entry.', html)
-
-
-def test_the_evidence_puts_both_witnesses_side_by_side(client: Client) -> None:
-    html = page(client, pending_table())
-
-    row = re.search(r'<tr class="held differs"><th scope="row">Commit 42</th>(.*?)</tr>', html, re.DOTALL)
-    assert row is not None
-    assert "complete =" in row[1]
-    assert "&quot;false&quot;" in row[1]
-    assert "…0042.json" in row[1]
-    assert "absent" in row[1]
-    assert "Not published" in row[1]
 
 
 def test_the_evidence_names_what_the_verdict_speaks_of(client: Client) -> None:
@@ -120,14 +105,6 @@ def of_two_stores() -> DeltaTable:
     return table
 
 
-@pytest.mark.parametrize("tab", ["", "entries/", "commits/41/"])
-def test_each_entry_of_two_stores_is_shown_with_its_own(client: Client, tab: str) -> None:
-    html = page(client, of_two_stores(), tab)
-
-    assert "<td><code>s3a://lake/sales/orders</code><small>in delta_log</small></td>" in html
-    assert "<td><code>s3a://lake/sales/orders</code><small>in delta_log_eu</small></td>" in html
-
-
 def test_two_stores_are_two_locks_in_evidence_finding_and_protocol(client: Client) -> None:
     html = page(client, of_two_stores())
 
@@ -139,29 +116,6 @@ def test_two_stores_are_two_locks_in_evidence_finding_and_protocol(client: Clien
     assert '<td class="num">41</td><td>Unknown</td>' in finding
     protocol = html.partition('id="protocol"')[2]
     assert "<small>in delta_log_eu</small>" in protocol
-
-
-def test_a_table_of_one_store_says_nothing_of_locks(client: Client) -> None:
-    assert "Lock domain" not in page(client, pending_table())
-
-
-def test_the_document_of_a_table_names_the_store_of_each_entry_and_lock() -> None:
-    document = table_document(of_two_stores())
-
-    assert document["lock_domains"] == DOMAINS
-    assert [(one["store"], one["lock_domain"]) for one in document["entries"]] == [
-        (domain["store"], domain["path"]) for domain in DOMAINS
-    ]
-
-
-def test_a_note_on_a_healthy_table_does_not_become_its_verdict(client: Client) -> None:
-    table = make_table(summary="Every commit up to 41 is published.")
-    make_finding(table, "C1", None, state="healthy", summary="8 temp files belong to no accepted commit.")
-
-    html = page(client, table)
-
-    assert '<h2 id="verdict-title">Every commit up to 41 is published.</h2>' in html
-    assert html.count("8 temp files belong to no accepted commit.") == 1
 
 
 def test_the_timeline_draws_both_lanes_and_where_publishing_has_come_to(client: Client) -> None:
@@ -195,39 +149,30 @@ def test_a_failed_reading_is_said_beside_what_was_read_before(client: Client) ->
 
 
 @pytest.mark.parametrize("tab", ["", "commits/", "entries/", "jobs/", "activity/"])
-def test_a_gone_table_says_so_and_keeps_its_pages(client: Client, tab: str) -> None:
+def test_a_gone_table_says_so_keeps_its_pages_and_is_polled_no_more(client: Client, tab: str) -> None:
     table = make_table(gone_at=NOW, state="blocked")
     make_commit(table)
 
     html = page(client, table, tab)
 
     assert "This table is gone" in html
-    assert "<title>" in html
     assert "Gone · Levee" in html
+    assert "hx-trigger" not in page(client, table, "verdict/")
 
 
-def test_the_polled_verdict_is_a_fragment_that_polls_on(client: Client) -> None:
-    html = page(client, pending_table(), "verdict/")
-
-    assert html.lstrip().startswith('<section class="verdict section" id="verdict"')
-    assert 'hx-trigger="every 15s"' in html
-    assert "<html" not in html
-    assert "Moved on" not in html
-
-
-def test_the_polled_verdict_says_when_the_page_around_it_is_older(client: Client) -> None:
+def test_the_polled_verdict_is_a_fragment_that_polls_on_and_says_when_the_page_is_older(client: Client) -> None:
     table = pending_table()
     shown = re.search(r'hx-get="([^"]+shown=[^"]+)"', page(client, table))
     assert shown is not None
+    html = flat(client.get(shown[1]))
+    assert html.lstrip().startswith('<section class="verdict section" id="verdict"')
+    assert 'hx-trigger="every 15s"' in html
+    assert "<html" not in html
+    assert "older than this verdict" not in html
+
     DeltaTable.objects.update(published_version=42)
 
-    html = flat(client.get(shown[1]))
-
-    assert "older than this verdict" in html
-
-
-def test_a_gone_table_is_polled_no_more(client: Client) -> None:
-    assert "hx-trigger" not in page(client, make_table(gone_at=NOW), "verdict/")
+    assert "older than this verdict" in flat(client.get(shown[1]))
 
 
 def test_walking_the_commits_shows_each_version_once_with_accepted_ones_first(client: Client) -> None:
@@ -248,25 +193,17 @@ def test_walking_the_commits_shows_each_version_once_with_accepted_ones_first(cl
     assert seen == list(range(50, -1, -1))
 
 
-def test_one_commit_shows_its_file_its_entry_and_what_the_file_says(client: Client) -> None:
+def test_one_commit_shows_its_file_its_entry_and_what_the_file_says_or_that_there_is_none(client: Client) -> None:
     table = pending_table()
     make_commit(table, 40, operation="MERGE", added_files=6, has_checkpoint=True, etag="9b2cf535")
 
-    html = page(client, table, "commits/40/")
+    html, waiting = page(client, table, "commits/40/"), page(client, table, "commits/42/")
 
     for said in ("00000000000000000040.json", "MERGE", "At this version", "9b2cf535", "3,871 B", "After: 41"):
         assert said in html
-
-
-def test_an_accepted_version_without_a_file_has_a_page(client: Client) -> None:
-    table = pending_table()
-
-    html = page(client, table, "commits/42/")
-
+    for said in ("<b>No</b>", "…0042.json.7f3c9b52", "Commit 42 is accepted but not published."):
+        assert said in waiting
     assert "After: 42" in page(client, table, "commits/41/")
-    assert "<b>No</b>" in html
-    assert "…0042.json.7f3c9b52" in html
-    assert "Commit 42 is accepted but not published." in html
 
 
 def test_entries_can_be_narrowed_to_those_that_wait(client: Client) -> None:
@@ -274,13 +211,6 @@ def test_entries_can_be_narrowed_to_those_that_wait(client: Client) -> None:
 
     assert page(client, table, "entries/").count('<code class="nowrap" title=') == 2
     assert page(client, table, "entries/?state=unpublished").count('<code class="nowrap" title=') == 1
-
-
-def test_an_expiry_beyond_any_calendar_does_not_break_the_page(client: Client) -> None:
-    table = make_table()
-    make_entry(table, 41, expire_time=2**62)
-
-    assert "no expireTime" in page(client, table, "entries/")
 
 
 def test_jobs_and_acts_on_the_table_are_listed(client: Client) -> None:
@@ -327,11 +257,11 @@ def test_a_tab_takes_the_same_number_of_queries_however_much_there_is(client: Cl
 
 def test_a_version_inside_a_run_shows_the_finding_of_the_run(client: Client) -> None:
     table = make_table()
-    summary = "Commits 39 to 41 are complete in DynamoDB, but their files are gone."
-    make_finding(table, "C6", 41, summary=summary, evidence={"first_version": 39}, state="blocked")
-
+    make_finding(table, "C6", 41, summary="Their files are gone.", evidence={"first_version": 39}, state="blocked")
     make_commit(table, 38)
 
-    shown = {version: summary in page(client, table, f"commits/{version}/") for version in (38, 39, 40, 41)}
+    shown = [
+        version for version in (38, 39, 40, 41) if "Their files are gone." in page(client, table, f"commits/{version}/")
+    ]
 
-    assert shown == {38: False, 39: True, 40: True, 41: True}
+    assert shown == [39, 40, 41]

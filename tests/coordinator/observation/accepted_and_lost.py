@@ -1,4 +1,4 @@
-"""Lakes whose accepted commits are lost, or look as if they were, for passes to read."""
+"""One table for passes to read: where its files lie, what becomes of them, and what is found."""
 
 import time
 from typing import Any
@@ -21,21 +21,12 @@ def staged(version: int) -> str:
     return log(f"_staged_commits/{version:020d}.{UUID}.json")
 
 
+def temp(version: int) -> str:
+    return log(f".tmp/{version:020d}.json.{UUID}")
+
+
 def in_a_day() -> dict[str, str]:
     return {"N": str(int(time.time()) + 86_400)}
-
-
-def drop(written: Any, *versions: int) -> None:
-    """What TTL does to entries, or somebody by hand."""
-    for version in versions:
-        key = {"tablePath": {"S": written.uri(ORDERS)}, "fileName": {"S": f"{version:020d}.json"}}
-        written.dynamodb.delete_item(TableName=written.log_store, Key=key)
-
-
-def wipe(written: Any) -> None:
-    """Drop the table by hand: every object of it goes, and its items stay."""
-    for found in written.s3.list_objects_v2(Bucket=written.bucket, Prefix=f"{ORDERS}/").get("Contents", []):
-        written.delete(found["Key"])
 
 
 def coordinated(written: Any, connection: Any, commits: int = 6) -> tuple[str, dict[str, Any]]:
@@ -54,14 +45,17 @@ def accept(written: Any, store: str, item: dict[str, Any], version: int, body: b
     written.dynamodb.put_item(TableName=store, Item={**item, **changed})
 
 
-def expire_after(written: Any, prefix: str, days: int = 5) -> None:
-    rule = {"ID": "r", "Status": "Enabled", "Filter": {"Prefix": prefix}, "Expiration": {"Days": days}}
-    written.s3.put_bucket_lifecycle_configuration(Bucket=written.bucket, LifecycleConfiguration={"Rules": [rule]})
+def open_codes() -> set[str]:
+    return set(TableFinding.objects.filter(resolved_at=None).values_list("code", flat=True))
 
 
 def criticals() -> list[tuple[str, int | None]]:
     return list(TableFinding.objects.filter(resolved_at=None, severity="critical").values_list("code", "version"))
 
 
+def the_table() -> DeltaTable:
+    return DeltaTable.objects.get()
+
+
 def state() -> str:
-    return DeltaTable.objects.get(prefix=ORDERS).state
+    return the_table().state

@@ -165,17 +165,6 @@ def test_workers_tell_of_themselves_while_a_request_hangs():
     assert len(ticks) >= 3
 
 
-def test_workers_take_new_work_that_comes_of_old():
-    waiting = [3]
-    with Workers(2, lambda: None) as workers:
-        done = []
-        for number in workers.each(abs, lambda: waiting.pop() if waiting else None):
-            done.append(number)
-            waiting.extend([number - 1] * (number > 0))
-
-    assert done == [3, 2, 1, 0]
-
-
 def test_work_asks_the_thread_of_the_pass():
     numbers = iter([1, 2])
     with Workers(2, lambda: None) as workers:

@@ -8,7 +8,6 @@ from django.utils import timezone
 from coordinator.models import Bucket, Entry
 from coordinator.observation.passes import observe_one_table
 from coordinator.observation.settings_of_aws import judge_bucket_again
-from coordinator.settings.views_of import lifecycle_view
 from lake.delta.uri import TableUri
 
 WIDE = {"ID": "wide", "Status": "Enabled", "Filter": {"Prefix": "sales/"}, "Expiration": {"Days": 30}}
@@ -28,10 +27,7 @@ def test_the_first_pass_judges_a_bucket_by_the_tables_found_in_it(written, obser
 
     observe()
 
-    bucket = Bucket.objects.get()
-    [rule] = lifecycle_view(bucket).rules
-    assert (bucket.state, findings()[0]) == ("unsafe", "lifecycle-reaches-log")
-    assert f"It first acts at {rule.first_bites_at:%d %b %Y %H:%M} UTC." in bucket.summary
+    assert (Bucket.objects.get().state, findings()[0]) == ("unsafe", "lifecycle-reaches-log")
 
 
 def test_a_table_found_before_settings_are_due_again_is_judged_at_once(written, observe, lake):

@@ -4,38 +4,19 @@ import time
 
 import pytest
 
-from coordinator.models import Commit, DeltaTable
+from coordinator.models import Commit
 from coordinator.observation import logfiles
 from tests.builders.delta import add, checkpoint_bytes, commit_bytes, commit_info, crc_bytes, first_commit_bytes
 from tests.builders.moto_lake import commit_body
-
-
-def the_table() -> DeltaTable:
-    return DeltaTable.objects.get()
-
-
-def log(root: str, name: str) -> str:
-    return f"{root}/_delta_log/{name}"
-
-
-def entry_key(written, version: int) -> dict[str, dict[str, str]]:
-    return {"tablePath": {"S": written.uri("sales/orders")}, "fileName": {"S": f"{version:020d}.json"}}
-
-
-def drop(written, root: str) -> None:
-    listed = written.s3.list_objects_v2(Bucket=written.bucket, Prefix=f"{root}/_delta_log/")
-    for found in listed.get("Contents", []):
-        written.delete(found["Key"])
-    for item in written.dynamodb.scan(TableName=written.log_store)["Items"]:
-        key = {name: item[name] for name in ("tablePath", "fileName")}
-        written.dynamodb.delete_item(TableName=written.log_store, Key=key)
+from tests.coordinator.observation.accepted_and_lost import ORDERS, file, log, state, temp, the_table
 
 
 def test_a_table_made_again_leaves_nothing_of_the_old_one(written, observe):
-    written.table("sales/orders", commits=50, log_store=True)
+    written.table(ORDERS, commits=50, log_store=True)
     observe()
-    drop(written, "sales/orders")
-    written.commit("sales/orders", 0, first_commit_bytes({"delta.appendOnly": "true"}, table_id="another"))
+    written.wipe(ORDERS)
+    written.drop_entries(ORDERS, *range(50))
+    written.commit(ORDERS, 0, first_commit_bytes({"delta.appendOnly": "true"}, table_id="another"))
 
     observe()
 
@@ -47,11 +28,11 @@ def test_a_table_made_again_leaves_nothing_of_the_old_one(written, observe):
 
 
 def test_a_table_made_again_does_not_ask_for_the_store_of_the_old_one(written, observe):
-    written.table("sales/orders", commits=2, log_store=True)
+    written.table(ORDERS, commits=2, log_store=True)
     observe()
-    drop(written, "sales/orders")
+    written.wipe(ORDERS)
     written.dynamodb.delete_table(TableName=written.log_store)
-    written.commit("sales/orders", 0, first_commit_bytes(table_id="another"))
+    written.commit(ORDERS, 0, first_commit_bytes(table_id="another"))
 
     observe(in_full=True)
 
@@ -59,44 +40,32 @@ def test_a_table_made_again_does_not_ask_for_the_store_of_the_old_one(written, o
 
 
 def test_a_table_made_again_and_grown_past_the_old_one_is_read_anew(written, observe):
-    written.table("sales/orders", commits=20)
+    written.table(ORDERS, commits=20)
     observe()
-    drop(written, "sales/orders")
-    written.commit("sales/orders", 0, first_commit_bytes({"delta.appendOnly": "true"}, table_id="another"))
+    written.wipe(ORDERS)
+    written.commit(ORDERS, 0, first_commit_bytes({"delta.appendOnly": "true"}, table_id="another"))
     for version in range(1, 30):
-        written.commit("sales/orders", version, commit_bytes(commit_info("MERGE"), add(f"{version}.parquet")))
+        written.commit(ORDERS, version, commit_bytes(commit_info("MERGE"), add(f"{version}.parquet")))
 
     observe()
 
     assert the_table().properties == {"delta.appendOnly": "true"}
     assert Commit.objects.get(version=19).operation in {"", "MERGE"}
     assert Commit.objects.get(version=29).operation == "MERGE"
+    assert state() == "healthy"
 
 
-def test_a_log_put_anew_keeps_the_lock_domains_of_its_table(written, observe):
-    written.table("sales/orders", commits=4, log_store=True)
+def test_a_log_put_anew_keeps_its_lock_domains_and_shows_a_foreign_writer(written, observe):
+    written.table(ORDERS, commits=4, log_store=True)
     observe()
-    for version in range(4):
-        written.dynamodb.delete_item(TableName=written.log_store, Key=entry_key(written, version))
+    written.drop_entries(ORDERS, *range(4))
     # Restored into parts, or encrypted with another key: equal bytes and another ETag.
-    written.put_in_parts(log("sales/orders", f"{3:020d}.json"), commit_body(3))
-
+    written.put_in_parts(file(3), commit_body(3))
     observe()
-
     table = the_table()
     assert [domain.store for domain in table.domains] == [written.log_store]
     assert (table.mechanism, table.store.name) == ("log_store", written.log_store)
-
-
-def test_a_foreign_writer_is_found_after_the_newest_file_was_put_again(written, observe):
-    written.table("sales/orders", commits=4, log_store=True)
-    observe()
-    for version in range(4):
-        written.dynamodb.delete_item(TableName=written.log_store, Key=entry_key(written, version))
-    written.put_in_parts(log("sales/orders", f"{3:020d}.json"), commit_body(3))
-    observe()
-    now = {"commitInfo": {**commit_info()["commitInfo"], "timestamp": int(time.time() * 1_000)}}
-    written.commit("sales/orders", 4, commit_bytes(now))
+    written.commit(ORDERS, 4, commit_bytes(commit_info(timestamp=int(time.time() * 1_000))))
 
     observe()
 
@@ -105,34 +74,22 @@ def test_a_foreign_writer_is_found_after_the_newest_file_was_put_again(written, 
 
 
 def test_a_log_put_anew_is_replayed_from_its_beginning(written, observe):
-    written.table("sales/orders", commits=4)
+    written.table(ORDERS, commits=4)
     observe()
-    written.commit("sales/orders", 0, first_commit_bytes({"delta.appendOnly": "true"}))
-    written.put_in_parts(log("sales/orders", f"{3:020d}.json"), commit_body(3))
+    written.commit(ORDERS, 0, first_commit_bytes({"delta.appendOnly": "true"}))
+    written.put_in_parts(file(3), commit_body(3))
 
     observe()
 
     assert the_table().properties == {"delta.appendOnly": "true"}
 
 
-def test_a_rewound_log_is_believed(written, observe):
-    written.table("sales/orders", commits=15)
-    observe()
-    for version in range(5, 15):
-        written.delete(log("sales/orders", f"{version:020d}.json"))
-
-    observe()
-
-    assert the_table().published_version == 4
-    assert Commit.objects.count() == 5
-
-
 def test_log_clean_up_between_two_passes_is_noticed_when_all_is_listed(written, observe):
-    written.table("sales/orders", commits=30)
+    written.table(ORDERS, commits=30)
     observe()
-    written.put(log("sales/orders", f"{20:020d}.checkpoint.parquet"), checkpoint_bytes())
+    written.put(log(f"{20:020d}.checkpoint.parquet"), checkpoint_bytes())
     for version in range(20):
-        written.delete(log("sales/orders", f"{version:020d}.json"))
+        written.delete(file(version))
     observe()
 
     observe(in_full=True)
@@ -143,9 +100,9 @@ def test_log_clean_up_between_two_passes_is_noticed_when_all_is_listed(written, 
 
 
 def test_a_checkpoint_beside_a_known_commit_is_noted(written, observe):
-    written.table("sales/orders", commits=3)
+    written.table(ORDERS, commits=3)
     observe()
-    written.put(log("sales/orders", f"{2:020d}.checkpoint.parquet"), checkpoint_bytes())
+    written.put(log(f"{2:020d}.checkpoint.parquet"), checkpoint_bytes())
 
     observe()
 
@@ -154,11 +111,11 @@ def test_a_checkpoint_beside_a_known_commit_is_noted(written, observe):
 
 
 def test_a_commit_that_vanishes_after_the_listing_is_no_error(written, guard, observe_guarded):
-    written.table("sales/orders", commits=3)
+    written.table(ORDERS, commits=3)
 
     def vanish(call):
         if call.operation == "GetObject" and call.target.endswith(f"{2:020d}.json"):
-            written.delete(log("sales/orders", f"{2:020d}.json"))
+            written.delete(file(2))
 
     guard.before = vanish
 
@@ -169,12 +126,12 @@ def test_a_commit_that_vanishes_after_the_listing_is_no_error(written, guard, ob
 
 
 def test_a_checkpoint_that_vanishes_after_the_listing_gives_way_to_another_start(written, guard, observe_guarded):
-    written.table("sales/orders", commits=3)
-    written.put(log("sales/orders", f"{2:020d}.checkpoint.parquet"), checkpoint_bytes())
+    written.table(ORDERS, commits=3)
+    written.put(log(f"{2:020d}.checkpoint.parquet"), checkpoint_bytes())
 
     def vanish(call):
         if call.operation == "GetObject" and "checkpoint" in call.target:
-            written.delete(log("sales/orders", f"{2:020d}.checkpoint.parquet"))
+            written.delete(log(f"{2:020d}.checkpoint.parquet"))
 
     guard.before = vanish
 
@@ -183,16 +140,13 @@ def test_a_checkpoint_that_vanishes_after_the_listing_gives_way_to_another_start
 
 
 def test_copies_that_vanish_before_they_are_compared_are_not_called_equal(written, guard, observe_guarded):
-    written.table("sales/orders", commits=3, log_store=True)
-    written.pending("sales/orders", 3)
-    written.commit("sales/orders", 3)
+    written.table(ORDERS, commits=3, log_store=True)
+    written.pending(ORDERS, 3)
+    written.commit(ORDERS, 3)
 
     def vanish(call):
         if call.operation == "GetObject" and ".tmp/" in call.target:
-            for found in written.s3.list_objects_v2(Bucket=written.bucket, Prefix=log("sales/orders", ".tmp/"))[
-                "Contents"
-            ]:
-                written.delete(found["Key"])
+            written.delete(temp(3))
 
     guard.before = vanish
 
@@ -203,9 +157,9 @@ def test_copies_that_vanish_before_they_are_compared_are_not_called_equal(writte
 
 @pytest.mark.slow
 def test_unreadable_checksums_are_not_tried_without_end(written, guard, observe_guarded):
-    written.table("sales/orders", commits=40)
+    written.table(ORDERS, commits=40)
     for version in range(40):
-        written.put(log("sales/orders", f"{version:020d}.crc"), b"{broken")
+        written.put(log(f"{version:020d}.crc"), b"{broken")
 
     observe_guarded()
 
@@ -214,8 +168,8 @@ def test_unreadable_checksums_are_not_tried_without_end(written, guard, observe_
 
 
 def test_a_checksum_spares_the_commits_below_it(written, guard, observe_guarded):
-    written.table("sales/orders", commits=40)
-    written.put(log("sales/orders", f"{39:020d}.crc"), crc_bytes())
+    written.table(ORDERS, commits=40)
+    written.put(log(f"{39:020d}.crc"), crc_bytes())
 
     observe_guarded()
 
@@ -225,8 +179,8 @@ def test_a_checksum_spares_the_commits_below_it(written, guard, observe_guarded)
 
 def test_a_huge_commit_is_read_to_a_limit_and_its_counts_stay_unknown(written, observe, monkeypatch):
     monkeypatch.setattr(logfiles, "MOST_COMMIT_BYTES", 2_000)
-    written.table("sales/orders", commits=1)
-    written.commit("sales/orders", 1, commit_bytes(commit_info("WRITE"), *(add(f"{n}.parquet") for n in range(100))))
+    written.table(ORDERS, commits=1)
+    written.commit(ORDERS, 1, commit_bytes(commit_info("WRITE"), *(add(f"{n}.parquet") for n in range(100))))
 
     observe()
 
@@ -236,60 +190,17 @@ def test_a_huge_commit_is_read_to_a_limit_and_its_counts_stay_unknown(written, o
     assert any("Only the first" in problem["reason"] for problem in the_table().problems)
 
 
-def test_a_table_that_appears_during_the_pass_is_found_by_the_next(written, guard, observe_guarded):
-    written.table("sales/orders")
-
-    def appear(call):
-        if call.operation == "GetObject":
-            guard.before = lambda call: None
-            written.table("sales/clicks", log_store=True)
-
-    guard.before = appear
-
-    observe_guarded()
-    observe_guarded()
-
-    assert sorted(DeltaTable.objects.values_list("name", "mechanism", "state")) == [
-        ("sales.clicks", "log_store", "healthy"),
-        ("sales.orders", "single_driver", "healthy"),
-    ]
-
-
 def test_a_commit_made_between_the_scan_and_the_listing_is_no_foreign_one(written, guard, observe_guarded):
-    written.table("sales/orders", commits=3, log_store=True)
+    written.table(ORDERS, commits=3, log_store=True)
 
     def commit(call):
         if call.operation == "ListObjectsV2" and "_delta_log" in call.target:
             guard.before = lambda call: None
-            written.entry("sales/orders", 3)
-            written.commit("sales/orders", 3)
+            written.entry(ORDERS, 3)
+            written.commit(ORDERS, 3)
 
     guard.before = commit
 
     observe_guarded()
 
     assert (the_table().published_version, the_table().state) == (3, "healthy")
-
-
-@pytest.mark.slow
-def test_a_log_of_more_than_a_page_is_read_whole(written, observe):
-    written.table("sales/orders", commits=2)
-    for number in range(1_001):
-        written.put(log("sales/orders", f".tmp/{1:020d}.json.{number:08d}"), b"x")
-
-    observe()
-
-    assert (the_table().log_files, the_table().published_version) == (1_003, 1)
-
-
-def test_a_quiet_table_whose_entries_have_expired_stays_a_log_store_table(written, observe):
-    written.table("sales/orders", commits=3, log_store=True)
-    observe()
-    for version in range(3):
-        key = {"tablePath": {"S": written.uri("sales/orders")}, "fileName": {"S": f"{version:020d}.json"}}
-        written.dynamodb.delete_item(TableName=written.log_store, Key=key)
-
-    observe(in_full=True)
-
-    table = the_table()
-    assert (table.mechanism, table.store.name) == ("log_store", written.log_store)

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from coordinator.alerting import setting_problems
-from coordinator.models import Bucket, CommitStore, DeltaTable, Entry
+from coordinator.models import Bucket, DeltaTable, Entry
 from coordinator.observation.bucket_contents import tables_in
 from coordinator.observation.settings_of_aws import SETTINGS_EVERY, judge_by_clock
 from dashboard.alerts.evaluation import evaluate
@@ -69,42 +69,18 @@ def waiting(written, observe):
     return at + 4 * DAY
 
 
-def test_the_verdict_follows_the_clock_without_a_request_to_aws(waiting, lake):
+def test_the_verdict_follows_the_clock_without_a_request_to_aws_and_only_where_it_changes(waiting, lake):
     asked = lake.requests.total
     states = []
     for now in (timezone.now() + timedelta(minutes=2), waiting - 2 * DAY, waiting - DAY, waiting):
-        judge_by_clock(now)
+        judged = judge_by_clock(now)
         bucket = Bucket.objects.get()
-        states.append(bucket.state)
+        states.append((judged, bucket.state))
         assert f"{waiting:%d %b %Y} 00:00 UTC" in bucket.summary
 
-    assert states == ["attention", "attention", "unsafe", "unsafe"]
+    assert states[:3] == [(1, "attention"), (0, "attention"), (1, "unsafe")]
+    assert states[3][1] == "unsafe"
     assert lake.requests.total == asked
-
-
-def test_a_staged_commit_under_a_rule_has_a_deadline_too(written, connection, observe):
-    coordinator = written.coordinator()
-    CommitStore.objects.create(connection=connection, name=coordinator, kind="commit_coordinator")
-    written.coordinated("sales/orders", coordinator, commits=3, unbackfilled=[3])
-    rule = {"ID": "staged", "Status": "Enabled", "Filter": {"Prefix": "sales/orders/_delta_log/_staged_commits/"}}
-    rules = {"Rules": [{**rule, "Expiration": {"Days": 3}}]}
-    written.s3.put_bucket_lifecycle_configuration(Bucket=written.bucket, LifecycleConfiguration=rules)
-    observe()
-
-    judge_by_clock(timezone.now() + timedelta(minutes=2))
-
-    bucket = Bucket.objects.get()
-    assert bucket.state == "attention"
-    assert bucket.summary.startswith(
-        "Rule staged will delete the only copy of an unpublished commit of sales/orders at "
-    )
-
-
-def test_what_the_clock_does_not_change_is_not_judged_again(waiting):
-    judge_by_clock(timezone.now() + timedelta(minutes=2))
-
-    assert judge_by_clock(waiting - 2 * DAY) == 0
-    assert judge_by_clock(waiting - DAY) == 1
 
 
 def test_a_pass_judges_by_the_clock_even_where_settings_are_not_due(waiting, observe, monkeypatch, lake):
@@ -128,17 +104,6 @@ def test_an_alert_names_the_date_and_grows_worse_a_day_before(waiting):
     alert.refresh_from_db()
     assert (alert.severity, alert.resolved_at) == ("critical", None)
     assert f"at {waiting:%d %b %Y} 00:00 UTC" in alert.headline
-
-
-def test_a_commit_that_is_published_ends_the_alert(waiting, written, observe):
-    evaluate(waiting - 3 * DAY)
-    written.commit("sales/orders", 3)
-    written.entry("sales/orders", 3)
-
-    observe()
-
-    assert hazards(waiting - 3 * DAY) == []
-    assert Bucket.objects.get().state == "healthy"
 
 
 def test_a_refusal_to_read_the_rules_ends_no_alert(waiting, guard, observe_guarded):
@@ -174,17 +139,6 @@ def test_a_table_that_cannot_be_read_any_more_leaves_its_bucket_open_in_the_same
     assert "is not known of 1 table" in Bucket.objects.get().summary
 
 
-def test_a_refusal_to_list_archive_tiers_is_no_green_bucket(written, guard, observe_guarded):
-    written.table("sales/orders")
-    guard.deny("ListBucketIntelligentTieringConfigurations")
-
-    observe_guarded()
-
-    bucket = Bucket.objects.get()
-    assert bucket.state == "not_checked"
-    assert "s3:GetIntelligentTieringConfiguration is missing" in bucket.summary
-
-
 TIERS = b"""<ListBucketIntelligentTieringConfigurationsOutput><IsTruncated>false</IsTruncated>
 <IntelligentTieringConfiguration><Id>cold</Id><Filter><Prefix>sales/orders/_delta_log/</Prefix></Filter>
 <Status>Enabled</Status><Tiering><AccessTier>ARCHIVE_ACCESS</AccessTier><Days>90</Days></Tiering>
@@ -192,9 +146,7 @@ TIERS = b"""<ListBucketIntelligentTieringConfigurationsOutput><IsTruncated>false
 
 
 @pytest.mark.parametrize(("storage_class", "state"), [("INTELLIGENT_TIERING", "attention"), ("STANDARD", "healthy")])
-def test_the_classes_of_a_real_listing_decide_what_an_archive_tier_takes(
-    written, observe, monkeypatch, storage_class, state
-):
+def test_the_classes_of_a_real_listing_decide_what_a_tier_takes(written, observe, monkeypatch, storage_class, state):
     gate = Gate().install(monkeypatch)
     gate.answers["s3:ListBucketIntelligentTieringConfigurations"] = AwsResponse(200, {}, TIERS)
     written.table("sales/orders", commits=2)
@@ -271,8 +223,9 @@ def test_only_entries_whose_file_may_be_the_only_copy_count():
     make_pending(table, 45, code="unknown", published=None)
     make_pending(table, 46, code="C11", file_present=False)
     make_finding(table, "C11", 46)
+    make_pending(table, 47, code="K3")
 
-    held = [(version, f".tmp/{version:020d}.json.7f3c9b52") for version in (42, 43, 45)]
+    held = [(version, f".tmp/{version:020d}.json.7f3c9b52") for version in (42, 43, 45, 47)]
     assert contents() == {"orders": (held, [46])}
 
 

@@ -8,19 +8,17 @@ from datetime import UTC, datetime, timedelta
 import boto3
 import pytest
 
-from changes.plan import ChangePlan, Refusal
+from changes.plan import ChangePlan
 from coordinator.models import CommitStore, DeltaTable, ProvenanceRow, Watch
 from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of
 from coordinator.observation.passes import observe_connection, survey_for_one_table, target_of
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import read_for_repair
-from coordinator.settings.requests import Sweep
-from coordinator.settings.sweep_plans import plan_sweep
 from dashboard.connections.models import Connection
 from lake.aws.access import Access, Lake, open_lake
 from lake.delta.facts import LockDomain
 from lake.delta.uri import TableUri
-from tests.builders.delta import UUID, add, commit_bytes, commit_info
+from tests.builders.delta import add, commit_bytes, commit_info
 from tests.builders.lake import NOW, make_connection, make_entry, make_store, make_table, store_facts
 from tests.builders.moto_lake import MotoLake
 from tests.coordinator.rescue import saved
@@ -73,36 +71,6 @@ def codes(table: DeltaTable) -> set[str]:
     return set(table.findings.filter(resolved_at=None).values_list("code", flat=True))
 
 
-@pytest.mark.slow
-def test_the_same_store_name_in_two_regions_is_two_stores(here, there):
-    here.written.table(ROOT, 3, log_store=True)
-    there.written.pending(ROOT, 3)
-    here.observe()
-    there.observe()
-
-    seen = [here.observe(), there.observe()]
-
-    assert [table.state for table in seen] == ["unsafe", "unsafe"]
-    assert all("two-log-stores" in codes(table) for table in seen)
-    store = here.written.log_store
-    assert seen[0].findings.get(code="two-log-stores").summary == (
-        "2 log stores accept commits of this table and do not exclude each other: "
-        f"{store} in us-east-1 up to 2 by Apache-Spark/4.2.0 Delta-Lake/4.4.0 and {store} in eu-west-1 up to 3, as "
-        "connection prod-eu read it."
-    )
-
-
-@pytest.mark.slow
-def test_each_connection_keeps_its_own_entries(here, there):
-    here.written.table(ROOT, 3, log_store=True)
-    there.written.pending(ROOT, 3)
-
-    entries = [list(region.observe().entries.values_list("version", flat=True)) for region in (here, there)]
-
-    assert entries == [[2, 1, 0], [3]]
-    assert [region.observe().published_version for region in (here, there)] == [2, 2]
-
-
 def test_an_entry_of_another_region_is_noticed_although_nothing_here_has_changed(here, there):
     here.written.table(ROOT, 3, log_store=True)
     here.observe()
@@ -126,16 +94,6 @@ def test_nothing_is_done_about_a_log_store_while_another_region_holds_entries(he
     assert here.observe().findings.get(code="C2", resolved_at=None).repairs == []
 
 
-def test_a_version_of_the_other_region_is_no_foreign_writers(here, there):
-    here.written.table(ROOT, 3)
-    here.written.entry(ROOT, 0)
-    here.written.entry(ROOT, 2)
-    there.written.entry(ROOT, 1)
-    there.observe()
-
-    assert "foreign-writer" not in codes(here.observe())
-
-
 def test_a_table_that_another_region_guards_is_not_called_safe_for_one_driver(here, there):
     here.written.table(ROOT, 3, log_store=True)
     here.observe()
@@ -145,72 +103,39 @@ def test_a_table_that_another_region_guards_is_not_called_safe_for_one_driver(he
     assert (table.mechanism, table.state, codes(table)) == ("single_driver", "not_checked", {"guarded-elsewhere"})
 
 
-def test_temp_files_of_a_table_that_another_region_guards_are_not_swept(here, there):
-    here.written.table(ROOT, 3, log_store=True)
-    here.written.put(f"{ROOT}/_delta_log/.tmp/{1:020d}.json.{UUID}", b"{}")
-    here.observe()
-    there.observe()
-    before = datetime.now(UTC) + timedelta(days=30)
-    change = Sweep(there.written.bucket, before.isoformat())
-
-    refused = plan_sweep(change, there.connection, there.lake, before + timedelta(days=2))
-
-    assert isinstance(refused, Refusal)
-    assert refused.why == "several-locks"
-
-
-def test_a_table_gone_from_the_other_region_holds_nothing(here, there):
-    here.written.table(ROOT, 3, log_store=True)
-    there.written.entry(ROOT, 1)
-    there.observe()
-    DeltaTable.objects.filter(connection=there.connection).update(gone_at=datetime.now(UTC))
-
-    assert "two-log-stores" not in codes(here.observe())
+OWN_ARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/delta_log"
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("other", "arn", "is_elsewhere"),
     [
-        ({"region": "us-east-1"}, "arn:aws:dynamodb:us-east-1:111122223333:table/delta_log", True),
-        ({"region": "us-east-1"}, "", True),
-        ({}, "arn:aws:dynamodb:eu-west-1:444455556666:table/delta_log", True),
-        ({}, "arn:aws:dynamodb:eu-west-1:111122223333:table/delta_log", False),
-        ({}, "", False),
-        ({"region": "cn-north-1"}, "arn:aws-cn:dynamodb:cn-north-1:111122223333:table/delta_log", False),
-        ({"endpoint_url": "http://127.0.0.1:1"}, "arn:aws:dynamodb:x:1:table/delta_log", False),
-        (
-            {"dynamodb_endpoint_url": "http://127.0.0.1:1"},
-            "arn:aws:dynamodb:eu-west-1:111122223333:table/delta_log",
-            True,
-        ),
-    ],
-    ids=[
-        "region",
-        "region by name",
-        "account",
-        "the same",
-        "the same by name",
-        "another AWS",
-        "another S3",
-        "DynamoDB",
+        pytest.param({"region": "us-east-1"}, OWN_ARN.replace("eu-west", "us-east"), True, id="region"),
+        pytest.param({"region": "us-east-1"}, "", True, id="region by name"),
+        pytest.param({}, OWN_ARN.replace("111122223333", "444455556666"), True, id="account"),
+        pytest.param({}, OWN_ARN, False, id="the same"),
+        pytest.param({}, "", False, id="the same by name"),
+        pytest.param({"region": "cn-north-1"}, "arn:aws-cn:dynamodb:cn-north-1:1:table/x", False, id="another AWS"),
+        pytest.param({"endpoint_url": "http://127.0.0.1:1"}, "arn:aws:dynamodb:x:1:table/x", False, id="another S3"),
+        pytest.param({"dynamodb_endpoint_url": "http://127.0.0.1:1"}, OWN_ARN, True, id="DynamoDB"),
     ],
 )
 def test_another_store_of_the_same_s3_is_elsewhere(other, arn, is_elsewhere):
     own = make_connection("own")
     make_table(connection=own, store=make_store(connection=own))
     connection = make_connection("other", **other)
+    store = make_store(connection=connection, facts=store_facts(arn=arn))
     table = make_table(connection=connection)
-    make_entry(table, 7, store=make_store(connection=connection, facts=store_facts(arn=arn)))
+    make_entry(table, 7, store=store)
+    make_entry(make_table("s3a://lake/gone", connection=connection, gone_at=NOW), 7, store=store)
 
     found = held_elsewhere(own)
 
-    assert bool(found) == is_elsewhere
     uri = TableUri.parse(table.uri)
     assert held_elsewhere_of(own, uri) == found.get((uri.bucket, uri.key), ())
-    if is_elsewhere:
-        [held] = found["lake", "sales/orders"]
-        assert (held.connection, held.domain, held.newest) == ("other", LockDomain("delta_log", table.uri), 7)
+    held = {place: [(one.connection, one.domain, one.newest) for one in all_of] for place, all_of in found.items()}
+    domain = LockDomain("delta_log", table.uri)
+    assert held == ({("lake", "sales/orders"): [("other", domain, 7)]} if is_elsewhere else {})
 
 
 @pytest.mark.django_db
@@ -229,33 +154,19 @@ def test_entries_elsewhere_are_as_old_as_the_last_look_at_their_table():
 
 
 HERE, THERE = "arn:aws:iam::111122223333:role/levee", "arn:aws:iam::444455556666:role/levee"
-DESCRIBED = store_facts(arn="arn:aws:dynamodb:eu-west-1:111122223333:table/delta_log")
+DESCRIBED = store_facts(arn=OWN_ARN)
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("own_role", "own_facts", "role", "is_elsewhere"),
     [
-        (HERE, {}, THERE, True),
-        (HERE, {}, HERE, False),
-        ("", {}, THERE, False),
-        (HERE, {}, "", False),
-        ("", {}, "", False),
-        ("", DESCRIBED, THERE, True),
-        ("", DESCRIBED, HERE, False),
-        (THERE, DESCRIBED, THERE, True),
-        ("levee", {}, "role", False),
-    ],
-    ids=[
-        "two accounts",
-        "one account",
-        "own account unknown",
-        "other account unknown",
-        "the same by name",
-        "another account than the one described",
-        "the account that was described",
-        "a description goes before a role",
-        "roles that name no account",
+        pytest.param(HERE, {}, THERE, True, id="two accounts"),
+        pytest.param(HERE, {}, HERE, False, id="one account"),
+        pytest.param("", {}, THERE, False, id="own account unknown"),
+        pytest.param("", DESCRIBED, THERE, True, id="another account than the one described"),
+        pytest.param(THERE, DESCRIBED, THERE, True, id="a description goes before a role"),
+        pytest.param("levee", {}, "role", False, id="roles that name no account"),
     ],
 )
 def test_a_store_that_could_not_be_described_is_told_by_the_account_of_its_role(
@@ -266,24 +177,6 @@ def test_a_store_that_could_not_be_described_is_told_by_the_account_of_its_role(
     make_entry(make_table(connection=other), 7, store=make_store(connection=other, facts={}))
 
     assert bool(held_elsewhere(own)) is is_elsewhere
-
-
-@pytest.mark.django_db
-def test_one_connection_alone_asks_one_question(django_assert_num_queries):
-    own = make_connection("own")
-    make_table(connection=own, store=make_store(connection=own))
-
-    with django_assert_num_queries(1):
-        assert held_elsewhere(own) == {}
-
-
-def test_a_copy_of_a_reading_keeps_what_lies_elsewhere(here, there):
-    here.written.table(ROOT, 3, log_store=True)
-    there.written.entry(ROOT, 1)
-    there.observe()
-    target = target_of(here.connection, TableUri.parse(here.written.uri(ROOT)))
-
-    assert replace(target).forgotten().elsewhere == target.elsewhere != ()
 
 
 def accepted_in_both_regions(here: Region, there: Region) -> None:
@@ -304,8 +197,7 @@ def temp(name: str) -> str:
 
 
 def expire(region: Region, version: int = 3) -> None:
-    key = {"tablePath": {"S": region.written.uri(ROOT)}, "fileName": {"S": f"{version:020d}.json"}}
-    region.written.dynamodb.delete_item(TableName=region.written.log_store, Key=key)
+    region.written.drop_entries(ROOT, version)
 
 
 def test_a_version_that_two_regions_gave_away_is_unsafe_in_both_after_ttl_has_taken_the_entries(here, there):
@@ -316,19 +208,11 @@ def test_a_version_that_two_regions_gave_away_is_unsafe_in_both_after_ttl_has_ta
 
     assert [table.state for table in seen] == ["unsafe"] * 3
     assert all("accepted-twice" in codes(table) for table in seen)
-
-
-@pytest.mark.slow
-def test_what_another_connection_saw_is_not_stored_as_seen_here(here, there):
-    accepted_in_both_regions(here, there)
-    seen = [region.observe() for region in (here, there, here)]
-
     rows = ProvenanceRow.objects.filter(version=3).select_related("identity").order_by("identity__region")
     assert [(row.identity.region, row.file_name, row.rivals) for row in rows] == [
         (OTHER_REGION, temp("there"), None),
         ("us-east-1", temp("here"), None),
     ]
-    assert len(seen) == 3
 
 
 def test_a_table_is_read_again_for_what_another_region_has_learned_since(here, there):

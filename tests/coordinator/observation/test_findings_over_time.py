@@ -41,16 +41,6 @@ def test_a_finding_that_comes_back_is_opened_anew(written, observe):
     assert rows[1] is None
 
 
-def test_a_failed_reading_resolves_nothing(written, guard, observe_guarded):
-    pending_table(written)
-    observe_guarded()
-    guard.deny("ListObjectsV2", "_delta_log")
-
-    observe_guarded(in_full=True)
-
-    assert the_finding().resolved_at is None
-
-
 def test_what_a_finding_says_is_brought_up_to_date(written, observe):
     pending_table(written)
     observe()
@@ -66,11 +56,8 @@ def test_a_table_that_has_gone_has_no_open_findings(written, observe):
     written.table("sales/orders", commits=1)
     written.pending("sales/orders", 1)
     observe()
-    for found in written.s3.list_objects_v2(Bucket=written.bucket)["Contents"]:
-        written.delete(found["Key"])
-    for item in written.dynamodb.scan(TableName=written.log_store)["Items"]:
-        key = {name: item[name] for name in ("tablePath", "fileName")}
-        written.dynamodb.delete_item(TableName=written.log_store, Key=key)
+    written.wipe("sales/orders")
+    written.drop_entries("sales/orders", 1)
 
     observe()
 

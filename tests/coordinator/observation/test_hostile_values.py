@@ -5,9 +5,9 @@ import json
 import pytest
 from django.db import DatabaseError
 
-from coordinator.models import Commit, CommitStore, DeltaTable, Entry, TableFinding, Watch
+from coordinator.models import Commit, CommitStore, DeltaTable, TableFinding, Watch
 from coordinator.observation import saving
-from tests.builders.delta import UUID, commit_bytes, commit_info, metadata, protocol, registration_item
+from tests.builders.delta import commit_bytes, commit_info, metadata, protocol, registration_item
 
 pytestmark = pytest.mark.postgres("JSON")
 
@@ -39,164 +39,100 @@ def check_neighbour() -> None:
     assert stored("sales.neighbour").entries.count() == 3
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "words",
-    [
-        info(operation=f"WR{NUL}ITE", engineInfo=f"Sp{NUL}ark"),
-        info(operation=LONG, engineInfo=LONG),
-        info(timestamp=2**80),
-        info(timestamp=-(2**63)),
-        info(inCommitTimestamp=2**62),
-        info(timestamp="yesterday"),
-    ],
-)
-def test_words_of_a_commit_are_stored_as_they_fit(written, observe, neighbour, words):
-    written.table("sales/hostile", commits=2)
-    written.commit("sales/hostile", 2, commit_bytes(words))
-
-    assert observe().tables_failed == 0
-
-    assert len(Commit.objects.get(table__name="sales.hostile", version=2).operation) <= 64
-    check_neighbour()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "actions",
-    [
-        (metadata(properties={f"a{NUL}b": f"c{NUL}d", LONG: LONG}), protocol()),
-        (metadata(), protocol(2**62, 2**62)),
-        (metadata(), protocol(-7, -7)),
-        (state(id=LONG, name=NUL + LONG), protocol()),
-        (state(partitionColumns=[NUL, LONG]), protocol(3, 7, readerFeatures=[NUL], writerFeatures=[LONG])),
-    ],
-)
-def test_protocol_and_properties_are_stored_as_they_fit(written, observe, neighbour, actions):
-    written.commit("sales/hostile", 0, commit_bytes(commit_info(), *actions))
-
-    assert observe().tables_failed == 0
-
-    assert stored("sales.hostile").published_version == 0
-    check_neighbour()
+WORDS = [
+    info(operation=f"WR{NUL}ITE", engineInfo=f"Sp{NUL}ark"),
+    info(operation=LONG, engineInfo=LONG),
+    info(timestamp=2**80),
+    info(timestamp=-(2**63)),
+    info(inCommitTimestamp=2**62),
+    info(timestamp="yesterday"),
+]
+ACTIONS = [
+    (metadata(properties={f"a{NUL}b": f"c{NUL}d", LONG: LONG}), protocol()),
+    (metadata(), protocol(2**62, 2**62)),
+    (metadata(), protocol(-7, -7)),
+    (state(id=LONG, name=NUL + LONG), protocol()),
+    (state(partitionColumns=[NUL, LONG]), protocol(3, 7, readerFeatures=[NUL], writerFeatures=[LONG])),
+]
+ENTRIES = [
+    {"tempPath": {"S": f".tmp/{NUL}"}},
+    {"tempPath": {"S": ".tmp/" + LONG}},
+    {"expireTime": {"N": str(10**30)}},
+    {"expireTime": {"N": "-1"}},
+    {"commitTime": {"N": str(2**63)}},
+    {"complete": {"S": NUL}},
+    {"complete": {"S": f"tr{NUL}ue"}},
+    {"fileName": {"S": f"{2**63 - 1:020d}.json"}},
+    {"fileName": {"S": f"{10**20 - 1}.json"}},
+    {"fileName": {"S": f"zz{NUL}"}},
+]
+REGISTRATIONS = [
+    {"tableId": {"S": f"i{NUL}d"}},
+    {"tableId": {"S": "i" * 2_000}},
+    {"tableVersion": {"N": str(2**63 - 1)}},
+    {"tableVersion": {"N": "1e5"}},
+    {"tableTimestamp": {"N": str(2**63 - 1)}},
+    {"commits": {"L": [{"S": NUL}]}},
+    {"schemaVersion": {"S": NUL}},
+]
+NAMES = ("%00.json", "\u202e.json", "99999999999999999999.json", f"{2**63 - 1:020d}.json", ".tmp/\x01")
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"tempPath": {"S": f".tmp/{NUL}"}},
-        {"tempPath": {"S": ".tmp/" + LONG}},
-        {"expireTime": {"N": str(10**30)}},
-        {"expireTime": {"N": "-1"}},
-        {"commitTime": {"N": str(2**63)}},
-        {"complete": {"S": NUL}},
-        {"fileName": {"S": f"{2**63 - 1:020d}.json"}},
-        {"fileName": {"S": f"{10**20 - 1}.json"}},
-        {"fileName": {"S": f"zz{NUL}"}},
-    ],
-)
-def test_an_entry_is_stored_as_it_fits(written, observe, neighbour, changes):
-    written.table("sales/hostile", log_store=True)
-    written.entry("sales/hostile", 2, **changes)
-
-    assert observe().tables_failed == 0
-
-    assert stored("sales.hostile").published_version == 2
-    check_neighbour()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"tableId": {"S": f"i{NUL}d"}},
-        {"tableId": {"S": "i" * 2_000}},
-        {"tableVersion": {"N": str(2**63 - 1)}},
-        {"tableVersion": {"N": "1e5"}},
-        {"tableTimestamp": {"N": str(2**63 - 1)}},
-        {"commits": {"L": [{"S": NUL}]}},
-        {"schemaVersion": {"S": NUL}},
-    ],
-)
-def test_a_registration_is_stored_as_it_fits(written, observe, connection, neighbour, changes):
+def test_whatever_log_and_items_say_is_stored_as_it_fits(written, observe, connection, neighbour):
     coordinator = written.coordinator()
     CommitStore.objects.create(connection=connection, name=coordinator, kind="commit_coordinator")
-    root = written.table("sales/hostile")
-    item = registration_item(2, (2,), path={"S": root}, **changes)
-    written.dynamodb.put_item(TableName=coordinator, Item=item)
+    for number, words in enumerate(WORDS):
+        written.table(f"words/{number}", commits=2)
+        written.commit(f"words/{number}", 2, commit_bytes(words))
+    for number, actions in enumerate(ACTIONS):
+        written.commit(f"actions/{number}", 0, commit_bytes(commit_info(), *actions))
+    for number, changes in enumerate(ENTRIES):
+        written.table(f"entries/{number}", log_store=True)
+        written.entry(f"entries/{number}", 2, **changes)
+    for number, changes in enumerate(REGISTRATIONS):
+        item = registration_item(2, (2,), path={"S": written.table(f"items/{number}")}, tableId={"S": str(number)})
+        written.dynamodb.put_item(TableName=coordinator, Item=item | changes)
+    written.table("names/0")
+    for name in NAMES:
+        written.put(f"names/0/_delta_log/{name}", b"{}")
 
-    assert observe().tables_failed == 0
+    result = observe(in_full=True)
 
-    assert len(stored("sales.hostile").registrations) == 1
+    assert (result.tables_failed, result.problems) == (0, ())
+    found = dict(DeltaTable.objects.values_list("name", "published_version"))
+    assert len(found) == 1 + len(WORDS) + len(ACTIONS) + len(ENTRIES) + len(REGISTRATIONS) + 1
+    assert all(found[f"entries.{number}"] == 2 for number in range(len(ENTRIES)))
+    assert all(found[f"actions.{number}"] == 0 for number in range(len(ACTIONS)))
+    assert all(len(one.registrations) == 1 for one in DeltaTable.objects.filter(prefix__startswith="items/"))
+    assert all(len(operation) <= 64 for operation in Commit.objects.values_list("operation", flat=True))
+    assert NUL not in json.dumps(list(TableFinding.objects.values_list("evidence", "summary")))
     check_neighbour()
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        f"s3a://lake/a{NUL}b",
-        "s3a://" + "b" * 200 + "/t",
-        "s3a://lake/" + "k" * 1_500,
-        "file:///etc/passwd",
-        "s3a://",
-        "not a path at all",
-        NUL,
-    ],
-)
-def test_a_path_that_is_no_place_is_said_and_makes_no_row(written, observe, neighbour, path):
-    written.dynamodb.put_item(
-        TableName=written.log_store, Item={"tablePath": {"S": path}, "fileName": {"S": f"{0:020d}.json"}}
-    )
+PATHS = [
+    f"s3a://lake/a{NUL}b",
+    "s3a://" + "b" * 200 + "/t",
+    "s3a://lake/" + "k" * 1_500,
+    "file:///etc/passwd",
+    "s3a://",
+    "not a path at all",
+    NUL,
+]
+
+
+def test_a_path_that_is_no_place_is_said_in_few_sentences_and_makes_no_row(written, observe, neighbour):
+    for number, path in enumerate([*PATHS, *(f"hdfs://{number}" for number in range(20))], start=1):
+        item = {"tablePath": {"S": path}, "fileName": {"S": f"{0:020d}.json"}}
+        written.dynamodb.put_item(TableName=written.log_store, Item=item)
+        if number == len(PATHS):
+            assert len(observe().problems) == len(PATHS)
 
     result = observe()
 
-    assert any(written.log_store in problem for problem in result.problems)
+    assert all(written.log_store in problem for problem in result.problems)
+    assert len(result.problems) == 21
     assert DeltaTable.objects.count() == 1
     check_neighbour()
-
-
-def test_thousands_of_paths_that_are_no_places_are_said_in_few_sentences(written, observe):
-    for number in range(60):
-        written.dynamodb.put_item(
-            TableName=written.log_store, Item={"tablePath": {"S": f"hdfs://{number}"}, "fileName": {"S": "x"}}
-        )
-
-    assert len(observe().problems) == 21
-
-
-def test_names_in_the_log_that_no_protocol_has_are_taken_as_they_are(written, observe, neighbour):
-    written.table("sales/hostile")
-    for name in ("%00.json", "\u202e.json", "99999999999999999999.json", f"{2**63 - 1:020d}.json", ".tmp/\x01"):
-        written.put(f"sales/hostile/_delta_log/{name}", b"{}")
-
-    assert observe(in_full=True).tables_failed == 0
-    check_neighbour()
-
-
-def test_findings_keep_what_fits(written, observe):
-    written.table("sales/hostile", log_store=True)
-    written.entry("sales/hostile", 2, complete={"S": f"tr{NUL}ue"})
-
-    observe()
-
-    assert NUL not in json.dumps(list(TableFinding.objects.values_list("evidence", "summary")))
-
-
-def test_two_long_lock_domains_stay_two(written, observe):
-    root = written.uri("sales/orders")
-    written.table("sales/orders", commits=1)
-    for slashes in (1_200, 1_300):
-        item = {
-            "tablePath": {"S": root + "/" * slashes},
-            "fileName": {"S": f"{0:020d}.json"},
-            "tempPath": {"S": f".tmp/{0:020d}.json.{UUID}"},
-            "complete": {"S": "true"},
-        }
-        written.dynamodb.put_item(TableName=written.log_store, Item=item)
-
-    assert observe().tables_failed == 0
-
-    assert Entry.objects.values("lock_domain").distinct().count() == 2
 
 
 def test_a_table_that_cannot_be_stored_keeps_its_rows_and_says_so(written, observe, monkeypatch):

@@ -6,21 +6,12 @@ from coordinator.models import CommitStore, DeltaTable, Entry
 from coordinator.observation.passes import observe_one_table
 from lake.delta.facts import LockDomain
 from lake.delta.uri import TableUri
-from tests.builders.delta import UUID, log_store_item, registration_item
+from tests.builders.delta import UUID, registration_item
 from tests.builders.moto_lake import commit_body
+from tests.coordinator.observation.accepted_and_lost import ORDERS, open_codes, the_table
 
-ROOT = "sales/orders"
 LARGE = 10_000_000
-OTHER_UUID = "0a4d2c7e-5b1f-4f7e-8f5c-2b9d1e3a6c55"
 DELTA_RS = {"S": f"_commit_{UUID}.json.tmp"}
-
-
-def the_table() -> DeltaTable:
-    return DeltaTable.objects.get()
-
-
-def codes(table: DeltaTable) -> set[str]:
-    return set(table.findings.filter(resolved_at=None).values_list("code", flat=True))
 
 
 @pytest.fixture
@@ -37,84 +28,37 @@ def stored() -> list[tuple[int, str, str]]:
 
 
 def test_entries_of_one_path_in_two_stores_are_unsafe_and_both_kept(written, observe, second):
-    written.table(ROOT, 3, log_store=True)
-    written.pending(ROOT, 3, store=second)
+    written.table(ORDERS, 3, log_store=True)
+    written.pending(ORDERS, 3, store=second)
 
     observe()
 
     table = the_table()
     assert (table.state, table.accepted_version, table.published_version) == ("unsafe", 3, 2)
-    assert codes(table) == {"two-log-stores", "C2"}
+    assert open_codes() == {"two-log-stores", "C2"}
     assert stored() == [(version, written.log_store, "C5") for version in range(3)] + [(3, second, "C2")]
     assert {domain.store for domain in table.domains} == {written.log_store, second}
 
 
-def test_one_version_in_two_stores_is_two_rows_and_a_finding(written, observe, second):
-    written.table(ROOT, 3, log_store=True)
-    other = f".tmp/{2:020d}.json.{OTHER_UUID}"
-    written.entry(ROOT, 2, store=second, tempPath={"S": other})
-    written.put(f"{ROOT}/_delta_log/{other}", b'{"commitInfo":{"engineInfo":"Apache-Spark/4.0.0"}}\n')
-
-    observe()
-
-    table = the_table()
-    assert {"two-log-stores", "accepted-twice", "bytes-differ"} <= codes(table)
-    assert [(store, code) for version, store, code in stored() if version == 2] == [
-        (written.log_store, "C5"), (second, "C5")
-    ]  # fmt: skip
-    assert f"{second} up to 2 by Apache-Spark/4.0.0" in table.findings.get(code="two-log-stores").summary
-
-
 def test_an_old_version_in_a_second_store_is_noticed_although_nothing_else_has_changed(written, observe, second):
-    written.table(ROOT, 5, log_store=True)
+    written.table(ORDERS, 5, log_store=True)
     observe()
-    written.entry(ROOT, 1, store=second, tempPath={"S": f".tmp/{1:020d}.json.{OTHER_UUID}"})
+    written.entry(ORDERS, 1, store=second, tempPath={"S": f".tmp/{1:020d}.json.other"})
 
     observe()
 
     assert the_table().state == "unsafe"
 
 
-def test_a_restored_copy_of_the_log_store_is_attention_until_somebody_writes_to_it(written, observe, second):
-    written.table(ROOT, 3, log_store=True)
-    observe()
-    for item in written.dynamodb.scan(TableName=written.log_store)["Items"]:
-        written.dynamodb.put_item(TableName=second, Item=item)
-    observe()
-    states = [(the_table().state, "copied-log-store" in codes(the_table()))]
-    for version, store in ((3, written.log_store), (4, second)):
-        written.commit(ROOT, version)
-        written.entry(ROOT, version, store=store)
-        observe()
-        states.append((the_table().state, "copied-log-store" in codes(the_table())))
-
-    assert states == [("attention", True), ("attention", True), ("unsafe", False)]
-    assert "two-log-stores" in codes(the_table())
-
-
-@pytest.mark.slow
-def test_a_second_store_costs_one_request_more_at_each_look(written, observe, second, lake):
-    written.table(ROOT, 3, log_store=True)
-    written.entry(ROOT, 2, store=second)
-    observe()
-    CommitStore.objects.update(scanned_items=LARGE)
-    observe()
-    CommitStore.objects.update(scanned_items=LARGE)
-    before = lake.requests.by_operation.get("dynamodb:Query", 0)
-
-    assert observe().tables_changed == 0
-    assert lake.requests.by_operation.get("dynamodb:Query", 0) - before == 2
-
-
 @pytest.mark.slow
 def test_a_commit_in_either_of_two_large_stores_is_seen_at_the_next_look(written, observe, second):
-    written.table(ROOT, 3, log_store=True)
-    written.entry(ROOT, 2, store=second)
+    written.table(ORDERS, 3, log_store=True)
+    written.entry(ORDERS, 2, store=second)
     observe()
     for store in (second, written.log_store):
         CommitStore.objects.update(scanned_items=LARGE)
         newest = the_table().accepted_version + 1
-        written.entry(ROOT, newest, store=store, complete={"S": "false"})
+        written.entry(ORDERS, newest, store=store, complete={"S": "false"})
 
         observe()
 
@@ -122,8 +66,8 @@ def test_a_commit_in_either_of_two_large_stores_is_seen_at_the_next_look(written
 
 
 def test_a_table_is_not_judged_by_one_of_its_two_stores_alone(written, observe, observe_guarded, guard, second):
-    written.table(ROOT, 3, log_store=True)
-    written.entry(ROOT, 2, store=second, tempPath={"S": f".tmp/{2:020d}.json.{OTHER_UUID}"})
+    written.table(ORDERS, 3, log_store=True)
+    written.entry(ORDERS, 2, store=second, tempPath={"S": f".tmp/{2:020d}.json.other"})
     observe()
     guard.deny("Scan", second)
 
@@ -131,12 +75,12 @@ def test_a_table_is_not_judged_by_one_of_its_two_stores_alone(written, observe, 
 
     table = the_table()
     assert (table.state, table.error_code) == ("not_checked", "AccessDeniedException")
-    assert "two-log-stores" in codes(table)
+    assert "two-log-stores" in open_codes()
 
 
 def test_a_second_store_that_was_deleted_holds_nothing(written, observe, second):
-    written.table(ROOT, 3, log_store=True)
-    written.entry(ROOT, 2, store=second)
+    written.table(ORDERS, 3, log_store=True)
+    written.entry(ORDERS, 2, store=second)
     observe()
     written.dynamodb.delete_table(TableName=second)
 
@@ -146,12 +90,12 @@ def test_a_second_store_that_was_deleted_holds_nothing(written, observe, second)
 
 
 def test_an_entry_under_a_path_with_a_slash_is_found_for_a_table_looked_at_by_itself(written, connection, lake):
-    written.table(ROOT, 3)
-    written.entry(ROOT, 3, tablePath={"S": written.uri(f"{ROOT}/")}, complete={"S": "false"})
+    written.table(ORDERS, 3)
+    written.entry(ORDERS, 3, tablePath={"S": written.uri(f"{ORDERS}/")}, complete={"S": "false"})
 
-    observe_one_table(connection, lake, TableUri.parse(written.uri(ROOT)))
+    observe_one_table(connection, lake, TableUri.parse(written.uri(ORDERS)))
 
-    assert the_table().domains == (LockDomain(written.log_store, written.uri(f"{ROOT}/")),)
+    assert the_table().domains == (LockDomain(written.log_store, written.uri(f"{ORDERS}/")),)
 
 
 def test_a_url_of_delta_rs_is_no_table_of_its_own(written, observe):
@@ -163,17 +107,6 @@ def test_a_url_of_delta_rs_is_no_table_of_its_own(written, observe):
 
     table = the_table()
     assert (table.uri, table.mechanism, table.state) == (written.uri("my table"), "log_store", "healthy")
-
-
-def test_spark_and_delta_rs_at_an_escaped_path_are_two_locks_of_one_table(written, observe):
-    written.table("my table", 3, log_store=True)
-    written.entry("my%20table", 2, tempPath=DELTA_RS)
-
-    observe()
-
-    table = the_table()
-    assert (table.state, codes(table)) == ("unsafe", {"two-lock-domains", "accepted-twice"})
-    assert [domain.path for domain in table.domains] == [written.uri("my table"), written.uri("my%20table")]
 
 
 def test_one_text_is_two_tables_where_two_writers_mean_two(written, observe):
@@ -216,38 +149,15 @@ def coordinators(written, connection) -> list[str]:
 
 def test_two_coordinators_of_one_path_are_unsafe_and_both_kept(written, observe, coordinators):
     one, other = coordinators
-    written.coordinated(ROOT, one, 3)
-    staged = registration_item(3, (3,), tableId={"S": UUID}, path={"S": written.uri(ROOT)})
+    written.coordinated(ORDERS, one, 3)
+    staged = registration_item(3, (3,), tableId={"S": UUID}, path={"S": written.uri(ORDERS)})
     written.dynamodb.put_item(TableName=other, Item=staged)
-    written.put(f"{ROOT}/_delta_log/_staged_commits/{3:020d}.{UUID}.json", commit_body(3))
+    written.put(f"{ORDERS}/_delta_log/_staged_commits/{3:020d}.{UUID}.json", commit_body(3))
 
     observe()
 
     table = the_table()
     assert (table.state, table.accepted_version) == ("unsafe", 3)
-    assert "two-coordinators" in codes(table)
+    assert "two-coordinators" in open_codes()
     assert {item["store"] for item in table.registrations} == {one, other}
     assert stored() == [(3, other, "K3")]
-
-
-def test_a_copy_of_the_registration_in_another_store_does_not_stand_in_for_it(written, observe, coordinators):
-    one, other = coordinators
-    written.coordinated(ROOT, one, 3)
-    [item] = written.dynamodb.scan(TableName=one)["Items"]
-    written.dynamodb.put_item(TableName=other, Item=item)
-    written.dynamodb.delete_item(TableName=one, Key={"tableId": item["tableId"]})
-
-    observe()
-
-    assert "K8" in codes(the_table())
-
-
-def test_an_item_of_another_table_at_an_escaped_path_stays_out_of_a_fresh_read(written, observe):
-    written.table("my table", 2)
-    written.entry("my%20table", 0, tempPath=DELTA_RS)
-    item = log_store_item(1, written.uri("my%20table"), complete={"S": "false"})
-    written.dynamodb.put_item(TableName=written.log_store, Item=item)
-
-    observe()
-
-    assert DeltaTable.objects.get(prefix="my table").entries.count() == 1

@@ -3,7 +3,6 @@
 import pytest
 
 from coordinator.models import TableFinding
-from coordinator.repairs.guides import guide_of
 from lake.aws.object_versions import MOST
 from tests.builders.delta import commit_bytes, commit_info
 from tests.builders.guard import REQUEST_ID
@@ -62,18 +61,6 @@ def test_a_file_that_came_later_is_never_taken_for_the_one_that_was_seen(version
     assert (newest["size"], newest["seen"], first["seen"]) == (len(OTHER), False, True)
 
 
-def test_a_file_that_nobody_saw_is_only_looked_at(versioned, observe):
-    versioned.table(ORDERS, log_store=True)
-    lose(versioned)
-
-    observe()
-
-    step = next(one for one in guide_of(TableFinding.objects.get(code="C7")).steps if one.commands)
-    assert step.title.startswith("Look at the older version")
-    assert "Levee never saw this very file" in step.says
-    assert "put-object" not in step.commands
-
-
 def test_where_nothing_is_kept_that_is_said(written, observe):
     written.table(ORDERS, log_store=True)
     observe()
@@ -96,9 +83,6 @@ def test_a_refusal_is_kept_with_the_permission_and_hides_no_verdict(versioned, o
     assert state() == "blocked"
     assert "s3:ListBucketVersions is missing" in looks()[published(2)]["reason"]
     assert REQUEST_ID not in looks()[published(2)]["reason"]
-    step = guide_of(TableFinding.objects.get(code="C7")).steps[1]
-    assert step.title.startswith("Look for an older version")
-    assert "list-object-versions" in step.commands
 
 
 def test_a_look_that_finds_the_same_changes_no_row(versioned, observe):

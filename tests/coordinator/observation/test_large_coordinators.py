@@ -4,7 +4,7 @@ import pytest
 
 from coordinator.models import CommitStore, DeltaTable, TableFinding
 from tests.builders.delta import EPOCH_MS, add, commit_bytes, commit_info, registration_item
-from tests.coordinator.observation.accepted_and_lost import ORDERS, coordinated, criticals, drop, file, staged, state
+from tests.coordinator.observation.accepted_and_lost import ORDERS, coordinated, criticals, file, staged, state
 
 pytestmark = pytest.mark.django_db
 
@@ -51,18 +51,6 @@ def test_two_coordinators_stay_found_in_a_pass_without_a_scan(written, observe, 
     assert (criticals(), state()) == (SPLIT, "unsafe")
 
 
-@pytest.mark.slow
-def test_two_coordinators_stay_found_when_the_table_goes_on_without_a_scan(written, observe, second):
-    observe()
-    grow()
-    written.commit(ORDERS, 6)
-
-    observe()
-
-    assert ("two-coordinators", None) in criticals()
-    assert len(DeltaTable.objects.get().registrations) == 2
-
-
 def test_an_unchanged_table_costs_one_request_more_for_each_registration_that_it_does_not_name(
     written, observe, second, lake
 ):
@@ -78,18 +66,6 @@ def test_an_unchanged_table_costs_one_request_more_for_each_registration_that_it
     assert {name: many for name, many in asked.items() if "Item" in name or "Scan" in name or "Query" in name} == {
         "dynamodb:GetItem": 2
     }
-
-
-@pytest.mark.slow
-def test_a_second_registration_that_is_removed_is_seen_to_be_gone_without_a_scan(written, observe, second):
-    observe()
-    grow()
-    remove(written, second)
-
-    observe()
-
-    assert (criticals(), state()) == ([], "healthy")
-    assert len(DeltaTable.objects.get().registrations) == 1
 
 
 def test_a_second_coordinator_that_was_deleted_holds_no_registration(written, observe, second):
@@ -220,14 +196,3 @@ def test_a_pending_commit_is_undecided_once_its_store_is_declared_as_another_kin
         observe(in_full=in_full)
         assert criticals() == []
         assert state() == "not_checked"
-
-
-def test_a_pending_commit_that_went_with_its_entry_is_lost_in_a_store_of_its_kind(written, observe):
-    written.table(ORDERS, commits=3, log_store=True)
-    written.pending(ORDERS, 3)
-    observe()
-    drop(written, 3)
-
-    observe(in_full=True)
-
-    assert criticals() == [("vanished", 3)]

@@ -20,20 +20,6 @@ def put_items(written, root: str, versions: range) -> None:
         )
 
 
-@pytest.mark.slow
-def test_a_log_far_longer_than_what_is_kept_of_its_entries_is_told_whole(written, observe, monkeypatch):
-    monkeypatch.setattr(surveys, "NEWEST_KEPT", 50)
-    written.table("sales/orders", commits=300)
-    put_items(written, "sales/orders", range(300))
-
-    observe()
-
-    table = DeltaTable.objects.get()
-    assert (table.published_version, table.oldest_version, table.state) == (299, 0, "healthy")
-    assert Commit.objects.count() == 300
-    assert Entry.objects.count() == 50
-
-
 def test_entries_older_than_what_is_kept_are_removed_and_incomplete_ones_stay(written, observe, monkeypatch):
     monkeypatch.setattr(surveys, "NEWEST_KEPT", 50)
     written.table("sales/orders", commits=60)
@@ -99,20 +85,6 @@ def test_queries_of_an_unchanged_pass_do_not_grow_with_the_tables(connection, ma
         counts.append(len(queries))
 
     assert counts[1] - counts[0] <= 5
-
-
-@pytest.mark.slow
-def test_queries_of_a_chunk_do_not_grow_with_its_findings(written, observe):
-    written.table("sales/orders", commits=3, log_store=True)
-    with CaptureQueriesContext(database) as few:
-        observe()
-    for version in range(3, 30):
-        written.pending("sales/orders", version)
-
-    with CaptureQueriesContext(database) as many:
-        observe()
-
-    assert len(many) - len(few) < 10
 
 
 def test_a_look_at_one_table_scans_no_log_store(written, guard, connection, guarded):

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from coordinator.models import Bucket, CommitStore, DeltaTable
+from coordinator.models import Bucket, DeltaTable
 from coordinator.observation.settings_of_aws import judge_bucket_again
-from tests.builders.delta import UUID, add, commit_bytes, commit_info
+from tests.builders.delta import add, commit_bytes, commit_info, first_commit_bytes
+from tests.coordinator.observation.accepted_and_lost import ORDERS, file, in_a_day, log, temp
 
-ORDERS = "sales/orders"
-LOG = f"{ORDERS}/_delta_log/"
-TMP = {"ID": "tmp", "Status": "Enabled", "Filter": {"Prefix": f"{LOG}.tmp"}, "Expiration": {"Days": 3}}
+TMP = {"ID": "tmp", "Status": "Enabled", "Filter": {"Prefix": log(".tmp")}, "Expiration": {"Days": 3}}
 OLD = {
     "ID": "old",
     "Status": "Enabled",
@@ -22,23 +21,9 @@ OLD = {
 }
 
 
-def body(version: int, more: str = "") -> bytes:
-    stamp = {"commitInfo": {**commit_info()["commitInfo"], "timestamp": int(time.time() * 1_000)}}
-    return commit_bytes(stamp, add(f"part-{version}{more}.parquet"))
-
-
-def temp(version: int) -> str:
-    return f"{LOG}.tmp/{version:020d}.json.{UUID}"
-
-
-def published(version: int) -> str:
-    return f"{LOG}{version:020d}.json"
-
-
-def commit_with_its_temp_file(written, version: int) -> None:
-    made = body(version)
-    written.commit(ORDERS, version, made)
-    written.put(temp(version), made)
+def replace(written, version: int) -> None:
+    info = commit_info(timestamp=int(time.time() * 1_000))
+    written.commit(ORDERS, version, commit_bytes(info, add("foreign.parquet")))
 
 
 @pytest.fixture
@@ -47,23 +32,18 @@ def orders(written, observe):
 
     def with_rule(rule: dict[str, Any]):
         written.s3.put_bucket_lifecycle_configuration(Bucket=written.bucket, LifecycleConfiguration={"Rules": [rule]})
-        written.table(ORDERS, 2)
-        for version in (2, 3):
-            commit_with_its_temp_file(written, version)
         for version in range(4):
-            written.entry(ORDERS, version, expireTime={"N": str(int(time.time()) + 86_400)})
+            info = commit_info(timestamp=int(time.time() * 1_000))
+            body = commit_bytes(info, add(f"{version}.parquet")) if version else first_commit_bytes()
+            written.commit(ORDERS, version, body)
+            written.put(temp(version), body)
+            written.entry(ORDERS, version, expireTime=in_a_day())
         observe()
-        expire(written)
+        written.drop_entries(ORDERS, *range(4))
         observe()
         return written
 
     return with_rule
-
-
-def expire(written) -> None:
-    for version in range(4):
-        key = {"tablePath": {"S": written.uri(ORDERS)}, "fileName": {"S": f"{version:020d}.json"}}
-        written.dynamodb.delete_item(TableName=written.log_store, Key=key)
 
 
 def in_three_days() -> tuple[str, str]:
@@ -74,34 +54,25 @@ def in_three_days() -> tuple[str, str]:
     return DeltaTable.objects.get().state, bucket.state
 
 
-def told_of_the_bucket() -> list[str]:
-    return [one["code"] for one in Bucket.objects.get().facts["findings"]]
+LOSSES = {
+    "vanished": (lambda written: written.delete(file(3)), "unsafe"),
+    "overwritten": (lambda written: replace(written, 3), "unsafe"),
+    "a gap": (lambda written: written.delete(file(2)), "blocked"),
+}
 
 
-def test_the_accepted_copy_of_a_replaced_file_has_a_deadline_after_its_entry_has_expired(orders, observe):
-    orders(TMP).commit(ORDERS, 3, body(3, "-foreign"))
+@pytest.mark.parametrize("loss", ["vanished", "overwritten"])
+def test_the_accepted_copy_of_a_lost_file_has_a_deadline_after_its_entry_has_expired(orders, observe, loss):
+    lose, state = LOSSES[loss]
+    lose(orders(TMP))
     observe()
 
-    assert in_three_days() == ("unsafe", "unsafe")
+    assert in_three_days() == (state, "unsafe")
 
 
-def test_the_survivor_of_a_vanished_version_has_a_deadline(orders, observe):
-    orders(TMP).delete(published(3))
-    observe()
-
-    assert in_three_days() == ("unsafe", "unsafe")
-
-
-@pytest.mark.parametrize(
-    ("lose", "state"),
-    [
-        (lambda written: written.delete(published(3)), "unsafe"),
-        (lambda written: written.commit(ORDERS, 3, body(3, "-foreign")), "unsafe"),
-        (lambda written: written.delete(published(2)), "blocked"),
-    ],
-    ids=["vanished", "overwritten", "a gap"],
-)
-def test_the_old_version_that_is_left_of_a_lost_file_has_a_deadline(orders, observe, lose, state):
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+def test_the_old_version_that_is_left_of_a_lost_file_has_a_deadline(orders, observe, loss):
+    lose, state = LOSSES[loss]
     written = orders(OLD)
     written.s3.put_bucket_versioning(Bucket=written.bucket, VersioningConfiguration={"Status": "Enabled"})
     for version in (2, 3):
@@ -110,20 +81,3 @@ def test_the_old_version_that_is_left_of_a_lost_file_has_a_deadline(orders, obse
     observe()
 
     assert in_three_days() == (state, "unsafe")
-
-
-def test_worse_trouble_does_not_hide_that_a_commit_may_wait(written, observe):
-    CommitStore.objects.all().delete()
-    written.s3.put_bucket_lifecycle_configuration(Bucket=written.bucket, LifecycleConfiguration={"Rules": [TMP]})
-    for version in range(4):
-        commit_with_its_temp_file(written, version)
-    written.put(temp(4), body(4))
-    observe()
-    assert in_three_days() == ("not_checked", "not_checked")
-    assert "waiting-not-known" in told_of_the_bucket()
-
-    written.delete(published(1))
-    observe()
-
-    assert in_three_days()[0] == "blocked"
-    assert "waiting-not-known" in told_of_the_bucket()

@@ -1,10 +1,5 @@
 """What passes keep of each version: first seen, added to, never replaced, and let go with the log."""
 
-import time
-
-import pytest
-from django.db import IntegrityError
-
 from coordinator.models import DeltaTable, ProvenanceRow, StoreIdentity, TableFinding
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.observation.saving import save_readings
@@ -16,29 +11,16 @@ from tests.builders.delta import (
     commit_bytes,
     commit_info,
     first_commit_bytes,
-    metadata,
-    protocol,
 )
-
-ORDERS = "sales/orders"
+from tests.coordinator.observation.accepted_and_lost import ORDERS, file, in_a_day, log, state, temp
 
 
 def seen(version: int) -> ProvenanceRow:
     return ProvenanceRow.objects.select_related("identity").get(version=version)
 
 
-def log(name: str) -> str:
-    return f"{ORDERS}/_delta_log/{name}"
-
-
 def stored(written, version: int) -> dict[str, object]:
-    return written.s3.head_object(Bucket=written.bucket, Key=log(f"{version:020d}.json"))
-
-
-def drop_entries(written, *versions: int) -> None:
-    for version in versions:
-        key = {"tablePath": {"S": written.uri(ORDERS)}, "fileName": {"S": f"{version:020d}.json"}}
-        written.dynamodb.delete_item(TableName=written.log_store, Key=key)
+    return written.s3.head_object(Bucket=written.bucket, Key=file(version))
 
 
 def test_every_version_is_kept_with_its_file_and_its_acceptance(written, observe):
@@ -61,7 +43,7 @@ def test_what_was_seen_first_stays_through_later_passes(written, observe):
     written.table(ORDERS, commits=3, log_store=True)
     observe()
     before = list(ProvenanceRow.objects.order_by("version").values())
-    drop_entries(written, 0, 1, 2)
+    written.drop_entries(ORDERS, 0, 1, 2)
     written.commit(ORDERS, 1, commit_bytes(commit_info("MERGE")))
 
     observe(in_full=True)
@@ -117,25 +99,13 @@ def test_a_look_that_finds_nothing_new_is_dated_by_its_beginning(written, guard,
     assert seen(3).absent_at.timestamp() <= stored(written, 3)["LastModified"].timestamp() + 1
 
 
-def test_log_clean_up_lets_go_of_what_it_takes(written, observe):
-    written.table(ORDERS, commits=30)
-    observe()
-    written.put(log(f"{20:020d}.checkpoint.parquet"), checkpoint_bytes())
-    for version in range(20):
-        written.delete(log(f"{version:020d}.json"))
-
-    observe(in_full=True)
-
-    assert sorted(ProvenanceRow.objects.values_list("version", flat=True)) == list(range(20, 30))
-
-
 def test_clean_up_keeps_what_an_item_still_names(written, observe):
     written.table(ORDERS, commits=6, log_store=True)
     observe()
-    drop_entries(written, 0, 1, 3)
+    written.drop_entries(ORDERS, 0, 1, 3)
     written.put(log(f"{5:020d}.checkpoint.parquet"), checkpoint_bytes())
     for version in range(5):
-        written.delete(log(f"{version:020d}.json"))
+        written.delete(file(version))
 
     observe(in_full=True)
 
@@ -146,7 +116,7 @@ def test_versions_that_vanish_without_a_checkpoint_are_kept(written, observe):
     written.table(ORDERS, commits=6)
     observe()
     for version in (0, 1, 4, 5):
-        written.delete(log(f"{version:020d}.json"))
+        written.delete(file(version))
 
     observe(in_full=True)
 
@@ -156,9 +126,8 @@ def test_versions_that_vanish_without_a_checkpoint_are_kept(written, observe):
 def test_a_table_made_again_takes_nothing_over(written, observe):
     written.table(ORDERS, commits=5, log_store=True)
     observe()
-    for found in written.s3.list_objects_v2(Bucket=written.bucket, Prefix=log(""))["Contents"]:
-        written.delete(found["Key"])
-    drop_entries(written, *range(5))
+    written.wipe(ORDERS)
+    written.drop_entries(ORDERS, *range(5))
     written.commit(ORDERS, 0, first_commit_bytes(table_id="another"))
     written.commit(ORDERS, 1, commit_bytes(commit_info("MERGE")))
 
@@ -169,22 +138,6 @@ def test_a_table_made_again_takes_nothing_over(written, observe):
         (1, None, None),
     ]
     assert not DeltaTable.objects.get().store_identities.exists()
-
-
-def test_a_table_made_again_after_one_whose_metadata_was_never_readable_takes_nothing_over(written, observe):
-    for version in range(3):
-        written.commit(ORDERS, version, commit_bytes(commit_info("MERGE")))
-    observe()
-    made = metadata("another")
-    made["metaData"]["createdTime"] = int(time.time() * 1_000) + 1
-    written.commit(ORDERS, 0, commit_bytes(commit_info("CREATE TABLE"), protocol(), made))
-    for version in (1, 2):
-        written.commit(ORDERS, version, commit_bytes(commit_info("DELETE")))
-
-    observe()
-    observe()
-
-    assert DeltaTable.objects.get().state == "healthy", DeltaTable.objects.get().summary
 
 
 def test_a_table_of_which_it_is_not_known_whether_it_is_the_same_keeps_what_was_seen(written, observe):
@@ -213,15 +166,6 @@ def test_a_coordinated_commit_is_kept_with_its_staged_file(written, observe, con
     assert waiting.accepted_size == len(commit_bytes(commit_info()))
 
 
-def test_each_version_has_one_row(written, observe):
-    written.table(ORDERS, commits=1)
-    observe()
-    table = DeltaTable.objects.get()
-
-    with pytest.raises(IntegrityError):
-        ProvenanceRow.objects.create(table=table, version=0)
-
-
 def test_two_first_readings_keep_what_the_first_one_saw(written, connection, lake):
     written.table(ORDERS, commits=3, log_store=True)
     target = target_of(connection, TableUri.parse(written.uri(ORDERS)))
@@ -235,17 +179,6 @@ def test_two_first_readings_keep_what_the_first_one_saw(written, connection, lak
     save_readings(connection, [second])
 
     assert list(ProvenanceRow.objects.order_by("version").values()) == before
-
-
-@pytest.mark.slow
-def test_versions_are_recalled_from_the_one_that_is_asked_for(written, observe, connection):
-    written.table(ORDERS, commits=4, log_store=True)
-    observe()
-    recalled = target_of(connection, TableUri.parse(written.uri(ORDERS))).recall(2)
-
-    assert recalled.keys() == {2, 3}
-    assert (recalled[2].store, recalled[2].lock_domain) == (written.log_store, written.uri(ORDERS))
-    assert recalled[2].copy_etag is None
 
 
 def test_what_was_seen_goes_with_its_table(written, observe, connection):
@@ -271,10 +204,6 @@ def told(code: str) -> list[TableFinding]:
     return list(TableFinding.objects.filter(code=code, resolved_at=None))
 
 
-def in_a_day() -> dict[str, str]:
-    return {"N": str(int(time.time()) + 86_400)}
-
-
 def test_an_acceptance_by_a_second_lock_is_kept_after_both_items_and_files_have_gone(written, observe):
     written.table(ORDERS, commits=3, log_store=True)
     other = f".tmp/{2:020d}.json.other"
@@ -283,7 +212,7 @@ def test_an_acceptance_by_a_second_lock_is_kept_after_both_items_and_files_have_
     written.entry(ORDERS, 2, expireTime=in_a_day())
     observe()
     before = told("accepted-twice")
-    drop_entries(written, 0, 1, 2)
+    written.drop_entries(ORDERS, 0, 1, 2)
     key = {"tablePath": {"S": f"s3://{written.bucket}/{ORDERS}"}, "fileName": {"S": f"{2:020d}.json"}}
     written.dynamodb.delete_item(TableName=written.log_store, Key=key)
     written.delete(log(other))
@@ -298,25 +227,24 @@ def test_an_acceptance_by_a_second_lock_is_kept_after_both_items_and_files_have_
         f"s3://{written.bucket}/{ORDERS}",
     }
     assert {one["file"]: one["is_published"] for one in found.evidence["accepted"]}[other] is False
-    assert DeltaTable.objects.get().state == "unsafe"
+    assert state() == "unsafe"
 
 
 def test_a_published_file_that_was_shown_to_be_wrong_is_known_to_be_after_item_and_temp_file_have_gone(
     written, observe
 ):
     written.table(ORDERS, commits=3, log_store=True)
-    temp = f".tmp/{2:020d}.json.{UUID}"
-    written.put_in_parts(log(temp), commit_bytes(commit_info("MERGE")))
-    written.put_in_parts(log(f"{2:020d}.json"), commit_bytes(commit_info("WRITE")))
+    written.put_in_parts(temp(2), commit_bytes(commit_info("MERGE")))
+    written.put_in_parts(file(2), commit_bytes(commit_info("WRITE")))
     written.entry(ORDERS, 2, expireTime=in_a_day())
     observe()
     assert told("bytes-differ")
-    drop_entries(written, 0, 1, 2)
+    written.drop_entries(ORDERS, 0, 1, 2)
     observe()
-    written.delete(log(temp))
+    written.delete(temp(2))
 
     observe(in_full=True)
 
     assert f'"{seen(2).differs_etag}"' == stored(written, 2)["ETag"]
     assert [one.version for one in told("bytes-differ")] == [2]
-    assert DeltaTable.objects.get().state == "unsafe"
+    assert state() == "unsafe"
