@@ -27,6 +27,7 @@ MODULES = (
     "coordinator.contract",
     "coordinator.coordination.contract",
     "coordinator.writers.contract",
+    "coordinator.writers.doctor",
     "backups.contract",
     "dashboard.alerts.queries",
     "dashboard.audit.queries",

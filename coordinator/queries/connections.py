@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coordinator.models import Bucket, CommitStore, DeltaTable
-from coordinator.settings.iam import RoleTrust
+from coordinator.settings.iam import trust_document
 from coordinator.settings.iam_names import NEW_STORES
 from coordinator.settings.permission_checks import policies
 from dashboard.connections.models import Connection
@@ -108,7 +108,7 @@ def role_trust(connection: Connection) -> str:
     """The trust policy of the role that the connection assumes, "" where it assumes none."""
     if not connection.role_arn:
         return ""
-    return _as_json(RoleTrust(connection.role_arn, connection.external_id).document)
+    return _as_json(trust_document(connection.external_id))
 
 
 def _as_json(document: Mapping[str, Any]) -> str:

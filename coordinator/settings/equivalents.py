@@ -12,10 +12,9 @@ from typing import Any
 
 from changes.plan import Equivalents
 from coordinator.protocols.stores import TTL_ATTRIBUTE
-from coordinator.settings.lifecycle_cli import UnknownRule, cli_lifecycle
 from coordinator.settings.store_calls import TTL_ON, ttl_request
 from coordinator.settings.store_facts import StoreFacts
-from lake.aws.lifecycle import Lifecycle
+from lake.aws.lifecycle import Lifecycle, LifecycleUnreadable, sdk_rules
 
 _CLI_NAMES = {
     "CreateTable": "create-table",
@@ -71,12 +70,16 @@ def ttl_block(attribute: str, *, on: bool) -> str:
 
 def lifecycle_changed(bucket: str, region: str, before: Lifecycle, after: Lifecycle) -> Equivalents:
     """A bucket's rules, all of them: each tool replaces the whole configuration."""
-    try:
-        cli = cli_lifecycle(bucket, after)
-    except UnknownRule as reason:
-        return Equivalents(not_offered=str(reason))
+    name = shlex.quote(bucket)
     if not after.rules:
-        return Equivalents(cli)
+        return Equivalents(f"aws s3api delete-bucket-lifecycle --bucket {name}")
+    try:
+        body = shlex.quote(json.dumps({"Rules": sdk_rules(after)}, ensure_ascii=False))
+    except LifecycleUnreadable as reason:
+        return Equivalents(not_offered=f"{reason}.")
+    least = after.minimum_size
+    size = f" --transition-default-minimum-object-size {shlex.quote(least)}" if least else ""
+    cli = f"aws s3api put-bucket-lifecycle-configuration --bucket {name}{size} --lifecycle-configuration {body}"
     says = "Then give it the rules of the AWS CLI command." if before.rules else "Once the AWS CLI has put the rules:"
     return Equivalents(cli, imported(_RULES, bucket, region, says))
 

@@ -1,7 +1,7 @@
 """What a connection uses, as policies name it, and the parts that policies are made of. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from lake.aws.arns import KmsKey, literal, service_host
@@ -135,35 +135,15 @@ def key_use(keys: Sequence[KmsKey], service: str, actions: Sequence[str], sid: s
         yield PolicyStatement(tuple(actions), (key.resource,), (via, *alias), name)
 
 
-@dataclass(frozen=True, slots=True)
-class RoleTrust:
-    """Who may act as the connection's role: `principal` is Levee's own identity, or a word to put it in place of."""
-
-    role: str
-    external_id: str = ""
-    principal: str = "LEVEE_IDENTITY_ARN"
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """A trust policy; the external id keeps anyone apart whom the same identity acts for."""
-        statement: dict[str, Any] = {
-            "Effect": "Allow",
-            "Principal": {"AWS": self.principal},
-            "Action": "sts:AssumeRole",
-        }
-        if self.external_id:
-            statement["Condition"] = {"StringEquals": {"sts:ExternalId": self.external_id}}
-        return {"Version": VERSION, "Statement": [statement]}
-
-
-@dataclass(frozen=True, slots=True)
-class SimulatedContext:
-    """What IAM has to be told of a request that it only imagines, by the conditions of the statement it is for."""
-
-    account: str
-    conditions: tuple[Condition, ...] = field(default=())
-
-    @property
-    def entries(self) -> Mapping[str, str]:
-        fixed = {key: values[0] for _, key, values in self.conditions if key.startswith("kms:")}
-        return {"aws:ResourceAccount": self.account, **fixed}
+def trust_document(external_id: str) -> dict[str, Any]:
+    """The trust policy of a role that Levee assumes; the external id keeps anyone apart whom the same identity acts
+    for.
+    """
+    statement: dict[str, Any] = {
+        "Effect": "Allow",
+        "Principal": {"AWS": "LEVEE_IDENTITY_ARN"},
+        "Action": "sts:AssumeRole",
+    }
+    if external_id:
+        statement["Condition"] = {"StringEquals": {"sts:ExternalId": external_id}}
+    return {"Version": VERSION, "Statement": [statement]}

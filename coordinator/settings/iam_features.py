@@ -1,6 +1,6 @@
 """The IAM permissions that each of Levee's features needs, for the names that a connection really uses. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 from coordinator.settings.iam import FeaturePolicy, Names, PolicyStatement, key_use, listing
@@ -20,33 +20,6 @@ _COMMITTING = ("s3:PutObject", "s3:DeleteObject")
 """What a commit of Spark sends besides reads: S3A puts a checksum file aside and renames it."""
 
 
-def feature_policies(names: Names) -> tuple[FeaturePolicy, ...]:
-    """A policy for each feature; a grant that would name no resource is left out, and so is an empty feature.
-
-    Each stands by itself, beside `observe`: what it reads before and after a change is in it.
-    """
-    features = (
-        FeaturePolicy("observe", "Observe tables, stores and buckets", tuple(_observe(names))),
-        FeaturePolicy("repair-log-store", "Repair tables of a log store", tuple(_repair_log_store(names))),
-        FeaturePolicy(
-            "repair-coordinator", "Backfill and repair coordinated tables", tuple(_repair_coordinated(names))
-        ),
-        FeaturePolicy("restore-copies", "Put saved copies back", tuple(_restore(names))),
-        FeaturePolicy("enable-coordination", "Enable coordinated commits", tuple(_enable(names))),
-        FeaturePolicy("drop-coordination", "Drop coordinated commits and what they leave", tuple(_drop(names))),
-        FeaturePolicy("rehearse-coordination", "Try enabling and dropping on a copy", tuple(_rehearse(names))),
-        FeaturePolicy("create-tables", "Create coordinated tables", tuple(_create_tables(names))),
-        FeaturePolicy("change-stores", "Change commit stores", tuple(_change_stores(names))),
-        FeaturePolicy("create-stores", "Create commit stores", tuple(_create_stores(names))),
-        FeaturePolicy("change-lifecycle", "Change lifecycle rules", tuple(_change_lifecycle(names))),
-        FeaturePolicy("sweep", "Sweep finished temp files", tuple(_sweep(names))),
-        FeaturePolicy("writer-tests", "Look at writers' self-tests and clean them up", tuple(_writer_tests(names))),
-        FeaturePolicy("load", "See throttles and peaks", tuple(_load(names))),
-        FeaturePolicy("check-permissions", "Check permissions", tuple(_check(names))),
-    )
-    return tuple(kept for one in features if (kept := _without_empty(one)).grants)
-
-
 def _observe(names: Names) -> Iterator[PolicyStatement]:
     yield from _listings(names, actions=("s3:ListBucket", "s3:ListBucketVersions"))
     yield _of_buckets(names, _BUCKET_SETTINGS)
@@ -60,13 +33,13 @@ def _observe(names: Names) -> Iterator[PolicyStatement]:
 def _repair_log_store(names: Names) -> Iterator[PolicyStatement]:
     items = ("dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem")
     yield _of_stores(names, items, names.log_stores)
-    yield from _writing_files(names, ("s3:PutObject", "s3:DeleteObject"), names.log_stores)
+    yield from _writing_files(names, _COMMITTING, names.log_stores)
 
 
 def _repair_coordinated(names: Names) -> Iterator[PolicyStatement]:
     items = ("dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:PutItem", "dynamodb:DeleteItem")
     yield _of_stores(names, items, names.coordinators)
-    yield from _writing_files(names, ("s3:PutObject", "s3:DeleteObject"), names.coordinators)
+    yield from _writing_files(names, _COMMITTING, names.coordinators)
 
 
 def _restore(names: Names) -> Iterator[PolicyStatement]:
@@ -75,7 +48,7 @@ def _restore(names: Names) -> Iterator[PolicyStatement]:
 
 
 def _enable(names: Names) -> Iterator[PolicyStatement]:
-    """Spark registers the table and commits the conversion as it commits until now, by a log store where it has one.
+    """Spark registers the table, made or there, and commits as it commits until now, by a log store where it has one.
 
     Deletes: the registration that a failed act has left, on the condition that nothing was committed by it.
     """
@@ -89,14 +62,10 @@ def _drop(names: Names) -> Iterator[PolicyStatement]:
 
 def _rehearse(names: Names) -> Iterator[PolicyStatement]:
     """The statements of both acts on a copy beside the table; then its objects and items are removed."""
-    yield from _spark(names, ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"))
+    yield from _enable(names)
     if names.coordinators:
         yield _of_stores(names, ("dynamodb:Query", "dynamodb:DeleteItem"), names.log_stores)
         yield _of_stores(names, ("dynamodb:Scan",), names.coordinators)
-
-
-def _create_tables(names: Names) -> Iterator[PolicyStatement]:
-    yield from _spark(names, ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"))
 
 
 def _spark(names: Names, writes: Sequence[str]) -> Iterator[PolicyStatement]:
@@ -184,6 +153,32 @@ def _of_stores(names: Names, actions: tuple[str, ...], stores: Sequence[str]) ->
     return PolicyStatement(actions, names.store_arns(stores), (names.own,))
 
 
-def _without_empty(policy: FeaturePolicy) -> FeaturePolicy:
-    grants = tuple(one for one in policy.grants if one.resources)
-    return FeaturePolicy(policy.feature, policy.title, grants)
+_FEATURES: tuple[tuple[str, str, Callable[[Names], Iterator[PolicyStatement]]], ...] = (
+    ("observe", "Observe tables, stores and buckets", _observe),
+    ("repair-log-store", "Repair tables of a log store", _repair_log_store),
+    ("repair-coordinator", "Backfill and repair coordinated tables", _repair_coordinated),
+    ("restore-copies", "Put saved copies back", _restore),
+    ("enable-coordination", "Enable coordinated commits", _enable),
+    ("drop-coordination", "Drop coordinated commits and what they leave", _drop),
+    ("rehearse-coordination", "Try enabling and dropping on a copy", _rehearse),
+    ("create-tables", "Create coordinated tables", _enable),
+    ("change-stores", "Change commit stores", _change_stores),
+    ("create-stores", "Create commit stores", _create_stores),
+    ("change-lifecycle", "Change lifecycle rules", _change_lifecycle),
+    ("sweep", "Sweep finished temp files", _sweep),
+    ("writer-tests", "Look at writers' self-tests and clean them up", _writer_tests),
+    ("load", "See throttles and peaks", _load),
+    ("check-permissions", "Check permissions", _check),
+)
+
+
+def feature_policies(names: Names) -> tuple[FeaturePolicy, ...]:
+    """A policy for each feature; a grant that would name no resource is left out, and so is an empty feature.
+
+    Each stands by itself, beside `observe`: what it reads before and after a change is in it.
+    """
+    features = (
+        FeaturePolicy(feature, title, tuple(grant for grant in grants_of(names) if grant.resources))
+        for feature, title, grants_of in _FEATURES
+    )
+    return tuple(one for one in features if one.grants)

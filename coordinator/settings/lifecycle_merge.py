@@ -1,24 +1,11 @@
-"""Lifecycle rules: one put into a bucket's or taken out, every other left as it is byte for byte, and one as JSON."""
+"""Lifecycle rules: one put into a bucket's or taken out, every other left as it is byte for byte."""
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any
 from xml.sax.saxutils import escape
 
 from coordinator.protocols.wording import joined
 from lake.aws.lifecycle import Lifecycle, RawRule, Tree, parse_rule
-
-_NUMBERS = frozenset(
-    {
-        "Days",
-        "NoncurrentDays",
-        "NewerNoncurrentVersions",
-        "DaysAfterInitiation",
-        "ObjectSizeGreaterThan",
-        "ObjectSizeLessThan",
-    }
-)
-_LISTS = {"Transition": "Transitions", "NoncurrentVersionTransition": "NoncurrentVersionTransitions"}
 
 
 def temp_rule_xml(rule_id: str, prefix: str, days: int, *, old_form: bool, versioned: bool) -> str:
@@ -98,34 +85,3 @@ def difference(wanted: Lifecycle, found: Lifecycle) -> str:
 def _name(tree: Tree) -> str:
     found = next((part[1] for part in tree[2] if part[0] == "ID"), "")
     return f"rule {found}" if found else "a rule without a name"
-
-
-def rule_json(rule: RawRule) -> dict[str, Any]:
-    """The rule in the shape of the AWS SDKs' JSON, from what S3 sent.
-
-    Numbers and truths as such, transitions as lists, the tags of an And as a list; what is unknown stays text.
-    """
-    return _map(rule.tree, in_and=False)
-
-
-def _map(tree: Tree, *, in_and: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for child in tree[2]:
-        name = "Tags" if in_and and child[0] == "Tag" else _LISTS.get(child[0], child[0])
-        value = _value(child)
-        if name == "Tags" or child[0] in _LISTS:
-            found.setdefault(name, []).append(value)
-        else:
-            found[name] = value
-    return found
-
-
-def _value(tree: Tree) -> Any:
-    name, text, children = tree
-    if children or name in ("Filter", "And"):
-        return _map(tree, in_and=name == "And")
-    if name in _NUMBERS and text.strip().isdecimal():
-        return int(text)
-    if name == "ExpiredObjectDeleteMarker" and text.strip() in ("true", "false"):
-        return text.strip() == "true"
-    return text

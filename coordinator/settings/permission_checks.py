@@ -1,10 +1,10 @@
 """Which permissions a connection has, one by one, as IAM simulates what the policies of its features would grant."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TypedDict
 
-from coordinator.settings.iam import FeaturePolicy, SimulatedContext
+from coordinator.settings.iam import FeaturePolicy
 from coordinator.settings.iam_features import feature_policies
 from coordinator.settings.iam_names import NEW_STORES, names_of
 from dashboard.connections.models import Connection
@@ -12,20 +12,11 @@ from lake.aws.access import Lake
 from lake.aws.held_permissions import PermissionJudge
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionCheck:
-    """One action on one resource; `held`, `how` and `reason` as in `HeldPermission`."""
-
-    feature: str
-    action: str
-    resource: str
-    held: str
-    how: str
-    reason: str = ""
-
-
 class Permissions(TypedDict):
-    """Which permissions an identity has, each a `PermissionCheck`; `identity` is an ARN, "" where nobody knows it."""
+    """Which permissions an identity has; `identity` is an ARN, "" where nobody knows it.
+
+    Each has `feature`, `action` and `resource`, and `held`, `how` and `reason` as in `HeldPermission`.
+    """
 
     identity: str
     permissions: list[dict[str, str]]
@@ -51,14 +42,14 @@ def check_all(
         for grant in policy.grants
         for resource in grant.resources
     ]
-    found = []
+    found: dict[tuple[str, ...], dict[str, str]] = {}
     for done, (feature, grant, resource) in enumerate(wanted, start=1):
         check_cancelled()
-        context = SimulatedContext(account, grant.conditions).entries
-        held = judge.judge(judge.principal, grant.actions, resource, context)
-        found += [PermissionCheck(feature, action, resource, **asdict(one)) for action, one in held.items()]
+        # What IAM has to be told of a request that it only imagines.
+        fixed = {key: values[0] for _, key, values in grant.conditions if key.startswith("kms:")}
+        held = judge.judge(judge.principal, grant.actions, resource, {"aws:ResourceAccount": account, **fixed})
+        for action, one in held.items():
+            permission = {"feature": feature, "action": action, "resource": resource, **asdict(one)}
+            found[tuple(permission.values())] = permission
         progress(done, len(wanted))
-    return {
-        "identity": judge.identity.arn if judge.identity else "",
-        "permissions": [asdict(one) for one in dict.fromkeys(found)],
-    }
+    return {"identity": judge.identity.arn if judge.identity else "", "permissions": list(found.values())}

@@ -1,4 +1,4 @@
-"""The JSON of the commands about writers: their settings, a text examined, a self-test.
+"""The JSON of the commands about writers: their settings, and a self-test; `doctor.py` has that of a text examined.
 
 What stands beside a type is the example of the documentation, which is written from here.
 """
@@ -74,31 +74,3 @@ class WriterTestJson(TypedDict):
     checked_at: Moment | None
     cleaned_at: Annotated[str | None, None]
     script: str
-
-
-class WriterFindingDocument(TypedDict):
-    """`lines` are what to write: `key=value`, or "remove key"; empty where it is nothing of these settings."""
-
-    rule: Annotated[str, "region"]
-    severity: Annotated[str, "critical | warning | info"]
-    key: Annotated[str, "spark.io.delta.storage.S3DynamoDBLogStore.ddb.region"]
-    wrong: str
-    effect: str
-    instead: str
-    source: str
-    lines: Annotated[
-        list[str],
-        [
-            "remove spark.delta.DynamoDBLogStore.region",
-            "spark.io.delta.storage.S3DynamoDBLogStore.ddb.region=eu-west-1",
-        ],
-    ]
-
-
-class DoctorJson(TypedDict):
-    """`doctor FILE --json`; `compared_with` is null without `--table` and `--store`."""
-
-    syntax: Annotated[str, "spark-submit | spark-defaults.conf | PySpark | JSON | SparkApplication"]
-    compared_with: Annotated[str | None, "s3a://lake/orders"]
-    findings: list[WriterFindingDocument]
-    not_judged: list[str]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from coordinator.protocols.verdict import Severity
 from coordinator.writers.pairs import PastedSetting, PastedText, read_pairs
@@ -26,34 +27,48 @@ _TABLES_IN = ("spark.sql.warehouse.dir",)
 
 @dataclass(frozen=True, slots=True)
 class WriterFinding:
-    """What one rule found; `lines` are what to write for it, `key=value`, or "remove key"."""
+    """What one rule found; `lines` are what to write: `key=value`, or "remove key"; empty where it is nothing of these
+    settings.
+    """
 
-    rule: str
+    rule: Annotated[str, "region"]
     severity: Severity
-    key: str
+    key: Annotated[str, "spark.io.delta.storage.S3DynamoDBLogStore.ddb.region"]
     wrong: str
     effect: str
     instead: str
     source: str
-    lines: tuple[str, ...]
+    lines: Annotated[
+        tuple[str, ...],
+        [
+            "remove spark.delta.DynamoDBLogStore.region",
+            "spark.io.delta.storage.S3DynamoDBLogStore.ddb.region=eu-west-1",
+        ],
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """Findings worst first, and what could not be judged. Nothing of the text but what findings quote."""
+    """Findings worst first, and what could not be judged. Nothing of the text but what findings quote.
 
-    syntax: str
+    The document of `doctor FILE --json`; `compared_with` is null without `--table` and `--store`.
+    """
+
+    syntax: Annotated[str, "spark-submit | spark-defaults.conf | PySpark | JSON | SparkApplication"]
+    compared_with: Annotated[str | None, "s3a://lake/orders"]
     findings: tuple[WriterFinding, ...]
     not_judged: tuple[str, ...]
 
 
 def examine(text: str, observed: ObservedPlace | None = None) -> Examination:
     """Examine a text without running or keeping any of it. Raises PasteRefused where it cannot be read."""
-    session = _session(read_pairs(text), observed or ObservedPlace())
+    observed = observed or ObservedPlace()
+    session = _session(read_pairs(text), observed)
     troubles, settled = _all_troubles(session)
     findings = [_finding(rule, trouble, settled) for rule, trouble in troubles]
     findings.sort(key=lambda one: _ORDER.index(one.severity))
-    return Examination(session.syntax, tuple(findings), (*session.unread, *_not_judged(session)))
+    not_judged = (*session.unread, *_not_judged(session))
+    return Examination(session.syntax, observed.name or None, tuple(findings), not_judged)
 
 
 def _all_troubles(session: WriterSession) -> tuple[list[tuple[DoctorRule, Trouble]], dict[str, str]]:

@@ -143,3 +143,18 @@ def named(entry: PastedSetting, value: str) -> SettingChange:
 
 def removed(entry: PastedSetting) -> SettingChange:
     return SettingChange(entry.key)
+
+
+def set_to(entry: PastedSetting, value: str, wrong: str, effect: str) -> Trouble:
+    """The key is right and needs another value."""
+    return Trouble(entry.key, wrong, effect, f"{entry.key} = {value}", (named(entry, value),))
+
+
+def set_besides(key: str, value: str, wrong: str, effect: str) -> Trouble:
+    """A setting is missing."""
+    return Trouble(key, wrong, effect, f"{key} = {value}", (SettingChange("", key, value),))
+
+
+def left_out(entry: PastedSetting, wrong: str, effect: str, why: str = "") -> Trouble:
+    """The setting does harm, or nothing."""
+    return Trouble(entry.key, wrong, effect, f"Leave it out{why}.", (removed(entry),))

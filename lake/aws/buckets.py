@@ -159,7 +159,7 @@ def parse_answer(answer: AwsResponse, operation: str, target: str) -> dict[str, 
     """S3's answer to an operation in the shape of the AWS SDKs' JSON, dates as ISO 8601 text. Raises AwsError."""
     if not answer.body:
         raise malformed(answer, "the answer is empty", f"s3:{operation}", target)
-    shape = _s3_model().operation_model(operation).output_shape
+    shape = s3_operation(operation).output_shape
     parser = botocore.parsers.create_parser("rest-xml")
     try:
         said = parser.parse({"status_code": 200, "headers": answer.headers, "body": answer.body}, shape)
@@ -168,6 +168,11 @@ def parse_answer(answer: AwsResponse, operation: str, target: str) -> dict[str, 
     said.pop("ResponseMetadata", None)
     plain: dict[str, Any] = orjson.loads(orjson.dumps(said))
     return plain
+
+
+def s3_operation(name: str) -> Any:
+    """What botocore knows of an operation of S3."""
+    return _s3_model().operation_model(name)
 
 
 @cache

@@ -6,10 +6,15 @@ Rules that nobody asked to change are never rebuilt from what was understood of 
 import hashlib
 import xml.parsers.expat
 from base64 import b64encode
+from collections import Counter
 from dataclasses import dataclass
+from typing import Any
+
+import botocore.serialize
 
 from lake.aws.access import Lake
 from lake.aws.answers import AwsResponse, malformed, request_id
+from lake.aws.buckets import parse_answer, s3_operation
 from lake.aws.errors import AwsError
 from lake.aws.s3 import OWNER_HEADER
 
@@ -138,6 +143,29 @@ def parse_rule(xml: str) -> RawRule:
     if len(rules) != 1 or rules[0].xml != xml:
         raise LifecycleUnreadable("this is not one rule")
     return rules[0]
+
+
+def sdk_rules(lifecycle: Lifecycle) -> list[dict[str, Any]]:
+    """Every rule in the shape of the AWS SDKs' JSON, as the AWS CLI takes them.
+
+    Raises LifecycleUnreadable where what an SDK would write of it is not the rule again: then it holds what SDKs of
+    today do not know.
+    """
+    try:
+        answer = AwsResponse(200, {}, lifecycle.body)
+        rules: list[dict[str, Any]] = parse_answer(answer, "GetBucketLifecycleConfiguration", "").get("Rules", [])
+        given = {"Bucket": "any", "LifecycleConfiguration": {"Rules": rules}}
+        operation = s3_operation("PutBucketLifecycleConfiguration")
+        written = botocore.serialize.create_serializer("rest-xml").serialize_to_request(given, operation)
+    except (AwsError, ValueError, TypeError, AttributeError) as error:
+        raise LifecycleUnreadable(f"the rules are none that AWS SDKs know: {error}") from error
+    same_moments = lifecycle.body.replace(b".000Z<", b"Z<")
+    for before, after in zip(split_rules(same_moments), split_rules(written["body"]), strict=True):
+        if before.tree != after.tree:
+            (element, *_), *_ = sorted((Counter(before.tree[2]) - Counter(after.tree[2])) or before.tree[2])
+            name = f"rule {before.id}" if before.id else "a rule without a name"
+            raise LifecycleUnreadable(f"AWS SDKs do not know all of {element}, which {name} holds")
+    return rules
 
 
 class _Reader:

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from coordinator.doctor_documents import doctor_document
 from coordinator.lookup import connection_named, find_store, find_table
 from coordinator.protocols.verdict import Severity
 from coordinator.queries.writers import observed_of_store, observed_of_table
@@ -39,7 +38,7 @@ class Command(JsonCommand):
             found = examine(_text_of(options["file"]), observed)
         except PasteRefused as refused:
             raise Failed(str(refused)) from None
-        self.emit(doctor_document(found, observed.name), list(_as_text(found)))
+        self.emit(found, list(_as_text(found)))
         worse = sum(one.severity is not Severity.INFO for one in found.findings)
         if worse:
             raise Failed(f"{worse} finding{'s' if worse > 1 else ''}: see above.")

@@ -25,6 +25,8 @@ from coordinator.writers.session import (
     is_log_store_class,
     named,
     removed,
+    set_besides,
+    set_to,
 )
 from coordinator.writers.stack import is_before_3_4, stack_of
 
@@ -64,12 +66,11 @@ def _is_dead(name: str) -> bool:
 def _test_class(session: WriterSession) -> Iterator[Trouble]:
     for entry in session.classes:
         if entry.value == TEST_CLASS:
-            yield Trouble(
-                entry.key,
+            yield set_to(
+                entry,
+                LOG_STORE_CLASS,
                 "This class fails one step in ten on purpose: it is of Delta's tests.",
                 "Commits stay unfinished at random, and wait for the next reader to finish them.",
-                f"{entry.key} = {LOG_STORE_CLASS}",
-                (named(entry, LOG_STORE_CLASS),),
             )
 
 
@@ -139,12 +140,11 @@ def _dynamodb_provider(session: WriterSession) -> Iterator[Trouble]:
         if is_v2 or is_s3a_v2:
             wanted = TO_V1.get(entry.value, PROVIDERS[0].dynamodb)
             kind = "AWS SDK v2" if is_v2 else f"S3A of Hadoop {hadoop}, which is of AWS SDK v2"
-            yield Trouble(
-                entry.key,
+            yield set_to(
+                entry,
+                wanted,
                 f"The class is of {kind}; DynamoDB is asked through v1.",
                 "The first commit ends in ClassCastException.",
-                f"{entry.key} = {wanted}",
-                (named(entry, wanted),),
             )
 
 
@@ -157,12 +157,11 @@ def _s3a_provider(session: WriterSession) -> Iterator[Trouble]:
         wrong = next((one for one, other in zip(classes, wanted, strict=True) if one != other), "")
         if wrong:
             generation = "v1" if wrong.startswith(_V1_PACKAGE) else "v2"
-            yield Trouble(
-                entry.key,
+            yield set_to(
+                entry,
+                ",".join(wanted),
                 f"{wrong} is of AWS SDK {generation}; S3A of Hadoop {stack.hadoop_in_use} is not.",
                 "No table can be opened, unless that SDK happens to be on the class path.",
-                f"{entry.key} = {','.join(wanted)}",
-                (named(entry, ",".join(wanted)),),
             )
 
 
@@ -178,12 +177,11 @@ def _s3_without_file_system(session: WriterSession) -> Iterator[Trouble]:
     if session.platform in ("emr", "glue", "databricks") or "s3" not in session.schemes or session.hadoop("fs.s3.impl"):
         return
     impl = "org.apache.hadoop.fs.s3a.S3AFileSystem"
-    yield Trouble(
+    yield set_besides(
         f"{HADOOP}fs.s3.impl",
+        impl,
         "A path here begins with s3://, which Hadoop itself does not know.",
         "The first access ends in 'No FileSystem for scheme \"s3\"'.",
-        f"{HADOOP}fs.s3.impl = {impl}",
-        (SettingChange("", f"{HADOOP}fs.s3.impl", impl),),
     )
 
 
@@ -191,12 +189,11 @@ def _emrfs(session: WriterSession) -> Iterator[Trouble]:
     for entry in session.hadoop("fs.s3.impl"):
         if entry.value.endswith(".EmrFileSystem"):
             impl = "org.apache.hadoop.fs.s3a.S3AFileSystem"
-            yield Trouble(
-                entry.key,
+            yield set_to(
+                entry,
+                impl,
                 "s3:// is EMRFS here, and EMRFS is not S3A.",
                 "No setting of fs.s3a. counts for such a path, and a table has two file systems by its spelling.",
-                f"{entry.key} = {impl}",
-                (named(entry, impl),),
             )
 
 

@@ -1,6 +1,7 @@
 """Rules about names that nothing reads, or that nothing reads where they stand."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from coordinator.protocols.verdict import Severity
 from coordinator.writers.names import (
@@ -13,7 +14,7 @@ from coordinator.writers.names import (
     read_key,
 )
 from coordinator.writers.pairs import PastedSetting
-from coordinator.writers.session import DoctorRule, SettingChange, Trouble, WriterSession, removed
+from coordinator.writers.session import DoctorRule, SettingChange, Trouble, WriterSession, left_out, removed
 
 _DEAD = {one.name.removeprefix("spark."): one for one in BROUGHT if not one.is_read and not one.is_class}
 SPARK_ONLY = ("spark-submit", "spark-defaults.conf", "SparkApplication", "JSON")
@@ -34,10 +35,10 @@ def _dead(key: str) -> BroughtName | None:
 def _about_dead(session: WriterSession, entry: PastedSetting, dead: BroughtName) -> Trouble:
     wrong = f"{entry.key} is read by {dead.read_by} ({dead.source})."
     if not dead.instead:
-        return Trouble(entry.key, wrong, dead.does, "Leave it out: no key does this.", (removed(entry),))
+        return left_out(entry, wrong, dead.does, ": no key does this")
     if session.of(dead.instead):
-        return Trouble(entry.key, wrong, dead.does, f"Leave it out: {dead.instead} is set.", (removed(entry),))
-    return Trouble(entry.key, wrong, dead.does, *_renamed(entry, dead.instead))
+        return left_out(entry, wrong, dead.does, f": {dead.instead} is set")
+    return _renamed(entry, dead.instead, wrong, dead.does)
 
 
 def _unknown_key(session: WriterSession) -> Iterator[Trouble]:
@@ -51,19 +52,25 @@ def _about_unknown(session: WriterSession, entry: PastedSetting, right: str) -> 
     is_case = entry.key.lower() in [form.lower() for form in forms_of(right)]
     wrong = f"No release reads {entry.key}{': capitals and small letters are told apart' if is_case else ''}."
     if not right:
-        return Trouble(entry.key, wrong, "It is ignored without a word.", "Leave it out.", (removed(entry),))
+        return left_out(entry, wrong, "It is ignored without a word.")
     unset = _UNSET if right.startswith("spark.delta.") else "its default counts"
     effect = f"It is ignored without a word, and {unset}."
     if session.of(*forms_of(right)):
-        return Trouble(entry.key, wrong, effect, f"Leave it out: {right} is set.", (removed(entry),))
-    return Trouble(entry.key, wrong, effect, *_renamed(entry, right))
+        return left_out(entry, wrong, effect, f": {right} is set")
+    return _renamed(entry, right, wrong, effect)
 
 
-def _renamed(entry: PastedSetting, key: str) -> tuple[str, tuple[SettingChange, ...]]:
-    """What to write, and the change; none for a value that only the running text knows, which would be lost."""
+def _renamed(entry: PastedSetting, key: str, wrong: str, effect: str) -> Trouble:
+    """The value under another key; no change for one that only the running text knows, which would be lost."""
     if not entry.is_known:
-        return f"{key}, with the value of this one.", ()
-    return f"{key} = {entry.value}", (SettingChange(entry.key, key, entry.value),)
+        return Trouble(entry.key, wrong, effect, f"{key}, with the value of this one.")
+    change = SettingChange(entry.key, key, entry.value)
+    return Trouble(entry.key, wrong, effect, f"{key} = {entry.value}", (change,))
+
+
+def _unless_set(session: WriterSession, renamed: Trouble, key: str) -> Trouble:
+    """The same where the other key is free; else the old one just goes."""
+    return replace(renamed, changes=(SettingChange(renamed.key),)) if session.of(key) else renamed
 
 
 def _without_spark(session: WriterSession) -> Iterator[Trouble]:
@@ -72,29 +79,17 @@ def _without_spark(session: WriterSession) -> Iterator[Trouble]:
     for entry in session.entries:
         if entry.key.startswith(_NEEDS_SPARK):
             key = f"{HADOOP if entry.key.startswith('fs.') else 'spark.'}{entry.key}"
-            instead, changes = _renamed(entry, key)
-            yield Trouble(
-                entry.key,
-                "The key does not begin with spark.",
-                "spark-submit says 'Ignoring non-Spark config property' and drops it.",
-                instead,
-                (removed(entry),) if session.of(key) else changes,
-            )
+            effect = "spark-submit says 'Ignoring non-Spark config property' and drops it."
+            yield _unless_set(session, _renamed(entry, key, "The key does not begin with spark.", effect), key)
 
 
 def _log_store_of_hadoop(session: WriterSession) -> Iterator[Trouble]:
     for entry in session.entries:
         plain = entry.key.removeprefix(HADOOP).removeprefix("spark.")
         if entry.key.startswith(HADOOP) and plain.startswith("delta.logStore."):
-            key = f"spark.{plain}"
-            instead, changes = _renamed(entry, key)
-            yield Trouble(
-                entry.key,
-                "The class of a log store is looked for among Spark's settings, not Hadoop's.",
-                "Tables of that scheme get S3SingleDriverLogStore, which takes no lock.",
-                instead,
-                (removed(entry),) if session.of(key) else changes,
-            )
+            wrong = "The class of a log store is looked for among Spark's settings, not Hadoop's."
+            effect = "Tables of that scheme get S3SingleDriverLogStore, which takes no lock."
+            yield _unless_set(session, _renamed(entry, f"spark.{plain}", wrong, effect), f"spark.{plain}")
 
 
 def _half_a_coordinator(session: WriterSession) -> Iterator[Trouble]:
@@ -115,12 +110,10 @@ def _half_a_coordinator(session: WriterSession) -> Iterator[Trouble]:
 
 def _table_conf(session: WriterSession) -> Iterator[Trouble]:
     for entry in session.of(f"{DEFAULTS}coordinatedCommits.tableConf-preview"):
-        yield Trouble(
-            entry.key,
+        yield left_out(
+            entry,
             "The registration's id is set by hand; Delta makes it.",
             "Creating a table ends in DELTA_CONF_OVERRIDE_NOT_SUPPORTED_IN_SESSION.",
-            "Leave it out.",
-            (removed(entry),),
         )
 
 

@@ -14,7 +14,8 @@ from coordinator.writers.session import (
     Trouble,
     WriterSession,
     is_log_store_class,
-    named,
+    set_besides,
+    set_to,
 )
 from lake.delta.coordinator_properties import COORDINATOR as COORDINATOR_PROPERTY
 from lake.delta.coordinator_properties import COORDINATOR_CONF
@@ -25,6 +26,9 @@ _REGION = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,3}-\d{1,2}")
 _BUCKET_REGION = "fs.s3a.endpoint.region"
 _DEFAULT_REGION, _DEFAULT_TABLE = "us-east-1", "delta_log"
 _CONF_KEY = f"{DEFAULTS}coordinatedCommits.commitCoordinatorConf-preview"
+_OTHER_REGION = (
+    "Locks are taken in another table of that name, which Delta creates where it is missing: none is shared."
+)
 _SERVED = {"emr": {"s3", "s3a"}, "glue": {"s3", "s3a"}}
 
 
@@ -34,12 +38,11 @@ def _scheme_without_lock(session: WriterSession) -> Iterator[Trouble]:
     impls = session.impls
     for scheme in sorted(reachable(session) - impls.keys()):
         key = f"spark.delta.logStore.{scheme}.impl"
-        yield Trouble(
+        yield set_besides(
             key,
+            LOG_STORE_CLASS,
             f"No log store is set for {scheme}://, and this session can open such paths.",
             f"A commit through {scheme}:// takes no lock, and one through the log store can overwrite it.",
-            f"{key} = {LOG_STORE_CLASS}",
-            (SettingChange("", key, LOG_STORE_CLASS),),
         )
 
 
@@ -85,7 +88,7 @@ def _region(session: WriterSession) -> Iterator[Trouble]:
     wanted = session.observed.region
     for entry in entries:
         if wanted and entry.value != wanted:
-            yield _other_region(entry.key, entry.value, wanted, (named(entry, wanted),))
+            yield set_to(entry, wanted, f"The region is {entry.value}; the store is in {wanted}.", _OTHER_REGION)
         elif not wanted and not _REGION.fullmatch(entry.value):
             yield _no_region(session, entry.key, entry.value)
     key = f"{LOG_STORE}.ddb.region"
@@ -93,15 +96,10 @@ def _region(session: WriterSession) -> Iterator[Trouble]:
     if session.log_store("ddb.region"):
         return
     if wanted and wanted != _DEFAULT_REGION:
-        yield _other_region(key, "", wanted, (SettingChange("", key, wanted),))
+        wrong = f"No region is set, so that it is {_DEFAULT_REGION}; the store is in {wanted}."
+        yield set_besides(key, wanted, wrong, _OTHER_REGION)
     elif not wanted and bucket and bucket != _DEFAULT_REGION:
         yield _region_unsaid(key, bucket)
-
-
-def _other_region(key: str, value: str, wanted: str, changes: tuple[SettingChange, ...]) -> Trouble:
-    found = f"The region is {value}" if value else f"No region is set, so that it is {_DEFAULT_REGION}"
-    effect = "Locks are taken in another table of that name, which Delta creates where it is missing: none is shared."
-    return Trouble(key, f"{found}; the store is in {wanted}.", effect, f"{key} = {wanted}", changes)
 
 
 def _region_unsaid(key: str, bucket: str) -> Trouble:
@@ -126,12 +124,11 @@ def _bucket_region(session: WriterSession) -> Iterator[Trouble]:
     wanted = session.observed.bucket_region
     for entry in session.hadoop(_BUCKET_REGION):
         if wanted and entry.is_known and entry.value != wanted:
-            yield Trouble(
-                entry.key,
+            yield set_to(
+                entry,
+                wanted,
                 f"The region is {entry.value}; the bucket is in {wanted}.",
                 "S3 refuses the requests, or each goes a long way round.",
-                f"{entry.key} = {wanted}",
-                (named(entry, wanted),),
             )
 
 
@@ -139,24 +136,14 @@ def _table_name(session: WriterSession) -> Iterator[Trouble]:
     wanted = session.observed.log_store
     if not wanted or not session.wants_log_store:
         return
+    told = "Locks are taken in {}; the table's entries are in {}."
+    effect = "This writer and the others do not exclude each other."
     entries = session.log_store("ddb.tableName")
-    key, value = f"{LOG_STORE}.ddb.tableName", _DEFAULT_TABLE
     for entry in entries:
-        key, value = entry.key, entry.value
-        if entry.is_known and value != wanted:
-            yield _other_table(key, value, wanted, SettingChange(key, key, wanted))
+        if entry.is_known and entry.value != wanted:
+            yield set_to(entry, wanted, told.format(entry.value, wanted), effect)
     if not entries and wanted != _DEFAULT_TABLE:
-        yield _other_table(key, value, wanted, SettingChange("", key, wanted))
-
-
-def _other_table(key: str, value: str, wanted: str, change: SettingChange) -> Trouble:
-    return Trouble(
-        key,
-        f"Locks are taken in {value}; the table's entries are in {wanted}.",
-        "This writer and the others do not exclude each other.",
-        f"{key} = {wanted}",
-        (change,),
-    )
+        yield set_besides(f"{LOG_STORE}.ddb.tableName", wanted, told.format(_DEFAULT_TABLE, wanted), effect)
 
 
 def _mechanism(session: WriterSession) -> Iterator[Trouble]:
@@ -165,12 +152,11 @@ def _mechanism(session: WriterSession) -> Iterator[Trouble]:
     if observed.mechanism is Mechanism.LOG_STORE and not session.classes:
         scheme = observed.scheme or "s3a"
         key = f"spark.delta.logStore.{scheme}.impl"
-        yield Trouble(
+        yield set_besides(
             key,
+            LOG_STORE_CLASS,
             "The table commits through the log store, and this session sets none.",
             "Its commits take no lock, and writers with the lock can overwrite them.",
-            f"{key} = {LOG_STORE_CLASS}",
-            (SettingChange("", key, LOG_STORE_CLASS),),
         )
     if observed.mechanism is Mechanism.SINGLE_DRIVER and takes_lock:
         yield Trouble(

@@ -9,7 +9,16 @@ from coordinator.writers.names import HADOOP, LOG_STORE_SUFFIXES, spellings
 from coordinator.writers.pairs import PACKAGES, PastedSetting
 from coordinator.writers.rules.dead_names import SPARK_ONLY
 from coordinator.writers.rules.places import reachable
-from coordinator.writers.session import CLASS_KEYS, DoctorRule, SettingChange, Trouble, WriterSession, named, removed
+from coordinator.writers.session import (
+    CLASS_KEYS,
+    DoctorRule,
+    SettingChange,
+    Trouble,
+    WriterSession,
+    left_out,
+    removed,
+    set_to,
+)
 from coordinator.writers.stack import stack_of
 
 _FLAGS = re.compile(r"spark\.hadoop\.fs\.s3a\.(?:bucket\..+\.)?performance\.flags")
@@ -27,25 +36,14 @@ def _performance_flags(session: WriterSession) -> Iterator[Trouble]:
         flags = [one.strip().lower() for one in entry.value.split(",") if one.strip()]
         if _FLAGS.fullmatch(entry.key) and {"create", "*"} & set(flags):
             kept = ",".join(_OTHER_FLAGS if "*" in flags else [one for one in flags if one != "create"])
-            yield Trouble(
-                entry.key,
-                "The flag create is set: S3A no longer looks whether a file exists before it creates it.",
-                _OVERWRITES,
-                f"{entry.key} = {kept}" if kept else "Leave it out.",
-                (named(entry, kept) if kept else removed(entry),),
-            )
+            wrong = "The flag create is set: S3A no longer looks whether a file exists before it creates it."
+            yield set_to(entry, kept, wrong, _OVERWRITES) if kept else left_out(entry, wrong, _OVERWRITES)
 
 
 def _create_performance(session: WriterSession) -> Iterator[Trouble]:
     for entry in session.entries:
         if _CREATE.fullmatch(entry.key) and entry.value.lower() == "true":
-            yield Trouble(
-                entry.key,
-                "Files are created for speed, without a look whether they exist.",
-                _OVERWRITES,
-                "Leave it out.",
-                (removed(entry),),
-            )
+            yield left_out(entry, "Files are created for speed, without a look whether they exist.", _OVERWRITES)
 
 
 def _fast_listing(session: WriterSession) -> Iterator[Trouble]:
@@ -73,7 +71,7 @@ def _about_listing(session: WriterSession, wrong: str, effect: str) -> Iterator[
     key = "delta.enableFastS3AListFrom"
     for entry in session.of(f"{HADOOP}{key}", *(() if session.syntax in SPARK_ONLY else (key,))):
         if entry.value.strip().lower() == "true":
-            yield Trouble(entry.key, wrong, effect, "Leave it out.", (removed(entry),))
+            yield left_out(entry, wrong, effect)
 
 
 def _lists_below(release: str) -> bool | None:
@@ -93,8 +91,7 @@ def _listed_fast(session: WriterSession) -> str:
 def _ttl(session: WriterSession) -> Iterator[Trouble]:
     for entry in session.log_store("ddb.ttl"):
         if entry.is_known and (found := _about_ttl(entry.value)):
-            wrong, effect = found
-            yield Trouble(entry.key, wrong, effect, f"{entry.key} = {_DAY}", (named(entry, str(_DAY)),))
+            yield set_to(entry, str(_DAY), *found)
 
 
 def _about_ttl(value: str) -> tuple[str, str] | None:
@@ -121,36 +118,32 @@ def _capacity(session: WriterSession) -> Iterator[Trouble]:
     keys += [f"{COORDINATOR}.readCapacityUnits", f"{COORDINATOR}.writeCapacityUnits"]
     for entry in session.of(*keys):
         if entry.is_known and not re.fullmatch(r"[1-9][0-9]{0,5}", entry.value):
-            yield Trouble(
-                entry.key,
+            yield left_out(
+                entry,
                 "Capacity is a whole number of units from 1 on.",
                 "A store that is missing is not created, or the session ends in NumberFormatException.",
-                "Leave it out: 5 units, and an existing store keeps its own.",
-                (removed(entry),),
+                ": 5 units, and an existing store keeps its own",
             )
 
 
 def _skip_path_check(session: WriterSession) -> Iterator[Trouble]:
     for entry in session.of(f"{COORDINATOR}.skipPathCheckEnabled"):
         if entry.value.lower() == "true":
-            yield Trouble(
-                entry.key,
+            yield left_out(
+                entry,
                 "The coordinator no longer compares the table's path with the registered one.",
                 "A copy of the table commits into the original's sequence of versions.",
-                "Leave it out.",
-                (removed(entry),),
             )
 
 
 def _strict(session: WriterSession) -> Iterator[Trouble]:
     for entry in session.of(_STRICT):
         if session.wants_coordinator and entry.value.upper() == "STRICT":
-            yield Trouble(
-                entry.key,
+            yield set_to(
+                entry,
+                "AUTO",
                 "STRICT routes every table to Delta Kernel, which does not know coordinated commits.",
                 "Tables with a coordinator can neither be read nor written.",
-                f"{entry.key} = AUTO",
-                (named(entry, "AUTO"),),
             )
 
 
@@ -186,12 +179,11 @@ def _in_quotes(session: WriterSession) -> Iterator[Trouble]:
         return
     for entry in session.entries:
         if entry.key.startswith(_UNQUOTED) and re.fullmatch(r"(\"[^\"]+\"|'[^']+')", entry.value):
-            yield Trouble(
-                entry.key,
+            yield set_to(
+                entry,
+                entry.value[1:-1],
                 "The value stands in quotes, which are a part of it here.",
                 "Spark looks for a class, a name or a number with quotes around it.",
-                f"{entry.key} = {entry.value[1:-1]}",
-                (named(entry, entry.value[1:-1]),),
             )
 
 

@@ -182,7 +182,6 @@ THEIRS = (
     "<Expiration><Days>30</Days></Expiration></Rule>"
 )
 OURS = THEIRS.replace("theirs", "ours").replace("logs/", "a/_delta_log/.tmp/")
-TOMORROW = "<Rule><ID>new</ID><Filter/><Status>Enabled</Status><Tomorrow>1</Tomorrow></Rule>"
 
 
 def test_a_bucket_with_rules_is_imported_and_given_those_of_the_command():
@@ -205,13 +204,6 @@ def test_the_last_rule_leaves_by_the_command():
 
     assert texts.aws_cli == "aws s3api delete-bucket-lifecycle --bucket lake"
     assert texts.terraform == ""
-
-
-def test_a_rule_of_tomorrow_is_in_no_text():
-    texts = lifecycle_changed("lake", "eu-west-1", rules(TOMORROW), rules(TOMORROW, OURS))
-
-    assert (texts.aws_cli, texts.terraform) == ("", "")
-    assert texts.not_offered == "Levee does not know Tomorrow, which rule new holds."
 
 
 @pytest.mark.parametrize(

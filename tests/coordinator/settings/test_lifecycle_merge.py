@@ -11,7 +11,6 @@ from changes.plan import ChangePlan
 from coordinator.settings.lifecycle_merge import (
     difference,
     multipart_rule_xml,
-    rule_json,
     temp_rule_xml,
     uses_old_form,
     with_days,
@@ -188,18 +187,6 @@ def test_a_new_rule_takes_the_form_that_the_others_have(old_form, holds):
 
     assert isinstance(plan, ChangePlan)
     assert f"</ID>{holds}t/_delta_log/.tmp/" in plan.calls[0].rule
-
-
-def test_a_rules_json_is_what_the_sdk_would_show():
-    rule = parse_rule(temp_rule_xml(temp_rule_id("t"), "t/", 3, old_form=False, versioned=True))
-
-    assert rule_json(rule) == {
-        "ID": temp_rule_id("t"),
-        "Filter": {"Prefix": "t/"},
-        "Status": "Enabled",
-        "Expiration": {"Days": 3},
-        "NoncurrentVersionExpiration": {"NoncurrentDays": 3},
-    }
 
 
 @pytest.mark.parametrize(

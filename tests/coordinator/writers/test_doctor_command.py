@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 
 from coordinator.models import CommitStore
-from coordinator.writers.contract import DoctorJson
+from coordinator.writers.doctor import Examination
 from dashboard.commands import Failed, UsageError
 from tests.builders.lake import make_store, make_table
 
@@ -38,7 +38,7 @@ def document(*words: object) -> dict[str, Any]:
 def test_findings_are_one_document(file: Path) -> None:
     found = document(file)
 
-    assert found.keys() == DoctorJson.__annotations__.keys()
+    assert found.keys() == Examination.__annotations__.keys()
     assert [(one["rule"], one["lines"]) for one in found["findings"]] == [("ttl", [f"{LOG}.ddb.ttl=86400"])]
     assert found["compared_with"] is None
 
