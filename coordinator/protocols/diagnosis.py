@@ -1,6 +1,5 @@
 """The verdict on one table: every part of the diagnosis over one set of facts."""
 
-from coordinator.protocols.buildable import judge_buildable
 from coordinator.protocols.coordinated_commits import judge_coordinated_commits
 from coordinator.protocols.foreign_writers import judge_foreign_writers
 from coordinator.protocols.judgement import Judgement, join, note, without_doubles, worst_first, worst_state
@@ -8,12 +7,11 @@ from coordinator.protocols.last_copies import with_last_copies
 from coordinator.protocols.log_store import judge_log_store
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.overwritten import judge_overwritten
-from coordinator.protocols.published_log import judge_published_log
+from coordinator.protocols.published_log import judge_buildable, judge_published_log
 from coordinator.protocols.registrations import unpublished_versions
-from coordinator.protocols.remembered import remembered_findings
+from coordinator.protocols.remembered import judge_vanished, remembered_findings
 from coordinator.protocols.single_driver import judge_without_store
-from coordinator.protocols.vanished import judge_vanished
-from coordinator.protocols.verdict import Finding, Severity, State, Verdict
+from coordinator.protocols.verdict import Finding, State, Verdict, attention
 from coordinator.protocols.wording import accepted_only, thousands
 from lake.delta.facts import Mechanism, TableFacts
 
@@ -103,10 +101,8 @@ def _half_dropped(closed: list[str], waiting: list[int]) -> Finding:
         finish = (
             f"Backfill first, for {accepted_only(waiting)}. Then drop once more to finish, or enable again to undo."
         )
-    return Finding(
+    return attention(
         "half-dropped",
-        Severity.WARNING,
-        State.ATTENTION,
         "A drop of coordinated commits stopped half-way: no coordinator is named, and the protocol still has "
         f"{FEATURE}.",
         meaning="The table takes commits past the coordinator, as its log store or S3 has it; writers that do not know "

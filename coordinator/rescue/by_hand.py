@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from changes.plan import NOTHING_TO_DO, Refusal
 from coordinator.protocols.mechanism import registration_id
-from coordinator.protocols.several_coordinators import accepting_registrations
+from coordinator.protocols.registrations import accepting_registrations
 from coordinator.protocols.wording import thousands
 from coordinator.repairs.registration_plans import SCHEMA_VERSION
 from coordinator.rescue.copies import SavedItem

@@ -16,7 +16,7 @@ import pytest
 
 from changes.calls import Result
 from coordinator.models import CommitStore
-from coordinator.protocols.buildable import LONG_REPLAY
+from coordinator.protocols.published_log import LONG_REPLAY
 from coordinator.repairs.fresh import plan_anew
 from lake.delta.uri import TableUri
 from sandbox.client import Client

@@ -9,7 +9,7 @@ from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.needed_facts import wanted_heads
 from coordinator.protocols.provenance import abandoned
-from coordinator.protocols.vanished import MOST_LOOKED_UP, judge_vanished
+from coordinator.protocols.remembered import MOST_LOOKED_UP, judge_vanished
 from coordinator.protocols.verdict import Finding, Severity, State
 from lake.delta.facts import AskedStores, Mechanism, Provenance, ReadingProblem, TableFacts
 from tests.builders.facts import (
