@@ -23,7 +23,7 @@ from datetime import datetime
 from itertools import islice
 
 from coordinator.protocols.absence import ENTRY
-from coordinator.protocols.judgement import MOST_FINDINGS, Judgement, undecided
+from coordinator.protocols.judgement import MOST_FINDINGS, undecided
 from coordinator.protocols.log_store_entries import look_evidence, own_domains
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_temp_of, is_version
@@ -37,14 +37,14 @@ MOST_LIVES = 10
 """Entries that TTL has removed, the newest ones, whose lives still tell what writers are set to."""
 
 
-def judge_foreign_writers(view: LogView) -> Judgement:
+def judge_foreign_writers(view: LogView) -> list[Finding]:
     """C8 where it is an alarm: a finding for each foreign version, of very many the newest ones."""
     life = entry_life(view)
     answers = {version: is_foreign(view, version, life) for version in young_versions(view, life)}
     foreign = [version for version, answer in answers.items() if answer]
     unclear = [version for version, answer in answers.items() if answer is None]
     found = [_finding(view, one, len(foreign)) for one in foreign[-MOST_FINDINGS:]]
-    return Judgement(findings=(*found, *([_unclear(view, unclear)] if unclear else [])))
+    return [*found, _unclear(view, unclear)] if unclear else found
 
 
 def untimed_versions(view: LogView) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ times in commitInfo; where none of them does, nothing is concluded.
 
 from dataclasses import replace
 
-from coordinator.protocols.judgement import MOST_FINDINGS, Judgement, undecided
+from coordinator.protocols.judgement import MOST_FINDINGS, undecided
 from coordinator.protocols.log_store_entries import look_evidence, own_domains
 from coordinator.protocols.log_view import LogView, ObjectPresence
 from coordinator.protocols.mechanism import registration_id
@@ -94,14 +94,14 @@ def _is_of_another_time(view: LogView, known: Provenance, one: Acceptance, file:
     return None not in (said, one.timestamp) and said != one.timestamp
 
 
-def judge_overwritten(view: LogView) -> Judgement:
+def judge_overwritten(view: LogView) -> list[Finding]:
     """A finding for each overwritten version, of very many the newest; one for all that cannot be decided."""
     answers = {version: is_what_was_seen(view, version) for version in changed_versions(view)}
     answers |= dict.fromkeys(contradicted_versions(view), False)
     overwritten = sorted(version for version, same in answers.items() if same is False)
     unclear = [version for version, same in answers.items() if same is None]
     found = [_finding(view, version, len(overwritten)) for version in overwritten[-MOST_FINDINGS:]]
-    return Judgement(findings=(*found, *([_unclear(unclear)] if unclear else [])))
+    return [*found, _unclear(unclear)] if unclear else found
 
 
 def changed_versions(view: LogView) -> tuple[int, ...]:

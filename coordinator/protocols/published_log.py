@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from coordinator.protocols.absence import commit_files
-from coordinator.protocols.judgement import MOST_FINDINGS, Judgement
+from coordinator.protocols.judgement import MOST_FINDINGS
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.verdict import Finding, Severity, State, attention, blocked, unsafe
 from coordinator.protocols.wording import counted, joined, label, named_versions, run_list, thousands, verb
@@ -22,9 +22,21 @@ WHOLE_FACTS = ("listing", "entries", "registrations", "protocol", "DynamoDB")
 """First words of places that mean a fact was not read at all; any other place is one object, item or attribute."""
 
 
-def judge_published_log(view: LogView) -> Judgement:
+def judge_published_log(view: LogView) -> list[Finding]:
     """Findings that need no commit store."""
-    return Judgement(findings=(*_holes(view), *_start(view), *_end(view), *_empty(view), *_problems(view)))
+    return [
+        *_holes(view),
+        *_start(view),
+        *_end(view),
+        *_empty(view),
+        *_problems(view),
+        *_broken_checkpoint(view),
+        *_hint(view),
+        *_empty_commits(view),
+        *_unreadable_commits(view),
+        *_long_replay(view),
+        *_of_other_transactions(view),
+    ]
 
 
 def holes(view: LogView) -> list[tuple[int, int]]:
@@ -185,20 +197,6 @@ LONG_REPLAY = 1_000
 """Commits without a checkpoint that no writer leaves by its own settings: the interval is 10 to 100 unless set."""
 MOST_LISTED = 100
 SPARK = "Apache-Spark/"
-
-
-def judge_buildable(view: LogView) -> Judgement:
-    """What keeps readers from building the newest version, or has them build it without some of its rows."""
-    return Judgement(
-        findings=(
-            *_broken_checkpoint(view),
-            *_hint(view),
-            *_empty_commits(view),
-            *_unreadable_commits(view),
-            *_long_replay(view),
-            *_of_other_transactions(view),
-        )
-    )
 
 
 def is_no_commit(view: LogView, version: int) -> bool:

@@ -17,7 +17,7 @@ from functools import partial
 
 from coordinator.protocols.absence import commit_files
 from coordinator.protocols.deadlines import moment_in_words
-from coordinator.protocols.judgement import MOST_FINDINGS, MOST_UNDECIDED, Judgement, undecided
+from coordinator.protocols.judgement import MOST_FINDINGS, MOST_UNDECIDED, undecided
 from coordinator.protocols.log_store_entries import look_evidence
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_moved_temp, is_version
@@ -41,11 +41,11 @@ MOST_LOOKED_UP = 20
 """Of the versions that are gone, those nearest to the end of the log are looked up once more."""
 
 
-def judge_vanished(view: LogView) -> Judgement:
+def judge_vanished(view: LogView) -> list[Finding]:
     """One finding for all that are lost, and others for those that may be, once each that is to be looked up was."""
     gone = gone_versions(view)
     if not gone or any(commit_name(version) not in view.facts.heads for version in gone[:MOST_LOOKED_UP]):
-        return Judgement()
+        return []
     known = view.facts.provenance
     lost = [version for version in gone if _is_lost(view, known[version])]
     unclear = sorted(set(gone).difference(lost))
@@ -54,7 +54,7 @@ def judge_vanished(view: LogView) -> Judgement:
     found = [_vanished(view, lost)] if lost else []
     found += [_not_read(view, unread)] if unread else []
     found += [_given_up_or_lost(they_were(given_up), given_up)] if given_up else []
-    return Judgement(findings=tuple(found))
+    return found
 
 
 def gone_versions(view: LogView) -> tuple[int, ...]:

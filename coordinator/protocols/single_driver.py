@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import pairwise
 
-from coordinator.protocols.judgement import GRACE_SECONDS, Judgement, note
+from coordinator.protocols.judgement import GRACE_SECONDS, note
 from coordinator.protocols.lock_domains import guarded_elsewhere
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import temp_file_version
@@ -30,20 +30,20 @@ NO_ENTRY = "no DynamoDB table that Levee asks holds an entry of this table"
 DECLARE = "Declare the DynamoDB table of its log store; the next commit then shows it."
 
 
-def judge_without_store(view: LogView) -> Judgement:
+def judge_without_store(view: LogView) -> list[Finding]:
     """One finding that says what guards the table, for mechanisms that have no entries to look at."""
     match view.facts.mechanism:
         case Mechanism.SINGLE_DRIVER | Mechanism.UNKNOWN if view.facts.elsewhere:
-            return Judgement(findings=(guarded_elsewhere(view),))
+            return [guarded_elsewhere(view)]
         case Mechanism.SINGLE_DRIVER:
-            return Judgement(findings=tuple(_without_store(view)))
+            return list(_without_store(view))
         case Mechanism.CATALOG_MANAGED:
-            return Judgement(findings=(_catalog_managed(),))
+            return [_catalog_managed()]
         case Mechanism.LOG_STORE if not view.knows_log_store:
-            return Judgement(findings=(guarded_elsewhere(view),)) if view.facts.elsewhere else _unknown_store(view)
+            return [guarded_elsewhere(view)] if view.facts.elsewhere else _unknown_store(view)
         case Mechanism.UNKNOWN:
-            return Judgement(findings=(_unknown(),))
-    return Judgement()
+            return [_unknown()]
+    return []
 
 
 def _without_store(view: LogView) -> Iterator[Finding]:
@@ -140,16 +140,16 @@ def _unknown() -> Finding:
     )
 
 
-def _unknown_store(view: LogView) -> Judgement:
+def _unknown_store(view: LogView) -> list[Finding]:
     """One finding that says what the temp files prove, and what they leave open."""
     if view.unread("entries") or view.unread("DynamoDB") or view.unread("listing"):
-        return Judgement()
+        return []
     files = view.facts.listing.temp_files or ()
     later = [file for file in files if _may_wait(view, file)]
     if later:
-        return Judgement(findings=(_may_hold_commits(view, later),))
+        return [_may_hold_commits(view, later)]
     newest = [file for file in files if temp_file_version(file.name) == view.newest]
-    return Judgement(findings=(_settled(view, newest) if newest else _cleaned_up(view, files),))
+    return [_settled(view, newest) if newest else _cleaned_up(view, files)]
 
 
 def _may_wait(view: LogView, file: LogObject) -> bool:
