@@ -105,7 +105,7 @@ class DeltaTable(Observed):
     log_files = models.PositiveIntegerField(default=0)
     log_bytes = models.BigIntegerField(default=0)
     log_sizes = models.JSONField(
-        null=True, help_text="coordinator.protocols.log_sizes: ranges of size of the log's files; null: not known"
+        null=True, help_text="coordinator.protocols.bucket_tables: ranges of sizes of log files; null: not known"
     )
     delta_id = models.CharField(max_length=64, blank=True, help_text="metaData.id")
     delta_name = models.CharField(max_length=512, blank=True, help_text="metaData.name")

@@ -134,7 +134,7 @@ class Migration(migrations.Migration):
                 (
                     "log_sizes",
                     models.JSONField(
-                        help_text="coordinator.protocols.log_sizes: ranges of size of the log's files; null: not known",
+                        help_text="coordinator.protocols.bucket_tables: ranges of sizes of log files; null: not known",
                         null=True,
                     ),
                 ),

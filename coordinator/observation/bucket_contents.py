@@ -10,10 +10,9 @@ from django.db.models import Case, Exists, OuterRef, Q, Subquery, When
 
 from coordinator.models import Bucket, Commit, DeltaTable, Entry, TableFinding
 from coordinator.observation.elsewhere import connections_of_same_s3
-from coordinator.protocols.bucket_tables import LostFile, TableInBucket, WaitingFile
+from coordinator.protocols.bucket_tables import LostFile, TableInBucket, WaitingFile, read_ranges
 from coordinator.protocols.deadlines import read_moment
 from coordinator.protocols.last_copies import LAST_COPIES, LOST_FILES
-from coordinator.protocols.log_sizes import read_ranges
 from coordinator.protocols.log_store import UNPUBLISHED_CODES
 from coordinator.protocols.verdict import Severity, State
 from lake.delta.names import commit_name

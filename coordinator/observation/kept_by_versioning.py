@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import islice
 
 from coordinator.observation.reading import Reading
-from coordinator.protocols.lost_files import MOST_FILES, OLDER_VERSIONS, lost_files, was_seen
+from coordinator.protocols.last_copies import MOST_FILES, OLDER_VERSIONS, lost_files, was_seen
 from coordinator.protocols.verdict import Finding
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError

@@ -27,7 +27,6 @@ from coordinator.observation.witnesses import (
     what_was_asked,
 )
 from coordinator.protocols.absence import Missed
-from coordinator.protocols.accepted_copies import with_proofs
 from coordinator.protocols.accepted_elsewhere import with_elsewhere
 from coordinator.protocols.coordinator_conf import coordinator_elsewhere
 from coordinator.protocols.diagnosis import diagnose
@@ -41,7 +40,7 @@ from coordinator.protocols.needed_facts import (
     wanted_heads,
     wanted_infos,
 )
-from coordinator.protocols.overwritten import proven_copies
+from coordinator.protocols.overwritten import proven_copies, with_proofs
 from coordinator.protocols.provenance import Surroundings, is_another_table, of_an_earlier_table, provenance_of
 from coordinator.protocols.verdict import State, Verdict
 from coordinator.repairs.possible import with_possible_repairs

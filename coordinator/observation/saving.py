@@ -18,7 +18,7 @@ from coordinator.observation.failures import Failure, failure_of
 from coordinator.observation.provenance_rows import save_provenance
 from coordinator.observation.reading import Reading
 from coordinator.observation.storable import make_storable
-from coordinator.protocols.log_sizes import Stored, joined_ranges, ranges_of, read_ranges, stored_ranges
+from coordinator.protocols.bucket_tables import Stored, joined_ranges, ranges_of, read_ranges, stored_ranges
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.registrations import OF_REGISTRATIONS, current_registration
 from coordinator.protocols.verdict import EntryVerdict, Finding, Severity, State, Verdict

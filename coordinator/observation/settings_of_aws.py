@@ -10,9 +10,9 @@ from coordinator.observation.bucket_contents import tables_in
 from coordinator.observation.failures import failure_of
 from coordinator.observation.storable import clean_json, make_storable
 from coordinator.observation.workers import Workers
-from coordinator.protocols.assessment import unread_facts
 from coordinator.protocols.buckets import judge_bucket
 from coordinator.protocols.deadlines import read_moment
+from coordinator.protocols.judgement import unread_facts
 from coordinator.protocols.stores import diagnose_store
 from coordinator.protocols.verdict import State
 from dashboard.connections.models import Connection

@@ -107,12 +107,12 @@ def _finding(doubted: Collection[Finding], why: str) -> Finding:
     named = joined([*things[:MOST_NAMED], f"{thousands(more)} more"] if more > 0 else things)
     return Finding(
         BEING_CHECKED,
-        Severity.INFO,
-        State.NOT_CHECKED,
         f"One look did not see {named}, and that is being checked. {why}",
         meaning="A writer that commits while Levee looks can make one look miss what it writes. Nothing is concluded "
         "before a second look misses the same.",
         evidence={"suspected": [{"code": one.code, "version": one.version} for one in doubted]},
+        severity=Severity.INFO,
+        state=State.NOT_CHECKED,
     )
 
 

@@ -24,7 +24,7 @@ from coordinator.protocols.lifecycle import (
     tags_of,
 )
 from coordinator.protocols.published_reach import MOST_NAMED, matters_to_data, matters_to_log
-from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.verdict import Finding, Severity, State, not_checked
 from coordinator.protocols.waiting_files import waiting_deadlines
 from coordinator.protocols.wording import counted, joined
 
@@ -194,8 +194,6 @@ def _takes(tiers: ArchiveTiers, falls: Sequence[Fall], deadlines: Sequence[Deadl
     known = [fall.table.prefix for fall in falls if fall.is_known]
     return Finding(
         "archive-tier-reaches-log" if deadlines[0].what is AtRisk.LOG else "archive-tier-reaches-data",
-        Severity.CRITICAL if state is State.UNSAFE else Severity.WARNING,
-        state,
         f"Intelligent-Tiering configuration {tiers.name} archives objects that nobody read for "
         f"{counted(tiers.days, 'day')} in {tiers.tier}: it can take {what}{first}.{only}",
         meaning="What is in an archive tier cannot be read until it is restored, which takes hours. Take the tables' "
@@ -206,6 +204,8 @@ def _takes(tiers: ArchiveTiers, falls: Sequence[Fall], deadlines: Sequence[Deadl
             "tables": list(dict.fromkeys(known))[:MOST_NAMED],
             "bites_at": at.isoformat() if at else None,
         },
+        severity=Severity.CRITICAL if state is State.UNSAFE else Severity.WARNING,
+        state=state,
     )
 
 
@@ -213,10 +213,8 @@ def _undecided(tiers: ArchiveTiers, unknown: Sequence[Fall]) -> Finding:
     words = {AtRisk.LOG: "log files", AtRisk.DATA: "data files"}
     kinds = [what for what in (AtRisk.LOG, AtRisk.DATA) if any(fall.what is what for fall in unknown)]
     tables = list(dict.fromkeys(fall.table.prefix for fall in unknown))
-    return Finding(
+    return not_checked(
         "archive-tier-undecided",
-        Severity.WARNING,
-        State.NOT_CHECKED,
         f"Whether Intelligent-Tiering configuration {tiers.name} archives {joined([words[kind] for kind in kinds])} of "
         f"{counted(len(tables), 'table')} cannot be decided: their storage class is not known.",
         meaning=f"Objects of the class INTELLIGENT_TIERING fall into {tiers.tier} once nobody read them for "
@@ -226,10 +224,8 @@ def _undecided(tiers: ArchiveTiers, unknown: Sequence[Fall]) -> Finding:
 
 
 def _unclear(tiers: ArchiveTiers) -> Finding:
-    return Finding(
+    return not_checked(
         "archive-tier-undecided",
-        Severity.WARNING,
-        State.NOT_CHECKED,
         f"What Intelligent-Tiering configuration {tiers.name} archives cannot be decided: {tiers.unclear}.",
         meaning="Files in an archive tier cannot be read until they are restored.",
         evidence={"rule": tiers.name, "prefix": tiers.scope.prefix},

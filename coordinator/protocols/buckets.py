@@ -13,14 +13,28 @@ from coordinator.protocols.archive_tiers import (
     tier_findings,
     tier_waiting,
 )
-from coordinator.protocols.assessment import Assessment, as_mapping, assessed, not_checked, unread_facts, unread_finding
-from coordinator.protocols.bucket_tables import TableInBucket, TablesByPrefix
+from coordinator.protocols.bucket_tables import TableInBucket, TablesByPrefix, cuts_of
 from coordinator.protocols.deadlines import AtRisk, Deadline, moment_in_words, next_change, soonest_first
-from coordinator.protocols.judgement import GRACE_SECONDS, note, worst_first
-from coordinator.protocols.lifecycle import LifecycleRule, read_rules
+from coordinator.protocols.judgement import (
+    GRACE_SECONDS,
+    Assessment,
+    as_mapping,
+    assessed,
+    not_assessed,
+    note,
+    unread_facts,
+    unread_finding,
+    worst_first,
+)
+from coordinator.protocols.lifecycle import (
+    MOST_RULES,
+    LifecycleRule,
+    ends_unfinished_uploads,
+    read_rules,
+    unclear_rules,
+)
 from coordinator.protocols.published_reach import published_deadlines, published_findings, reach_of
-from coordinator.protocols.rule_troubles import rule_troubles
-from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.verdict import Finding, Severity, State, attention, not_checked
 from coordinator.protocols.waiting_files import (
     lost_deadlines,
     lost_findings,
@@ -28,7 +42,7 @@ from coordinator.protocols.waiting_files import (
     waiting_deadlines,
     waiting_findings,
 )
-from coordinator.protocols.wording import counted, joined, verb
+from coordinator.protocols.wording import counted, joined, thousands, verb
 
 _OF_COMMITS = (AtRisk.UNPUBLISHED, AtRisk.LAST_COPY, AtRisk.LOST)
 
@@ -64,10 +78,10 @@ def judge_bucket(
     commit stores of its tables are, "" where that is not known.
     """
     if error:
-        return BucketVerdict(not_checked(error))
+        return BucketVerdict(not_assessed(error))
     facts = as_mapping(description)
     if not facts:
-        return BucketVerdict(not_checked("the description of the bucket is empty."))
+        return BucketVerdict(not_assessed("the description of the bucket is empty."))
     moment = now or datetime.now(UTC)
     raw, configurations = _listed(facts.get("lifecycle_rules")), _listed(facts.get("tiering"))
     rules = read_rules(raw or (), str(facts.get("least_size_moved") or ""))
@@ -212,3 +226,118 @@ def _other_region(facts: Mapping[str, Any], stores_region: str) -> list[Finding]
     summary = f"The bucket is in {region}, the commit stores of its connection are in {stores_region}."
     meaning = "Each commit through a store waits for both, and a writer's settings have to name both regions."
     return [note("other-region", summary, meaning, region=region, stores_region=stores_region)]
+
+
+FEW_RULES_LEFT = 50
+
+
+def rule_troubles(
+    raw: Sequence[object], rules: Sequence[LifecycleRule], bucket: str, tables: Sequence[TableInBucket]
+) -> list[Finding]:
+    """`raw` are all rules as read, `rules` those in force; `bucket` is the bucket's name, "" where it is not known."""
+    return [
+        *_room(len(raw)),
+        *_multipart(raw),
+        *_temp_rules(rules, tables),
+        *_unclear(raw),
+        *_misplaced(rules, bucket, TablesByPrefix(tables)),
+        *_unread_tables(rules, tables),
+    ]
+
+
+def _unclear(raw: Iterable[object]) -> list[Finding]:
+    return [
+        not_checked(
+            "lifecycle-not-understood",
+            f"What rule {name} does cannot be decided: {trouble}.",
+            meaning="It may take what a table needs.",
+            evidence={"rule": name, "trouble": trouble},
+        )
+        for name, trouble in unclear_rules(raw)
+    ]
+
+
+def _misplaced(rules: Iterable[LifecycleRule], bucket: str, tables: TablesByPrefix) -> list[Finding]:
+    """Rules whose prefix no key of a table can begin with, though it was meant to."""
+    found = []
+    for rule in rules:
+        meant = _meant(rule.prefix, bucket)
+        if meant == rule.prefix:
+            continue
+        summary = (
+            f"Rule {rule.name} never applies to a table: its prefix {rule.prefix} begins with "
+            f"{'a slash' if rule.prefix.startswith('/') else 'the name of a bucket'}, and no key of a table does."
+        )
+        meaning = f"A prefix begins where a key does: write {meant or 'an empty prefix, for the whole bucket'}."
+        evidence = {"rule": rule.name, "prefix": rule.prefix, "meant": meant}
+        if tables.reached_by(meant):
+            finding = attention("lifecycle-never-applies", summary, None, meaning, evidence)
+        else:
+            finding = note("lifecycle-never-applies", summary, meaning, **evidence)
+        found.append(finding)
+    return found
+
+
+def _meant(prefix: str, bucket: str) -> str:
+    """The prefix without what stands before the key: slashes, or scheme and bucket."""
+    for scheme in ("s3://", "s3a://", "s3n://"):
+        if bucket and f"{prefix}/".startswith(f"{scheme}{bucket}/"):
+            return prefix.removeprefix(scheme).removeprefix(bucket).lstrip("/")
+    return prefix.lstrip("/")
+
+
+def _unread_tables(rules: Iterable[LifecycleRule], tables: Iterable[TableInBucket]) -> list[Finding]:
+    """Tables whose temp or staged files a rule takes, and of which it is not known whether a commit waits in them."""
+    by_prefix = TablesByPrefix(table for table in tables if not table.is_read)
+    unread = {
+        table.prefix
+        for rule in rules
+        if rule.acts
+        for table in by_prefix.reached_by(rule.prefix)
+        if any(rule.reaches(folder) for folder in table.held)
+    }
+    if not unread:
+        return []
+    count = counted(len(unread), "table")
+    return [
+        not_checked(
+            "waiting-not-known",
+            f"Whether a commit waits where a rule deletes files is not known of {count}, read in part or not at all.",
+            meaning="A rule on temp or staged files takes the only copy of a commit that waits unpublished.",
+            evidence={"tables": sorted(unread)[:20]},
+        )
+    ]
+
+
+def _temp_rules(rules: Sequence[LifecycleRule], tables: Sequence[TableInBucket]) -> list[Finding]:
+    """Whether finished temp files ever leave by a rule; nobody else deletes them."""
+    if not tables:
+        return []
+    sweeping = [rule for rule in rules if not rule.conditions and any(not act.archives for act in rule.acts)]
+    prefixes = {rule.prefix for rule in sweeping}
+    covered = [table for table in tables if not prefixes.isdisjoint(cuts_of(table.held[0]))]
+    summary = f"{thousands(len(covered))} of {counted(len(tables), 'table')} have a lifecycle rule on .tmp."
+    meaning = "Writers never delete finished temp files; without a rule somebody else has to."
+    return [note("temp-rules", summary, meaning, tables=len(tables), covered=len(covered))]
+
+
+def _room(count: int) -> list[Finding]:
+    left = MOST_RULES - count
+    if left > FEW_RULES_LEFT:
+        return []
+    return [
+        attention(
+            "few-rules-left",
+            f"{thousands(max(left, 0))} lifecycle rules are left of {thousands(MOST_RULES)}.",
+            meaning="A rule takes one prefix, so a rule for each table does not scale.",
+            evidence={"rules": count},
+        )
+    ]
+
+
+def _multipart(rules: Sequence[object]) -> list[Finding]:
+    """Whether parts of uploads that never ended leave by a rule for the whole bucket; they are billed and unseen."""
+    if any(ends_unfinished_uploads(rule) for rule in rules):
+        return []
+    meaning = "Writers that die while they upload leave parts that no listing shows and that are billed for ever."
+    return [note("unfinished-uploads-stay", "No rule ends unfinished uploads in the whole bucket.", meaning)]

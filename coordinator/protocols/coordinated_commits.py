@@ -19,10 +19,11 @@ from coordinator.protocols.registrations import (
     current_registration,
     element_problems,
     is_before_the_table,
+    is_split,
     missing_runs,
     seen_commits,
+    several_coordinators,
 )
-from coordinator.protocols.several_coordinators import is_split, several_coordinators
 from coordinator.protocols.staged_orphans import (
     losing_files,
     staged_fates,

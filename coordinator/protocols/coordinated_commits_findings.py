@@ -9,7 +9,7 @@ from coordinator.protocols.log_store_findings import effect_at_the_end
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import STAGED_FOLDERS, staged_file_version
 from coordinator.protocols.registrations import SeenCommit
-from coordinator.protocols.verdict import Absence, Finding, Severity, State
+from coordinator.protocols.verdict import Absence, Finding, Severity, State, attention, blocked, unsafe
 from coordinator.protocols.wording import counted, duration, run_list, runs_of, thousands, verb, version_list
 from lake.delta.facts import LogObject, Registration
 
@@ -63,8 +63,6 @@ def unbackfilled(view: LogView, waiting: Sequence[SeenCommit], *, two_folders: b
     blocks = bool(below) or two_folders
     return Finding(
         "K3",
-        Severity.CRITICAL if blocks else quiet,
-        State.BLOCKED if blocks else State.UNBACKFILLED,
         f"{what} {effect}",
         newest.version,
         "The next commit backfills them; until then readers that do not ask the coordinator see an older table. "
@@ -77,6 +75,8 @@ def unbackfilled(view: LogView, waiting: Sequence[SeenCommit], *, two_folders: b
         },
         ("backfill",),
         commit_files(runs_of(below or versions)),
+        severity=Severity.CRITICAL if blocks else quiet,
+        state=State.BLOCKED if blocks else State.UNBACKFILLED,
     )
 
 
@@ -90,8 +90,6 @@ def list_not_cleared(view: LogView, registration: Registration, same: Sequence[S
     calm = young and not nobody
     return Finding(
         "K4",
-        Severity.INFO if calm else Severity.WARNING,
-        State.HEALTHY if calm else State.ATTENTION,
         f"{verb(many, 'Commit', 'Commits')} {version_list(versions)} {verb(many, 'is', 'are')} backfilled and still "
         "listed by the coordinator.",
         max(versions),
@@ -103,15 +101,15 @@ def list_not_cleared(view: LogView, registration: Registration, same: Sequence[S
         ),
         {"registration": item_evidence(registration), "versions": versions[-100:], "count": many},
         ("clear-entries",),
+        severity=Severity.INFO if calm else Severity.WARNING,
+        state=State.HEALTHY if calm else State.ATTENTION,
     )
 
 
 def bytes_differ(view: LogView, seen: SeenCommit) -> Finding:
     """K4 with different bytes: the published file is not the one the coordinator accepted."""
-    return Finding(
+    return unsafe(
         "K4",
-        Severity.CRITICAL,
-        State.UNSAFE,
         f"Version {thousands(seen.version)} was written twice: {seen.version}.json differs from the staged file that "
         "the coordinator accepted.",
         seen.version,
@@ -130,10 +128,8 @@ def no_staged_copy(view: LogView, version: int) -> Finding:
     candidates = view.staged_of(version)
     many = len(candidates)
     these = verb(many, "the only staged file", f"each of the {many} staged files")
-    return Finding(
+    return unsafe(
         "bytes-differ",
-        Severity.CRITICAL,
-        State.UNSAFE,
         f"{version}.json holds other bytes than {these} of this version: it was replaced after it was backfilled, or "
         "the accepted staged file is gone.",
         version,
@@ -162,10 +158,8 @@ def staged_files_lost(run: Sequence[SeenCommit]) -> Finding:
             "backfilled."
         )
     bring = verb(many, "the staged file back from versioning or a backup; it", "the staged files back; each")
-    return Finding(
+    return blocked(
         "K7",
-        Severity.CRITICAL,
-        State.BLOCKED,
         f"{what} Every read fails with FAILED_READ_FILE.",
         newest.version,
         f"Bring {bring} must be as long as fsLength says. Dropping the {verb(many, 'entry', 'entries')} would lose the "
@@ -179,10 +173,8 @@ def staged_files_lost(run: Sequence[SeenCommit]) -> Finding:
 def size_differs(seen: SeenCommit) -> Finding:
     """An unbackfilled commit whose staged file is not as long as the item says."""
     found = seen.staged.size if seen.staged else None
-    return Finding(
+    return unsafe(
         "staged-size-differs",
-        Severity.CRITICAL,
-        State.UNSAFE,
         f"The staged file of commit {thousands(seen.version)} holds {found:,} B, and the coordinator accepted "
         f"{seen.commit.size:,} B.",
         seen.version,
@@ -211,10 +203,8 @@ def list_cleared_too_early(view: LogView, registration: Registration, version: i
     else:
         rest = f"No staged file {of_them} is there."
     told = "" if alone else " Of those below it nothing tells which staged file was accepted."
-    return Finding(
+    return blocked(
         "K6",
-        Severity.CRITICAL,
-        State.BLOCKED,
         f"The coordinator stands at {thousands(version)} and no longer lists {gone}. "
         f"{effect_at_the_end(view, version)} {rest}",
         version,
@@ -235,10 +225,8 @@ def list_cleared_too_early(view: LogView, registration: Registration, version: i
 def list_not_contiguous(registration: Registration, version: int, runs: Sequence[tuple[int, int]]) -> Finding:
     """Accepted versions below `tableVersion` that are neither published nor listed."""
     named = ", ".join(thousands(a) if a == b else f"{thousands(a)} to {thousands(b)}" for a, b in runs[:3])
-    return Finding(
+    return blocked(
         "list-not-contiguous",
-        Severity.CRITICAL,
-        State.BLOCKED,
         f"The coordinator accepted versions up to {thousands(version)}, and {named} "
         f"{verb(sum(b - a + 1 for a, b in runs), 'is', 'are')} neither published nor listed.",
         runs[-1][1],
@@ -253,10 +241,8 @@ def list_not_contiguous(registration: Registration, version: int, runs: Sequence
 
 def behind(registration: Registration, version: int, newest: int) -> Finding:
     """K9: the item is older than the log."""
-    return Finding(
+    return blocked(
         "K9",
-        Severity.CRITICAL,
-        State.BLOCKED,
         f"The coordinator stands at {thousands(version)}, below the published {thousands(newest)}. Reads work; every "
         f'write stops with "Commit version {newest + 1} is not valid. Expected version: {version + 1}."',
         version,
@@ -275,10 +261,8 @@ def _backup(registration: Registration) -> str:
 
 def registration_missing(table_id: str, store: str | None) -> Finding:
     """K8: the metadata names a registration that does not exist."""
-    return Finding(
+    return blocked(
         "K8",
-        Severity.CRITICAL,
-        State.BLOCKED,
         f"The table names registration {table_id}, and {store or 'the coordinator'} holds no such item. Reads, writes "
         "and DROP FEATURE all fail.",
         meaning="The item has to be made again with the newest contiguous version, after its staged files were "
@@ -291,10 +275,8 @@ def registration_missing(table_id: str, store: str | None) -> Finding:
 
 def path_differs(view: LogView, registration: Registration) -> Finding:
     """A copy: the registration belongs to another path, and the coordinator refuses writes from here."""
-    return Finding(
+    return blocked(
         "path-differs",
-        Severity.CRITICAL,
-        State.BLOCKED,
         f"The table names a registration of {registration.path}. This is a copy of that table: reads work, every "
         "write is refused.",
         meaning="Each refused write leaves one staged file. Skipping the path check would write into the original's "
@@ -315,10 +297,8 @@ def not_started(registration: Registration) -> Finding:
 
 def refuses_commits(registration: Registration) -> Finding:
     """The metadata still names a registration that was closed."""
-    return Finding(
+    return blocked(
         "refuses-commits",
-        Severity.CRITICAL,
-        State.BLOCKED,
         'The registration accepts no commits, and the newest metadata still names it: every write stops with "not '
         'accepting any new commits".',
         meaning="Reads work. The item or the metadata was put back from an older copy.",
@@ -330,14 +310,14 @@ def orphan(registration: Registration) -> Finding:
     """K0: left by an upgrade that lost its race."""
     return Finding(
         "K0",
-        Severity.INFO,
-        State.HEALTHY,
         f"Registration {registration.table_id} has accepted no commit, and the newest metadata does not name it: its "
         "upgrade is under way, lost its race or was cut short.",
         meaning="It costs nothing and does no harm. It must stay while an upgrade may be running. Enabling again makes "
         "a registration of its own.",
         evidence={"registration": item_evidence(registration)},
         repairs=() if registration.commits else ("remove-orphans",),
+        severity=Severity.INFO,
+        state=State.HEALTHY,
     )
 
 
@@ -353,10 +333,8 @@ def downgraded(registration: Registration) -> Finding:
 
 def accepts_without_table(registration: Registration) -> Finding:
     """An item that accepts commits although the newest metadata does not name it."""
-    return Finding(
+    return attention(
         "accepts-without-table",
-        Severity.WARNING,
-        State.ATTENTION,
         f"Registration {registration.table_id} of {registration.store} accepts commits, and the newest metadata does "
         "not name it.",
         meaning="An application with an old state of the table could still commit through it, past all others.",
@@ -383,10 +361,8 @@ def both_folders(files: Iterable[LogObject]) -> Finding | None:
         counts[folder] = counts.get(folder, 0) + 1
     if not all(counts[folder] for folder in STAGED_FOLDERS):
         return None
-    return Finding(
+    return attention(
         "K12",
-        Severity.WARNING,
-        State.ATTENTION,
         "Staged files lie in _staged_commits and in _commits: writers of Delta 4.x and of 3.3 share this table.",
         meaning="The coordinator holds file names only, so each release looks in its own folder and misses "
         "unbackfilled commits of the other. Backfill, then keep to one release.",

@@ -1,19 +1,19 @@
 """The verdict on one table: every part of the diagnosis over one set of facts."""
 
-from coordinator.protocols.buildable import judge_buildable
+from collections.abc import Iterator
+
 from coordinator.protocols.coordinated_commits import judge_coordinated_commits
 from coordinator.protocols.foreign_writers import judge_foreign_writers
-from coordinator.protocols.judgement import Judgement, join, note, without_doubles, worst_first, worst_state
+from coordinator.protocols.judgement import join, note, without_doubles, worst_first, worst_state
 from coordinator.protocols.last_copies import with_last_copies
 from coordinator.protocols.log_store import judge_log_store
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.overwritten import judge_overwritten
 from coordinator.protocols.published_log import judge_published_log
 from coordinator.protocols.registrations import unpublished_versions
-from coordinator.protocols.remembered import remembered_findings
+from coordinator.protocols.remembered import judge_vanished, remembered_findings
 from coordinator.protocols.single_driver import judge_without_store
-from coordinator.protocols.vanished import judge_vanished
-from coordinator.protocols.verdict import Finding, Severity, State, Verdict
+from coordinator.protocols.verdict import Finding, State, Verdict, attention
 from coordinator.protocols.wording import accepted_only, thousands
 from lake.delta.facts import Mechanism, TableFacts
 
@@ -30,22 +30,19 @@ def diagnose(facts: TableFacts) -> Verdict:
     or `DynamoDB` says that this fact was not read at all.
     """
     view = LogView(facts)
-    judged = join(
-        (
-            judge_published_log(view),
-            judge_buildable(view),
-            judge_log_store(view),
-            judge_coordinated_commits(view),
-            judge_foreign_writers(view),
-            judge_overwritten(view),
-            judge_vanished(view),
-            judge_without_store(view),
-            _half_dropped_or_cloned(view),
-            _both_mechanisms(view),
-        )
-    )
-    told = (*judged.findings, *remembered_findings(view, judged.findings))
-    findings = with_last_copies(view, without_doubles(worst_first(told)))
+    judged = join((judge_log_store(view), judge_coordinated_commits(view)))
+    found = [
+        *judge_published_log(view),
+        *judged.findings,
+        *judge_foreign_writers(view),
+        *judge_overwritten(view),
+        *judge_vanished(view),
+        *judge_without_store(view),
+        *_half_dropped_or_cloned(view),
+        *_both_mechanisms(view),
+    ]
+    found += remembered_findings(view, found)
+    findings = with_last_copies(view, without_doubles(worst_first(found)))
     state = worst_state(findings)
     accepted = max((v for v in (judged.accepted, view.newest, view.checkpoint) if v is not None), default=None)
     moments = [moment for moment in judged.unpublished.values() if moment]
@@ -61,17 +58,15 @@ def diagnose(facts: TableFacts) -> Verdict:
     )
 
 
-def _both_mechanisms(view: LogView) -> Judgement:
+def _both_mechanisms(view: LogView) -> Iterator[Finding]:
     facts = view.facts
-    if facts.mechanism is not Mechanism.COORDINATED_COMMITS or not any(facts.entries.values()):
-        return Judgement()
-    finding = note(
-        "both-mechanisms",
-        "Log store entries exist beside the registration: they are from commits made without the coordinator.",
-        "Coordinated commits leave no entries, so gaps between entries are normal here.",
-        lock_domains=[{"store": one.store, "path": one.path} for one in sorted(facts.entries)],
-    )
-    return Judgement(findings=(finding,))
+    if facts.mechanism is Mechanism.COORDINATED_COMMITS and any(facts.entries.values()):
+        yield note(
+            "both-mechanisms",
+            "Log store entries exist beside the registration: they are from commits made without the coordinator.",
+            "Coordinated commits leave no entries, so gaps between entries are normal here.",
+            lock_domains=[{"store": one.store, "path": one.path} for one in sorted(facts.entries)],
+        )
 
 
 def _all_is_well(view: LogView) -> str:
@@ -80,7 +75,7 @@ def _all_is_well(view: LogView) -> str:
     return f"Every commit up to {thousands(view.newest)} is published."
 
 
-def _half_dropped_or_cloned(view: LogView) -> Judgement:
+def _half_dropped_or_cloned(view: LogView) -> Iterator[Finding]:
     """One finding where the protocol names the feature and no property names a coordinator.
 
     `DROP FEATURE` of Delta 3.3 to 4.4 first removes the three properties through the coordinator, which closes the
@@ -89,11 +84,10 @@ def _half_dropped_or_cloned(view: LogView) -> Judgement:
     """
     facts = view.facts
     if facts.mechanism is Mechanism.COORDINATED_COMMITS or facts.protocol is None:
-        return Judgement()
-    if FEATURE not in facts.protocol.writer_features:
-        return Judgement()
-    closed = [one.table_id for one in facts.registrations if one.accepting_commits is False]
-    return Judgement(findings=(_half_dropped(closed, unpublished_versions(view)) if closed else _cloned(),))
+        return
+    if FEATURE in facts.protocol.writer_features:
+        closed = [one.table_id for one in facts.registrations if one.accepting_commits is False]
+        yield _half_dropped(closed, unpublished_versions(view)) if closed else _cloned()
 
 
 def _half_dropped(closed: list[str], waiting: list[int]) -> Finding:
@@ -103,10 +97,8 @@ def _half_dropped(closed: list[str], waiting: list[int]) -> Finding:
         finish = (
             f"Backfill first, for {accepted_only(waiting)}. Then drop once more to finish, or enable again to undo."
         )
-    return Finding(
+    return attention(
         "half-dropped",
-        Severity.WARNING,
-        State.ATTENTION,
         "A drop of coordinated commits stopped half-way: no coordinator is named, and the protocol still has "
         f"{FEATURE}.",
         meaning="The table takes commits past the coordinator, as its log store or S3 has it; writers that do not know "

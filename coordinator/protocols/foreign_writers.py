@@ -23,28 +23,28 @@ from datetime import datetime
 from itertools import islice
 
 from coordinator.protocols.absence import ENTRY
-from coordinator.protocols.judgement import MOST_FINDINGS, Judgement, undecided
+from coordinator.protocols.judgement import MOST_FINDINGS, undecided
 from coordinator.protocols.log_store_entries import look_evidence, own_domains
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_temp_of, is_version
 from coordinator.protocols.overwritten import is_what_was_seen
 from coordinator.protocols.provenance import is_same_file
-from coordinator.protocols.verdict import Absence, Finding, Severity, State
-from coordinator.protocols.wording import named_versions, thousands, verb
+from coordinator.protocols.verdict import Absence, Finding, unsafe
+from coordinator.protocols.wording import they_were, thousands, verb
 from lake.delta.facts import LogStoreEntry, Mechanism, Provenance
 
 MOST_LIVES = 10
 """Entries that TTL has removed, the newest ones, whose lives still tell what writers are set to."""
 
 
-def judge_foreign_writers(view: LogView) -> Judgement:
+def judge_foreign_writers(view: LogView) -> list[Finding]:
     """C8 where it is an alarm: a finding for each foreign version, of very many the newest ones."""
     life = entry_life(view)
     answers = {version: is_foreign(view, version, life) for version in young_versions(view, life)}
     foreign = [version for version, answer in answers.items() if answer]
     unclear = [version for version, answer in answers.items() if answer is None]
     found = [_finding(view, one, len(foreign)) for one in foreign[-MOST_FINDINGS:]]
-    return Judgement(findings=(*found, *([_unclear(view, unclear)] if unclear else [])))
+    return [*found, _unclear(view, unclear)] if unclear else found
 
 
 def untimed_versions(view: LogView) -> tuple[int, ...]:
@@ -192,12 +192,13 @@ def _is_its_file(view: LogView, known: Provenance) -> bool:
 
 def _unclear(view: LogView, versions: list[int]) -> Finding:
     many = len(versions)
-    named = f"{named_versions(versions)} {verb(many, 'was', 'were')}"
     proof = f"nothing read so far proves when {verb(many, 'it was', 'they were')} committed"
     if any(is_uncompared(view, version) for version in versions):
         proof += ", or that a temp file holds the same bytes"
     missing = f"{verb(many, 'it has', 'they have')} no entry, and {proof}"
-    return undecided(f"Whether {named} written through the log store", missing, max(versions), sorted(versions))
+    return undecided(
+        f"Whether {they_were(versions)} written through the log store", missing, max(versions), sorted(versions)
+    )
 
 
 def _finding(view: LogView, version: int, count: int) -> Finding:
@@ -205,10 +206,8 @@ def _finding(view: LogView, version: int, count: int) -> Finding:
     known = view.facts.provenance.get(version)
     said = own_time(view, version)
     by = f" by {info.engine}" if info and info.engine else ""
-    return Finding(
+    return unsafe(
         code="foreign-writer",
-        severity=Severity.CRITICAL,
-        state=State.UNSAFE,
         summary=f"Version {thousands(version)} was written without the log store{by}. "
         "Such a writer can overwrite a commit of Spark, or lose its own.",
         version=version,

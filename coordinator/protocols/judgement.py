@@ -1,10 +1,11 @@
 """What one part of the diagnosis contributes to a table's verdict, and how findings are ordered."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from datetime import datetime
+from typing import Any, NamedTuple
 
-from coordinator.protocols.verdict import EntryVerdict, Finding, Severity, State
+from coordinator.protocols.verdict import EntryVerdict, Finding, Severity, State, attention, not_checked
 from coordinator.protocols.wording import counted
 
 GRACE_SECONDS = 60
@@ -103,7 +104,7 @@ def worst_state(findings: Iterable[Finding]) -> State:
 
 def note(code: str, summary: str, meaning: str = "", **evidence: object) -> Finding:
     """A finding that informs and changes no state."""
-    return Finding(code, Severity.INFO, State.HEALTHY, summary, meaning=meaning, evidence=evidence)
+    return Finding(code, summary, meaning=meaning, evidence=evidence, severity=Severity.INFO, state=State.HEALTHY)
 
 
 def undecided(about: str, missing: str, version: int | None = None, versions: Sequence[int] = ()) -> Finding:
@@ -112,10 +113,8 @@ def undecided(about: str, missing: str, version: int | None = None, versions: Se
     `versions` are all of which it speaks, ascending, where they are several; the newest are kept.
     """
     drawn_together = {"all_versions": list(versions)[-MOST_UNDECIDED:]} if len(versions) > 1 else {}
-    return Finding(
+    return not_checked(
         code="undecided",
-        severity=Severity.WARNING,
-        state=State.NOT_CHECKED,
         summary=f"{about} cannot be decided: {missing}.",
         version=version,
         meaning="Nothing is concluded until that fact has been read.",
@@ -127,12 +126,59 @@ def malformed(place: str, problems: Iterable[str], version: int | None = None) -
     """An item or file whose content is not as the protocol has it; each problem names its attribute."""
     listed = list(problems)
     more = f"; and {len(listed) - MOST_NAMED:,} more" if len(listed) > MOST_NAMED else ""
-    return Finding(
+    return attention(
         code="malformed-item",
-        severity=Severity.WARNING,
-        state=State.ATTENTION,
         summary=f"{place} is malformed: {'; '.join(listed[:MOST_NAMED]).rstrip('.')}{more}.",
         version=version,
         meaning="Levee concludes nothing from the attributes named here and changes nothing that rests on them.",
         evidence={"problems": listed[:100]},
+    )
+
+
+Order = Callable[[Iterable[Finding]], tuple[Finding, ...]]
+"""Puts findings in order, worst first."""
+
+
+class Assessment(NamedTuple):
+    """State, the sentence that carries it, and findings, worst first."""
+
+    state: State
+    summary: str
+    findings: tuple[Finding, ...]
+
+
+def assessed(findings: Iterable[Finding], all_is_well: str, order: Order = worst_first) -> Assessment:
+    """The worst finding's state and sentence; `all_is_well` where nothing is wrong."""
+    ordered = without_doubles(order(findings))
+    state = worst_state(ordered)
+    return Assessment(state, ordered[0].summary if state is not State.HEALTHY else all_is_well, ordered)
+
+
+def not_assessed(error: str) -> Assessment:
+    """The verdict where nothing could be read; `error` is the refusal, one sentence."""
+    sentence = f"The last check failed: {error}"
+    return assessed([not_checked("not-read", sentence)], "")
+
+
+def as_mapping(description: object) -> Mapping[str, Any]:
+    """A description as a mapping: a dataclass of lake.aws, or the JSON in which it was stored."""
+    if is_dataclass(description) and not isinstance(description, type):
+        return asdict(description)
+    return description if isinstance(description, Mapping) else {}
+
+
+def unread_facts(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Facts that could not be read, with the reason for each."""
+    pairs = facts.get("unknown")
+    found = pairs if isinstance(pairs, list | tuple) else ()
+    return {str(pair[0]): str(pair[1]) for pair in found if isinstance(pair, list | tuple) and len(pair) == 2}
+
+
+def unread_finding(fact: str, reason: str) -> Finding:
+    """One fact that could not be read."""
+    return not_checked(
+        f"not-read-{fact.replace(' ', '-')}",
+        f"{fact[:1].upper()}{fact[1:]} could not be read: {reason.rstrip('.')}.",
+        meaning="What depends on it is not known.",
+        evidence={"fact": fact, "reason": reason},
     )

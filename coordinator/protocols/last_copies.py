@@ -1,4 +1,4 @@
-"""Which files a finding leaves as the last copies of a commit, and which it says are lost.
+"""Which files a finding leaves as the last copies of a commit, and which it says are lost or misses.
 
 Each finding carries them in its evidence, so that the settings of the bucket are judged by what the findings say and
 not by the items that happen to be left (docs/decisions/008): a rule that deletes a last copy has a deadline.
@@ -10,13 +10,14 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from coordinator.protocols.absence import COMMIT_FILE
-from coordinator.protocols.accepted_copies import accepted_look, is_published
 from coordinator.protocols.log_store_entries import seen_entries
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import STAGED_FOLDERS, is_temp_of, staged_file_version, written_for
+from coordinator.protocols.overwritten import accepted_look, is_published
+from coordinator.protocols.provenance import is_same_file
+from coordinator.protocols.remembered import vanished_versions
 from coordinator.protocols.temp_orphans import doubtful_orphans
-from coordinator.protocols.vanished import vanished_versions
-from coordinator.protocols.verdict import Absence, Finding, State
+from coordinator.protocols.verdict import LOUD, Absence, Finding, State, Verdict
 from lake.delta.facts import LogObject, Provenance
 from lake.delta.names import commit_name
 
@@ -123,21 +124,12 @@ def _lost(view: LogView, finding: Finding, kept: set[int]) -> list[tuple[int, li
         gone = _Versions(_run(absence) for absence in finding.absent if absence.what == COMMIT_FILE)
     found = {version: [commit_name(version)] for version in islice(gone.newest_first(), MOST_LOST)}
     for absence in finding.absent:
-        if names := _held_under(absence):
+        if names := _in_the_log(absence.what, absence.first):
             found.setdefault(absence.first, []).extend(names)
     replaced = finding.version if finding.state is State.UNSAFE and finding.code in _REPLACED else None
     if replaced is not None and replaced not in kept:
         found[replaced] = [commit_name(replaced)]
     return [(version, list(dict.fromkeys([*names, *_accepted(view, version)]))) for version, names in found.items()]
-
-
-def _held_under(absence: Absence) -> list[str]:
-    """Names of a temp or staged file; an item of the coordinator says no folder."""
-    if is_temp_of(absence.what, absence.first):
-        return [absence.what]
-    if staged_file_version(absence.what) != absence.first:
-        return []
-    return [absence.what] if "/" in absence.what else [f"{folder}/{absence.what}" for folder in STAGED_FOLDERS]
 
 
 def _accepted(view: LogView, version: int) -> Iterator[str]:
@@ -156,3 +148,48 @@ def _stored(version: int, file: LogObject) -> dict[str, object]:
         "size": file.size,
         "written_at": file.modified_at.isoformat(),
     }
+
+
+OLDER_VERSIONS = "older_versions"
+"""Where the evidence of a finding has what was found: a list with one document a file."""
+OF_A_FILE_THAT_IS_THERE = ("overwritten", "empty-commit", "unreadable-commit")
+"""Findings of a commit file that is not what it was, or never was whole."""
+MOST_FILES = 4
+"""Versions of one finding, and files of one table, that are looked for."""
+
+
+def lost_files(finding: Finding, verdict: Verdict) -> Iterator[tuple[int, str]]:
+    """Version and name, relative to `_delta_log/`: the commit's own file, and the temp or staged one accepted as it."""
+    if finding.state not in LOUD:
+        return
+    if finding.code in OF_A_FILE_THAT_IS_THERE:
+        yield from ((version, commit_name(version)) for version in finding.versions[:MOST_FILES])
+    for absence in finding.absent:
+        for version in range(absence.first, min(absence.last, absence.first + MOST_FILES - 1) + 1):
+            accepted = (one.file for one in verdict.entries if one.version == version and one.file_present is False)
+            names = [name for named in (absence.what, *accepted) for name in _in_the_log(named, version)]
+            if names or absence.what == COMMIT_FILE:
+                yield from ((version, name) for name in (commit_name(version), *names))
+
+
+def was_seen(known: Provenance | None, name: str, size: int, etag: str) -> bool:
+    """Whether a file is the very one that an earlier reading found under this name, and nothing disputes that."""
+    if known is None or known.disputed:
+        return False
+    if name == commit_name(known.version):
+        return known.differs_etag is None and is_same_file(known, size, etag)
+    accepted = [one for one in known.acceptances if _bare(one.file_name or "") == _bare(name)]
+    return any(one.size in (None, size) and one.etag == etag for one in accepted)
+
+
+def _in_the_log(name: str, version: int) -> tuple[str, ...]:
+    """The names that a temp or staged file may have in the log: a coordinator names a staged one without its folder."""
+    if is_temp_of(name, version):
+        return (name,)
+    if staged_file_version(name) != version:
+        return ()
+    return (name,) if "/" in name else tuple(f"{folder}/{name}" for folder in STAGED_FOLDERS)
+
+
+def _bare(name: str) -> str:
+    return name.rpartition("/")[2]

@@ -20,6 +20,9 @@ LONGEST_DAYS = 2**31 - 1
 SMALL = 128 * 1024
 """Bytes below which S3 moves no object between classes by default, and none between the tiers of one class."""
 
+MOST_RULES = 1_000
+"""Lifecycle rules that S3 allows in one bucket."""
+
 _NO_SMALL_ONES = "all_storage_classes_128K"
 _STATUSES = ("Enabled", "Disabled")
 _TERMS = frozenset({"Prefix", "Tag", "Tags", "And", "ObjectSizeGreaterThan", "ObjectSizeLessThan"})

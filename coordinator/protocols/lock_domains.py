@@ -17,7 +17,7 @@ from coordinator.protocols.judgement import MOST_FINDINGS
 from coordinator.protocols.log_store_entries import SeenEntry, own_domains
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_moved_temp
-from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.verdict import Finding, Severity, State, attention, unsafe
 from coordinator.protocols.wording import counted, duration, joined, thousands
 from lake.delta.facts import HeldElsewhere, LockDomain
 
@@ -104,10 +104,8 @@ def _two_stores(
     told = [_in_words(view, seen, store, domains) for store, domains in sorted(by_store.items())]
     told += [_elsewhere_in_words(one) for one in elsewhere]
     stores = len(by_store) + len({(one.connection, one.domain.store) for one in elsewhere})
-    return Finding(
+    return unsafe(
         "two-log-stores",
-        Severity.CRITICAL,
-        State.UNSAFE,
         f"{counted(stores, 'log store')} accept commits of this table and do not exclude each other: {joined(told)}.",
         meaning="Two writers, one through each store, can both win a version; the loser's rows are gone without an "
         "error. Stop the writers and set all of them to one store; finished entries of the other leave by TTL. Until "
@@ -124,10 +122,8 @@ def _two_stores(
 def _read_long_ago(view: LogView, one: HeldElsewhere) -> Finding:
     """Entries of another connection that have expired since it read them, whatever has come after them."""
     age = duration((view.facts.observed_at - one.read_at).total_seconds())
-    return Finding(
+    return attention(
         "log-store-elsewhere",
-        Severity.WARNING,
-        State.ATTENTION,
         f"Connection {one.connection} read entries of this table up to {thousands(one.newest)} in {one.domain.store} "
         f"in {one.region}, last {age} ago, which is longer than they live. Whether writers still commit through it is "
         "not known.",
@@ -144,10 +140,8 @@ def _copied(
     copies: Mapping[str, str],
 ) -> Finding:
     told = joined([f"{store} holds nothing but copies of entries of {copies[store]}" for store in copies])
-    return Finding(
+    return attention(
         "copied-log-store",
-        Severity.WARNING,
-        State.ATTENTION,
         f"{told}: no commit of this table was seen to go through it.",
         meaning="Two stores do not exclude each other. Check that no writer is set to the copy, and remove it, or its "
         "declaration, once it is not needed. Until then nothing that belongs to the table is deleted.",
@@ -160,21 +154,19 @@ def guarded_elsewhere(view: LogView) -> Finding:
     told = joined([_elsewhere_in_words(one) for one in view.facts.elsewhere])
     return Finding(
         "guarded-elsewhere",
-        Severity.INFO,
-        State.NOT_CHECKED,
         f"Commits of this table are accepted where this connection does not look: {told}.",
         meaning="Only published versions are known here. Look at the table through that connection, or declare its "
         "log store here.",
         evidence={"lock_domains": [_elsewhere_evidence(one) for one in view.facts.elsewhere]},
+        severity=Severity.INFO,
+        state=State.NOT_CHECKED,
     )
 
 
 def _two_spellings(view: LogView, seen: Sequence[SeenEntry], domains: Sequence[LockDomain]) -> Finding:
     paths = [domain.path for domain in domains]
-    return Finding(
+    return unsafe(
         "two-lock-domains",
-        Severity.CRITICAL,
-        State.UNSAFE,
         f"Entries exist under {joined(paths)}. They mean one table and do not exclude each other.",
         meaning="Two writers, one under each spelling, can both win a version; the loser's rows are gone without an "
         "error. All writers have to use one spelling; delta-rs stores a path percent-encoded, and then shares no lock "
@@ -244,10 +236,8 @@ def _twice(view: LogView, version: int, held: Sequence[SeenEntry]) -> Finding:
         rest = f"{version}.json is that of {equal[0]}: rows of the other are not in the table."
     else:
         rest = f"Which of them {version}.json holds is not known: their temp files were not there to be compared."
-    return Finding(
+    return unsafe(
         "accepted-twice",
-        Severity.CRITICAL,
-        State.UNSAFE,
         f"Version {thousands(version)} was accepted twice, as different commits under {joined(names)}. {rest}",
         version,
         "Both writers may have reported success. Keep every file until the loss is understood, and write the missing "

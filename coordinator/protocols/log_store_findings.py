@@ -8,7 +8,7 @@ from coordinator.protocols.judgement import GRACE_SECONDS, run_evidence
 from coordinator.protocols.log_store_entries import SeenEntry, look_evidence
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_moved_temp
-from coordinator.protocols.verdict import Absence, Finding, Severity, State
+from coordinator.protocols.verdict import Absence, Finding, Severity, State, attention, blocked, unsafe
 from coordinator.protocols.wording import counted, duration, thousands, verb, version_list
 
 
@@ -28,10 +28,8 @@ def pending(view: LogView, seen: SeenEntry, bridged: bool) -> Finding:
     """C2: accepted, not published; worse where other versions exist above it or are missing below it."""
     name = thousands(seen.version)
     if view.newest is not None and seen.version < view.newest:
-        return Finding(
+        return blocked(
             "C2",
-            Severity.CRITICAL,
-            State.BLOCKED,
             f"Commit {name} is accepted but not published, and later versions exist: readers stop at the gap.",
             seen.version,
             "Readers and writers repair the newest entry only, so the gap stays until the commit is published.",
@@ -45,14 +43,14 @@ def pending(view: LogView, seen: SeenEntry, bridged: bool) -> Finding:
     young = age is not None and age < GRACE_SECONDS
     return Finding(
         "C2",
-        Severity.INFO if young else Severity.WARNING,
-        State.PENDING,
         f"Commit {name} is accepted but not published. The next reader will publish it; you can do it now.",
         seen.version,
         f"Until it is published, readers without the log store (Trino, Athena, deltalake) see {newest_in_words(view)}. "
         "No data is lost while its temp file is there.",
         {**seen.evidence, "age": duration(age) if age is not None else None},
         ("publish-commit",),
+        severity=Severity.INFO if young else Severity.WARNING,
+        state=State.PENDING,
     )
 
 
@@ -61,10 +59,8 @@ def _jumps(view: LogView, seen: SeenEntry) -> bool:
 
 
 def _above_a_gap(view: LogView, seen: SeenEntry, bridged: bool) -> Finding:
-    return Finding(
+    return blocked(
         "rewind-leftover",
-        Severity.CRITICAL,
-        State.BLOCKED,
         f"Entry {thousands(seen.version)} is incomplete and stands above a gap: the published log ends at "
         f"{newest_in_words(view)}. The next reader will publish it there and make the table unreadable.",
         seen.version,
@@ -82,14 +78,14 @@ def incomplete(view: LogView, seen: SeenEntry) -> Finding:
     compared = "" if seen.has_temp else f" {_why_not_compared(seen)}, so the bytes cannot be compared."
     return Finding(
         "C4",
-        Severity.INFO if young else Severity.WARNING,
-        State.HEALTHY if young else State.ATTENTION,
         f"Commit {thousands(seen.version)} is published, and its entry still says incomplete.{compared}",
         seen.version,
         "Every reader sees the commit. The next reader or writer with the log store marks the entry complete, "
         "without comparing the bytes.",
         {**seen.evidence, "bytes_equal": view.facts.equal_bytes.get(seen.temp.name if seen.temp else "")},
         ("complete-entry",) if seen.has_temp else (),
+        severity=Severity.INFO if young else Severity.WARNING,
+        state=State.HEALTHY if young else State.ATTENTION,
     )
 
 
@@ -102,10 +98,8 @@ def _why_not_compared(seen: SeenEntry) -> str:
 def bytes_differ(view: LogView, seen: SeenEntry, code: str) -> Finding:
     """Two writers won one version: the published file is not the one that the entry accepted."""
     sizes = (seen.file.size, seen.temp.size if seen.temp else None)
-    return Finding(
+    return unsafe(
         "C4" if code == "C4" else "bytes-differ",
-        Severity.CRITICAL,
-        State.UNSAFE,
         f"Version {thousands(seen.version)} was written twice: {seen.version}.json differs from the temp file that "
         "its entry names.",
         seen.version,
@@ -123,10 +117,8 @@ def bytes_differ(view: LogView, seen: SeenEntry, code: str) -> Finding:
 def accepted_file_differs(view: LogView, version: int) -> Finding:
     """The published file is not the one that an entry, which has expired, was seen to accept."""
     seen = view.facts.provenance.get(version)
-    return Finding(
+    return unsafe(
         "bytes-differ",
-        Severity.CRITICAL,
-        State.UNSAFE,
         f"{version}.json holds other bytes than the temp file that its entry named before it expired: it was replaced.",
         version,
         "That temp file is the last copy of the accepted commit, whose rows are not in the table. Keep both files "
@@ -171,8 +163,6 @@ def lost(view: LogView, run: Sequence[SeenEntry], code: str, reach: int) -> Find
     repairable = newest.version <= reach or effect is not Loss.AT_THE_END
     return Finding(
         code,
-        Severity.WARNING if effect is Loss.COVERED else Severity.CRITICAL,
-        State.ATTENTION if effect is Loss.COVERED else State.BLOCKED,
         f"{what} {_effect_in_words(view, newest.version, effect, many)} {rest}",
         newest.version,
         "Nothing heals this by itself: readers trust the entry, and each retry of a writer leaves one more temp file. "
@@ -181,6 +171,8 @@ def lost(view: LogView, run: Sequence[SeenEntry], code: str, reach: int) -> Find
         ("republish-file",) if code == "C6" and repairable else (),
         commit_files([(versions[0], versions[-1])]),
         versions[0] if many > 1 else None,
+        severity=Severity.WARNING if effect is Loss.COVERED else Severity.CRITICAL,
+        state=State.ATTENTION if effect is Loss.COVERED else State.BLOCKED,
     )
 
 
@@ -196,10 +188,8 @@ def _effect_in_words(view: LogView, version: int, effect: Loss, many: int) -> st
 
 def unmeasured_loss(view: LogView, seen: SeenEntry, missing: str) -> Finding:
     """C6 or C7: the published file is gone for certain, the temp file is not known."""
-    return Finding(
+    return blocked(
         "undecided",
-        Severity.CRITICAL,
-        State.BLOCKED,
         f"Commit {thousands(seen.version)} is complete in DynamoDB, but {seen.version}.json is gone. Readers silently "
         f"see {newest_in_words(view)}. Whether it can be republished cannot be decided: {missing}.",
         seen.version,
@@ -226,10 +216,8 @@ def recovery_fails(view: LogView, seen: SeenEntry) -> Finding:
             f"Readers get DELTA_TABLE_NOT_FOUND although the table is intact up to {thousands(view.base)}: "
             f"entry {name} is incomplete and its temp file is gone."
         )
-    return Finding(
+    return blocked(
         "C11",
-        Severity.CRITICAL,
-        State.BLOCKED,
         summary,
         seen.version,
         meaning,
@@ -245,10 +233,8 @@ def _temp_file(seen: SeenEntry) -> tuple[Absence, ...]:
 
 def table_cannot_be_created(seen: SeenEntry) -> Finding:
     """C10: an incomplete entry 0 without its temp file, and nothing published."""
-    return Finding(
+    return blocked(
         "C10",
-        Severity.CRITICAL,
-        State.BLOCKED,
         "No table can be created here: entry 0 is incomplete, its temp file is gone, and nothing is published.",
         seen.version,
         "Every reader tries to recover it and fails. The entry may be removed only while the whole _delta_log/ is "
@@ -264,10 +250,8 @@ def stale(seen: Sequence[SeenEntry]) -> Finding:
     newest = max(seen, key=lambda one: one.version)
     versions = [one.version for one in seen]
     many = len(versions)
-    return Finding(
+    return attention(
         "C9",
-        Severity.WARNING,
-        State.ATTENTION,
         f"{verb(many, 'Entry', 'Entries')} {version_list(versions)} still {verb(many, 'says', 'say')} incomplete "
         "although newer ones exist.",
         newest.version,
@@ -281,10 +265,8 @@ def stale(seen: Sequence[SeenEntry]) -> Finding:
 def leftovers(view: LogView, seen: Sequence[SeenEntry]) -> Finding:
     """Entries of a table whose whole log is gone."""
     versions = [one.version for one in seen]
-    return Finding(
+    return blocked(
         "leftover-entries",
-        Severity.CRITICAL,
-        State.BLOCKED,
         f"{counted(len(versions), 'entry remains', 'entries remain')} although _delta_log/ is empty: no table can be "
         "created here.",
         max(versions),

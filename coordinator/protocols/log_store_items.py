@@ -18,7 +18,7 @@ from coordinator.protocols.temp_orphans import (
     uncompared_files,
     unnamed_files,
 )
-from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.verdict import Finding, Severity, State, attention
 from coordinator.protocols.wording import counted, named_versions, thousands, verb, version_list
 from lake.delta.facts import LogObject
 
@@ -45,8 +45,6 @@ def _expires_while_incomplete(seen: Sequence[SeenEntry]) -> Finding:
     unpublished = newest.file.present is False
     return Finding(
         "incomplete-with-expiry",
-        Severity.CRITICAL if unpublished else Severity.WARNING,
-        State.UNSAFE if unpublished else State.ATTENTION,
         f"Entry {version_list(one.version for one in seen)} is incomplete and yet carries expireTime, so DynamoDB may "
         "delete it before its commit is published.",
         newest.version,
@@ -54,15 +52,15 @@ def _expires_while_incomplete(seen: Sequence[SeenEntry]) -> Finding:
         "take the version.",
         newest.evidence,
         absent=commit_file(newest.version) if unpublished else (),
+        severity=Severity.CRITICAL if unpublished else Severity.WARNING,
+        state=State.UNSAFE if unpublished else State.ATTENTION,
     )
 
 
 def _old_writer(seen: Sequence[SeenEntry]) -> Finding:
     newest = max(seen, key=lambda one: one.version)
-    return Finding(
+    return attention(
         "old-writer",
-        Severity.WARNING,
-        State.ATTENTION,
         f"{counted(len(seen), 'entry carries', 'entries carry')} commitTime, the newest {thousands(newest.version)}: "
         "a writer of Delta 2.1 or older is at work.",
         newest.version,
@@ -74,10 +72,8 @@ def _old_writer(seen: Sequence[SeenEntry]) -> Finding:
 
 def _never_expires(seen: Sequence[SeenEntry]) -> Finding:
     count = len(seen)
-    return Finding(
+    return attention(
         "no-expiry",
-        Severity.WARNING,
-        State.ATTENTION,
         f"{counted(count, 'finished entry carries', 'finished entries carry')} no expiry, so TTL never removes "
         f"{verb(count, 'it', 'them')}.",
         max(one.version for one in seen),

@@ -11,9 +11,8 @@ from coordinator.protocols.log_view import LogView, ObjectPresence
 from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.names import STAGED_FOLDERS, is_version, written_for
 from coordinator.protocols.overwritten import accepted_file, changed_versions, is_what_was_seen
-from coordinator.protocols.registrations import SeenCommit, seen_commits
-from coordinator.protocols.several_coordinators import accepting_registrations, is_split
-from coordinator.protocols.vanished import MOST_LOOKED_UP, gone_versions
+from coordinator.protocols.registrations import SeenCommit, accepting_registrations, is_split, seen_commits
+from coordinator.protocols.remembered import MOST_LOOKED_UP, gone_versions
 from lake.delta.facts import LogObject, Mechanism, TableFacts
 from lake.delta.names import commit_name
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from coordinator.protocols.judgement import note
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.verdict import Finding, Severity, State, attention
 from coordinator.protocols.wording import counted, duration, thousands, verb
 from lake.delta.facts import LogObject
 
@@ -30,10 +30,8 @@ def spin_finding(
     version = max((v for v, count in crowded.items() if count >= SPIN_FILES), default=None)
     if version is None:
         return None
-    return Finding(
+    return attention(
         "writers-spinning",
-        Severity.WARNING,
-        State.ATTENTION,
         f"{counted(crowded[version], what.removesuffix('s'), what)} of version {thousands(version)} were written "
         "within one minute: a writer retries that version without end.",
         version,
@@ -74,8 +72,6 @@ def orphans_finding(
     total = sum(file.size for file in files)
     return Finding(
         code,
-        Severity.INFO,
-        State.HEALTHY,
         summary,
         meaning="Writers that lost a race or stopped early leave such files. They take space and are never read; "
         "publishing one would invent a commit.",
@@ -86,6 +82,8 @@ def orphans_finding(
             "names": [file.name for file in files[:20]],
         },
         repairs=("remove-orphans",) if quiet else (),
+        severity=Severity.INFO,
+        state=State.HEALTHY,
     )
 
 

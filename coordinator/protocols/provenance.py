@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 
-from coordinator.protocols.buildable import is_no_commit
 from coordinator.protocols.log_store_entries import own_domains
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import is_temp_of, is_version, same_place
+from coordinator.protocols.published_log import is_no_commit
 from coordinator.protocols.registrations import is_before_the_table, seen_commits
 from lake.delta.facts import Acceptance, LockDomain, LogObject, LogStoreEntry, Provenance, Registration, TableProtocol
 

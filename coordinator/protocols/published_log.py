@@ -1,23 +1,42 @@
-"""The published log by itself: versions without a gap, a start that can be read, parts that could not be read."""
+"""The published log by itself: versions without a gap, a start that can be read, and files that are what they seem.
 
+What engines do was tried with Delta 4.4.0 on Spark 4.2 and deltalake 1.6.6 (`tests/conformance/test_broken_logs.py`):
+both take the newest checkpoint by names and sizes alone and stop where its bytes are none; both leave out one of 0
+bytes and one without all its parts; deltalake stops where no checkpoint lies at or above the version that
+`_last_checkpoint` names; an empty commit counts as one without actions; a line that is no JSON stops both.
+"""
+
+from collections.abc import Iterator
 from itertools import pairwise
 
 from coordinator.protocols.absence import commit_files
-from coordinator.protocols.buildable import stopping_versions
-from coordinator.protocols.judgement import MOST_FINDINGS, Judgement
+from coordinator.protocols.judgement import MOST_FINDINGS
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import counted, run_list, thousands, verb
+from coordinator.protocols.verdict import Finding, Severity, State, attention, blocked, unsafe
+from coordinator.protocols.wording import counted, joined, label, named_versions, run_list, thousands, verb
 from lake.delta.facts import Mechanism, ReadingProblem
-from lake.delta.names import commit_name
+from lake.delta.names import LAST_CHECKPOINT, commit_name
+from lake.delta.replay import usable_checkpoint
 
 WHOLE_FACTS = ("listing", "entries", "registrations", "protocol", "DynamoDB")
 """First words of places that mean a fact was not read at all; any other place is one object, item or attribute."""
 
 
-def judge_published_log(view: LogView) -> Judgement:
+def judge_published_log(view: LogView) -> list[Finding]:
     """Findings that need no commit store."""
-    return Judgement(findings=(*_holes(view), *_start(view), *_end(view), *_empty(view), *_problems(view)))
+    return [
+        *_holes(view),
+        *_start(view),
+        *_end(view),
+        *_empty(view),
+        *_problems(view),
+        *_broken_checkpoint(view),
+        *_hint(view),
+        *_empty_commits(view),
+        *_unreadable_commits(view),
+        *_long_replay(view),
+        *_of_other_transactions(view),
+    ]
 
 
 def holes(view: LogView) -> list[tuple[int, int]]:
@@ -57,13 +76,13 @@ def _hole(view: LogView, gaps: list[tuple[int, int]], *, needed: bool) -> Findin
         meaning = "The newest state reads as usual; the versions in the gap cannot be read any more."
     return Finding(
         code="version-hole",
-        severity=Severity.CRITICAL if needed else Severity.WARNING,
-        state=State.BLOCKED if needed else State.ATTENTION,
         summary=summary,
         version=gaps[0][1],
         meaning=meaning,
         evidence={"missing": [{"first": a, "last": b} for a, b in gaps[:20]], "checkpoint": view.checkpoint},
         absent=commit_files(gaps),
+        severity=Severity.CRITICAL if needed else Severity.WARNING,
+        state=State.BLOCKED if needed else State.ATTENTION,
     )
 
 
@@ -74,10 +93,8 @@ def _start(view: LogView) -> list[Finding]:
     if view.checkpoint is not None and view.checkpoint >= oldest - 1:
         return []
     return [
-        Finding(
+        blocked(
             code="log-start-missing",
-            severity=Severity.CRITICAL,
-            state=State.BLOCKED,
             summary=f"The log starts at {thousands(oldest)} and no whole checkpoint replaces what came before: "
             f"{_what_readers_do(view, oldest)}.",
             version=oldest,
@@ -113,10 +130,8 @@ def _end(view: LogView) -> list[Finding]:
     first = checkpoint if newest is None else newest + 1
     ends = "no commit file is there" if newest is None else f"the commit files end at {thousands(newest)}"
     return [
-        Finding(
+        blocked(
             code="checkpoint-without-commit",
-            severity=Severity.CRITICAL,
-            state=State.BLOCKED,
             summary=f"The log has checkpoint {thousands(checkpoint)}, and {ends}. Spark stops with "
             f'"Could not find any delta files for version {checkpoint}"; deltalake reads that version and '
             "cannot append.",
@@ -143,10 +158,8 @@ def _empty(view: LogView) -> list[Finding]:
     if any(view.facts.entries.values()):
         return []  # the entries say more: a first commit that waits, or leftovers of a dropped table
     return [
-        Finding(
+        attention(
             code="empty-log",
-            severity=Severity.WARNING,
-            state=State.ATTENTION,
             summary="No commit file lies under _delta_log/: readers find no Delta table here.",
             meaning="Either the table was dropped, or its log was deleted.",
         )
@@ -170,9 +183,198 @@ def _unreadable(problems: list[ReadingProblem], state: State, code: str) -> Find
     more = f" {counted(len(problems) - 1, 'more place')} could not be read." if len(problems) > 1 else ""
     return Finding(
         code=code,
-        severity=Severity.WARNING,
-        state=state,
         summary=f"{first.place} could not be read: {first.reason.rstrip('.')}.{more}",
         meaning="What follows from these parts is not known; the rest of the verdict stands.",
         evidence={"problems": [{"place": p.place, "reason": p.reason} for p in problems[:100]]},
+        severity=Severity.WARNING,
+        state=state,
     )
+
+
+LONGEST_COMMIT_WITHOUT_ACTION = 1
+"""Bytes of a commit file that cannot hold an action: nothing, or the end of a line."""
+LONG_REPLAY = 1_000
+"""Commits without a checkpoint that no writer leaves by its own settings: the interval is 10 to 100 unless set."""
+MOST_LISTED = 100
+SPARK = "Apache-Spark/"
+
+
+def is_no_commit(view: LogView, version: int) -> bool:
+    """Whether a published file holds no action, or a line that is no JSON, as far as it was read."""
+    info = view.info(version)
+    is_empty = view.published[version].size <= LONGEST_COMMIT_WITHOUT_ACTION
+    return is_empty or (info is not None and info.bad_line is not None)
+
+
+def stopping_versions(view: LogView) -> tuple[int, ...]:
+    """Versions above the newest whole checkpoint whose files hold a line that is no JSON, ascending."""
+    read = (version for version, info in view.facts.commit_infos.items() if info.bad_line is not None)
+    return tuple(sorted(v for v in read if view.info(v) and (view.checkpoint is None or v > view.checkpoint)))
+
+
+def is_of_another_transaction(view: LogView, version: int) -> bool | None:
+    """Whether a commit file and the `.crc` beside it are of different transactions; None where that is not known.
+
+    Spark gives both the same `txnId`. A file without one that is not Spark's was not written with that `.crc`.
+    """
+    info, summed_up = view.info(version), view.facts.checksum_transactions.get(version)
+    if info is None or not summed_up:
+        return None
+    if info.transaction:
+        return info.transaction != summed_up
+    return True if info.engine and not info.engine.startswith(SPARK) else None
+
+
+def _broken_checkpoint(view: LogView) -> Iterator[Finding]:
+    """Where the newest checkpoint by its names is none: readers take it all the same."""
+    version = view.newest_named_checkpoint
+    files = usable_checkpoint(view.facts.listing.checkpoints[version]) if version is not None else ()
+    broken = {file.name: view.facts.broken[file.name] for file in files if file.name in view.facts.broken}
+    if version is None or not broken:
+        return
+    reason = next(iter(broken.values()))
+    start = 0 if view.checkpoint is None else view.checkpoint + 1
+    newest = max(view.newest if view.newest is not None else -1, version)
+    is_replaced = all(one in view.published and not is_no_commit(view, one) for one in range(start, newest + 1))
+    yield blocked(
+        "checkpoint-broken",
+        f"Checkpoint {thousands(version)} cannot be read: {reason.rstrip('.')}. Spark and deltalake start from it and "
+        "stop.",
+        version,
+        _way_out(view, [file.name for file in files], start) if is_replaced else _way_back(start, newest),
+        {"broken": broken, "commits_are_there": is_replaced},
+    )
+
+
+def _way_out(view: LogView, files: list[str], start: int) -> str:
+    hint = [LAST_CHECKPOINT] if view.facts.hinted is None or view.facts.hinted >= start else []
+    since = "of the table" if start == 0 else f"since checkpoint {thousands(start - 1)}"
+    named = joined([*map(label, files[:3]), *hint])
+    return (
+        f"Every commit {since} is there, so nothing is lost: copy {named} aside and delete "
+        f"{verb(len(files) + len(hint), 'it', 'them')}, and readers build the table from the commits."
+    )
+
+
+def _way_back(start: int, newest: int) -> str:
+    return (
+        f"Not every commit from {thousands(start)} to {thousands(newest)} is there and whole to replace it: bring the "
+        "checkpoint or the missing commits back from S3 versions or a backup."
+    )
+
+
+def _hint(view: LogView) -> Iterator[Finding]:
+    hinted, newest = view.facts.hinted, view.newest_named_checkpoint
+    if hinted is None or view.facts.listing.from_version > 0 or (newest is not None and newest >= hinted):
+        return
+    if view.facts.mechanism is Mechanism.CATALOG_MANAGED:
+        return
+    there = [file.name for file in view.facts.listing.checkpoints.get(hinted, ())]
+    what = f"which is not whole ({counted(len(there), 'file')} of it)" if there else "of which no file is there"
+    start = "the first commit on" if newest is None else f"checkpoint {thousands(newest)} on"
+    yield attention(
+        "checkpoint-hint",
+        f"_last_checkpoint names checkpoint {thousands(hinted)}, {what}: deltalake stops at it, Spark reads from "
+        f"{start}.",
+        hinted,
+        "The file is only a hint: delete it, and every reader looks for the newest whole checkpoint by itself. The "
+        "next checkpoint writes it anew.",
+        {"hinted": hinted, "files": there[:MOST_LISTED], "checkpoint": newest},
+    )
+
+
+def _empty_commits(view: LogView) -> Iterator[Finding]:
+    sizes = ((version, file.size) for version, file in sorted(view.published.items()))
+    empty = [version for version, size in sizes if size <= LONGEST_COMMIT_WITHOUT_ACTION]
+    covered = [v for v in empty if view.checkpoint is not None and v <= view.checkpoint]
+    if lost := empty[len(covered) :]:
+        many = len(lost)
+        yield unsafe(
+            "empty-commit",
+            f"{_sentence(lost)} {verb(many, 'has an empty file', 'have empty files')}: what "
+            f"{verb(many, 'it', 'they')} added or removed is missing for every reader, without an error.",
+            lost[-1],
+            f"No writer makes a commit without an action. Bring {verb(many, 'the file', 'the files')} back from S3 "
+            "versions, a temp or staged file of the version, or a backup, before a checkpoint is written without it.",
+            _evidence(view, lost),
+        )
+    if covered:
+        many = len(covered)
+        yield attention(
+            "empty-commit-covered",
+            f"{_sentence(covered)} {verb(many, 'has an empty file', 'have empty files')}. Checkpoint "
+            f"{thousands(view.checkpoint or 0)} stands for {verb(many, 'it', 'them')}; whether it was written before "
+            "the loss is not known.",
+            covered[-1],
+            "If so, only time travel and change feeds miss what the file held. If not, every reader does.",
+            _evidence(view, covered),
+        )
+
+
+def _unreadable_commits(view: LogView) -> Iterator[Finding]:
+    stopping = stopping_versions(view)
+    if not stopping:
+        return
+    many, first = len(stopping), stopping[0]
+    line = view.facts.commit_infos[first].bad_line or 1
+    of_it = f"line {thousands(line)}" if many == 1 else f"line {thousands(line)} of {commit_name(first)}"
+    yield blocked(
+        "unreadable-commit",
+        f"{_sentence(stopping)} cannot be read: {of_it} is not one whole JSON object. Readers stop there.",
+        stopping[-1],
+        "Bring the file back from S3 versions, a temp or staged file of the version, or a backup.",
+        _evidence(view, stopping),
+    )
+
+
+def _long_replay(view: LogView) -> Iterator[Finding]:
+    """A log that is replayed commit by commit, for so long that its writers make no checkpoints."""
+    if view.facts.listing.from_version > 0:
+        return
+    count = sum(1 for version in view.published if view.checkpoint is None or version > view.checkpoint)
+    if count <= LONG_REPLAY:
+        return
+    since = "" if view.checkpoint is None else f" since checkpoint {thousands(view.checkpoint)}"
+    yield attention(
+        "long-replay",
+        f"{counted(count, 'commit')}{since} {verb(count, 'has', 'have')} no checkpoint: every reader replays them all.",
+        meaning="Opening the table takes longer with each commit, and clean-up keeps every file. Have one checkpoint "
+        "made: Spark does at a commit whose version is a multiple of delta.checkpointInterval, deltalake by "
+        "create_checkpoint().",
+        evidence={"commits": count, "checkpoint": view.checkpoint},
+    )
+
+
+def _of_other_transactions(view: LogView) -> Iterator[Finding]:
+    versions = [v for v in sorted(view.facts.checksum_transactions) if is_of_another_transaction(view, v)]
+    if not versions:
+        return
+    many, newest = len(versions), versions[-1]
+    info = view.facts.commit_infos[newest]
+    file = view.published[newest]
+    yield unsafe(
+        "checksum-of-another",
+        f"{_sentence(versions)}: {newest}.json and {newest}.crc are of different transactions"
+        f"{'' if many == 1 else ', as those of the others are'}. The file of the one that wrote the .crc was replaced.",
+        newest,
+        "Its writer was told that it had committed, and what it added is in no version unless it was written again. "
+        f"Look for its {verb(many, 'file', 'files')} among S3 versions, and stop writers that share no commit store.",
+        {
+            **_evidence(view, versions),
+            "json": {
+                "engine": info.engine,
+                "transaction": info.transaction,
+                "modified_at": file.modified_at.isoformat(),
+            },
+            "crc": {"transaction": view.facts.checksum_transactions[newest]},
+        },
+    )
+
+
+def _sentence(versions: list[int] | tuple[int, ...]) -> str:
+    named = named_versions(versions)
+    return named[:1].upper() + named[1:]
+
+
+def _evidence(view: LogView, versions: list[int] | tuple[int, ...]) -> dict[str, object]:
+    return {"all_versions": list(versions)[-MOST_LISTED:], "count": len(versions), "checkpoint": view.checkpoint}

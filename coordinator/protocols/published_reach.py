@@ -130,8 +130,6 @@ def _reaches(rule: LifecycleRule, reach: Reach, now: datetime) -> Finding:
     bites_at = min((hit.at for hit in (*reach.logs, *reach.data) if hit.at), default=None)
     return Finding(
         "lifecycle-reaches-log" if logs else "lifecycle-reaches-data",
-        Severity.CRITICAL if state is State.UNSAFE else Severity.WARNING,
-        state,
         f"Rule {rule.name} {joined([act.in_words for act in rule.acts])} under {rule.prefix or 'the whole bucket'}: "
         f"it can reach {what}.{_only(rule, reach)}{bite_in_words(bites_at, now)}",
         meaning="S3 does not know which files a table still needs. A version whose files are gone can be neither read "
@@ -144,6 +142,8 @@ def _reaches(rule: LifecycleRule, reach: Reach, now: datetime) -> Finding:
             "conditions": list(rule.conditions),
             "first_bites_at": bites_at.isoformat() if bites_at else None,
         },
+        severity=Severity.CRITICAL if state is State.UNSAFE else Severity.WARNING,
+        state=state,
     )
 
 

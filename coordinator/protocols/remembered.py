@@ -1,24 +1,152 @@
-"""What was proven of a version once, and is said by no item and no file any more: it stands while the version does.
+"""What was seen of a version once, and is said by no item and no file any more: it stands while the version does.
 
 TTL takes entries, registrations are removed, and a lifecycle rule deletes temp files: none of that brings back a commit
 that is missing from the table. Only the version's own end, or a published file that is shown to be right, ends it.
+
+A gap is seen in the log itself, and a lost file of which an item speaks has a state. What is gone from the end leaves
+a shorter log that looks whole: readers see an older table, and the next writer commits another version of the number.
+
+A commit counts from its acceptance on, published or not: TTL takes finished entries whatever became of their files, and
+takes no others. Only delta-rs removes the entry of a commit that it gives up, before it is complete
+(`S3DynamoDbLogStore::abort_commit_entry`): whether that became of an entry of such a writer, nothing left tells.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from coordinator.protocols.accepted_copies import accepted_look, is_published
+from coordinator.protocols.absence import commit_files
 from coordinator.protocols.deadlines import moment_in_words
 from coordinator.protocols.judgement import MOST_FINDINGS, MOST_UNDECIDED, undecided
 from coordinator.protocols.log_store_entries import look_evidence
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.names import is_version
+from coordinator.protocols.names import is_moved_temp, is_version
+from coordinator.protocols.overwritten import accepted_look, first_evidence, is_published, spoken_of, survivors_of
 from coordinator.protocols.provenance import is_same_file
-from coordinator.protocols.vanished import may_be_given_up
-from coordinator.protocols.verdict import Finding, Severity, State
-from coordinator.protocols.wording import counted, joined, named_versions, thousands, verb, version_list
+from coordinator.protocols.verdict import Finding, State, unsafe
+from coordinator.protocols.wording import (
+    counted,
+    joined,
+    named_versions,
+    runs_of,
+    they_were,
+    thousands,
+    verb,
+    version_list,
+)
 from lake.delta.facts import Acceptance, Provenance
+from lake.delta.names import commit_name
+
+MOST_LOOKED_UP = 20
+"""Of the versions that are gone, those nearest to the end of the log are looked up once more."""
+
+
+def judge_vanished(view: LogView) -> list[Finding]:
+    """One finding for all that are lost, and others for those that may be, once each that is to be looked up was."""
+    gone = gone_versions(view)
+    if not gone or any(commit_name(version) not in view.facts.heads for version in gone[:MOST_LOOKED_UP]):
+        return []
+    known = view.facts.provenance
+    lost = [version for version in gone if _is_lost(view, known[version])]
+    unclear = sorted(set(gone).difference(lost))
+    unread = [version for version in unclear if _unread_store(view, known[version])]
+    given_up = sorted(set(unclear).difference(unread))
+    found = [_vanished(view, lost)] if lost else []
+    found += [_not_read(view, unread)] if unread else []
+    found += [_given_up_or_lost(they_were(given_up), given_up)] if given_up else []
+    return found
+
+
+def gone_versions(view: LogView) -> tuple[int, ...]:
+    """Versions above the end of the log that were seen, ascending; none where there is no log at all."""
+    if view.newest is None:
+        return ()
+    known, named = view.facts.provenance, spoken_of(view)
+    above = (known[version] for version in sorted(known) if version > view.newest and version not in named)
+    return tuple(one.version for one in above if is_version(one.version) and one.is_known)
+
+
+def vanished_versions(view: LogView) -> tuple[int, ...]:
+    """Those of them that were published, or accepted for good by an item that would be seen if it still were."""
+    known = view.facts.provenance
+    return tuple(version for version in gone_versions(view) if _is_lost(view, known[version]))
+
+
+def may_be_given_up(one: Acceptance) -> bool:
+    """Whether its writer may have removed the entry itself: delta-rs does, as long as it is not complete."""
+    return one.file_name is not None and is_moved_temp(one.file_name) and one.expire_time is None
+
+
+def _is_lost(view: LogView, known: Provenance) -> bool:
+    if known.seen_at is not None:
+        return True
+    if _unread_store(view, known):
+        return False
+    return any(not may_be_given_up(one) for one in known.acceptances)
+
+
+def _unread_store(view: LogView, known: Provenance) -> str:
+    """The store that accepted it and was not read this time: its item may stand there; "" where all were."""
+    return next((one.store for one in known.acceptances if not _was_read(view, one)), "")
+
+
+def _was_read(view: LogView, one: Acceptance) -> bool:
+    facts = view.facts
+    if view.unread("entries" if one.is_of_log_store else "registrations"):
+        return False
+    if facts.region and one.region and one.region != facts.region:
+        return False
+    if any(problem.place.endswith(f" {one.store}") for problem in facts.unread_stores):
+        return False
+    return facts.asked_stores is None or facts.asked_stores.would_show(one)
+
+
+def _vanished(view: LogView, versions: Sequence[int]) -> Finding:
+    many, newest = len(versions), view.newest or 0
+    known = [view.facts.provenance[version] for version in versions]
+    kept = {one.version: survivors_of(view, one) for one in known[:MOST_LOOKED_UP]}
+    return unsafe(
+        "vanished",
+        f"{verb(many, 'Version', 'Versions')} {version_list(versions)} {_what_happened(known)}, and no item names "
+        f"{verb(many, 'it', 'them')} any more. Readers silently see {thousands(newest)}.",
+        versions[-1],
+        f"The next writer commits another version {thousands(newest + 1)}, and the rows of the first one stay lost. "
+        "Stop the writers and bring the files back, unless the log was rewound on purpose.",
+        {
+            "published_version": newest,
+            "gone": [
+                {"version": version, "survivors": found, **first_evidence(view.facts.provenance[version])}
+                for version, found in kept.items()
+            ],
+            "count": many,
+        },
+        absent=commit_files(runs_of(versions)),
+    )
+
+
+def _what_happened(known: Sequence[Provenance]) -> str:
+    were = verb(len(known), "was", "were")
+    if all(one.seen_at for one in known):
+        return f"{were} published and {verb(len(known), 'is', 'are')} gone"
+    if not any(one.seen_at for one in known):
+        return f"{were} accepted and {were} never seen published"
+    return "were published or accepted and are gone"
+
+
+def _not_read(view: LogView, versions: Sequence[int]) -> Finding:
+    many = len(versions)
+    stores = dict.fromkeys(_unread_store(view, view.facts.provenance[version]) for version in versions)
+    missing = f"{joined(list(stores))}, which accepted {verb(many, 'it', 'them')}, was not read"
+    return undecided(f"Whether {they_were(versions)} lost", missing, versions[-1], versions)
+
+
+def _given_up_or_lost(what: str, versions: Sequence[int]) -> Finding:
+    """Commits of delta-rs of which nothing left tells whether it gave them up; `what` becomes "Whether … was lost"."""
+    many = len(versions)
+    entry = verb(many, "its entry was gone before it was", "their entries were gone before they were")
+    missing = f"{entry} complete, and delta-rs, which wrote {verb(many, 'it', 'them')}, removes what it gives up"
+    return undecided(f"Whether {what} lost", missing, versions[-1], versions)
+
 
 _SAID = ("bytes-differ", "C4", "K4", "overwritten")
 """Codes that say of a version, where they are unsafe, that its published file is not the accepted one."""
@@ -32,15 +160,15 @@ def remembered_findings(view: LogView, found: Sequence[Finding]) -> list[Finding
     of_two = [one for one in known if one.version not in twice and twice_accepted(view, one)]
     again = [one for one in known if one.version not in twice | differs and accepted_again(view, one)]
     lost = [one for one in again if not _may_all_be_given_up(view, one)]
+    given_up = [one.version for one in again if one not in lost]
     replaced = [one for one in known if one.version not in differs and _is_not_the_accepted(view, one)]
+    of_two_times = [one.version for one in known if one.version not in twice | differs and _has_two_times(view, one)]
     return [
         *_drawn_together(view, of_two, partial(_twice, of=twice_accepted)),
         *_drawn_together(view, lost, partial(_twice, of=accepted_again)),
         *_drawn_together(view, replaced, _not_the_accepted),
-        *_given_up_or_lost([one.version for one in again if one not in lost]),
-        *_of_other_times(
-            [one.version for one in known if one.version not in twice | differs and _has_two_times(view, one)]
-        ),
+        *([_given_up_or_lost(f"a first commit of {named_versions(given_up)} was", given_up)] if given_up else []),
+        *([_of_other_times(of_two_times)] if of_two_times else []),
     ]
 
 
@@ -111,24 +239,10 @@ def _has_two_times(view: LogView, known: Provenance) -> bool:
     return said != known.accepted_timestamp
 
 
-def _of_other_times(versions: Sequence[int]) -> Iterator[Finding]:
-    if versions:
-        many = len(versions)
-        named = f"{named_versions(versions)} {verb(many, 'was', 'were')}"
-        of_it = verb(many, "it", "them")
-        missing = (
-            f"the coordinator held another in-commit timestamp of {of_it} before, and no file of that commit is left"
-        )
-        yield undecided(f"Whether {named} accepted twice", missing, versions[-1], versions)
-
-
-def _given_up_or_lost(versions: Sequence[int]) -> Iterator[Finding]:
-    if versions:
-        many = len(versions)
-        named = named_versions(versions)
-        entry = verb(many, "its entry was gone before it was", "their entries were gone before they were")
-        missing = f"{entry} complete, and delta-rs, which wrote {verb(many, 'it', 'them')}, removes what it gives up"
-        yield undecided(f"Whether a first commit of {named} was lost", missing, versions[-1], versions)
+def _of_other_times(versions: Sequence[int]) -> Finding:
+    of_it = verb(len(versions), "it", "them")
+    missing = f"the coordinator held another in-commit timestamp of {of_it} before, and no file of that commit is left"
+    return undecided(f"Whether {they_were(versions)} accepted twice", missing, versions[-1], versions)
 
 
 def _spoken_of(found: Iterable[Finding], codes: Sequence[str]) -> set[int]:
@@ -147,10 +261,8 @@ def _twice(view: LogView, known: Provenance, of: Callable[[LogView, Provenance],
     word = "as" if _is_one_lock(accepted) else "under"
     told = [f"{word} {name} (seen {_when(one)})" for name, one in zip(names, accepted, strict=True)]
     held = [is_published(view, known, one) for one in accepted]
-    return Finding(
+    return unsafe(
         "accepted-twice",
-        Severity.CRITICAL,
-        State.UNSAFE,
         f"Version {thousands(version)} was accepted twice, as different commits: {joined(told)}. "
         f"{_which_is_missing(view, version, names, held)}",
         version,
@@ -196,10 +308,8 @@ def _not_the_accepted(view: LogView, known: Provenance) -> Finding:
     is_there = copy is not None and copy.present is not False
     kept = "Keep it" if is_there else "It is gone: look for it among S3 versions and in backups, and keep what is left"
     name = accepted.file_name or "the accepted one"
-    return Finding(
+    return unsafe(
         "bytes-differ",
-        Severity.CRITICAL,
-        State.UNSAFE,
         f"{version}.json was shown to hold another commit than {name}, which {accepted.store} was seen to accept "
         f"{_when(accepted)}.",
         version,

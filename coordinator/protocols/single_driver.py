@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import pairwise
 
-from coordinator.protocols.judgement import GRACE_SECONDS, Judgement, note
+from coordinator.protocols.judgement import GRACE_SECONDS, note
 from coordinator.protocols.lock_domains import guarded_elsewhere
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import temp_file_version
 from coordinator.protocols.registrations import unpublished_versions
-from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.verdict import Finding, Severity, State, attention, not_checked
 from coordinator.protocols.wording import accepted_only, counted, duration, joined, thousands, verb
 from lake.delta.facts import LogObject, Mechanism
 
@@ -30,20 +30,20 @@ NO_ENTRY = "no DynamoDB table that Levee asks holds an entry of this table"
 DECLARE = "Declare the DynamoDB table of its log store; the next commit then shows it."
 
 
-def judge_without_store(view: LogView) -> Judgement:
+def judge_without_store(view: LogView) -> list[Finding]:
     """One finding that says what guards the table, for mechanisms that have no entries to look at."""
     match view.facts.mechanism:
         case Mechanism.SINGLE_DRIVER | Mechanism.UNKNOWN if view.facts.elsewhere:
-            return Judgement(findings=(guarded_elsewhere(view),))
+            return [guarded_elsewhere(view)]
         case Mechanism.SINGLE_DRIVER:
-            return Judgement(findings=tuple(_without_store(view)))
+            return list(_without_store(view))
         case Mechanism.CATALOG_MANAGED:
-            return Judgement(findings=(_catalog_managed(),))
+            return [_catalog_managed()]
         case Mechanism.LOG_STORE if not view.knows_log_store:
-            return Judgement(findings=(guarded_elsewhere(view),)) if view.facts.elsewhere else _unknown_store(view)
+            return [guarded_elsewhere(view)] if view.facts.elsewhere else _unknown_store(view)
         case Mechanism.UNKNOWN:
-            return Judgement(findings=(_unknown(),))
-    return Judgement()
+            return [_unknown()]
+    return []
 
 
 def _without_store(view: LogView) -> Iterator[Finding]:
@@ -61,10 +61,8 @@ def _unguarded_commits(waiting: Sequence[int]) -> Finding:
     many = len(waiting)
     sentence = accepted_only(waiting)
     it, that = verb(many, "it", "them"), verb(many, "that version", "those versions")
-    return Finding(
+    return attention(
         "unguarded-commit",
-        Severity.WARNING,
-        State.ATTENTION,
         f"{sentence[:1].upper()}{sentence[1:]}, and the table names no coordinator any more: a writer that does not "
         f"ask the old one can take {that}.",
         max(waiting),
@@ -112,10 +110,8 @@ def _several_writers(view: LogView) -> Finding | None:
     if not take_turns(recent_engines(view)):
         return None
     names = sorted(last)
-    return Finding(
+    return attention(
         "several-writers",
-        Severity.WARNING,
-        State.ATTENTION,
         f"{len(names)} writers committed here in the last {RECENT.days} days, and nothing shows a commit store that "
         f"keeps them apart: {joined(names[:3])}{', and others' if len(names) > 3 else ''}.",
         meaning="Two that write at once can both win a version; the loser's rows are gone without an error. Stop all "
@@ -128,34 +124,32 @@ def _several_writers(view: LogView) -> Finding | None:
 def _catalog_managed() -> Finding:
     return Finding(
         "catalog-managed",
-        Severity.INFO,
-        State.NOT_CHECKED,
         "A catalog accepts this table's commits. Levee does not ask it, so only published versions are known.",
         meaning="Accepted commits that are not yet published cannot be seen from S3 and DynamoDB alone.",
+        severity=Severity.INFO,
+        state=State.NOT_CHECKED,
     )
 
 
 def _unknown() -> Finding:
-    return Finding(
+    return not_checked(
         "undecided",
-        Severity.WARNING,
-        State.NOT_CHECKED,
         "How commits of this table are guarded cannot be decided: no protocol and no entry could be read.",
         meaning="Nothing is concluded until the newest protocol and metadata have been read.",
         evidence={"missing": "protocol and metaData actions of the newest version"},
     )
 
 
-def _unknown_store(view: LogView) -> Judgement:
+def _unknown_store(view: LogView) -> list[Finding]:
     """One finding that says what the temp files prove, and what they leave open."""
     if view.unread("entries") or view.unread("DynamoDB") or view.unread("listing"):
-        return Judgement()
+        return []
     files = view.facts.listing.temp_files or ()
     later = [file for file in files if _may_wait(view, file)]
     if later:
-        return Judgement(findings=(_may_hold_commits(view, later),))
+        return [_may_hold_commits(view, later)]
     newest = [file for file in files if temp_file_version(file.name) == view.newest]
-    return Judgement(findings=(_settled(view, newest) if newest else _cleaned_up(view, files),))
+    return [_settled(view, newest) if newest else _cleaned_up(view, files)]
 
 
 def _may_wait(view: LogView, file: LogObject) -> bool:
@@ -169,8 +163,6 @@ def _may_hold_commits(view: LogView, files: Sequence[LogObject]) -> Finding:
     young = all((view.age(file.modified_at) or 0) < GRACE_SECONDS for file in files)
     return Finding(
         UNKNOWN_STORE,
-        Severity.INFO if young else Severity.WARNING,
-        State.NOT_CHECKED,
         f"{counted(len(files), 'temp file')} may hold an accepted commit that is not published, and {NO_ENTRY}, so "
         f"that whether {verb(len(files), 'it does', 'they do')} cannot be decided.",
         meaning=f"The commit may wait in a DynamoDB table that Levee does not know. {DECLARE}",
@@ -178,6 +170,8 @@ def _may_hold_commits(view: LogView, files: Sequence[LogObject]) -> Finding:
             "missing": f"{verb(len(files), 'the entry', 'the entries')} in the DynamoDB table of the log store",
             "temp_files": [file.name for file in files[:20]],
         },
+        severity=Severity.INFO if young else Severity.WARNING,
+        state=State.NOT_CHECKED,
     )
 
 
@@ -195,12 +189,12 @@ def _settled(view: LogView, newest: Sequence[LogObject]) -> Finding:
         )
     return Finding(
         UNKNOWN_STORE,
-        Severity.INFO if age < GRACE_SECONDS else Severity.WARNING,
-        State.NOT_CHECKED,
         f"A writer with a log store was at work {duration(age)} ago, and {NO_ENTRY}, though an entry lives "
         f"{duration(view.facts.ttl_seconds)}.",
         meaning=f"Its log store is one that Levee does not ask, or its entries live shorter. {DECLARE}",
         evidence={"missing": "the DynamoDB table of the log store", "temp_files": names},
+        severity=Severity.INFO if age < GRACE_SECONDS else Severity.WARNING,
+        state=State.NOT_CHECKED,
     )
 
 
@@ -210,10 +204,10 @@ def _cleaned_up(view: LogView, files: Sequence[LogObject]) -> Finding:
     left = f"the newest left of version {thousands(newest)}" if newest is not None else "none of which is left"
     return Finding(
         UNKNOWN_STORE,
-        Severity.INFO,
-        State.NOT_CHECKED,
         f"A log store (S3DynamoDBLogStore) was in use here, as temp files showed, {left}; {NO_ENTRY}.",
         meaning="Only published versions are known. Whether the newest went through the log store, and whether an "
         f"accepted commit waits, shows in the store alone. {DECLARE}",
         evidence={"missing": "the DynamoDB table of the log store", "newest_temp_file": newest},
+        severity=Severity.INFO,
+        state=State.NOT_CHECKED,
     )

@@ -3,9 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from coordinator.protocols.assessment import Assessment, as_mapping, assessed, not_checked, unread_facts, unread_finding
-from coordinator.protocols.judgement import note
-from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.judgement import (
+    Assessment,
+    as_mapping,
+    assessed,
+    not_assessed,
+    note,
+    unread_facts,
+    unread_finding,
+)
+from coordinator.protocols.verdict import Finding, attention, blocked, unsafe
 from coordinator.protocols.wording import counted, joined, thousands
 from lake.delta import coordinator_items, log_store
 
@@ -31,10 +38,10 @@ def diagnose_store(kind: str, description: object, error: str = "") -> Assessmen
     `kind` is "log_store" or "commit_coordinator". `error` is the refusal where nothing could be described.
     """
     if error:
-        return not_checked(error)
+        return not_assessed(error)
     facts = as_mapping(description)
     if not facts:
-        return not_checked("the description of the DynamoDB table is empty.")
+        return not_assessed("the description of the DynamoDB table is empty.")
     findings = [*_keys(kind, facts), *_status(facts), *_time_to_live(kind, facts), *_capacity(facts)]
     findings += [*_protection(facts), *_indexes(facts)]
     findings += [unread_finding(fact, reason) for fact, reason in unread_facts(facts).items()]
@@ -49,10 +56,8 @@ def _keys(kind: str, facts: Mapping[str, Any]) -> list[Finding]:
         return []
     noun = "log store" if kind == LOG_STORE else "commit coordinator"
     return [
-        Finding(
+        blocked(
             "wrong-key-schema",
-            Severity.CRITICAL,
-            State.BLOCKED,
             f"Its key is {_in_words(found)}; a {noun} needs {_in_words(expected)}.",
             meaning="Every commit through this store fails. A key cannot be changed: writers need another DynamoDB "
             "table, or the store is declared with the wrong kind.",
@@ -74,10 +79,8 @@ def _status(facts: Mapping[str, Any]) -> list[Finding]:
     if status in AT_WORK:
         return []
     return [
-        Finding(
+        blocked(
             "not-active",
-            Severity.CRITICAL,
-            State.BLOCKED,
             _NOT_AT_WORK.get(
                 str(status), f"DynamoDB says {status or 'nothing'} of this table, not ACTIVE: commits through it fail."
             ),
@@ -112,10 +115,8 @@ def _time_to_live(kind: str, facts: Mapping[str, Any]) -> list[Finding]:
 def _ttl_off(facts: Mapping[str, Any]) -> Finding:
     items = facts.get("item_count")
     count = f" About {thousands(items)} are there now." if isinstance(items, int) else ""
-    return Finding(
+    return attention(
         "ttl-off",
-        Severity.WARNING,
-        State.ATTENTION,
         f"TTL is off, so finished entries never leave.{count}",
         meaning="No commit is at risk. The store grows with every commit, and writers never switch TTL on.",
         evidence={"ttl_status": facts.get("ttl_status"), "item_count": items},
@@ -123,10 +124,8 @@ def _ttl_off(facts: Mapping[str, Any]) -> Finding:
 
 
 def _ttl_on_commit_time(status: object) -> Finding:
-    return Finding(
+    return unsafe(
         "ttl-on-commit-time",
-        Severity.CRITICAL,
-        State.UNSAFE,
         "TTL is on commitTime, which writers up to Delta 2.1 set to the moment of the commit. DynamoDB may delete an "
         "entry while its commit is being published, and a second writer can then overwrite it.",
         meaning="A commit can be lost without an error (fixed in Delta 2.2.0 with expireTime). DynamoDB allows one TTL "
@@ -136,10 +135,8 @@ def _ttl_on_commit_time(status: object) -> Finding:
 
 
 def _ttl_elsewhere(attribute: str, status: object) -> Finding:
-    return Finding(
+    return unsafe(
         "ttl-wrong-attribute",
-        Severity.CRITICAL,
-        State.UNSAFE,
         f"TTL is on {attribute or 'an unnamed attribute'}, not on expireTime. Entries that carry it may be deleted at "
         "any moment; all others never leave.",
         meaning="An entry deleted before its commit is published lets another commit take its version.",
@@ -148,10 +145,8 @@ def _ttl_elsewhere(attribute: str, status: object) -> Finding:
 
 
 def _coordinator_expires(attribute: str, status: object) -> Finding:
-    return Finding(
+    return unsafe(
         "ttl-on-coordinator",
-        Severity.CRITICAL,
-        State.UNSAFE,
         f"TTL is on {attribute or 'an unnamed attribute'} of a coordinator. Registrations must never expire: a table "
         "whose item is deleted can be neither read nor written.",
         meaning="Items with that attribute may vanish at any moment, with the commits they list. TTL must be off here.",

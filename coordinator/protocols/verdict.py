@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 
 
 class State(StrEnum):
@@ -60,8 +61,6 @@ class Finding:
     """
 
     code: str
-    severity: Severity
-    state: State
     summary: str
     version: int | None = None
     meaning: str = ""
@@ -69,6 +68,8 @@ class Finding:
     repairs: tuple[str, ...] = ()
     absent: tuple[Absence, ...] = ()
     first_version: int | None = None
+    severity: Severity = field(kw_only=True)
+    state: State = field(kw_only=True)
 
     @property
     def versions(self) -> range:
@@ -81,6 +82,13 @@ class Finding:
     def rests_on_absence(self) -> bool:
         """Whether only a second look can tell it from a look that came too early."""
         return bool(self.absent)
+
+
+# Findings of the states that most of them make, each as loud as that usually is.
+blocked = partial(Finding, severity=Severity.CRITICAL, state=State.BLOCKED)
+unsafe = partial(Finding, severity=Severity.CRITICAL, state=State.UNSAFE)
+attention = partial(Finding, severity=Severity.WARNING, state=State.ATTENTION)
+not_checked = partial(Finding, severity=Severity.WARNING, state=State.NOT_CHECKED)
 
 
 @dataclass(frozen=True, slots=True)

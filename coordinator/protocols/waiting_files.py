@@ -7,7 +7,7 @@ from coordinator.protocols.bucket_tables import LostFile, TableInBucket, Waiting
 from coordinator.protocols.deadlines import AtRisk, Deadline, moment_in_words, state_before
 from coordinator.protocols.judgement import note
 from coordinator.protocols.lifecycle import LifecycleAction, LifecycleRule
-from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.verdict import Finding, Severity, State, attention, not_checked
 from coordinator.protocols.wording import counted, joined, thousands
 
 SHORTEST_TEMP_DAYS = 3
@@ -128,12 +128,12 @@ def _takes_unpublished(
     if_so = f", if it is {first.condition}, which is not known" if first.condition else ""
     return Finding(
         "lifecycle-takes-unpublished",
-        Severity.CRITICAL if state is State.UNSAFE else Severity.WARNING,
-        state,
         f"{rule.title} will {verb} {_COPY_OF[first.what]} of {first.table or 'the table'}{more} "
         f"at {moment_in_words(first.at) if first.at else ''}{if_so}.",
         meaning=f"{_MEANS[first.what]}{STAYS if keeps_versions and first.does == 'deletes' else ''}",
         evidence=_evidence(rule, first),
+        severity=Severity.CRITICAL if state is State.UNSAFE else Severity.WARNING,
+        state=state,
     )
 
 
@@ -171,10 +171,8 @@ def _would_take(rule: LifecycleRule, first: Deadline) -> Finding:
 
 def _of_unknown_age(rule: LifecycleRule, deadlines: Sequence[Deadline]) -> Finding:
     first = deadlines[0]
-    return Finding(
+    return not_checked(
         "lifecycle-date-unknown",
-        Severity.WARNING,
-        State.NOT_CHECKED,
         f"{rule.title} takes the only copy of commit {thousands(first.version or 0)} of {first.table or 'the table'}, "
         "and when is not known: nothing tells when its file was written.",
         meaning="Publish the commit, or look at the table anew.",
@@ -196,7 +194,16 @@ def lost_findings(rule: LifecycleRule, deadlines: Sequence[Deadline]) -> list[Fi
         return [note("lifecycle-takes-old-version", summary, meaning, **_evidence(rule, first))]
     severity = Severity.CRITICAL if first.state is State.UNSAFE else Severity.WARNING
     evidence = _evidence(rule, first)
-    return [Finding("lifecycle-takes-old-version", severity, first.state, summary, meaning=meaning, evidence=evidence)]
+    return [
+        Finding(
+            "lifecycle-takes-old-version",
+            summary,
+            meaning=meaning,
+            evidence=evidence,
+            severity=severity,
+            state=first.state,
+        )
+    ]
 
 
 def short_findings(rule: LifecycleRule, tables: Sequence[TableInBucket]) -> list[Finding]:
@@ -214,9 +221,7 @@ def short_findings(rule: LifecycleRule, tables: Sequence[TableInBucket]) -> list
         f"Give them {SHORTEST_TEMP_DAYS} days or more."
     )
     evidence = {"rule": rule.name, "prefix": rule.prefix}
-    return [
-        Finding("lifecycle-too-short", Severity.WARNING, State.ATTENTION, summary, meaning=meaning, evidence=evidence)
-    ]
+    return [attention("lifecycle-too-short", summary, meaning=meaning, evidence=evidence)]
 
 
 def _evidence(rule: LifecycleRule, deadline: Deadline) -> dict[str, object]:

@@ -53,6 +53,11 @@ def named_versions(versions: Collection[int]) -> str:
     return f"{verb(len(versions), 'version', 'versions')} {version_list(versions)}"
 
 
+def they_were(versions: Collection[int]) -> str:
+    """The same as the subject of a sentence: version 4 was, versions 4 to 7 were."""
+    return f"{named_versions(versions)} {verb(len(versions), 'was', 'were')}"
+
+
 def run_list(runs: Sequence[tuple[int, int]], most: int = 3) -> str:
     """Runs of versions in prose, each by its first and last: "5", "5 to 9", "5, 7 and 4 more"."""
     shown = [thousands(a) if a == b else f"{thousands(a)} to {thousands(b)}" for a, b in runs[:most]]

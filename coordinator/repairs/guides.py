@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from coordinator.models import TableFinding
-from coordinator.protocols.lost_files import OF_A_FILE_THAT_IS_THERE, OLDER_VERSIONS
+from coordinator.protocols.last_copies import OF_A_FILE_THAT_IS_THERE, OLDER_VERSIONS
 from coordinator.protocols.names import commit_name
 from coordinator.protocols.verdict import LOUD
 from coordinator.protocols.wording import counted, joined, thousands

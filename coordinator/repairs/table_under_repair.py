@@ -13,7 +13,7 @@ from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_version, same_place
 from coordinator.protocols.published_log import WHOLE_FACTS
-from coordinator.protocols.several_coordinators import accepting_registrations, is_split
+from coordinator.protocols.registrations import accepting_registrations, is_split
 from coordinator.protocols.survivors import Said, Witnesses
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import joined, thousands

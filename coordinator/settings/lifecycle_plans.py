@@ -9,8 +9,7 @@ from typing import Any, assert_never
 
 from changes.plan import NOTHING_TO_DO, ChangePlan, Refusal
 from coordinator.protocols.deadlines import WARNED_BEFORE, moment_in_words
-from coordinator.protocols.lifecycle import LifecycleAction, is_on_temp_files
-from coordinator.protocols.rule_troubles import MOST_RULES
+from coordinator.protocols.lifecycle import MOST_RULES, LifecycleAction, is_on_temp_files
 from coordinator.protocols.waiting_files import SHORTEST_TEMP_DAYS
 from coordinator.protocols.wording import DAY, counted, thousands
 from coordinator.settings.equivalents import lifecycle_changed

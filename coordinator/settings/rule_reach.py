@@ -7,7 +7,13 @@ from typing import Any
 
 from coordinator.protocols.bucket_tables import TableInBucket
 from coordinator.protocols.deadlines import Deadline
-from coordinator.protocols.lifecycle import LifecycleRule, ends_unfinished_uploads, is_on_temp_files, read_rule
+from coordinator.protocols.lifecycle import (
+    MOST_RULES,
+    LifecycleRule,
+    ends_unfinished_uploads,
+    is_on_temp_files,
+    read_rule,
+)
 from coordinator.protocols.published_reach import (
     bite_in_words,
     matters_to_data,
@@ -15,7 +21,6 @@ from coordinator.protocols.published_reach import (
     published_deadlines,
     reach_of,
 )
-from coordinator.protocols.rule_troubles import MOST_RULES
 from coordinator.protocols.verdict import State
 from coordinator.protocols.waiting_files import waiting_deadlines
 from coordinator.protocols.wording import counted, joined, thousands

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from coordinator.protocols.assessment import Assessment
 from coordinator.protocols.bucket_tables import TableInBucket
 from coordinator.protocols.buckets import judge_bucket
+from coordinator.protocols.judgement import Assessment
 
 
 def diagnose_bucket(description: object, tables: Iterable[TableInBucket | str] = (), **how: Any) -> Assessment:

@@ -1,4 +1,4 @@
-"""What Spark and deltalake make of logs whose files are broken: the ground of `coordinator/protocols/buildable.py`.
+"""What Spark and deltalake make of logs whose files are broken: the ground of `coordinator/protocols/published_log.py`.
 
 Each table has a row of its own in each version, so that the rows which a reader finds name the versions that it has.
 """

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from coordinator.protocols import registrations
 from coordinator.protocols.mechanism import registration_id
-from coordinator.protocols.several_coordinators import accepting_registrations
+from coordinator.protocols.registrations import accepting_registrations
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.declaration import Repair

@@ -375,7 +375,7 @@ def test_who_wrote_a_table_that_stood_here_before_is_no_writer_of_this_one(writt
 
 
 def test_a_log_of_very_many_commits_without_a_checkpoint_needs_one_and_nothing_else(written, verdict, monkeypatch):
-    monkeypatch.setattr("coordinator.protocols.buildable.LONG_REPLAY", 25)
+    monkeypatch.setattr("coordinator.protocols.published_log.LONG_REPLAY", 25)
     monkeypatch.setattr("lake.delta.replay.MOST_COMMITS", 20)
     one = Log(written, commits=30)
 

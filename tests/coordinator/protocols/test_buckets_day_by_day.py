@@ -8,10 +8,9 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from coordinator.protocols.bucket_tables import TableInBucket, WaitingFile
+from coordinator.protocols.bucket_tables import TableInBucket, WaitingFile, ranges_of
 from coordinator.protocols.buckets import BucketVerdict, judge_bucket
 from coordinator.protocols.deadlines import AtRisk
-from coordinator.protocols.log_sizes import ranges_of
 from coordinator.protocols.verdict import State
 from lake.delta.listing import read_listing
 from tests.builders.delta import ListedObject

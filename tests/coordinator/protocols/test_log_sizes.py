@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.protocols.log_sizes import SizeRange, joined_ranges, ranges_of, read_ranges, stored_ranges
+from coordinator.protocols.bucket_tables import SizeRange, joined_ranges, ranges_of, read_ranges, stored_ranges
 from lake.delta.listing import read_listing
 from tests.builders.delta import UUID, ListedObject
 

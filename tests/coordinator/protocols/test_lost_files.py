@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from coordinator.protocols.diagnosis import diagnose
-from coordinator.protocols.lost_files import MOST_FILES, lost_files, was_seen
+from coordinator.protocols.last_copies import MOST_FILES, lost_files, was_seen
 from coordinator.protocols.names import commit_name
 from coordinator.protocols.verdict import Absence, Finding, Severity, State, Verdict
 from lake.delta.facts import Provenance
@@ -43,7 +43,7 @@ def test_a_staged_file_may_lie_in_either_folder() -> None:
 
 
 def loud(state: State = State.BLOCKED, *absent: Absence) -> Finding:
-    return Finding("version-hole", Severity.CRITICAL, state, "A gap.", absent=absent)
+    return Finding("version-hole", "A gap.", absent=absent, severity=Severity.CRITICAL, state=state)
 
 
 def test_of_a_long_gap_only_some_are_looked_for() -> None:

@@ -34,7 +34,7 @@ FIRST = provenance(2, etag="first")
 
 
 def codes(facts: TableFacts) -> list[str]:
-    return [one.code for one in judge_overwritten(LogView(facts)).findings]
+    return [one.code for one in judge_overwritten(LogView(facts))]
 
 
 def the_finding(facts: TableFacts) -> Finding:
@@ -94,7 +94,7 @@ def test_the_same_bytes_with_another_etag_are_not_overwritten(what: str, first: 
 @pytest.mark.parametrize("etag", ["9e107d9d372bb6826bd81d3542a419d6", "9e107d9d372bb6826bd81d3542a419d6-2"])
 def test_an_etag_that_cannot_be_compared_alone_proves_nothing(etag: str) -> None:
     facts = table_facts(listing(), seen=[replace(FIRST, etag=etag)], infos=[said(2, digest="d2")])
-    (found,) = judge_overwritten(LogView(facts)).findings
+    (found,) = judge_overwritten(LogView(facts))
 
     assert (found.code, found.severity, found.state) == ("undecided", Severity.WARNING, State.NOT_CHECKED)
     assert "the first bytes were not read" in found.summary
@@ -218,7 +218,7 @@ def test_of_very_many_the_newest_are_named_and_all_are_counted() -> None:
 def test_what_cannot_be_decided_is_one_finding() -> None:
     facts = table_facts(listing(range(10)), seen=[provenance(v, etag="first") for v in range(4, 9)])
 
-    (found,) = judge_overwritten(LogView(facts)).findings
+    (found,) = judge_overwritten(LogView(facts))
 
     assert found.summary.startswith("Whether versions 4 to 8 were overwritten cannot be decided")
 

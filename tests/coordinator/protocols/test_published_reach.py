@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from coordinator.protocols.bucket_tables import TableInBucket
+from coordinator.protocols.bucket_tables import SizeRange, TableInBucket
 from coordinator.protocols.buckets import BucketVerdict, judge_bucket
 from coordinator.protocols.deadlines import AtRisk
-from coordinator.protocols.log_sizes import SizeRange
 from coordinator.protocols.verdict import State
 
 DAY = timedelta(days=1)

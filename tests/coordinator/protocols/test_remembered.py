@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from coordinator.protocols.accepted_copies import with_proofs
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.log_view import LogView
+from coordinator.protocols.overwritten import with_proofs
 from coordinator.protocols.provenance import Surroundings, provenance_of
 from coordinator.protocols.verdict import Finding, State
 from lake.delta.facts import Acceptance, CommitInfo, LogListing, Provenance, TableFacts

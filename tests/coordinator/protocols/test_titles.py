@@ -19,15 +19,18 @@ GIVEN_BY_A_VARIABLE = {
 }
 
 
+CONSTRUCTORS = ("Finding", "blocked", "unsafe", "attention", "not_checked")
+
+
 def codes_in_the_source() -> set[str]:
     """Every code that the protocols' source names in a finding which weighs."""
     found: set[str] = set(GIVEN_BY_A_VARIABLE)
     for path in Path(protocols.__path__[0]).glob("*.py"):
         for call in ast.walk(ast.parse(path.read_text())):
-            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Finding"):
+            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in CONSTRUCTORS):
                 continue
             code = next((one.value for one in call.keywords if one.arg == "code"), call.args[0] if call.args else None)
-            if code is not None and "Severity.INFO, State.HEALTHY" not in ast.unparse(call):
+            if code is not None and "severity=Severity.INFO, state=State.HEALTHY" not in ast.unparse(call):
                 found.update(str(one.value) for one in _results(code) if isinstance(one, ast.Constant))
     return found
 

@@ -9,7 +9,7 @@ from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.needed_facts import wanted_heads
 from coordinator.protocols.provenance import abandoned
-from coordinator.protocols.vanished import MOST_LOOKED_UP, judge_vanished
+from coordinator.protocols.remembered import MOST_LOOKED_UP, judge_vanished
 from coordinator.protocols.verdict import Finding, Severity, State
 from lake.delta.facts import AskedStores, Mechanism, Provenance, ReadingProblem, TableFacts
 from tests.builders.facts import (
@@ -40,7 +40,7 @@ def looked_up(facts: TableFacts, *found: int) -> TableFacts:
 
 
 def vanished(facts: TableFacts) -> list[Finding]:
-    return list(judge_vanished(LogView(facts)).findings)
+    return judge_vanished(LogView(facts))
 
 
 @pytest.mark.parametrize("mechanism", Mechanism)

@@ -1,6 +1,7 @@
 """What to do about a finding that blocks a table or makes it unsafe, in order."""
 
 import ast
+import re
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,10 @@ def loud_codes() -> list[str]:
         if path.name in _OF_STORES_AND_BUCKETS:
             continue
         for call in ast.walk(ast.parse(path.read_text())):
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Finding":
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
                 source = ast.unparse(call)
-                if call.args and ("State.BLOCKED" in source or "State.UNSAFE" in source):
+                loud = re.match(r"(blocked|unsafe)\(|Finding\(.*State\.(BLOCKED|UNSAFE)", source, re.DOTALL)
+                if call.args and loud:
                     words = (one.value for one in ast.walk(call.args[0]) if isinstance(one, ast.Constant))
                     found.update(str(word) for word in words)
     return sorted(found)
