@@ -15,7 +15,7 @@ from changes.plan import NOTHING_TO_DO, ChangePlan, Refusal
 from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.names import is_version
 from coordinator.protocols.provenance import given_up_as
-from coordinator.protocols.several_coordinators import accepting_registrations
+from coordinator.protocols.registrations import accepting_registrations
 from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.facts import FileCheck
 from coordinator.repairs.object_calls import Publish
