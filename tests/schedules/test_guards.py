@@ -1,15 +1,15 @@
 """Take one guard away, and a schedule fails: each guard is there for a reason that the schedules can show."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import pytest
 
 from changes import carrying_out as changes
-from changes.calls import Call, done
-from changes.execution import execute
+from changes.calls import done
+from changes.plan import ChangePlan
 from coordinator.coordination import carrying_out
 from coordinator.coordination.checks import Operation
 from coordinator.observation import passes, witnesses
@@ -116,10 +116,10 @@ def without_second_confirmation(patch: Patch) -> None:
 def backwards(patch: Patch) -> None:
     """The calls of a plan are made in the reverse order: what was published last is said to be done first."""
 
-    def carried_out(calls: Sequence[Call], *args: Any) -> Any:
-        return execute(calls[::-1], *args)
+    def carried_out(context: Any, plan: ChangePlan, *args: Any) -> Any:
+        return changes.carry_out(context, replace(plan, calls=plan.calls[::-1]), *args)
 
-    patch.setattr(changes, "execute", carried_out)
+    patch.setattr(jobs, "carry_out", carried_out)
 
 
 def unheeded(patch: Patch) -> None:
