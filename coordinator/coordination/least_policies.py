@@ -31,10 +31,9 @@ class WriterEngine(StrEnum):
 class PolicyPlace:
     """What the policy is to reach. `account` has 12 digits or "*"; `prefix` has no slash at its ends.
 
-    `is_table`: the prefix is the root of one table, not a folder of tables; `exists` says that it is there already.
-    `lock_keys` are the partition keys of its
-    items in the store: of a log store the path as writers spell it, of a coordinator the table's id; empty where they
-    are not known. `store` is "" where the mechanism has none.
+    `is_table`: the prefix is the root of a table that is there, not a folder of tables. `lock_keys` are the partition
+    keys of its items in the store: of a log store the path as writers spell it, of a coordinator the table's id; empty
+    where they are not known. `store` is "" where the mechanism has none.
     """
 
     partition: str
@@ -43,7 +42,6 @@ class PolicyPlace:
     bucket: str
     prefix: str
     is_table: bool = True
-    exists: bool = False
     store: str = ""
     lock_keys: tuple[str, ...] = ()
     bucket_key: KmsKey | None = None
@@ -88,8 +86,7 @@ def can_write(mechanism: Mechanism, engine: WriterEngine) -> bool:
 
 def _of_s3(kind: AccessKind, engine: WriterEngine, place: PolicyPlace) -> Iterator[PolicyStatement]:
     yield listing(place.bucket_arn, [place.below], place.own, "ListTheTable")
-    read = (*_root(kind, engine, place), place.objects)
-    yield PolicyStatement(("s3:GetObject",), read, (place.own,), "ReadItsObjects")
+    yield PolicyStatement(("s3:GetObject",), (place.objects,), (place.own,), "ReadItsObjects")
     key = (place.bucket_key,) if place.bucket_key else ()
     if kind is AccessKind.READER:
         yield from key_use(key, "s3", ("kms:Decrypt",), "DecryptItsObjects")
@@ -99,12 +96,6 @@ def _of_s3(kind: AccessKind, engine: WriterEngine, place: PolicyPlace) -> Iterat
     writes = ("s3:PutObject", "s3:DeleteObject", *aborts)
     yield PolicyStatement(writes, (place.objects,), (place.own,), "WriteItsObjects")
     yield from key_use(key, "s3", ("kms:Decrypt", "kms:GenerateDataKey"), "EncryptItsObjects")
-
-
-def _root(kind: AccessKind, engine: WriterEngine, place: PolicyPlace) -> tuple[str, ...]:
-    """Who creates a table through S3A is asked first whether its root is an object; a refusal ends it."""
-    creates = kind is AccessKind.WRITER and engine is WriterEngine.SPARK and place.is_table and not place.exists
-    return (f"{place.bucket_arn}/{literal(place.prefix)}",) if creates and place.prefix else ()
 
 
 def _of_the_store(

@@ -31,13 +31,19 @@ class SparkCall(LakeCall, ABC):
     """One statement of Spark.
 
     `location` is the table as its writers spell it, `log_store` the DynamoDB table of the log store that plain commits
-    go through, `store` that of the coordinator; "" for none. `on_coordinator` is what Delta writes to it by.
+    go through, `store` that of the coordinator; "" for none. `on_coordinator` is what Delta writes to it by, `words`
+    what the statement does, with `call` for itself.
     """
 
     location: str
     log_store: str = ""
     store: str = ""
+    words: ClassVar[str]
     on_coordinator: ClassVar[str] = ""
+
+    @property
+    def says(self) -> str:
+        return self.words.format(call=self)
 
     @property
     @abstractmethod
@@ -63,13 +69,10 @@ class EnableCommits(SparkCall):
     """One commit that puts the table under the coordinator; Delta registers the table in `store` before it."""
 
     endpoint: str
+    words: ClassVar[str] = "Puts the table under coordinator {call.store}, in one commit."
     operation: ClassVar[str] = "ALTER TABLE SET TBLPROPERTIES"
     condition: ClassVar[str] = "no other commit is faster; it is tried once"
     on_coordinator: ClassVar[str] = "dynamodb:PutItem"
-
-    @property
-    def says(self) -> str:
-        return f"Puts the table under coordinator {self.store}, in one commit."
 
     @property
     def request(self) -> str:
@@ -84,13 +87,10 @@ class EnableCommits(SparkCall):
 class DropCommits(SparkCall):
     """Two commits that take the table from its coordinator."""
 
+    words: ClassVar[str] = "Takes the table from coordinator {call.store}, in two commits."
     operation: ClassVar[str] = "ALTER TABLE DROP FEATURE"
     condition: ClassVar[str] = "the coordinator takes the first."
     on_coordinator: ClassVar[str] = "dynamodb:UpdateItem"
-
-    @property
-    def says(self) -> str:
-        return f"Takes the table from coordinator {self.store}, in two commits."
 
     @property
     def request(self) -> str:
@@ -105,12 +105,9 @@ class DropCommits(SparkCall):
 class FinishDrop(DropCommits):
     """The second commit of a drop that was cut short."""
 
+    words: ClassVar[str] = "Finishes the drop, in one commit."
     condition: ClassVar[str] = "an earlier drop has made the first commit."
     on_coordinator: ClassVar[str] = ""
-
-    @property
-    def says(self) -> str:
-        return "Finishes the drop, in one commit."
 
     @property
     def job(self) -> SparkJob:
@@ -124,13 +121,10 @@ class CreateTable(SparkCall):
     endpoint: str
     columns: str
     partition_by: tuple[str, ...] = ()
+    words: ClassVar[str] = "Creates the empty table, under coordinator {call.store} from its first commit."
     operation: ClassVar[str] = "CREATE TABLE"
     condition: ClassVar[str] = "Spark's parser understands the columns."
     on_coordinator: ClassVar[str] = "dynamodb:PutItem"
-
-    @property
-    def says(self) -> str:
-        return f"Creates the empty table, under coordinator {self.store} from its first commit."
 
     @property
     def request(self) -> str:
@@ -151,11 +145,8 @@ class RemoveLeftover(SparkCall):
 
     feature: str
     after_drop: bool = False
+    words: ClassVar[str] = "Removes {call.feature} from the protocol."
     operation: ClassVar[str] = "ALTER TABLE DROP FEATURE"
-
-    @property
-    def says(self) -> str:
-        return f"Removes {self.feature} from the protocol."
 
     @property
     def condition(self) -> str:
@@ -175,7 +166,7 @@ class AppendNothing(SparkCall):
     """An append of no rows, which proves that the table takes commits."""
 
     operation: ClassVar[str] = "DataFrameWriterV2.append"
-    says: ClassVar[str] = "Appends no rows, which takes one version."
+    words: ClassVar[str] = "Appends no rows, which takes one version."
     on_coordinator: ClassVar[str] = "dynamodb:UpdateItem"
 
     @property

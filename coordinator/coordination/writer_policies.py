@@ -144,7 +144,6 @@ def _place(subject: PolicySubject, mechanism: Mechanism, bucket: Bucket | None) 
         bucket=uri.bucket,
         prefix=uri.key,
         is_table=subject.is_table,
-        exists=subject.is_table,
         store=name,
         lock_keys=_lock_keys(subject, mechanism),
         bucket_key=bucket_key(bucket, account) if bucket else None,

@@ -128,7 +128,7 @@ def test_spark_writes_and_reads_a_coordinated_table_with_its_least_policy(
     table.create()
     ids = (table.item()["tableId"]["S"],)
     of = (Mechanism.COORDINATED_COMMITS, WriterEngine.SPARK)
-    writer = policy(of[0], AccessKind.WRITER, of[1], table.bucket, table.key, lock_keys=ids, exists=True)
+    writer = policy(of[0], AccessKind.WRITER, of[1], table.bucket, table.key, lock_keys=ids)
     table.forget()
 
     wire.enforce(writer)
@@ -166,25 +166,6 @@ def test_spark_makes_new_tables_in_a_folder_with_the_least_policy_of_the_folder(
         assert refused(document, asked) == []
         of_items = {one for one in actions_of(document) if one.startswith("dynamodb:")}
         assert {one for one in of_items if not refused(without(document, one), asked)} == set()
-
-
-def test_spark_makes_and_reads_a_plain_table_with_the_least_policy_of_the_table(
-    spark: SparkLake, wire: Wire, key: str
-) -> None:
-    of = (WriterEngine.SPARK, bucket_of(key), "a/b/plain")
-    writer, reader = (policy(Mechanism.SINGLE_DRIVER, kind, *of) for kind in AccessKind)
-    table = Coordinated(spark, of[1], of[2])
-
-    wire.enforce(writer)
-    table.create(coordinated=False)
-    table.append()
-    assert refused(writer, wire.asks()) == []
-    root = f"arn:aws:s3:::{of[1]}/{of[2]}"
-    assert refused(without_resource(writer, root), wire.asks())
-    wire.enforce(reader)
-    assert reads(table) == table.rows
-    assert wire.denied == []
-    assert_least(reader, wire.asks())
 
 
 @pytest.mark.parametrize("mechanism", [Mechanism.LOG_STORE, Mechanism.SINGLE_DRIVER])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from coordinator.models import CommitStore
+from coordinator.models import CommitStore, DeltaTable
 from sandbox.client import Client
 from sandbox.ground import DELTA_LOG
 from tests.conformance import logged as befall
@@ -85,6 +85,34 @@ def test_the_newest_deltalake_is_seen_as_a_foreign_writer(table: Logged, levee: 
     assert table.read_by_newest() == Read(3, table.rows + 1)
     seen = levee.look(table.uri)
     assert (seen.codes, seen.state) == ({"foreign-writer"}, "unsafe")
+
+
+ENCODED = {"my table": "my%20table", "größe": "gr%C3%B6%C3%9Fe", 'a"b<c>{d}`e': "a%22b%3Cc%3E%7Bd%7D%60e"}
+"""Names as deltalake 1.6.0 spells them in the paths of its entries: a lock that Spark's writers do not share."""
+
+
+@pytest.mark.parametrize("name", ENCODED, ids=ENCODED.values())
+def test_a_path_that_delta_rs_encodes_is_one_table_and_another_lock(
+    name: str, table: Logged, levee: Levee, deltalake: OldDeltalake
+) -> None:
+    alone = f"{table.uri}/alone/{name}"
+    for _ in range(3):
+        deltalake.append(alone, ROWS)
+    seen = levee.look(alone)
+    assert (seen.state, seen.codes, seen.published) == ("healthy", set(), 2)
+    assert seen.lock_domains == (alone.replace(name, ENCODED[name]),)
+
+    table.key = f"{table.key}/{name}"
+    grown(table)
+    befall.unpublished(table)
+    assert deltalake.append(table.uri, ROWS) == table.version, "two writers won one version"
+    seen = levee.look(table.uri)
+    assert seen.state == "unsafe"
+    assert {"two-lock-domains", "accepted-twice"} <= seen.codes
+    assert "publish-commit" not in seen.repairs
+    assert {*seen.lock_domains} == {table.uri, table.uri.replace(name, ENCODED[name])}
+    assert {one.uri for one in DeltaTable.objects.filter(gone_at=None)} == {alone, table.uri}
+    assert levee.finding(table.uri, "accepted-twice").version == table.version
 
 
 @dataclass(frozen=True)

@@ -48,11 +48,7 @@ def test_the_plan_is_printed_and_nothing_is_done(desk: Desk, plain: DeltaTable) 
     assert [call["operation"] for call in document["calls"]] == ["ALTER TABLE SET TBLPROPERTIES"]
     assert desk.spark.asked == []
     assert [job.kind for job in Job.objects.all()] == ["check-coordination"]
-
-
-def test_the_plan_reads_as_text(desk: Desk, plain: DeltaTable) -> None:
     printed = text("enable", plain.uri, "--store", desk.store)
-
     assert "OK       Commit store: " in printed
     assert "WARNING  Other writers: " in printed
     assert f"1. Puts the table under coordinator {desk.store}, in one commit." in printed
@@ -128,6 +124,9 @@ def test_enqueue_hands_the_work_to_the_workers(desk: Desk, plain: DeltaTable) ->
         (["enable", "s3a://lake/sales/orders"], "--store NAME"),
         (["enable", "s3a://lake/sales/orders", "--store", "commits", "--enqueue"], "goes with --apply"),
         (["leftovers", "s3a://lake/sales/orders"], "--remove"),
+        (["enable", "s3a://lake/sales/orders", "--store", "commits", "--rehearse", "--apply"], "--rehearse"),
+        (["enable", "s3a://lake/sales/orders", "--store", "commits", "--rehearse", "--probe"], "--rehearse"),
+        (["enable", "--all", "--store", "commits", "--rehearse"], "--rehearse"),
         (["enable", "s3a://lake/sales/orders", "--store", "commits", "--apply"], "--writers-paused"),
         (["enable", "--all"], "--store NAME"),
         (["enable", "--all", "--store", "commits", "--apply"], "--writers-paused"),

@@ -10,11 +10,10 @@ from django.utils import timezone
 
 from coordinator.models import CommitStore, DeltaTable
 from dashboard.accounts.roles import Role
-from dashboard.audit.models import AuditEntry
 from dashboard.jobs.models import Job
 from tests.builders.lake import make_store, make_table
 from tests.builders.people import signed_in
-from tests.coordinator.coordination.desk import Desk, body, confirm, hidden
+from tests.coordinator.coordination.desk import Desk, body, confirm
 
 pytestmark = pytest.mark.django_db
 
@@ -26,18 +25,6 @@ def client() -> Client:
 
 def ticked(**more: str) -> dict[str, str]:
     return {"stated": "yes", "reason": "CHG-7"} | more
-
-
-# The table's page
-
-
-def test_a_plain_table_offers_enable_and_a_coordinated_one_drop(client: Client, desk: Desk, coordinated: Any) -> None:
-    plain = desk.plain("a/plain")
-
-    assert 'id="coordination-enable"' in body(client.get(f"/tables/{plain.pk}/"))
-    html = body(client.get(f"/tables/{coordinated.pk}/"))
-    assert 'id="coordination-drop"' in html
-    assert 'id="coordination-enable"' not in html
 
 
 # Choosing and checking
@@ -59,45 +46,34 @@ def test_the_form_offers_stores_and_says_what_the_conversion_goes_through(client
     assert "RFC was rejected on 7 April 2025" in html
 
 
-def test_the_page_waits_for_the_checks_without_script(client: Client, desk: Desk, plain: DeltaTable) -> None:
-    answer = client.post(f"/tables/{plain.pk}/coordination/enable/", {"store": desk.store})
+def test_from_the_form_by_way_of_the_checks_to_the_job(client: Client, desk: Desk, plain: DeltaTable) -> None:
+    form = f"/tables/{plain.pk}/coordination/enable/"
+    assert 'id="coordination-enable"' in body(client.get(f"/tables/{plain.pk}/"))
+    address = client.post(form, {"store": desk.store})["Location"]
 
-    html = body(client.get(answer["Location"]))
-
+    html = body(client.get(address))
     assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in html
     assert "The preconditions are being checked." in html
 
-
-def test_the_checks_come_with_steps_the_change_the_sql_and_the_command(
-    client: Client, desk: Desk, plain: DeltaTable
-) -> None:
-    html = body(client.get(desk.checks_page(client, plain, "enable")))
-
+    desk.run(Job.objects.get(kind="check-coordination"))
+    html = body(client.get(address))
     assert "Commit 3, the conversion" in html
     assert "This can be done now" in html
     assert "SET TBLPROPERTIES" in html
     assert f"levee commits enable {plain.uri} --store {desk.store} --apply" in html
     assert re.search(r'<th scope="row">Commits through</th>.*S3 alone.*Coordinator commits-', html)
     assert "Every writer of this table is paused" in html
+    for page in (form, address):
+        assert "Needs the operator role." in body(signed_in(Role.VIEWER).get(page))
 
-
-def test_confirming_enables_the_table_and_leads_to_the_job(client: Client, desk: Desk, plain: DeltaTable) -> None:
-    answer = confirm(client, desk.checks_page(client, plain, "enable"), **ticked())
-
+    refused = confirm(client, address, reason="CHG-7")
+    assert refused.status_code == 422
+    assert "Confirm the statement" in body(refused)
+    assert 'value="CHG-7"' in body(refused)
+    answer = confirm(client, address, **ticked())
     job = Job.objects.get(kind="enable-coordinated-commits")
     assert (answer.status_code, answer["Location"]) == (303, f"/jobs/{job.pk}/")
     assert (job.reason, job.requested_by_name) == ("CHG-7", "operator")
-    assert desk.run(job).state == "succeeded"
-
-
-def test_without_the_statement_nothing_is_queued(client: Client, desk: Desk, plain: DeltaTable) -> None:
-    answer = confirm(client, desk.checks_page(client, plain, "enable"), reason="CHG-7")
-
-    assert answer.status_code == 422
-    html = body(answer)
-    assert "Confirm the statement" in html
-    assert 'value="CHG-7"' in html
-    assert not Job.objects.filter(kind="enable-coordinated-commits").exists()
 
 
 def test_a_drop_shows_both_commits_and_needs_the_name_typed(
@@ -116,25 +92,12 @@ def test_a_drop_shows_both_commits_and_needs_the_name_typed(
 
 
 @pytest.mark.slow
-def test_checks_that_fail_say_why_and_show_no_form(client: Client, desk: Desk) -> None:
-    table = desk.coordinated()
-
-    html = body(client.get(desk.checks_page(client, table, "enable")))
+def test_checks_that_fail_say_why_and_show_no_form(client: Client, desk: Desk, coordinated: DeltaTable) -> None:
+    html = body(client.get(desk.checks_page(client, coordinated, "enable")))
 
     assert "This must not be done now" in html
     assert "under a commit coordinator already" in html
     assert 'name="digest"' not in html
-
-
-def test_a_viewer_sees_why_there_is_no_button_and_is_refused(desk: Desk, plain: DeltaTable, client: Client) -> None:
-    address = desk.checks_page(client, plain, "enable")
-    viewer = signed_in(Role.VIEWER)
-
-    assert "Needs the operator role." in body(viewer.get(address))
-    assert "Needs the operator role." in body(viewer.get(f"/tables/{plain.pk}/coordination/enable/"))
-    assert viewer.post(f"/tables/{plain.pk}/coordination/enable/", {"store": desk.store}).status_code == 403
-    assert viewer.post(address, hidden(body(client.get(address)), address) | ticked()).status_code == 403
-    assert AuditEntry.objects.filter(actor_name="viewer", outcome="refused").count() == 2
 
 
 def test_unknown_acts_and_foreign_jobs_are_not_found(client: Client, desk: Desk, plain: DeltaTable) -> None:
@@ -146,9 +109,8 @@ def test_unknown_acts_and_foreign_jobs_are_not_found(client: Client, desk: Desk,
     assert client.get(address.replace(f"/{plain.pk}/", f"/{other.pk}/")).status_code == 404
     assert client.get(address.replace("/enable/", "/drop/")).status_code == 404
     assert client.get("/tables/coordination/create/").status_code == 404
-
-
-# A half-made drop
+    for number in ("x", "00000000-0000-0000-0000-000000000000"):
+        assert client.get(f"/tables/coordination/enable/?checked={number}").status_code == 404
 
 
 # A new table
@@ -256,12 +218,7 @@ def test_only_the_picked_tables_that_passed_their_checks_are_offered(client: Cli
     assert failing.name in skipped
     assert other.name not in html
     assert not Job.objects.filter(kind="enable-many").exists()
-
-
-def test_where_none_passes_nothing_is_offered(client: Client, desk: Desk) -> None:
-    failing = desk.plain("a/failing")
-    desk.console.lake.delete("a/failing/_delta_log/00000000000000000001.json")
-
+    Job.objects.all().delete()
     assert checked_many(client, desk, failing) == ""
 
 
@@ -279,10 +236,6 @@ def test_many_need_their_number_a_reason_and_the_statement_and_are_one_job(clien
     assert answer["Location"] == f"/jobs/{job.pk}/"
     assert (job.params["stop_at_first_failure"], job.params["store"]) == (True, desk.store)
     assert client.post("/tables/coordination/enable/", given)["Location"] == f"/jobs/{job.pk}/"
-    desk.run(job)
-    page = body(client.get(f"/jobs/{job.pk}/"))
-    assert "Coordinated commits are on" in page
-    assert desk.console.lake.uri("a/one") in page
 
 
 def test_checks_of_a_quarter_of_an_hour_ago_are_made_anew(client: Client, desk: Desk) -> None:
@@ -298,11 +251,6 @@ def test_checks_of_a_quarter_of_an_hour_ago_are_made_anew(client: Client, desk: 
 
     assert (answer.status_code, Job.objects.filter(kind="enable-many").count()) == (409, 0)
     assert "older than 15 minutes" in body(answer)
-
-
-@pytest.mark.parametrize("number", ["x", "00000000-0000-0000-0000-000000000000"])
-def test_checks_that_nobody_made_are_not_found(client: Client, number: str) -> None:
-    assert client.get(f"/tables/coordination/enable/?checked={number}").status_code == 404
 
 
 # Settings, engines, moves

@@ -14,7 +14,6 @@ from coordinator.coordination.contract import RehearsalJson
 from coordinator.coordination.rehearsal_places import FOLDER, folder_of, rehearsal_places, scratch_of
 from coordinator.models import DeltaTable
 from dashboard.accounts.roles import Role
-from dashboard.commands import UsageError
 from dashboard.jobs.models import Job
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
@@ -139,13 +138,6 @@ def test_the_command_tries_it_and_prints_what_came_of_it(desk: Desk, plain: Delt
     assert document["rehearsal"]["is_removed"] is True
     assert "Protocol afterwards: reader 3, writer 7" in text("enable", plain.uri, "--store", desk.store, "--rehearse")
     assert everything(desk) == before
-
-
-@pytest.mark.parametrize("more", [["--apply"], ["--all"], ["--probe"]])
-def test_a_rehearsal_goes_with_no_act(desk: Desk, plain: DeltaTable, more: list[str]) -> None:
-    with pytest.raises(UsageError, match="--rehearse"):
-        commits("enable", plain.uri, "--store", desk.store, "--rehearse", *more)
-    assert desk.spark.asked == []
 
 
 def test_only_the_copy_of_a_known_table_is_taken_for_one() -> None:
